@@ -1,0 +1,73 @@
+import type { Position } from './positions.ts'
+
+/** A fact before it is stored: a literal type and its JSON data. */
+export interface DomainEvent<Type extends string = string, Data = unknown> {
+  readonly type: Type
+  readonly data: Data
+}
+
+/** Who causes an append and why; becomes the metadata of every event of that append. */
+export interface CommandContext {
+  /** UUID. Event ids are v5(commandId, index): the same command appended twice is one append. */
+  readonly commandId: string
+  /** UUID shared by everything that one request set in motion. */
+  readonly correlationId: string
+  /** Id of the event or request that caused this command. */
+  readonly causationId?: string | undefined
+  readonly orgId?: string | undefined
+  readonly clientId?: string | undefined
+  readonly userId?: string | undefined
+  readonly requestId?: string | undefined
+  readonly traceparent?: string | undefined
+}
+
+/** Stored beside the data. `signature` is an HMAC over id, type and the stored data bytes. */
+export interface EventMetadata {
+  readonly commandId: string
+  readonly $correlationId: string
+  readonly $causationId?: string
+  readonly orgId?: string
+  readonly clientId?: string
+  readonly userId?: string
+  readonly requestId?: string
+  readonly traceparent?: string
+  readonly schemaVersion: number
+  readonly signature: string
+  /** Only on events of public channels: the `$all` position of the domain event it was made from, `commit/prepare`. */
+  readonly source?: string
+}
+
+/** A stored fact, decoded: newest shape, PHI decrypted (or null where the subject's key was destroyed). */
+export interface RecordedEvent<Event extends DomainEvent = DomainEvent> {
+  readonly id: string
+  readonly stream: string
+  readonly revision: bigint
+  readonly position: Position
+  /** RFC 3339, UTC, milliseconds: when the server stored it. */
+  readonly recordedAt: string
+  readonly type: Event['type']
+  readonly data: Event['data']
+  readonly metadata: EventMetadata
+}
+
+/** Revision of a stream's last event, or that it has none. */
+export type StreamRevision = bigint | 'no_stream'
+
+/** One aggregate's fold: how its state follows from its events. Pure. */
+export interface Fold<State, Event extends DomainEvent> {
+  readonly category: string
+  readonly initialState: State
+  readonly evolve: (state: State, event: Event) => State
+}
+
+export interface Loaded<State> {
+  readonly state: State
+  readonly revision: StreamRevision
+}
+
+export interface Appended {
+  /** Revision of the last event written. */
+  readonly revision: bigint
+  /** `$all` position of the last event written. */
+  readonly position: Position
+}

@@ -1,0 +1,37 @@
+import { Type, type Static, type TSchema } from 'typebox'
+
+/** Marks a member of an event's data as personal health information: stored encrypted, `null` after its subject is erased. */
+export function Phi<Schema extends TSchema>(schema: Schema) {
+  return Type.Unsafe<Static<Schema> | null>({ ...schema, phi: true })
+}
+
+/** One event type as it is stored today. */
+export interface EventDefinition<Name extends string = string, Schema extends TSchema = TSchema> {
+  readonly type: Name
+  readonly schema: Schema
+  /** Version of the stored shape, from 1. */
+  readonly version: number
+  /** Member of the data that names the subject (a patient id) whose key encrypts the PHI members. */
+  readonly subject?: string
+  /** `upcasters[n]` turns data of version n into data of version n + 1. Pure. */
+  readonly upcasters?: Readonly<Record<number, (data: unknown) => unknown>>
+}
+
+type DefinitionOptions = Pick<EventDefinition, 'subject' | 'upcasters'> & { readonly version?: number }
+
+/** Declares an event type. `subject` is required as soon as a member of the schema is PHI (the catalogue checks it). */
+export function defineEvent<Name extends string, Schema extends TSchema>(
+  type: Name,
+  schema: Schema,
+  options: DefinitionOptions = {},
+): EventDefinition<Name, Schema> {
+  return { type, schema, version: 1, ...options }
+}
+
+/** The union of events that a record of definitions declares. */
+export type EventOf<Definitions extends Readonly<Record<string, EventDefinition>>> = {
+  [Key in keyof Definitions]: {
+    readonly type: Definitions[Key]['type']
+    readonly data: Static<Definitions[Key]['schema']>
+  }
+}[keyof Definitions]
