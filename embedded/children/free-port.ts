@@ -1,0 +1,44 @@
+import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const HOST = '127.0.0.1'
+const POLL_MS = 100
+/** How long the children of a killed platform may take to let go of their ports. */
+const DYING_HOLDER_MS = 10_000
+
+/** A port of 127.0.0.1 that nobody listens on at this moment. */
+export async function freePort(): Promise<number> {
+  return await listenOnce(0)
+}
+
+/**
+ * Waits until `port` on 127.0.0.1 can be bound, at most `waitMs` (10 s, for the holder that is just dying).
+ * Throws an error that names the part and the port.
+ */
+export async function portFreed(part: string, port: number, waitMs: number = DYING_HOLDER_MS): Promise<void> {
+  const deadline = performance.now() + waitMs
+  for (;;) {
+    try {
+      await listenOnce(port)
+      return
+    } catch (error) {
+      if (performance.now() >= deadline) {
+        const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+        throw new Error(`${part} cannot start: port ${port} on ${HOST} is taken (${code})`, { cause: error })
+      }
+      await sleep(POLL_MS)
+    }
+  }
+}
+
+function listenOnce(port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.on('error', reject)
+    server.listen({ port, host: HOST }, () => {
+      const address = server.address()
+      const bound = address !== null && typeof address === 'object' ? address.port : port
+      server.close(() => resolve(bound))
+    })
+  })
+}

@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { writeDurably } from './durable-file.ts'
+import { freePort } from './free-port.ts'
+
+export type LastingSettings<Port extends string, Secret extends string> = {
+  ports: Record<Port, number>
+  secrets: Record<Secret, string>
+}
+
+type Stored = { ports: Record<string, number>; secrets: Record<string, string> }
+
+const SECRET_BYTES = 32
+
+/**
+ * The ports and secrets of the embedded servers: chosen at the first start, kept in `<data dir>/embedded.json` (mode 0600)
+ * and used again ever after, since signed addresses inside events name them. A name that the file lacks is added.
+ * Secrets are 43 characters of base64url. Throws when the file is unreadable, rather than choosing anew.
+ */
+export async function lastingSettings<Port extends string, Secret extends string>(
+  dataDir: string,
+  wanted: { ports: readonly Port[]; secrets: readonly Secret[] },
+): Promise<LastingSettings<Port, Secret>> {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  const file = join(dataDir, 'embedded.json')
+  const stored = await readStored(file)
+  const ports: Record<string, number> = { ...stored?.ports }
+  const secrets: Record<string, string> = { ...stored?.secrets }
+  const newPorts = wanted.ports.filter((name) => ports[name] === undefined)
+  const newSecrets = wanted.secrets.filter((name) => secrets[name] === undefined)
+
+  for (const name of newPorts) ports[name] = await unusedPort(Object.values(ports))
+  for (const name of newSecrets) secrets[name] = randomBytes(SECRET_BYTES).toString('base64url')
+  if (newPorts.length > 0 || newSecrets.length > 0) {
+    await writeDurably(file, `${JSON.stringify({ ports, secrets }, null, 2)}\n`, 0o600)
+  }
+  return { ports: pick(ports, wanted.ports), secrets: pick(secrets, wanted.secrets) }
+}
+
+async function unusedPort(taken: readonly number[]): Promise<number> {
+  for (;;) {
+    const port = await freePort()
+    if (!taken.includes(port)) return port
+  }
+}
+
+async function readStored(file: string): Promise<Stored | undefined> {
+  let text: string
+  try {
+    text = await readFile(file, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  }
+  const value = parseJson(text)
+  if (isStored(value)) return value
+  throw new Error(`${file} is damaged: restore it from a backup, or remove the data folder to begin anew`)
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function isStored(value: unknown): value is Stored {
+  if (typeof value !== 'object' || value === null || !('ports' in value) || !('secrets' in value)) return false
+  return isRecordOf(value.ports, 'number') && isRecordOf(value.secrets, 'string')
+}
+
+function isRecordOf(value: unknown, type: 'number' | 'string'): boolean {
+  return typeof value === 'object' && value !== null && Object.values(value).every((member) => typeof member === type)
+}
+
+function pick<Name extends string, Value>(from: Record<string, Value>, names: readonly Name[]): Record<Name, Value> {
+  return Object.fromEntries(names.map((name) => [name, from[name]])) as Record<Name, Value>
+}

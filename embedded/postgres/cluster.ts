@@ -1,0 +1,132 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { chown, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { syncFolder } from '../children/durable-file.ts'
+import type { PostgresBinaries } from './binaries.ts'
+import { readPostmasterFile } from './stale-postmaster.ts'
+import type { Launcher } from './unprivileged.ts'
+
+export const POSTGRES_ROLE = 'platform'
+
+const READY_POLL_MS = 20
+const READY_TIMEOUT_MS = 30_000
+/** Locale and encoding are fixed, so that texts sort and compare alike on every machine. */
+const INITDB_FLAGS = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C']
+const SERVER_SETTINGS = [
+  'listen_addresses=127.0.0.1',
+  'unix_socket_directories=',
+  'max_connections=200',
+  'wal_level=minimal',
+  'max_wal_senders=0',
+  'timezone=UTC',
+  'log_timezone=UTC',
+  // Error reports quote statements and values, which may be personal data; the client gets them, the log must not.
+  'log_min_messages=log',
+  'log_min_error_statement=panic',
+  'log_error_verbosity=terse',
+]
+const UNSAFE_FAST_SETTINGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
+
+export type ClusterOptions = {
+  binaries: PostgresBinaries
+  launcher: Launcher
+  dataDir: string
+  durable: boolean
+  onLog: (line: string) => void
+}
+
+export type RunningCluster = { exited: Promise<number | null>; stop(): Promise<void> }
+
+export function clusterFolder(dataDir: string): string {
+  return join(dataDir, 'cluster')
+}
+
+/**
+ * Makes the database cluster unless it is there. It is made beside its place and renamed, so that an initialisation cut
+ * off by a crash is begun again instead of being taken for a cluster.
+ */
+export async function initialiseCluster(options: ClusterOptions & { password: string }): Promise<void> {
+  const folder = clusterFolder(options.dataDir)
+  if (await exists(folder)) return
+  const draft = `${folder}.new`
+  const passwordFile = join(options.dataDir, 'password.new')
+  await rm(draft, { recursive: true, force: true })
+  await writeFile(passwordFile, `${options.password}\n`, { mode: 0o600 })
+  try {
+    if (options.launcher.owner !== undefined) await chown(passwordFile, options.launcher.owner, options.launcher.owner)
+    const code = await run(options.binaries.initdb, [
+      `--pgdata=${draft}`,
+      `--username=${POSTGRES_ROLE}`,
+      '--auth=scram-sha-256',
+      `--pwfile=${passwordFile}`,
+      ...INITDB_FLAGS,
+      ...(options.durable ? [] : ['--no-sync']),
+    ], options)
+    if (code !== 0) throw new Error(`initdb failed with code ${code}`)
+    await rename(draft, folder)
+    if (options.durable) await syncFolder(options.dataDir)
+  } finally {
+    await rm(passwordFile, { force: true })
+  }
+}
+
+/** Starts the server process on 127.0.0.1 and waits until it accepts connections. Throws when it exits before. */
+export async function startCluster(options: ClusterOptions & { port: number }): Promise<RunningCluster> {
+  const folder = clusterFolder(options.dataDir)
+  const settings = [...SERVER_SETTINGS, ...(options.durable ? [] : UNSAFE_FAST_SETTINGS)]
+  const child = launch(
+    options.binaries.postgres,
+    ['-D', folder, '-p', String(options.port), ...settings.flatMap((setting) => ['-c', setting])],
+    options,
+  )
+  const exited = exitOf(child)
+  const stop = async (): Promise<void> => {
+    child.kill('SIGINT')
+    await exited
+  }
+  const running = { exited, stop }
+  const deadline = performance.now() + READY_TIMEOUT_MS
+  while (child.exitCode === null && child.signalCode === null) {
+    const file = await readPostmasterFile(folder)
+    if (file !== undefined && file.pid === child.pid && file.status === 'ready') return running
+    if (performance.now() >= deadline) {
+      await stop()
+      throw new Error(`embedded postgres is not ready within ${READY_TIMEOUT_MS} ms`)
+    }
+    await sleep(READY_POLL_MS)
+  }
+  throw new Error(`embedded postgres ended during its start with code ${await exited}`)
+}
+
+function launch(program: string, args: readonly string[], options: ClusterOptions): ChildProcess {
+  const [command, commandArgs] = options.launcher.command(program, args)
+  const child = spawn(command, commandArgs, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    cwd: '/',
+    env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' },
+    ...options.launcher.spawnAs,
+  })
+  createInterface({ input: child.stdout }).on('line', () => {})
+  createInterface({ input: child.stderr }).on('line', options.onLog)
+  return child
+}
+
+async function run(program: string, args: readonly string[], options: ClusterOptions): Promise<number | null> {
+  return await exitOf(launch(program, args, options))
+}
+
+function exitOf(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve) => {
+    child.on('error', () => resolve(null))
+    child.on('close', (code) => resolve(code))
+  })
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await stat(path).then(
+    () => true,
+    () => false,
+  )
+}

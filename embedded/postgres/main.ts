@@ -1,0 +1,60 @@
+import { mkdir } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { portFreed } from '../children/free-port.ts'
+import { liveAsChild, type RunningServer } from '../children/live-as-child.ts'
+import { findPostgresBinaries } from './binaries.ts'
+import { clusterFolder, initialiseCluster, startCluster } from './cluster.ts'
+import { createMissingDatabases, databaseUrl } from './databases.ts'
+import { endStalePostmaster } from './stale-postmaster.ts'
+import { chooseLauncher } from './unprivileged.ts'
+
+const { values } = parseArgs({
+  options: {
+    data: { type: 'string' },
+    port: { type: 'string' },
+    database: { type: 'string', multiple: true, default: [] },
+    'not-durable': { type: 'boolean', default: false },
+    'exit-with-parent': { type: 'boolean', default: false },
+  },
+})
+
+const onLog = (line: string): void => {
+  process.stderr.write(`${line}\n`)
+}
+
+async function start(): Promise<RunningServer> {
+  const port = Number(values.port)
+  const password = process.env['POSTGRES_PASSWORD']
+  if (values.data === undefined || !Number.isInteger(port) || password === undefined) {
+    throw new Error('embedded postgres needs --data, --port and POSTGRES_PASSWORD')
+  }
+  const dataDir = resolve(values.data)
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  await endStalePostmaster(clusterFolder(dataDir))
+  await portFreed('embedded postgres', port)
+
+  const binaries = await findPostgresBinaries()
+  const launcher = await chooseLauncher(binaries.postgres, dataDir)
+  const options = { binaries, launcher, dataDir, durable: !values['not-durable'], onLog }
+  await initialiseCluster({ ...options, password })
+  const cluster = await startCluster({ ...options, port })
+  let stopping = false
+  void cluster.exited.then((code) => {
+    if (stopping) return
+    process.stderr.write(`embedded postgres ended by itself with code ${code}\n`, () => process.exit(1))
+  })
+  const stop = async (): Promise<void> => {
+    stopping = true
+    await cluster.stop()
+  }
+  try {
+    await createMissingDatabases(databaseUrl(port, password, 'postgres'), values.database)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return { ready: { port }, stop }
+}
+
+await liveAsChild({ exitWithParent: values['exit-with-parent'], start })

@@ -1,0 +1,61 @@
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export type PostmasterFile = { pid: number; status: string }
+
+const POLL_MS = 50
+const FAST_SHUTDOWN_MS = 6_000
+const IMMEDIATE_SHUTDOWN_MS = 3_000
+
+/** What `postmaster.pid` says, or undefined without one: the process id, and `ready` once connections are accepted. */
+export async function readPostmasterFile(clusterDir: string): Promise<PostmasterFile | undefined> {
+  const text = await readFile(join(clusterDir, 'postmaster.pid'), 'utf8').catch(() => undefined)
+  const lines = text?.split('\n') ?? []
+  const pid = Number(lines[0])
+  if (!Number.isInteger(pid) || pid <= 1) return undefined
+  return { pid, status: lines[7]?.trim() ?? '' }
+}
+
+/**
+ * Ends the PostgreSQL that a killed holder left behind on this folder: it would keep the port and the folder.
+ * A process id that meanwhile belongs to something else is not touched; only the misleading file is removed.
+ */
+export async function endStalePostmaster(clusterDir: string): Promise<void> {
+  const found = await readPostmasterFile(clusterDir)
+  if (found === undefined || !isAlive(found.pid)) return
+  if (!(await isOurPostmaster(found.pid, clusterDir))) {
+    await rm(join(clusterDir, 'postmaster.pid'), { force: true })
+    return
+  }
+  process.kill(found.pid, 'SIGINT')
+  if (await gone(found.pid, FAST_SHUTDOWN_MS)) return
+  process.kill(found.pid, 'SIGQUIT')
+  if (await gone(found.pid, IMMEDIATE_SHUTDOWN_MS)) return
+  throw new Error(`embedded postgres cannot start: an earlier one (process ${found.pid}) on ${clusterDir} does not stop`)
+}
+
+async function gone(pid: number, withinMs: number): Promise<boolean> {
+  const deadline = performance.now() + withinMs
+  while (performance.now() < deadline) {
+    if (!isAlive(pid)) return true
+    await sleep(POLL_MS)
+  }
+  return false
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Without `/proc` (not Linux) the id alone has to do. */
+async function isOurPostmaster(pid: number, clusterDir: string): Promise<boolean> {
+  if (process.platform !== 'linux') return true
+  const commandLine = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
+  return commandLine.split('\0').includes(clusterDir)
+}

@@ -1,0 +1,30 @@
+import pg from 'pg'
+import { expect, test } from 'vitest'
+import { freshDatabase, postgresAdminUrl } from '../../support/postgres.ts'
+
+async function query(url: string, text: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+test('each fresh database is empty, separate from its vault, and gone after drop', async () => {
+  const first = await freshDatabase()
+  const second = await freshDatabase()
+  await query(first.url, 'CREATE TABLE marks (n int)')
+
+  const tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+  expect(await query(first.url, tables)).toEqual([{ tablename: 'marks' }])
+  expect(await query(first.vaultUrl, tables)).toEqual([])
+  expect(await query(second.url, tables)).toEqual([])
+
+  await first.drop()
+  await second.drop()
+  await expect(query(first.url, 'SELECT 1')).rejects.toThrow('does not exist')
+  const left = await query(postgresAdminUrl(), `SELECT datname FROM pg_database WHERE datname = '${new URL(second.vaultUrl).pathname.slice(1)}'`)
+  expect(left).toEqual([])
+})
