@@ -11,6 +11,8 @@ export type ChildOptions = {
   nodePath?: string
   onLog?: (line: string) => void
   readyTimeoutMs?: number
+  /** How long `stop` waits before it kills. */
+  stopTimeoutMs?: number
 }
 
 export type ReadyLine = Readonly<Record<string, unknown>> & { ready: true; port: number }
@@ -20,7 +22,7 @@ export type Child = {
   pid: number
   /** The exit code, or 128 + signal number as a shell says it; never rejects. */
   exited: Promise<number>
-  /** SIGTERM, then SIGKILL to the child's process group after 8 s. */
+  /** SIGTERM, then SIGKILL to the child's process group after `stopTimeoutMs` (8 s). */
   stop(): Promise<void>
   kill(): void
 }
@@ -69,7 +71,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
     kill,
     stop: async () => {
       if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM')
-      const timer = setTimeout(kill, STOP_TIMEOUT_MS)
+      const timer = setTimeout(kill, options.stopTimeoutMs ?? STOP_TIMEOUT_MS)
       await exited
       clearTimeout(timer)
     },

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { chown, lstat, readdir } from 'node:fs/promises'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 
-/** How to run a program so that PostgreSQL accepts it, which refuses to run as root. */
+/** A way to run PostgreSQL's programs, which refuse to run as root. */
 export type Launcher = {
   name: 'same-user' | 'user-namespace' | 'capability' | 'nobody'
   command: (program: string, args: readonly string[]) => readonly [string, readonly string[]]
@@ -20,55 +21,75 @@ const SAME_USER: Launcher = {
   owner: undefined,
 }
 
-/** Ordered by what they ask of the host. None creates a user; the first that can reach program and data is taken. */
-const ROOT_LAUNCHERS: readonly Launcher[] = [
-  {
-    name: 'user-namespace',
-    command: (program, args) => [
-      'unshare',
-      ['--user', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`, '--', program, ...args],
+const USER_NAMESPACE: Launcher = {
+  name: 'user-namespace',
+  command: (program, args) => [
+    'unshare',
+    ['--user', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`, '--', program, ...args],
+  ],
+  spawnAs: {},
+  owner: process.getuid?.(),
+}
+
+/** Containers often forbid user namespaces but leave root this capability, which passes a folder that only root may enter. */
+const CAPABILITY: Launcher = {
+  name: 'capability',
+  command: (program, args) => [
+    'setpriv',
+    [
+      `--reuid=${NOBODY}`,
+      `--regid=${NOBODY}`,
+      '--clear-groups',
+      '--inh-caps=-all,+dac_override',
+      '--ambient-caps=-all,+dac_override',
+      '--',
+      program,
+      ...args,
     ],
-    spawnAs: {},
-    owner: 0,
-  },
-  {
-    // Containers often forbid user namespaces but leave root this capability, without which another user could not pass
-    // a folder that only root may enter.
-    name: 'capability',
-    command: (program, args) => [
-      'setpriv',
-      [
-        `--reuid=${NOBODY}`,
-        `--regid=${NOBODY}`,
-        '--clear-groups',
-        '--inh-caps=-all,+dac_override',
-        '--ambient-caps=-all,+dac_override',
-        '--',
-        program,
-        ...args,
-      ],
-    ],
-    spawnAs: {},
-    owner: NOBODY,
-  },
-  { name: 'nobody', command: (program, args) => [program, args], spawnAs: { uid: NOBODY, gid: NOBODY }, owner: NOBODY },
-]
+  ],
+  spawnAs: {},
+  owner: NOBODY,
+}
+
+const AS_NOBODY: Launcher = {
+  name: 'nobody',
+  command: (program, args) => [program, args],
+  spawnAs: { uid: NOBODY, gid: NOBODY },
+  owner: NOBODY,
+}
+
+/** The ways open to this process, the least demanding first. None creates a user on the host. */
+export function waysToLaunch(): readonly Launcher[] {
+  if (process.getuid?.() === 0) return [USER_NAMESPACE, CAPABILITY, AS_NOBODY]
+  return hasName() ? [SAME_USER] : [USER_NAMESPACE]
+}
 
 /**
- * Chooses how PostgreSQL is run over `dataDir`, and gives the folder to the user it will run as.
- * Throws when this is root and no way leads to both the program and the folder.
+ * Takes the first way by which PostgreSQL reaches both its program and `dataDir`, and gives the folder to the user it will
+ * run as. Throws when none does.
  */
-export async function chooseLauncher(program: string, dataDir: string, only?: Launcher['name']): Promise<Launcher> {
-  if (process.getuid?.() !== 0) return SAME_USER
-  const candidates = ROOT_LAUNCHERS.filter((launcher) => only === undefined || launcher.name === only)
+export async function chooseLauncher(
+  program: string,
+  dataDir: string,
+  candidates: readonly Launcher[] = waysToLaunch(),
+): Promise<Launcher> {
   for (const launcher of candidates) {
     if (launcher.owner !== undefined) await own(dataDir, launcher.owner)
     if (await canReach(launcher, program, dataDir)) return launcher
   }
   throw new Error(
-    `PostgreSQL does not run as root, and no other user can reach ${program} and ${dataDir}: ` +
+    `PostgreSQL does not run as root or as a user without a name, and no other way leads to ${program} and ${dataDir}: ` +
       'run as another user, put both below a folder that others may enter, or set DATABASE_URL to use a server',
   )
+}
+
+/** A container may run under a bare number, for which initdb finds no user name and gives up. */
+function hasName(): boolean {
+  try {
+    return userInfo().username !== ''
+  } catch {
+    return false
+  }
 }
 
 async function own(path: string, uid: number): Promise<void> {
@@ -81,7 +102,7 @@ async function own(path: string, uid: number): Promise<void> {
 }
 
 async function canReach(launcher: Launcher, program: string, dataDir: string): Promise<boolean> {
-  const [command, args] = launcher.command('/bin/sh', ['-c', '"$1" --version && test -w "$2"', 'sh', program, dataDir])
+  const [command, args] = launcher.command('/bin/sh', ['-c', '"$1" --version && test -w "$2" && test -x "$2"', 'sh', program, dataDir])
   return await new Promise((resolve) => {
     const probe = spawn(command, args, { stdio: 'ignore', cwd: '/', ...launcher.spawnAs })
     probe.on('error', () => resolve(false))

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
+import { Client } from 'pg'
 import { freePort } from '../../embedded/children/free-port.ts'
 import { startPostgres } from '../../embedded/postgres/start-postgres.ts'
 
@@ -72,8 +72,8 @@ function withDatabase(name: string): string {
   return url.href
 }
 
-async function onAdminDatabase(work: (client: pg.Client) => Promise<void>): Promise<void> {
-  const client = new pg.Client({ connectionString: postgresAdminUrl() })
+async function onAdminDatabase(work: (client: Client) => Promise<void>): Promise<void> {
+  const client = new Client({ connectionString: postgresAdminUrl() })
   await client.connect()
   try {
     await work(client)

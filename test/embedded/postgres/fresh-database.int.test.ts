@@ -1,9 +1,9 @@
-import pg from 'pg'
+import { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { freshDatabase, postgresAdminUrl } from '../../support/postgres.ts'
 
 async function query(url: string, text: string): Promise<unknown[]> {
-  const client = new pg.Client({ connectionString: url })
+  const client = new Client({ connectionString: url })
   await client.connect()
   try {
     return (await client.query<Record<string, unknown>>(text)).rows

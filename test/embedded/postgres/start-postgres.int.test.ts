@@ -1,0 +1,132 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { freePort } from '../../../embedded/children/free-port.ts'
+import { type EmbeddedPostgres, startPostgres } from '../../../embedded/postgres/start-postgres.ts'
+
+const PASSWORD = 'p@ss/wörd'
+const running: EmbeddedPostgres[] = []
+let folder: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'postgres-'))
+})
+
+afterEach(async () => {
+  for (const server of running.splice(0)) await server.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function start(port: number, databases: readonly string[] = ['platform', 'vault'], onLog?: (line: string) => void): Promise<EmbeddedPostgres> {
+  const server = await startPostgres({
+    dataDir: folder,
+    port,
+    password: PASSWORD,
+    databases,
+    ...(onLog === undefined ? {} : { onLog }),
+  })
+  running.push(server)
+  return server
+}
+
+async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+async function postmasterPid(): Promise<number> {
+  return Number((await readFile(join(folder, 'cluster', 'postmaster.pid'), 'utf8')).split('\n')[0])
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+test('it has the databases asked for, durable, in UTF-8 with the same order everywhere, on loopback with a password', async () => {
+  const server = await start(await freePort())
+
+  const rows = await query(server.url('vault'), `
+    SELECT datname, pg_encoding_to_char(encoding) AS encoding, datlocprovider::text AS provider, datlocale
+    FROM pg_database WHERE datname IN ('platform', 'vault') ORDER BY datname`)
+  expect(rows).toEqual(['platform', 'vault'].map((datname) => ({ datname, encoding: 'UTF8', provider: 'b', datlocale: 'C.UTF-8' })))
+  const settings = await query(server.url('platform'), `
+    SELECT name, setting FROM pg_settings
+    WHERE name IN ('fsync', 'full_page_writes', 'listen_addresses', 'synchronous_commit', 'unix_socket_directories') ORDER BY name`)
+  expect(settings.map((row) => row['setting'])).toEqual(['on', 'on', '127.0.0.1', 'on', ''])
+
+  const wrong = new URL(server.url('vault'))
+  wrong.password = 'guess'
+  await expect(query(wrong.href, 'SELECT 1')).rejects.toThrow('password authentication failed')
+})
+
+test('it keeps its data, and a dropped database comes back empty at the next start', async () => {
+  const port = await freePort()
+  const first = await start(port)
+  await query(first.url('vault'), 'CREATE TABLE keys AS SELECT 7 AS n')
+  await query(first.url('platform'), 'CREATE TABLE views AS SELECT 7 AS n')
+  await query(first.url('postgres'), 'DROP DATABASE platform WITH (FORCE)')
+  await first.stop()
+  expect(await first.exited).toBe(0)
+
+  const second = await start(port)
+  expect(await query(second.url('vault'), 'SELECT n FROM keys')).toEqual([{ n: 7 }])
+  await expect(query(second.url('platform'), 'SELECT n FROM views')).rejects.toThrow('does not exist')
+})
+
+test('a killed holder leaves a server behind, which the next start ends, with its committed data', async () => {
+  const port = await freePort()
+  const first = await start(port)
+  await query(first.url('vault'), 'CREATE TABLE keys AS SELECT 7 AS n')
+  const orphan = await postmasterPid()
+  process.kill(first.pid, 'SIGKILL')
+  await first.exited
+  expect(isAlive(orphan)).toBe(true)
+
+  const second = await start(port)
+  expect(isAlive(orphan)).toBe(false)
+  expect(await query(second.url('vault'), 'SELECT n FROM keys')).toEqual([{ n: 7 }])
+})
+
+test('a killed server process ends its holder, and the next start recovers', async () => {
+  const port = await freePort()
+  const first = await start(port)
+  await query(first.url('vault'), 'CREATE TABLE keys AS SELECT 7 AS n')
+  process.kill(await postmasterPid(), 'SIGKILL')
+  expect(await first.exited).toBe(1)
+
+  const second = await start(port)
+  expect(await query(second.url('vault'), 'SELECT n FROM keys')).toEqual([{ n: 7 }])
+})
+
+test('values of a refused statement reach its client, not the log', async () => {
+  const lines: string[] = []
+  const server = await start(await freePort(), ['platform'], (line) => lines.push(line))
+  await query(server.url('platform'), "CREATE TABLE patients (name text UNIQUE); INSERT INTO patients VALUES ('canary-smith')")
+
+  await expect(query(server.url('platform'), "INSERT INTO patients VALUES ('canary-smith')")).rejects.toThrow('duplicate key')
+  await server.stop()
+  await vi.waitFor(() => expect(lines.join('\n')).toContain('database system is shut down'))
+  expect(lines.join('\n')).not.toContain('canary')
+})
+
+test('another password than the one set at first stops the start, says so and leaves no server behind', async () => {
+  const port = await freePort()
+  const first = await start(port)
+  await first.stop()
+
+  const wrong = startPostgres({ dataDir: folder, port, password: 'another', databases: [] })
+  await expect(wrong).rejects.toThrow('password authentication failed')
+  await expect(postmasterPid()).rejects.toThrow('ENOENT')
+})
