@@ -1,0 +1,70 @@
+import type { Position } from '../../streams/store/positions.ts'
+import { defineTable, type Projector } from '../../projections/runtime/projector.ts'
+
+/**
+ * The to-do list of a process: which step is due for which key, and when. The list's projector writes it from events;
+ * a process's list may have lookup tables beside it.
+ */
+export const todoTable = defineTable({
+  name: 'todo',
+  columns: {
+    key: 'text',
+    step: 'text',
+    org_id: { type: 'text', nullable: true },
+    due_at: 'timestamptz',
+    payload: 'jsonb',
+  },
+  primaryKey: ['key', 'step'],
+  indexes: [{ columns: ['due_at'] }],
+})
+
+/** A due row of the list. `payload` is what the list's projector put there. */
+export interface Todo {
+  readonly key: string
+  readonly step: string
+  readonly orgId: string | null
+  readonly dueAt: Date
+  readonly payload: unknown
+}
+
+/** What a step may use of its surroundings while it runs. */
+export interface StepContext {
+  now(): Date
+  /** Aborted when the step's time limit has passed or the worker stops; hand it to every outside call. */
+  readonly signal: AbortSignal
+  /** RFC 3339: the end of this attempt's lease, for the event that opens an attempt. */
+  readonly leaseUntil: string
+  readonly workerId: string
+}
+
+/**
+ * How a step ended.
+ * - `done`: the streams say so. `position` is that of the step's last append: the row is claimable again only once the
+ *   list has passed it. Without a position nothing was appended, since the stream no longer wants the step.
+ * - `wait`: another attempt's lease is open until then.
+ * - `retry`: something in between is away (event store, open circuit); not one of the step's tries, and in no stream.
+ *   Milliseconds; `reason` is a code, never text from outside.
+ */
+export type StepOutcome =
+  | { readonly kind: 'done'; readonly position?: Position | undefined }
+  | { readonly kind: 'wait'; readonly until: Date }
+  | { readonly kind: 'retry'; readonly after: number; readonly reason: string }
+
+export type Step<Deps> = (todo: Todo, deps: Deps, context: StepContext) => Promise<StepOutcome>
+
+/**
+ * A reaction to events: `list` (pure) says what is due when, `steps` do it. Retries that count are events that a step
+ * appends; they move `due_at` through the list's projector.
+ */
+export interface Process<Deps> {
+  readonly name: string
+  /** Its tables hold `todoTable`. */
+  readonly list: Projector
+  readonly steps: Readonly<Record<string, Step<Deps>>>
+}
+
+/** Declares a process; throws when its list has no to-do table. */
+export function defineProcess<Deps>(process: Process<Deps>): Process<Deps> {
+  if (!process.list.tables.includes(todoTable)) throw new TypeError(`the list of process ${process.name} has no todo table`)
+  return process
+}

@@ -1,0 +1,158 @@
+import type { DomainEvent, RecordedEvent } from '../../streams/store/events.ts'
+
+export type ColumnType = 'uuid' | 'text' | 'integer' | 'bigint' | 'numeric' | 'boolean' | 'timestamptz' | 'jsonb'
+export type Column = ColumnType | { readonly type: ColumnType; readonly nullable: true }
+
+/** A table of one projector's Postgres schema. Names are snake_case. */
+export interface Table {
+  readonly name: string
+  readonly columns: Readonly<Record<string, Column>>
+  readonly primaryKey: readonly string[]
+  readonly indexes?: readonly { readonly columns: readonly string[]; readonly unique?: boolean }[]
+}
+
+export type Row = Readonly<Record<string, unknown>>
+
+/** A value that an `insert-select` writes, computed per lookup row: a column of it, a constant, or both joined. */
+export type Expression =
+  | { readonly column: string }
+  | { readonly value: unknown }
+  | { readonly concat: readonly Expression[] }
+  | { readonly json: Readonly<Record<string, Expression>> }
+
+/** What a handler asks for, as data. An `insert` of an existing key and a `patch` of a missing row stop the projector. */
+export type RowChange =
+  | { readonly op: 'insert' | 'upsert'; readonly table: string; readonly row: Row }
+  | { readonly op: 'patch'; readonly table: string; readonly key: Row; readonly set: Row }
+  | { readonly op: 'remove'; readonly table: string; readonly key: Row }
+  | { readonly op: 'patch-where'; readonly table: string; readonly where: Row; readonly set: Row }
+  | { readonly op: 'remove-where'; readonly table: string; readonly where: Row }
+  | {
+      readonly op: 'insert-select'
+      readonly table: string
+      readonly from: string
+      readonly where: Row
+      readonly columns: Readonly<Record<string, Expression>>
+    }
+
+/** Declared as a method so that a handler of one event type is a handler of the table without a cast. */
+export type Handler = { handle(event: RecordedEvent): readonly RowChange[] }['handle']
+
+/** One read model: name and version are its identity, `handlers` is everything it listens to. */
+export interface Projector {
+  /** Postgres schema of its tables, snake_case, never renamed. */
+  readonly name: string
+  /** Raised whenever handlers or tables change what the rows look like: the read model is then filled anew. */
+  readonly version: number
+  readonly tables: readonly Table[]
+  readonly handlers: Readonly<Record<string, Handler>>
+}
+
+type HandlersOf<Events extends DomainEvent> = {
+  readonly [Type in Events['type']]?: (event: RecordedEvent<Extract<Events, { type: Type }>>) => readonly RowChange[]
+}
+
+/** `defineProjector<Events>()({ … })`: handlers see the exact event that they are named for. */
+export function defineProjector<Events extends DomainEvent>() {
+  return (definition: Omit<Projector, 'handlers'> & { readonly handlers: HandlersOf<Events> }): Projector => {
+    const handlers: Record<string, Handler> = {}
+    for (const [type, handler] of Object.entries<Handler | undefined>(definition.handlers)) {
+      if (handler !== undefined) handlers[type] = handler
+    }
+    return { ...definition, handlers }
+  }
+}
+
+/** Keeps the literal types of a table, so that `insert`, `patch` and the like check their columns. */
+export function defineTable<const T extends Table>(table: T): T {
+  return table
+}
+
+/** What a column takes: instants as RFC 3339 text, bigint and numeric as text (or bigint), jsonb anything that JSON holds. */
+interface ColumnValues {
+  uuid: string
+  text: string
+  integer: number
+  bigint: string | bigint
+  numeric: string | number
+  boolean: boolean
+  timestamptz: string
+  jsonb: unknown
+}
+
+type Columns<T extends Table> = T['columns']
+type Value<C extends Column> = C extends ColumnType
+  ? ColumnValues[C]
+  : C extends { readonly type: infer Base extends ColumnType }
+    ? ColumnValues[Base] | null
+    : never
+type NullableColumn<T extends Table> = {
+  [Name in keyof Columns<T>]: Columns<T>[Name] extends ColumnType ? never : Name
+}[keyof Columns<T>]
+
+/** A whole row to write; a nullable column that is left out is null. */
+export type RowOf<T extends Table> = {
+  readonly [Name in Exclude<keyof Columns<T>, NullableColumn<T>>]: Value<Columns<T>[Name]>
+} & { readonly [Name in NullableColumn<T>]?: Value<Columns<T>[Name]> | undefined }
+
+/** The primary key of a row. */
+export type KeyOf<T extends Table> = { readonly [Name in T['primaryKey'][number]]: Value<Columns<T>[Name] & Column> }
+
+/** Columns to set; what is left out or undefined stays as it is. */
+export type PatchOf<T extends Table> = {
+  readonly [Name in Exclude<keyof Columns<T>, T['primaryKey'][number]>]?: Value<Columns<T>[Name]> | undefined
+}
+
+type BaseOf<C extends Column> = C extends { readonly type: infer Base } ? Base : C
+
+/** Equalities (null matches null), and containment for jsonb: `{ contains }` as `@>` has it. */
+export type WhereOf<T extends Table> = {
+  readonly [Name in keyof Columns<T>]?: BaseOf<Columns<T>[Name]> extends 'jsonb'
+    ? { readonly contains: unknown }
+    : Value<Columns<T>[Name]>
+}
+
+/** Writes a row that must not exist yet. */
+export function insert<T extends Table>(table: T, row: RowOf<T>): RowChange {
+  return { op: 'insert', table: table.name, row }
+}
+
+/** Writes a row, replacing a whole existing one. */
+export function upsert<T extends Table>(table: T, row: RowOf<T>): RowChange {
+  return { op: 'upsert', table: table.name, row }
+}
+
+/** Sets columns of a row that must exist. */
+export function patch<T extends Table>(table: T, key: KeyOf<T>, set: PatchOf<T>): RowChange {
+  return { op: 'patch', table: table.name, key, set }
+}
+
+/** Removes a row if it is there. */
+export function remove<T extends Table>(table: T, key: KeyOf<T>): RowChange {
+  return { op: 'remove', table: table.name, key }
+}
+
+/** Sets columns of every row that matches; none is fine. */
+export function patchWhere<T extends Table>(table: T, where: WhereOf<T>, set: PatchOf<T>): RowChange {
+  return { op: 'patch-where', table: table.name, where, set }
+}
+
+/** Removes every row that matches; none is fine. */
+export function removeWhere<T extends Table>(table: T, where: WhereOf<T>): RowChange {
+  return { op: 'remove-where', table: table.name, where }
+}
+
+/**
+ * Writes one row into `table` per row of the projector's own lookup table `from` that matches, as it stands at this
+ * event's place in `$all`. A lookup without a match writes nothing.
+ */
+export function insertSelect<T extends Table, From extends Table>(
+  table: T,
+  select: { from: From; where: WhereOf<From>; columns: { readonly [Name in keyof RowOf<T>]: Expression | undefined } },
+): RowChange {
+  const columns: Record<string, Expression> = {}
+  for (const [name, expression] of Object.entries<Expression | undefined>(select.columns)) {
+    if (expression !== undefined) columns[name] = expression
+  }
+  return { op: 'insert-select', table: table.name, from: select.from.name, where: select.where, columns }
+}
