@@ -1,0 +1,126 @@
+export { ConfigurationError } from './profile-rules.ts'
+import { ConfigurationError, checkProfile, deepFreeze, isLoopbackHost } from './profile-rules.ts'
+import { address, integer, integers, oneOf, optional, setting, text, texts, type Setting } from './settings.ts'
+
+const http = ['http', 'https'] as const
+const postgres = ['postgres', 'postgresql'] as const
+const daySeconds = 86_400
+
+/** Every environment variable that the platform reads, by the member of `Configuration` that holds it. */
+const settings = {
+  appEnv: optional('APP_ENV', oneOf('development', 'production'), { meaning: 'Profile: which rules for addresses, images, actor contexts and secrets apply', shownDefault: 'development on a loopback HOST' }),
+  host: setting('HOST', text({ pattern: '^[A-Za-z0-9.:_-]{1,253}$' }, 'a host name or an IP address'), '127.0.0.1', { meaning: 'Address that the HTTP server binds to' }),
+  port: setting('PORT', integer(0, 65_535), '8080', { meaning: 'Port of the HTTP server; 0 takes a free one' }),
+  baseUrl: optional('BASE_URL', address(http), { meaning: 'Public address of the platform; issuer of its tokens', shownDefault: 'http://HOST:PORT' }),
+  logLevel: setting('LOG_LEVEL', oneOf('debug', 'info', 'warn', 'error', 'silent'), 'info', { meaning: 'Least severe level that is logged' }),
+  dataDir: setting('PLATFORM_DATA_DIR', text(), '.platform', { meaning: 'Folder of the embedded servers and of credentials.json' }),
+  adminApiSecret: optional('ADMIN_API_SECRET', text({ minLength: 32, pattern: '^[\\x21-\\x7e]+$' }, 'at least 32 visible ASCII characters'), { meaning: 'Admits to admin routes by X-Admin-Api-Secret; off unless set', isSecret: true }),
+  actorContextMode: optional('ACTOR_CONTEXT_MODE', oneOf('trust', 'signed', 'resolve'), { meaning: 'How X-Actor-Context is believed', shownDefault: 'trust in development, resolve in production' }),
+  tokenTtlSeconds: setting('TOKEN_TTL_SECONDS', integer(60, daySeconds, 's'), '3600', { meaning: 'Lifetime of access tokens' }),
+  databaseUrl: optional('DATABASE_URL', address(postgres, 'with-credentials'), { meaning: 'Postgres database of the read models', isSecret: true, shownDefault: 'embedded' }),
+  vaultDatabaseUrl: optional('VAULT_DATABASE_URL', address(postgres, 'with-credentials'), { meaning: 'Postgres database of the vault; never the one of the read models', isSecret: true, shownDefault: 'embedded' }),
+  masterKeys: optional('MASTER_KEYS', text({ pattern: '^[A-Za-z0-9._-]+:[A-Za-z0-9+/=_-]+(,[A-Za-z0-9._-]+:[A-Za-z0-9+/=_-]+)*$' }, 'id:base64key pairs, separated by commas'), { meaning: 'Key ring that wraps the keys of the vault; the first one wraps', isSecret: true, shownDefault: 'a file in the data folder' }),
+  esdbUrl: optional('ESDB_URL', address(['esdb', 'esdb+discover', 'kurrentdb', 'kurrentdb+discover'], 'with-credentials'), { meaning: 'Connection string of the event store', isSecret: true, shownDefault: 'embedded' }),
+  s3Endpoint: optional('S3_ENDPOINT', address(http), { meaning: 'Object store', shownDefault: 'embedded' }),
+  s3Region: setting('S3_REGION', text({ maxLength: 64 }), 'us-east-1', { meaning: 'Region of the object store' }),
+  s3Bucket: setting('S3_BUCKET', text({ pattern: '^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$' }, 'a bucket name'), 'clinical-assessments', { meaning: 'Bucket of image bytes and raw provider responses' }),
+  s3AccessKeyId: optional('S3_ACCESS_KEY_ID', text(), { meaning: 'Credential of the object store', shownDefault: 'embedded' }),
+  s3SecretAccessKey: optional('S3_SECRET_ACCESS_KEY', text(), { meaning: 'Credential of the object store', isSecret: true, shownDefault: 'embedded' }),
+  egressAllow: setting('EGRESS_ALLOW', texts('hosts, host:port pairs or address ranges, separated by commas'), '', { meaning: 'Outbound addresses allowed although they are not public' }),
+  authBaseUrl: optional('AUTH_BASE_URL', address(http), { meaning: 'Where the auth service answers', shownDefault: 'BASE_URL' }),
+  clinicalBaseUrl: optional('CLINICAL_BASE_URL', address(http), { meaning: 'Where clinical-api answers', shownDefault: 'BASE_URL' }),
+  consentBaseUrl: optional('CONSENT_BASE_URL', address(http), { meaning: 'Where the consent service answers', shownDefault: 'BASE_URL' }),
+  serviceClientId: optional('SERVICE_CLIENT_ID', text({ maxLength: 255 }), { meaning: 'Platform client with which services call each other', shownDefault: 'embedded' }),
+  serviceClientSecret: optional('SERVICE_CLIENT_SECRET', text(), { meaning: 'Its secret', isSecret: true, shownDefault: 'embedded' }),
+  providerBaseUrl: optional('PROVIDER_BASE_URL', address(http), { meaning: 'Inference provider', shownDefault: 'embedded simulator' }),
+  providerLogin: optional('PROVIDER_LOGIN', text(), { meaning: 'Login at the inference provider', shownDefault: 'embedded simulator' }),
+  providerPassword: optional('PROVIDER_PASSWORD', text(), { meaning: 'Password at the inference provider', isSecret: true, shownDefault: 'embedded simulator' }),
+  providerSessionTtlSeconds: setting('PROVIDER_SESSION_TTL_SECONDS', integer(1, daySeconds, 's'), '1800', { meaning: 'How long a provider session is used before a new login' }),
+  providerResultInitialDelayMs: setting('PROVIDER_RESULT_INITIAL_DELAY_MS', integer(0, 3_600_000, 'ms'), '5000', { meaning: 'Delay before the first result poll' }),
+  providerResultMaxAttempts: setting('PROVIDER_RESULT_MAX_ATTEMPTS', integer(1, 1000), '20', { meaning: 'Result polls at most' }),
+  providerResultTimeoutMs: setting('PROVIDER_RESULT_TIMEOUT_MS', integer(1, 604_800_000, 'ms'), '600000', { meaning: 'Time budget of a result' }),
+  providerResultBackoffScheduleMs: setting('PROVIDER_RESULT_BACKOFF_SCHEDULE_MS', integers('ms'), '5000,15000,30000,60000,120000,300000', { meaning: 'Delays between result polls; the last one repeats' }),
+  providerStartRetryScheduleMs: setting('PROVIDER_START_RETRY_SCHEDULE_MS', integers('ms'), '2000,4000,8000', { meaning: 'Delays before the retries of a start job' }),
+  providerRequestingSystem: setting('PROVIDER_REQUESTING_SYSTEM', text({ maxLength: 255 }), 'clinical-assessment-platform', { meaning: 'Name of this system in provider cases' }),
+  providerSuccessResult: setting('PROVIDER_SUCCESS_RESULT', text({ maxLength: 255 }), 'SUCCESSFUL_PROCESSING', { meaning: 'The analysisResult that means success' }),
+  webhookRetryScheduleMs: setting('WEBHOOK_RETRY_SCHEDULE_MS', integers('ms'), '0,5000,300000,1800000,7200000,18000000,36000000,50400000,72000000,86400000', { meaning: 'Delay before each delivery attempt, +/- 20 %' }),
+  webhookTimeoutMs: setting('WEBHOOK_TIMEOUT_MS', integer(100, 60_000, 'ms'), '15000', { meaning: 'Time limit of one delivery attempt' }),
+  webhookDisableAfterSeconds: setting('WEBHOOK_DISABLE_AFTER_SECONDS', integer(1, 31_536_000, 's'), '432000', { meaning: 'Time without a success after which a subscription is disabled' }),
+  readUrlTtlSeconds: setting('READ_URL_TTL_SECONDS', integer(1, 604_800, 's'), '3600', { meaning: 'Lifetime of the presigned addresses from which the AI review reads images' }),
+  downloadUrlTtlSeconds: setting('DOWNLOAD_URL_TTL_SECONDS', integer(1, 604_800, 's'), '900', { meaning: 'Lifetime of download_url' }),
+  assessmentDeadlineSeconds: setting('ASSESSMENT_DEADLINE_SECONDS', integer(1, 604_800, 's'), '3600', { meaning: 'Time after which an unfinished analysis fails with ANALYSIS_TIMEOUT' }),
+  processWorkers: setting('PROCESS_WORKERS', integer(1, 1000), '10', { meaning: 'Workers of one instance' }),
+  stepTimeoutMs: setting('STEP_TIMEOUT_MS', integer(1, 59_000, 'ms'), '15000', { meaning: 'Time limit of one process step; below STEP_LEASE_MS' }),
+  stepLeaseMs: setting('STEP_LEASE_MS', integer(2, 60_000, 'ms'), '20000', { meaning: 'How long a step belongs to its worker' }),
+  readYourWritesMs: setting('READ_YOUR_WRITES_MS', integer(0, 10_000, 'ms'), '500', { meaning: 'How long a write waits for the read models that serve it' }),
+  failpoint: optional('FAILPOINT', text({ pattern: '^[a-z][a-z0-9-]{0,63}$' }, 'the name of a failpoint'), { meaning: 'Kills the process at this place (crash tests); development only' }),
+} as const satisfies Record<string, Setting>
+
+type Parsed = { [Key in keyof typeof settings]: (typeof settings)[Key] extends Setting<infer Value> ? Value : never }
+
+export type Profile = 'development' | 'production'
+export type ActorContextMode = 'trust' | 'signed' | 'resolve'
+
+/** The platform's configuration: frozen, checked, with every default applied. Units are in the names. */
+export type Configuration = Readonly<
+  Omit<Parsed, 'appEnv' | 'baseUrl' | 'actorContextMode' | 'authBaseUrl' | 'clinicalBaseUrl' | 'consentBaseUrl'> & {
+    /** The active profile (contract section 4). */
+    profile: Profile
+    actorContextMode: ActorContextMode
+    baseUrl: string
+    authBaseUrl: string
+    clinicalBaseUrl: string
+    consentBaseUrl: string
+    /** What the profile does not forbid but an operator should know; logged at start, shown by readiness. */
+    warnings: readonly string[]
+  }
+>
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Reads the environment once. An empty variable counts as unset. Throws `ConfigurationError`. */
+export function loadConfiguration(env: Environment): Configuration {
+  const parsed = parseAll(env)
+  if (parsed.appEnv === undefined && !isLoopbackHost(parsed.host)) {
+    throw new ConfigurationError('APP_ENV must be development or production when HOST is not a loopback address')
+  }
+  const profile = parsed.appEnv ?? 'development'
+  const baseUrl = parsed.baseUrl ?? `http://${parsed.host.includes(':') ? `[${parsed.host}]` : parsed.host}:${parsed.port}`
+  const { appEnv: _appEnv, ...rest } = parsed
+  const configuration = {
+    ...rest,
+    profile,
+    baseUrl,
+    actorContextMode: parsed.actorContextMode ?? (profile === 'production' ? ('resolve' as const) : ('trust' as const)),
+    authBaseUrl: parsed.authBaseUrl ?? baseUrl,
+    clinicalBaseUrl: parsed.clinicalBaseUrl ?? baseUrl,
+    consentBaseUrl: parsed.consentBaseUrl ?? baseUrl,
+  }
+  const warnings = checkProfile(configuration)
+  return deepFreeze({ ...configuration, warnings })
+}
+
+function parseAll(env: Environment): Parsed {
+  const values = Object.entries<Setting>(settings).map(([member, { name, initial, mustBe, parse }]) => {
+    const given = env[name] === undefined || env[name] === '' ? initial : env[name]
+    if (given === undefined) return [member, undefined]
+    const result = parse(given)
+    if (result === undefined) throw new ConfigurationError(`${name} must be ${mustBe}`)
+    return [member, result.value]
+  })
+  return Object.fromEntries(values) as Parsed
+}
+
+export interface ConfigurationRow {
+  readonly name: string
+  /** Empty when the variable is unset by default. */
+  readonly default: string
+  readonly meaning: string
+  readonly unit: string
+  readonly isSecret: boolean
+}
+
+/** The configuration table of the README, in its order. */
+export function configurationTable(): readonly ConfigurationRow[] {
+  return Object.values(settings).map(({ name, defaultText, meaning, unit, isSecret }) => ({ name, default: defaultText, meaning, unit, isSecret }))
+}

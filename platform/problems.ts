@@ -1,0 +1,126 @@
+/** One refusal of the HTTP interface. The key of the catalogue is its `code` and the last segment of its `type`. */
+export interface ProblemDefinition {
+  readonly status: number
+  readonly title: string
+  /** True when the same request may succeed later without a change. */
+  readonly retriable: boolean
+  /** Served at `/problems/{code}`: when it happens and what to do. */
+  readonly doc: string
+}
+
+function refusal(status: number, title: string, doc: string): ProblemDefinition {
+  return { status, title, retriable: false, doc }
+}
+
+function passing(status: number, title: string, doc: string): ProblemDefinition {
+  return { status, title, retriable: true, doc }
+}
+
+/** Every problem that the platform answers with. Codes are never renamed or given another meaning. */
+export const problems = {
+  'validation-failed': refusal(400, 'The request is not valid', 'A member of the request is missing, unknown or out of range. `errors` points at each one. Fix the request.'),
+  'malformed-body': refusal(400, 'The body cannot be read', 'The body is not well-formed JSON (or form data), or it is nested too deeply. Fix the request.'),
+  'malformed-request': refusal(400, 'The request cannot be read', 'The request breaks the rules of HTTP, or one of its headers is malformed. Fix the request.'),
+  'org-required': refusal(400, 'An organisation must be named', 'The token belongs to no organisation. Name one by the query parameter `org_id` (`orgId`) or the body member `organisationId`.'),
+  'product-required': refusal(400, 'The token has no product', 'Assessments belong to a product. Use a token of a client that has one.'),
+  'idempotency-key-invalid': refusal(400, 'The Idempotency-Key is not valid', 'The key must have 1 to 255 visible ASCII characters; quotes around it are optional.'),
+  'invalid-cursor': refusal(400, 'The cursor is not valid', 'The cursor was not made by this list, for this organisation, with these filters. Start again without a cursor.'),
+  'expired-cursor': refusal(400, 'The cursor has expired', 'Cursors live for 7 days. Start again without a cursor.'),
+  'mixed-image-mode': refusal(400, 'Some images carry data and some do not', 'Send the bytes of all images, or of none.'),
+  'image-invalid': refusal(400, 'An image is not acceptable', 'The bytes are not of the declared type, or the image is too large. `errors` points at the image.'),
+  'image-too-large': refusal(400, 'An image is too large', 'An image may have 20 MiB and 64 megapixels, all images of a request 45 MiB.'),
+  'webhook-url-forbidden': refusal(400, 'The webhook address is not allowed', 'The address must be https (http too in development), without user information or fragment, at most 2048 characters, and lead to an address that the platform may call.'),
+  'text-version-not-effective': refusal(400, 'The text version is not in effect', 'A granted decision needs a text version whose effectiveFrom has passed.'),
+  'consent-text-mismatch': refusal(400, 'The text version belongs to another consent type', 'Name a text version of the consent type.'),
+  'consent-type-ambiguous': refusal(400, 'The consent type code is ambiguous', 'The code exists in several organisations of the caller. Name one by `org_id`.'),
+  'image-address-expired': refusal(400, 'An image address has expired', 'Ask for fresh presigned addresses and send the request again.'),
+  'image-address-forbidden': refusal(400, 'An image address is not allowed', 'The platform may not fetch from this address.'),
+  'token-missing': refusal(401, 'An access token is required', 'Send `Authorization: Bearer <access token>`.'),
+  'token-invalid': refusal(401, 'The access token is not valid', 'Request a new access token.'),
+  'token-expired': refusal(401, 'The access token has expired', 'Request a new access token.'),
+  'admin-secret-invalid': refusal(401, 'The administrator secret is not accepted', 'X-Admin-Api-Secret is switched off, or its value is wrong.'),
+  'insufficient-scope': refusal(403, 'The token lacks a scope', 'The scopes that the route needs are in `required_scopes`. Ask for them at the token endpoint.'),
+  'permission-missing': refusal(403, 'The actor lacks a permission', 'The permission that the route needs is in `required_permission`.'),
+  'actor-context-missing': refusal(403, 'An actor context is required', 'Send the X-Actor-Context header of a user who holds the permission.'),
+  'actor-context-invalid': refusal(403, 'The actor context is not valid', 'X-Actor-Context must be a compact JWT of at most 8 KiB with the claims of an actor context.'),
+  'actor-context-not-accepted': refusal(403, 'Actor contexts are not accepted from this client', 'Only clients marked as a source of actor contexts may send X-Actor-Context.'),
+  'actor-context-unsupported': refusal(403, 'Actor contexts cannot be checked yet', 'ACTOR_CONTEXT_MODE is `signed` or `resolve`, and there are no users yet to check an actor context against. Use X-Admin-Api-Secret.'),
+  'org-mismatch': refusal(403, 'The actor context is of another organisation', 'The org_id of the actor context differs from the token\'s organisation.'),
+  'not-found': refusal(404, 'Not found', 'There is no such resource for the caller. One of another organisation is answered the same way.'),
+  'patient-not-found': refusal(404, 'The patient was not found', 'The patient that the body names does not exist in the organisation.'),
+  'consent-type-not-found': refusal(404, 'The consent type was not found', 'The consent type that the request names does not exist in the organisation.'),
+  'case-not-found': refusal(404, 'The case was not found', 'The case that the body names does not exist in the organisation.'),
+  'method-not-allowed': refusal(405, 'The method is not allowed', 'The methods of this address are in the Allow header.'),
+  conflict: passing(409, 'The resource was changed at the same time', 'Read the resource and try again.'),
+  'idempotency-key-reused': refusal(409, 'The Idempotency-Key was used with another request', 'Use a fresh key, or repeat the same payload.'),
+  'patient-identifier-conflict': refusal(409, 'A patient identifier is taken', 'An identifier belongs to another patient, or the identifiers belong to different patients.'),
+  'consent-type-code-in-use': refusal(409, 'The consent type code is in use', 'Codes are unique in an organisation; that of a deleted type stays taken.'),
+  'text-version-exists': refusal(409, 'The text version exists', 'There is a text version of this locale with the same effectiveFrom.'),
+  'subscription-limit': refusal(409, 'The organisation has too many webhook subscriptions', 'An organisation may have 20. Delete one first.'),
+  'precondition-failed': refusal(412, 'The resource has changed', 'If-Match names another revision. Read the resource and decide again.'),
+  'body-too-large': refusal(413, 'The body is too large', 'JSON bodies may have 1 MiB, those of an assessment 64 MiB.'),
+  'command-too-large': refusal(413, 'The request is too large to be recorded', 'Its facts exceed 1 MiB. Send less text.'),
+  'unsupported-media-type': refusal(415, 'The media type is not supported', 'Send application/json (form data at the token endpoint only).'),
+  'headers-too-large': refusal(431, 'The headers are too large', 'Send at most 16 KiB of headers.'),
+  'internal-error': passing(500, 'An internal error happened', 'The failure is logged under the request_id. Try again with back-off.'),
+  'not-implemented': refusal(501, 'Not implemented', 'The address is reserved.'),
+  'read-model-behind': passing(503, 'The answer would not be up to date', 'This answer must be current, and the read model is behind. Try again after Retry-After.'),
+  'event-store-unavailable': passing(503, 'The event store cannot be reached', 'Nothing is known to be recorded. Try again after Retry-After, with the same Idempotency-Key.'),
+  'database-unavailable': passing(503, 'The database cannot be reached', 'Try again after Retry-After.'),
+  'object-store-unavailable': passing(503, 'The object store cannot be reached', 'Try again after Retry-After, with the same Idempotency-Key.'),
+  'shutting-down': passing(503, 'The server is stopping', 'Try again after Retry-After; another instance will answer.'),
+} as const satisfies Record<string, ProblemDefinition>
+
+export type ProblemCode = keyof typeof problems
+
+/** Stable across deployments; the documentation itself is served at `/problems/{code}` of each. */
+export function problemType(code: ProblemCode): string {
+  return `https://clinical-assessment-platform.org/problems/${code}`
+}
+
+/** One rejected member: where it stands (RFC 6901), why, and the rule's name. Never the rejected value. */
+export interface MemberError {
+  readonly pointer: string
+  readonly detail: string
+  readonly code: string
+}
+
+export interface ProblemDetails {
+  /** Text for the caller: no values of the request, no personal data. */
+  readonly detail?: string
+  readonly errors?: readonly MemberError[]
+  readonly retryAfterSeconds?: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** More members of the body. */
+  readonly extensions?: Readonly<Record<string, unknown>>
+  readonly cause?: unknown
+}
+
+/** Thrown anywhere below a route; the HTTP application answers with it. */
+export class Problem extends Error {
+  override readonly name = 'Problem'
+  readonly isSafeToLog = true
+  readonly code: ProblemCode
+  readonly status: number
+  readonly detail: string
+  readonly errors: readonly MemberError[] | undefined
+  readonly headers: Readonly<Record<string, string>>
+  readonly extensions: Readonly<Record<string, unknown>>
+
+  constructor(code: ProblemCode, options: ProblemDetails = {}) {
+    const definition: ProblemDefinition = problems[code]
+    super(options.detail ?? definition.title, { cause: options.cause })
+    this.code = code
+    this.status = definition.status
+    this.detail = options.detail ?? definition.doc
+    this.errors = options.errors
+    this.extensions = options.extensions ?? {}
+    const retryAfterSeconds = options.retryAfterSeconds ?? (definition.status === 503 ? 1 : undefined)
+    this.headers = { ...options.headers, ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }) }
+  }
+}
+
+/** `throw problem('conflict')`. */
+export function problem(code: ProblemCode, options: ProblemDetails = {}): Problem {
+  return new Problem(code, options)
+}

@@ -1,0 +1,127 @@
+import { Type, type TSchema, type Static } from 'typebox'
+import { Check } from 'typebox/value'
+
+/** How one environment variable is read: text to value, checked by a TypeBox schema. */
+export interface SettingKind<Schema extends TSchema> {
+  readonly schema: Schema
+  /** Completes "NAME must be …". */
+  readonly mustBe: string
+  readonly unit: string
+  readonly read: (text: string) => unknown
+}
+
+export interface Setting<Value = unknown> {
+  readonly name: string
+  readonly meaning: string
+  readonly mustBe: string
+  readonly unit: string
+  readonly isSecret: boolean
+  /** As the README table shows it; empty when the variable is unset by default. */
+  readonly defaultText: string
+  /** The text that stands in for an unset variable; undefined leaves the setting unset. */
+  readonly initial: string | undefined
+  /** Undefined when the text is no valid value. */
+  readonly parse: (text: string) => { readonly value: Value } | undefined
+}
+
+interface SettingOptions {
+  readonly meaning: string
+  readonly isSecret?: boolean
+  /** Shown instead of the default's text when the default is derived from other settings. */
+  readonly shownDefault?: string
+}
+
+/** A setting that always has a value: the default stands as the text that would set it. */
+export function setting<Schema extends TSchema>(
+  name: string,
+  kind: SettingKind<Schema>,
+  defaultText: string,
+  options: SettingOptions,
+): Setting<Static<Schema>> {
+  return describe(name, kind, defaultText, options)
+}
+
+/** A setting that may stay unset. */
+export function optional<Schema extends TSchema>(
+  name: string,
+  kind: SettingKind<Schema>,
+  options: SettingOptions,
+): Setting<Static<Schema> | undefined> {
+  return describe(name, kind, undefined, options)
+}
+
+function describe<Schema extends TSchema>(name: string, kind: SettingKind<Schema>, initial: string | undefined, options: SettingOptions) {
+  return {
+    name,
+    meaning: options.meaning,
+    mustBe: kind.mustBe,
+    unit: kind.unit,
+    isSecret: options.isSecret ?? false,
+    defaultText: options.shownDefault ?? initial ?? '',
+    initial,
+    parse: (text: string): { readonly value: Static<Schema> } | undefined => {
+      const value = kind.read(text)
+      return Check(kind.schema, value) ? { value } : undefined
+    },
+  }
+}
+
+export function text(options: { minLength?: number; maxLength?: number; pattern?: string } = {}, mustBe = 'a text') {
+  return { schema: Type.String({ minLength: 1, ...options }), mustBe, unit: '', read: (given: string) => given }
+}
+
+export function integer(minimum: number, maximum: number, unit = '') {
+  return {
+    schema: Type.Integer({ minimum, maximum }),
+    mustBe: `a whole number from ${minimum} to ${maximum}`,
+    unit,
+    read: readInteger,
+  }
+}
+
+export function integers(unit = '') {
+  return {
+    schema: Type.Array(Type.Integer({ minimum: 0, maximum: 604_800_000 }), { minItems: 1, maxItems: 100 }),
+    mustBe: 'whole numbers from 0 to 604800000, separated by commas',
+    unit,
+    read: (given: string) => given.split(',').map((part) => readInteger(part.trim())),
+  }
+}
+
+export function texts(mustBe: string) {
+  return {
+    schema: Type.Array(Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\s,]+$' }), { maxItems: 200 }),
+    mustBe,
+    unit: '',
+    read: (given: string) => given.split(',').map((part) => part.trim()).filter((part) => part !== ''),
+  }
+}
+
+export function oneOf<const Choices extends readonly [string, ...string[]]>(...choices: Choices) {
+  return {
+    schema: Type.Unsafe<Choices[number]>({ type: 'string', enum: [...choices] }),
+    mustBe: `one of ${choices.join(', ')}`,
+    unit: '',
+    read: (given: string) => given,
+  }
+}
+
+/** An absolute address of one of the schemes, without user information where `plain` (its path stays as given, no trailing slash). */
+export function address(schemes: readonly string[], plain: 'plain' | 'with-credentials' = 'plain') {
+  return {
+    schema: Type.String({ minLength: 1 }),
+    mustBe: `an absolute address with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}${plain === 'plain' ? ' without credentials' : ''}`,
+    unit: '',
+    read: (given: string) => {
+      if (!URL.canParse(given)) return undefined
+      const url = new URL(given)
+      if (!schemes.includes(url.protocol.slice(0, -1))) return undefined
+      if (plain === 'plain' && (url.username !== '' || url.password !== '' || url.hash !== '')) return undefined
+      return plain === 'plain' ? given.replace(/\/+$/, '') : given
+    },
+  }
+}
+
+function readInteger(given: string): number {
+  return /^-?\d{1,15}$/.test(given) ? Number(given) : Number.NaN
+}
