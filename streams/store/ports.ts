@@ -5,8 +5,21 @@ export interface KeyVault {
    * `'destroyed'` when the subject was erased.
    */
   subjectKeyForWriting(orgId: string, subjectId: string): Promise<Uint8Array | 'destroyed'>
-  /** The subject's data key, `'destroyed'` when erased; rejects when a key that must exist is missing. */
+  /** The subject's data key, `'destroyed'` when erased; rejects with `MissingKeyError` when a key that must exist is missing. */
   subjectKeyForReading(orgId: string, subjectId: string): Promise<Uint8Array | 'destroyed'>
+  /** What `subjectKeyForReading` would resolve to, when that is known without asking the database. Keeps decoding synchronous. */
+  cachedSubjectKey?(orgId: string, subjectId: string): Uint8Array | 'destroyed' | undefined
   /** Key of the HMAC that signs each event's metadata (32 bytes). */
   eventSigningKey(): Promise<Uint8Array>
+}
+
+/** The part of a pino logger that the store uses. Fields hold names, codes and counts, never event data. */
+export interface StoreLogger {
+  info(fields: Readonly<Record<string, unknown>>, message: string): void
+  warn(fields: Readonly<Record<string, unknown>>, message: string): void
+  error(fields: Readonly<Record<string, unknown>>, message: string): void
+}
+
+export interface StoreClock {
+  now(): Date
 }

@@ -1,0 +1,37 @@
+import type { ProviderCall } from '../../streams/ai-review/events.ts'
+import type { AiReviewState, AwaitingReview, StartingReview } from '../../streams/ai-review/state.ts'
+
+export type NextCall =
+  | { readonly kind: 'call'; readonly call: Exclude<ProviderCall, 'image'> }
+  | { readonly kind: 'call'; readonly call: 'image'; readonly imageId: string }
+  /** Another worker's attempt may still be under way. */
+  | { readonly kind: 'wait'; readonly until: Date }
+  | { readonly kind: 'nothing' }
+
+export function isStarting(state: AiReviewState): state is StartingReview {
+  return state.status === 'pending' || state.status === 'in_progress'
+}
+
+export function isAwaiting(state: AiReviewState): state is AwaitingReview {
+  return state.status === 'awaiting_result'
+}
+
+/**
+ * Which provider call the review needs now. An attempt cut off by a crash leaves the provider's side unknown: an open
+ * `case` or `image` abandons that provider case, `process` and `result` are repeated (T29).
+ */
+export function nextCall(state: AiReviewState, now: Date): NextCall {
+  if (!isStarting(state) && !isAwaiting(state)) return { kind: 'nothing' }
+  const { openAttempt } = state
+  if (openAttempt !== null && Date.parse(openAttempt.leaseUntil) > now.getTime()) {
+    return { kind: 'wait', until: new Date(openAttempt.leaseUntil) }
+  }
+  if (isAwaiting(state)) return { kind: 'call', call: 'result' }
+
+  const wasCutOff = openAttempt?.call === 'case' || openAttempt?.call === 'image'
+  if (state.providerCaseId === null || state.isProviderCaseAbandoned || wasCutOff) return { kind: 'call', call: 'case' }
+  const unsent = state.images.find((image) => !state.sentImages.has(image.imageId))
+  return unsent === undefined
+    ? { kind: 'call', call: 'process' }
+    : { kind: 'call', call: 'image', imageId: unsent.imageId }
+}

@@ -1,0 +1,23 @@
+export interface PollSchedule {
+  readonly initialDelayMs: number
+  /** Delays between polls; the last repeats. */
+  readonly backoffMs: readonly number[]
+  readonly maxAttempts: number
+  readonly timeoutMs: number
+}
+
+/**
+ * When to poll next after `attemptCount` polls, or null when the budget is used up. The delay is clamped to the
+ * deadline, so that the last poll falls exactly on it (T3); a poll due earlier but made after it was still made (T29).
+ */
+export function nextPollAt(
+  schedule: PollSchedule,
+  review: { readonly attemptCount: number; readonly deadlineAt: Date },
+  now: Date,
+  retryAfterMs = 0,
+): Date | null {
+  if (review.attemptCount >= schedule.maxAttempts || now.getTime() >= review.deadlineAt.getTime()) return null
+  const { backoffMs } = schedule
+  const delay = backoffMs[Math.min(review.attemptCount, backoffMs.length) - 1] ?? schedule.initialDelayMs
+  return new Date(Math.min(now.getTime() + Math.max(delay, retryAfterMs), review.deadlineAt.getTime()))
+}

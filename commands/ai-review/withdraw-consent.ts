@@ -1,0 +1,19 @@
+import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
+import type { AiReviewState } from '../../streams/ai-review/state.ts'
+import type { Decision } from '../handling/decision.ts'
+import { isAwaiting, isStarting } from './next-call.ts'
+
+/** T24: before the provider has the images the review fails; while it waits for their result it is cancelled. */
+export function withdrawConsent(command: { now: Date }, state: AiReviewState): Decision<AiReviewEvent> {
+  const at = command.now.toISOString()
+  if (isStarting(state)) {
+    const { aiReviewId, attemptCount } = state
+    const data = { aiReviewId, classification: 'consent_missing' as const, upstreamStatus: null, rawResponse: null }
+    return [{ type: 'AiReviewFailed', data: { ...data, attemptCount, failedAt: at } }]
+  }
+  if (isAwaiting(state)) {
+    const data = { aiReviewId: state.aiReviewId, reason: 'consent_withdrawn' as const, cancelledAt: at }
+    return [{ type: 'AiReviewCancelled', data }]
+  }
+  return []
+}

@@ -1,0 +1,63 @@
+import type { AssessmentEvent, FailureCode } from '../../streams/assessment/events.ts'
+import type { AssessmentState } from '../../streams/assessment/state.ts'
+import type { Classification, ImageQuality, Lesion } from '../../streams/ai-review/events.ts'
+import type { Decision } from '../handling/decision.ts'
+import { outcomeOf } from './outcome-mapping.ts'
+
+/** How the AI review of the assessment's case ended. */
+export type ReviewEnd =
+  | { readonly kind: 'completed'; readonly lesions: readonly Lesion[]; readonly imageQuality: readonly ImageQuality[] }
+  | { readonly kind: 'failed'; readonly classification: Classification }
+  | { readonly kind: 'cancelled'; readonly reason: 'requested' | 'consent_withdrawn' }
+
+export interface ConcludeAssessment {
+  readonly aiReviewId: string
+  readonly aiProvider: string
+  readonly end: ReviewEnd
+  readonly now: Date
+}
+
+/** Contract section 3, line 493. */
+const failureCodes: Readonly<Record<Classification, FailureCode>> = {
+  consent_missing: 'CONSENT_MISSING',
+  provider_result_timeout: 'ANALYSIS_TIMEOUT',
+  provider_processing_failed: 'ANALYSIS_FAILED',
+  provider_upstream_transient: 'PROVIDER_UNAVAILABLE',
+  provider_auth_failed: 'PROVIDER_UNAVAILABLE',
+  consent_check_unavailable: 'PROVIDER_UNAVAILABLE',
+  case_lookup_unavailable: 'PROVIDER_UNAVAILABLE',
+  provider_client_error: 'PROVIDER_REJECTED',
+  image_fetch_failed: 'IMAGE_FETCH_FAILED',
+}
+
+/** The quality with which a review still completes, but which an assessment must not be answered from (T6). */
+export const unsuitableQuality = 'IMAGE_QUALITY_UNSUITABLE'
+
+export function concludeAssessment(command: ConcludeAssessment, state: AssessmentState): Decision<AssessmentEvent> {
+  if (state.status !== 'processing') return []
+  const { aiReviewId, end, now } = command
+  const { assessmentId } = state
+  const code = failureOf(end)
+  if (code !== null) {
+    return [{ type: 'AssessmentFailed', data: { assessmentId, aiReviewId, code, failedAt: now.toISOString() } }]
+  }
+  const { lesions, imageQuality } = end.kind === 'completed' ? end : { lesions: [], imageQuality: [] }
+  const outcome = outcomeOf(lesions, imageQuality)
+  return [
+    {
+      type: 'AssessmentCompleted',
+      data: { assessmentId, aiReviewId, aiProvider: command.aiProvider, outcome, completedAt: now.toISOString() },
+    },
+  ]
+}
+
+function failureOf(end: ReviewEnd): FailureCode | null {
+  switch (end.kind) {
+    case 'failed':
+      return failureCodes[end.classification]
+    case 'cancelled':
+      return end.reason === 'consent_withdrawn' ? 'CONSENT_MISSING' : 'CANCELLED'
+    case 'completed':
+      return end.imageQuality.some((image) => image.quality === unsuitableQuality) ? 'IMAGE_QUALITY_INSUFFICIENT' : null
+  }
+}

@@ -1,0 +1,26 @@
+import type { CaseEvent } from '../../streams/case/events.ts'
+import type { CaseState } from '../../streams/case/state.ts'
+import { repeated, type Decision } from '../handling/decision.ts'
+
+export interface OpenCase {
+  readonly caseId: string
+  readonly organisationId: string
+  readonly patientId: string
+  readonly productId: string | null
+  readonly assessmentId: string | null
+  readonly externalReference: string | null
+  readonly clinicalContext: Record<string, unknown> | null
+  readonly customFields: Record<string, string> | null
+  readonly now: Date
+  readonly fingerprint: string | null
+}
+
+/** A case that an assessment opens for itself may be opened by the route and again by the process after a crash. */
+export function openCase(command: OpenCase, state: CaseState): Decision<CaseEvent> {
+  if (state.status === 'open') {
+    const isOwn = command.assessmentId !== null && command.assessmentId === state.assessmentId
+    return isOwn ? [] : repeated(command, state)
+  }
+  const { now, ...data } = command
+  return [{ type: 'CaseOpened', data: { ...data, openedAt: now.toISOString() } }]
+}

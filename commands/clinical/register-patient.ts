@@ -1,0 +1,30 @@
+import type { PatientEvent, PatientIdentifier } from '../../streams/patient/events.ts'
+import type { PatientState } from '../../streams/patient/state.ts'
+import { refuse, repeated, type Decision } from '../handling/decision.ts'
+
+export interface RegisterPatient {
+  readonly patientId: string
+  readonly organisationId: string
+  readonly givenName: string
+  readonly familyName: string
+  readonly dob: string
+  readonly identifiers: readonly PatientIdentifier[]
+  readonly now: Date
+  readonly fingerprint: string | null
+}
+
+export function registerPatient(command: RegisterPatient, state: PatientState): Decision<PatientEvent> {
+  if (state.status === 'registered') return repeated(command, state)
+  if (state.status === 'revoked') return refuse('patient-identifier-conflict')
+  const { now, identifiers, ...data } = command
+  return [
+    { type: 'PatientRegistered', data: { ...data, identifiers: [...identifiers], registeredAt: now.toISOString() } },
+  ]
+}
+
+/** Undoes a registration whose identifier turned out to be another patient's. */
+export function revokeRegistration(command: { patientId: string; now: Date }, state: PatientState): Decision<PatientEvent> {
+  if (state.status !== 'registered') return []
+  const data = { patientId: command.patientId, reason: 'identifier_conflict' as const, revokedAt: command.now.toISOString() }
+  return [{ type: 'PatientRegistrationRevoked', data }]
+}

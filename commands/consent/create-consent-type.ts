@@ -1,0 +1,25 @@
+import type { ConsentTypeEvent } from '../../streams/consent-type/events.ts'
+import type { ConsentTypeState } from '../../streams/consent-type/state.ts'
+import { refuse, type Decision } from '../handling/decision.ts'
+
+export interface CreateConsentType {
+  readonly consentTypeId: string
+  readonly organisationId: string
+  readonly code: string
+  readonly displayName: string
+  readonly description: string | null
+  readonly legalBasis: string
+  readonly required: boolean
+  readonly now: Date
+  readonly fingerprint: string | null
+}
+
+/** The id follows from the code, so a stream that exists means that the code is taken, unless it is this very request. */
+export function createConsentType(command: CreateConsentType, state: ConsentTypeState): Decision<ConsentTypeEvent> {
+  const { now, ...data } = command
+  if (state.status === 'defined') {
+    const isRepeat = command.fingerprint !== null && command.fingerprint === state.fingerprint
+    return isRepeat ? [] : refuse('consent-type-code-in-use')
+  }
+  return [{ type: 'ConsentTypeCreated', data: { ...data, createdAt: now.toISOString() } }]
+}

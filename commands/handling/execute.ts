@@ -1,0 +1,62 @@
+import { problem } from '../../platform/problems.ts'
+import { RevisionConflictError } from '../../streams/store/errors.ts'
+import type { EventStore } from '../../streams/store/event-store.ts'
+import type { CommandContext, DomainEvent, Fold, StreamRevision } from '../../streams/store/events.ts'
+import type { Position } from '../../streams/store/positions.ts'
+import { isRefusal, type Decision } from './decision.ts'
+
+/** The stream a command decides on. */
+export interface Target<State, Event extends DomainEvent> {
+  readonly fold: Fold<State, Event>
+  readonly stream: string
+}
+
+export interface Executed<State, Event extends DomainEvent> {
+  readonly state: State
+  readonly revision: StreamRevision
+  /** Empty when the command repeated what had been done. */
+  readonly events: readonly Event[]
+  /** `$all` position of the last event appended; null when nothing was. */
+  readonly position: Position | null
+}
+
+const attempts = 5
+
+/**
+ * Loads, decides, appends at exactly the revision that was decided on. Cached state is only trusted by way of an
+ * append: every refusal and every empty result is decided again after reading the stream's tail. A lost race is
+ * decided again a few times.
+ *
+ * @throws Problem the refusal's; `conflict` when the stream would not stand still
+ */
+export async function execute<State, Event extends DomainEvent>(
+  store: EventStore,
+  target: Target<State, Event>,
+  decide: (state: State) => Decision<Event>,
+  context: CommandContext,
+): Promise<Executed<State, Event>> {
+  let isFresh = false
+  for (let attempt = 1; attempt <= attempts; attempt++) {
+    let { state, revision } = await store.load(target.fold, target.stream, { fresh: isFresh })
+    let decision = decide(state)
+    if (!isFresh && (isRefusal(decision) || decision.length === 0)) {
+      ;({ state, revision } = await store.load(target.fold, target.stream, { fresh: true }))
+      decision = decide(state)
+    }
+    if (isRefusal(decision)) throw problem(decision.refused, decision.details)
+    if (decision.length === 0) return { state, revision, events: [], position: null }
+    try {
+      const appended = await store.append(target.fold, target.stream, revision, decision, context)
+      return {
+        state: decision.reduce(target.fold.evolve, state),
+        revision: appended.revision,
+        events: decision,
+        position: appended.position,
+      }
+    } catch (error) {
+      if (!(error instanceof RevisionConflictError)) throw error
+      isFresh = true
+    }
+  }
+  throw problem('conflict')
+}

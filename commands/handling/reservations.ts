@@ -1,0 +1,108 @@
+import type { EventStore } from '../../streams/store/event-store.ts'
+import type { CommandContext } from '../../streams/store/events.ts'
+import type { ReservationEvent } from '../../streams/reservation/events.ts'
+import { reservationFold, type ReservationState } from '../../streams/reservation/state.ts'
+import { reservationStream } from '../../streams/reservation/stream.ts'
+import { v5 } from 'uuid'
+import type { Decision } from './decision.ts'
+import { execute } from './execute.ts'
+
+/** How long an unconfirmed claim is left alone while its owner is nowhere to be seen. */
+const graceMs = 30_000
+
+export interface Reservations {
+  readonly store: EventStore
+  /** HMAC with the vault's pepper, hex. */
+  readonly hash: (key: string) => string
+  readonly now: () => Date
+}
+
+export interface ClaimRequest {
+  readonly orgId: string
+  /** The key that must be unique, in the clear; only its HMAC leaves this process. */
+  readonly key: string
+  readonly ownerId: string
+  readonly ownerStream: string
+  readonly fingerprint: string | null
+}
+
+export type ClaimResult =
+  | { readonly kind: 'claimed'; readonly release: () => Promise<void>; readonly confirm: () => Promise<boolean> }
+  | { readonly kind: 'held'; readonly ownerId: string; readonly fingerprint: string | null; readonly isConfirmed: boolean }
+
+/** Who holds a key now; null when nobody does. An unconfirmed claim whose owner exists counts as held. */
+export async function holderOf(reservations: Reservations, orgId: string, key: string): Promise<string | null> {
+  const stream = reservationStream(orgId, reservations.hash(key))
+  const { state } = await reservations.store.load(reservationFold, stream, { fresh: true })
+  if (state.status === 'free') return null
+  const exists = state.status === 'confirmed' || (await ownerExists(reservations, state.claim.ownerStream))
+  return exists ? state.claim.ownerId : null
+}
+
+/**
+ * Claims a key before its owner's append (architecture section 4). Whoever meets an unconfirmed claim looks at the
+ * owner: there, it confirms; absent after 30 s, it releases by an append, so that a late confirmation is seen to fail.
+ * Claiming again for the same owner succeeds.
+ */
+export async function claim(
+  reservations: Reservations,
+  request: ClaimRequest,
+  context: CommandContext,
+): Promise<ClaimResult> {
+  const { store, now } = reservations
+  const keyHash = reservations.hash(request.key)
+  const target = { fold: reservationFold, stream: reservationStream(request.orgId, keyHash) }
+  const step = (name: string) => ({ ...context, commandId: v5(`${keyHash}/${name}`, context.commandId) })
+  const claimId = v5(`${keyHash}/claim`, context.commandId)
+
+  const { state } = await store.load(target.fold, target.stream, { fresh: true })
+  if (state.status === 'claimed' && state.claim.ownerId !== request.ownerId) {
+    if (await ownerExists(reservations, state.claim.ownerStream)) {
+      await execute(store, target, confirmClaim(state.claim.claimId, now()), step('confirm-other'))
+    } else if (now().getTime() - Date.parse(state.claim.claimedAt) >= graceMs) {
+      await execute(store, target, releaseClaim(state.claim.claimId, now()), step('release-other'))
+    }
+  }
+
+  const { state: held } = await execute(store, target, claimFor(request, claimId, now()), step('claim'))
+  if (held.status === 'free') throw new Error('a claim left its reservation free')
+  if (held.claim.ownerId !== request.ownerId) {
+    const { ownerId, fingerprint } = held.claim
+    return { kind: 'held', ownerId, fingerprint, isConfirmed: held.status === 'confirmed' }
+  }
+  const ours = held.claim.claimId
+  return {
+    kind: 'claimed',
+    release: async () => {
+      await execute(store, target, releaseClaim(ours, now()), step('release'))
+    },
+    confirm: async () => {
+      const { state: after } = await execute(store, target, confirmClaim(ours, now()), step('confirm'))
+      return after.status === 'confirmed' && after.claim.claimId === ours
+    },
+  }
+}
+
+type Decide = (state: ReservationState) => Decision<ReservationEvent>
+
+function claimFor(request: ClaimRequest, claimId: string, now: Date): Decide {
+  const { ownerStream, ownerId, fingerprint } = request
+  const data = { claimId, ownerStream, ownerId, fingerprint, claimedAt: now.toISOString() }
+  return (state) => (state.status === 'free' ? [{ type: 'ReservationClaimed', data }] : [])
+}
+
+function confirmClaim(claimId: string, now: Date): Decide {
+  const data = { claimId, confirmedAt: now.toISOString() }
+  return (state) =>
+    state.status === 'claimed' && state.claim.claimId === claimId ? [{ type: 'ReservationConfirmed', data }] : []
+}
+
+function releaseClaim(claimId: string, now: Date): Decide {
+  const data = { claimId, releasedAt: now.toISOString() }
+  return (state) =>
+    state.status === 'claimed' && state.claim.claimId === claimId ? [{ type: 'ReservationReleased', data }] : []
+}
+
+async function ownerExists({ store }: Reservations, ownerStream: string): Promise<boolean> {
+  return (await store.readLast(ownerStream)) !== undefined
+}

@@ -1,0 +1,71 @@
+import type { DeliveryErrorClass, WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
+import type { WebhookDeliveryState } from '../../streams/webhook-delivery/state.ts'
+import type { Decision } from '../handling/decision.ts'
+
+type Scheduled = Extract<WebhookDeliveryEvent, { type: 'WebhookDeliveryScheduled' }>['data']
+
+export interface AttemptDelivery {
+  readonly delivery: Omit<Scheduled, 'scheduledAt'>
+  readonly now: Date
+  readonly leaseUntil: Date
+}
+
+/**
+ * Begins an attempt, and on the first one the delivery itself: NoStream makes one delivery of a subscription and an
+ * event. An attempt cut off by a crash is made again under the same number.
+ */
+export function attemptDelivery(command: AttemptDelivery, state: WebhookDeliveryState): Decision<WebhookDeliveryEvent> {
+  const { delivery, now, leaseUntil } = command
+  const attempt = (finished: number): WebhookDeliveryEvent => ({
+    type: 'WebhookDeliveryAttempted',
+    data: {
+      deliveryId: delivery.deliveryId,
+      attempt: finished + 1,
+      attemptedAt: now.toISOString(),
+      leaseUntil: leaseUntil.toISOString(),
+    },
+  })
+  if (state.status === 'absent') {
+    return [{ type: 'WebhookDeliveryScheduled', data: { ...delivery, scheduledAt: now.toISOString() } }, attempt(0)]
+  }
+  const isOpen = state.openLeaseUntil !== null && Date.parse(state.openLeaseUntil) > now.getTime()
+  return state.status !== 'pending' || isOpen ? [] : [attempt(state.finishedAttempts)]
+}
+
+export type DeliveryOutcome =
+  | { readonly kind: 'delivered'; readonly statusCode: number }
+  | {
+      readonly kind: 'failed'
+      readonly statusCode: number | null
+      readonly errorClass: DeliveryErrorClass
+      /** Null when the schedule is used up. */
+      readonly nextAttemptAt: Date | null
+    }
+
+export interface RecordDelivery {
+  readonly attempt: number
+  readonly outcome: DeliveryOutcome
+  readonly durationMs: number
+  readonly now: Date
+}
+
+/** Records what an attempt came to; an outcome of an attempt that is already settled changes nothing. */
+export function recordDelivery(command: RecordDelivery, state: WebhookDeliveryState): Decision<WebhookDeliveryEvent> {
+  const { attempt, outcome, durationMs, now } = command
+  if (state.status !== 'pending' || state.finishedAttempts >= attempt) return []
+  const { deliveryId, subscriptionId, eventId } = state
+  const base = { deliveryId, subscriptionId, eventId, attempt, statusCode: outcome.statusCode, durationMs }
+  const at = now.toISOString()
+  if (outcome.kind === 'delivered') {
+    return [{ type: 'WebhookDelivered', data: { ...base, statusCode: outcome.statusCode, deliveredAt: at } }]
+  }
+  const { errorClass, nextAttemptAt } = outcome
+  return nextAttemptAt === null
+    ? [{ type: 'WebhookDeliveryFailed', data: { ...base, errorClass, failedAt: at } }]
+    : [
+        {
+          type: 'WebhookDeliveryAttemptFailed',
+          data: { ...base, errorClass, failedAt: at, nextAttemptAt: nextAttemptAt.toISOString() },
+        },
+      ]
+}

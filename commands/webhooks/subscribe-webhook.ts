@@ -1,0 +1,39 @@
+import type { WebhookEventType, WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
+import type { WebhookSubscription, WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/state.ts'
+import { refuse, repeated, type Decision } from '../handling/decision.ts'
+
+export interface SubscribeWebhook {
+  readonly subscriptionId: string
+  readonly organisationId: string
+  readonly url: string
+  readonly eventTypes: readonly WebhookEventType[]
+  readonly description: string | null
+  readonly payloadMode: 'full' | 'thin'
+  readonly now: Date
+  readonly fingerprint: string | null
+}
+
+const limit = 20
+
+/** The organisation's one stream decides the limit and the duplicates. */
+export function subscribeWebhook(
+  command: SubscribeWebhook,
+  state: WebhookSubscriptionsState,
+): Decision<WebhookSubscriptionEvent> {
+  const existing = state.subscriptions.get(command.subscriptionId)
+  if (existing !== undefined) return repeated(command, existing)
+  if (duplicateOf(command, state) !== undefined) return []
+  if (state.subscriptions.size >= limit) return refuse('subscription-limit')
+  const { now, ...data } = command
+  const eventTypes = [...new Set(command.eventTypes)].toSorted()
+  return [{ type: 'WebhookSubscribed', data: { ...data, eventTypes, createdAt: now.toISOString() } }]
+}
+
+/** The subscription that already tells the same address of the same events. */
+export function duplicateOf(
+  { url, eventTypes }: Pick<SubscribeWebhook, 'url' | 'eventTypes'>,
+  state: WebhookSubscriptionsState,
+): WebhookSubscription | undefined {
+  const wanted = [...new Set(eventTypes)].toSorted().join()
+  return [...state.subscriptions.values()].find((other) => other.url === url && other.eventTypes.join() === wanted)
+}

@@ -1,0 +1,176 @@
+import { Type, type Static } from 'typebox'
+import { defineEvent, type EventOf } from '../store/schema.ts'
+import { Id, Instant, Nullable, StoredObject } from '../types.ts'
+import { ReviewImage } from './review-image.ts'
+
+/** Specification 7.3, and the two of contract section 3 for checks that could not be made. */
+export const Classification = Type.Union(
+  (
+    [
+      'provider_auth_failed',
+      'provider_upstream_transient',
+      'provider_client_error',
+      'provider_result_timeout',
+      'provider_processing_failed',
+      'image_fetch_failed',
+      'consent_missing',
+      'consent_check_unavailable',
+      'case_lookup_unavailable',
+    ] as const
+  ).map((name) => Type.Literal(name)),
+)
+export type Classification = Static<typeof Classification>
+
+export const ProviderCall = Type.Union(
+  (['case', 'image', 'process', 'result'] as const).map((name) => Type.Literal(name)),
+)
+export type ProviderCall = Static<typeof ProviderCall>
+
+export const Coordinates = Type.Object({ x1: Type.Number(), y1: Type.Number(), x2: Type.Number(), y2: Type.Number() })
+
+const text = Nullable(Type.String())
+
+export const Lesion = Type.Object({
+  lesionNumber: Type.Integer({ minimum: 1 }),
+  providerLesionId: Type.Integer(),
+  coordinates: Nullable(Coordinates),
+  classification: text,
+  category: text,
+  priority: Nullable(Type.Integer()),
+  suspectedDiagnosisIcd10Code: text,
+  suspectedDiagnosisIcd10Term: text,
+  suspectedDiagnosisSnomedCode: text,
+  suspectedDiagnosisSnomedTerm: text,
+  referralFlag: text,
+  referralRecommendation: text,
+  referralRecommendationGuidance: text,
+  interpretationGuidance: text,
+})
+export type Lesion = Static<typeof Lesion>
+
+export const ImageQuality = Type.Object({ imageId: Id, quality: text })
+export type ImageQuality = Static<typeof ImageQuality>
+
+export const aiReviewEvents = {
+  AiReviewRequested: defineEvent(
+    'AiReviewRequested',
+    Type.Object({
+      aiReviewId: Id,
+      caseId: Id,
+      productId: Id,
+      orgId: Id,
+      patientId: Nullable(Id),
+      correlationId: text,
+      images: Type.Array(ReviewImage),
+      requestedAt: Instant,
+    }),
+  ),
+  /** The start job began, and the case named its patient. */
+  AiReviewStarted: defineEvent(
+    'AiReviewStarted',
+    Type.Object({ aiReviewId: Id, patientId: Id, startedAt: Instant }),
+  ),
+  /** Written before each provider call; whoever meets it open waits until `leaseUntil` (architecture section 6). */
+  AiReviewCallAttempted: defineEvent(
+    'AiReviewCallAttempted',
+    Type.Object({
+      aiReviewId: Id,
+      attemptId: Id,
+      call: ProviderCall,
+      imageId: Nullable(Id),
+      /** When consent was last found granted; every `case` and `process` call has one (invariant 3). */
+      consentCheckedAt: Nullable(Instant),
+      attemptedAt: Instant,
+      leaseUntil: Instant,
+    }),
+  ),
+  AiReviewProviderCaseCreated: defineEvent(
+    'AiReviewProviderCaseCreated',
+    Type.Object({ aiReviewId: Id, providerCaseId: Type.Integer(), createdAt: Instant }),
+  ),
+  AiReviewImageSent: defineEvent(
+    'AiReviewImageSent',
+    Type.Object({
+      aiReviewId: Id,
+      imageId: Id,
+      providerImageId: Type.Integer(),
+      providerImageHash: text,
+      sentAt: Instant,
+    }),
+  ),
+  AiReviewProcessingAccepted: defineEvent(
+    'AiReviewProcessingAccepted',
+    Type.Object({
+      aiReviewId: Id,
+      providerChecksum: Type.String(),
+      acceptedAt: Instant,
+      nextPollAt: Instant,
+      deadlineAt: Instant,
+    }),
+  ),
+  /** A start run ended on something transient; `retryAt` is when the next one is due. */
+  AiReviewStartDeferred: defineEvent(
+    'AiReviewStartDeferred',
+    Type.Object({
+      aiReviewId: Id,
+      retry: Type.Integer({ minimum: 1 }),
+      classification: Classification,
+      upstreamStatus: Nullable(Type.Integer()),
+      /** What the provider kept of the last call is unknown: the next run starts a new provider case (T29). */
+      abandonsProviderCase: Type.Boolean(),
+      deferredAt: Instant,
+      retryAt: Instant,
+    }),
+  ),
+  AiReviewPollDeferred: defineEvent(
+    'AiReviewPollDeferred',
+    Type.Object({
+      aiReviewId: Id,
+      attemptCount: Type.Integer({ minimum: 1 }),
+      upstreamStatus: Nullable(Type.Integer()),
+      polledAt: Instant,
+      nextPollAt: Instant,
+    }),
+  ),
+  AiReviewCompleted: defineEvent(
+    'AiReviewCompleted',
+    Type.Object({
+      aiReviewId: Id,
+      attemptCount: Type.Integer({ minimum: 1 }),
+      analysisResult: Type.String(),
+      analysisStatus: text,
+      lesionCount: Type.Integer({ minimum: 0 }),
+      processingType: text,
+      sensitivitySet: text,
+      reportDate: Nullable(Instant),
+      providerVersion: text,
+      imageQuality: Type.Array(ImageQuality),
+      lesions: Type.Array(Lesion),
+      /** The provider's whole answer, encrypted with the patient's key. */
+      rawResponse: StoredObject,
+      completedAt: Instant,
+    }),
+  ),
+  AiReviewFailed: defineEvent(
+    'AiReviewFailed',
+    Type.Object({
+      aiReviewId: Id,
+      classification: Classification,
+      upstreamStatus: Nullable(Type.Integer()),
+      /** Null, or the answer of a provider that processed the case and found nothing it could use. */
+      rawResponse: Nullable(StoredObject),
+      attemptCount: Type.Integer({ minimum: 0 }),
+      failedAt: Instant,
+    }),
+  ),
+  AiReviewCancelled: defineEvent(
+    'AiReviewCancelled',
+    Type.Object({
+      aiReviewId: Id,
+      reason: Type.Union([Type.Literal('requested'), Type.Literal('consent_withdrawn')]),
+      cancelledAt: Instant,
+    }),
+  ),
+} as const
+
+export type AiReviewEvent = EventOf<typeof aiReviewEvents>

@@ -1,0 +1,115 @@
+import type { Fold } from '../store/events.ts'
+import type { AiReviewEvent, Classification, ProviderCall } from './events.ts'
+import { category } from './stream.ts'
+
+type Requested = Extract<AiReviewEvent, { type: 'AiReviewRequested' }>['data']
+
+export interface OpenAttempt {
+  readonly attemptId: string
+  readonly call: ProviderCall
+  readonly imageId: string | null
+  readonly leaseUntil: string
+}
+
+export interface SentImage {
+  readonly providerImageId: number
+  readonly providerImageHash: string | null
+}
+
+interface Review extends Requested {
+  readonly isStarted: boolean
+  readonly providerCaseId: number | null
+  /** The provider's case may hold something we do not know of: the next run starts a new one (T29). */
+  readonly isProviderCaseAbandoned: boolean
+  readonly providerChecksum: string | null
+  readonly sentImages: ReadonlyMap<string, SentImage>
+  /** The provider call that was begun and has no recorded outcome. */
+  readonly openAttempt: OpenAttempt | null
+  readonly startRetries: number
+  readonly attemptCount: number
+}
+
+interface Awaiting extends Review {
+  readonly providerCaseId: number
+  readonly providerChecksum: string
+  readonly nextPollAt: string
+  readonly deadlineAt: string
+}
+
+export type AiReviewState =
+  | { readonly status: 'absent' }
+  | (Review & { readonly status: 'pending' })
+  | (Review & { readonly status: 'in_progress'; readonly providerCaseId: number })
+  | (Awaiting & { readonly status: 'awaiting_result' })
+  | (Review & { readonly status: 'completed' })
+  | (Review & { readonly status: 'failed'; readonly classification: Classification })
+  | (Review & { readonly status: 'cancelled' })
+
+export type StartingReview = Extract<AiReviewState, { status: 'pending' | 'in_progress' }>
+export type AwaitingReview = Extract<AiReviewState, { status: 'awaiting_result' }>
+
+function evolve(state: AiReviewState, event: AiReviewEvent): AiReviewState {
+  if (event.type === 'AiReviewRequested') {
+    return {
+      ...event.data,
+      status: 'pending',
+      isStarted: false,
+      providerCaseId: null,
+      isProviderCaseAbandoned: false,
+      providerChecksum: null,
+      sentImages: new Map(),
+      openAttempt: null,
+      startRetries: 0,
+      attemptCount: 0,
+    }
+  }
+  if (state.status === 'absent') return state
+  switch (event.type) {
+    case 'AiReviewStarted':
+      return { ...state, isStarted: true, patientId: event.data.patientId }
+    case 'AiReviewCallAttempted': {
+      const { attemptId, call, imageId, leaseUntil } = event.data
+      return { ...state, openAttempt: { attemptId, call, imageId, leaseUntil } }
+    }
+    case 'AiReviewProviderCaseCreated':
+      return {
+        ...state,
+        status: 'in_progress',
+        providerCaseId: event.data.providerCaseId,
+        isProviderCaseAbandoned: false,
+        sentImages: new Map(),
+        openAttempt: null,
+      }
+    case 'AiReviewImageSent': {
+      const { imageId, providerImageId, providerImageHash } = event.data
+      const sentImages = new Map(state.sentImages).set(imageId, { providerImageId, providerImageHash })
+      return { ...state, sentImages, openAttempt: null }
+    }
+    case 'AiReviewProcessingAccepted': {
+      if (state.providerCaseId === null) return state
+      const { providerChecksum, nextPollAt, deadlineAt } = event.data
+      const { providerCaseId } = state
+      return { ...state, status: 'awaiting_result', providerCaseId, providerChecksum, nextPollAt, deadlineAt, openAttempt: null }
+    }
+    case 'AiReviewStartDeferred':
+      return {
+        ...state,
+        startRetries: event.data.retry,
+        isProviderCaseAbandoned: state.isProviderCaseAbandoned || event.data.abandonsProviderCase,
+        openAttempt: null,
+      }
+    case 'AiReviewPollDeferred': {
+      if (state.status !== 'awaiting_result') return state
+      const { attemptCount, nextPollAt } = event.data
+      return { ...state, attemptCount, nextPollAt, openAttempt: null }
+    }
+    case 'AiReviewCompleted':
+      return { ...state, status: 'completed', attemptCount: event.data.attemptCount, openAttempt: null }
+    case 'AiReviewFailed':
+      return { ...state, status: 'failed', classification: event.data.classification, openAttempt: null }
+    case 'AiReviewCancelled':
+      return { ...state, status: 'cancelled', openAttempt: null }
+  }
+}
+
+export const aiReviewFold: Fold<AiReviewState, AiReviewEvent> = { category, initialState: { status: 'absent' }, evolve }

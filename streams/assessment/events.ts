@@ -1,0 +1,127 @@
+import { Type, type Static } from 'typebox'
+import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
+import { CodedTerm, Fingerprint, Id, Instant, Nullable, StoredObject } from '../types.ts'
+
+export const CaptureType = Type.Union([Type.Literal('dermoscopic'), Type.Literal('macroscopic'), Type.Literal('other')])
+export const FindingType = Type.Union(
+  (['lesion', 'rash', 'patch', 'blemish', 'other'] as const).map((name) => Type.Literal(name)),
+)
+
+export const ImageType = Type.Union([Type.Literal('DERMOSCOPIC'), Type.Literal('MACROSCOPIC')])
+export type ImageType = Static<typeof ImageType>
+
+/** Why an assessment failed; each has a fixed message (`platform/records/assessment.ts`), so that no free text is stored. */
+export const FailureCode = Type.Union(
+  (
+    [
+      'IMAGE_QUALITY_INSUFFICIENT',
+      'IMAGE_UNREADABLE',
+      'IMAGE_FETCH_FAILED',
+      'UPLOAD_WINDOW_EXPIRED',
+      'CONSENT_MISSING',
+      'ANALYSIS_TIMEOUT',
+      'ANALYSIS_FAILED',
+      'PROVIDER_UNAVAILABLE',
+      'PROVIDER_REJECTED',
+      'CANCELLED',
+    ] as const
+  ).map((name) => Type.Literal(name)),
+)
+export type FailureCode = Static<typeof FailureCode>
+
+export const Recommendation = Type.Union(
+  (['no_action', 'routine_follow_up', 'refer', 'urgent_referral', 'inconclusive'] as const).map((name) => Type.Literal(name)),
+)
+export type Recommendation = Static<typeof Recommendation>
+
+/** The result as the client sees it (contract section 3, line 97). The score is ordinal, not a probability (T7). */
+export const Outcome = Type.Object({
+  malignancy_score: Type.Number({ minimum: 0, maximum: 1 }),
+  recommendation: Recommendation,
+  score_basis: Type.String(),
+  scoring_version: Type.String(),
+  lesions: Type.Array(
+    Type.Object({
+      lesion_number: Type.Integer(),
+      category: Nullable(Type.String()),
+      classification: Nullable(Type.String()),
+      priority: Nullable(Type.Integer()),
+      icd10: CodedTerm,
+      snomed: CodedTerm,
+      referral_flag: Nullable(Type.String()),
+      referral_recommendation: Nullable(Type.String()),
+      interpretation_guidance: Nullable(Type.String()),
+    }),
+  ),
+  image_quality: Type.Array(Type.Object({ image_id: Id, quality: Nullable(Type.String()) })),
+})
+export type Outcome = Static<typeof Outcome>
+
+const DeclaredImage = Type.Object({ imageId: Id, captureType: CaptureType, mimeType: Type.String() })
+
+const ReceivedImage = Type.Object({
+  imageId: Id,
+  object: StoredObject,
+  width: Type.Integer(),
+  height: Type.Integer(),
+})
+
+export const assessmentEvents = {
+  AssessmentRequested: defineEvent(
+    'AssessmentRequested',
+    Type.Object({
+      assessmentId: Id,
+      organisationId: Id,
+      patientId: Id,
+      productId: Id,
+      mode: Type.Union([Type.Literal('inline'), Type.Literal('slot')]),
+      finding: Type.Object({ findingType: FindingType, bodySiteId: Nullable(Id) }),
+      images: Type.Array(DeclaredImage),
+      externalReference: Phi(Nullable(Type.String())),
+      clinicalContext: Phi(Nullable(Type.Record(Type.String(), Type.Unknown()))),
+      customFields: Phi(Nullable(Type.Record(Type.String(), Type.String()))),
+      requestedAt: Instant,
+      fingerprint: Fingerprint,
+    }),
+    { subject: 'patientId' },
+  ),
+  /** Every image is in the object store; the case id is minted here, the case opened after (T10). */
+  AssessmentSubmitted: defineEvent(
+    'AssessmentSubmitted',
+    Type.Object({
+      assessmentId: Id,
+      caseId: Id,
+      images: Type.Array(ReceivedImage),
+      submittedAt: Instant,
+      deadlineAt: Instant,
+    }),
+  ),
+  /** The case is open: the relay publishes this as `ai_review.requested`, with freshly signed read addresses. */
+  AssessmentReviewRequested: defineEvent(
+    'AssessmentReviewRequested',
+    Type.Object({
+      assessmentId: Id,
+      caseId: Id,
+      patientId: Id,
+      productId: Id,
+      images: Type.Array(Type.Object({ imageId: Id, imageType: ImageType, objectKey: Type.String() })),
+      requestedAt: Instant,
+    }),
+  ),
+  AssessmentCompleted: defineEvent(
+    'AssessmentCompleted',
+    Type.Object({
+      assessmentId: Id,
+      aiReviewId: Id,
+      aiProvider: Type.String(),
+      outcome: Outcome,
+      completedAt: Instant,
+    }),
+  ),
+  AssessmentFailed: defineEvent(
+    'AssessmentFailed',
+    Type.Object({ assessmentId: Id, aiReviewId: Nullable(Id), code: FailureCode, failedAt: Instant }),
+  ),
+} as const
+
+export type AssessmentEvent = EventOf<typeof assessmentEvents>

@@ -1,0 +1,60 @@
+import { Type } from 'typebox'
+import { Classification, Lesion } from '../ai-review/events.ts'
+import { ReviewImage } from '../ai-review/review-image.ts'
+import { defineEvent, type EventOf } from '../store/schema.ts'
+import { Id, Instant, Nullable } from '../types.ts'
+import { publicData } from './envelope.ts'
+
+/** Stream of the public AI-review events (specification sections 4.5 and 6). */
+export const aiReviewChannel = 'ai_review.events'
+
+const review = { aiReviewId: Id, caseId: Id, productId: Id, orgId: Id, correlationId: Nullable(Type.String()) }
+
+export const aiReviewChannelEvents = {
+  requested: defineEvent(
+    'ai_review.requested',
+    publicData({
+      caseId: Id,
+      productId: Id,
+      orgId: Id,
+      correlationId: Nullable(Type.String()),
+      requestedAt: Instant,
+      images: Type.Array(ReviewImage),
+      /** Additive (T2). */
+      patientId: Type.Optional(Id),
+    }),
+  ),
+  started: defineEvent('ai_review.started', publicData({ ...review, startedAt: Instant })),
+  completed: defineEvent(
+    'ai_review.completed',
+    publicData({
+      ...review,
+      assessedByProviderVersion: Nullable(Type.String()),
+      reportDate: Nullable(Instant),
+      analysisResult: Type.String(),
+      imageQuality: Type.Array(Type.Object({ imageId: Id, quality: Nullable(Type.String()) })),
+      lesions: Type.Array(Lesion),
+    }),
+  ),
+  failed: defineEvent(
+    'ai_review.failed',
+    publicData({
+      ...review,
+      errorCode: Type.String(),
+      errorClassification: Classification,
+      errorMessage: Type.String(),
+      retriable: Type.Boolean(),
+    }),
+  ),
+  /** Additive (T28). */
+  cancelled: defineEvent(
+    'ai_review.cancelled',
+    publicData({
+      ...review,
+      reason: Type.Union([Type.Literal('requested'), Type.Literal('consent_withdrawn')]),
+      cancelledAt: Instant,
+    }),
+  ),
+} as const
+
+export type AiReviewChannelEvent = EventOf<typeof aiReviewChannelEvents>

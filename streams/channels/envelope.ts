@@ -1,0 +1,21 @@
+import { Type, type TProperties } from 'typebox'
+import { Id, Instant, Nullable } from '../types.ts'
+
+/**
+ * The additive members that every public event carries beside its payload (contract section 1, 'Event envelope').
+ * `event_id` is the id of the stored event; consumers de-duplicate by it and ignore members they do not know.
+ */
+export const envelope = {
+  event_id: Id,
+  event_type: Type.String(),
+  occurred_at: Instant,
+  schema_version: Type.Integer({ minimum: 1 }),
+  causation_id: Nullable(Type.String()),
+  correlation_id: Nullable(Type.String()),
+  hop: Type.Integer({ minimum: 0 }),
+} satisfies TProperties
+
+/** A public event's data: the payload of the specification, flat, and the envelope. */
+export function publicData<Payload extends TProperties>(payload: Payload) {
+  return Type.Object({ ...payload, ...envelope })
+}

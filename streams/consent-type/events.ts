@@ -1,0 +1,37 @@
+import { Type } from 'typebox'
+import { defineEvent, type EventOf } from '../store/schema.ts'
+import { Fingerprint, Id, Instant, Nullable, Sha256 } from '../types.ts'
+
+export const consentTypeEvents = {
+  ConsentTypeCreated: defineEvent(
+    'ConsentTypeCreated',
+    Type.Object({
+      consentTypeId: Id,
+      organisationId: Id,
+      code: Type.String(),
+      displayName: Type.String(),
+      description: Nullable(Type.String()),
+      legalBasis: Type.String(),
+      required: Type.Boolean(),
+      createdAt: Instant,
+      fingerprint: Fingerprint,
+    }),
+  ),
+  ConsentTextVersionPublished: defineEvent(
+    'ConsentTextVersionPublished',
+    Type.Object({
+      consentTypeId: Id,
+      textVersionId: Id,
+      locale: Type.String(),
+      text: Type.String(),
+      contentHash: Sha256,
+      effectiveFrom: Instant,
+      createdAt: Instant,
+      fingerprint: Fingerprint,
+    }),
+  ),
+  /** The first decision was recorded: from here on the type cannot be deleted. */
+  ConsentTypeUsed: defineEvent('ConsentTypeUsed', Type.Object({ consentTypeId: Id, usedAt: Instant })),
+} as const
+
+export type ConsentTypeEvent = EventOf<typeof consentTypeEvents>

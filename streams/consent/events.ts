@@ -1,0 +1,30 @@
+import { Type, type Static } from 'typebox'
+import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
+import { Fingerprint, Id, Instant, Nullable, Sha256 } from '../types.ts'
+
+export const Decision = Type.Union([Type.Literal('granted'), Type.Literal('denied'), Type.Literal('withdrawn')])
+export type Decision = Static<typeof Decision>
+
+export const consentEvents = {
+  ConsentRecorded: defineEvent(
+    'ConsentRecorded',
+    Type.Object({
+      consentId: Id,
+      organisationId: Id,
+      patientId: Id,
+      consentTypeId: Id,
+      consentTypeCode: Type.String(),
+      textVersionId: Id,
+      textSha256: Sha256,
+      decision: Decision,
+      recordedAt: Instant,
+      /** The caller's own text, hence PHI. */
+      recordedBy: Phi(Nullable(Type.String())),
+      createdAt: Instant,
+      fingerprint: Fingerprint,
+    }),
+    { subject: 'patientId' },
+  ),
+} as const
+
+export type ConsentEvent = EventOf<typeof consentEvents>

@@ -1,0 +1,23 @@
+import { Type } from 'typebox'
+import { defineEvent, type EventOf } from '../store/schema.ts'
+import { Id, Instant, Nullable, Sha256 } from '../types.ts'
+
+export const oauthClientEvents = {
+  OauthClientRegistered: defineEvent(
+    'OauthClientRegistered',
+    Type.Object({
+      clientId: Id,
+      name: Type.String(),
+      /** Null for a platform-level client, which names the organisation in each request. */
+      orgId: Nullable(Id),
+      productId: Nullable(Id),
+      scopes: Type.Array(Type.String()),
+      /** HMAC of the 256-bit random secret with the vault's pepper. */
+      secretHash: Sha256,
+      trustedActorContext: Type.Boolean(),
+      registeredAt: Instant,
+    }),
+  ),
+} as const
+
+export type OauthClientEvent = EventOf<typeof oauthClientEvents>

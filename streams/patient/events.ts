@@ -1,0 +1,30 @@
+import { Type, type Static } from 'typebox'
+import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
+import { Fingerprint, Id, Instant } from '../types.ts'
+
+export const PatientIdentifier = Type.Object({ scheme: Type.String(), value: Type.String() })
+export type PatientIdentifier = Static<typeof PatientIdentifier>
+
+export const patientEvents = {
+  PatientRegistered: defineEvent(
+    'PatientRegistered',
+    Type.Object({
+      patientId: Id,
+      organisationId: Id,
+      givenName: Phi(Type.String()),
+      familyName: Phi(Type.String()),
+      dob: Phi(Type.String()),
+      identifiers: Phi(Type.Array(PatientIdentifier)),
+      registeredAt: Instant,
+      fingerprint: Fingerprint,
+    }),
+    { subject: 'patientId' },
+  ),
+  /** An identifier went to another patient between claim and registration: the registration never counted. */
+  PatientRegistrationRevoked: defineEvent(
+    'PatientRegistrationRevoked',
+    Type.Object({ patientId: Id, reason: Type.Literal('identifier_conflict'), revokedAt: Instant }),
+  ),
+} as const
+
+export type PatientEvent = EventOf<typeof patientEvents>

@@ -1,0 +1,123 @@
+import type { RecordedEvent as ClientEvent } from '@eventstore/db-client'
+import type { Catalogue, CatalogueEntry } from './catalogue.ts'
+import { MissingKeyError, UndecodableEventError, UnknownEventTypeError, type EventHead } from './errors.ts'
+import type { EventMetadata, RecordedEvent } from './events.ts'
+import { isSealed, memberPlace, openMember } from './phi-encryption.ts'
+import type { KeyVault } from './ports.ts'
+import type { Position } from './positions.ts'
+import type { Signer } from './signature.ts'
+
+export type JsonObject = Record<string, unknown>
+type SubjectKey = Uint8Array | 'destroyed'
+
+/** Links, stream metadata and statistics that the server itself writes; none of them is a fact of ours. */
+export function isSystemEvent(event: ClientEvent): boolean {
+  return event.type.startsWith('$') || event.streamId.startsWith('$')
+}
+
+/** The place in `$all`; servers before 22.6 do not tell it when a stream is read, and are refused. */
+export function positionOf(event: ClientEvent): Position {
+  if (event.position === undefined) throw new Error('the server tells no positions: EventStoreDB 22.6 or newer is needed')
+  return event.position
+}
+
+export function headOf(event: ClientEvent): EventHead {
+  return {
+    id: event.id,
+    type: event.type,
+    stream: event.streamId,
+    revision: event.revision,
+    position: positionOf(event),
+    recordedAt: event.created.toISOString(),
+  }
+}
+
+/** The reading half of the codec: checks shape and signature, decrypts, and brings old versions to the newest shape. */
+export function decodeWith(catalogue: Catalogue, vault: KeyVault, sign: Signer) {
+  return (event: ClientEvent): RecordedEvent | Promise<RecordedEvent> => {
+    const head = headOf(event)
+    const { data, metadata } = checkedContent(head, event, sign)
+    const entry = catalogue.entry(event.type)
+    if (entry === undefined) throw new UnknownEventTypeError(head)
+    const finish = (readable: JsonObject): RecordedEvent => ({
+      ...head,
+      data: newestShape(head, entry, readable, metadata.schemaVersion),
+      metadata,
+    })
+    const subject = entry.definition.subject
+    if (subject === undefined || !Object.values(data).some(isSealed)) return finish(data)
+    const subjectId = data[subject]
+    const { orgId } = metadata
+    if (typeof subjectId !== 'string' || orgId === undefined) throw new UndecodableEventError(head, 'malformed')
+    const cached = vault.cachedSubjectKey?.(orgId, subjectId)
+    if (cached !== undefined) return finish(opened(head, data, cached))
+    return fetchedKey(vault, head, orgId, subjectId).then((key) => finish(opened(head, data, key)))
+  }
+}
+
+interface Content {
+  readonly data: JsonObject
+  readonly metadata: EventMetadata
+}
+
+function checkedContent(head: EventHead, event: ClientEvent, sign: Signer): Content {
+  const { data, metadata } = event
+  // The client hands malformed JSON over as a string and malformed metadata as bytes.
+  if (!event.isJson || !isJsonObject(data) || !isMetadata(metadata)) throw new UndecodableEventError(head, 'malformed')
+  if (metadata.signature !== sign(head.id, head.type, JSON.stringify(data))) throw new UndecodableEventError(head, 'signature')
+  return { data, metadata }
+}
+
+async function fetchedKey(vault: KeyVault, head: EventHead, orgId: string, subjectId: string): Promise<SubjectKey> {
+  try {
+    return await vault.subjectKeyForReading(orgId, subjectId)
+  } catch (error) {
+    if (error instanceof MissingKeyError) throw new UndecodableEventError(head, 'key-missing', { cause: error })
+    throw error
+  }
+}
+
+function opened(head: EventHead, data: JsonObject, key: SubjectKey): JsonObject {
+  const readable: JsonObject = {}
+  for (const [member, value] of Object.entries(data)) {
+    readable[member] = isSealed(value) ? openedMember(head, member, value, key) : value
+  }
+  return readable
+}
+
+function openedMember(head: EventHead, member: string, value: { readonly $phi: string }, key: SubjectKey): unknown {
+  if (key === 'destroyed') return null
+  try {
+    return openMember(key, memberPlace(head.stream, head.type, member), value)
+  } catch (error) {
+    throw new UndecodableEventError(head, 'decryption', { cause: error })
+  }
+}
+
+function newestShape(head: EventHead, entry: CatalogueEntry, data: JsonObject, storedVersion: number): unknown {
+  const { version, upcasters } = entry.definition
+  if (storedVersion > version) throw new UndecodableEventError(head, 'newer-version')
+  let shaped: unknown = data
+  for (let from = storedVersion; from < version; from += 1) {
+    try {
+      shaped = upcasters?.[from]?.(shaped)
+    } catch (error) {
+      throw new UndecodableEventError(head, 'upcaster', { cause: error })
+    }
+  }
+  return shaped
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
+}
+
+function isMetadata(value: unknown): value is EventMetadata {
+  return (
+    isJsonObject(value) &&
+    typeof value['commandId'] === 'string' &&
+    typeof value['$correlationId'] === 'string' &&
+    typeof value['signature'] === 'string' &&
+    typeof value['schemaVersion'] === 'number'
+  )
+}

@@ -1,0 +1,26 @@
+import { Type, type Static, type TSchema } from 'typebox'
+
+/** Members that recur in events. Instants are RFC 3339, UTC, milliseconds. */
+export const Id = Type.String({ format: 'uuid' })
+export const Instant = Type.String({ format: 'date-time' })
+export const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
+
+export function Nullable<Schema extends TSchema>(schema: Schema) {
+  return Type.Union([schema, Type.Null()])
+}
+
+/**
+ * HMAC fingerprint of the request that caused the event, when it carried an Idempotency-Key. The key itself is
+ * not kept: it fixed the id that the event stands under.
+ */
+export const Fingerprint = Nullable(Sha256)
+
+/** Where bytes lie in the object store, and what they must hash to. */
+export const StoredObject = Type.Object({
+  key: Type.String(),
+  sha256: Sha256,
+  bytes: Type.Integer({ minimum: 0 }),
+})
+export type StoredObject = Static<typeof StoredObject>
+
+export const CodedTerm = Type.Object({ code: Nullable(Type.String()), term: Nullable(Type.String()) })
