@@ -1,0 +1,99 @@
+import type { Pool, PoolClient } from 'pg'
+import type { RecordedEvent } from '../../streams/store/events.ts'
+import type { Position } from '../../streams/store/positions.ts'
+import type { Handler, Projector, Table } from './projector.ts'
+import { RowConflictError, RowPlan } from './row-plan.ts'
+import { statementsOf, type Statement } from './row-statements.ts'
+import { storableJson } from './storable-json.ts'
+import { inTransaction } from './transaction.ts'
+
+/** One projector's part of a batch: its row changes, and the move of its checkpoint, exclusive to inclusive. */
+export interface Share {
+  readonly projector: Projector
+  readonly plan: RowPlan
+  readonly from: Position
+  readonly to: Position
+}
+
+/** The checkpoints of these projectors are not where this instance left them: another one has taken over. */
+export class CheckpointLostError extends Error {
+  override readonly name = 'CheckpointLostError'
+  readonly projectors: readonly string[]
+
+  constructor(projectors: readonly string[]) {
+    super(`checkpoint moved by another instance: ${projectors.join(', ')}`)
+    this.projectors = projectors
+  }
+}
+
+/** What the projector does with an event of this type; undefined when it does not listen to it. */
+export function handlerOf(projector: Projector, type: string): Handler | undefined {
+  return Object.hasOwn(projector.handlers, type) ? projector.handlers[type] : undefined
+}
+
+/** Folds what the projector makes of the events. Throws what a handler throws. */
+export function planOf(projector: Projector, events: readonly RecordedEvent[]): RowPlan {
+  const plan = new RowPlan(tablesOf(projector))
+  for (const event of events) {
+    const handler = handlerOf(projector, event.type)
+    if (handler === undefined) continue
+    for (const change of handler(event)) plan.add(change)
+  }
+  return plan
+}
+
+/**
+ * Writes the shares of one batch and moves their checkpoints, all in one transaction. The checkpoints go first: they
+ * lock out an instance that lost its advisory lock with a batch still in flight.
+ */
+export async function writeShares(pool: Pool, shares: readonly Share[]): Promise<void> {
+  if (shares.length === 0) return
+  await inTransaction(pool, async (client) => {
+    await advanceCheckpoints(client, shares)
+    for (const { projector, plan } of shares) {
+      for (const step of plan.steps) {
+        for (const statement of statementsOf(projector.name, step)) await run(client, statement, step.table)
+      }
+    }
+  })
+}
+
+async function advanceCheckpoints(client: PoolClient, shares: readonly Share[]): Promise<void> {
+  const rows = shares
+    .map(({ projector, from, to }) => ({
+      name: projector.name,
+      version: projector.version,
+      from_commit: from.commit.toString(),
+      from_prepare: from.prepare.toString(),
+      to_commit: to.commit.toString(),
+      to_prepare: to.prepare.toString(),
+    }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+  const moved = await client.query<{ name: string }>(
+    `update runtime.projectors p set commit_position = x.to_commit, prepare_position = x.to_prepare, updated_at = now()
+     from json_to_recordset($1::json) as x(name text, version integer, from_commit numeric, from_prepare numeric, to_commit numeric, to_prepare numeric)
+     where p.name = x.name and p.version = x.version and p.commit_position = x.from_commit and p.prepare_position = x.from_prepare
+     returning p.name`,
+    [JSON.stringify(rows)],
+  )
+  if (moved.rows.length === rows.length) return
+  const held = new Set(moved.rows.map(({ name }) => name))
+  throw new CheckpointLostError(rows.map(({ name }) => name).filter((name) => !held.has(name)))
+}
+
+async function run(client: PoolClient, statement: Statement, table: Table): Promise<void> {
+  const { rowCount } = await client.query(statement.text, [storableJson(statement.rows)])
+  if (statement.expected === undefined || rowCount === statement.expected) return
+  throw new RowConflictError(statement.expected === 0 ? `insert of an existing row of ${table.name}` : `patch of a missing row of ${table.name}`)
+}
+
+const tableMaps = new WeakMap<Projector, ReadonlyMap<string, Table>>()
+
+function tablesOf(projector: Projector): ReadonlyMap<string, Table> {
+  const known = tableMaps.get(projector)
+  if (known !== undefined) return known
+  const tables = new Map(projector.tables.map((table) => [table.name, table]))
+  tableMaps.set(projector, tables)
+  return tables
+}
+

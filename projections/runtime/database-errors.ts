@@ -1,0 +1,33 @@
+import { basename } from 'node:path'
+import { DatabaseError } from 'pg'
+import { RowConflictError } from './row-plan.ts'
+
+/**
+ * - `gone`: the database does not exist any more.
+ * - `transient`: connection, shut-down, resources, locks; the same statement may succeed later.
+ * - `rejected`: the statement itself; it fails again however often it is sent.
+ */
+export type DatabaseFailure = 'gone' | 'transient' | 'rejected'
+
+/** SQLSTATE classes in which nothing is wrong with the statement. */
+const transientClasses = new Set(['08', '25', '40', '53', '55', '57', '58'])
+
+export function databaseFailure(error: unknown): DatabaseFailure {
+  if (!(error instanceof DatabaseError)) return 'transient'
+  const { code } = error
+  if (code === '3D000') return 'gone'
+  return code === undefined || transientClasses.has(code.slice(0, 2)) ? 'transient' : 'rejected'
+}
+
+/** Why an event could not be projected, without a value of it: our own rule, Postgres' code and place, or class and line. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof RowConflictError) return error.message
+  if (error instanceof DatabaseError) {
+    const places = [error.table, error.column, error.constraint].filter((place) => place !== undefined)
+    return ['Postgres', error.code ?? 'error', ...places].join(' ')
+  }
+  if (!(error instanceof Error)) return 'a handler threw something that is no error'
+  const frame = /\(?([^\s()]+):(\d+):\d+\)?$/m.exec(error.stack ?? '')
+  const place = frame?.[1] === undefined ? '' : ` at ${basename(frame[1])}:${frame[2]}`
+  return `${error.name}${place}`
+}

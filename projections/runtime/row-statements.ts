@@ -1,0 +1,149 @@
+import type { Column, ColumnType, Expression, Row, Table } from './projector.ts'
+import type { FoldedRow, PlanStep, WhereChange } from './row-plan.ts'
+
+/** A statement whose one parameter is the JSON of its rows. */
+export interface Statement {
+  readonly text: string
+  readonly rows: readonly Row[]
+  /** Rows that it must touch; any number when undefined. */
+  readonly expected: number | undefined
+}
+
+/** Quotes an identifier for Postgres. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
+export function columnType(column: Column | undefined): ColumnType {
+  if (column === undefined) throw new TypeError('a column that its table does not have')
+  return typeof column === 'string' ? column : column.type
+}
+
+/** One statement per table and kind of write; removals first, so that they free unique values. */
+export function statementsOf(schema: string, step: PlanStep): Statement[] {
+  if (step.kind === 'where') return [whereStatement(schema, step)]
+  return [...groupRows(step.rows.values())]
+    .map(([, rows]) => rowsStatement(schema, step.table, rows))
+    .sort((a, b) => a.order - b.order)
+    .map(({ statement }) => statement)
+}
+
+function groupRows(rows: Iterable<FoldedRow>): Map<string, FoldedRow[]> {
+  const groups = new Map<string, FoldedRow[]>()
+  for (const row of rows) {
+    const shape = row.after === 'partial' ? Object.keys(row.values).sort().join() : ''
+    const name = `${row.before} ${row.after} ${shape}`
+    const group = groups.get(name)
+    if (group === undefined) groups.set(name, [row])
+    else group.push(row)
+  }
+  return groups
+}
+
+function rowsStatement(schema: string, table: Table, group: readonly FoldedRow[]): { order: number; statement: Statement } {
+  const [first] = group
+  if (first === undefined) throw new TypeError('an empty group of rows')
+  const target = `${quoted(schema)}.${quoted(table.name)}`
+  const rows = group.map((row) => row.values)
+  const names = first.after === 'whole' ? Object.keys(table.columns) : first.after === 'gone' ? table.primaryKey : Object.keys(first.values)
+  const source = recordSet(names.map((name) => [name, columnType(table.columns[name])]))
+  const onKey = table.primaryKey.map((name) => `t.${quoted(name)} = x.${quoted(name)}`).join(' and ')
+  const settable = names.filter((name) => !table.primaryKey.includes(name))
+  const list = names.map(quoted).join(', ')
+  const expected = first.before === 'present' ? rows.length : undefined
+
+  if (first.after === 'gone') {
+    const text =
+      first.before === 'absent' ? `select from ${target} t, ${source} where ${onKey}` : `delete from ${target} t using ${source} where ${onKey}`
+    return { order: first.before === 'absent' ? 0 : 1, statement: { text, rows, expected: first.before === 'absent' ? 0 : expected } }
+  }
+  if (first.before === 'present') {
+    const assignments = (settable.length > 0 ? settable : names).map((name) => `${quoted(name)} = x.${quoted(name)}`).join(', ')
+    return { order: 2, statement: { text: `update ${target} t set ${assignments} from ${source} where ${onKey}`, rows, expected } }
+  }
+  const insertion = `insert into ${target} (${list}) select ${list} from ${source}`
+  if (first.before === 'absent') return { order: 3, statement: { text: insertion, rows, expected: rows.length } }
+  const replacement = settable.map((name) => `${quoted(name)} = excluded.${quoted(name)}`).join(', ')
+  const onConflict = settable.length > 0 ? `do update set ${replacement}` : 'do nothing'
+  return {
+    order: 3,
+    statement: { text: `${insertion} on conflict (${table.primaryKey.map(quoted).join(', ')}) ${onConflict}`, rows, expected: undefined },
+  }
+}
+
+/** The members of one record-set row, collected while the statement's text is built; the same for every merged change. */
+class Parameters {
+  readonly members: [string, ColumnType][] = []
+  readonly values: unknown[] = []
+
+  add(value: unknown, type: ColumnType): string {
+    const name = `p${this.members.length}`
+    this.members.push([name, type])
+    this.values.push(typeof value === 'bigint' ? value.toString() : value)
+    return `x.${quoted(name)}`
+  }
+
+  row(): Row {
+    return Object.fromEntries(this.members.map(([name], index) => [name, this.values[index]]))
+  }
+}
+
+type WhereStep = Extract<PlanStep, { kind: 'where' }>
+
+function whereStatement(schema: string, step: WhereStep): Statement {
+  const built = step.changes.map((change) => buildWhere(schema, step, change))
+  const [first] = built
+  if (first === undefined) throw new TypeError('an empty group of changes')
+  return { text: first.text(recordSet(first.parameters.members)), rows: built.map(({ parameters }) => parameters.row()), expected: undefined }
+}
+
+interface BuiltWhere {
+  readonly parameters: Parameters
+  readonly text: (source: string) => string
+}
+
+function buildWhere(schema: string, step: WhereStep, change: WhereChange): BuiltWhere {
+  const parameters = new Parameters()
+  const { table } = step
+  const target = `${quoted(schema)}.${quoted(table.name)}`
+  const conditions = Object.entries(change.where).map(([name, value]) => condition(step.source, name, value, parameters))
+  const matches = conditions.length > 0 ? conditions.join(' and ') : 'true'
+  if (change.op === 'remove-where') return { parameters, text: (source) => `delete from ${target} t using ${source} where ${matches}` }
+  if (change.op === 'patch-where') {
+    const assignments = Object.entries(change.set)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => `${quoted(name)} = ${parameters.add(value, columnType(table.columns[name]))}`)
+    return { parameters, text: (source) => `update ${target} t set ${assignments.join(', ')} from ${source} where ${matches}` }
+  }
+  const from = `${quoted(schema)}.${quoted(change.from)}`
+  const columns = Object.entries(change.columns)
+  const values = columns.map(([name, expression]) => {
+    const type = columnType(table.columns[name])
+    return `(${compile(expression, type, parameters)})::${type}`
+  })
+  const names = columns.map(([name]) => quoted(name)).join(', ')
+  return { parameters, text: (source) => `insert into ${target} (${names}) select ${values.join(', ')} from ${from} t, ${source} where ${matches}` }
+}
+
+function condition(table: Table, name: string, value: unknown, parameters: Parameters): string {
+  const column = `t.${quoted(name)}`
+  if (value === null) return `${column} is null`
+  if (value === undefined) throw new TypeError(`a condition on ${table.name} compares ${name} with nothing`)
+  if (typeof value === 'object' && 'contains' in value) return `${column} @> ${parameters.add(value.contains, 'jsonb')}`
+  return `${column} = ${parameters.add(value, columnType(table.columns[name]))}`
+}
+
+function compile(expression: Expression, type: ColumnType, parameters: Parameters): string {
+  if ('column' in expression) return `t.${quoted(expression.column)}`
+  if ('concat' in expression) return `concat(${expression.concat.map((part) => compile(part, 'text', parameters)).join(', ')})`
+  if ('json' in expression) {
+    const members = Object.entries(expression.json).map(([name, part]) => `'${name.replaceAll("'", "''")}', ${compile(part, 'jsonb', parameters)}`)
+    return `jsonb_build_object(${members.join(', ')})`
+  }
+  return parameters.add(expression.value, type)
+}
+
+function recordSet(members: readonly (readonly [string, ColumnType])[]): string {
+  if (members.length === 0) return recordSet([['nothing', 'text']])
+  return `json_to_recordset($1::json) as x(${members.map(([name, type]) => `${quoted(name)} ${type}`).join(', ')})`
+}
