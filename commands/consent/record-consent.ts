@@ -27,8 +27,8 @@ export function recordConsent(command: RecordConsent, state: ConsentState): Deci
   const { consentType, textVersionId, now } = command
   const version = consentType.textVersions.find((candidate) => candidate.textVersionId === textVersionId)
   if (version === undefined) {
-    return refuse('text-version-mismatch', {
-      errors: [{ pointer: '/text_version_id', detail: 'is not a text version of this consent type', code: 'text-version-mismatch' }],
+    return refuse('consent-text-mismatch', {
+      errors: [{ pointer: '/text_version_id', detail: 'is not a text version of this consent type', code: 'consent-text-mismatch' }],
     })
   }
   if (command.decision === 'granted' && Date.parse(version.effectiveFrom) > now.getTime()) {

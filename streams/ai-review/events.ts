@@ -4,26 +4,20 @@ import { Id, Instant, Nullable, StoredObject } from '../types.ts'
 import { ReviewImage } from './review-image.ts'
 
 /** Specification 7.3, and the two of contract section 3 for checks that could not be made. */
-export const Classification = Type.Union(
-  (
-    [
-      'provider_auth_failed',
-      'provider_upstream_transient',
-      'provider_client_error',
-      'provider_result_timeout',
-      'provider_processing_failed',
-      'image_fetch_failed',
-      'consent_missing',
-      'consent_check_unavailable',
-      'case_lookup_unavailable',
-    ] as const
-  ).map((name) => Type.Literal(name)),
-)
+export const Classification = Type.Enum([
+  'provider_auth_failed',
+  'provider_upstream_transient',
+  'provider_client_error',
+  'provider_result_timeout',
+  'provider_processing_failed',
+  'image_fetch_failed',
+  'consent_missing',
+  'consent_check_unavailable',
+  'case_lookup_unavailable',
+  ])
 export type Classification = Static<typeof Classification>
 
-export const ProviderCall = Type.Union(
-  (['case', 'image', 'process', 'result'] as const).map((name) => Type.Literal(name)),
-)
+export const ProviderCall = Type.Enum(['case', 'image', 'process', 'result'])
 export type ProviderCall = Static<typeof ProviderCall>
 
 export const Coordinates = Type.Object({ x1: Type.Number(), y1: Type.Number(), x2: Type.Number(), y2: Type.Number() })

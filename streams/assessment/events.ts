@@ -3,35 +3,27 @@ import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
 import { CodedTerm, Fingerprint, Id, Instant, Nullable, StoredObject } from '../types.ts'
 
 export const CaptureType = Type.Union([Type.Literal('dermoscopic'), Type.Literal('macroscopic'), Type.Literal('other')])
-export const FindingType = Type.Union(
-  (['lesion', 'rash', 'patch', 'blemish', 'other'] as const).map((name) => Type.Literal(name)),
-)
+export const FindingType = Type.Enum(['lesion', 'rash', 'patch', 'blemish', 'other'])
 
 export const ImageType = Type.Union([Type.Literal('DERMOSCOPIC'), Type.Literal('MACROSCOPIC')])
 export type ImageType = Static<typeof ImageType>
 
 /** Why an assessment failed; each has a fixed message (`platform/records/assessment.ts`), so that no free text is stored. */
-export const FailureCode = Type.Union(
-  (
-    [
-      'IMAGE_QUALITY_INSUFFICIENT',
-      'IMAGE_UNREADABLE',
-      'IMAGE_FETCH_FAILED',
-      'UPLOAD_WINDOW_EXPIRED',
-      'CONSENT_MISSING',
-      'ANALYSIS_TIMEOUT',
-      'ANALYSIS_FAILED',
-      'PROVIDER_UNAVAILABLE',
-      'PROVIDER_REJECTED',
-      'CANCELLED',
-    ] as const
-  ).map((name) => Type.Literal(name)),
-)
+export const FailureCode = Type.Enum([
+  'IMAGE_QUALITY_INSUFFICIENT',
+  'IMAGE_UNREADABLE',
+  'IMAGE_FETCH_FAILED',
+  'UPLOAD_WINDOW_EXPIRED',
+  'CONSENT_MISSING',
+  'ANALYSIS_TIMEOUT',
+  'ANALYSIS_FAILED',
+  'PROVIDER_UNAVAILABLE',
+  'PROVIDER_REJECTED',
+  'CANCELLED',
+  ])
 export type FailureCode = Static<typeof FailureCode>
 
-export const Recommendation = Type.Union(
-  (['no_action', 'routine_follow_up', 'refer', 'urgent_referral', 'inconclusive'] as const).map((name) => Type.Literal(name)),
-)
+export const Recommendation = Type.Enum(['no_action', 'routine_follow_up', 'refer', 'urgent_referral', 'inconclusive'])
 export type Recommendation = Static<typeof Recommendation>
 
 /** The result as the client sees it (contract section 3, line 97). The score is ordinal, not a probability (T7). */

@@ -4,11 +4,7 @@ import { Id, Instant, Nullable } from '../types.ts'
 import { WebhookEventType } from '../webhook-subscriptions/events.ts'
 
 /** Why an attempt failed: the class of the outside error, never the receiver's own words. */
-export const DeliveryErrorClass = Type.Union(
-  (
-    ['http_status', 'redirect', 'timeout', 'connect', 'dns', 'tls', 'address_forbidden', 'body_too_large', 'aborted'] as const
-  ).map((name) => Type.Literal(name)),
-)
+export const DeliveryErrorClass = Type.Enum(['http_status', 'redirect', 'timeout', 'connect', 'dns', 'tls', 'address_forbidden', 'body_too_large', 'aborted'])
 export type DeliveryErrorClass = Static<typeof DeliveryErrorClass>
 
 export const webhookDeliveryEvents = {

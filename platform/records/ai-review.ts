@@ -1,0 +1,108 @@
+import { Type, type Static } from 'typebox'
+
+const Id = Type.String({ format: 'uuid' })
+const Instant = Type.String({ format: 'date-time' })
+const text = Type.Union([Type.String(), Type.Null()])
+const integer = Type.Union([Type.Integer(), Type.Null()])
+const instant = Type.Union([Instant, Type.Null()])
+
+export const AiReviewStatus = Type.Enum([
+  'pending',
+  'in_progress',
+  'awaiting_result',
+  'completed',
+  'failed',
+  'cancelled',
+  'superseded',
+])
+
+const review = {
+  id: Id,
+  caseId: Id,
+  productId: Id,
+  orgId: Id,
+  patientId: Type.Union([Id, Type.Null()], { description: 'Additive (T24).' }),
+  status: AiReviewStatus,
+  attemptCount: Type.Integer({ description: 'Result polls.' }),
+  correlationId: text,
+  providerCaseId: integer,
+  providerChecksum: text,
+  providerVersion: text,
+  supersededById: Type.Union([Id, Type.Null()]),
+  supersededAt: instant,
+  error: Type.Union([
+    Type.Object({ code: Type.String(), message: Type.String(), classification: Type.String(), upstreamStatus: integer }),
+    Type.Null(),
+  ]),
+  errorClassification: text,
+  createdAt: Instant,
+  updatedAt: Instant,
+  completedAt: instant,
+}
+
+/** Specification 2.6, as lists show it: no lesions, no addresses. */
+export const AiReviewRecord = Type.Object(review, { $id: 'AiReviewRecord' })
+export type AiReviewRecord = Static<typeof AiReviewRecord>
+
+/** Contract section 3, line (4.5). */
+export const AiReviewDetails = Type.Object(
+  {
+    ...review,
+    images: Type.Array(
+      Type.Object({
+        clinicalImageId: Id,
+        imageType: Type.Enum(['DERMOSCOPIC', 'MACROSCOPIC']),
+        providerImageId: integer,
+        providerImageHash: text,
+        imageQuality: text,
+      }),
+    ),
+    result: Type.Union([
+      Type.Object({
+        analysisResult: Type.String(),
+        analysisStatus: text,
+        lesionCount: Type.Integer(),
+        processingType: text,
+        sensitivitySet: text,
+        reportDate: instant,
+      }),
+      Type.Null(),
+    ]),
+    lesions: Type.Array(
+      Type.Object({
+        lesionNumber: Type.Integer(),
+        providerLesionId: Type.Integer(),
+        coordinates: Type.Union([
+          Type.Object({ x1: Type.Number(), y1: Type.Number(), x2: Type.Number(), y2: Type.Number() }),
+          Type.Null(),
+        ]),
+        classification: text,
+        category: text,
+        priority: integer,
+        suspectedDiagnosisIcd10Code: text,
+        suspectedDiagnosisIcd10Term: text,
+        suspectedDiagnosisSnomedCode: text,
+        suspectedDiagnosisSnomedTerm: text,
+        referralFlag: text,
+        referralRecommendation: text,
+        referralRecommendationGuidance: text,
+        interpretationGuidance: text,
+      }),
+    ),
+  },
+  { $id: 'AiReviewDetails' },
+)
+export type AiReviewDetails = Static<typeof AiReviewDetails>
+
+/** Fixed texts: a provider's own words never reach an error (T27). */
+export const aiReviewFailures = {
+  provider_auth_failed: { message: 'The provider refused the session after a new login.', retriable: false },
+  provider_upstream_transient: { message: 'The provider kept failing or timing out.', retriable: true },
+  provider_client_error: { message: 'The provider refused the request.', retriable: false },
+  provider_result_timeout: { message: 'The provider had no result within the attempt or time budget.', retriable: false },
+  provider_processing_failed: { message: 'The provider could not process the images.', retriable: false },
+  image_fetch_failed: { message: 'An image could not be fetched from its address.', retriable: false },
+  consent_missing: { message: 'The patient has not granted consent.', retriable: false },
+  consent_check_unavailable: { message: 'Consent could not be checked.', retriable: true },
+  case_lookup_unavailable: { message: 'The case could not be looked up.', retriable: true },
+} as const satisfies Record<string, { message: string; retriable: boolean }>

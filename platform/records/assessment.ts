@@ -1,0 +1,123 @@
+import { Type, type Static } from 'typebox'
+
+/** Milliseconds that a client waits between two polls of a processing assessment. */
+export const pollAfterMs = 5000
+
+const optionalText = Type.Optional(Type.String())
+const nullableText = Type.Union([Type.String(), Type.Null()])
+const CodedTerm = Type.Object({ code: nullableText, term: nullableText })
+
+/** Specification 2.2, with the additive members of contract section 3, line 97. */
+export const AssessmentRecord = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    status: Type.Enum(['awaiting_images', 'processing', 'completed', 'failed']),
+    patient_id: Type.String({ format: 'uuid' }),
+    case_id: Type.Union([Type.String({ format: 'uuid' }), Type.Null()]),
+    external_reference: optionalText,
+    images: Type.Array(
+      Type.Object({
+        id: Type.String(),
+        capture_type: Type.Enum(['dermoscopic', 'macroscopic', 'other']),
+        status: Type.Enum(['awaiting_upload', 'received', 'processed']),
+        upload_url: optionalText,
+        download_url: optionalText,
+      }),
+    ),
+    result: Type.Union([
+      Type.Object({
+        ai_provider: Type.String(),
+        outcome: Type.Object({
+          malignancy_score: Type.Number({ description: 'From 0 to 1; ordinal, not a probability.' }),
+          recommendation: Type.String({
+            description: 'no_action, routine_follow_up, refer, urgent_referral, inconclusive; clients tolerate new values.',
+          }),
+          score_basis: Type.String(),
+          scoring_version: Type.String(),
+          lesions: Type.Array(
+            Type.Object({
+              lesion_number: Type.Integer(),
+              category: nullableText,
+              classification: nullableText,
+              priority: Type.Union([Type.Integer(), Type.Null()]),
+              icd10: CodedTerm,
+              snomed: CodedTerm,
+              referral_flag: nullableText,
+              referral_recommendation: nullableText,
+              interpretation_guidance: nullableText,
+            }),
+          ),
+          image_quality: Type.Array(Type.Object({ image_id: Type.String(), quality: nullableText })),
+        }),
+        completed_at: Type.String({ format: 'date-time' }),
+      }),
+      Type.Null(),
+    ]),
+    error: Type.Union([
+      Type.Object({ code: Type.String(), message: Type.String(), retriable: Type.Boolean() }),
+      Type.Null(),
+    ]),
+    next_poll_after_ms: Type.Optional(Type.Integer()),
+  },
+  { $id: 'AssessmentRecord' },
+)
+export type AssessmentRecord = Static<typeof AssessmentRecord>
+
+/** Fixed messages (contract section 3, line 493): no text from outside reaches an error. */
+export const assessmentFailures = {
+  IMAGE_QUALITY_INSUFFICIENT: { message: 'At least one image is below the quality threshold.', retriable: true },
+  IMAGE_UNREADABLE: { message: 'At least one image could not be read.', retriable: true },
+  IMAGE_FETCH_FAILED: { message: 'At least one image could not be fetched for the analysis.', retriable: true },
+  UPLOAD_WINDOW_EXPIRED: { message: 'The images were not submitted in time.', retriable: true },
+  CONSENT_MISSING: { message: 'The patient has not granted consent to the analysis.', retriable: false },
+  ANALYSIS_TIMEOUT: { message: 'The analysis did not finish in time.', retriable: true },
+  ANALYSIS_FAILED: { message: 'The analysis could not be carried out on these images.', retriable: false },
+  PROVIDER_UNAVAILABLE: { message: 'The analysis service could not be reached.', retriable: true },
+  PROVIDER_REJECTED: { message: 'The analysis service refused the request.', retriable: false },
+  CANCELLED: { message: 'The analysis was cancelled.', retriable: false },
+} as const satisfies Record<string, { message: string; retriable: boolean }>
+
+/** What a record is made from, whether it was read from a table or folded from the stream. */
+export interface AssessmentView {
+  readonly id: string
+  readonly status: AssessmentRecord['status']
+  readonly patientId: string
+  readonly caseId: string | null
+  readonly externalReference: string | null
+  readonly images: readonly { readonly imageId: string; readonly captureType: CaptureType; readonly objectKey: string | null }[]
+  readonly result: AssessmentRecord['result']
+  readonly failureCode: keyof typeof assessmentFailures | null
+}
+
+type CaptureType = AssessmentRecord['images'][number]['capture_type']
+
+const imageStatus = {
+  awaiting_images: 'awaiting_upload',
+  processing: 'received',
+  failed: 'received',
+  completed: 'processed',
+} as const
+
+/** @param downloadUrls by object key; signed at response time, needed for completed assessments only */
+export function toAssessmentRecord(view: AssessmentView, downloadUrls: ReadonlyMap<string, string>): AssessmentRecord {
+  const failure = view.failureCode === null ? null : assessmentFailures[view.failureCode]
+  return {
+    id: view.id,
+    status: view.status,
+    patient_id: view.patientId,
+    case_id: view.caseId,
+    ...(view.externalReference === null ? {} : { external_reference: view.externalReference }),
+    images: view.images.map(({ imageId, captureType, objectKey }) => {
+      const url = objectKey === null ? undefined : downloadUrls.get(objectKey)
+      return {
+        id: imageId,
+        capture_type: captureType,
+        status: imageStatus[view.status],
+        ...(view.status === 'completed' && url !== undefined ? { download_url: url } : {}),
+      }
+    }),
+    result: view.result,
+    error: failure === null || view.failureCode === null ? null : { code: view.failureCode, ...failure },
+    ...(view.status === 'processing' ? { next_poll_after_ms: pollAfterMs } : {}),
+  }
+}

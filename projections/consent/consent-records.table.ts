@@ -1,0 +1,22 @@
+import { defineTable } from '../runtime/projector.ts'
+
+/** Every decision ever recorded; the latest of a patient and a type is the current one. */
+export const consentRecords = defineTable({
+  name: 'consent_records',
+  columns: {
+    consent_id: 'uuid',
+    org_id: 'uuid',
+    patient_id: 'uuid',
+    consent_type_id: 'uuid',
+    consent_type_code: 'text',
+    text_version_id: 'uuid',
+    text_sha256: 'text',
+    decision: 'text',
+    recorded_at: 'timestamptz',
+    recorded_by: { type: 'text', nullable: true },
+    created_at: 'timestamptz',
+    stream_revision: 'bigint',
+  },
+  primaryKey: ['consent_id'],
+  indexes: [{ columns: ['org_id', 'patient_id', 'consent_type_code', 'recorded_at', 'stream_revision'] }],
+})

@@ -1,0 +1,19 @@
+import { aiReviewsProjector } from './ai-review/ai-reviews.projector.ts'
+import { assessmentsProjector } from './assessments/assessments.projector.ts'
+import { casesProjector } from './clinical/cases.projector.ts'
+import { patientsProjector } from './clinical/patients.projector.ts'
+import { consentRecordsProjector } from './consent/consent-records.projector.ts'
+import { consentTypesProjector } from './consent/consent-types.projector.ts'
+import type { Projector } from './runtime/projector.ts'
+import { webhookSubscriptionsProjector } from './webhooks/webhook-subscriptions.projector.ts'
+
+/** Every read model that a GET answers from. */
+export const readModels: readonly Projector[] = [
+  aiReviewsProjector,
+  assessmentsProjector,
+  casesProjector,
+  consentRecordsProjector,
+  consentTypesProjector,
+  patientsProjector,
+  webhookSubscriptionsProjector,
+]
