@@ -71,8 +71,13 @@ function observed<Stream extends Readable | Writable | Duplex>(stream: Stream, o
       }
     })
   }
-  stream.once('end', observer.ended)
-  stream.once('close', observer.ended)
-  stream.once('error', observer.ended)
+  let isOver = false
+  const over = () => {
+    if (!isOver) observer.ended()
+    isOver = true
+  }
+  stream.once('end', over)
+  stream.once('close', over)
+  stream.once('error', over)
   return stream
 }

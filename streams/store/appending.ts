@@ -1,0 +1,102 @@
+import type { AppendResult, EventData } from '@eventstore/db-client'
+import { backoffMs, pause } from './backoff.ts'
+import { ClientAppendTooLarge, ClientStreamTombstoned, ClientWrongVersion, isRefusal, reasonOf } from './client-errors.ts'
+import type { EventStoreConnection } from './connection.ts'
+import { AppendOutcomeUnknownError, AppendTooLargeError, EventStoreRefusedError, StreamTombstonedError } from './errors.ts'
+import type { StreamRevision } from './events.ts'
+import type { StoreLogger } from './ports.ts'
+import type { Position } from './positions.ts'
+
+/** The most that the server takes in one append, in bytes. */
+export const appendLimitBytes = 1_048_576
+
+export interface AppendTiming {
+  /** How long one try may take, in milliseconds: the client itself enforces no deadline. */
+  readonly attemptMs: number
+  /** How long an unknown outcome is pursued, in milliseconds. */
+  readonly budgetMs: number
+}
+
+export interface ExactAppend {
+  readonly stream: string
+  readonly expected: StreamRevision
+  readonly events: readonly EventData[]
+}
+
+/** `conflict` says only that the stream stands elsewhere: the events of an earlier try may be what moved it. */
+export type AppendAnswer =
+  | { readonly kind: 'written'; readonly revision: bigint; readonly position: Position | undefined }
+  | { readonly kind: 'conflict'; readonly actual: StreamRevision }
+
+type Outcome = AppendAnswer | { readonly kind: 'failed'; readonly error: Error } | { readonly kind: 'unknown'; readonly error: unknown }
+
+const backoff = { firstMs: 50, mostMs: 2_000 }
+// The server compares this deadline with its own clock, so it must outlast any skew; our timer is the real one.
+const serverDeadlineMs = 300_000
+
+/**
+ * Appends, and after an unknown outcome repeats the very same request (ids, revision) until the server tells what became
+ * of it: it answers a repeat of what it has already written with the first answer.
+ * @throws AppendOutcomeUnknownError, AppendTooLargeError, StreamTombstonedError, EventStoreRefusedError
+ */
+export async function appendExactly(
+  connection: EventStoreConnection,
+  append: ExactAppend,
+  timing: AppendTiming,
+  logger: StoreLogger | undefined,
+): Promise<AppendAnswer> {
+  const startedAt = performance.now()
+  for (let attempt = 1; ; attempt += 1) {
+    const outcome = await attemptAppend(connection, append, timing.attemptMs)
+    if (outcome.kind === 'written' || outcome.kind === 'conflict') return outcome
+    // A refusal tells nothing about an earlier try whose answer was lost.
+    if (outcome.kind === 'failed' && attempt === 1) throw outcome.error
+    const waitMs = backoffMs(backoff, attempt)
+    logger?.warn({ stream: append.stream, attempt, reason: reasonOf(outcome.error) }, 'append without a known outcome')
+    if (performance.now() - startedAt + waitMs >= timing.budgetMs) {
+      throw new AppendOutcomeUnknownError(append.stream, attempt, { cause: outcome.error })
+    }
+    await pause(waitMs)
+  }
+}
+
+function attemptAppend(connection: EventStoreConnection, append: ExactAppend, attemptMs: number): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const settle = (outcome: Outcome) => {
+      clearTimeout(timer)
+      stopListening()
+      resolve(outcome)
+    }
+    const timer = setTimeout(() => settle({ kind: 'unknown', error: new Error('no answer in time') }), attemptMs)
+    const stopListening = connection.onAppendStreamEnd(() => {
+      // The client rejects what it knows to be lost with the reason; that comes first, within this turn.
+      setImmediate(() => settle({ kind: 'unknown', error: new Error('the append stream ended') }))
+    })
+    connection.commands
+      .appendToStream(append.stream, [...append.events], { expectedRevision: append.expected, deadline: serverDeadlineMs })
+      .then(
+        (result) => settle(writtenOutcome(result)),
+        (error: unknown) => settle(failedOutcome(append, error)),
+      )
+  })
+}
+
+function writtenOutcome(result: AppendResult): Outcome {
+  return { kind: 'written', revision: result.nextExpectedRevision, position: result.position }
+}
+
+function failedOutcome({ stream }: ExactAppend, error: unknown): Outcome {
+  if (error instanceof ClientWrongVersion) return { kind: 'conflict', actual: actualRevision(error.actualVersion) }
+  if (error instanceof ClientAppendTooLarge) {
+    return { kind: 'failed', error: new AppendTooLargeError(stream, appendLimitBytes, error.maxAppendSize) }
+  }
+  if (error instanceof ClientStreamTombstoned) return { kind: 'failed', error: new StreamTombstonedError(stream) }
+  if (isRefusal(error)) {
+    return { kind: 'failed', error: new EventStoreRefusedError(`appending to ${stream}`, { cause: error }) }
+  }
+  return { kind: 'unknown', error }
+}
+
+function actualRevision(actual: bigint | string): StreamRevision {
+  return typeof actual === 'bigint' && actual >= 0n ? actual : 'no_stream'
+}

@@ -1,0 +1,297 @@
+import { appendExactly, appendLimitBytes, type AppendTiming } from './appending.ts'
+import type { Catalogue } from './catalogue.ts'
+import { createCodec, type Codec, type EncodedAppend, type RawEvent } from './codec.ts'
+import { connectEventStore, type EventStoreConnection } from './connection.ts'
+import {
+  AppendTooLargeError,
+  EventStoreClosedError,
+  EventStoreUnavailableError,
+  RevisionConflictError,
+  UndecodableEventError,
+} from './errors.ts'
+import type { Appended, CommandContext, DomainEvent, Fold, Loaded, RecordedEvent, StreamRevision } from './events.ts'
+import { comparePositions, startOfLog, type Position } from './positions.ts'
+import type { KeyVault, StoreClock, StoreLogger } from './ports.ts'
+import { readLogBackwards, readRawStream, type ReadTiming } from './reading.ts'
+import { StateCache } from './state-cache.ts'
+import { mergeMetadata, readMetadata, type StreamMetadata } from './stream-metadata.ts'
+import { supervise } from './subscription.ts'
+import { openAllFeed, openStreamFeed } from './subscription-feed.ts'
+import type {
+  AllSubscription,
+  EventFilter,
+  RunningSubscription,
+  StreamSubscription,
+  SubscriptionCallbacks,
+} from './subscription-options.ts'
+
+export interface EventStoreOptions {
+  /** EventStoreDB connection string. */
+  readonly url: string
+  readonly catalogue: Catalogue
+  readonly vault: KeyVault
+  readonly clock?: StoreClock
+  readonly logger?: StoreLogger
+  /** Streams whose last state is kept. Default 10,000. */
+  readonly cacheSize?: number
+  /** How long one try of an append may take, in milliseconds. Default 10,000. */
+  readonly appendTimeoutMs?: number
+  /** How long an append without a known outcome is pursued, in milliseconds. Default 30,000. */
+  readonly appendBudgetMs?: number
+  /** How long a read without progress is repeated, in milliseconds. Default 15,000. */
+  readonly readBudgetMs?: number
+}
+
+export interface ReadStreamOptions {
+  /** The first event of the answer. Default: the start, or backwards the end. */
+  readonly from?: bigint | 'start' | 'end'
+  readonly direction?: 'forwards' | 'backwards'
+  readonly limit?: number
+  /** Passes over events that we did not sign or do not know, on channels where others may write too. */
+  readonly skipForeign?: boolean
+}
+
+/** Connects to EventStoreDB; the server need not be there yet, the vault must. */
+export async function openEventStore(options: EventStoreOptions): Promise<EventStore> {
+  const codec = createCodec(options.catalogue, options.vault, await options.vault.eventSigningKey())
+  return new EventStore(options, codec, connectEventStore(options))
+}
+
+/** All access to streams. One per process: the client's appends share a table that a transport error of any client empties. */
+export class EventStore {
+  readonly #codec: Codec
+  readonly #connection: EventStoreConnection
+  readonly #cache: StateCache
+  readonly #clock: StoreClock
+  readonly #logger: StoreLogger | undefined
+  readonly #appendTiming: AppendTiming
+  readonly #readTiming: ReadTiming
+  readonly #closing = new AbortController()
+  readonly #subscriptions = new Set<RunningSubscription>()
+
+  constructor(options: EventStoreOptions, codec: Codec, connection: EventStoreConnection) {
+    this.#codec = codec
+    this.#connection = connection
+    this.#cache = new StateCache(options.cacheSize ?? 10_000)
+    this.#clock = options.clock ?? { now: () => new Date() }
+    this.#logger = options.logger
+    this.#appendTiming = { attemptMs: options.appendTimeoutMs ?? 10_000, budgetMs: options.appendBudgetMs ?? 30_000 }
+    this.#readTiming = { silenceMs: 10_000, budgetMs: options.readBudgetMs ?? 15_000 }
+  }
+
+  /**
+   * A stream's folded state. The cached one by default, which only an append can validate; `fresh` reads the tail first.
+   * @throws EventStoreUnavailableError, UndecodableEventError
+   */
+  async load<State, Event extends DomainEvent>(
+    fold: Fold<State, Event>,
+    stream: string,
+    { fresh = false }: { readonly fresh?: boolean } = {},
+  ): Promise<Loaded<State>> {
+    const cached = this.#cache.get(fold, stream)
+    if (cached !== undefined && !fresh) return cached
+    let state = cached?.state ?? fold.initialState
+    let revision: StreamRevision = cached?.revision ?? 'no_stream'
+    for await (const event of this.readStream<Event>(stream, { from: after(revision) })) {
+      state = evolved(fold, state, event)
+      revision = event.revision
+    }
+    if (revision !== 'no_stream') this.#cache.advance(fold, stream, state, revision)
+    return { state, revision }
+  }
+
+  /**
+   * Appends at exactly `expected`. Repeating the call with the same command id and events is safe.
+   * @throws RevisionConflictError, AppendOutcomeUnknownError, AppendTooLargeError, InvalidEventError, StreamTombstonedError
+   */
+  async append<State, Event extends DomainEvent>(
+    fold: Fold<State, Event>,
+    stream: string,
+    expected: StreamRevision,
+    events: readonly Event[],
+    context: CommandContext,
+  ): Promise<Appended> {
+    const encoded = await this.#codec.encode(events, context, stream)
+    const before = this.#cache.get(fold, stream)
+    try {
+      const appended = await this.#write(stream, expected, encoded)
+      const state = this.#stateAt(fold, before, expected)
+      if (state !== undefined) {
+        const folded = encoded.decoded.reduce((current, event) => evolved(fold, current, event), state.value)
+        this.#cache.advance(fold, stream, folded, appended.revision)
+      }
+      return appended
+    } catch (error) {
+      if (error instanceof RevisionConflictError) await this.load(fold, stream, { fresh: true })
+      throw error
+    }
+  }
+
+  /** Appends events of a public channel, under the ids they bring. Same guarantees as `append`. */
+  async appendRaw(stream: string, expected: StreamRevision, events: readonly RawEvent[]): Promise<Appended> {
+    return this.#write(stream, expected, this.#codec.encodeRaw(events, stream))
+  }
+
+  /** Events of a stream, none when it does not exist. A broken connection is picked up where it broke. */
+  async *readStream<Event extends DomainEvent = DomainEvent>(
+    stream: string,
+    options: ReadStreamOptions = {},
+  ): AsyncGenerator<RecordedEvent<Event>, void, undefined> {
+    this.#refuseWhenClosed()
+    const { direction = 'forwards', limit = Number.MAX_SAFE_INTEGER, skipForeign = false } = options
+    const from = options.from ?? (direction === 'forwards' ? 'start' : 'end')
+    let left = limit
+    const read = { from, direction, limit: skipForeign ? Number.MAX_SAFE_INTEGER : limit }
+    for await (const stored of readRawStream(this.#connection.commands, stream, read, this.#readTiming)) {
+      if (left <= 0) return
+      try {
+        const decoded = this.#codec.decode(stored)
+        yield typed<Event>(decoded instanceof Promise ? await decoded : decoded)
+        left -= 1
+      } catch (error) {
+        if (!(skipForeign && error instanceof UndecodableEventError && isForeign(error))) throw error
+      }
+    }
+  }
+
+  /** The newest event of a stream, undefined when there is none. */
+  async readLast<Event extends DomainEvent = DomainEvent>(
+    stream: string,
+    options: Pick<ReadStreamOptions, 'skipForeign'> = {},
+  ): Promise<RecordedEvent<Event> | undefined> {
+    for await (const event of this.readStream<Event>(stream, { ...options, direction: 'backwards', limit: 1 })) return event
+    return undefined
+  }
+
+  async readMetadata(stream: string): Promise<StreamMetadata> {
+    return readMetadata(this.#connection.commands, stream, this.#readTiming.budgetMs)
+  }
+
+  /** Sets the given members of a stream's metadata and keeps the others. */
+  async writeMetadata(stream: string, changes: StreamMetadata): Promise<void> {
+    await mergeMetadata(this.#connection.commands, stream, changes, this.#readTiming.budgetMs)
+  }
+
+  /**
+   * Position of the newest event that the filter lets through, the start of the log when there is none. Reads the log
+   * backwards; `downTo` bounds that: whoever only asks whether something is newer gets `downTo` back when nothing is.
+   */
+  async head(filter: EventFilter, { downTo = startOfLog }: { readonly downTo?: Position } = {}): Promise<Position> {
+    this.#refuseWhenClosed()
+    for await (const event of readLogBackwards(this.#connection.commands, this.#readTiming)) {
+      const { position, streamId } = event
+      if (position === undefined) continue
+      if (comparePositions(position, downTo) <= 0) return downTo
+      if (passes(filter, streamId)) return position
+    }
+    return downTo
+  }
+
+  /** Follows the log, through every drop, until the signal is aborted or a handler throws. */
+  subscribeToAll(options: AllSubscription): RunningSubscription {
+    const { name, filter, from, onCheckpoint } = options
+    return this.#supervised(options, (callbacks) => ({
+      name,
+      start: { position: from, revision: 'start' },
+      delivery: options,
+      callbacks,
+      onCheckpoint,
+      open: ({ position }) => openAllFeed(this.#connection.subscriptions, filter, position),
+    }))
+  }
+
+  /** Follows one stream, also one that does not exist yet. */
+  subscribeToStream(options: StreamSubscription): RunningSubscription {
+    const { name, stream, fromRevision } = options
+    return this.#supervised(options, (callbacks) => ({
+      name,
+      start: { position: 'start', revision: fromRevision },
+      delivery: options,
+      callbacks,
+      onCheckpoint: undefined,
+      open: ({ revision }) => openStreamFeed(this.#connection.subscriptions, stream, revision),
+    }))
+  }
+
+  /** Ends the subscriptions, waits for the handlers in hand, then lets the connections go. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await Promise.allSettled([...this.#subscriptions].map((each) => each.ended))
+    await this.#connection.dispose()
+  }
+
+  #supervised(
+    callbacks: SubscriptionCallbacks,
+    describe: (callbacks: SubscriptionCallbacks) => Omit<Parameters<typeof supervise>[0], 'codec' | 'clock' | 'logger'>,
+  ): RunningSubscription {
+    this.#refuseWhenClosed()
+    const signal = AbortSignal.any([callbacks.signal, this.#closing.signal])
+    const parts = { codec: this.#codec, clock: this.#clock, logger: this.#logger }
+    const subscription = supervise({ ...describe({ ...callbacks, signal }), ...parts })
+    this.#subscriptions.add(subscription)
+    const forget = () => void this.#subscriptions.delete(subscription)
+    subscription.ended.then(forget, forget)
+    return subscription
+  }
+
+  async #write(stream: string, expected: StreamRevision, encoded: EncodedAppend): Promise<Appended> {
+    this.#refuseWhenClosed()
+    if (encoded.events.length === 0) throw new Error(`nothing to append to ${stream}`)
+    if (encoded.bytes >= appendLimitBytes) throw new AppendTooLargeError(stream, encoded.bytes, appendLimitBytes)
+    const append = { stream, expected, events: encoded.events }
+    const answer = await appendExactly(this.#connection, append, this.#appendTiming, this.#logger)
+    if (answer.kind === 'written' && answer.position !== undefined) {
+      return { revision: answer.revision, position: answer.position }
+    }
+    const own = await this.#findOwn(stream, expected, encoded)
+    if (own !== undefined) return own
+    if (answer.kind === 'conflict') throw new RevisionConflictError(stream, expected, answer.actual)
+    throw new EventStoreUnavailableError(`${stream} was written but cannot be read back`)
+  }
+
+  /** Where this very append stands in the stream, if it does: an earlier try may have been written without an answer. */
+  async #findOwn(stream: string, expected: StreamRevision, { events }: EncodedAppend): Promise<Appended | undefined> {
+    const read = { from: after(expected), direction: 'forwards', limit: events.length } as const
+    let index = 0
+    for await (const { id, revision, position } of readRawStream(this.#connection.commands, stream, read, this.#readTiming)) {
+      if (id !== events[index]?.id) return undefined
+      index += 1
+      if (index === events.length && position !== undefined) return { revision, position }
+    }
+    return undefined
+  }
+
+  #stateAt<State, Event extends DomainEvent>(
+    fold: Fold<State, Event>,
+    cached: Loaded<State> | undefined,
+    expected: StreamRevision,
+  ): { readonly value: State } | undefined {
+    if (cached !== undefined) return cached.revision === expected ? { value: cached.state } : undefined
+    return expected === 'no_stream' ? { value: fold.initialState } : undefined
+  }
+
+  #refuseWhenClosed(): void {
+    if (this.#closing.signal.aborted) throw new EventStoreClosedError()
+  }
+}
+
+function after(revision: StreamRevision): bigint | 'start' {
+  return revision === 'no_stream' ? 'start' : revision + 1n
+}
+
+function passes({ streamPrefixes }: EventFilter, stream: string): boolean {
+  return streamPrefixes.length === 0 || streamPrefixes.some((prefix) => stream.startsWith(prefix))
+}
+
+function isForeign({ reason }: UndecodableEventError): boolean {
+  return reason === 'signature' || reason === 'malformed' || reason === 'unknown-type'
+}
+
+/** The fold's category and the catalogue decide which types a stream holds, so the caller's event union is theirs. */
+function typed<Event extends DomainEvent>(event: RecordedEvent): RecordedEvent<Event> {
+  return event as RecordedEvent<Event>
+}
+
+function evolved<State, Event extends DomainEvent>(fold: Fold<State, Event>, state: State, event: DomainEvent): State {
+  return fold.evolve(state, event as Event)
+}

@@ -1,0 +1,127 @@
+import type { EventStoreDBClient, RecordedEvent as ClientEvent, ResolvedEvent, StreamingRead } from '@eventstore/db-client'
+import { backoffMs, pause } from './backoff.ts'
+import { ClientStreamNotFound, ClientStreamTombstoned, isRefusal } from './client-errors.ts'
+import { EventStoreRefusedError, EventStoreUnavailableError, StreamTombstonedError } from './errors.ts'
+import { isSystemEvent } from './decoding.ts'
+import type { Position } from './positions.ts'
+import { Pull } from './pull.ts'
+
+export interface ReadTiming {
+  /** A read that brings nothing for this long is begun again, in milliseconds. */
+  readonly silenceMs: number
+  /** After this long without progress a read fails, in milliseconds. */
+  readonly budgetMs: number
+}
+
+export interface RawStreamRead {
+  readonly from: bigint | 'start' | 'end'
+  readonly direction: 'forwards' | 'backwards'
+  readonly limit: number
+}
+
+type AnyResolved = Pick<ResolvedEvent, 'event'>
+type OpenRead = () => StreamingRead<AnyResolved>
+
+const backoff = { firstMs: 50, mostMs: 1_000 }
+
+/**
+ * Stored events of one stream, undecoded; none for a stream that does not exist. Reading is resumed where it broke off.
+ * @throws EventStoreUnavailableError, StreamTombstonedError, EventStoreRefusedError
+ */
+export async function* readRawStream(
+  client: EventStoreDBClient,
+  stream: string,
+  { from, direction, limit }: RawStreamRead,
+  timing: ReadTiming,
+): AsyncGenerator<ClientEvent, void, undefined> {
+  let next = from
+  let left = limit
+  yield* resumed(stream, timing, async function* () {
+    if (left <= 0 || (typeof next === 'bigint' && next < 0n)) return
+    const open = () => client.readStream(stream, { fromRevision: next, direction, maxCount: left })
+    for await (const event of readOnce(stream, open, timing)) {
+      next = direction === 'forwards' ? event.revision + 1n : event.revision - 1n
+      left -= 1
+      yield event
+    }
+  })
+}
+
+/**
+ * Stored events of the whole log, newest first, system events left out.
+ * @throws EventStoreUnavailableError, EventStoreRefusedError
+ */
+export async function* readLogBackwards(
+  client: EventStoreDBClient,
+  timing: ReadTiming,
+): AsyncGenerator<ClientEvent, void, undefined> {
+  let next: Position | 'end' = 'end'
+  let pageSize = 32
+  let isLogLeft = true
+  while (isLogLeft) {
+    let count = 0
+    const page = resumed('$all', timing, async function* () {
+      const from = next
+      const open = () => client.readAll({ fromPosition: from, direction: 'backwards', maxCount: pageSize })
+      for await (const event of readOnce('$all', open, timing)) {
+        count += 1
+        // A backwards read from a position begins before it.
+        if (event.position !== undefined) next = event.position
+        yield event
+      }
+    })
+    for await (const event of page) if (!isSystemEvent(event)) yield event
+    isLogLeft = count >= pageSize
+    pageSize = Math.min(pageSize * 4, 2_048)
+  }
+}
+
+/** Runs one reading after another until one ends by itself; progress renews the budget. */
+async function* resumed(
+  what: string,
+  { budgetMs }: ReadTiming,
+  read: () => AsyncGenerator<ClientEvent, void, undefined>,
+): AsyncGenerator<ClientEvent, void, undefined> {
+  let attempt = 0
+  let progressAt = performance.now()
+  while (true) {
+    try {
+      for await (const event of read()) {
+        attempt = 0
+        progressAt = performance.now()
+        yield event
+      }
+      return
+    } catch (error) {
+      if (!(error instanceof BrokenRead)) throw error
+      if (performance.now() - progressAt >= budgetMs) throw new EventStoreUnavailableError(what, { cause: error.cause })
+    }
+    attempt += 1
+    await pause(backoffMs(backoff, attempt))
+  }
+}
+
+class BrokenRead extends Error {}
+
+async function* readOnce(what: string, open: OpenRead, timing: ReadTiming): AsyncGenerator<ClientEvent, void, undefined> {
+  const read = open()
+  const pull = new Pull<AnyResolved>(read)
+  try {
+    while (true) {
+      for (let item = pull.take(); item !== undefined; item = pull.take()) {
+        if (item.event !== undefined) yield item.event
+      }
+      const more = await pull.more(timing.silenceMs)
+      if (more === 'end') return
+      if (more === 'silence') throw new BrokenRead('silence')
+    }
+  } catch (error) {
+    if (error instanceof ClientStreamNotFound) return
+    if (error instanceof ClientStreamTombstoned) throw new StreamTombstonedError(what)
+    if (isRefusal(error)) throw new EventStoreRefusedError(`reading ${what}`, { cause: error })
+    throw error instanceof BrokenRead ? error : new BrokenRead('broken off', { cause: error })
+  } finally {
+    // Leaving the loop does not end the call on the server, so it is cancelled; a call that never began cannot be.
+    if (!read.readableEnded) await read.cancel().catch(() => undefined)
+  }
+}

@@ -1,0 +1,45 @@
+import { LRUCache } from 'lru-cache'
+import type { DomainEvent, Fold, StreamRevision } from './events.ts'
+
+interface CachedState {
+  readonly state: unknown
+  readonly revision: StreamRevision
+}
+
+/** The last known state of each stream for each fold. Never proof of anything: only an append validates it. */
+export class StateCache {
+  readonly #entries: LRUCache<string, CachedState>
+  readonly #foldIds = new WeakMap<object, number>()
+  #nextFoldId = 1
+
+  constructor(size: number) {
+    this.#entries = new LRUCache({ max: size })
+  }
+
+  get<State, Event extends DomainEvent>(fold: Fold<State, Event>, stream: string) {
+    const entry = this.#entries.get(this.#key(fold, stream))
+    // Written by `advance` for this very fold, so the state has the fold's type.
+    return entry === undefined ? undefined : { state: entry.state as State, revision: entry.revision }
+  }
+
+  /** Keeps the entry unless a newer one is there already. */
+  advance<State, Event extends DomainEvent>(fold: Fold<State, Event>, stream: string, state: State, revision: bigint): void {
+    const key = this.#key(fold, stream)
+    const present = this.#entries.peek(key)
+    if (present !== undefined && present.revision !== 'no_stream' && present.revision > revision) return
+    this.#entries.set(key, { state, revision })
+  }
+
+  forget<State, Event extends DomainEvent>(fold: Fold<State, Event>, stream: string): void {
+    this.#entries.delete(this.#key(fold, stream))
+  }
+
+  #key(fold: object, stream: string): string {
+    let id = this.#foldIds.get(fold)
+    if (id === undefined) {
+      id = this.#nextFoldId++
+      this.#foldIds.set(fold, id)
+    }
+    return `${id}/${stream}`
+  }
+}

@@ -1,0 +1,237 @@
+import type { RecordedEvent as ClientEvent } from '@eventstore/db-client'
+import { backoffMs, pause } from './backoff.ts'
+import { ClientStreamTombstoned, isRefusal, reasonOf } from './client-errors.ts'
+import type { Codec } from './codec.ts'
+import { headOf, isSystemEvent } from './decoding.ts'
+import { UndecodableEventError } from './errors.ts'
+import type { RecordedEvent } from './events.ts'
+import { comparePositions, type Position } from './positions.ts'
+import type { StoreClock, StoreLogger } from './ports.ts'
+import { Pull } from './pull.ts'
+import { Marker, type Feed, type FeedItem } from './subscription-feed.ts'
+import type { Delivery, RunningSubscription, SubscriptionCallbacks, SubscriptionStats } from './subscription-options.ts'
+
+/** Where a subscription stands: everything up to here is handled. */
+interface Progress {
+  readonly position: Position | 'start'
+  readonly revision: bigint | 'start'
+}
+
+export interface SupervisedSubscription {
+  readonly name: string
+  readonly start: Progress
+  readonly delivery: Delivery
+  readonly callbacks: SubscriptionCallbacks
+  readonly onCheckpoint: ((position: Position) => Promise<void> | void) | undefined
+  readonly open: (from: Progress) => Feed
+  readonly codec: Codec
+  readonly clock: StoreClock
+  readonly logger: StoreLogger | undefined
+}
+
+/** What a handler threw, told apart from what the connection threw. */
+class HandlerFailure extends Error {}
+
+const backoff = { firstMs: 100, mostMs: 10_000 }
+const confirmationMs = 15_000
+const defaultBatchSize = 500
+
+/** Runs until the signal is aborted or a handler throws; every other end of the client's subscription is a drop. */
+export function supervise(options: SupervisedSubscription): RunningSubscription {
+  const run = new SubscriptionRun(options)
+  const ended = run.run()
+  const { onError } = options.callbacks
+  if (onError !== undefined) ended.catch(onError)
+  return { ended, stats: () => run.stats() }
+}
+
+class SubscriptionRun {
+  readonly #options: SupervisedSubscription
+  readonly #signal: AbortSignal
+  #progress: Progress
+  #hasHandled = false
+  #isConnected = false
+  #isCaughtUp = false
+  #lastEventAt: string | null = null
+  #restarts = 0
+  #failedAttempts = 0
+
+  constructor(options: SupervisedSubscription) {
+    this.#options = options
+    this.#signal = options.callbacks.signal
+    this.#progress = options.start
+  }
+
+  stats(): SubscriptionStats {
+    return {
+      name: this.#options.name,
+      connected: this.#isConnected,
+      caughtUp: this.#isCaughtUp,
+      lastEventAt: this.#lastEventAt,
+      position: this.#progress.position,
+      restarts: this.#restarts,
+    }
+  }
+
+  async run(): Promise<void> {
+    const { name, logger } = this.#options
+    while (!this.#signal.aborted) {
+      try {
+        await this.#runOnce()
+      } catch (error) {
+        if (error instanceof HandlerFailure) {
+          logger?.error({ subscription: name, reason: reasonOf(error.cause) }, 'subscription ended by its handler')
+          throw error.cause
+        }
+        if (isRefusal(error) || error instanceof ClientStreamTombstoned) throw error
+        logger?.warn({ subscription: name, reason: reasonOf(error) }, 'subscription dropped')
+      } finally {
+        this.#isConnected = false
+        this.#isCaughtUp = false
+      }
+      if (this.#signal.aborted) return
+      this.#restarts += 1
+      this.#failedAttempts += 1
+      await pause(backoffMs(backoff, this.#failedAttempts), this.#signal)
+    }
+  }
+
+  /** One connection. Whatever it still delivers after it was left is dropped with its own buffer. */
+  async #runOnce(): Promise<void> {
+    const feed = this.#options.open(this.#progress)
+    feed.once('confirmation', () => {
+      this.#isConnected = true
+      this.#failedAttempts = 0
+    })
+    const pull = new Pull<FeedItem>(feed)
+    try {
+      while (!this.#signal.aborted) {
+        await this.#handleReady(pull)
+        // Silence is normal once connected (keepalive watches the line), but a subscription must be confirmed first.
+        const more = await pull.more(this.#isConnected ? Infinity : confirmationMs, this.#signal)
+        if (more === 'end') return
+        if (more === 'silence' && !this.#isConnected) throw new Error('not confirmed in time')
+      }
+    } finally {
+      await feed.unsubscribe().catch(() => undefined)
+    }
+  }
+
+  async #handleReady(pull: Pull<FeedItem>): Promise<void> {
+    const { delivery } = this.#options
+    const batchSize = (delivery.onBatch === undefined ? undefined : delivery.batchSize) ?? defaultBatchSize
+    let batch: ClientEvent[] = []
+    for (let item = pull.take(); item !== undefined && !this.#signal.aborted; item = pull.take()) {
+      if (item instanceof Marker) {
+        await this.#handleEvents(batch)
+        batch = []
+        await this.#handleMarker(item)
+      } else if (item.event !== undefined && !isSystemEvent(item.event) && !this.#isHandled(item.event)) {
+        batch.push(item.event)
+        if (batch.length >= batchSize) {
+          await this.#handleEvents(batch)
+          batch = []
+        }
+      }
+    }
+    await this.#handleEvents(batch)
+  }
+
+  /** A server may deliver again what lies before the place it was asked to resume at. */
+  #isHandled(event: ClientEvent): boolean {
+    const { position } = this.#progress
+    return this.#hasHandled && position !== 'start' && comparePositions(headOf(event).position, position) <= 0
+  }
+
+  async #handleMarker(marker: Marker): Promise<void> {
+    if (this.#signal.aborted) return
+    const { callbacks, onCheckpoint } = this.#options
+    if (marker.kind === 'caught-up') {
+      this.#isCaughtUp = true
+      await handled(() => callbacks.onCaughtUp?.())
+    } else if (marker.position !== undefined) {
+      const { position } = marker
+      await handled(() => onCheckpoint?.(position))
+      this.#progress = { ...this.#progress, position }
+      this.#hasHandled = true
+    }
+  }
+
+  async #handleEvents(batch: readonly ClientEvent[]): Promise<void> {
+    let rest = batch
+    while (rest.length > 0 && !this.#signal.aborted) {
+      const { events, undecodable } = await this.#decode(rest)
+      await this.#deliver(events)
+      rest = rest.slice(events.length)
+      const failed = rest[0]
+      if (undecodable === undefined || failed === undefined) return
+      await this.#passOver(failed, undecodable)
+      rest = rest.slice(1)
+    }
+  }
+
+  /** The events up to the first that cannot be decoded. An error of the vault itself is a drop: it is tried again. */
+  async #decode(batch: readonly ClientEvent[]) {
+    const events: RecordedEvent[] = []
+    try {
+      for (const decoded of batch.map((event) => decodeAhead(this.#options.codec, event))) {
+        const event = decoded()
+        events.push(event instanceof Promise ? await event : event)
+      }
+      return { events, undecodable: undefined }
+    } catch (error) {
+      if (!(error instanceof UndecodableEventError)) throw error
+      return { events, undecodable: error }
+    }
+  }
+
+  async #deliver(events: readonly RecordedEvent[]): Promise<void> {
+    const { delivery } = this.#options
+    if (events.length === 0) return
+    if (delivery.onBatch !== undefined) {
+      await handled(() => delivery.onBatch(events))
+      this.#moveTo(events.at(-1))
+      return
+    }
+    for (const event of events) {
+      if (this.#signal.aborted) return
+      await handled(() => delivery.onEvent(event))
+      this.#moveTo(event)
+    }
+  }
+
+  async #passOver(event: ClientEvent, error: UndecodableEventError): Promise<void> {
+    const { onUndecodable } = this.#options.callbacks
+    if (onUndecodable === undefined) throw new HandlerFailure('undecodable', { cause: error })
+    await handled(() => onUndecodable(error.head, error))
+    this.#moveTo(headOf(event))
+  }
+
+  #moveTo(event: { readonly position: Position; readonly revision: bigint } | undefined): void {
+    if (event === undefined) return
+    this.#progress = { position: event.position, revision: event.revision }
+    this.#hasHandled = true
+    this.#lastEventAt = this.#options.clock.now().toISOString()
+  }
+}
+
+async function handled(handle: () => Promise<void> | void): Promise<void> {
+  try {
+    await handle()
+  } catch (error) {
+    throw new HandlerFailure('handler', { cause: error })
+  }
+}
+
+/** Begins decoding, so that all keys of a batch are fetched at once, and tells the outcome when asked in turn. */
+function decodeAhead(codec: Codec, event: ClientEvent): () => RecordedEvent | Promise<RecordedEvent> {
+  try {
+    const decoded = codec.decode(event)
+    if (decoded instanceof Promise) decoded.catch(() => undefined)
+    return () => decoded
+  } catch (error) {
+    return () => {
+      throw error
+    }
+  }
+}
