@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, link, open, readFile, rm, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+export interface MasterKey {
+  readonly id: string
+  /** 32 bytes. */
+  readonly key: Uint8Array
+}
+
+/** The keys that wrap everything in the vault. The first one wraps; the others only unwrap what they wrapped before. */
+export interface MasterKeyRing {
+  readonly wrapWith: MasterKey
+  readonly byId: ReadonlyMap<string, MasterKey>
+}
+
+/** Says what is wrong with a key ring, never a key. */
+export class MasterKeyError extends Error {
+  override readonly name = 'MasterKeyError'
+  readonly code = 'master-key'
+}
+
+/** Reads `MASTER_KEYS`: `id:base64key[,id:base64key]`, 32 bytes each. */
+export function parseMasterKeys(text: string): MasterKeyRing {
+  const keys = text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '')
+    .map(parseMasterKey)
+  const [wrapWith] = keys
+  if (wrapWith === undefined) throw new MasterKeyError('no master key given: expected id:base64key[,id:base64key]')
+  const byId = new Map(keys.map((each) => [each.id, each]))
+  if (byId.size !== keys.length) throw new MasterKeyError('two master keys have the same id')
+  return { wrapWith, byId }
+}
+
+function parseMasterKey(entry: string, index: number): MasterKey {
+  const place = `master key ${index + 1}`
+  const colon = entry.indexOf(':')
+  const id = entry.slice(0, Math.max(colon, 0))
+  if (!/^[A-Za-z0-9_.-]{1,64}$/.test(id)) {
+    throw new MasterKeyError(`${place} has no id of 1 to 64 letters, digits, '_', '.' or '-' before a colon`)
+  }
+  const encoded = entry.slice(colon + 1)
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) throw new MasterKeyError(`${place} (${id}) is not base64`)
+  const key = Buffer.from(encoded, 'base64')
+  if (key.length !== 32) throw new MasterKeyError(`${place} (${id}) has ${key.length} bytes instead of 32`)
+  return { id, key: new Uint8Array(key) }
+}
+
+/**
+ * The key ring in a file of mode 0600, made when there is none. Two processes that start at once end with the same one,
+ * and it is on the disk before this resolves.
+ * @throws MasterKeyError when others may read the file
+ */
+export async function createMasterKeyFile(path: string): Promise<MasterKeyRing> {
+  if (!(await exists(path))) await writeNewKey(path)
+  const { mode } = await stat(path)
+  if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
+    throw new MasterKeyError('the master key file is open to other users: its mode must be 0600')
+  }
+  return parseMasterKeys(await readFile(path, 'utf8'))
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+async function writeNewKey(path: string): Promise<void> {
+  const draft = `${path}.${process.pid}.${randomBytes(6).toString('hex')}`
+  const file = await open(draft, 'wx', 0o600)
+  try {
+    await file.writeFile(`master-1:${randomBytes(32).toString('base64')}\n`)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  try {
+    await chmod(draft, 0o600)
+    // A link never replaces: whoever comes second keeps the first one's key.
+    await link(draft, path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
+  } finally {
+    await rm(draft, { force: true })
+  }
+  await syncFolder(dirname(path))
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}

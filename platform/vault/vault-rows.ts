@@ -1,0 +1,125 @@
+import type { Pool } from 'pg'
+import { unwrapSecret, wrapSecret } from './wrapping.ts'
+import type { MasterKeyRing } from './master-keys.ts'
+
+/** A secret out of the database; `'destroyed'` only where a row says so. */
+export type StoredSecret = Uint8Array | 'destroyed'
+
+export interface NamedSecret {
+  readonly id: string
+  readonly secret: Uint8Array
+}
+
+interface Row {
+  readonly id: string
+  readonly wrapped: Buffer | null
+  readonly master_key_id: string
+  readonly destroyed_at: Date | null
+}
+
+/** Chosen at random once; names the lock under which the table is created. */
+const migrationLock = 4_127_093_311
+
+/** The one table of the vault. Every secret in it is wrapped; what is destroyed keeps its row, so that it cannot come back. */
+export class VaultRows {
+  readonly #pool: Pool
+  readonly #ring: MasterKeyRing
+
+  constructor(pool: Pool, ring: MasterKeyRing) {
+    this.#pool = pool
+    this.#ring = ring
+  }
+
+  /** Creates the table; safe to run at once from several processes, and again. */
+  async migrate(): Promise<void> {
+    const client = await this.#pool.connect()
+    try {
+      await client.query('begin')
+      await client.query('select pg_advisory_xact_lock($1)', [migrationLock])
+      await client.query(`
+        create table if not exists vault_secrets (
+          kind text not null,
+          id text not null,
+          wrapped bytea,
+          master_key_id text not null,
+          created_at timestamptz not null default clock_timestamp(),
+          destroyed_at timestamptz,
+          primary key (kind, id),
+          check ((wrapped is null) = (destroyed_at is not null))
+        )`)
+      await client.query('commit')
+    } catch (error) {
+      await client.query('rollback').catch(() => undefined)
+      throw error
+    } finally {
+      client.release()
+    }
+  }
+
+  /** Undefined when there is no row. */
+  async read(kind: string, id: string): Promise<StoredSecret | undefined> {
+    return (await this.readMany(kind, [id])).get(id)
+  }
+
+  /** By id; an id without a row is not in the answer. A row that does not open rejects for all. */
+  async readMany(kind: string, ids: readonly string[]): Promise<ReadonlyMap<string, StoredSecret>> {
+    const { rows } = await this.#pool.query<Row>(
+      'select id, wrapped, master_key_id, destroyed_at from vault_secrets where kind = $1 and id = any($2)',
+      [kind, ids],
+    )
+    return new Map(rows.map((row) => [row.id, this.#opened(kind, row)]))
+  }
+
+  /** All that are not destroyed, newest first. */
+  async readAll(kind: string): Promise<readonly NamedSecret[]> {
+    const { rows } = await this.#pool.query<Row>(
+      `select id, wrapped, master_key_id, destroyed_at from vault_secrets
+       where kind = $1 and destroyed_at is null order by created_at desc, id`,
+      [kind],
+    )
+    return rows.flatMap((row) => {
+      const secret = this.#opened(kind, row)
+      return secret === 'destroyed' ? [] : [{ id: row.id, secret }]
+    })
+  }
+
+  /** Stores `candidate` unless there is a row, then reads what is there: every process ends with the same secret. */
+  async getOrCreate(kind: string, id: string, candidate: () => Uint8Array): Promise<StoredSecret> {
+    const present = await this.read(kind, id)
+    if (present !== undefined) return present
+    const { wrapped, masterKeyId } = wrapSecret(this.#ring, kind, id, candidate())
+    await this.#pool.query(
+      'insert into vault_secrets (kind, id, wrapped, master_key_id) values ($1, $2, $3, $4) on conflict do nothing',
+      [kind, id, wrapped, masterKeyId],
+    )
+    const stored = await this.read(kind, id)
+    if (stored === undefined) throw new Error(`the vault lost the ${kind} key it had just stored`)
+    return stored
+  }
+
+  /** Stores or replaces; a destroyed one stays destroyed. */
+  async put(kind: string, id: string, secret: Uint8Array): Promise<StoredSecret> {
+    const { wrapped, masterKeyId } = wrapSecret(this.#ring, kind, id, secret)
+    const { rowCount } = await this.#pool.query(
+      `insert into vault_secrets (kind, id, wrapped, master_key_id) values ($1, $2, $3, $4)
+       on conflict (kind, id) do update set wrapped = excluded.wrapped, master_key_id = excluded.master_key_id
+       where vault_secrets.destroyed_at is null`,
+      [kind, id, wrapped, masterKeyId],
+    )
+    return rowCount === 0 ? 'destroyed' : secret
+  }
+
+  /** Wipes the secret for ever, also one that was never there. */
+  async destroy(kind: string, id: string): Promise<void> {
+    await this.#pool.query(
+      `insert into vault_secrets (kind, id, wrapped, master_key_id, destroyed_at) values ($1, $2, null, $3, clock_timestamp())
+       on conflict (kind, id) do update set wrapped = null, destroyed_at = coalesce(vault_secrets.destroyed_at, clock_timestamp())`,
+      [kind, id, this.#ring.wrapWith.id],
+    )
+  }
+
+  #opened(kind: string, row: Row): StoredSecret {
+    if (row.destroyed_at !== null || row.wrapped === null) return 'destroyed'
+    return unwrapSecret(this.#ring, kind, row.id, { wrapped: row.wrapped, masterKeyId: row.master_key_id })
+  }
+}

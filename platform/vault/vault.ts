@@ -1,0 +1,166 @@
+import { createHmac, createSecretKey, randomBytes, type KeyObject } from 'node:crypto'
+import type { JWK } from 'jose'
+import { LRUCache } from 'lru-cache'
+import { Pool } from 'pg'
+import { MissingKeyError } from '../../streams/store/errors.ts'
+import type { KeyVault } from '../../streams/store/ports.ts'
+import type { MasterKeyRing } from './master-keys.ts'
+import { newSigningSecret, signingKeyOf, type SigningKey } from './signing-keys.ts'
+import { SubjectKeyReader } from './subject-key-reader.ts'
+import { VaultRows, type StoredSecret } from './vault-rows.ts'
+
+export interface VaultOptions {
+  /** Connection string of the vault's own Postgres database. */
+  readonly url: string
+  readonly masterKeys: MasterKeyRing
+  /** Used instead of a pool of the vault's own, and then not ended by `close`. */
+  readonly pool?: Pool
+}
+
+/** What keeps a random secret: webhook signing (24 bytes), cursors, the HMAC pepper, event signatures (32 bytes each). */
+export type SecretKind = 'webhook' | 'cursor' | 'pepper' | 'event-signature'
+
+/** Which tokens a key pair signs. Keys of one purpose never verify another's. */
+export type SigningPurpose = 'token' | 'receipt'
+
+const cachedSubjects = 10_000
+/** How long another process's erasure or rotation may go unnoticed here. */
+const cacheMs = 30_000
+const theOne = 'current'
+
+/** Opens the vault and makes its table when it is new. Rejects when the database is away. */
+export async function openVault({ url, masterKeys, pool }: VaultOptions): Promise<Vault> {
+  const own = pool ?? new Pool({ connectionString: url, max: 4, connectionTimeoutMillis: 10_000 })
+  // An idle connection that breaks is replaced at the next query; without a listener it would end the process.
+  if (pool === undefined) own.on('error', () => undefined)
+  try {
+    const rows = new VaultRows(own, masterKeys)
+    await rows.migrate()
+    const pepper = await rows.getOrCreate('pepper', theOne, () => randomBytes(32))
+    if (pepper === 'destroyed') throw new MissingKeyError('pepper', theOne)
+    return new Vault(rows, createSecretKey(pepper), pool === undefined ? () => own.end() : async () => undefined)
+  } catch (error) {
+    if (pool === undefined) await own.end()
+    throw error
+  }
+}
+
+/** Every secret that no stream may hold, each wrapped by the master key ring, durable before it is first handed out. */
+export class Vault implements KeyVault {
+  readonly #rows: VaultRows
+  readonly #subjectKeys: SubjectKeyReader
+  readonly #pepper: KeyObject
+  readonly #end: () => Promise<void>
+  readonly #subjects = new LRUCache<string, StoredSecret>({ max: cachedSubjects, ttl: cacheMs })
+  readonly #secrets = new LRUCache<string, Uint8Array>({ max: cachedSubjects, ttl: cacheMs })
+  readonly #signing = new LRUCache<SigningPurpose, readonly SigningKey[]>({ max: 10, ttl: cacheMs })
+
+  constructor(rows: VaultRows, pepper: KeyObject, end: () => Promise<void>) {
+    this.#rows = rows
+    this.#subjectKeys = new SubjectKeyReader(rows)
+    this.#pepper = pepper
+    this.#end = end
+  }
+
+  async subjectKeyForWriting(orgId: string, subjectId: string): Promise<StoredSecret> {
+    const id = subjectOf(orgId, subjectId)
+    const cached = this.#subjects.get(id)
+    if (cached !== undefined) return cached
+    return this.#keep(id, await this.#rows.getOrCreate('subject', id, () => randomBytes(32)))
+  }
+
+  async subjectKeyForReading(orgId: string, subjectId: string): Promise<StoredSecret> {
+    const id = subjectOf(orgId, subjectId)
+    const cached = this.#subjects.get(id)
+    if (cached !== undefined) return cached
+    const stored = await this.#subjectKeys.read(id)
+    if (stored === undefined) throw new MissingKeyError('subject', id)
+    return this.#keep(id, stored)
+  }
+
+  cachedSubjectKey(orgId: string, subjectId: string): StoredSecret | undefined {
+    return this.#subjects.get(subjectOf(orgId, subjectId))
+  }
+
+  /** Erases the subject: what was encrypted for it reads as null from now on, here at once, elsewhere within 30 s. */
+  async destroySubject(orgId: string, subjectId: string): Promise<void> {
+    const id = subjectOf(orgId, subjectId)
+    await this.#rows.destroy('subject', id)
+    this.#subjects.set(id, 'destroyed')
+  }
+
+  async eventSigningKey(): Promise<Uint8Array> {
+    return this.secret('event-signature', theOne)
+  }
+
+  /** The secret of that name, made when there is none. */
+  async secret(kind: SecretKind, id: string): Promise<Uint8Array> {
+    const name = `${kind}/${id}`
+    const cached = this.#secrets.get(name)
+    if (cached !== undefined) return cached
+    const stored = await this.#rows.getOrCreate(kind, id, () => randomBytes(kind === 'webhook' ? 24 : 32))
+    if (stored === 'destroyed') throw new MissingKeyError(kind, id)
+    this.#secrets.set(name, stored)
+    return stored
+  }
+
+  /** Stores a secret that was chosen elsewhere, or replaces one. */
+  async putSecret(kind: SecretKind, id: string, secret: Uint8Array): Promise<void> {
+    if ((await this.#rows.put(kind, id, secret)) === 'destroyed') throw new MissingKeyError(kind, id)
+    this.#secrets.set(`${kind}/${id}`, secret)
+  }
+
+  /** The newest key pair of a purpose, made when there is none. */
+  async signingKey(purpose: SigningPurpose): Promise<SigningKey> {
+    const [newest] = await this.#signingKeys(purpose)
+    if (newest === undefined) throw new MissingKeyError('signing', purpose)
+    return newest
+  }
+
+  /** Public halves of all key pairs of a purpose, newest first: what verifies, and what a JWKS lists. */
+  async publicKeys(purpose: SigningPurpose): Promise<readonly JWK[]> {
+    return (await this.#signingKeys(purpose)).map((key) => key.publicJwk)
+  }
+
+  /** Adds a key pair that signs from now on; the older ones go on verifying. */
+  async rotateSigningKey(purpose: SigningPurpose): Promise<SigningKey> {
+    const secret = newSigningSecret()
+    const key = await signingKeyOf(secret)
+    await this.#rows.getOrCreate(signingKind(purpose), key.kid, () => secret)
+    this.#signing.delete(purpose)
+    return key
+  }
+
+  /** Hex HMAC-SHA-256 with the pepper: compares what must not be stored in the clear. */
+  fingerprint(bytes: Uint8Array | string): string {
+    return createHmac('sha256', this.#pepper).update(bytes).digest('hex')
+  }
+
+  async close(): Promise<void> {
+    await this.#end()
+  }
+
+  async #signingKeys(purpose: SigningPurpose): Promise<readonly SigningKey[]> {
+    const cached = this.#signing.get(purpose)
+    if (cached !== undefined) return cached
+    const kind = signingKind(purpose)
+    // The first pair has a fixed name, so that processes that start at once end with one.
+    await this.#rows.getOrCreate(kind, 'first', newSigningSecret)
+    const keys = await Promise.all((await this.#rows.readAll(kind)).map(({ secret }) => signingKeyOf(secret)))
+    this.#signing.set(purpose, keys)
+    return keys
+  }
+
+  #keep(id: string, stored: StoredSecret): StoredSecret {
+    this.#subjects.set(id, stored)
+    return stored
+  }
+}
+
+function subjectOf(orgId: string, subjectId: string): string {
+  return `${orgId}/${subjectId}`
+}
+
+function signingKind(purpose: SigningPurpose): string {
+  return `signing-${purpose}`
+}
