@@ -1,0 +1,152 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import { validate as isUuid } from 'uuid'
+import type { Configuration } from '../configuration.ts'
+import type { Logger } from '../logging.ts'
+import { problem, type Problem, type ProblemDetails } from '../problems.ts'
+import { tenantOfFact, type OrgId } from '../tenants.ts'
+import { readActorContext, type ActorContext } from './actor-context.ts'
+import { TokenRejectedError, type VerifiedToken } from './tokens.ts'
+
+/**
+ * Who may call a route: anybody; any valid access token; a token with all of the scopes (a write scope includes its
+ * read); or an actor with the permission (X-Actor-Context, or X-Admin-Api-Secret alone).
+ */
+export type Access = 'public' | 'token' | { readonly scopes: readonly [string, ...string[]] } | { readonly admin: string }
+
+export interface Caller {
+  readonly clientId: string
+  /** Null for platform clients, which must name an organisation. */
+  readonly orgId: string | null
+  readonly productId: string | null
+  readonly scopes: ReadonlySet<string>
+  readonly trustedActorContext: boolean
+  readonly actor: ActorContext | null
+  /** Admitted by X-Admin-Api-Secret. */
+  readonly isBootstrapAdmin: boolean
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller
+  }
+}
+
+export type VerifyToken = (token: string) => Promise<VerifiedToken>
+
+export interface AccessOptions {
+  readonly configuration: Pick<Configuration, 'actorContextMode' | 'adminApiSecret'>
+  readonly verifyToken: VerifyToken
+  readonly logger: Logger
+}
+
+const nobody: Caller = {
+  clientId: 'anonymous', orgId: null, productId: null, scopes: new Set(), trustedActorContext: false, actor: null, isBootstrapAdmin: false,
+}
+const bootstrapAdmin: Caller = { ...nobody, clientId: 'bootstrap', isBootstrapAdmin: true }
+
+/** Returns the check that runs before a request's body is read: it resolves to the caller or rejects with a problem. */
+export function createAuthorization({ configuration, verifyToken, logger }: AccessOptions) {
+  return async (request: FastifyRequest, access: Access): Promise<Caller> => {
+    if (access === 'public') return nobody
+    if (typeof access === 'object' && 'admin' in access) return authorizeAdmin(request, access.admin)
+    const caller = await authenticate(request)
+    if (access !== 'token') requireScopes(caller, access.scopes)
+    return caller
+  }
+
+  async function authorizeAdmin(request: FastifyRequest, permission: string): Promise<Caller> {
+    const secret = request.headers['x-admin-api-secret']
+    if (secret !== undefined) {
+      const caller = await admitBySecret(request, secret)
+      const admission = { actor: 'bootstrap', requestId: request.id, method: request.method, route: request.routeOptions.url ?? '' }
+      logger.warn({ ...admission, ...(caller.orgId === null ? {} : { orgId: caller.orgId }) }, 'administrator secret used')
+      return caller
+    }
+    const caller = await authenticate(request)
+    if (configuration.actorContextMode !== 'trust') throw problem('actor-context-unsupported')
+    if (caller.actor === null) throw problem('actor-context-missing', { extensions: { required_permission: permission } })
+    if (!caller.actor.permissions.has(permission)) throw problem('permission-missing', { extensions: { required_permission: permission } })
+    return caller
+  }
+
+  /** The secret is enough; a token beside it (checked like any other) only says for which organisation. */
+  async function admitBySecret(request: FastifyRequest, secret: string | string[]): Promise<Caller> {
+    const { adminApiSecret } = configuration
+    const isRight = adminApiSecret !== undefined && typeof secret === 'string' && areEqual(secret, adminApiSecret)
+    if (!isRight) throw problem('admin-secret-invalid')
+    if (request.headers.authorization === undefined) return bootstrapAdmin
+    const { orgId, productId } = await authenticate(request)
+    return { ...bootstrapAdmin, orgId, productId }
+  }
+
+  async function authenticate(request: FastifyRequest): Promise<Caller> {
+    const token = await verifyBearer(request.headers.authorization)
+    const caller: Caller = {
+      clientId: token.clientId,
+      orgId: token.orgId,
+      productId: token.productId,
+      scopes: new Set(token.scopes.flatMap(withIncluded)),
+      trustedActorContext: token.trustedActorContext,
+      actor: null,
+      isBootstrapAdmin: false,
+    }
+    return { ...caller, actor: actorOf(request, caller) }
+  }
+
+  async function verifyBearer(header: string | undefined): Promise<VerifiedToken> {
+    const token = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header ?? '')?.[1]
+    if (token === undefined) throw unauthorized(header === undefined ? 'token-missing' : 'token-invalid')
+    try {
+      return await verifyToken(token)
+    } catch (error) {
+      if (error instanceof TokenRejectedError) throw unauthorized(error.reason === 'expired' ? 'token-expired' : 'token-invalid')
+      throw error
+    }
+  }
+
+  /** In the modes `signed` and `resolve` the header selects nothing until there are users, so it is not read. */
+  function actorOf(request: FastifyRequest, caller: Caller): ActorContext | null {
+    const header = request.headers['x-actor-context']
+    if (header === undefined || configuration.actorContextMode !== 'trust') return null
+    if (!caller.trustedActorContext) throw problem('actor-context-not-accepted')
+    if (typeof header !== 'string') throw problem('actor-context-invalid')
+    const actor = readActorContext(header)
+    if (caller.orgId !== null && caller.orgId.toLowerCase() !== actor.orgId) throw problem('org-mismatch')
+    return actor
+  }
+}
+
+function requireScopes(caller: Caller, required: readonly string[]): void {
+  if (required.every((scope) => caller.scopes.has(scope))) return
+  const challenge = `Bearer realm="clinical-assessment-platform", error="insufficient_scope", scope="${required.join(' ')}"`
+  throw problem('insufficient-scope', { headers: { 'www-authenticate': challenge }, extensions: { required_scopes: required } })
+}
+
+function unauthorized(code: 'token-missing' | 'token-invalid' | 'token-expired'): Problem {
+  const error = code === 'token-missing' ? '' : ', error="invalid_token"'
+  const details: ProblemDetails = { headers: { 'www-authenticate': `Bearer realm="clinical-assessment-platform"${error}` } }
+  return problem(code, details)
+}
+
+function withIncluded(scope: string): string[] {
+  return scope.endsWith(':write') ? [scope, `${scope.slice(0, -':write'.length)}:read`] : [scope]
+}
+
+/** Digests first, so that neither content nor length shows in the time it takes. */
+function areEqual(given: string, expected: string): boolean {
+  return timingSafeEqual(createHash('sha256').update(given).digest(), createHash('sha256').update(expected).digest())
+}
+
+/**
+ * The organisation in whose name the request acts. `named` is what the query or body names. A token (or actor context)
+ * of an organisation stands for it, and another name is a 404; without one a name is required (400 `org-required`).
+ */
+export function tenantOf(caller: Caller, named?: string): OrgId {
+  const own = caller.orgId ?? caller.actor?.orgId
+  if (own === undefined && named === undefined) throw problem('org-required')
+  if (own !== undefined && named !== undefined && own.toLowerCase() !== named.toLowerCase()) throw problem('not-found')
+  const orgId = (own ?? named ?? '').toLowerCase()
+  if (!isUuid(orgId)) throw problem('not-found')
+  return tenantOfFact(orgId)
+}

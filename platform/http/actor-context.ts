@@ -1,0 +1,52 @@
+import { Type, type Static } from 'typebox'
+import { Check } from 'typebox/value'
+import { problem } from '../problems.ts'
+
+/** What the platform uses of the claims of X-Actor-Context (spec 2.4); names and addresses stay out. */
+export interface ActorContext {
+  readonly userId: string
+  readonly orgId: string
+  readonly userType: string | null
+  readonly role: string | null
+  readonly permissions: ReadonlySet<string>
+  readonly productIds: readonly string[]
+}
+
+const shortText = Type.String({ minLength: 1, maxLength: 255 })
+
+/** Claims added later are optional and unknown ones ignored (spec section 9, rule 5). */
+const ActorClaims = Type.Object({
+  user_id: shortText,
+  org_id: shortText,
+  user_type: Type.Optional(shortText),
+  role: Type.Optional(Type.Union([shortText, Type.Null()])),
+  permissions: Type.Array(shortText, { maxItems: 1000 }),
+  product_ids: Type.Optional(Type.Array(shortText, { maxItems: 1000 })),
+})
+
+const longestHeader = 8192
+const compactJwt = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)$/
+
+/** Reads the payload of a compact JWT and ignores its signature (mode `trust`). Throws `actor-context-invalid`. */
+export function readActorContext(header: string): ActorContext {
+  const payload = header.length > longestHeader ? undefined : compactJwt.exec(header)?.[2]
+  const claims = payload === undefined ? undefined : parseClaims(payload)
+  if (claims === undefined) throw problem('actor-context-invalid')
+  return {
+    userId: claims.user_id,
+    orgId: claims.org_id.toLowerCase(),
+    userType: claims.user_type ?? null,
+    role: claims.role ?? null,
+    permissions: new Set(claims.permissions),
+    productIds: claims.product_ids ?? [],
+  }
+}
+
+function parseClaims(payload: string): Static<typeof ActorClaims> | undefined {
+  try {
+    const claims: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(payload, 'base64url')))
+    return Check(ActorClaims, claims) ? claims : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,84 @@
+import type { FastifyContextConfig, FastifySchema } from 'fastify'
+import { Type } from 'typebox'
+import { problems, type ProblemCode } from '../problems.ts'
+import type { Access } from './access.ts'
+
+/** Every error's body, RFC 9457. */
+export const ProblemDocument = Type.Object(
+  {
+    type: Type.String({ format: 'uri' }),
+    title: Type.String(),
+    status: Type.Integer(),
+    detail: Type.String(),
+    instance: Type.String({ description: 'urn:uuid: and a UUID of this occurrence' }),
+    code: Type.String({ description: 'Slug; documented at /problems/{code}' }),
+    request_id: Type.String(),
+    retriable: Type.Boolean(),
+    errors: Type.Optional(Type.Array(Type.Object({
+      pointer: Type.String({ description: 'JSON pointer of the rejected member' }),
+      detail: Type.String(),
+      code: Type.String(),
+    }))),
+  },
+  { $id: 'Problem' },
+)
+
+/**
+ * A route's `response` schemas: its successes, and the problems that it can answer beside those that follow from its
+ * access, body and parameters (they are added by themselves). The type is that of the successes, since problems are thrown.
+ */
+export function answers<Replies extends Readonly<Record<number, unknown>>>(replies: Replies, codes: readonly ProblemCode[] = []): Replies {
+  return { ...problemReplies(codes), ...replies }
+}
+
+/** The route's schema with the problems of its access, parameters, query and body, and of the server. */
+export function withStandardProblems(schema: FastifySchema, access: Access, config: FastifyContextConfig): FastifySchema {
+  const codes = [...ofAccess(access), ...ofInput(schema, config), 'internal-error', 'shutting-down'] as const
+  const own: unknown = schema.response
+  return { ...schema, response: mergeReplies(problemReplies(codes), typeof own === 'object' && own !== null ? own : {}) }
+}
+
+function ofAccess(access: Access): ProblemCode[] {
+  if (access === 'public') return []
+  const token: ProblemCode[] = ['token-missing', 'token-invalid', 'token-expired', 'actor-context-not-accepted', 'actor-context-invalid', 'org-mismatch']
+  if (access === 'token') return token
+  if ('scopes' in access) return [...token, 'insufficient-scope']
+  return [...token, 'admin-secret-invalid', 'actor-context-missing', 'actor-context-unsupported', 'permission-missing']
+}
+
+function ofInput({ params, querystring, body }: FastifySchema, { errors }: FastifyContextConfig): ProblemCode[] {
+  return [
+    ...(params === undefined ? [] : ['not-found' as const]),
+    ...(querystring === undefined && body === undefined ? [] : [errors === 'oauth' ? 'token-request-invalid' as const : 'validation-failed' as const]),
+    ...(body === undefined ? [] : ['malformed-body' as const, 'body-too-large' as const, 'unsupported-media-type' as const]),
+  ]
+}
+
+interface ProblemReply {
+  readonly description: string
+  readonly content: { readonly 'application/problem+json': { readonly schema: typeof ProblemDocument } }
+}
+
+function problemReplies(codes: readonly ProblemCode[]): Record<number, ProblemReply> {
+  const byStatus = Map.groupBy(codes, (code) => problems[code].status)
+  return Object.fromEntries([...byStatus].map(([status, ofStatus]) => [status, reply(ofStatus)]))
+}
+
+function reply(codes: readonly string[]): ProblemReply {
+  return { description: [...new Set(codes)].join(', '), content: { 'application/problem+json': { schema: ProblemDocument } } }
+}
+
+/** Where both sides name problems of one status, the descriptions join; a success is taken as it is. */
+function mergeReplies(standard: Record<number, ProblemReply>, own: object): Record<string, unknown> {
+  const merged: Record<string, unknown> = { ...standard }
+  const entries: readonly [string, unknown][] = Object.entries(own)
+  for (const [status, schema] of entries) {
+    const same = standard[Number(status)]
+    merged[status] = same !== undefined && isProblemReply(schema) ? reply([...same.description.split(', '), ...schema.description.split(', ')]) : schema
+  }
+  return merged
+}
+
+function isProblemReply(schema: unknown): schema is ProblemReply {
+  return typeof schema === 'object' && schema !== null && 'content' in schema && 'description' in schema && typeof schema.description === 'string'
+}

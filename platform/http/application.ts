@@ -1,0 +1,117 @@
+import Fastify, { type FastifyInstance } from 'fastify'
+import { v7 as uuidv7 } from 'uuid'
+import type { Configuration } from '../configuration.ts'
+import type { Health } from '../health.ts'
+import type { Logger } from '../logging.ts'
+import { problem } from '../problems.ts'
+import { createAuthorization, type VerifyToken } from './access.ts'
+import { addBodyParsers } from './body-parsers.ts'
+import { answerClientError } from './client-errors.ts'
+import { addDocumentation } from './documentation.ts'
+import { createErrorHandler, sendProblem, type TranslateError } from './errors.ts'
+import { addHealthRoutes } from './health-routes.ts'
+import { addProblemPages } from './problem-pages.ts'
+import { awaitMinimumPosition, type ReadYourWrites } from './replies.ts'
+import { requestIdFrom, traceIdOf, traceparentFrom } from './request-context.ts'
+import { createMethodIndex } from './route-methods.ts'
+import { createSchemas } from './schemas.ts'
+import { canonicalRouteOf, mountService, type Service } from './service.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Service, path and path values, the same whatever the mount; empty outside of services. */
+    canonicalRoute: string
+    /** The specification's mount of this route's service, for Location and Link. */
+    documentedBase: string
+  }
+}
+
+export interface ApplicationOptions {
+  readonly configuration: Configuration
+  readonly logger: Logger
+  readonly services: readonly Service[]
+  readonly health: Health
+  readonly verifyToken: VerifyToken
+  readonly readYourWrites: ReadYourWrites
+  /** Errors of the stages as problems. */
+  readonly translateError?: TranslateError
+  /** True once a stop has begun: new requests are refused while those in flight finish. */
+  readonly isStopping?: () => boolean
+  /** Semantic version of the contract, answered as API-Version. */
+  readonly version?: string
+}
+
+/** Bytes of a JSON body; a route may raise it by its own `bodyLimit` (assessments: 64 MiB). */
+export const defaultBodyLimit = 1024 * 1024
+export const assessmentBodyLimit = 64 * 1024 * 1024
+
+/** The HTTP side of the platform: all services at all mounts, ready to listen. */
+export async function createApplication(options: ApplicationOptions): Promise<FastifyInstance> {
+  const { configuration, logger, services } = options
+  const version = options.version ?? '1.0.0'
+  const schemas = createSchemas()
+  const methods = createMethodIndex()
+  const onError = createErrorHandler(logger, options.translateError ?? (() => undefined))
+  const app = Fastify({
+    logger: false,
+    bodyLimit: defaultBodyLimit,
+    genReqId: (request) => requestIdFrom(request.headers['x-request-id']),
+    requestIdHeader: false,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    requestTimeout: 120_000,
+    http: { headersTimeout: 20_000 },
+    clientErrorHandler: answerClientError,
+    frameworkErrors: onError,
+    schemaController: { bucket: () => schemas.bucket },
+  })
+  app.setValidatorCompiler(schemas.compileValidator)
+  app.setSerializerCompiler(() => JSON.stringify)
+  app.setErrorHandler(onError)
+  app.decorate('readYourWrites', options.readYourWrites)
+  app.decorate('readYourWritesMs', configuration.readYourWritesMs)
+  for (const name of ['caller', 'correlationId', 'traceparent', 'canonicalRoute', 'documentedBase'] as const) app.decorateRequest(name)
+  app.addHook('onRoute', (route) => methods.add(route.url, route.method))
+  addBodyParsers(app)
+  addRequestHooks(app, options, version)
+  app.setNotFoundHandler((request, reply) => {
+    const allow = methods.of(request.url)
+    const answer = allow.length === 0 ? problem('not-found') : problem('method-not-allowed', { headers: { allow: allow.join(', ') } })
+    return sendProblem(reply, answer, request.id)
+  })
+
+  await addDocumentation(app, { baseUrl: configuration.baseUrl, version })
+  addHealthRoutes(app, schemas, options.health, services.map(({ prefix }) => prefix), options.isStopping ?? (() => false))
+  addProblemPages(app)
+  for (const service of services) await mountService(app, service, schemas)
+  return app
+}
+
+function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, version: string): void {
+  const authorize = createAuthorization(options)
+  app.addHook('onRequest', async (request, reply) => {
+    const { config } = request.routeOptions
+    request.correlationId = uuidv7()
+    request.traceparent = traceparentFrom(request.headers['traceparent'])
+    request.canonicalRoute = canonicalRouteOf(config.route, request.params)
+    request.documentedBase = config.documentedBase ?? ''
+    reply.headers({
+      'x-request-id': request.id, traceparent: request.traceparent, 'api-version': version,
+      'cache-control': 'no-store', 'x-content-type-options': 'nosniff',
+    })
+    if (options.isStopping?.() === true && config.route !== undefined) throw problem('shutting-down', { headers: { connection: 'close' } })
+    request.caller = await authorize(request, request.is404 ? 'public' : (config.access ?? 'public'))
+  })
+  app.addHook('preHandler', async (request, reply) => {
+    const { servedBy } = request.routeOptions.config
+    if (servedBy !== undefined) await awaitMinimumPosition(reply, servedBy)
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    const { caller, method, routeOptions } = request
+    options.logger.info({
+      method, route: routeOptions.url ?? 'unknown', status: reply.statusCode, durationMs: Math.round(reply.elapsedTime),
+      requestId: request.id, correlationId: request.correlationId, traceId: traceIdOf(request.traceparent),
+      ...(caller === undefined ? {} : { clientId: caller.clientId, ...(caller.orgId === null ? {} : { orgId: caller.orgId }) }),
+    }, 'request')
+  })
+}

@@ -1,0 +1,97 @@
+import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
+import { v4 as uuidv4 } from 'uuid'
+import type { Logger } from '../logging.ts'
+import { Problem, problem, problemType, problems, type MemberError, type ProblemDefinition } from '../problems.ts'
+import { TokenEndpointError, tokenEndpointError } from './token-endpoint-errors.ts'
+
+/** Turns errors of the stages (event store away, append too large, …) into problems; undefined for what it does not know. */
+export type TranslateError = (error: unknown) => Problem | undefined
+
+const mostReported = 20
+
+/** Answers every error of every route: problems as they are, anything unknown as 500 with nothing of it in the body. */
+export function createErrorHandler(logger: Logger, translate: TranslateError) {
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const known = toTokenEndpointError(error, request)
+    if (known !== undefined) {
+      return reply.code(known.status).headers({ ...known.headers, 'content-type': 'application/json; charset=utf-8' }).send(JSON.stringify(known.body))
+    }
+    const answer = toProblem(error, translate)
+    const problemId = uuidv4()
+    if (answer.status >= 500) {
+      const { method, id: requestId, routeOptions: { url: route = '' } } = request
+      logger.error({ err: error, code: answer.code, method, route, requestId, problemId, correlationId: request.correlationId ?? '' }, 'request failed')
+    }
+    return sendProblem(reply, answer, request.id, problemId)
+  }
+}
+
+export function sendProblem(reply: FastifyReply, answer: Problem, requestId: string, problemId: string = uuidv4()): FastifyReply {
+  return reply
+    .code(answer.status)
+    .headers({ ...answer.headers, 'content-type': 'application/problem+json; charset=utf-8' })
+    .send(JSON.stringify(problemBody(answer, requestId, problemId)))
+}
+
+/** The wire form (RFC 9457). Two refusals with the same code differ in `instance` and `request_id` only. */
+export function problemBody(answer: Problem, requestId: string, problemId: string): Record<string, unknown> {
+  const { title, retriable }: ProblemDefinition = problems[answer.code]
+  return {
+    type: problemType(answer.code),
+    title,
+    status: answer.status,
+    detail: answer.detail,
+    instance: `urn:uuid:${problemId}`,
+    code: answer.code,
+    request_id: requestId,
+    retriable,
+    ...(answer.errors === undefined ? {} : { errors: answer.errors }),
+    ...answer.extensions,
+  }
+}
+
+/** The token endpoint speaks RFC 6749 for every refusal of its own input. */
+function toTokenEndpointError(error: unknown, request: FastifyRequest): TokenEndpointError | undefined {
+  if (error instanceof TokenEndpointError) return error
+  if (request.routeOptions.config?.errors !== 'oauth') return undefined
+  return toProblem(error, () => undefined).status === 400 ? tokenEndpointError('invalid_request') : undefined
+}
+
+function toProblem(error: unknown, translate: TranslateError): Problem {
+  if (error instanceof Problem) return error
+  return translate(error) ?? (isFastifyError(error) ? ofFastify(error) : undefined) ?? problem('internal-error', { cause: error })
+}
+
+function isFastifyError(error: unknown): error is FastifyError {
+  return error instanceof Error && ('validation' in error || ('code' in error && typeof error.code === 'string' && error.code.startsWith('FST_')))
+}
+
+function ofFastify(error: FastifyError): Problem | undefined {
+  if (error.validation !== undefined) {
+    return error.validationContext === 'params' ? problem('not-found') : problem('validation-failed', { errors: memberErrors(error.validation) })
+  }
+  switch (error.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE': return problem('body-too-large', { headers: { connection: 'close' } })
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE': return problem('unsupported-media-type')
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH': return problem('malformed-body')
+    case 'FST_ERR_BAD_URL': case 'FST_ERR_MAX_PARAM_LENGTH': return problem('not-found')
+    default: return undefined
+  }
+}
+
+/** Rules and places, never values. */
+function memberErrors(errors: readonly FastifySchemaValidationError[]): MemberError[] {
+  const all = errors.map(({ instancePath, keyword, params, message }) => {
+    const member = keyword === 'required' ? params['missingProperty'] : keyword === 'additionalProperties' ? params['additionalProperty'] : undefined
+    const pointer = typeof member === 'string' ? `${instancePath}/${escapePointer(member)}` : instancePath
+    if (keyword === 'required') return { pointer, detail: 'is required', code: 'required' }
+    if (keyword === 'additionalProperties') return { pointer, detail: 'is not a member of this request', code: 'unknown-member' }
+    return { pointer, detail: message ?? 'is not valid', code: keyword }
+  })
+  const different = new Map(all.map((one) => [`${one.pointer} ${one.code} ${one.detail}`, one]))
+  return [...different.values()].slice(0, mostReported)
+}
+
+function escapePointer(member: string): string {
+  return member.slice(0, 255).replaceAll('~', '~0').replaceAll('/', '~1')
+}

@@ -1,0 +1,44 @@
+import canonicalize from 'canonicalize'
+import type { FastifyRequest } from 'fastify'
+import { v5 as uuidv5 } from 'uuid'
+import { problem } from '../problems.ts'
+import type { OrgId } from '../tenants.ts'
+
+export interface Idempotency {
+  readonly key: string
+  /** Where the key counts: organisation, client, method and canonical route with its path values. */
+  readonly scopeId: string
+}
+
+const namespace = '6c2f2c1e-7c5b-5f0e-9a51-5d6f1d0a9b37'
+const acceptableKey = /^[\x21-\x7e]{1,255}$/
+
+/**
+ * The request's Idempotency-Key with its scope, or null without the header. `orgId` is the organisation that the
+ * request acts for, when the token has none. Throws `idempotency-key-invalid`.
+ */
+export function idempotencyOf(request: FastifyRequest, orgId?: OrgId): Idempotency | null {
+  const header = request.headers['idempotency-key']
+  if (header === undefined) return null
+  const key = typeof header === 'string' ? withoutQuotes(header) : ''
+  if (!acceptableKey.test(key)) throw problem('idempotency-key-invalid')
+  const { caller, method, canonicalRoute } = request
+  return { key, scopeId: JSON.stringify([orgId ?? caller.orgId, caller.clientId, method, canonicalRoute]) }
+}
+
+/** The id that a key fixes: the same for every repeat. `part` tells apart several ids of one request. */
+export function idempotentId({ scopeId, key }: Idempotency, part?: string): string {
+  return uuidv5(JSON.stringify(part === undefined ? [scopeId, key] : [scopeId, key, part]), namespace)
+}
+
+/**
+ * HMAC over the canonical JSON (RFC 8785) of a request body. Bytes of images do not belong into it: the caller passes
+ * the body with each `images[].data` replaced by SHA-256 and length of its bytes.
+ */
+export function fingerprintBody(body: unknown, hmac: (bytes: Uint8Array) => string): string {
+  return hmac(new TextEncoder().encode(canonicalize(body ?? null)))
+}
+
+function withoutQuotes(text: string): string {
+  return text.length >= 2 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1) : text
+}

@@ -1,0 +1,138 @@
+import type { FastifyRequest } from 'fastify'
+import { comparePositions, formatPosition, parsePosition, type Position } from '../../streams/store/positions.ts'
+import { problem } from '../problems.ts'
+
+/** What happened to a wait for read models; `lagMs` when they were not there in time. */
+export interface ReadYourWritesResult {
+  readonly caughtUp: boolean
+  readonly lagMs?: number | undefined
+}
+
+/** Waits until the projectors have passed the position, or for the time limit. Never fails for lag. */
+export type ReadYourWrites = (position: Position, projectors: readonly string[], timeoutMs: number) => Promise<ReadYourWritesResult>
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    readYourWrites: ReadYourWrites
+    readYourWritesMs: number
+  }
+}
+
+/** What the helpers need of a reply; any typed `FastifyReply` is one. */
+export interface ReplyHead {
+  statusCode: number
+  readonly request: FastifyRequest
+  header(name: string, value: string): unknown
+}
+
+export interface Write<Body> {
+  readonly body: Body
+  /** `$all` position of the last event of this write; undefined when nothing was appended (a repeat). */
+  readonly position?: Position | undefined
+  /** Names of the projectors whose tables serve the record. */
+  readonly projectors: readonly string[]
+  /** Revision of the record's stream; becomes the ETag. */
+  readonly revision?: bigint | undefined
+  /** The Idempotency-Key was seen before and this is the existing record. */
+  readonly isReplayed?: boolean
+}
+
+export interface LocatedWrite<Body> extends Write<Body> {
+  /** Path below the service's documented mount, like `/patients/<id>`. */
+  readonly location: string
+}
+
+/** 201 with Location, once the record can be read (or `READ_YOUR_WRITES_MS` has passed). */
+export async function created<Body>(reply: ReplyHead, write: LocatedWrite<Body>): Promise<Body> {
+  return located(reply, 201, write)
+}
+
+/** 202 with Location; `retryAfterSeconds` says when to look again. */
+export async function accepted<Body>(reply: ReplyHead, write: LocatedWrite<Body> & { readonly retryAfterSeconds?: number }): Promise<Body> {
+  if (write.retryAfterSeconds !== undefined) reply.header('retry-after', String(write.retryAfterSeconds))
+  return located(reply, 202, write)
+}
+
+/** 200: the record as it is after the write. */
+export async function written<Body>(reply: ReplyHead, write: Write<Body>): Promise<Body> {
+  reply.statusCode = 200
+  if (write.isReplayed === true) reply.header('idempotency-replayed', 'true')
+  if (write.revision !== undefined) reply.header('etag', etagOf(write.revision))
+  if (write.position !== undefined) await settle(reply, write.position, write.projectors)
+  return write.body
+}
+
+async function located<Body>(reply: ReplyHead, status: number, write: LocatedWrite<Body>): Promise<Body> {
+  const body = await written(reply, write)
+  reply.header('location', reply.request.documentedBase + write.location)
+  reply.statusCode = status
+  return body
+}
+
+async function settle(reply: ReplyHead, position: Position, projectors: readonly string[]): Promise<void> {
+  const { request } = reply
+  reply.header('x-commit-position', formatPosition(position))
+  if (prefers(request, 'respond-async')) {
+    reply.header('preference-applied', 'respond-async')
+    return
+  }
+  const { readYourWrites, readYourWritesMs } = request.server
+  await readYourWrites(position, projectors, readYourWritesMs)
+}
+
+/**
+ * A GET that names X-Min-Commit-Position waits until the projectors that serve it have passed that place; past the
+ * wait it goes on with what there is, and X-Projection-Lag-Ms says so.
+ */
+export async function awaitMinimumPosition(reply: ReplyHead, projectors: readonly string[]): Promise<void> {
+  const { request } = reply
+  const header = request.headers['x-min-commit-position']
+  if (header === undefined) return
+  const position = typeof header === 'string' ? parsePosition(header) : undefined
+  if (position === undefined) {
+    throw problem('malformed-request', { detail: 'X-Min-Commit-Position must be a value of X-Commit-Position.' })
+  }
+  const { caughtUp, lagMs } = await request.server.readYourWrites(position, projectors, request.server.readYourWritesMs)
+  if (!caughtUp) reply.header('x-projection-lag-ms', String(Math.round(lagMs ?? request.server.readYourWritesMs)))
+}
+
+/** The later of the positions of several appends. */
+export function latest(...positions: readonly (Position | undefined)[]): Position | undefined {
+  return positions.reduce((late, next) => (late === undefined || (next !== undefined && comparePositions(next, late) > 0) ? next : late), undefined)
+}
+
+/** Strong validator of a record; the signing window tells apart answers that hold other signed addresses. */
+export function etagOf(revision: bigint, signingWindow?: number): string {
+  return signingWindow === undefined ? `"${revision}"` : `"${revision}.${signingWindow}"`
+}
+
+/** The revisions that If-Match admits, whatever signing window they carry; undefined without the header or for `*`. */
+export function ifMatch(request: FastifyRequest): readonly bigint[] | undefined {
+  const header = request.headers['if-match']
+  if (header === undefined || header.trim() === '*') return undefined
+  return header.split(',').flatMap((tag) => {
+    const revision = /^\s*"(\d{1,19})(?:\.\d{1,15})?"\s*$/.exec(tag)?.[1]
+    return revision === undefined ? [] : [BigInt(revision)]
+  })
+}
+
+/** Throws `precondition-failed` unless If-Match is absent or names the revision. */
+export function requireMatch(request: FastifyRequest, revision: bigint): void {
+  const admitted = ifMatch(request)
+  if (admitted !== undefined && !admitted.includes(revision)) throw problem('precondition-failed')
+}
+
+/** Sets the ETag of a GET and turns it into a 304 when the caller has this version. Returns true for a 304: send no body. */
+export function isNotModified(reply: ReplyHead, etag: string): boolean {
+  reply.header('etag', etag)
+  const known = reply.request.headers['if-none-match']?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? []
+  if (!known.includes(etag) && !known.includes('*')) return false
+  reply.statusCode = 304
+  return true
+}
+
+function prefers(request: FastifyRequest, preference: string): boolean {
+  const header = request.headers['prefer']
+  const text = typeof header === 'string' ? header : (header ?? []).join(',')
+  return text.split(',').some((one) => one.split(';')[0]?.trim().toLowerCase() === preference)
+}

@@ -1,0 +1,49 @@
+import { randomBytes } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import { v7 as uuidv7 } from 'uuid'
+import type { CommandContext } from '../../streams/store/events.ts'
+import type { OrgId } from '../tenants.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** UUID shared by everything that this request sets in motion. */
+    correlationId: string
+    /** W3C trace context of this server's span, for events and outgoing calls. */
+    traceparent: string
+  }
+}
+
+const acceptableRequestId = /^[A-Za-z0-9._-]{1,128}$/
+const validTraceparent = /^(?!ff)[0-9a-f]{2}-((?!0{32})[0-9a-f]{32})-((?!0{16})[0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/
+
+/** The caller's X-Request-Id when it is harmless, else one of our own. */
+export function requestIdFrom(header: string | readonly string[] | undefined): string {
+  return typeof header === 'string' && acceptableRequestId.test(header) ? header : uuidv7()
+}
+
+/** Continues the caller's trace with a span of our own; a malformed or missing header starts a trace. */
+export function traceparentFrom(header: string | readonly string[] | undefined): string {
+  const match = typeof header === 'string' && header.length <= 512 ? validTraceparent.exec(header) : null
+  const traceId = match?.[1] ?? randomBytes(16).toString('hex')
+  return `00-${traceId}-${randomBytes(8).toString('hex')}-${match?.[3] ?? '01'}`
+}
+
+export function traceIdOf(traceparent: string): string {
+  return traceparent.slice(3, 35)
+}
+
+/**
+ * Who causes an append and why, for the event metadata. Each call mints a command id of its own, since the ids of an
+ * append's events derive from it and a request may append to several streams; the correlation id is the request's.
+ */
+export function commandContext(request: FastifyRequest, { orgId }: { readonly orgId?: OrgId | undefined } = {}): CommandContext {
+  return {
+    commandId: uuidv7(),
+    correlationId: request.correlationId,
+    orgId,
+    clientId: request.caller.clientId,
+    userId: request.caller.actor?.userId,
+    requestId: request.id,
+    traceparent: request.traceparent,
+  }
+}

@@ -1,0 +1,30 @@
+/** Which methods an address knows, for 405 and its Allow header. Only asked when no route was found. */
+export interface MethodIndex {
+  add(pattern: string, methods: string | readonly string[]): void
+  /** Sorted; empty for an unknown address. */
+  of(url: string): readonly string[]
+}
+
+export function createMethodIndex(): MethodIndex {
+  const known = new Map<string, { readonly expression: RegExp; readonly methods: Set<string> }>()
+  return {
+    add(pattern, methods) {
+      const entry = known.get(pattern) ?? { expression: expressionOf(pattern), methods: new Set<string>() }
+      for (const method of [methods].flat()) entry.methods.add(method)
+      known.set(pattern, entry)
+    },
+    of(url) {
+      const path = url.split('?', 1)[0] ?? ''
+      const found = [...known.values()].filter(({ expression }) => expression.test(path)).flatMap(({ methods }) => [...methods])
+      return [...new Set(found)].sort()
+    },
+  }
+}
+
+function expressionOf(pattern: string): RegExp {
+  const segments = pattern.split('/').map((segment) => {
+    if (segment.startsWith(':')) return '[^/]+'
+    return segment === '*' ? '.*' : segment.replace(/[.+?^${}()|[\]\\]/g, '\\$&')
+  })
+  return new RegExp(`^${segments.join('/')}$`)
+}

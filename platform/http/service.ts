@@ -1,0 +1,95 @@
+import type { FastifyBaseLogger, FastifyInstance, RawReplyDefaultExpression, RawRequestDefaultExpression, RawServerDefault, RouteOptions } from 'fastify'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type { Access } from './access.ts'
+import { withStandardProblems } from './answers.ts'
+import type { Schemas } from './schemas.ts'
+
+/** Where a service's routes are registered: fastify with types from TypeBox schemas. Paths are below the mount. */
+export type ServiceApp = FastifyInstance<RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, FastifyBaseLogger, TypeBoxTypeProvider>
+
+export type ServicePrefix = 'auth' | 'clinical-api' | 'orchestrator' | 'ai-review' | 'human-review' | 'consent' | 'user-management' | 'notifications'
+
+export type Mount = 'prefixed' | 'gateway' | 'bare'
+
+/** One service: one route table, served at up to three mounts (T19). */
+export interface Service {
+  readonly prefix: ServicePrefix
+  /** The mount whose paths the specification writes: `/v1/<prefix>/…` or bare `/v1/…`. Location and OpenAPI use it. */
+  readonly documentedAt: 'prefixed' | 'bare'
+  /** All three when omitted: `/v1/<prefix>`, `/v1/<prefix>/v1`, `/v1`. */
+  readonly mounts?: readonly Mount[]
+  routes(app: ServiceApp): void
+}
+
+/** Which route a request met, whatever the mount. */
+export interface RouteIdentity {
+  readonly service: ServicePrefix
+  /** Path below the mount, with parameter names. */
+  readonly path: string
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    access?: Access
+    /** Takes form data instead of JSON. */
+    form?: boolean
+    /** `oauth`: refusals of the input have the body of RFC 6749. */
+    errors?: 'oauth'
+    /** Projectors whose tables a GET answers from: X-Min-Commit-Position waits for them. */
+    servedBy?: readonly string[]
+    /** Set by the platform. */
+    route?: RouteIdentity
+    /** Set by the platform: the mount that Location and Link headers use. */
+    documentedBase?: string
+  }
+}
+
+const allMounts: readonly Mount[] = ['prefixed', 'gateway', 'bare']
+
+export async function mountService(app: FastifyInstance, service: Service, schemas: Schemas): Promise<void> {
+  for (const mount of service.mounts ?? allMounts) {
+    await app.register(async (scope) => {
+      scope.addHook('onRoute', (route) => prepareRoute(route, service, mount, schemas))
+      service.routes(scope.withTypeProvider<TypeBoxTypeProvider>())
+    }, { prefix: pathOf(service.prefix, mount) })
+  }
+}
+
+function pathOf(prefix: ServicePrefix, mount: Mount): string {
+  return { prefixed: `/v1/${prefix}`, gateway: `/v1/${prefix}/v1`, bare: '/v1' }[mount]
+}
+
+/** Each route says who may call it, is documented once, and shares its schemas with the other mounts. */
+function prepareRoute(route: RouteOptions & { routePath: string; path: string; prefix: string }, service: Service, mount: Mount, schemas: Schemas): void {
+  const access = route.config?.access
+  if (access === undefined) throw new Error(`${String(route.method)} ${route.url} does not say who may call it (config.access)`)
+  const schema = { tags: [service.prefix], ...route.schema, security: securityOf(access) }
+  const isDocumented = mount === service.documentedAt && route.schema?.hide !== true
+  route.schema = { ...schemas.hoist(withStandardProblems(schema, access, route.config ?? {})), hide: !isDocumented }
+  route.config = {
+    ...route.config,
+    route: { service: service.prefix, path: route.routePath },
+    documentedBase: pathOf(service.prefix, service.documentedAt),
+  }
+}
+
+function securityOf(access: Access): Record<string, string[]>[] {
+  if (access === 'public') return []
+  if (access === 'token') return [{ token: [] }]
+  if ('scopes' in access) return [{ token: [...access.scopes] }]
+  return [{ token: [], actorContext: [] }, { adminSecret: [] }]
+}
+
+/** The service and path with the request's values: the same for all mounts, so that an Idempotency-Key counts once. */
+export function canonicalRouteOf(identity: RouteIdentity | undefined, params: unknown): string {
+  if (identity === undefined) return ''
+  const values = new Map<string, unknown>(Object.entries(params ?? {}))
+  const path = identity.path.replace(/:([A-Za-z0-9_]+)/g, (_, name: string) => encodeURIComponent(canonicalValue(values.get(name))))
+  return `/${identity.service}${path}`
+}
+
+/** UUIDs name the same record in either case. */
+function canonicalValue(value: unknown): string {
+  const text = typeof value === 'string' ? value : ''
+  return /^[0-9a-f-]{36}$/i.test(text) ? text.toLowerCase() : text
+}
