@@ -7,12 +7,19 @@ import { statementsOf, type Statement } from './row-statements.ts'
 import { storableJson } from './storable-json.ts'
 import { inTransaction } from './transaction.ts'
 
-/** One projector's part of a batch: its row changes, and the move of its checkpoint, exclusive to inclusive. */
+/** One projector's part of a batch: its writes, and the move of its checkpoint, exclusive to inclusive. */
 export interface Share {
   readonly projector: Projector
-  readonly plan: RowPlan
+  readonly writes: readonly Write[]
   readonly from: Position
   readonly to: Position
+}
+
+interface Write {
+  readonly table: string
+  readonly statement: Statement
+  /** The statement's one parameter. */
+  readonly json: string
 }
 
 /** The checkpoints of these projectors are not where this instance left them: another one has taken over. */
@@ -31,15 +38,18 @@ export function handlerOf(projector: Projector, type: string): Handler | undefin
   return Object.hasOwn(projector.handlers, type) ? projector.handlers[type] : undefined
 }
 
-/** Folds what the projector makes of the events. Throws what a handler throws. */
-export function planOf(projector: Projector, events: readonly RecordedEvent[]): RowPlan {
+/** Folds what the projector makes of the events and prepares its writes. Throws what a handler throws. */
+export function shareOf(projector: Projector, events: readonly RecordedEvent[], from: Position, to: Position): Share {
   const plan = new RowPlan(tablesOf(projector))
   for (const event of events) {
     const handler = handlerOf(projector, event.type)
     if (handler === undefined) continue
     for (const change of handler(event)) plan.add(change)
   }
-  return plan
+  const writes = plan.steps.flatMap((step) =>
+    statementsOf(projector.name, step).map((statement) => ({ table: step.table.name, statement, json: storableJson(statement.rows) })),
+  )
+  return { projector, writes, from, to }
 }
 
 /**
@@ -50,11 +60,7 @@ export async function writeShares(pool: Pool, shares: readonly Share[]): Promise
   if (shares.length === 0) return
   await inTransaction(pool, async (client) => {
     await advanceCheckpoints(client, shares)
-    for (const { projector, plan } of shares) {
-      for (const step of plan.steps) {
-        for (const statement of statementsOf(projector.name, step)) await run(client, statement, step.table)
-      }
-    }
+    for (const { writes } of shares) for (const write of writes) await run(client, write)
   })
 }
 
@@ -81,10 +87,10 @@ async function advanceCheckpoints(client: PoolClient, shares: readonly Share[]):
   throw new CheckpointLostError(rows.map(({ name }) => name).filter((name) => !held.has(name)))
 }
 
-async function run(client: PoolClient, statement: Statement, table: Table): Promise<void> {
-  const { rowCount } = await client.query(statement.text, [storableJson(statement.rows)])
+async function run(client: PoolClient, { table, statement, json }: Write): Promise<void> {
+  const { rowCount } = await client.query(statement.text, [json])
   if (statement.expected === undefined || rowCount === statement.expected) return
-  throw new RowConflictError(statement.expected === 0 ? `insert of an existing row of ${table.name}` : `patch of a missing row of ${table.name}`)
+  throw new RowConflictError(`${statement.expected === 0 ? 'insert of an existing' : 'patch of a missing'} row of ${table}`)
 }
 
 const tableMaps = new WeakMap<Projector, ReadonlyMap<string, Table>>()

@@ -56,11 +56,6 @@ export class RowPlan {
     }
   }
 
-  /** Names of the tables that this plan changes. */
-  changedTables(): string[] {
-    return [...new Set(this.steps.map((step) => step.table.name))]
-  }
-
   #fold(table: Table, values: Row, next: (values: Row, found: FoldedRow | undefined) => FoldedRow): void {
     const row = storableRow(table, values)
     const last = this.#lastStep.get(table.name)
@@ -132,7 +127,9 @@ function definedOnly(set: Row): Row {
 function keyText(table: Table, row: Row): string {
   const parts = table.primaryKey.map((name) => {
     const value = row[name]
-    if (value === undefined || value === null) throw new RowConflictError(`a change of ${table.name} leaves out its key ${name}`)
+    if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') {
+      throw new RowConflictError(`a change of ${table.name} leaves out its key ${name}`)
+    }
     return table.columns[name] === 'uuid' ? String(value).toLowerCase() : String(value)
   })
   return parts.length === 1 ? (parts[0] ?? '') : JSON.stringify(parts)

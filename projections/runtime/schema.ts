@@ -1,8 +1,10 @@
-import type { PoolClient } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import type { Position } from '../../streams/store/positions.ts'
 import { startOfLog } from '../../streams/store/positions.ts'
+import { withoutFailure, type StoredStatus } from './checkpoints.ts'
 import type { Column, Projector, Table } from './projector.ts'
 import { columnType, quoted } from './row-statements.ts'
+import { inTransaction } from './transaction.ts'
 
 /** Any number that all instances agree on: serialises the creation of schemas. */
 const schemaLock = 7_305_001
@@ -40,14 +42,12 @@ const runtimeTables = `
 `
 
 /** Creates the runtime's own schema when it is missing; safe on several instances at once. */
-export async function ensureRuntimeSchema(client: PoolClient): Promise<void> {
-  await client.query('begin')
-  await client.query('select pg_advisory_xact_lock($1)', [schemaLock])
-  await client.query(runtimeTables)
-  await client.query('commit')
+export async function ensureRuntimeSchema(pool: Pool): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    await client.query('select pg_advisory_xact_lock($1)', [schemaLock])
+    await client.query(runtimeTables)
+  })
 }
-
-export type StoredStatus = 'running' | 'failed' | 'rebuilding' | 'stopped'
 
 export interface PreparedProjector {
   readonly position: Position
@@ -64,17 +64,16 @@ interface CheckpointRow {
 
 /**
  * Makes the projector's schema ready and returns where it goes on from. One whose version or tables differ from what is
- * stored is dropped and starts anew. The caller holds the projector's lock.
+ * stored is dropped and starts anew; one that had failed tries its event again, since a start may bring the mended handler. The caller holds the projector's lock, and `client` is in a transaction.
  */
 export async function prepareProjector(client: PoolClient, projector: Projector): Promise<PreparedProjector> {
   const shape = JSON.stringify(projector.tables)
-  await client.query('begin')
   await client.query('select pg_advisory_xact_lock($1)', [schemaLock])
   const stored = await client.query<CheckpointRow>('select * from runtime.projectors where name = $1 for update', [projector.name])
   const [row] = stored.rows
   const isCurrent = row !== undefined && row.version === projector.version && row.shape === shape
   if (isCurrent) {
-    await client.query('commit')
+    if (row.status === 'failed') await client.query(`update runtime.projectors set status = 'rebuilding', ${withoutFailure} where name = $1`, [projector.name])
     return { position: { commit: BigInt(row.commit_position), prepare: BigInt(row.prepare_position) }, status: row.status }
   }
   await createSchema(client, projector)
@@ -82,11 +81,9 @@ export async function prepareProjector(client: PoolClient, projector: Projector)
     `insert into runtime.projectors (name, version, shape, commit_position, prepare_position, status, updated_at)
      values ($1, $2, $3, 0, 0, 'rebuilding', now())
      on conflict (name) do update set version = excluded.version, shape = excluded.shape, commit_position = 0, prepare_position = 0,
-       status = 'rebuilding', updated_at = now(), failed_event_id = null, failed_event_type = null, failed_category = null,
-       failed_commit = null, failed_prepare = null, failed_reason = null`,
+       status = 'rebuilding', updated_at = now(), ${withoutFailure}`,
     [projector.name, projector.version, shape],
   )
-  await client.query('commit')
   return { position: startOfLog, status: 'rebuilding' }
 }
 

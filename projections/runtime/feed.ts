@@ -1,0 +1,129 @@
+import { comparePositions, type Position } from '../../streams/store/positions.ts'
+import type { EventHead } from '../../streams/store/errors.ts'
+import type { RecordedEvent } from '../../streams/store/events.ts'
+import { handlerOf, shareOf, type Share } from './batch-writer.ts'
+import type { Projector } from './projector.ts'
+
+/** One projector as this instance runs it. */
+export interface Member {
+  readonly projector: Projector
+  /** Everything up to here is written, or handed to the writer ahead of anything that comes later. */
+  position: Position
+  /** False once it failed, was stopped, or lost its lock: what is still in flight for it is dropped. */
+  isActive: boolean
+}
+
+/** One member's part of a batch; without a share when its handlers threw and each event must be looked at by itself. */
+export interface MemberBatch {
+  readonly member: Member
+  readonly events: readonly RecordedEvent[]
+  readonly share: Share | undefined
+}
+
+export interface FeedListener {
+  /** Writes; must not throw. Called for one batch at a time. */
+  write(batches: readonly MemberBatch[], to: Position): Promise<void>
+  /** Every event of the log has been handed to the writer and written. */
+  caughtUp(feed: Feed): void
+  /** An event that cannot be read; whom it concerns is decided outside. */
+  undecodable(feed: Feed, head: EventHead, error: Error): Promise<void>
+}
+
+/**
+ * One reading of `$all` and the projectors that it feeds. A member may be ahead of its feed: it passes over what it
+ * already has. So two feeds become one at any moment, by moving the members of the one ahead to the one behind.
+ */
+export class Feed {
+  position: Position
+  readonly members = new Set<Member>()
+  readonly abort = new AbortController()
+  /** The subscription's end; set by whoever opens it. */
+  ended: Promise<void> = Promise.resolve()
+  readonly #listener: FeedListener
+  #writing: Promise<void> = Promise.resolve()
+  #handling: Promise<void> = Promise.resolve()
+  #gate: Promise<void> = Promise.resolve()
+
+  constructor(members: readonly Member[], listener: FeedListener) {
+    this.#listener = listener
+    for (const member of members) this.members.add(member)
+    this.position = members.map((member) => member.position).reduce((first, second) => (comparePositions(first, second) <= 0 ? first : second))
+  }
+
+  /** Takes the next events; resolves once they are folded and the batch before them is written. */
+  takeEvents(events: readonly RecordedEvent[]): Promise<void> {
+    const last = events.at(-1)
+    return last === undefined ? Promise.resolve() : this.#take(events, last.position)
+  }
+
+  /** Takes the news that nothing of interest lies up to this position. */
+  takeCheckpoint(position: Position): Promise<void> {
+    return this.#take([], position)
+  }
+
+  async takeCaughtUp(): Promise<void> {
+    await this.#gate
+    await this.#writing
+    this.#listener.caughtUp(this)
+  }
+
+  async takeUndecodable(head: EventHead, error: Error): Promise<void> {
+    await this.#gate
+    await this.#writing
+    await this.#listener.undecodable(this, head, error)
+  }
+
+  /** Holds the feed between two batches, everything written; it goes on when the returned function is called. */
+  async pause(): Promise<() => void> {
+    let open = (): void => undefined
+    const before = this.#gate
+    this.#gate = new Promise((resolve) => {
+      open = resolve
+    })
+    await before
+    await this.#handling
+    await this.#writing
+    return open
+  }
+
+  /** Resolves when nothing is left to write. */
+  async settled(): Promise<void> {
+    await this.#handling
+    await this.#writing
+  }
+
+  #take(events: readonly RecordedEvent[], to: Position): Promise<void> {
+    const taken = this.#gate.then(() => {
+      this.#handling = this.#hand(events, to)
+      return this.#handling
+    })
+    return taken
+  }
+
+  async #hand(events: readonly RecordedEvent[], to: Position): Promise<void> {
+    if (this.abort.signal.aborted) return
+    const batches = [...this.members].filter((member) => member.isActive && comparePositions(member.position, to) < 0).map((member) => batchOf(member, events, to))
+    for (const { member } of batches) member.position = to
+    if (comparePositions(this.position, to) < 0) this.position = to
+    // One batch is written while the next one is read and folded.
+    await this.#writing
+    this.#writing = this.#listener.write(batches, to)
+  }
+}
+
+function batchOf(member: Member, events: readonly RecordedEvent[], to: Position): MemberBatch {
+  const { projector, position: from } = member
+  const [first] = events
+  const isAhead = first !== undefined && comparePositions(first.position, from) <= 0
+  const own = isAhead ? events.filter((event) => comparePositions(event.position, from) > 0) : events
+  try {
+    return { member, events: own, share: shareOf(projector, own, from, to) }
+  } catch {
+    return { member, events: own, share: undefined }
+  }
+}
+
+/** Whether an event that cannot be read is one of the projector's business. */
+export function listensTo(projector: Projector, head: EventHead): boolean {
+  return handlerOf(projector, head.type) !== undefined
+}

@@ -1,0 +1,165 @@
+import type { Pool } from 'pg'
+import type { Logger } from '../../platform/logging.ts'
+import { backoffMs, pause } from '../../streams/store/backoff.ts'
+import type { RecordedEvent } from '../../streams/store/events.ts'
+import { comparePositions, type Position } from '../../streams/store/positions.ts'
+import { CheckpointLostError, shareOf, writeShares, type Share } from './batch-writer.ts'
+import { failureOf, readCheckpoints, recordFailure, type ProjectionFailure } from './checkpoints.ts'
+import { databaseFailure, reasonOf } from './database-errors.ts'
+import type { Member, MemberBatch } from './feed.ts'
+import { RowConflictError } from './row-plan.ts'
+
+const backoff = { firstMs: 50, mostMs: 2_000 }
+
+export interface WriteListener {
+  /** These members' checkpoints are stored at `to`; `changed` names the tables written to, `schema.table`. */
+  written(members: readonly Member[], to: Position, changed: readonly string[]): void
+  /** Another instance moved the member's checkpoint. */
+  lost(member: Member): void
+  /** The member cannot take an event; recorded already. */
+  failed(member: Member, failure: ProjectionFailure): void
+  databaseGone(): void
+}
+
+interface Entry {
+  readonly member: Member
+  readonly share: Share
+}
+
+/**
+ * Gets batches into the database whatever happens to it: waits out its absence, stands back for another instance, and
+ * finds the one event that a projector cannot take, so that neither the events before it nor other projectors suffer.
+ */
+export class ShareWriter {
+  readonly #pool: Pool
+  readonly #logger: Logger
+  readonly #listener: WriteListener
+  readonly #signal: AbortSignal
+
+  constructor(pool: Pool, logger: Logger, listener: WriteListener, signal: AbortSignal) {
+    this.#pool = pool
+    this.#logger = logger
+    this.#listener = listener
+    this.#signal = signal
+  }
+
+  async write(batches: readonly MemberBatch[]): Promise<void> {
+    const entries = batches.flatMap(({ member, share }) => (share === undefined ? [] : [{ member, share }]))
+    const suspects = batches.filter(({ share }) => share === undefined)
+    const refusal = await this.#attempt(entries)
+    if (refusal !== undefined) suspects.push(...batches.filter(({ share }) => share !== undefined))
+    for (const { member, events, share } of suspects) {
+      const isRefused = share === undefined || (await this.#attempt([{ member, share }])) !== undefined
+      if (isRefused) await this.#eventByEvent(member, events)
+    }
+  }
+
+  /** Stops a member at an event. What came before it is written. */
+  async fail(member: Member, failure: ProjectionFailure): Promise<void> {
+    member.isActive = false
+    await this.#persist(() => recordFailure(this.#pool, member.projector.name, failure))
+    this.#logger.error(
+      { projector: member.projector.name, eventId: failure.eventId, eventType: failure.eventType, category: failure.category, reason: failure.reason },
+      'projector stopped at an event it cannot take',
+    )
+    this.#listener.failed(member, failure)
+  }
+
+  /** Writes the shares that are still wanted; returns why Postgres or a row refused one of them. */
+  async #attempt(entries: readonly Entry[]): Promise<unknown> {
+    let isOutcomeUnknown = false
+    for (let attempt = 1; !this.#signal.aborted; attempt += 1) {
+      const active = entries.filter(({ member }) => member.isActive)
+      if (active.length === 0) return undefined
+      try {
+        await writeShares(this.#pool, active.map(({ share }) => share))
+        this.#tellWritten(active)
+        return undefined
+      } catch (error) {
+        if (error instanceof RowConflictError) return error
+        if (error instanceof CheckpointLostError) {
+          const written = await this.#sortOutLost(active, error.projectors, isOutcomeUnknown)
+          if (written.length > 0) {
+            this.#tellWritten(written)
+            entries = entries.filter((entry) => !written.includes(entry))
+          }
+          continue
+        }
+        if (databaseFailure(error) === 'rejected') return error
+        isOutcomeUnknown = true
+        await this.#waitOut(error, attempt)
+      }
+    }
+    return undefined
+  }
+
+  /**
+   * A commit whose answer was lost looks like a foreign one, at exactly the position that was to be stored; returns the
+   * entries of which that holds. The others belong to another instance now.
+   */
+  async #sortOutLost(entries: readonly Entry[], names: readonly string[], isOutcomeUnknown: boolean): Promise<readonly Entry[]> {
+    const concerned = entries.filter(({ share }) => names.includes(share.projector.name))
+    const stored = await this.#persist(() => readCheckpoints(this.#pool, names))
+    const written = concerned.filter(({ share: { projector, to } }) => {
+      const checkpoint = stored?.get(projector.name)
+      return isOutcomeUnknown && checkpoint?.version === projector.version && comparePositions(checkpoint.position, to) === 0
+    })
+    for (const entry of concerned) {
+      if (written.includes(entry) || this.#signal.aborted) continue
+      entry.member.isActive = false
+      this.#listener.lost(entry.member)
+    }
+    return written
+  }
+
+  async #eventByEvent(member: Member, events: readonly RecordedEvent[]): Promise<void> {
+    let from = await this.#storedPosition(member)
+    for (const event of events) {
+      if (!member.isActive || this.#signal.aborted || from === undefined) return
+      if (comparePositions(event.position, from) <= 0) continue
+      let refusal: unknown
+      try {
+        refusal = await this.#attempt([{ member, share: shareOf(member.projector, [event], from, event.position) }])
+      } catch (error) {
+        refusal = error
+      }
+      if (refusal !== undefined) return this.fail(member, failureOf(event, reasonOf(refusal)))
+      from = event.position
+    }
+  }
+
+  async #storedPosition(member: Member): Promise<Position | undefined> {
+    const { name } = member.projector
+    const stored = await this.#persist(() => readCheckpoints(this.#pool, [name]))
+    return stored?.get(name)?.position
+  }
+
+  #tellWritten(entries: readonly Entry[]): void {
+    const [first] = entries
+    if (first === undefined) return
+    const changed = entries.flatMap(({ share }) => share.writes.map(({ table }) => `${share.projector.name}.${table}`))
+    this.#listener.written(
+      entries.map(({ member }) => member),
+      first.share.to,
+      [...new Set(changed)],
+    )
+  }
+
+  /** Repeats a small statement until the database takes it; undefined only when the runner closes. */
+  async #persist<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+    for (let attempt = 1; !this.#signal.aborted; attempt += 1) {
+      try {
+        return await work()
+      } catch (error) {
+        await this.#waitOut(error, attempt)
+      }
+    }
+    return undefined
+  }
+
+  async #waitOut(error: unknown, attempt: number): Promise<void> {
+    if (databaseFailure(error) === 'gone') this.#listener.databaseGone()
+    this.#logger.warn({ component: 'projections', attempt, err: error }, 'read-model database did not take a batch, trying again')
+    await pause(backoffMs(backoff, attempt), this.#signal)
+  }
+}
