@@ -1,0 +1,167 @@
+import type { Pool } from 'pg'
+import { pause } from '../../streams/store/backoff.ts'
+import { comparePositions, startOfLog, type Position } from '../../streams/store/positions.ts'
+import { readCheckpoints, type StoredCheckpoint } from './checkpoints.ts'
+import type { ProjectionRunner } from './runner.ts'
+
+export interface ReadPositionsOptions {
+  readonly pool: Pool
+  /** A runner of the same process tells of its batches in memory; without one the checkpoints are polled while somebody waits. */
+  readonly runner?: Pick<ProjectionRunner, 'onAdvance'>
+  /** Milliseconds between two looks at the checkpoints. Default 15. */
+  readonly pollMs?: number
+  /** A projector whose instance has been silent for this long, in milliseconds, is not waited for. Default 5,000. */
+  readonly silenceMs?: number
+}
+
+export interface ReadOutcome {
+  /** Every projector has passed the position. */
+  readonly caughtUp: boolean
+  /** Milliseconds, for `X-Projection-Lag-Ms`: since the slowest of the others last moved. Absent when all have passed. */
+  readonly lagMs?: number
+}
+
+export interface ReadPositions {
+  /**
+   * Waits until the read models contain the position. Stopped, failed, rebuilding and silent projectors are not waited
+   * for. Never rejects: a database that is away counts as lag.
+   */
+  waitFor(position: Position, projectors: readonly string[], timeoutMs: number): Promise<ReadOutcome>
+  /**
+   * Whether a projector contains everything that the log held when it was asked (T24). `head` reads the newest event
+   * that the runner's filter passes; it gets the place that the projector has reached, below which it need not read.
+   * @throws what `head` and the database throw
+   */
+  requireHead(head: (reached: Position) => Promise<Position>, projector: string, timeoutMs: number): Promise<boolean>
+  close(): void
+}
+
+interface Waiter {
+  readonly names: readonly string[]
+  /** Looks at what is known; `isFresh` after a look at the database that began after the wait. */
+  readonly look: (isFresh: boolean) => void
+}
+
+/** What API processes know of the checkpoints. */
+export function createReadPositions(options: ReadPositionsOptions): ReadPositions {
+  return new CheckpointWatch(options)
+}
+
+class CheckpointWatch implements ReadPositions {
+  readonly #pool: Pool
+  readonly #pollMs: number
+  readonly #silenceMs: number
+  readonly #hasRunner: boolean
+  readonly #unsubscribe: (() => void) | undefined
+  readonly #reached = new Map<string, Position>()
+  readonly #stored = new Map<string, StoredCheckpoint>()
+  readonly #waiters = new Set<Waiter>()
+  readonly #closing = new AbortController()
+  #isPolling = false
+
+  constructor({ pool, runner, pollMs = 15, silenceMs = 5_000 }: ReadPositionsOptions) {
+    this.#pool = pool
+    this.#pollMs = pollMs
+    this.#silenceMs = silenceMs
+    this.#hasRunner = runner !== undefined
+    this.#unsubscribe = runner?.onAdvance(({ projectors, position }) => {
+      for (const name of projectors) this.#advance(name, position)
+      for (const waiter of this.#waiters) waiter.look(false)
+    })
+  }
+
+  async waitFor(position: Position, projectors: readonly string[], timeoutMs: number): Promise<ReadOutcome> {
+    const names = [...new Set(projectors)]
+    const since = performance.now()
+    const late = (): string[] => names.filter((name) => !this.#hasPassed(name, position))
+    if (late().length > 0) {
+      await this.#until(names, (isFresh) => late().every((name) => isFresh && !this.#isWaitedFor(name)), timeoutMs)
+    }
+    const behind = late()
+    if (behind.length === 0) return { caughtUp: true }
+    const waitedMs = performance.now() - since
+    return { caughtUp: false, lagMs: Math.round(Math.max(waitedMs, ...behind.map((name) => this.#stored.get(name)?.idleMs ?? 0))) }
+  }
+
+  async requireHead(head: (reached: Position) => Promise<Position>, projector: string, timeoutMs: number): Promise<boolean> {
+    const deadline = performance.now() + timeoutMs
+    let reached = await this.#storedPosition(projector)
+    const newest = await head(reached)
+    // Only the stored checkpoint counts here: it is one with the rows, also when the read model is being filled anew.
+    while (comparePositions(reached, newest) < 0) {
+      if (performance.now() >= deadline || this.#closing.signal.aborted) return false
+      await pause(this.#pollMs, this.#closing.signal)
+      reached = await this.#storedPosition(projector)
+    }
+    return true
+  }
+
+  close(): void {
+    this.#closing.abort()
+    this.#unsubscribe?.()
+  }
+
+  #until(names: readonly string[], isReached: (isFresh: boolean) => boolean, timeoutMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const settle = (): void => {
+        clearTimeout(timer)
+        this.#waiters.delete(waiter)
+        resolve()
+      }
+      const waiter: Waiter = { names, look: (isFresh) => isReached(isFresh) && settle() }
+      const timer = setTimeout(settle, timeoutMs)
+      this.#waiters.add(waiter)
+      if (!this.#isPolling) void this.#poll()
+    })
+  }
+
+  /** Runs while somebody waits; a runner in this process mostly answers before the first look. */
+  async #poll(): Promise<void> {
+    this.#isPolling = true
+    if (this.#hasRunner) await pause(this.#pollMs, this.#closing.signal)
+    while (this.#waiters.size > 0 && !this.#closing.signal.aborted) {
+      const asking = [...this.#waiters]
+      const names = [...new Set(asking.flatMap((waiter) => waiter.names))]
+      const found = await readCheckpoints(this.#pool, names).catch(() => undefined)
+      if (found !== undefined) {
+        for (const name of names) this.#remember(name, found.get(name))
+        for (const waiter of asking) waiter.look(true)
+      }
+      if (this.#waiters.size > 0) await pause(this.#pollMs, this.#closing.signal)
+    }
+    this.#isPolling = false
+  }
+
+  #remember(name: string, checkpoint: StoredCheckpoint | undefined): void {
+    if (checkpoint === undefined) {
+      this.#stored.delete(name)
+      this.#reached.delete(name)
+      return
+    }
+    this.#stored.set(name, checkpoint)
+    // A read model that is filled anew starts over, so what is stored counts more than what was once told.
+    if (checkpoint.status === 'rebuilding') this.#reached.set(name, checkpoint.position)
+    else this.#advance(name, checkpoint.position)
+  }
+
+  #advance(name: string, position: Position): void {
+    const known = this.#reached.get(name)
+    if (known === undefined || comparePositions(known, position) < 0) this.#reached.set(name, position)
+  }
+
+  #hasPassed(name: string, position: Position): boolean {
+    const known = this.#reached.get(name)
+    return known !== undefined && comparePositions(known, position) >= 0
+  }
+
+  #isWaitedFor(name: string): boolean {
+    const checkpoint = this.#stored.get(name)
+    if (checkpoint?.status !== 'running' || checkpoint.heartbeatAgeMs === null) return false
+    return checkpoint.heartbeatAgeMs < this.#silenceMs
+  }
+
+  async #storedPosition(name: string): Promise<Position> {
+    const stored = await readCheckpoints(this.#pool, [name])
+    return stored.get(name)?.position ?? startOfLog
+  }
+}
