@@ -1,0 +1,50 @@
+import { LRUCache } from 'lru-cache'
+
+export interface CircuitBreaker {
+  /** 0 when a call may be made (the caller then reports how it went), else milliseconds until the next one may be tried. */
+  waitMs(key: string): number
+  report(key: string, outcome: 'success' | 'failure' | 'unknown'): void
+}
+
+interface Circuit {
+  failures: number
+  openUntil: number
+  isTrialRunning: boolean
+}
+
+export interface CircuitBreakerOptions {
+  /** Failures in a row that open a circuit. */
+  readonly threshold: number
+  readonly openMs: number
+  /** Milliseconds of a clock that does not jump. */
+  readonly now: () => number
+}
+
+/** After `threshold` failures in a row calls are refused for `openMs`; then one trial decides whether the circuit closes. */
+export function createCircuitBreaker({ threshold, openMs, now }: CircuitBreakerOptions): CircuitBreaker {
+  const circuits = new LRUCache<string, Circuit>({ max: 2000 })
+  return {
+    waitMs(key) {
+      const circuit = circuits.get(key)
+      if (circuit === undefined || circuit.failures < threshold) return 0
+      const remaining = circuit.openUntil - now()
+      if (remaining > 0) return Math.ceil(remaining)
+      if (circuit.isTrialRunning) return openMs
+      circuit.isTrialRunning = true
+      return 0
+    },
+    report(key, outcome) {
+      if (outcome === 'success') {
+        circuits.delete(key)
+        return
+      }
+      const circuit = circuits.get(key) ?? { failures: 0, openUntil: 0, isTrialRunning: false }
+      circuit.isTrialRunning = false
+      if (outcome === 'failure') {
+        circuit.failures += 1
+        circuit.openUntil = now() + openMs
+      }
+      circuits.set(key, circuit)
+    },
+  }
+}

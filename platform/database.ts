@@ -1,0 +1,97 @@
+import knexFactory, { type Knex } from 'knex'
+import pg from 'pg'
+import type { Logger } from './logging.ts'
+
+export type Pool = pg.Pool
+export type PoolClient = pg.PoolClient
+
+const { builtins } = pg.types
+
+/**
+ * How column types come back, whatever pg's defaults are: bigint and numeric as text (both exceed a double), instants
+ * as `Date`, dates as text, json parsed.
+ */
+const typeParsers = new Map<number, (text: string) => unknown>([
+  [builtins.INT8, (text) => text],
+  [builtins.NUMERIC, (text) => text],
+  [builtins.DATE, (text) => text],
+  [builtins.TIMESTAMPTZ, pg.types.getTypeParser(builtins.TIMESTAMPTZ)],
+  [builtins.JSONB, (text) => JSON.parse(text) as unknown],
+  [builtins.JSON, (text) => JSON.parse(text) as unknown],
+])
+
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') => (format === 'binary' ? undefined : typeParsers.get(oid)) ?? pg.types.getTypeParser(oid, 'text'),
+}
+
+export interface PoolOptions {
+  readonly url: string
+  /** Connections at most (10). */
+  readonly max?: number
+  /** Limit of one statement, ms (30000); 0 for none. */
+  readonly statementTimeoutMs?: number
+  /** Shown in `pg_stat_activity`. */
+  readonly name?: string
+  readonly logger?: Logger
+}
+
+/** A pool whose lost idle connections are logged and replaced, never thrown. */
+export function createPool({ url, max = 10, statementTimeoutMs = 30_000, name = 'clinical-assessment-platform', logger }: PoolOptions): Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max,
+    types,
+    application_name: name,
+    connectionTimeoutMillis: 10_000,
+    idleTimeoutMillis: 30_000,
+    statement_timeout: statementTimeoutMs,
+    keepAlive: true,
+  })
+  pool.on('error', (err) => logger?.warn({ component: name, err }, 'idle database connection lost'))
+  return pool
+}
+
+/** Builds DDL and queries as text and bindings; it has no connection and runs nothing. */
+export function createSqlBuilder(): Knex {
+  return knexFactory({ client: 'pg' })
+}
+
+const duplicateDatabase = '42P04'
+const uniqueViolation = '23505'
+const missingDatabase = '3D000'
+
+/** Creates the database of the address when it is missing, through the `postgres` database of the same server. Returns whether it did. */
+export async function ensureDatabase(url: string): Promise<boolean> {
+  const maintenance = new URL(url)
+  const name = decodeURIComponent(maintenance.pathname.slice(1))
+  maintenance.pathname = '/postgres'
+  const client = new pg.Client({ connectionString: maintenance.href, connectionTimeoutMillis: 10_000 })
+  await client.connect()
+  try {
+    const { rowCount } = await client.query('select from pg_database where datname = $1', [name])
+    if (rowCount !== 0) return false
+    await client.query(`create database ${client.escapeIdentifier(name)}`)
+    return true
+  } catch (error) {
+    if (codeOf(error) === duplicateDatabase || codeOf(error) === uniqueViolation) return false
+    throw error
+  } finally {
+    await client.end()
+  }
+}
+
+/** The server answers, but the database itself is gone. */
+export function isDatabaseMissing(error: unknown): boolean {
+  return codeOf(error) === missingDatabase
+}
+
+/** The connection failed or was cut, so the statement may be tried again on another one. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  const code = codeOf(error)
+  if (code === undefined) return error instanceof Error && /^(Connection terminated|timeout exceeded when trying to connect)/.test(error.message)
+  return code.startsWith('08') || code.startsWith('57P') || code === '53300' || ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'].includes(code)
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}

@@ -1,0 +1,150 @@
+import type { Readable } from 'node:stream'
+import { LRUCache } from 'lru-cache'
+import { Pool, type Dispatcher } from 'undici'
+import { createCircuitBreaker } from './circuit-breaker.ts'
+import type { Configuration } from './configuration.ts'
+import { EgressError, toEgressError } from './egress-error.ts'
+import { createConnector, resolveHost, type ResolveHost } from './outbound-connection.ts'
+import { parseEgressAllow, portOf, type OutboundRules } from './outbound-addresses.ts'
+import { limitBytes, readAll } from './response-body.ts'
+
+export { EgressError } from './egress-error.ts'
+export { checkOutboundUrl, parseEgressAllow } from './outbound-addresses.ts'
+
+/**
+ * Why a call is made. Addresses that the configuration names (`service`: own services and object store, `provider`,
+ * `image`: object store) are exempt from the public-only rule for that purpose; a webhook's never is, whatever it names.
+ */
+export type EgressPurpose = 'webhook' | 'image' | 'service' | 'provider'
+
+export interface EgressRequest {
+  readonly purpose: EgressPurpose
+  readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array | Readable | null
+  /** For everything, from resolving the name to the last byte of the answer. */
+  readonly timeoutMs: number
+  /** Of the answer's body; more rejects with `body_too_large`. */
+  readonly maxBytes: number
+  readonly signal?: AbortSignal
+}
+
+/** The body has to be read to its end or discarded, or its connection stays busy until the time limit. */
+export interface EgressResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  /** Rejects or is destroyed with an `EgressError` past the limits. */
+  readonly body: Readable
+  bytes(): Promise<Buffer>
+  text(): Promise<string>
+  /** Throws `SyntaxError` for what is not JSON. */
+  json(): Promise<unknown>
+  discard(): Promise<void>
+}
+
+export interface Egress {
+  /** Resolves for every HTTP status, redirects included: they are not followed. Rejects with `EgressError`. */
+  request(url: string | URL, request: EgressRequest): Promise<EgressResponse>
+  close(): Promise<void>
+}
+
+type EgressConfiguration = Pick<Configuration, 'profile' | 'egressAllow' | 'baseUrl' | 'authBaseUrl' | 'clinicalBaseUrl' | 'consentBaseUrl' | 's3Endpoint' | 'providerBaseUrl'>
+
+export interface EgressOptions {
+  readonly configuration: EgressConfiguration
+  readonly resolve?: ResolveHost
+  readonly breaker?: { readonly threshold: number; readonly openMs: number }
+  /** Milliseconds of a clock that does not jump. */
+  readonly now?: () => number
+}
+
+const mostPools = 256
+const connectionsPerOrigin = 32
+
+/** The one way out: address check at connect time, no redirects, limits on time and bytes, a circuit per scheme, host and port. */
+export function createEgress({ configuration, resolve = resolveHost, breaker: limits, now = () => performance.now() }: EgressOptions): Egress {
+  const rules: OutboundRules = { profile: configuration.profile, allow: parseEgressAllow(configuration.egressAllow) }
+  const breaker = createCircuitBreaker({ threshold: 5, openMs: 5000, ...limits, now })
+  const pools = new LRUCache<string, Pool>({ max: mostPools, dispose: (pool) => void pool.close().catch(() => undefined) })
+
+  return {
+    async request(given, request) {
+      const url = parseUrl(given)
+      const waitMs = breaker.waitMs(url.origin)
+      if (waitMs > 0) throw new EgressError('circuit_open', { retryAfterMs: waitMs })
+      try {
+        const response = await send(url, request)
+        breaker.report(url.origin, 'success')
+        return response
+      } catch (error) {
+        const failure = toEgressError(error)
+        breaker.report(url.origin, failure.isOfTheServer ? 'failure' : 'unknown')
+        throw failure
+      }
+    },
+    async close() {
+      const open = [...pools.values()]
+      pools.clear()
+      await Promise.allSettled(open.map((pool) => pool.destroy()))
+    },
+  }
+
+  async function send(url: URL, { method = 'GET', headers = {}, body = null, timeoutMs, maxBytes, purpose, signal }: EgressRequest): Promise<EgressResponse> {
+    const limit = AbortSignal.timeout(timeoutMs)
+    const answer = await poolOf(url, purpose).request({
+      path: `${url.pathname}${url.search}`,
+      method,
+      headers,
+      body,
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+      signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
+    })
+    return toResponse(answer, maxBytes)
+  }
+
+  function poolOf(url: URL, purpose: EgressPurpose): Pool {
+    const isExempt = exemptOrigins(configuration, purpose).has(url.origin)
+    const key = `${isExempt ? 'configured' : 'checked'} ${url.origin}`
+    const known = pools.get(key)
+    if (known !== undefined) return known
+    const connect = createConnector({ port: portOf(url), rules, resolve, isExempt })
+    const pool = new Pool(url.origin, { connect, connections: connectionsPerOrigin, maxHeaderSize: 32_768, pipelining: 1 })
+    pools.set(key, pool)
+    return pool
+  }
+}
+
+function toResponse(answer: Dispatcher.ResponseData, maxBytes: number): EgressResponse {
+  const body = limitBytes(answer.body, answer.headers['content-length'], maxBytes)
+  return {
+    status: answer.statusCode,
+    headers: answer.headers,
+    body,
+    bytes: () => readAll(body),
+    text: async () => (await readAll(body)).toString('utf8'),
+    json: async () => JSON.parse((await readAll(body)).toString('utf8')) as unknown,
+    discard: async () => {
+      body.destroy()
+    },
+  }
+}
+
+function parseUrl(given: string | URL): URL {
+  if (typeof given === 'string' && !URL.canParse(given)) throw new EgressError('address_forbidden')
+  const url = new URL(given)
+  const isHttp = url.protocol === 'http:' || url.protocol === 'https:'
+  if (!isHttp || url.username !== '' || url.password !== '') throw new EgressError('address_forbidden')
+  return url
+}
+
+function exemptOrigins(configuration: EgressConfiguration, purpose: EgressPurpose): ReadonlySet<string> {
+  const { s3Endpoint, providerBaseUrl, baseUrl, authBaseUrl, clinicalBaseUrl, consentBaseUrl } = configuration
+  const named = {
+    webhook: [],
+    image: [s3Endpoint],
+    provider: [providerBaseUrl],
+    service: [baseUrl, authBaseUrl, clinicalBaseUrl, consentBaseUrl, s3Endpoint],
+  }[purpose]
+  return new Set(named.flatMap((address) => (address === undefined ? [] : [new URL(address).origin])))
+}

@@ -1,0 +1,137 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import canonicalize from 'canonicalize'
+import { Type } from 'typebox'
+import { problem } from '../problems.ts'
+import type { OrgId } from '../tenants.ts'
+import type { ReplyHead } from './replies.ts'
+
+/** Query members of every list; put them beside the filters: `Type.Object({ ...listQuery, status: … })`. */
+export const listQuery = {
+  limit: Type.Optional(Type.Integer({ minimum: 1, description: 'At most 200; more is taken as 200', default: 50 })),
+  cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 2048 })),
+}
+
+const defaultLimit = 50
+const greatestLimit = 200
+const lifetimeSeconds = 7 * 86_400
+const ivBytes = 12
+const tagBytes = 16
+
+/** The sort values of the last row that a page showed. */
+export type CursorPlace = readonly (string | number | null)[]
+
+/** What a cursor is bound to: it continues this list of this organisation with these filters in this order, and no other. */
+export interface ListIdentity {
+  readonly list: string
+  readonly orgId: OrgId
+  readonly sort: string
+  /** Filters as given; undefined members do not count. */
+  readonly filters: Readonly<Record<string, string | number | boolean | undefined>>
+}
+
+export interface Cursors {
+  seal(list: ListIdentity, place: CursorPlace): string
+  /** Throws `invalid-cursor` or `expired-cursor`. */
+  open(list: ListIdentity, cursor: string): CursorPlace
+}
+
+/** Opaque, authenticated cursors (AES-256-GCM, the list's identity as additional data), valid for 7 days. `key` has 32 bytes. */
+export function createCursors({ key, now = () => new Date() }: { readonly key: Uint8Array; readonly now?: () => Date }): Cursors {
+  const seconds = () => Math.floor(now().getTime() / 1000)
+  return {
+    seal(list, place) {
+      const iv = randomBytes(ivBytes)
+      const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(identityOf(list))
+      const text = cipher.update(JSON.stringify({ at: seconds(), place }), 'utf8')
+      return Buffer.concat([iv, text, cipher.final(), cipher.getAuthTag()]).toString('base64url')
+    },
+    open(list, cursor) {
+      const { at, place } = parse(decrypt(key, list, cursor))
+      if (at + lifetimeSeconds < seconds()) throw problem('expired-cursor')
+      return place
+    },
+  }
+}
+
+function identityOf({ list, orgId, sort, filters }: ListIdentity): Buffer {
+  return createHash('sha256').update(canonicalize({ list, orgId, sort, filters }) ?? '').digest()
+}
+
+function decrypt(key: Uint8Array, list: ListIdentity, cursor: string): string {
+  const bytes = Buffer.from(cursor, 'base64url')
+  if (bytes.length <= ivBytes + tagBytes || bytes.toString('base64url') !== cursor) throw problem('invalid-cursor')
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes)).setAAD(identityOf(list))
+  decipher.setAuthTag(bytes.subarray(-tagBytes))
+  try {
+    return Buffer.concat([decipher.update(bytes.subarray(ivBytes, -tagBytes)), decipher.final()]).toString('utf8')
+  } catch {
+    throw problem('invalid-cursor')
+  }
+}
+
+/** Authenticated, so only ever what `seal` wrote. */
+function parse(text: string): { readonly at: number; readonly place: CursorPlace } {
+  return JSON.parse(text) as { at: number; place: CursorPlace }
+}
+
+/** What a query has to fetch: `limit` rows after `after` (from the start when null), and one more to know of a next page. */
+export interface PageRequest {
+  readonly limit: number
+  readonly fetch: number
+  readonly after: CursorPlace | null
+}
+
+export function pageRequest(cursors: Cursors, list: ListIdentity, query: { readonly limit?: number; readonly cursor?: string }): PageRequest {
+  const limit = Math.min(query.limit ?? defaultLimit, greatestLimit)
+  return { limit, fetch: limit + 1, after: query.cursor === undefined ? null : cursors.open(list, query.cursor) }
+}
+
+export interface PageOptions<Row, Item> {
+  readonly cursors: Cursors
+  readonly list: ListIdentity
+  readonly request: PageRequest
+  /** Up to `request.fetch` rows. */
+  readonly rows: readonly Row[]
+  readonly placeOf: (row: Row) => CursorPlace
+  readonly toItem: (row: Row) => Item
+}
+
+/** A page in snake_case with its Link header. */
+export function page<Row, Item>(reply: ReplyHead, options: PageOptions<Row, Item>): { data: Item[]; next_cursor: string | null; has_more: boolean } {
+  const { data, next } = cut(reply, options)
+  return { data, next_cursor: next, has_more: next !== null }
+}
+
+/** The same in camelCase. */
+export function camelPage<Row, Item>(reply: ReplyHead, options: PageOptions<Row, Item>): { data: Item[]; nextCursor: string | null; hasMore: boolean } {
+  const { data, next } = cut(reply, options)
+  return { data, nextCursor: next, hasMore: next !== null }
+}
+
+function cut<Row, Item>(reply: ReplyHead, { cursors, list, request, rows, placeOf, toItem }: PageOptions<Row, Item>) {
+  const shown = rows.slice(0, request.limit)
+  const last = rows.length > request.limit ? shown.at(-1) : undefined
+  const next = last === undefined ? null : cursors.seal(list, placeOf(last))
+  if (next !== null) reply.header('link', linkToNext(reply, next))
+  return { data: shown.map(toItem), next }
+}
+
+/** On the documented mount, with the caller's own query. */
+function linkToNext({ request }: ReplyHead, cursor: string): string {
+  const { routeOptions, params, query } = request
+  const values = new Map<string, unknown>(Object.entries(params ?? {}))
+  const path = (routeOptions.config.route?.path ?? '').replace(/:([A-Za-z0-9_]+)/g, (_, name: string) => encodeURIComponent(String(values.get(name))))
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query ?? {})) if (name !== 'cursor') search.append(name, String(value))
+  search.append('cursor', cursor)
+  return `<${request.documentedBase}${path}?${search}>; rel="next"`
+}
+
+/** Beside `data` in a page's schema: `Type.Object({ data: Type.Array(Item), ...pageMembers() }, { $id: 'Items' })`. */
+export function pageMembers() {
+  return { next_cursor: Type.Union([Type.String(), Type.Null()]), has_more: Type.Boolean() }
+}
+
+export function camelPageMembers() {
+  return { nextCursor: Type.Union([Type.String(), Type.Null()]), hasMore: Type.Boolean() }
+}

@@ -1,0 +1,114 @@
+import { BlockList, isIP } from 'node:net'
+import type { Profile } from './configuration.ts'
+
+type Subnet = readonly [address: string, prefix: number]
+
+/** Loopback, private and shared: within a site. Allowed in development, and in production where EGRESS_ALLOW says so. */
+const local: readonly Subnet[] = [
+  ['127.0.0.0', 8], ['10.0.0.0', 8], ['172.16.0.0', 12], ['192.168.0.0', 16], ['100.64.0.0', 10],
+  ['::1', 128], ['fc00::', 7],
+]
+
+/** Link-local and the metadata services of clouds: never, whatever the configuration says. */
+const metadata: readonly Subnet[] = [
+  ['169.254.0.0', 16], ['100.100.100.200', 32], ['168.63.129.16', 32], ['192.0.0.192', 32],
+  ['fe80::', 10], ['fd00:ec2::254', 128], ['fd20:ce::254', 128],
+]
+
+/**
+ * Not of the public internet (IANA special-purpose registries), or ways to wrap another address (IPv4-compatible, NAT64,
+ * 6to4, Teredo, SRv6). IPv4-mapped addresses are matched as the IPv4 address that they hold.
+ */
+const special: readonly Subnet[] = [
+  ['0.0.0.0', 8], ['192.0.0.0', 24], ['192.0.2.0', 24], ['192.31.196.0', 24], ['192.52.193.0', 24], ['192.88.99.0', 24],
+  ['192.175.48.0', 24], ['198.18.0.0', 15], ['198.51.100.0', 24], ['203.0.113.0', 24], ['224.0.0.0', 4], ['240.0.0.0', 4],
+  ['::', 96], ['64:ff9b::', 96], ['64:ff9b:1::', 48], ['100::', 64], ['100:0:0:1::', 64], ['2001::', 23], ['2001:db8::', 32],
+  ['2002::', 16], ['2620:4f:8000::', 48], ['3fff::', 20], ['5f00::', 16], ['fec0::', 10], ['ff00::', 8],
+]
+
+const lists = { local: blockListOf(local), metadata: blockListOf(metadata), special: blockListOf(special) }
+
+export type AddressKind = 'public' | 'local' | 'metadata' | 'special'
+
+export function kindOfAddress(address: string): AddressKind {
+  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+  if (isIP(address) === 0) return 'special'
+  if (lists.metadata.check(address, family)) return 'metadata'
+  if (lists.local.check(address, family)) return 'local'
+  return lists.special.check(address, family) ? 'special' : 'public'
+}
+
+/** EGRESS_ALLOW: hosts, host:port pairs, addresses and address ranges. */
+export interface EgressAllow {
+  /** The host as it was named, whatever it resolves to. */
+  hasHost(host: string, port: number): boolean
+  hasAddress(address: string): boolean
+}
+
+export function parseEgressAllow(entries: readonly string[]): EgressAllow {
+  const hosts = new Set<string>()
+  const ranges = new BlockList()
+  for (const entry of entries) {
+    const [address = '', prefix] = entry.split('/')
+    if (isIP(address) === 0) hosts.add(entry.toLowerCase())
+    else ranges.addSubnet(address, prefix === undefined ? (isIP(address) === 6 ? 128 : 32) : Number(prefix), isIP(address) === 6 ? 'ipv6' : 'ipv4')
+  }
+  return {
+    hasHost: (host, port) => hosts.has(host.toLowerCase()) || hosts.has(`${host.toLowerCase()}:${port}`),
+    hasAddress: (address) => isIP(address) !== 0 && ranges.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4'),
+  }
+}
+
+export interface OutboundRules {
+  readonly profile: Profile
+  readonly allow: EgressAllow
+}
+
+/** Whether a connection to this address of this host may be made. */
+export function isAddressAllowed(address: string, { host, port }: { readonly host: string; readonly port: number }, { profile, allow }: OutboundRules): boolean {
+  const kind = kindOfAddress(address)
+  if (kind === 'public') return true
+  if (kind === 'metadata') return false
+  if (allow.hasAddress(address)) return true
+  return kind === 'local' && (profile === 'development' || allow.hasHost(host, port))
+}
+
+export type UrlRefusal = 'malformed' | 'too_long' | 'scheme' | 'credentials' | 'fragment' | 'port' | 'address'
+
+const longestUrl = 2048
+
+/**
+ * The write-time check of an address that a tenant gives (webhooks): its form, scheme, port, and its host where that is
+ * an address. What a name resolves to is checked at each connection.
+ */
+export function checkOutboundUrl(text: string, rules: OutboundRules): { readonly url: URL } | { readonly refused: UrlRefusal } {
+  if (text.length > longestUrl) return { refused: 'too_long' }
+  // `URL` would silently drop control characters and turn backslashes into slashes.
+  if (/[^\x21-\x7e]|\\/.test(text) || !URL.canParse(text)) return { refused: 'malformed' }
+  const url = new URL(text)
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && rules.profile === 'development')) return { refused: 'scheme' }
+  if (url.username !== '' || url.password !== '' || text.includes('@') && /^[a-z]+:\/\/[^/?#]*@/i.test(text)) return { refused: 'credentials' }
+  if (text.includes('#')) return { refused: 'fragment' }
+  const port = portOf(url)
+  if (port === 0 || (rules.profile === 'production' && port !== 443 && port < 1024)) return { refused: 'port' }
+  const host = hostOf(url)
+  const literal = host === 'localhost' || host.endsWith('.localhost') ? '127.0.0.1' : host
+  if (isIP(literal) !== 0 && !isAddressAllowed(literal, { host, port }, rules)) return { refused: 'address' }
+  return { url }
+}
+
+export function portOf(url: URL): number {
+  if (url.port !== '') return Number(url.port)
+  return url.protocol === 'https:' ? 443 : 80
+}
+
+/** Without the brackets of an IPv6 address. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, '')
+}
+
+function blockListOf(subnets: readonly Subnet[]): BlockList {
+  const list = new BlockList()
+  for (const [address, prefix] of subnets) list.addSubnet(address, prefix, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+  return list
+}

@@ -1,0 +1,31 @@
+import { Transform, pipeline, type Readable } from 'node:stream'
+import { EgressError, toEgressError } from './egress-error.ts'
+
+/**
+ * The body, ended by `body_too_large` as soon as it exceeds `maxBytes` (at once when its length is announced). Every
+ * other failure arrives as an `EgressError` too.
+ */
+export function limitBytes(body: Readable, contentLength: string | string[] | undefined, maxBytes: number): Readable {
+  let received = 0
+  const limited = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      received += chunk.length
+      if (received > maxBytes) done(new EgressError('body_too_large', { mayHaveBeenSent: true }))
+      else done(null, chunk)
+    },
+    destroy(error, done) {
+      done(error === null ? null : toEgressError(error))
+    },
+  })
+  pipeline(body, limited, () => undefined)
+  if (typeof contentLength === 'string' && Number(contentLength) > maxBytes) {
+    limited.destroy(new EgressError('body_too_large', { mayHaveBeenSent: true }))
+  }
+  return limited
+}
+
+export async function readAll(body: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of body as AsyncIterable<Buffer>) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
