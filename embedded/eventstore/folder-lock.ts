@@ -1,0 +1,32 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { DatabaseSync } from 'node:sqlite'
+
+const LONGEST_WAIT_MS = 10_000
+const RETRY_MS = 50
+
+/** A folder that this process alone uses, until `release` or its end. */
+export type FolderLock = { release(): void }
+
+/**
+ * Locks a folder, waiting up to 10 s for a process that is about to end. The lock is SQLite's lock on a file of its own: the
+ * operating system drops it with the process, however that ends. Throws when another process keeps it.
+ */
+export async function lockFolder(folder: string): Promise<FolderLock> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const database = new DatabaseSync(join(folder, 'lock.sqlite'), { timeout: 0 })
+  const giveUpAt = performance.now() + LONGEST_WAIT_MS
+  for (;;) {
+    try {
+      database.exec('BEGIN EXCLUSIVE')
+      return { release: () => database.close() }
+    } catch (error) {
+      if (performance.now() > giveUpAt) {
+        database.close()
+        throw new Error(`another process is using ${folder}`, { cause: error })
+      }
+      await sleep(RETRY_MS)
+    }
+  }
+}

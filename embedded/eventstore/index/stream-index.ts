@@ -1,0 +1,206 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import type { Frame } from '../log/frame.ts'
+import type { ScanStart } from '../log/recovery.ts'
+import { NO_STREAM } from '../streams/revision.ts'
+
+const FORMAT = 1
+const FLUSH_COUNT = 512
+const FLUSH_DELAY_MS = 200
+const MARK_DISTANCE = 128 << 10
+const KNOWN_IDS = 20_000
+
+/** Where one append of a stream lies. */
+export type AppendPlace = { revision: number; count: number; position: number }
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS state (id INTEGER PRIMARY KEY CHECK (id = 1), format INTEGER, identity INTEGER, position INTEGER, crc INTEGER);
+  CREATE TABLE IF NOT EXISTS streams (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+  CREATE TABLE IF NOT EXISTS appends (
+    stream INTEGER NOT NULL, revision INTEGER NOT NULL, count INTEGER NOT NULL, position INTEGER NOT NULL,
+    PRIMARY KEY (stream, revision)
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS marks (position INTEGER PRIMARY KEY) WITHOUT ROWID;
+`
+
+/**
+ * Finds the appends of a stream and places to start reading the log. Only what is durable in the log gets here; the newest part
+ * is held in memory and written to SQLite in batches. Losing any of it costs a walk over the log at the next start.
+ */
+export class StreamIndex {
+  /** Names of the metadata streams that exist. */
+  readonly metastreams = new Set<string>()
+  private readonly database: DatabaseSync
+  private readonly statements: ReturnType<typeof prepare>
+  private readonly pending = new Map<string, AppendPlace[]>()
+  private readonly pendingMarks: number[] = []
+  private readonly marks: number[]
+  private readonly ids = new Map<string, number>()
+  private pendingCount = 0
+  private end = 0
+  private crc = 0
+  private identity = 0
+  private timer: NodeJS.Timeout | undefined
+
+  constructor(path: string) {
+    this.database = new DatabaseSync(path)
+    this.database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 4000')
+    if (this.formatOf() !== FORMAT) this.database.exec('DROP TABLE IF EXISTS state; DROP TABLE IF EXISTS appends; DROP TABLE IF EXISTS streams; DROP TABLE IF EXISTS marks')
+    this.database.exec(SCHEMA)
+    this.statements = prepare(this.database)
+    this.marks = this.statements.marks.all().map((row) => Number(row['position']))
+    for (const row of this.statements.metastreams.all()) this.metastreams.add(String(row['name']))
+  }
+
+  /** How far the stored index knows a log; undefined when it is empty. */
+  stored(): ScanStart | undefined {
+    const row = this.statements.state.get()
+    return row === undefined ? undefined : { position: Number(row['position']), crc: Number(row['crc']), identity: Number(row['identity']) }
+  }
+
+  /** Forgets everything. */
+  clear(): void {
+    this.database.exec('DELETE FROM state; DELETE FROM appends; DELETE FROM streams; DELETE FROM marks')
+    this.metastreams.clear()
+    this.ids.clear()
+    this.marks.length = 0
+  }
+
+  /** Names the log that the index belongs to. */
+  belongTo(identity: number): void {
+    this.identity = identity
+  }
+
+  /** Takes a durable append in. */
+  add(frame: Frame): void {
+    const place = { revision: frame.firstRevision, count: frame.count, position: frame.position }
+    const places = this.pending.get(frame.stream)
+    if (places === undefined) this.pending.set(frame.stream, [place])
+    else places.push(place)
+    if (frame.stream.startsWith('$$')) this.metastreams.add(frame.stream)
+    if (frame.position - (this.marks.at(-1) ?? -MARK_DISTANCE) >= MARK_DISTANCE) {
+      this.marks.push(frame.position)
+      this.pendingMarks.push(frame.position)
+    }
+    this.end = frame.end
+    this.crc = frame.bytes.readUInt32LE(frame.bytes.length - 4)
+    this.pendingCount += 1
+    if (this.pendingCount >= FLUSH_COUNT) this.flush()
+    else this.timer ??= setTimeout(() => this.flush(), FLUSH_DELAY_MS)
+  }
+
+  /** Revision of a stream's last event, NO_STREAM without one. */
+  head(stream: string): number {
+    const place = this.pending.get(stream)?.at(-1) ?? this.storedLast(stream)
+    return place === undefined ? NO_STREAM : place.revision + place.count - 1
+  }
+
+  /** Up to `limit` appends of a stream in order, from the one that holds `revision` or the next one on. */
+  placesFrom(stream: string, revision: number, limit: number): AppendPlace[] {
+    const id = this.idOf(stream)
+    const places: AppendPlace[] = []
+    if (id !== undefined) {
+      const holding = this.statements.lastUpTo.get(id, revision)
+      const first = holding === undefined ? revision : Number(holding['revision'])
+      for (const row of this.statements.from.all(id, first, limit)) places.push(toPlace(row))
+    }
+    if (places.length < limit) places.push(...(this.pending.get(stream) ?? []))
+    return places.filter((place) => place.revision + place.count > revision).slice(0, limit)
+  }
+
+  /** Up to `limit` appends of a stream in reverse order, from the one that holds `revision` or the one before it on. */
+  placesBackFrom(stream: string, revision: number, limit: number): AppendPlace[] {
+    const held = (this.pending.get(stream) ?? []).filter((place) => place.revision <= revision).toReversed()
+    const id = this.idOf(stream)
+    if (held.length < limit && id !== undefined) for (const row of this.statements.backFrom.all(id, revision, limit - held.length)) held.push(toPlace(row))
+    return held.slice(0, limit)
+  }
+
+  /** A frame's position at or before `position`, the closest known. */
+  markBefore(position: number): number | undefined {
+    let low = 0
+    let high = this.marks.length - 1
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if ((this.marks[middle] ?? Infinity) <= position) low = middle
+      else high = middle - 1
+    }
+    const mark = this.marks[low]
+    return mark !== undefined && mark <= position ? mark : undefined
+  }
+
+  /** Writes what is held in memory. */
+  flush(): void {
+    clearTimeout(this.timer)
+    this.timer = undefined
+    if (this.pendingCount === 0) return
+    this.database.exec('BEGIN')
+    for (const [stream, places] of this.pending) {
+      const id = this.idOf(stream) ?? this.create(stream)
+      for (const place of places) this.statements.insert.run(id, place.revision, place.count, place.position)
+    }
+    for (const position of this.pendingMarks) this.statements.insertMark.run(position)
+    this.statements.setState.run(FORMAT, this.identity, this.end, this.crc)
+    this.database.exec('COMMIT')
+    this.pending.clear()
+    this.pendingMarks.length = 0
+    this.pendingCount = 0
+  }
+
+  close(): void {
+    this.flush()
+    this.database.close()
+  }
+
+  private storedLast(stream: string): AppendPlace | undefined {
+    const id = this.idOf(stream)
+    const row = id === undefined ? undefined : this.statements.last.get(id)
+    return row === undefined ? undefined : toPlace(row)
+  }
+
+  private idOf(stream: string): number | undefined {
+    const known = this.ids.get(stream)
+    if (known !== undefined) return known
+    const row = this.statements.stream.get(stream)
+    return row === undefined ? undefined : this.remember(stream, Number(row['id']))
+  }
+
+  private create(stream: string): number {
+    return this.remember(stream, Number(this.statements.insertStream.run(stream).lastInsertRowid))
+  }
+
+  private remember(stream: string, id: number): number {
+    if (this.ids.size >= KNOWN_IDS) this.ids.clear()
+    this.ids.set(stream, id)
+    return id
+  }
+
+  private formatOf(): number | undefined {
+    const exists = this.database.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'state'`).get()
+    const row = exists === undefined ? undefined : this.database.prepare('SELECT format FROM state').get()
+    return exists === undefined || row === undefined ? FORMAT : Number(row['format'])
+  }
+}
+
+function prepare(database: DatabaseSync): Record<
+  'state' | 'setState' | 'stream' | 'insertStream' | 'insert' | 'last' | 'lastUpTo' | 'from' | 'backFrom' | 'marks' | 'insertMark' | 'metastreams',
+  StatementSync
+> {
+  return {
+    state: database.prepare('SELECT identity, position, crc FROM state'),
+    setState: database.prepare('INSERT OR REPLACE INTO state (id, format, identity, position, crc) VALUES (1, ?, ?, ?, ?)'),
+    stream: database.prepare('SELECT id FROM streams WHERE name = ?'),
+    insertStream: database.prepare('INSERT INTO streams (name) VALUES (?)'),
+    insert: database.prepare('INSERT INTO appends (stream, revision, count, position) VALUES (?, ?, ?, ?)'),
+    last: database.prepare('SELECT revision, count, position FROM appends WHERE stream = ? ORDER BY revision DESC LIMIT 1'),
+    lastUpTo: database.prepare('SELECT revision FROM appends WHERE stream = ? AND revision <= ? ORDER BY revision DESC LIMIT 1'),
+    from: database.prepare('SELECT revision, count, position FROM appends WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?'),
+    backFrom: database.prepare('SELECT revision, count, position FROM appends WHERE stream = ? AND revision <= ? ORDER BY revision DESC LIMIT ?'),
+    marks: database.prepare('SELECT position FROM marks ORDER BY position'),
+    insertMark: database.prepare('INSERT OR IGNORE INTO marks (position) VALUES (?)'),
+    metastreams: database.prepare(`SELECT name FROM streams WHERE name >= '$$' AND name < '$%'`),
+  }
+}
+
+function toPlace(row: Record<string, unknown>): AppendPlace {
+  return { revision: Number(row['revision']), count: Number(row['count']), position: Number(row['position']) }
+}

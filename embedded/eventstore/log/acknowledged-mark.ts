@@ -1,0 +1,56 @@
+import { closeSync, existsSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { CorruptLogError } from './corruption.ts'
+import { SEGMENT_HEADER, syncFolder } from './segment.ts'
+
+/*
+ * How far appends were acknowledged. Written after the sync of an append and before its answer, so that a start can tell a
+ * torn tail (behind the mark: cut) from damage (before it: reported). Two slots are written in turn, each with its own CRC.
+ * The mark itself is not synced: it survives a killed process, and after a power cut an older mark is still true.
+ */
+
+const SLOT = 16
+
+export class AcknowledgedMark {
+  private readonly fd: number
+  private readonly slot = Buffer.alloc(SLOT)
+  private turn = 0
+  /** Position up to which every append was acknowledged when the log was opened. */
+  readonly position: number
+
+  constructor(folder: string, logIsEmpty: boolean) {
+    const path = join(folder, 'acknowledged')
+    const isNew = !existsSync(path)
+    if (isNew && !logIsEmpty) throw new CorruptLogError('the file "acknowledged" is missing', 0)
+    this.fd = openSync(path, isNew ? 'w+' : 'r+', 0o600)
+    const [first, second] = [this.read(0), this.read(1)]
+    this.position = Math.max(first ?? 0, second ?? 0)
+    if (!logIsEmpty && first === undefined && second === undefined) throw new CorruptLogError('the file "acknowledged" is not intact', 0)
+    if (logIsEmpty && this.position > SEGMENT_HEADER) throw new CorruptLogError('the segments are gone', 0)
+    this.turn = (first ?? -1) > (second ?? -1) ? 1 : 0
+    if (!isNew) return
+    this.write(0)
+    fsyncSync(this.fd)
+    syncFolder(folder)
+  }
+
+  /** Records that everything before `position` is durable. */
+  write(position: number): void {
+    this.slot.writeDoubleLE(position, 0)
+    this.slot.writeUInt32LE(crc32(this.slot.subarray(0, 8)), 8)
+    writeSync(this.fd, this.slot, 0, SLOT, this.turn * SLOT)
+    this.turn = 1 - this.turn
+  }
+
+  close(): void {
+    fsyncSync(this.fd)
+    closeSync(this.fd)
+  }
+
+  private read(slot: number): number | undefined {
+    const bytes = Buffer.alloc(SLOT)
+    if (readSync(this.fd, bytes, 0, SLOT, slot * SLOT) < SLOT) return undefined
+    return bytes.readUInt32LE(8) === crc32(bytes.subarray(0, 8)) ? bytes.readDoubleLE(0) : undefined
+  }
+}

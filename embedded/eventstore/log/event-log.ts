@@ -1,0 +1,272 @@
+import { closeSync, fdatasync, fdatasyncSync, mkdirSync, writeSync } from 'node:fs'
+import { randomInt } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { AcknowledgedMark } from './acknowledged-mark.ts'
+import { CorruptLogError } from './corruption.ts'
+import { FRAME_OVERHEAD, parseFrame, planFrame, type Frame, type FrameInput } from './frame.ts'
+import { recoverLog, type ScanStart } from './recovery.ts'
+import { SEGMENT_HEADER, createSegment, cutSegment, extendSegment, openSegments, readSegment, type Segment } from './segment.ts'
+import { RecentGroups } from './recent-groups.ts'
+
+const SEGMENT_SIZE = 256 << 20
+const SMALLEST_EXTENSION = 1 << 20
+const LARGEST_EXTENSION = 16 << 20
+const CHUNK = 256 << 10
+const FIRST_READ = 2048
+const LARGEST_GROUP = 8 << 20
+
+type Group = { segment: Segment; start: number; frames: Buffer[]; done: (() => void)[]; length: number }
+
+export type EventLogOptions = {
+  folder: string
+  /** How far an index already knows the log; everything behind it goes to `onRecovered`. */
+  indexed: ScanStart | undefined
+  onRecovered: (frame: Frame) => void
+  /** Called when the index does not belong to this log: what it knows must be dropped. */
+  onForeignIndex: () => void
+  /** Called with the frames of a group once they are durable, before the appends are answered. */
+  onDurable: (frames: Frame[]) => void
+  /** A write or sync failed: nothing more may be acknowledged. */
+  onFailure: (error: Error) => void
+}
+
+/** The append-only log: one writer, group commit, verified reads. */
+export class EventLog {
+  /** Seed of the whole chain: tells one log from another. */
+  readonly identity: number
+  private readonly options: EventLogOptions
+  private readonly segments: Segment[]
+  private readonly mark: AcknowledgedMark
+  private readonly recent = new RecentGroups()
+  private end: number
+  private durable: number
+  private crc: number
+  private inFlight: Group | undefined
+  private readonly waiting: Group[] = []
+  private syncing = false
+  private failed = false
+  private readonly idle: (() => void)[] = []
+
+  constructor(options: EventLogOptions) {
+    this.options = options
+    mkdirSync(options.folder, { recursive: true })
+    this.segments = openSegments(options.folder)
+    const isNew = this.segments.length === 0
+    this.mark = new AcknowledgedMark(options.folder, isNew)
+    if (isNew) this.segments.push(createSegment(options.folder, 0, randomInt(1, 2 ** 32)))
+    this.identity = this.segments[0]?.seed ?? 0
+    const recovered = recoverLog(this.segments, this.mark.position, this.identity, options)
+    this.end = recovered.end
+    this.durable = recovered.end
+    this.crc = recovered.crc
+    const last = this.newest()
+    if (last.base + last.size > this.end) cutSegment(last, this.end - last.base)
+    fdatasyncSync(last.fd)
+    this.mark.write(this.end)
+  }
+
+  /** Position behind the last durable append. */
+  get durableEnd(): number {
+    return this.durable
+  }
+
+  /** Position behind the last append, durable or not. */
+  get appendedEnd(): number {
+    return this.end
+  }
+
+  /** CRC of the last durable frame: with `durableEnd`, a fingerprint of the log so far. */
+  crcBefore(position: number): number {
+    return this.readBytes(position - 4, 4).readUInt32LE(0)
+  }
+
+  /** Puts an append at the end; `done` is called once it is durable. Returns the positions of its events. */
+  append(input: FrameInput, done: () => void): number[] {
+    if (this.failed) throw new Error('the event log cannot be written any more')
+    let plan = planFrame(input, this.end)
+    let segment = this.newest()
+    if (this.end + plan.length - segment.base > SEGMENT_SIZE && this.end > segment.base + SEGMENT_HEADER) {
+      segment = this.rotate()
+      plan = planFrame(input, this.end)
+    }
+    const frame = plan.write(this.crc)
+    this.crc = frame.readUInt32LE(frame.length - 4)
+    const group = this.openGroup(segment)
+    group.frames.push(frame)
+    group.done.push(done)
+    group.length += frame.length
+    this.end += frame.length
+    if (!this.syncing) this.startSync()
+    return plan.positions
+  }
+
+  /** Calls back once everything appended so far is durable: at once when it already is. */
+  whenDurable(done: () => void): void {
+    const group = this.waiting.at(-1) ?? this.inFlight
+    if (group === undefined) done()
+    else group.done.push(done)
+  }
+
+  /** The frame at a position. Throws CorruptLogError. */
+  readFrame(position: number): Frame {
+    const held = this.recent.at(position)
+    if (held !== undefined) return parseFrame(held.subarray(0, held.readUInt32LE(0) + FRAME_OVERHEAD), position)
+    const frames = this.verifiedFrames(position, FIRST_READ, 1)
+    const frame = frames[0]
+    if (frame === undefined) throw new CorruptLogError('no append where the index expects one', position)
+    return frame
+  }
+
+  /** The next durable frames from a frame's position on, some hundred kilobytes of them; empty at the end. Throws CorruptLogError. */
+  readFrames(position: number): Frame[] {
+    const from = this.skipHeader(position)
+    if (from >= this.durable) return []
+    const held = this.recent.at(from)
+    return held === undefined ? this.verifiedFrames(from, CHUNK, Infinity) : splitFrames(held, from)
+  }
+
+  /** Waits for the last sync and closes the files. */
+  async close(): Promise<void> {
+    if (this.syncing && !this.failed) await new Promise<void>((resolve) => this.idle.push(resolve))
+    const last = this.newest()
+    if (!this.failed) cutSegment(last, this.durable - last.base)
+    this.mark.close()
+    for (const segment of this.segments) closeSync(segment.fd)
+  }
+
+  /** The position of the first frame at or behind a position that may be the header of a segment. */
+  private skipHeader(position: number): number {
+    const segment = this.segmentOf(position)
+    return Math.max(position, segment.base + SEGMENT_HEADER)
+  }
+
+  private verifiedFrames(position: number, firstRead: number, limit: number): Frame[] {
+    let bytes = this.readBytes(position - 4, 4 + firstRead)
+    if (bytes.length >= 8) {
+      const needed = 4 + bytes.readUInt32LE(4) + FRAME_OVERHEAD
+      if (needed > bytes.length) bytes = this.readBytes(position - 4, needed)
+    }
+    const frames: Frame[] = []
+    if (bytes.length < 4) throw new CorruptLogError('the log is shorter than it was', position)
+    let crc = bytes.readUInt32LE(0)
+    let at = 4
+    while (frames.length < limit && at + FRAME_OVERHEAD <= bytes.length) {
+      const length = bytes.readUInt32LE(at) + FRAME_OVERHEAD
+      if (at + length > bytes.length) break
+      const frame = bytes.subarray(at, at + length)
+      const stored = frame.readUInt32LE(length - 4)
+      const place = position - 4 + at
+      if (length === FRAME_OVERHEAD || crc32(frame.subarray(0, length - 4), crc) !== stored) throw new CorruptLogError('checksum does not match', place)
+      frames.push(parseFrame(frame, place))
+      crc = stored
+      at += length
+    }
+    if (frames.length === 0) throw new CorruptLogError('length of an append is not plausible', position)
+    return frames
+  }
+
+  /** Bytes of one segment from a position on, never beyond what is durable. */
+  private readBytes(position: number, length: number): Buffer {
+    const segment = this.segmentOf(position)
+    const limit = Math.min(this.durable, segment.base + segment.size)
+    return readSegment(segment, position - segment.base, Math.min(length, limit - position))
+  }
+
+  private segmentOf(position: number): Segment {
+    let low = 0
+    let high = this.segments.length - 1
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if ((this.segments[middle]?.base ?? Infinity) <= position) low = middle
+      else high = middle - 1
+    }
+    const segment = this.segments[low]
+    if (segment === undefined) throw new CorruptLogError('no segment holds this position', position)
+    return segment
+  }
+
+  private newest(): Segment {
+    const segment = this.segments.at(-1)
+    if (segment === undefined) throw new CorruptLogError('the log has no segment', 0)
+    return segment
+  }
+
+  private openGroup(segment: Segment): Group {
+    const last = this.waiting.at(-1)
+    if (last !== undefined && last.segment === segment && last.length < LARGEST_GROUP) return last
+    const group: Group = { segment, start: this.end, frames: [], done: [], length: 0 }
+    this.waiting.push(group)
+    return group
+  }
+
+  private rotate(): Segment {
+    const segment = createSegment(this.options.folder, this.end, this.crc)
+    this.segments.push(segment)
+    this.end += SEGMENT_HEADER
+    return segment
+  }
+
+  /** Everything that arrives in the same turn of the event loop joins the group. */
+  private startSync(): void {
+    this.syncing = true
+    setImmediate(() => this.syncNext())
+  }
+
+  private syncNext(): void {
+    const group = this.waiting.shift()
+    this.inFlight = group
+    if (group === undefined) {
+      this.syncing = false
+      for (const resolve of this.idle.splice(0)) resolve()
+      return
+    }
+    const bytes = group.frames.length === 1 && group.frames[0] !== undefined ? group.frames[0] : Buffer.concat(group.frames, group.length)
+    try {
+      this.writeGroup(group, bytes)
+    } catch (error) {
+      this.fail(error)
+      return
+    }
+    fdatasync(group.segment.fd, (error) => {
+      if (error === null) this.finish(group, bytes)
+      else this.fail(error)
+    })
+  }
+
+  private writeGroup(group: Group, bytes: Buffer): void {
+    const { segment } = group
+    const offset = group.start - segment.base
+    const used = offset + bytes.length
+    if (used > segment.size) {
+      extendSegment(segment, used + Math.min(LARGEST_EXTENSION, Math.max(SMALLEST_EXTENSION, segment.size)))
+    }
+    for (let written = 0; written < bytes.length; ) written += writeSync(segment.fd, bytes, written, bytes.length - written, offset + written)
+  }
+
+  private finish(group: Group, bytes: Buffer): void {
+    this.durable = group.start + bytes.length
+    const isSealed = group.segment !== this.newest() && this.waiting[0]?.segment !== group.segment
+    if (isSealed) cutSegment(group.segment, this.durable - group.segment.base)
+    this.mark.write(this.durable)
+    this.recent.add(group.start, bytes)
+    this.options.onDurable(splitFrames(bytes, group.start))
+    for (const done of group.done) done()
+    this.syncNext()
+  }
+
+  private fail(error: unknown): void {
+    this.failed = true
+    this.options.onFailure(error instanceof Error ? error : new Error(String(error)))
+  }
+}
+
+function splitFrames(bytes: Buffer, position: number): Frame[] {
+  const frames: Frame[] = []
+  let at = 0
+  while (at + FRAME_OVERHEAD <= bytes.length) {
+    const length = bytes.readUInt32LE(at) + FRAME_OVERHEAD
+    frames.push(parseFrame(bytes.subarray(at, at + length), position + at))
+    at += length
+  }
+  return frames
+}

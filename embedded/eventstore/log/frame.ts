@@ -1,0 +1,142 @@
+import { crc32 } from 'node:zlib'
+import { appendContext, messageLength, planEvent, writeMessage, isJson, type EventLayout, type PlannedEvent } from '../wire/event-message.ts'
+import type { ProposedEvent } from '../wire/append-request.ts'
+
+/*
+ * A frame is one append, whole or not there at all:
+ *
+ *   u32 body length | body | u32 CRC-32 of length and body, seeded with the CRC of the frame before
+ *
+ *   body:  u32 name length | stream name | f64 first revision | f64 created (ms) | u32 event count | entries
+ *   entry: u32 message length, core start, core end, type start, type length, data start, data length, flags | message
+ *
+ * Integers are little-endian. The chained CRC makes a frame that was moved, doubled or left out as visible as a changed one.
+ * The position of an event is the place of its entry in the log.
+ */
+
+export const FRAME_OVERHEAD = 8
+export const ENTRY_HEADER = 32
+const BODY_HEADER = 4 + 8 + 8 + 4
+const FLAG_JSON = 1
+
+/** An append on its way into the log. */
+export type FrameInput = { stream: string; firstRevision: number; createdAt: number; events: ProposedEvent[] }
+
+/** One event of a frame; `message` is a view, ready to be sent. */
+export type StoredEvent = { position: number; revision: number; json: boolean; layout: EventLayout; message: Buffer }
+
+/** A frame as read back: header parsed, events on demand. */
+export type Frame = {
+  /** Place of the frame in the log. */
+  position: number
+  /** Place behind the frame. */
+  end: number
+  stream: string
+  firstRevision: number
+  createdAt: number
+  count: number
+  bytes: Buffer
+}
+
+/** An append sized for a place in the log. */
+export type PlannedFrame = { input: FrameInput; position: number; length: number; write(previousCrc: number): Buffer; positions: number[] }
+
+/** Sizes an append for `position`; nothing is written before `write`. */
+export function planFrame(input: FrameInput, position: number): PlannedFrame {
+  const context = appendContext(input.stream, input.createdAt)
+  const nameLength = Buffer.byteLength(input.stream, 'utf8')
+  const planned: PlannedEvent[] = []
+  const positions: number[] = []
+  let at = 4 + BODY_HEADER + nameLength
+  for (const [index, event] of input.events.entries()) {
+    const plan = planEvent(context, event, input.firstRevision + index)
+    planned.push(plan)
+    positions.push(position + at)
+    at += ENTRY_HEADER + messageLength(plan, position + at)
+  }
+  const length = at + 4
+
+  function write(previousCrc: number): Buffer {
+    const frame = Buffer.allocUnsafe(length)
+    let offset = frame.writeUInt32LE(length - FRAME_OVERHEAD, 0)
+    offset = frame.writeUInt32LE(nameLength, offset)
+    offset += frame.write(input.stream, offset, 'utf8')
+    offset = frame.writeDoubleLE(input.firstRevision, offset)
+    offset = frame.writeDoubleLE(input.createdAt, offset)
+    offset = frame.writeUInt32LE(planned.length, offset)
+    for (const plan of planned) {
+      const layout = writeMessage(frame, offset + ENTRY_HEADER, context, plan, position + offset)
+      writeEntryHeader(frame, offset, layout, isJson(plan.event) ? FLAG_JSON : 0)
+      offset += ENTRY_HEADER + layout.length
+    }
+    frame.writeUInt32LE(crc32(frame.subarray(0, offset), previousCrc), offset)
+    return frame
+  }
+
+  return { input, position, length, write, positions }
+}
+
+/** Parses a frame whose CRC has been checked. */
+export function parseFrame(bytes: Buffer, position: number): Frame {
+  const nameLength = bytes.readUInt32LE(4)
+  const at = 8 + nameLength
+  return {
+    position,
+    end: position + bytes.length,
+    stream: bytes.toString('utf8', 8, at),
+    firstRevision: bytes.readDoubleLE(at),
+    createdAt: bytes.readDoubleLE(at + 8),
+    count: bytes.readUInt32LE(at + 16),
+    bytes,
+  }
+}
+
+/** The events of a frame, in order. */
+export function frameEvents(frame: Frame): StoredEvent[] {
+  const events: StoredEvent[] = []
+  let at = 4 + BODY_HEADER + frame.bytes.readUInt32LE(4)
+  for (let index = 0; index < frame.count; index += 1) {
+    const layout = readEntryHeader(frame.bytes, at)
+    const start = at + ENTRY_HEADER
+    const message = frame.bytes.subarray(start, start + layout.length)
+    const json = (frame.bytes.readUInt32LE(at + 28) & FLAG_JSON) !== 0
+    events.push({ position: frame.position + at, revision: frame.firstRevision + index, json, layout, message })
+    at = start + layout.length
+  }
+  return events
+}
+
+/** Type of a stored event. */
+export function eventType(event: StoredEvent): string {
+  const { typeStart, typeLength } = event.layout
+  return event.message.toString('utf8', typeStart, typeStart + typeLength)
+}
+
+/** Data of a stored event, not copied. */
+export function eventData(event: StoredEvent): Buffer {
+  const { dataStart, dataLength } = event.layout
+  return event.message.subarray(dataStart, dataStart + dataLength)
+}
+
+function writeEntryHeader(frame: Buffer, offset: number, layout: EventLayout, flags: number): void {
+  let at = frame.writeUInt32LE(layout.length, offset)
+  at = frame.writeUInt32LE(layout.coreStart, at)
+  at = frame.writeUInt32LE(layout.coreEnd, at)
+  at = frame.writeUInt32LE(layout.typeStart, at)
+  at = frame.writeUInt32LE(layout.typeLength, at)
+  at = frame.writeUInt32LE(layout.dataStart, at)
+  at = frame.writeUInt32LE(layout.dataLength, at)
+  frame.writeUInt32LE(flags, at)
+}
+
+function readEntryHeader(frame: Buffer, offset: number): EventLayout {
+  return {
+    length: frame.readUInt32LE(offset),
+    coreStart: frame.readUInt32LE(offset + 4),
+    coreEnd: frame.readUInt32LE(offset + 8),
+    typeStart: frame.readUInt32LE(offset + 12),
+    typeLength: frame.readUInt32LE(offset + 16),
+    dataStart: frame.readUInt32LE(offset + 20),
+    dataLength: frame.readUInt32LE(offset + 24),
+  }
+}

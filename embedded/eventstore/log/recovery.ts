@@ -1,0 +1,69 @@
+import { crc32 } from 'node:zlib'
+import { CorruptLogError } from './corruption.ts'
+import { FRAME_OVERHEAD, parseFrame, type Frame } from './frame.ts'
+import { SEGMENT_HEADER, readSegment, type Segment } from './segment.ts'
+
+const CHUNK = 1 << 20
+
+/** How far an index knows a log: the position behind its last append, that append's CRC, and whose log it was. */
+export type ScanStart = { position: number; crc: number; identity: number }
+
+type Callbacks = { indexed: ScanStart | undefined; onRecovered: (frame: Frame) => void; onForeignIndex: () => void }
+
+/**
+ * Walks the log from where the index ends and finds its end. A frame that does not check out ends the log when nothing behind
+ * it was acknowledged (a torn tail), and is a CorruptLogError otherwise.
+ */
+export function recoverLog(segments: Segment[], acknowledged: number, identity: number, callbacks: Callbacks): { end: number; crc: number } {
+  const start = trustedStart(segments, identity, callbacks.indexed)
+  if (start === undefined && callbacks.indexed !== undefined) callbacks.onForeignIndex()
+  let { position, crc } = start ?? { position: SEGMENT_HEADER, crc: identity }
+  for (const [index, segment] of segments.entries()) {
+    const segmentEnd = segment.base + segment.size
+    const isNewest = index === segments.length - 1
+    if (position >= segmentEnd && !isNewest) continue
+    if (position <= segment.base) {
+      position = segment.base + SEGMENT_HEADER
+      crc = segment.seed
+    }
+    const walked = walkSegment(segment, position, crc, callbacks.onRecovered)
+    position = walked.end
+    crc = walked.crc
+    if (!isNewest && position !== segmentEnd) throw new CorruptLogError('checksum does not match', position)
+  }
+  if (position < acknowledged) throw new CorruptLogError('checksum does not match, and appends behind it were acknowledged', position)
+  return { end: position, crc }
+}
+
+function trustedStart(segments: Segment[], identity: number, indexed: ScanStart | undefined): { position: number; crc: number } | undefined {
+  if (indexed === undefined || indexed.identity !== identity) return undefined
+  const segment = segments.findLast((candidate) => candidate.base < indexed.position)
+  if (segment === undefined) return undefined
+  const before = readSegment(segment, indexed.position - segment.base - 4, 4)
+  if (before.length < 4 || before.readUInt32LE(0) !== indexed.crc) return undefined
+  return { position: indexed.position, crc: indexed.crc }
+}
+
+function walkSegment(segment: Segment, from: number, seed: number, onFrame: (frame: Frame) => void): { end: number; crc: number } {
+  let position = from
+  let crc = seed
+  let wanted = CHUNK
+  for (;;) {
+    const bytes = readSegment(segment, position - segment.base, wanted)
+    let at = 0
+    while (at + FRAME_OVERHEAD <= bytes.length) {
+      const length = bytes.readUInt32LE(at) + FRAME_OVERHEAD
+      if (length === FRAME_OVERHEAD || at + length > bytes.length) break
+      const stored = bytes.readUInt32LE(at + length - 4)
+      if (crc32(bytes.subarray(at, at + length - 4), crc) !== stored) return { end: position + at, crc }
+      onFrame(parseFrame(bytes.subarray(at, at + length), position + at))
+      crc = stored
+      at += length
+    }
+    position += at
+    const next = bytes.length - at >= 4 ? bytes.readUInt32LE(at) + FRAME_OVERHEAD : 0
+    const reachesFileEnd = position + next > segment.base + segment.size
+    if (next <= FRAME_OVERHEAD || reachesFileEnd || (at === 0 && wanted >= next)) return { end: position, crc }
+    wanted = Math.max(CHUNK, next)
+  }
+}

@@ -1,0 +1,118 @@
+import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, readdirSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { CorruptLogError } from './corruption.ts'
+
+/*
+ * A segment is a file named after the position of its first byte. It begins with a header:
+ *
+ *   magic (8) | f64 base position | u32 format | u32 reserved | u32 CRC-32 of the other fields | u32 seed of the CRC chain
+ *
+ * The seed is the last CRC of the segment before, so the four bytes before any frame are the CRC its own is seeded with.
+ * The newest segment ends in zeros: room that is written ahead, so that a sync need not record a new file size.
+ */
+
+export const SEGMENT_HEADER = 32
+const MAGIC = Buffer.from('CAPEVLOG', 'latin1')
+const FORMAT = 1
+const SUFFIX = '.segment'
+const ZEROS = Buffer.alloc(1 << 20)
+
+/** One open segment file; `size` is that of the file, not of what is in use. */
+export type Segment = { base: number; fd: number; size: number; seed: number }
+
+/** Opens all segments of a folder, oldest first, and checks that nothing is missing between them. */
+export function openSegments(folder: string): Segment[] {
+  const bases = readdirSync(folder)
+    .filter((name) => name.endsWith(SUFFIX))
+    .map((name) => Number(name.slice(0, -SUFFIX.length)))
+    .toSorted((a, b) => a - b)
+  const segments: Segment[] = []
+  for (const base of bases) {
+    const segment = openSegment(folder, base)
+    const previous = segments.at(-1)
+    if (previous === undefined ? base !== 0 : previous.base + previous.size !== base) {
+      throw new CorruptLogError('a segment is missing or has the wrong length', previous === undefined ? 0 : previous.base)
+    }
+    if (previous !== undefined && lastCrc(previous) !== segment.seed) throw new CorruptLogError('segments do not follow each other', base)
+    segments.push(segment)
+  }
+  return segments
+}
+
+/** Creates the segment that starts at `base`; on disk, with its folder entry, when this returns. */
+export function createSegment(folder: string, base: number, seed: number): Segment {
+  const fd = openSync(segmentPath(folder, base), 'wx+', 0o600)
+  const header = Buffer.alloc(SEGMENT_HEADER)
+  MAGIC.copy(header, 0)
+  header.writeDoubleLE(base, 8)
+  header.writeUInt32LE(FORMAT, 16)
+  header.writeUInt32LE(seed, 28)
+  header.writeUInt32LE(headerCrc(header), 24)
+  writeSync(fd, header, 0, SEGMENT_HEADER, 0)
+  fsyncSync(fd)
+  syncFolder(folder)
+  return { base, fd, size: SEGMENT_HEADER, seed }
+}
+
+/** Writes zeros behind a segment's end until the file is `size` long. */
+export function extendSegment(segment: Segment, size: number): void {
+  while (segment.size < size) {
+    const length = Math.min(ZEROS.length, size - segment.size)
+    segment.size += writeSync(segment.fd, ZEROS, 0, length, segment.size)
+  }
+}
+
+/** Cuts everything from `size` on; on disk when this returns. */
+export function cutSegment(segment: Segment, size: number): void {
+  ftruncateSync(segment.fd, size)
+  segment.size = size
+  fsyncSync(segment.fd)
+}
+
+/** Reads up to `length` bytes from `offset` of the file; fewer only at its end. */
+export function readSegment(segment: Segment, offset: number, length: number): Buffer {
+  const wanted = Math.max(0, Math.min(length, segment.size - offset))
+  const bytes = Buffer.allocUnsafeSlow(wanted)
+  let read = 0
+  while (read < wanted) {
+    const count = readSync(segment.fd, bytes, read, wanted - read, offset + read)
+    if (count === 0) break
+    read += count
+  }
+  return bytes.subarray(0, read)
+}
+
+/** Makes created and removed files of a folder durable. */
+export function syncFolder(folder: string): void {
+  const fd = openSync(folder, 'r')
+  fsyncSync(fd)
+  closeSync(fd)
+}
+
+function openSegment(folder: string, base: number): Segment {
+  const fd = openSync(segmentPath(folder, base), 'r+')
+  const segment: Segment = { base, fd, size: fstatSync(fd).size, seed: 0 }
+  const header = readSegment(segment, 0, SEGMENT_HEADER)
+  const intact =
+    header.length === SEGMENT_HEADER &&
+    header.subarray(0, MAGIC.length).equals(MAGIC) &&
+    header.readDoubleLE(8) === base &&
+    header.readUInt32LE(16) === FORMAT &&
+    header.readUInt32LE(24) === headerCrc(header)
+  if (!intact) throw new CorruptLogError('the header of a segment is not intact', base)
+  segment.seed = header.readUInt32LE(28)
+  return segment
+}
+
+function headerCrc(header: Buffer): number {
+  return crc32(header.subarray(28, SEGMENT_HEADER), crc32(header.subarray(0, 24)))
+}
+
+function lastCrc(segment: Segment): number {
+  return readSegment(segment, segment.size - 4, 4).readUInt32LE(0)
+}
+
+function segmentPath(folder: string, base: number): string {
+  return join(folder, `${String(base).padStart(16, '0')}${SUFFIX}`)
+}

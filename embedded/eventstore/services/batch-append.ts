@@ -1,0 +1,163 @@
+import type { ServerDuplexStream } from '@grpc/grpc-js'
+import type { Status } from '@eventstore/db-client/generated/status_pb.js'
+import { BadRequestError, readBatchAppendMessage, type AppendOptions, type BatchAppendMessage, type ProposedEvent } from '../wire/append-request.ts'
+import { batchError, batchSuccess } from '../wire/append-reply.ts'
+import { MAX_APPEND_SIZE, batchBadRequest, batchMaxAppendSizeExceeded, batchStreamDeleted, batchTimeout, batchUnknown, batchWrongExpectedVersion } from '../wire/errors.ts'
+import { FieldReader, MalformedMessageError } from '../wire/protobuf.ts'
+import { append, type WriteOutcome } from '../streams/append.ts'
+import type { StreamStore } from '../streams/stream-store.ts'
+
+export type BatchAppendCall = ServerDuplexStream<Buffer, Buffer | Buffer[]>
+
+type PartialAppend = { options: AppendOptions; events: ProposedEvent[]; size: number; timer: NodeJS.Timeout | undefined }
+
+/** Longest wait for the rest of an append that came in several messages. */
+const LONGEST_WAIT_MS = 10_000
+
+/** The `BatchAppend` call: many appends over one stream, answered in the order in which they are durable. */
+export function batchAppend(store: StreamStore, call: BatchAppendCall): void {
+  const session = new BatchSession(store, call)
+  call.on('data', (bytes: Buffer) => session.receive(bytes))
+  call.on('end', () => session.finish())
+  call.on('cancelled', () => session.abandon())
+  call.on('error', () => session.abandon())
+}
+
+class BatchSession {
+  private readonly store: StreamStore
+  private readonly call: BatchAppendCall
+  private readonly partial = new Map<string, PartialAppend>()
+  private answers: Buffer[] = []
+  private pending = 0
+  private isFinished = false
+  private isAbandoned = false
+
+  constructor(store: StreamStore, call: BatchAppendCall) {
+    this.store = store
+    this.call = call
+  }
+
+  receive(bytes: Buffer): void {
+    try {
+      this.take(readBatchAppendMessage(bytes))
+    } catch (error) {
+      if (!(error instanceof BadRequestError) && !(error instanceof MalformedMessageError)) throw error
+      this.refuse(correlationIdOf(bytes), '', batchBadRequest(error.message))
+    }
+  }
+
+  finish(): void {
+    this.isFinished = true
+    this.endIfDone()
+  }
+
+  abandon(): void {
+    this.isAbandoned = true
+    for (const { timer } of this.partial.values()) clearTimeout(timer)
+    this.partial.clear()
+  }
+
+  private take(message: BatchAppendMessage): void {
+    const key = message.correlationId.toString('latin1')
+    const known = this.partial.get(key)
+    const started = known ?? this.begin(message)
+    if (started === undefined) return
+    for (const event of message.events) started.size += event.data.length
+    started.events = known === undefined ? message.events : [...known.events, ...message.events]
+    const { stream } = started.options
+    if (started.size > MAX_APPEND_SIZE) {
+      this.drop(key, started)
+      this.refuse(message.correlationId, stream, batchMaxAppendSizeExceeded())
+    } else if (message.isFinal) {
+      this.drop(key, started)
+      this.append(message.correlationId, started)
+    } else if (known === undefined) this.hold(key, message.correlationId, started)
+  }
+
+  /** Starts an append; undefined when it is refused or nothing is known of it. */
+  private begin(message: BatchAppendMessage): PartialAppend | undefined {
+    const { options } = message
+    if (options === undefined) return undefined
+    if (options.deadlineAt !== undefined && options.deadlineAt <= Date.now()) {
+      this.refuse(message.correlationId, options.stream, batchTimeout())
+      return undefined
+    }
+    return { options, events: [], size: 0, timer: undefined }
+  }
+
+  private hold(key: string, correlationId: Buffer, started: PartialAppend): void {
+    const wait = Math.min(LONGEST_WAIT_MS, (started.options.deadlineAt ?? Infinity) - Date.now())
+    started.timer = setTimeout(() => {
+      this.partial.delete(key)
+      this.refuse(correlationId, started.options.stream, batchTimeout())
+    }, wait)
+    this.partial.set(key, started)
+  }
+
+  private drop(key: string, started: PartialAppend): void {
+    clearTimeout(started.timer)
+    this.partial.delete(key)
+  }
+
+  private append(correlationId: Buffer, { options, events }: PartialAppend): void {
+    const { stream, expected } = options
+    const problem = problemOf(options, events)
+    if (problem !== undefined || expected === undefined) {
+      this.refuse(correlationId, stream, batchBadRequest(problem ?? "'None' is not a valid expected stream position"))
+      return
+    }
+    this.pending += 1
+    const done = (outcome: WriteOutcome): void => {
+      this.pending -= 1
+      if (outcome.kind === 'success') this.answer(batchSuccess(correlationId, stream, outcome))
+      else if (outcome.kind === 'deleted') this.refuse(correlationId, stream, batchStreamDeleted(stream))
+      else this.refuse(correlationId, stream, batchWrongExpectedVersion(expected, outcome.head))
+    }
+    try {
+      append(this.store, stream, expected, events, done)
+    } catch (error) {
+      this.pending -= 1
+      process.stderr.write(`${JSON.stringify({ level: 'error', event: 'append-failed', stream, message: String(error) })}\n`)
+      this.refuse(correlationId, stream, batchUnknown())
+    }
+  }
+
+  private refuse(correlationId: Buffer, stream: string, error: Status): void {
+    this.answer(batchError(correlationId, stream, error))
+  }
+
+  /** Answers of one turn of the event loop go out together. */
+  private answer(bytes: Buffer): void {
+    if (this.answers.length === 0) queueMicrotask(() => this.flush())
+    this.answers.push(bytes)
+  }
+
+  private flush(): void {
+    const answers = this.answers
+    this.answers = []
+    if (!this.isAbandoned) this.call.write(answers)
+    this.endIfDone()
+  }
+
+  private endIfDone(): void {
+    if (this.isFinished && this.pending === 0 && this.answers.length === 0 && !this.isAbandoned) this.call.end()
+  }
+}
+
+function problemOf(options: AppendOptions, events: ProposedEvent[]): string | undefined {
+  if (options.stream === '') return "Value cannot be null. (Parameter 'eventStreamId')"
+  if (events.some((event) => event.type === undefined)) return "The given key 'type' was not present in the dictionary."
+  if (events.some((event) => event.contentType === undefined)) return "The given key 'content-type' was not present in the dictionary."
+  if (events.some((event) => event.type === '')) return "Empty eventType provided. (Parameter 'eventType')"
+  return undefined
+}
+
+function correlationIdOf(bytes: Buffer): Buffer {
+  try {
+    const fields = new FieldReader(bytes)
+    while (fields.next()) if (fields.field === 1) return fields.content()
+  } catch (error) {
+    if (!(error instanceof MalformedMessageError)) throw error
+  }
+  return Buffer.alloc(0)
+}

@@ -1,0 +1,39 @@
+import { randomUUID } from 'node:crypto'
+import gossip from '@eventstore/db-client/generated/gossip_pb.js'
+import features from '@eventstore/db-client/generated/serverfeatures_pb.js'
+import shared from '@eventstore/db-client/generated/shared_pb.js'
+import { GossipService } from '@eventstore/db-client/generated/gossip_grpc_pb.js'
+import { ServerFeaturesService } from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js'
+import { StreamsService } from '@eventstore/db-client/generated/streams_grpc_pb.js'
+
+/** The server whose protocol the node speaks. */
+export const SERVER_VERSION = '23.10.6'
+
+const FEATURES: Record<string, string[]> = { read: ['position', 'events'], batchappend: ['deadline_duration'] }
+
+/** What clients are told they may call. */
+export function supportedMethods(): features.SupportedMethods {
+  const answer = new features.SupportedMethods().setEventStoreServerVersion(SERVER_VERSION)
+  for (const service of [StreamsService, GossipService, ServerFeaturesService]) {
+    for (const definition of Object.values(service)) {
+      const [, serviceName = '', methodName = ''] = String(definition.path).toLowerCase().split('/')
+      const method = new features.SupportedMethod().setServiceName(serviceName).setMethodName(methodName)
+      answer.addMethods(method.setFeaturesList(FEATURES[methodName] ?? []))
+    }
+  }
+  return answer
+}
+
+/** Gossip of a cluster of one: this node, which leads. */
+export function clusterInfo(host: string, port: number): () => gossip.ClusterInfo {
+  const instanceId = new shared.UUID().setString(randomUUID())
+  return () => {
+    const member = new gossip.MemberInfo()
+      .setInstanceId(instanceId)
+      .setTimeStamp(String(BigInt(Date.now()) * 10_000n))
+      .setState(gossip.MemberInfo.VNodeState.LEADER)
+      .setIsAlive(true)
+      .setHttpEndPoint(new gossip.EndPoint().setAddress(host).setPort(port))
+    return new gossip.ClusterInfo().setMembersList([member])
+  }
+}

@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto'
+import type { StoredEvent } from '../log/frame.ts'
+import { CallError, invalidArgument, streamDeleted, toCallError, unknownError } from '../wire/errors.ts'
+import { withStructuredId, withoutPosition } from '../wire/event-message.ts'
+import { firstStreamPosition, lastStreamPosition, streamNotFound } from '../wire/read-reply.ts'
+import { readReadRequest, type ReadRequest } from '../wire/read-request.ts'
+import { readLogBackwards, readLogForwards } from '../streams/read-all.ts'
+import { readBackwards, readForwards, viewStream } from '../streams/read-stream.ts'
+import type { StreamStore } from '../streams/stream-store.ts'
+import { ReplyStream, type ByteStreamCall } from './reply-stream.ts'
+import { subscribeToAll } from './subscribe-to-all.ts'
+import { subscribeToStream } from './subscribe-to-stream.ts'
+
+/** Replies sent in one go: large enough to be cheap, small enough to keep a slow client's memory low. */
+export const REPLIES_AT_ONCE = 128
+
+/** The `Read` call: reads and catch-up subscriptions. */
+export function read(store: StreamStore, call: ByteStreamCall): void {
+  const replies = new ReplyStream(call)
+  serve(store, call, replies).then(
+    () => call.end(),
+    (error: unknown) => {
+      if (!replies.isOver) call.emit('error', toCallError(error))
+    },
+  )
+}
+
+async function serve(store: StreamStore, call: ByteStreamCall, replies: ReplyStream): Promise<void> {
+  const request = parse(call.request)
+  const { source, count } = request
+  if (count === undefined) {
+    const subscriptionId = randomUUID()
+    if (source.kind === 'all') await subscribeToAll(store, replies, request, source.from, subscriptionId)
+    else await subscribeToStream(store, replies, request, source, subscriptionId)
+  } else if (source.kind === 'all') {
+    if (count < 1) throw unknownError('Unexpected ReadAllResult: Error')
+    await readAll(store, replies, request, source.from, count)
+  } else {
+    if (count < 1) throw unknownError('Unexpected ReadStreamResult: Error')
+    await readStream(store, replies, request, source, count)
+  }
+}
+
+function parse(bytes: Buffer): ReadRequest {
+  try {
+    return readReadRequest(bytes)
+  } catch (error) {
+    throw error instanceof CallError ? error : invalidArgument(error instanceof Error ? error.message : String(error))
+  }
+}
+
+async function readAll(store: StreamStore, replies: ReplyStream, request: ReadRequest, from: 'start' | 'end' | number, count: number): Promise<void> {
+  const position = from === 'start' ? 0 : from === 'end' ? store.log.durableEnd : from
+  const chunks = request.backwards ? readLogBackwards(store, position) : readLogForwards(store, position)
+  let left = count
+  for (const chunk of chunks) {
+    const accepted = request.filter === undefined ? chunk : chunk.filter(({ frame, event }) => request.filter?.accepts(frame, event))
+    const taken = accepted.slice(0, left)
+    left -= taken.length
+    for (let at = 0; at < taken.length; at += REPLIES_AT_ONCE) {
+      await replies.send(taken.slice(at, at + REPLIES_AT_ONCE).map(({ event }) => withPosition(request, event)))
+    }
+    if (left === 0 || replies.isOver) return
+  }
+}
+
+type StreamSource = Extract<ReadRequest['source'], { kind: 'stream' }>
+
+async function readStream(store: StreamStore, replies: ReplyStream, request: ReadRequest, source: StreamSource, count: number): Promise<void> {
+  const { stream, from } = source
+  const view = viewStream(store, stream)
+  if (view.kind === 'deleted') throw streamDeleted(stream)
+  if (view.kind === 'missing') return replies.send([streamNotFound(stream)])
+  if (from === 'end' && !request.backwards) throw unknownError('Unexpected ReadStreamResult: Error')
+  const revision = from === 'start' ? 0 : from === 'end' ? view.head : from
+  const pages = request.backwards ? readBackwards(store, stream, revision, count) : readForwards(store, stream, revision, count)
+  let sent = 0
+  for (const page of pages) {
+    sent += page.length
+    await replies.send(page.map((event) => withoutPositions(request, event)))
+    if (replies.isOver) return
+  }
+  if (request.compatibility < 1) return
+  if (sent === 0 && !request.backwards && revision < view.first) await replies.send([firstStreamPosition(view.first)])
+  await replies.send([lastStreamPosition(view.head)])
+}
+
+/** An event as `$all` and live subscriptions send it. */
+export function withPosition(request: ReadRequest, event: StoredEvent): Buffer {
+  return request.structuredIds ? withStructuredId(event.message) : event.message
+}
+
+/** An event as reads of a stream send it: the server tells no position there. */
+export function withoutPositions(request: ReadRequest, event: StoredEvent): Buffer {
+  const answer = withoutPosition(event.message, event.layout)
+  return request.structuredIds ? withStructuredId(answer) : answer
+}

@@ -1,0 +1,112 @@
+import type { ServerReadableStream, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js'
+import streams from '@eventstore/db-client/generated/streams_pb.js'
+import type shared from '@eventstore/db-client/generated/shared_pb.js'
+import { readAppendMessage, type AppendOptions, type ProposedEvent } from '../wire/append-request.ts'
+import { appendConflict, appendSuccess } from '../wire/append-reply.ts'
+import { MAX_APPEND_SIZE, invalidArgument, maxAppendSizeExceeded, missingMetadataProperty, streamDeleted, toCallError, unknownError, wrongExpectedVersion } from '../wire/errors.ts'
+import { append, softDelete, tombstone, type WriteOutcome } from '../streams/append.ts'
+import { revisionFromWire, type ExpectedRevision } from '../streams/revision.ts'
+import type { StreamStore } from '../streams/stream-store.ts'
+
+type Reply = sendUnaryData<Buffer>
+
+/** The `Append` call: one append, options first, then an event per message. */
+export function appendCall(store: StreamStore, call: ServerReadableStream<Buffer, Buffer>, reply: Reply): void {
+  let options: AppendOptions | undefined
+  const events: ProposedEvent[] = []
+  let size = 0
+  let isAnswered = false
+  const answer: Reply = (error, value) => {
+    if (!isAnswered) reply(error, value)
+    isAnswered = true
+  }
+  call.on('data', (bytes: Buffer) => {
+    try {
+      const message = readAppendMessage(bytes)
+      if (message === undefined || 'expected' in message) {
+        options = message
+        return
+      }
+      if (message.type === undefined) throw missingMetadataProperty('type')
+      if (message.contentType === undefined) throw missingMetadataProperty('content-type')
+      size += message.data.length
+      if (size > MAX_APPEND_SIZE) throw maxAppendSizeExceeded()
+      events.push(message)
+    } catch (error) {
+      answer(toCallError(error))
+    }
+  })
+  call.on('error', () => (isAnswered = true))
+  call.on('end', () => {
+    if (isAnswered) return
+    try {
+      if (options?.expected === undefined) throw invalidArgument("'None' is not a valid expected stream revision")
+      if (options.stream === '') throw unknownError("Exception was thrown by handler. Value cannot be null. (Parameter 'eventStreamId')")
+      const { stream, expected } = options
+      append(store, stream, expected, events, (outcome) => {
+        if (outcome.kind === 'success') answer(null, appendSuccess(outcome))
+        else if (outcome.kind === 'deleted') answer(streamDeleted(stream))
+        else answer(null, appendConflict(expected, outcome.head))
+      })
+    } catch (error) {
+      answer(toCallError(error))
+    }
+  })
+}
+
+/** The `Delete` call: a soft delete. */
+export function deleteCall(store: StreamStore, call: ServerUnaryCall<streams.DeleteReq, Buffer>, reply: Reply): void {
+  const options = call.request.getOptions()
+  end('Delete', softDelete, store, options, reply, (position) => {
+    const answer = new streams.DeleteResp.Position().setCommitPosition(position).setPreparePosition(position)
+    return new streams.DeleteResp().setPosition(answer).serializeBinary()
+  })
+}
+
+/** The `Tombstone` call: a delete for good. */
+export function tombstoneCall(store: StreamStore, call: ServerUnaryCall<streams.TombstoneReq, Buffer>, reply: Reply): void {
+  const options = call.request.getOptions()
+  end('Delete', tombstone, store, options, reply, (position) => {
+    const answer = new streams.TombstoneResp.Position().setCommitPosition(position).setPreparePosition(position)
+    return new streams.TombstoneResp().setPosition(answer).serializeBinary()
+  })
+}
+
+type DeleteOptions = {
+  getStreamIdentifier(): shared.StreamIdentifier | undefined
+  hasRevision(): boolean
+  getRevision(): string
+  hasNoStream(): boolean
+  hasAny(): boolean
+  hasStreamExists(): boolean
+}
+
+function end(
+  operation: string,
+  write: typeof softDelete,
+  store: StreamStore,
+  options: DeleteOptions | undefined,
+  reply: Reply,
+  answerOf: (position: string) => Uint8Array,
+): void {
+  try {
+    const expected = options === undefined ? undefined : expectedOf(options)
+    const stream = Buffer.from(options?.getStreamIdentifier()?.getStreamName_asU8() ?? []).toString('utf8')
+    if (expected === undefined) throw invalidArgument("'None' is not a valid expected stream revision")
+    if (stream === '') throw unknownError("Exception was thrown by handler. Value cannot be null. (Parameter 'eventStreamId')")
+    write(store, stream, expected, (outcome: WriteOutcome) => {
+      if (outcome.kind === 'success') reply(null, Buffer.from(answerOf(String(outcome.position))))
+      else if (outcome.kind === 'deleted') reply(streamDeleted(stream))
+      else reply(wrongExpectedVersion(operation, stream, expected, outcome.head))
+    })
+  } catch (error) {
+    reply(toCallError(error))
+  }
+}
+
+function expectedOf(options: DeleteOptions): ExpectedRevision | undefined {
+  if (options.hasRevision()) return revisionFromWire(BigInt(options.getRevision()))
+  if (options.hasNoStream()) return 'no_stream'
+  if (options.hasAny()) return 'any'
+  return options.hasStreamExists() ? 'stream_exists' : undefined
+}

@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto'
+import type { ProposedEvent } from '../wire/append-request.ts'
+import { checkAppend } from './append-check.ts'
+import { DELETED_STREAM, NO_STREAM, type ExpectedRevision } from './revision.ts'
+import { METADATA_EVENT, SOFT_DELETED_JSON, isMetastream, isSoftDeleted, metastreamOf, originalStreamOf, withTruncateBefore } from './stream-metadata.ts'
+import type { StreamStore } from './stream-store.ts'
+
+/** Outcome of a write. `revision` is NO_STREAM after an empty append to a missing stream; `position` that of the last event. */
+export type WriteOutcome =
+  | { kind: 'success'; revision: number; position: number }
+  | { kind: 'wrong-expected-version'; head: number }
+  | { kind: 'deleted' }
+
+const STREAM_DELETED_EVENT = '$streamDeleted'
+const NO_BYTES = Buffer.alloc(0)
+
+/**
+ * Appends to a stream. `done` is called once the outcome is durable: a refusal too rests on appends that are still being
+ * synced. Throws CorruptLogError when the decision needs damaged data.
+ */
+export function append(store: StreamStore, stream: string, expected: ExpectedRevision, events: ProposedEvent[], done: (outcome: WriteOutcome) => void): void {
+  if (isDeletedMetastream(store, stream)) return answer(store, { kind: 'deleted' }, done)
+  const decision = checkAppend(store, stream, expected, events)
+  if (decision.kind !== 'write') {
+    return answer(store, decision.kind === 'repeated' ? { ...decision, kind: 'success' } : decision, done)
+  }
+  const undeletedByMetadata = isMetastream(stream) && isSoftDeleted(store.writtenMetadata(originalStreamOf(stream)))
+  const outcome: WriteOutcome = { kind: 'success', revision: decision.head + events.length, position: store.log.appendedEnd }
+  if (events.length > 0) outcome.position = store.write(stream, decision.head + 1, events, ignore)
+  if (decision.undelete) undelete(store, stream, decision.head + 1)
+  if (undeletedByMetadata && events.length > 0) undelete(store, originalStreamOf(stream), store.head(originalStreamOf(stream)) + 1)
+  answer(store, outcome, done)
+}
+
+/** Hides all events of a stream; it can be written again and keeps counting. */
+export function softDelete(store: StreamStore, stream: string, expected: ExpectedRevision, done: (outcome: WriteOutcome) => void): void {
+  if (isDeletedMetastream(store, stream)) return answer(store, { kind: 'deleted' }, done)
+  const event = metadataEvent(Buffer.from(SOFT_DELETED_JSON))
+  const decision = checkAppend(store, stream, expected, [event])
+  if (decision.kind === 'wrong-expected-version' || decision.kind === 'deleted') return answer(store, decision, done)
+  const metastream = metastreamOf(stream)
+  const metaHead = store.head(metastream)
+  if (store.head(stream) === NO_STREAM && metaHead === NO_STREAM) return answer(store, { kind: 'wrong-expected-version', head: NO_STREAM }, done)
+  const position = store.write(metastream, metaHead + 1, [event], ignore)
+  answer(store, { kind: 'success', revision: metaHead + 1, position }, done)
+}
+
+/** Ends a stream for good. */
+export function tombstone(store: StreamStore, stream: string, expected: ExpectedRevision, done: (outcome: WriteOutcome) => void): void {
+  if (isDeletedMetastream(store, stream)) return answer(store, { kind: 'deleted' }, done)
+  const event = { id: randomUUID(), type: STREAM_DELETED_EVENT, contentType: undefined, data: NO_BYTES, metadata: NO_BYTES }
+  const decision = checkAppend(store, stream, expected, [event])
+  if (decision.kind === 'wrong-expected-version' || decision.kind === 'deleted') return answer(store, decision, done)
+  const position = store.write(stream, DELETED_STREAM, [event], ignore)
+  answer(store, { kind: 'success', revision: DELETED_STREAM, position }, done)
+}
+
+/**
+ * An append to a soft-deleted stream is followed by the metadata that makes it readable again. Killed between the two, the node
+ * would keep the events and hide them: the start writes what is missing.
+ */
+export function finishInterruptedUndelete(store: StreamStore): void {
+  const frame = store.lastRecovered
+  if (frame === undefined || isMetastream(frame.stream) || frame.firstRevision === DELETED_STREAM) return
+  if (isSoftDeleted(store.writtenMetadata(frame.stream))) undelete(store, frame.stream, frame.firstRevision)
+}
+
+function undelete(store: StreamStore, stream: string, firstRevision: number): void {
+  const json = withTruncateBefore(store.writtenMetadataJson(stream) ?? NO_BYTES, firstRevision)
+  const metastream = metastreamOf(stream)
+  if (json !== undefined) store.write(metastream, store.head(metastream) + 1, [metadataEvent(json)], ignore)
+}
+
+function isDeletedMetastream(store: StreamStore, stream: string): boolean {
+  return isMetastream(stream) && store.head(originalStreamOf(stream)) === DELETED_STREAM
+}
+
+function metadataEvent(json: Buffer): ProposedEvent {
+  return { id: randomUUID(), type: METADATA_EVENT, contentType: 'application/json', data: json, metadata: NO_BYTES }
+}
+
+function answer(store: StreamStore, outcome: WriteOutcome, done: (outcome: WriteOutcome) => void): void {
+  store.log.whenDurable(() => done(outcome))
+}
+
+function ignore(): void {}

@@ -1,0 +1,79 @@
+import type { StoredEvent } from '../log/frame.ts'
+import { DELETED_STREAM, NO_STREAM } from './revision.ts'
+import { firstReadableRevision, isMetastream, isSoftDeleted, originalStreamOf, type StreamMetadata } from './stream-metadata.ts'
+import type { StreamStore } from './stream-store.ts'
+
+/** What a reader finds: nothing, a tombstone, or a stream with its bounds. */
+export type StreamView = { kind: 'missing' } | { kind: 'deleted' } | { kind: 'readable'; head: number; first: number; metadata: StreamMetadata }
+
+/** Appends looked up in one go. */
+const PLACES = 256
+/** Events handed out in one go, about. */
+export const PAGE = 128
+
+/** Looks a stream up as readers see it. */
+export function viewStream(store: StreamStore, stream: string): StreamView {
+  const head = store.index.head(stream)
+  if (head === DELETED_STREAM) return { kind: 'deleted' }
+  if (isMetastream(stream) && store.index.head(originalStreamOf(stream)) === DELETED_STREAM) return { kind: 'deleted' }
+  const metadata = store.durableMetadata(stream)
+  if (head === NO_STREAM || isSoftDeleted(metadata)) return { kind: 'missing' }
+  return { kind: 'readable', head, first: firstReadableRevision(metadata, head), metadata }
+}
+
+/**
+ * Pages of a stream's events from `from` on, oldest first, at most `count` events, ending at the head found at each page.
+ * Throws CorruptLogError.
+ */
+export function* readForwards(store: StreamStore, stream: string, from: number, count: number): Generator<StoredEvent[]> {
+  let revision = from
+  let left = count
+  while (left > 0) {
+    const view = viewStream(store, stream)
+    if (view.kind !== 'readable' || revision > view.head) return
+    revision = Math.max(revision, view.first)
+    const page: StoredEvent[] = []
+    const oldest = oldestReadable(view.metadata)
+    for (const place of store.index.placesFrom(stream, revision, PLACES)) {
+      if (page.length >= PAGE || revision > view.head) break
+      const { frame, events } = store.eventsAt(stream, place)
+      if (place.revision > revision) revision = place.revision
+      for (const event of events) {
+        if (event.revision < revision || event.revision > view.head) continue
+        revision = event.revision + 1
+        if (frame.createdAt >= oldest && page.length < left) page.push(event)
+      }
+    }
+    left -= page.length
+    yield page
+  }
+}
+
+/** Pages of a stream's events from `from` back, newest first, at most `count` events. Throws CorruptLogError. */
+export function* readBackwards(store: StreamStore, stream: string, from: number, count: number): Generator<StoredEvent[]> {
+  const view = viewStream(store, stream)
+  if (view.kind !== 'readable') return
+  const oldest = oldestReadable(view.metadata)
+  let revision = Math.min(from, view.head)
+  let left = count
+  while (left > 0 && revision >= view.first) {
+    const page: StoredEvent[] = []
+    for (const place of store.index.placesBackFrom(stream, revision, PLACES)) {
+      if (page.length >= PAGE || revision < view.first) break
+      const { frame, events } = store.eventsAt(stream, place)
+      for (const event of events.toReversed()) {
+        if (event.revision > revision || event.revision < view.first) continue
+        if (frame.createdAt >= oldest && page.length < left) page.push(event)
+      }
+      revision = place.revision - 1
+    }
+    left -= page.length
+    yield page
+    if (page.length === 0 && revision < view.first) return
+  }
+}
+
+/** Creation time in milliseconds that an event must not be older than. */
+function oldestReadable(metadata: StreamMetadata): number {
+  return metadata.maxAge === undefined ? -Infinity : Date.now() - metadata.maxAge
+}

@@ -1,0 +1,25 @@
+/**
+ * Revisions are plain numbers inside the node; the two values of the protocol that do not fit are sentinels here.
+ */
+
+/** Head of a stream that was never written. */
+export const NO_STREAM = -1
+
+/** Head of a tombstoned stream, and the `$tb` of a soft-deleted one: 2^63 - 1 on the wire. */
+export const DELETED_STREAM = Number.MAX_SAFE_INTEGER
+
+/** 2^63 - 1 as the protocol writes it. */
+export const DELETED_STREAM_WIRE = 0x7fffffffffffffffn
+
+/** What an append or a delete expects the stream to be. */
+export type ExpectedRevision = 'any' | 'no_stream' | 'stream_exists' | number
+
+/** A revision as the protocol's unsigned 64-bit decimal text. */
+export function revisionToWire(revision: number): string {
+  return revision === DELETED_STREAM ? DELETED_STREAM_WIRE.toString() : String(revision)
+}
+
+/** A revision from the protocol; anything beyond the safe integers counts as the deleted marker. */
+export function revisionFromWire(revision: bigint): number {
+  return revision > BigInt(Number.MAX_SAFE_INTEGER) ? DELETED_STREAM : Number(revision)
+}

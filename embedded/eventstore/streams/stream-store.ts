@@ -1,0 +1,152 @@
+import { join } from 'node:path'
+import { StreamIndex } from '../index/stream-index.ts'
+import { CorruptLogError } from '../log/corruption.ts'
+import { EventLog } from '../log/event-log.ts'
+import { eventData, frameEvents, type Frame, type StoredEvent } from '../log/frame.ts'
+import type { ProposedEvent } from '../wire/append-request.ts'
+import { LruMap } from './lru-map.ts'
+import { NO_STREAM } from './revision.ts'
+import { METASTREAM_METADATA, NO_METADATA, isMetastream, metastreamOf, parseStreamMetadata, type StreamMetadata } from './stream-metadata.ts'
+
+const HEADS_KEPT = 50_000
+const METADATA_KEPT = 20_000
+const IDS_KEPT = 65_536
+
+/** An event that was appended not long ago, durable or not. */
+export type RecentEvent = { stream: string; revision: number; position: number }
+
+/** The JSON last written to a metadata stream, and how far the log reached behind it. */
+type WrittenMetadata = { metadata: StreamMetadata; json: Buffer; end: number }
+
+/** Log, index and what the writer must know of events that are not durable yet. */
+export class StreamStore {
+  readonly log: EventLog
+  readonly index: StreamIndex
+  private readonly heads: LruMap<string, { revision: number; end: number }>
+  private readonly written: LruMap<string, WrittenMetadata>
+  private readonly recentIds = new LruMap<string, RecentEvent>(IDS_KEPT)
+  private readonly listeners = new Set<() => void>()
+  private readonly streamListeners = new Map<string, Set<() => void>>()
+
+  constructor(folder: string, onFailure: (error: Error) => void) {
+    const index = new StreamIndex(join(folder, 'index.sqlite'))
+    this.index = index
+    let lastRecovered: Frame | undefined
+    this.log = new EventLog({
+      folder: join(folder, 'log'),
+      indexed: index.stored(),
+      onForeignIndex: () => index.clear(),
+      onRecovered: (frame) => {
+        index.add(frame)
+        lastRecovered = frame
+      },
+      onDurable: (frames) => this.publish(frames),
+      onFailure,
+    })
+    index.belongTo(this.log.identity)
+    this.heads = new LruMap(HEADS_KEPT, (entry) => entry.end <= this.log.durableEnd)
+    this.written = new LruMap(METADATA_KEPT, (entry) => entry.end <= this.log.durableEnd)
+    this.lastRecovered = lastRecovered
+  }
+
+  /** The last append found behind the index at the start, if any. */
+  readonly lastRecovered: Frame | undefined
+
+  /** Revision of the last event appended to a stream, durable or not. */
+  head(stream: string): number {
+    return this.heads.get(stream)?.revision ?? this.index.head(stream)
+  }
+
+  /** Metadata as last written, durable or not. */
+  writtenMetadata(stream: string): StreamMetadata {
+    if (isMetastream(stream)) return METASTREAM_METADATA
+    return this.written.get(stream)?.metadata ?? this.durableMetadata(stream)
+  }
+
+  /** JSON as last written to the stream's metadata stream. */
+  writtenMetadataJson(stream: string): Buffer | undefined {
+    return this.written.get(stream)?.json ?? this.durableMetadataJson(stream)
+  }
+
+  /** Metadata that readers go by. */
+  durableMetadata(stream: string): StreamMetadata {
+    if (isMetastream(stream)) return METASTREAM_METADATA
+    if (!this.index.metastreams.has(metastreamOf(stream))) return NO_METADATA
+    const cached = this.written.get(stream)
+    if (cached !== undefined && cached.end <= this.log.durableEnd) return cached.metadata
+    const json = this.durableMetadataJson(stream)
+    const metadata = json === undefined ? NO_METADATA : parseStreamMetadata(json)
+    if (json !== undefined && cached === undefined) this.written.set(stream, { metadata, json, end: 0 })
+    return metadata
+  }
+
+  /** An event by its id, if it was appended recently to this stream. */
+  recentEvent(id: string, stream: string): RecentEvent | undefined {
+    const event = this.recentIds.get(id)
+    return event?.stream === stream ? event : undefined
+  }
+
+  /** Appends without any check; `done` is called once durable. Returns the position of the last event. */
+  write(stream: string, firstRevision: number, events: ProposedEvent[], done: () => void): number {
+    const positions = this.log.append({ stream, firstRevision, createdAt: Date.now(), events }, done)
+    for (const [offset, event] of events.entries()) {
+      this.recentIds.set(event.id, { stream, revision: firstRevision + offset, position: positions[offset] ?? 0 })
+    }
+    const end = this.log.appendedEnd
+    this.heads.set(stream, { revision: firstRevision + events.length - 1, end })
+    const last = events.at(-1)
+    if (last !== undefined && isMetastream(stream)) this.rememberMetadata(stream.slice(2), last, end)
+    return positions.at(-1) ?? 0
+  }
+
+  /** The events of the append that holds a revision. Throws CorruptLogError when log and index disagree. */
+  eventsAt(stream: string, place: { revision: number; position: number }): { frame: Frame; events: StoredEvent[] } {
+    const frame = this.log.readFrame(place.position)
+    if (frame.stream !== stream || frame.firstRevision !== place.revision) throw new CorruptLogError('the index points to another append', place.position)
+    return { frame, events: frameEvents(frame) }
+  }
+
+  /** Calls back whenever more of the log is durable; returns how to stop that. */
+  onDurable(listener: () => void): () => void {
+    this.listeners.add(listener)
+    return () => this.listeners.delete(listener)
+  }
+
+  /** Calls back whenever a stream's durable head moves. */
+  onStream(stream: string, listener: () => void): () => void {
+    const listeners = this.streamListeners.get(stream) ?? new Set()
+    this.streamListeners.set(stream, listeners.add(listener))
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size === 0 && this.streamListeners.get(stream) === listeners) this.streamListeners.delete(stream)
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.log.close()
+    this.index.close()
+  }
+
+  private publish(frames: Frame[]): void {
+    for (const frame of frames) {
+      this.index.add(frame)
+      const listeners = this.streamListeners.get(frame.stream)
+      if (listeners !== undefined) for (const listener of listeners) listener()
+    }
+    for (const listener of this.listeners) listener()
+  }
+
+  private durableMetadataJson(stream: string): Buffer | undefined {
+    const metastream = metastreamOf(stream)
+    if (!this.index.metastreams.has(metastream)) return undefined
+    const head = this.index.head(metastream)
+    const place = head === NO_STREAM ? undefined : this.index.placesBackFrom(metastream, head, 1)[0]
+    const last = place === undefined ? undefined : this.eventsAt(metastream, place).events.at(-1)
+    return last?.json === true ? Buffer.from(eventData(last)) : undefined
+  }
+
+  private rememberMetadata(stream: string, event: ProposedEvent, end: number): void {
+    const json = event.contentType === 'application/json' ? Buffer.from(event.data) : Buffer.alloc(0)
+    this.written.set(stream, { metadata: parseStreamMetadata(json), json, end })
+  }
+}

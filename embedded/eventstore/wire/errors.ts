@@ -1,0 +1,127 @@
+import { Metadata, status } from '@grpc/grpc-js'
+import anyMessages from 'google-protobuf/google/protobuf/any_pb.js'
+import emptyMessages from 'google-protobuf/google/protobuf/empty_pb.js'
+import code from '@eventstore/db-client/generated/code_pb.js'
+import shared from '@eventstore/db-client/generated/shared_pb.js'
+import statusMessages from '@eventstore/db-client/generated/status_pb.js'
+import type { Message } from 'google-protobuf'
+import { revisionToWire, type ExpectedRevision } from '../streams/revision.ts'
+
+/** Largest append in bytes of event data. */
+export const MAX_APPEND_SIZE = 1 << 20
+
+/** A call that ends with an error; grpc-js sends code, details and metadata (as trailers). */
+export class CallError extends Error {
+  readonly code: status
+  readonly details: string
+  readonly metadata: Metadata
+
+  constructor(callStatus: status, details: string, trailers: Record<string, string> = {}) {
+    super(details)
+    this.code = callStatus
+    this.details = details
+    this.metadata = new Metadata()
+    for (const [key, value] of Object.entries(trailers)) this.metadata.set(key, value.replace(/[^\x20-\x7e]/g, '?'))
+  }
+}
+
+export function streamDeleted(stream: string): CallError {
+  return new CallError(status.FAILED_PRECONDITION, `Event stream '${stream}' is deleted.`, { exception: 'stream-deleted', 'stream-name': stream })
+}
+
+export function wrongExpectedVersion(operation: string, stream: string, expected: ExpectedRevision, head: number): CallError {
+  const details = `${operation} failed due to WrongExpectedVersion. Stream: ${stream}, Expected version: ${expectedToInt64(expected)}, Actual version: ${head}`
+  return new CallError(status.FAILED_PRECONDITION, details, {
+    exception: 'wrong-expected-version',
+    'stream-name': stream,
+    'expected-version': expectedToInt64(expected),
+    'actual-version': String(head),
+  })
+}
+
+export function maxAppendSizeExceeded(): CallError {
+  return new CallError(status.INVALID_ARGUMENT, `Maximum Append Size of ${MAX_APPEND_SIZE} Exceeded.`, {
+    exception: 'maximum-append-size-exceeded',
+    'maximum-append-size': String(MAX_APPEND_SIZE),
+  })
+}
+
+export function missingMetadataProperty(property: string): CallError {
+  return new CallError(status.INVALID_ARGUMENT, `Required Metadata Property '${property}' is missing`, {
+    exception: 'missing-required-metadata-property',
+    'required-metadata-properties': 'type,content-type',
+  })
+}
+
+export function invalidArgument(details: string): CallError {
+  return new CallError(status.INVALID_ARGUMENT, details)
+}
+
+export function unknownError(details: string): CallError {
+  return new CallError(status.UNKNOWN, details)
+}
+
+/** Whatever was thrown, as the error a call ends with; damage of the log keeps its own code. */
+export function toCallError(error: unknown): CallError {
+  if (error instanceof CallError) return error
+  const message = error instanceof Error ? error.message : String(error)
+  return new CallError(error instanceof Error && error.name === 'CorruptLogError' ? status.DATA_LOSS : status.UNKNOWN, message)
+}
+
+/** The `Status` messages that a batch append answers with. */
+export function batchWrongExpectedVersion(expected: ExpectedRevision, head: number): statusMessages.Status {
+  const details = new shared.WrongExpectedVersion()
+  if (head < 0) details.setCurrentNoStream(new emptyMessages.Empty())
+  else details.setCurrentStreamRevision(revisionToWire(head))
+  if (expected === 'any') details.setExpectedAny(new emptyMessages.Empty())
+  else if (expected === 'no_stream') details.setExpectedNoStream(new emptyMessages.Empty())
+  else if (expected === 'stream_exists') details.setExpectedStreamExists(new emptyMessages.Empty())
+  else details.setExpectedStreamPosition(String(expected))
+  return batchStatus(code.Code.ALREADY_EXISTS, 'WrongExpectedVersion', details, 'event_store.client.WrongExpectedVersion')
+}
+
+export function batchStreamDeleted(stream: string): statusMessages.Status {
+  const identifier = new shared.StreamIdentifier()
+  identifier.setStreamName(Buffer.from(stream, 'utf8'))
+  const details = new shared.StreamDeleted()
+  details.setStreamIdentifier(identifier)
+  return batchStatus(code.Code.NOT_FOUND, 'StreamDeleted', details, 'event_store.client.StreamDeleted')
+}
+
+export function batchTimeout(): statusMessages.Status {
+  return batchStatus(code.Code.DEADLINE_EXCEEDED, 'Timeout', new shared.Timeout(), 'event_store.client.Timeout')
+}
+
+export function batchMaxAppendSizeExceeded(): statusMessages.Status {
+  const details = new shared.MaximumAppendSizeExceeded()
+  details.setMaxappendsize(MAX_APPEND_SIZE)
+  return batchStatus(code.Code.INVALID_ARGUMENT, 'MaximumAppendSizeExceeded', details, 'event_store.client.MaximumAppendSizeExceeded')
+}
+
+export function batchBadRequest(message: string): statusMessages.Status {
+  const details = new shared.BadRequest()
+  details.setMessage(message)
+  return batchStatus(code.Code.INVALID_ARGUMENT, 'BadRequest', details, 'event_store.client.BadRequest')
+}
+
+/** A failure of the node itself: the client learns that the outcome is unknown. */
+export function batchUnknown(): statusMessages.Status {
+  return batchStatus(code.Code.UNKNOWN, 'Unknown', new shared.Unknown(), 'event_store.client.Unknown')
+}
+
+function batchStatus(statusCode: code.Code, message: string, details: Message, typeName: string): statusMessages.Status {
+  const any = new anyMessages.Any()
+  any.pack(details.serializeBinary(), typeName)
+  const answer = new statusMessages.Status()
+  answer.setCode(statusCode)
+  answer.setMessage(message)
+  answer.setDetails(any)
+  return answer
+}
+
+function expectedToInt64(expected: ExpectedRevision): string {
+  if (expected === 'any') return '-2'
+  if (expected === 'no_stream') return '-1'
+  if (expected === 'stream_exists') return '-4'
+  return revisionToWire(expected)
+}

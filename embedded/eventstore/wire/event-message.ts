@@ -1,0 +1,217 @@
+import { DELETED_STREAM, DELETED_STREAM_WIRE } from '../streams/revision.ts'
+import type { ProposedEvent } from './append-request.ts'
+import { FieldReader, MAX_UINT64_VARINT, fieldLength, varintLength, writeField, writeFieldHeader, writeVarint } from './protobuf.ts'
+
+/*
+ * A stored event is the `ReadResp` that a read of `$all` sends, byte for byte:
+ *
+ *   ReadResp { event: ReadEvent { event: RecordedEvent { <core> commit prepare } commit_position } }
+ *
+ * The positions stand behind the core, so that the answer of a stream read, which has none, is made by copying the core.
+ */
+
+const EVENT = 0x0a
+const RECORD_ID = 0x0a
+const RECORD_STREAM = 0x12
+const RECORD_REVISION = 0x18
+const RECORD_COMMIT = 0x20
+const RECORD_PREPARE = 0x28
+const RECORD_METADATA = 0x32
+const RECORD_CUSTOM_METADATA = 0x3a
+const RECORD_DATA = 0x42
+const READ_EVENT_COMMIT = 0x18
+const READ_EVENT_NO_POSITION = 0x22
+const STREAM_NAME = 0x1a
+const UUID_STRING = 0x12
+
+/** Length of the id field at the start of every core: tag, length, tag, length, 36 characters. */
+const ID_FIELD_LENGTH = 40
+const DELETED_REVISION = BigInt.asUintN(64, DELETED_STREAM_WIRE)
+const JSON_CONTENT = 'application/json'
+const BINARY_CONTENT = 'application/octet-stream'
+const TICKS_PER_MILLISECOND = 10_000n
+
+/** What all events of one append share, ready to be copied into each of them. */
+export type AppendContext = { streamField: Buffer; createdEntry: Buffer }
+
+/** Where the parts of a stored event lie, relative to the start of its message. */
+export type EventLayout = {
+  coreStart: number
+  coreEnd: number
+  typeStart: number
+  typeLength: number
+  dataStart: number
+  dataLength: number
+  length: number
+}
+
+/** An event ready to be written: sizes known, position still open. */
+export type PlannedEvent = {
+  event: ProposedEvent
+  revision: number
+  type: Buffer
+  contentType: Buffer
+  coreLength: number
+}
+
+/** Prepares the parts that all events of an append share. `createdAt` in milliseconds since the epoch. */
+export function appendContext(stream: string, createdAt: number): AppendContext {
+  const name = Buffer.from(stream, 'utf8')
+  const streamField = Buffer.allocUnsafe(fieldLength(fieldLength(name.length)))
+  writeField(streamField, STREAM_NAME, name, writeFieldHeader(streamField, RECORD_STREAM, fieldLength(name.length), 0))
+  const ticks = (BigInt(createdAt) * TICKS_PER_MILLISECOND).toString()
+  return { streamField, createdEntry: metadataEntry('created', Buffer.from(ticks, 'latin1')) }
+}
+
+const JSON_ENTRY = metadataEntry('content-type', Buffer.from(JSON_CONTENT))
+const BINARY_ENTRY = metadataEntry('content-type', Buffer.from(BINARY_CONTENT))
+
+/** Whether the event is stored as JSON; everything else is octets. */
+export function isJson(event: ProposedEvent): boolean {
+  return event.contentType === JSON_CONTENT
+}
+
+/** Sizes one event of an append. */
+export function planEvent(context: AppendContext, event: ProposedEvent, revision: number): PlannedEvent {
+  const type = Buffer.from(event.type ?? '', 'utf8')
+  const contentType = isJson(event) ? JSON_ENTRY : BINARY_ENTRY
+  const coreLength =
+    ID_FIELD_LENGTH +
+    context.streamField.length +
+    1 + revisionLength(revision) +
+    fieldLength(6 + fieldLength(type.length)) +
+    context.createdEntry.length +
+    contentType.length +
+    (event.metadata.length > 0 ? fieldLength(event.metadata.length) : 0) +
+    (event.data.length > 0 ? fieldLength(event.data.length) : 0)
+  return { event, revision, type, contentType, coreLength }
+}
+
+/** Length of the whole message once the event stands at `position`. */
+export function messageLength(planned: PlannedEvent, position: number): number {
+  const record = planned.coreLength + 2 * (1 + varintLength(position))
+  return fieldLength(fieldLength(record) + 1 + varintLength(position))
+}
+
+/** Writes the message at `offset` of `target`; returns where its parts lie. */
+export function writeMessage(target: Buffer, offset: number, context: AppendContext, planned: PlannedEvent, position: number): EventLayout {
+  const positionLength = varintLength(position)
+  const recordLength = planned.coreLength + 2 * (1 + positionLength)
+  let at = writeFieldHeader(target, EVENT, fieldLength(recordLength) + 1 + positionLength, offset)
+  at = writeFieldHeader(target, EVENT, recordLength, at)
+  const coreStart = at - offset
+  at = writeId(target, planned.event.id, at)
+  at += context.streamField.copy(target, at)
+  target[at] = RECORD_REVISION
+  at = writeRevision(target, planned.revision, at + 1)
+  at = writeFieldHeader(target, RECORD_METADATA, 6 + fieldLength(planned.type.length), at)
+  at = writeField(target, 0x0a, TYPE_KEY, at)
+  at = writeField(target, 0x12, planned.type, at)
+  const typeStart = at - offset - planned.type.length
+  at += context.createdEntry.copy(target, at)
+  at += planned.contentType.copy(target, at)
+  const { metadata, data } = planned.event
+  if (metadata.length > 0) at = writeField(target, RECORD_CUSTOM_METADATA, metadata, at)
+  if (data.length > 0) at = writeField(target, RECORD_DATA, data, at)
+  const coreEnd = at - offset
+  target[at] = RECORD_COMMIT
+  at = writeVarint(target, position, at + 1)
+  target[at] = RECORD_PREPARE
+  at = writeVarint(target, position, at + 1)
+  target[at] = READ_EVENT_COMMIT
+  at = writeVarint(target, position, at + 1)
+  const layout = { coreStart, coreEnd, typeStart, typeLength: planned.type.length, dataStart: coreEnd - data.length, dataLength: data.length }
+  return { ...layout, length: at - offset }
+}
+
+/** The answer of a stream read for a stored event: the same record, without positions. */
+export function withoutPosition(message: Buffer, layout: EventLayout): Buffer {
+  const coreLength = layout.coreEnd - layout.coreStart
+  const recordLength = coreLength + 2 * (1 + MAX_UINT64_VARINT.length)
+  const content = fieldLength(recordLength) + 2
+  const answer = Buffer.allocUnsafe(fieldLength(content))
+  let at = writeFieldHeader(answer, EVENT, content, 0)
+  at = writeFieldHeader(answer, EVENT, recordLength, at)
+  at += message.copy(answer, at, layout.coreStart, layout.coreEnd)
+  answer[at] = RECORD_COMMIT
+  at += 1 + MAX_UINT64_VARINT.copy(answer, at + 1)
+  answer[at] = RECORD_PREPARE
+  at += 1 + MAX_UINT64_VARINT.copy(answer, at + 1)
+  answer[at] = READ_EVENT_NO_POSITION
+  answer[at + 1] = 0
+  return answer
+}
+
+/** The same answer with the event id in the two-integer form that other clients ask for. */
+export function withStructuredId(answer: Buffer): Buffer {
+  const readEvent = onlyField(new FieldReader(answer))
+  const record = onlyField(new FieldReader(readEvent))
+  const positionOfReadEvent = readEvent.subarray(record.byteOffset - readEvent.byteOffset + record.length)
+  const id = structuredId(record.toString('latin1', 4, ID_FIELD_LENGTH))
+  const recordLength = id.length + record.length - ID_FIELD_LENGTH
+  const content = fieldLength(recordLength) + positionOfReadEvent.length
+  const converted = Buffer.allocUnsafe(fieldLength(content))
+  let at = writeFieldHeader(converted, EVENT, content, 0)
+  at = writeFieldHeader(converted, EVENT, recordLength, at)
+  at += id.copy(converted, at)
+  at += record.copy(converted, at, ID_FIELD_LENGTH)
+  positionOfReadEvent.copy(converted, at)
+  return converted
+}
+
+/** Id of a stored event in lower-case text form. */
+export function eventId(message: Buffer, layout: EventLayout): string {
+  return message.toString('latin1', layout.coreStart + 4, layout.coreStart + ID_FIELD_LENGTH)
+}
+
+const TYPE_KEY = Buffer.from('type')
+
+function onlyField(fields: FieldReader): Buffer {
+  fields.next()
+  return fields.content()
+}
+
+function metadataEntry(key: string, value: Buffer): Buffer {
+  const content = fieldLength(key.length) + fieldLength(value.length)
+  const entry = Buffer.allocUnsafe(fieldLength(content))
+  const at = writeField(entry, 0x0a, Buffer.from(key), writeFieldHeader(entry, RECORD_METADATA, content, 0))
+  writeField(entry, 0x12, value, at)
+  return entry
+}
+
+function writeId(target: Buffer, id: string, offset: number): number {
+  const at = writeFieldHeader(target, UUID_STRING, 36, writeFieldHeader(target, RECORD_ID, 38, offset))
+  target.write(id, at, 36, 'latin1')
+  return at + 36
+}
+
+function structuredId(id: string): Buffer {
+  const hex = id.replaceAll('-', '')
+  const most = BigInt(`0x${hex.slice(0, 16)}`)
+  const least = BigInt(`0x${hex.slice(16)}`)
+  const structured = Buffer.concat([Buffer.from([0x08]), bigVarint(most), Buffer.from([0x10]), bigVarint(least)])
+  const uuid = Buffer.allocUnsafe(fieldLength(structured.length))
+  writeField(uuid, 0x0a, structured, 0)
+  const field = Buffer.allocUnsafe(fieldLength(uuid.length))
+  writeField(field, RECORD_ID, uuid, 0)
+  return field
+}
+
+function bigVarint(value: bigint): Buffer {
+  const bytes: number[] = []
+  let rest = value
+  while (rest >= 0x80n) {
+    bytes.push(Number(rest & 0x7fn) | 0x80)
+    rest >>= 7n
+  }
+  return Buffer.from([...bytes, Number(rest)])
+}
+
+function revisionLength(revision: number): number {
+  return revision === DELETED_STREAM ? bigVarint(DELETED_REVISION).length : varintLength(revision)
+}
+
+function writeRevision(target: Buffer, revision: number, offset: number): number {
+  if (revision === DELETED_STREAM) return offset + bigVarint(DELETED_REVISION).copy(target, offset)
+  return writeVarint(target, revision, offset)
+}

@@ -1,0 +1,51 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startEventStoreNode } from '../../embedded/eventstore/start.ts'
+
+/** An event store for one test file: a fresh embedded node, or the real server that `ESDB_URL` names. */
+export type TestEventStore = {
+  url: string
+  /** True for a real server: it is not empty and cannot be killed. */
+  isReal: boolean
+  /** Folder of the embedded node's data. */
+  dataDir: string
+  stop(): Promise<void>
+  /** SIGKILL, then the same folder and port again. */
+  restart(): Promise<void>
+  kill(): void
+}
+
+/** Starts an empty embedded node, unless `ESDB_URL` is set. */
+export async function freshEventStore(): Promise<TestEventStore> {
+  const real = process.env['ESDB_URL']
+  return real === undefined || real === '' ? embeddedEventStore() : realEventStore(real)
+}
+
+function realEventStore(url: string): TestEventStore {
+  const refuse = (): never => {
+    throw new Error('a real event store (ESDB_URL) cannot be killed by a test')
+  }
+  return { url, isReal: true, dataDir: '', stop: async () => {}, restart: async () => refuse(), kill: refuse }
+}
+
+async function embeddedEventStore(): Promise<TestEventStore> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'event-store-'))
+  let node = await startEventStoreNode({ dataDir, port: 0 })
+  const { port, url } = node
+  return {
+    url,
+    isReal: false,
+    dataDir,
+    stop: async () => {
+      await node.stop()
+      await rm(dataDir, { recursive: true, force: true })
+    },
+    restart: async () => {
+      node.kill()
+      await node.exited
+      node = await startEventStoreNode({ dataDir, port })
+    },
+    kill: () => node.kill(),
+  }
+}
