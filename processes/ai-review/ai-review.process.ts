@@ -1,0 +1,112 @@
+import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
+import type { AiReviewSlotEvent } from '../../streams/ai-review-slot/events.ts'
+import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
+import type { ConsentChannelEvent } from '../../streams/channels/consent.ts'
+import { parseOwnedStream } from '../../streams/stream-name.ts'
+import {
+  defineProjector,
+  defineTable,
+  insert,
+  insertSelect,
+  patch,
+  remove,
+  removeWhere,
+  type RowChange,
+} from '../../projections/runtime/projector.ts'
+import { todoTable } from '../runtime/process.ts'
+
+/** The consent that an analysis needs (specification 4.4). */
+export const requiredConsentCode = 'ai_analysis'
+
+/** The reviews that have not ended, by patient: those that a withdrawn consent concerns (T24). */
+const openReviews = defineTable({
+  name: 'open_reviews',
+  columns: { ai_review_id: 'text', org_id: 'text', patient_id: { type: 'text', nullable: true } },
+  primaryKey: ['ai_review_id'],
+  indexes: [{ columns: ['org_id', 'patient_id'] }],
+})
+
+export interface ClaimPayload {
+  readonly channelRevision: string
+}
+
+export interface OpenPayload {
+  readonly caseId: string
+  readonly productId: string
+}
+
+/**
+ * What a review still needs. `claim` is keyed by the request event, everything else by the review: its first event
+ * (`open`), its start job (`start`), its next poll (`poll`), its end after a withdrawn consent (`withdraw`).
+ */
+export const aiReviewToDo = defineProjector<
+  AiReviewChannelEvent | ConsentChannelEvent | AiReviewSlotEvent | AiReviewEvent
+>()({
+  name: 'ai_review_todo',
+  version: 1,
+  tables: [todoTable, openReviews],
+  handlers: {
+    'ai_review.requested': ({ data, id, revision }) => {
+      const payload: ClaimPayload = { channelRevision: revision.toString() }
+      return [insert(todoTable, { key: id, step: 'claim', org_id: data.orgId, due_at: data.occurred_at, payload })]
+    },
+    AiReviewRequestAnswered: ({ data }) => [remove(todoTable, { key: data.requestEventId, step: 'claim' })],
+    AiReviewSlotClaimed: ({ data }) => {
+      const payload: OpenPayload = { caseId: data.caseId, productId: data.productId }
+      return [
+        ...(data.requestEventId === null ? [] : [remove(todoTable, { key: data.requestEventId, step: 'claim' })]),
+        insert(todoTable, { key: data.aiReviewId, step: 'open', org_id: data.orgId, due_at: data.claimedAt, payload }),
+      ]
+    },
+    AiReviewRequested: ({ data }) => [
+      remove(todoTable, { key: data.aiReviewId, step: 'open' }),
+      insert(openReviews, { ai_review_id: data.aiReviewId, org_id: data.orgId, patient_id: data.patientId }),
+      insert(todoTable, { key: data.aiReviewId, step: 'start', org_id: data.orgId, due_at: data.requestedAt, payload: {} }),
+    ],
+    AiReviewStarted: ({ data }) => [
+      patch(openReviews, { ai_review_id: data.aiReviewId }, { patient_id: data.patientId }),
+    ],
+    AiReviewStartDeferred: ({ data }) => [
+      patch(todoTable, { key: data.aiReviewId, step: 'start' }, { due_at: data.retryAt }),
+    ],
+    AiReviewProcessingAccepted: ({ data, stream }) => [
+      remove(todoTable, { key: data.aiReviewId, step: 'start' }),
+      insert(todoTable, {
+        key: data.aiReviewId,
+        step: 'poll',
+        org_id: parseOwnedStream(stream).orgId,
+        due_at: data.nextPollAt,
+        payload: {},
+      }),
+    ],
+    AiReviewPollDeferred: ({ data }) => [
+      patch(todoTable, { key: data.aiReviewId, step: 'poll' }, { due_at: data.nextPollAt }),
+    ],
+    'consent.withdrawn': consentRefused,
+    'consent.denied': consentRefused,
+    AiReviewCompleted: ({ data }) => ended(data.aiReviewId),
+    AiReviewFailed: ({ data }) => ended(data.aiReviewId),
+    AiReviewCancelled: ({ data }) => ended(data.aiReviewId),
+  },
+})
+
+function ended(aiReviewId: string): RowChange[] {
+  return [removeWhere(todoTable, { key: aiReviewId }), remove(openReviews, { ai_review_id: aiReviewId })]
+}
+
+function consentRefused({ data }: { readonly data: ConsentChannelEvent['data'] }): RowChange[] {
+  if (data.consent_type_code !== requiredConsentCode) return []
+  return [
+    insertSelect(todoTable, {
+      from: openReviews,
+      where: { org_id: data.org_id, patient_id: data.patient_id },
+      columns: {
+        key: { column: 'ai_review_id' },
+        step: { value: 'withdraw' },
+        org_id: { column: 'org_id' },
+        due_at: { value: data.occurred_at },
+        payload: { value: {} },
+      },
+    }),
+  ]
+}

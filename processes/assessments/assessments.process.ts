@@ -1,0 +1,66 @@
+import type { AssessmentEvent } from '../../streams/assessment/events.ts'
+import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
+import { parseOwnedStream } from '../../streams/stream-name.ts'
+import { defineProjector, defineTable, insert, insertSelect, removeWhere } from '../../projections/runtime/projector.ts'
+import { todoTable } from '../runtime/process.ts'
+
+/** Which assessment opened a case: the reviews on the channel name the case only. */
+const openedCases = defineTable({
+  name: 'opened_cases',
+  columns: { case_id: 'uuid', org_id: 'text', assessment_id: 'text' },
+  primaryKey: ['case_id'],
+})
+
+/** What `conclude` needs to know of the event that ended the review: where it stands on the channel. */
+export interface ConcludePayload {
+  readonly channelRevision: string
+}
+
+/**
+ * What a submitted assessment still needs: a review asked for, that review's end recorded, and an end of its own when
+ * the deadline passes. Keyed by the assessment's id.
+ */
+export const assessmentsToDo = defineProjector<AssessmentEvent | AiReviewChannelEvent>()({
+  name: 'assessments_todo',
+  version: 1,
+  tables: [todoTable, openedCases],
+  handlers: {
+    AssessmentSubmitted: ({ data, stream }) => {
+      const { orgId } = parseOwnedStream(stream)
+      const todo = { key: data.assessmentId, org_id: orgId, payload: {} }
+      return [
+        insert(openedCases, { case_id: data.caseId, org_id: orgId, assessment_id: data.assessmentId }),
+        insert(todoTable, { ...todo, step: 'request-review', due_at: data.submittedAt }),
+        insert(todoTable, { ...todo, step: 'expire', due_at: data.deadlineAt }),
+      ]
+    },
+    AssessmentReviewRequested: ({ data }) => [
+      removeWhere(todoTable, { key: data.assessmentId, step: 'request-review' }),
+    ],
+    'ai_review.completed': reviewEnded,
+    'ai_review.failed': reviewEnded,
+    'ai_review.cancelled': reviewEnded,
+    AssessmentCompleted: ({ data }) => [removeWhere(todoTable, { key: data.assessmentId })],
+    AssessmentFailed: ({ data }) => [removeWhere(todoTable, { key: data.assessmentId })],
+  },
+})
+
+type ReviewEnded = Extract<AiReviewChannelEvent, { type: 'ai_review.completed' | 'ai_review.failed' | 'ai_review.cancelled' }>
+
+function reviewEnded(event: { readonly data: ReviewEnded['data']; readonly revision: bigint }) {
+  const { data, revision } = event
+  const payload: ConcludePayload = { channelRevision: revision.toString() }
+  return [
+    insertSelect(todoTable, {
+      from: openedCases,
+      where: { case_id: data.caseId, org_id: data.orgId },
+      columns: {
+        key: { column: 'assessment_id' },
+        step: { value: 'conclude' },
+        org_id: { column: 'org_id' },
+        due_at: { value: data.occurred_at },
+        payload: { value: payload },
+      },
+    }),
+  ]
+}

@@ -1,0 +1,49 @@
+import { v5 } from 'uuid'
+import type { RawEvent } from '../../streams/store/codec.ts'
+import { eventIdOf } from '../../streams/store/event-ids.ts'
+import type { RecordedEvent } from '../../streams/store/events.ts'
+import { formatPosition } from '../../streams/store/positions.ts'
+import type { ChannelDefinition, PublicEvent } from './channel.ts'
+
+/** Name space of channel names. Never changed: the ids of everything published follow from it. */
+const channels = '3b5f2f0e-5d0c-5c8e-9f5e-2a6d7c1b4e90'
+
+/** Id of the nth public event (from 0) that a source event becomes on a channel: the same on every try and instance. */
+export function publicEventId(channel: string, sourceEventId: string, index: number): string {
+  return eventIdOf(publicationId(channel, sourceEventId), index)
+}
+
+/** The append of one source event's outputs: payload and envelope, and where it comes from in the metadata. */
+export function publicEvents<Deps>(channel: ChannelDefinition<Deps>, source: RecordedEvent, outputs: readonly PublicEvent[]): RawEvent[] {
+  const { orgId, $correlationId, traceparent } = source.metadata
+  return outputs.map((output, index) => {
+    const id = publicEventId(channel.stream, source.id, index)
+    return {
+      id,
+      type: output.type,
+      data: {
+        ...(orgId === undefined ? {} : { [channel.organisationMember]: orgId }),
+        ...output.data,
+        event_id: id,
+        event_type: output.type,
+        occurred_at: source.recordedAt,
+        schema_version: output.schemaVersion ?? 1,
+        causation_id: source.id,
+        correlation_id: $correlationId,
+        hop: output.hop ?? 0,
+      },
+      metadata: {
+        commandId: publicationId(channel.stream, source.id),
+        $correlationId,
+        $causationId: source.id,
+        ...(orgId === undefined ? {} : { orgId }),
+        ...(traceparent === undefined ? {} : { traceparent }),
+        source: formatPosition(source.position),
+      },
+    }
+  })
+}
+
+function publicationId(channel: string, sourceEventId: string): string {
+  return v5(sourceEventId, v5(channel, channels))
+}

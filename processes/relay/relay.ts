@@ -1,0 +1,204 @@
+import type { Pool } from 'pg'
+import type { Logger } from '../../platform/logging.ts'
+import { AdvisoryLocks } from '../../projections/runtime/advisory-locks.ts'
+import { backoffMs, pause } from '../../streams/store/backoff.ts'
+import { AppendOutcomeUnknownError, EventStoreError, RevisionConflictError, type EventHead } from '../../streams/store/errors.ts'
+import type { EventStore } from '../../streams/store/event-store.ts'
+import type { RecordedEvent, StreamRevision } from '../../streams/store/events.ts'
+import { formatPosition, type Position } from '../../streams/store/positions.ts'
+import type { ChannelDefinition } from './channel.ts'
+import { publicEvents } from './envelope.ts'
+import { resumePoint, sourceMember } from './resume-point.ts'
+
+export interface RelayOptions<Deps> {
+  readonly eventStore: Pick<EventStore, 'subscribeToAll' | 'appendRaw' | 'readStream' | 'readLast' | 'readMetadata' | 'writeMetadata'>
+  readonly channel: ChannelDefinition<Deps>
+  /** Holds the advisory lock that lets one instance work while others stand by. Without it the revisions alone fence. */
+  readonly pool?: Pool
+  readonly logger: Logger
+  readonly deps: Deps
+  /** Source events without output after which the position goes into the channel's metadata. Default 10,000. */
+  readonly quietEvents?: number
+  /** Milliseconds between two tries of a stand-by to take the lock. Default 1,000. */
+  readonly standbyMs?: number
+}
+
+export interface RelayStatus {
+  readonly channel: string
+  /** `blocked`: an event cannot be translated, read or published; it is tried again, and nothing after it is. */
+  readonly state: 'standby' | 'running' | 'blocked' | 'closed'
+  /** Everything of the sources up to here is on the channel. */
+  readonly position: Position | undefined
+  /** Public events appended by this instance. */
+  readonly published: number
+  readonly blockedBy: { readonly eventId: string; readonly eventType: string; readonly reason: string } | undefined
+}
+
+const backoff = { firstMs: 50, mostMs: 10_000 }
+/** Source events that one checkpoint message of the server stands for. */
+const checkpointEvents = 1_000
+
+/** Publishes each fact of a channel's sources exactly once; the channel is its own checkpoint. */
+export function createRelay<Deps>(options: RelayOptions<Deps>): Relay<Deps> {
+  return new Relay(options)
+}
+
+export class Relay<Deps> {
+  readonly #options: RelayOptions<Deps>
+  readonly #closing = new AbortController()
+  #running: Promise<void> = Promise.resolve()
+  #state: RelayStatus['state'] = 'standby'
+  #position: Position | undefined
+  #published = 0
+  #blockedBy: RelayStatus['blockedBy']
+  #revision: StreamRevision = 'no_stream'
+  #quiet = 0
+
+  constructor(options: RelayOptions<Deps>) {
+    this.#options = options
+  }
+
+  start(): void {
+    this.#running = this.#run()
+  }
+
+  /** Finishes the append in hand. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await this.#running
+    this.#state = 'closed'
+  }
+
+  status(): RelayStatus {
+    const { stream } = this.#options.channel
+    return { channel: stream, state: this.#state, position: this.#position, published: this.#published, blockedBy: this.#blockedBy }
+  }
+
+  async #run(): Promise<void> {
+    for (let attempt = 1; !this.#closing.signal.aborted; attempt += 1) {
+      try {
+        await this.#holdLock()
+        attempt = 1
+      } catch (error) {
+        this.#log('the relay lost its lock or its database', error, attempt)
+      }
+      await pause(backoffMs(backoff, attempt), this.#closing.signal)
+    }
+  }
+
+  async #holdLock(): Promise<void> {
+    const { pool, channel, standbyMs = 1_000 } = this.#options
+    if (pool === undefined) return this.#work(this.#closing.signal)
+    const lost = new AbortController()
+    const locks = await AdvisoryLocks.open(pool, () => lost.abort())
+    const signal = AbortSignal.any([this.#closing.signal, lost.signal])
+    try {
+      while (!signal.aborted && !(await locks.tryAcquire(`relay ${channel.stream}`))) await pause(standbyMs, signal)
+      await this.#work(signal)
+    } finally {
+      this.#state = 'standby'
+      locks.close()
+    }
+  }
+
+  /** One reading after another: whatever ended the last one, the channel itself says where to go on. */
+  async #work(signal: AbortSignal): Promise<void> {
+    let conflicting: StreamRevision | undefined
+    for (let attempt = 1; !signal.aborted; attempt += 1) {
+      const published = this.#published
+      try {
+        const resume = await resumePoint(this.#options.eventStore, this.#options.channel.stream, conflicting)
+        this.#revision = resume.revision
+        this.#position = resume.source
+        await this.#follow(signal)
+      } catch (error) {
+        conflicting = error instanceof RevisionConflictError ? error.actual : undefined
+        const isFenced = error instanceof RevisionConflictError || error instanceof AppendOutcomeUnknownError
+        if (!isFenced && this.#blockedBy === undefined) this.#state = 'blocked'
+        this.#log(isFenced ? 'the channel moved on, resuming at its newest event' : 'the relay cannot go on', error, attempt)
+      }
+      if (this.#published > published) attempt = 1
+      if (!signal.aborted) await pause(backoffMs(backoff, attempt), signal)
+    }
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { eventStore, channel } = this.#options
+    this.#state = 'running'
+    this.#quiet = 0
+    const subscription = eventStore.subscribeToAll({
+      name: `relay ${channel.stream}`,
+      filter: { streamPrefixes: channel.sources },
+      from: this.#position ?? 'start',
+      onBatch: async (events) => {
+        for (const event of events) if (!signal.aborted) await this.#relay(event, signal)
+      },
+      onCheckpoint: (position) => this.#passOver(position, checkpointEvents),
+      onUndecodable: (head, error) => this.#refuse(head, error),
+      signal,
+    })
+    await subscription.ended
+  }
+
+  async #relay(event: RecordedEvent, signal: AbortSignal): Promise<void> {
+    const { channel, eventStore } = this.#options
+    const translation = Object.hasOwn(channel.translate, event.type) ? channel.translate[event.type] : undefined
+    const outputs = translation === undefined ? [] : await this.#untilTaken(event, signal, async () => translation(event, this.#options.deps))
+    if (outputs === undefined) return
+    if (outputs.length === 0) return this.#passOver(event.position, 1)
+    const appended = await this.#untilTaken(event, signal, () => eventStore.appendRaw(channel.stream, this.#revision, publicEvents(channel, event, outputs)))
+    if (appended === undefined) return
+    this.#revision = appended.revision
+    this.#position = event.position
+    this.#blockedBy = undefined
+    this.#published += outputs.length
+    this.#quiet = 0
+  }
+
+  /** Repeats what an event needs until it works: nothing after it may be published before it. */
+  async #untilTaken<Result>(event: RecordedEvent, signal: AbortSignal, work: () => Promise<Result>): Promise<Result | undefined> {
+    for (let attempt = 1; !signal.aborted; attempt += 1) {
+      try {
+        const result = await work()
+        this.#state = 'running'
+        return result
+      } catch (error) {
+        if (error instanceof RevisionConflictError || error instanceof AppendOutcomeUnknownError) throw error
+        this.#block(event, error)
+        this.#log('an event cannot be published, trying again', error, attempt)
+        await pause(backoffMs(backoff, attempt), signal)
+      }
+    }
+    return undefined
+  }
+
+  async #passOver(position: Position, events: number): Promise<void> {
+    this.#position = position
+    this.#blockedBy = undefined
+    this.#quiet += events
+    const { eventStore, channel, quietEvents = 10_000 } = this.#options
+    if (this.#quiet < quietEvents) return
+    await eventStore.writeMetadata(channel.stream, { [sourceMember]: formatPosition(position) })
+    this.#quiet = 0
+  }
+
+  /** A source that cannot be read stops the channel there, unless it is known to be none of its business. */
+  #refuse(head: EventHead, error: Error): void {
+    const isOfChannel = Object.hasOwn(this.#options.channel.translate, head.type)
+    const isUnknown = error instanceof EventStoreError && error.code === 'undecodable-event-unknown-type'
+    if (!isOfChannel && !isUnknown) return
+    this.#block(head, error)
+    throw error
+  }
+
+  #block(event: Pick<EventHead, 'id' | 'type'>, error: unknown): void {
+    this.#state = 'blocked'
+    const reason = error instanceof EventStoreError ? error.code : error instanceof Error ? error.name : 'unknown'
+    this.#blockedBy = { eventId: event.id, eventType: event.type, reason }
+  }
+
+  #log(message: string, error: unknown, attempt: number): void {
+    this.#options.logger.warn({ channel: this.#options.channel.stream, attempt, err: error }, message)
+  }
+}
+

@@ -1,0 +1,124 @@
+import type { Pool } from 'pg'
+import { quoted } from '../../projections/runtime/row-statements.ts'
+import type { Position } from '../../streams/store/positions.ts'
+import type { Todo } from './process.ts'
+
+/** A due row that this worker may work off. */
+export interface Claimed {
+  readonly todo: Todo
+  /** Times in a row that the step has thrown. */
+  readonly failures: number
+}
+
+/** How a claim ends. `fence`: not claimable again before the list has passed it. */
+export interface Settlement {
+  readonly key: string
+  readonly step: string
+  readonly notBefore: Date
+  readonly fence: Position | undefined
+  readonly failures: number
+}
+
+interface ClaimedRow {
+  key: string
+  step: string
+  org_id: string | null
+  due_at: Date
+  payload: unknown
+  failures: number
+}
+
+/**
+ * The claims of one process: who is at which row of its to-do list. They stand outside the list's schema, so that a list
+ * that is filled anew forgets none of them.
+ */
+export class Claims {
+  readonly #pool: Pool
+  readonly #process: string
+  readonly #list: string
+  readonly #steps: readonly string[]
+  readonly #worker: string
+
+  constructor(pool: Pool, process: { readonly name: string; readonly list: string; readonly steps: readonly string[] }, worker: string) {
+    this.#pool = pool
+    this.#process = process.name
+    this.#list = process.list
+    this.#steps = process.steps
+    this.#worker = worker
+  }
+
+  /**
+   * Takes up to `limit` due rows. The conditions stand twice: against what this statement sees, and, in the conflict
+   * clause, against a claim that another worker committed after it began.
+   */
+  async claim(limit: number, now: Date, leaseUntil: Date): Promise<Claimed[]> {
+    const { rows } = await this.#pool.query<ClaimedRow>(
+      `with list as (
+         select commit_position, prepare_position from runtime.projectors where name = $1 and status = 'running'
+       ), due as (
+         select t.key, t.step, t.org_id, t.due_at, t.payload
+         from list, ${this.#todo} t
+         left join runtime.claims c on c.process = $2 and c.key = t.key and c.step = t.step
+         where t.due_at <= $3 and t.step = any($4) and (c.key is null or (c.lease_until <= $3 and c.not_before <= $3
+           and (c.fence_commit, c.fence_prepare) <= (list.commit_position, list.prepare_position)))
+         order by t.due_at limit $5
+         for update of t skip locked
+       ), claimed as (
+         insert into runtime.claims as c (process, key, step, worker, lease_until, not_before, fence_commit, fence_prepare, failures)
+         select $2, key, step, $6, $7, $3, 0, 0, 0 from due
+         on conflict (process, key, step) do update set worker = excluded.worker, lease_until = excluded.lease_until
+         where c.lease_until <= $3 and c.not_before <= $3
+           and (c.fence_commit, c.fence_prepare) <= (select commit_position, prepare_position from list)
+         returning key, step, failures
+       )
+       select due.*, claimed.failures from claimed join due using (key, step) order by due.due_at`,
+      [this.#list, this.#process, now, this.#steps, limit, this.#worker, leaseUntil],
+    )
+    return rows.map(({ key, step, org_id, due_at, payload, failures }) => ({ todo: { key, step, orgId: org_id, dueAt: due_at, payload }, failures }))
+  }
+
+  /** Gives rows back, unless somebody else has taken them over meanwhile. */
+  async settle(settlements: readonly Settlement[]): Promise<void> {
+    const rows = settlements.map(({ key, step, notBefore, fence, failures }) => ({
+      key,
+      step,
+      not_before: notBefore,
+      fence_commit: fence?.commit.toString() ?? null,
+      fence_prepare: fence?.prepare.toString() ?? null,
+      failures,
+    }))
+    await this.#pool.query(
+      `update runtime.claims c set lease_until = '-infinity', not_before = x.not_before, failures = x.failures,
+         fence_commit = coalesce(x.fence_commit, c.fence_commit), fence_prepare = coalesce(x.fence_prepare, c.fence_prepare)
+       from json_to_recordset($3::json) as x(key text, step text, not_before timestamptz, fence_commit numeric, fence_prepare numeric, failures integer)
+       where c.process = $1 and c.worker = $2 and c.key = x.key and c.step = x.step`,
+      [this.#process, this.#worker, JSON.stringify(rows)],
+    )
+  }
+
+  /** When the next row that is not claimable yet may become so, by time alone; undefined when none waits for a time. */
+  async nextDue(now: Date): Promise<Date | undefined> {
+    const { rows } = await this.#pool.query<{ next: Date | null }>(
+      `select min(greatest(t.due_at, c.not_before, c.lease_until)) as next
+       from ${this.#todo} t left join runtime.claims c on c.process = $1 and c.key = t.key and c.step = t.step
+       where t.step = any($2) and greatest(t.due_at, c.not_before, c.lease_until) > $3`,
+      [this.#process, this.#steps, now],
+    )
+    return rows[0]?.next ?? undefined
+  }
+
+  /** Forgets claims whose rows the list has taken away. */
+  async sweep(now: Date): Promise<void> {
+    await this.#pool.query(
+      `delete from runtime.claims c using runtime.projectors p
+       where c.process = $1 and p.name = $2 and p.status = 'running' and c.lease_until <= $3
+         and (c.fence_commit, c.fence_prepare) <= (p.commit_position, p.prepare_position)
+         and not exists (select from ${this.#todo} t where t.key = c.key and t.step = c.step)`,
+      [this.#process, this.#list, now],
+    )
+  }
+
+  get #todo(): string {
+    return `${quoted(this.#list)}.todo`
+  }
+}

@@ -1,0 +1,19 @@
+import { v5 } from 'uuid'
+import type { CommandContext } from '../../streams/store/events.ts'
+
+/** Name space of steps. Never changed: what a repeated step appends must keep its ids. */
+const steps = '6f0c1d52-8f0b-5f39-8c55-0d3b6b1f7a11'
+
+export interface StepCause {
+  /** `<process>.<step>` or a finer name, when one cause leads to several appends. */
+  readonly name: string
+  /** Id of the event that makes the step due: the same event leads to the same command. */
+  readonly eventId: string
+  readonly correlationId: string
+  readonly orgId?: string | undefined
+}
+
+/** Who appends what a step finds out, and why. Appending it twice is appending it once. */
+export function stepCommand({ name, eventId, correlationId, orgId }: StepCause): CommandContext {
+  return { commandId: v5(`${name} ${eventId}`, steps), correlationId, causationId: eventId, orgId }
+}
