@@ -10,8 +10,8 @@ export interface InlineImage {
   readonly captureType: Requested['images'][number]['captureType']
   readonly mimeType: string
   readonly object: Submitted['images'][number]['object']
-  readonly width: number
-  readonly height: number
+  readonly width: number | null
+  readonly height: number | null
 }
 
 export interface CreateInlineAssessment

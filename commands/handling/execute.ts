@@ -27,6 +27,9 @@ const attempts = 5
  * append: every refusal and every empty result is decided again after reading the stream's tail. A lost race is
  * decided again a few times.
  *
+ * @param beforeAppend what another stream must say first (a claim, a mark); runs once a decision stands, and must bear
+ * to run again
+ *
  * @throws Problem the refusal's; `conflict` when the stream would not stand still
  */
 export async function execute<State, Event extends DomainEvent>(
@@ -34,6 +37,7 @@ export async function execute<State, Event extends DomainEvent>(
   target: Target<State, Event>,
   decide: (state: State) => Decision<Event>,
   context: CommandContext,
+  beforeAppend?: () => Promise<void>,
 ): Promise<Executed<State, Event>> {
   let isFresh = false
   for (let attempt = 1; attempt <= attempts; attempt++) {
@@ -45,6 +49,7 @@ export async function execute<State, Event extends DomainEvent>(
     }
     if (isRefusal(decision)) throw problem(decision.refused, decision.details)
     if (decision.length === 0) return { state, revision, events: [], position: null }
+    await beforeAppend?.()
     try {
       const appended = await store.append(target.fold, target.stream, revision, decision, context)
       return {

@@ -5,6 +5,7 @@ import { reservationFold, type ReservationState } from '../../streams/reservatio
 import { reservationStream } from '../../streams/reservation/stream.ts'
 import { v5 } from 'uuid'
 import type { Decision } from './decision.ts'
+import type { CommandDependencies } from './dependencies.ts'
 import { execute } from './execute.ts'
 
 /** How long an unconfirmed claim is left alone while its owner is nowhere to be seen. */
@@ -17,6 +18,10 @@ export interface Reservations {
   readonly now: () => Date
 }
 
+export function reservationsOf({ store, vault, now }: CommandDependencies): Reservations {
+  return { store, now, hash: (key) => vault.fingerprint(key) }
+}
+
 export interface ClaimRequest {
   readonly orgId: string
   /** The key that must be unique, in the clear; only its HMAC leaves this process. */
@@ -27,7 +32,15 @@ export interface ClaimRequest {
 }
 
 export type ClaimResult =
-  | { readonly kind: 'claimed'; readonly release: () => Promise<void>; readonly confirm: () => Promise<boolean> }
+  | {
+      readonly kind: 'claimed'
+      /** Made by this call; false when the same owner had claimed the key before. */
+      readonly isNew: boolean
+      readonly fingerprint: string | null
+      readonly release: () => Promise<void>
+      /** False when the claim was lost meanwhile. */
+      readonly confirm: () => Promise<boolean>
+    }
   | { readonly kind: 'held'; readonly ownerId: string; readonly fingerprint: string | null; readonly isConfirmed: boolean }
 
 /** Who holds a key now; null when nobody does. An unconfirmed claim whose owner exists counts as held. */
@@ -64,7 +77,7 @@ export async function claim(
     }
   }
 
-  const { state: held } = await execute(store, target, claimFor(request, claimId, now()), step('claim'))
+  const { state: held, events } = await execute(store, target, claimFor(request, claimId, now()), step('claim'))
   if (held.status === 'free') throw new Error('a claim left its reservation free')
   if (held.claim.ownerId !== request.ownerId) {
     const { ownerId, fingerprint } = held.claim
@@ -73,6 +86,8 @@ export async function claim(
   const ours = held.claim.claimId
   return {
     kind: 'claimed',
+    isNew: events.length > 0,
+    fingerprint: held.claim.fingerprint,
     release: async () => {
       await execute(store, target, releaseClaim(ours, now()), step('release'))
     },

@@ -26,7 +26,7 @@ export interface PatientView {
   readonly givenName: string | null
   readonly familyName: string | null
   readonly dob: string | null
-  readonly identifiers: PatientRecord['identifiers'] | null
+  readonly identifiers: readonly PatientRecord['identifiers'][number][] | null
   readonly registeredAt: string
 }
 
@@ -36,7 +36,7 @@ export function toPatientRecord(view: PatientView): PatientRecord {
     given_name: view.givenName,
     family_name: view.familyName,
     dob: view.dob,
-    identifiers: view.identifiers ?? [],
+    identifiers: [...(view.identifiers ?? [])],
     created_at: view.registeredAt,
     updated_at: view.registeredAt,
   }

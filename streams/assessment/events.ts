@@ -54,8 +54,9 @@ const DeclaredImage = Type.Object({ imageId: Id, captureType: CaptureType, mimeT
 const ReceivedImage = Type.Object({
   imageId: Id,
   object: StoredObject,
-  width: Type.Integer(),
-  height: Type.Integer(),
+  /** Pixels; null where the development profile took an image that cannot be measured. */
+  width: Nullable(Type.Integer()),
+  height: Nullable(Type.Integer()),
 })
 
 export const assessmentEvents = {

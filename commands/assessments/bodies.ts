@@ -1,0 +1,35 @@
+import { Type, type Static } from 'typebox'
+import { freeForm, InlinePatient } from '../clinical/bodies.ts'
+
+const Id = Type.String({ format: 'uuid' })
+
+export const maxImages = 10
+
+/** Specification 2.1. Exactly one of `patient` and `patient_id`; every image with `data`, or none. */
+export const CreateAssessmentBody = Type.Object(
+  {
+    patient: Type.Optional(InlinePatient),
+    patient_id: Type.Optional(Id),
+    finding: Type.Object(
+      {
+        finding_type: Type.Enum(['lesion', 'rash', 'patch', 'blemish', 'other']),
+        body_site_id: Type.Optional(Id),
+      },
+      { additionalProperties: false },
+    ),
+    images: Type.Array(
+      Type.Object(
+        {
+          capture_type: Type.Enum(['dermoscopic', 'macroscopic', 'other']),
+          mime_type: Type.String({ maxLength: 255, description: 'image/jpeg or image/png' }),
+          data: Type.Optional(Type.String({ description: 'Base64 of the image, at most 20 MiB decoded' })),
+        },
+        { additionalProperties: false },
+      ),
+      { minItems: 1, maxItems: maxImages },
+    ),
+    ...freeForm,
+  },
+  { $id: 'CreateAssessmentBody', additionalProperties: false },
+)
+export type CreateAssessmentBody = Static<typeof CreateAssessmentBody>

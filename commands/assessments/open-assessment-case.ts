@@ -1,0 +1,32 @@
+import type { Position } from '../../streams/store/positions.ts'
+import type { CommandContext } from '../../streams/store/events.ts'
+import type { ProcessingAssessment } from '../../streams/assessment/state.ts'
+import { caseFold } from '../../streams/case/state.ts'
+import { caseStream } from '../../streams/case/stream.ts'
+import { openCase } from '../clinical/open-case.ts'
+import type { CommandDependencies } from '../handling/dependencies.ts'
+import { execute } from '../handling/execute.ts'
+
+/** Opens the case whose id the assessment minted: by the route before it answers, by the process after a crash (T10). */
+export async function openAssessmentCase(
+  { store, now }: Pick<CommandDependencies, 'store' | 'now'>,
+  assessment: ProcessingAssessment,
+  context: CommandContext,
+): Promise<Position | null> {
+  const { organisationId, caseId, patientId, productId, assessmentId, externalReference } = assessment
+  const command = {
+    caseId,
+    organisationId,
+    patientId,
+    productId,
+    assessmentId,
+    externalReference,
+    clinicalContext: null,
+    customFields: null,
+    now: now(),
+    fingerprint: null,
+  }
+  const target = { fold: caseFold, stream: caseStream(organisationId, caseId) }
+  const { position } = await execute(store, target, (state) => openCase(command, state), context)
+  return position
+}

@@ -1,0 +1,119 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { Type } from 'typebox'
+import { validate as isUuid } from 'uuid'
+import { answers } from '../../platform/http/answers.ts'
+import type { ServiceApp } from '../../platform/http/service.ts'
+import { tokenEndpointError } from '../../platform/http/token-endpoint-errors.ts'
+import type { TokenIssuer } from '../../platform/http/tokens.ts'
+import { oauthClientFold, type RegisteredOauthClient } from '../../streams/oauth-client/state.ts'
+import { oauthClientStream } from '../../streams/oauth-client/stream.ts'
+import type { CommandDependencies } from '../handling/dependencies.ts'
+import { readCredentials, type ClientCredentials } from './credentials.ts'
+
+export const TokenBody = Type.Object(
+  {
+    grant_type: Type.String({ maxLength: 255 }),
+    client_id: Type.Optional(Type.String({ maxLength: 255 })),
+    client_secret: Type.Optional(Type.String({ maxLength: 1024 })),
+    scope: Type.Optional(Type.String({ maxLength: 4096 })),
+  },
+  { $id: 'TokenBody', additionalProperties: false },
+)
+
+export const TokenReply = Type.Object(
+  {
+    access_token: Type.String(),
+    token_type: Type.Literal('Bearer'),
+    expires_in: Type.Integer({ description: 'Seconds' }),
+    scope: Type.String({ description: 'Granted scopes, sorted, separated by spaces' }),
+  },
+  { $id: 'TokenReply' },
+)
+
+/** RFC 6749, 5.2, with the members of a problem document beside them. */
+export const TokenErrorReply = Type.Object(
+  {
+    error: Type.String(),
+    error_description: Type.String(),
+    type: Type.String(),
+    title: Type.String(),
+    status: Type.Integer(),
+    detail: Type.String(),
+  },
+  { $id: 'TokenErrorReply' },
+)
+
+export const JsonWebKeySet = Type.Object(
+  { keys: Type.Array(Type.Record(Type.String(), Type.Unknown())) },
+  { $id: 'JsonWebKeySet' },
+)
+
+export interface AuthDependencies extends CommandDependencies {
+  readonly tokens: TokenIssuer
+}
+
+export function authRoutes(app: ServiceApp, { store, vault, tokens }: AuthDependencies): void {
+  app.post(
+    '/oauth/token',
+    {
+      schema: {
+        operationId: 'issueToken',
+        summary: 'Issue an access token (client credentials)',
+        consumes: ['application/x-www-form-urlencoded'],
+        body: TokenBody,
+        response: answers({ 200: TokenReply, 400: TokenErrorReply, 401: TokenErrorReply }, ['event-store-unavailable']),
+      },
+      config: { access: 'public', form: true, errors: 'oauth' },
+    },
+    async (request, reply) => {
+      const { body } = request
+      if (body.grant_type !== 'client_credentials') throw tokenEndpointError('unsupported_grant_type')
+      const client = await authenticate(readCredentials(request.headers.authorization, body))
+      const { clientId, orgId, productId, trustedActorContext } = client
+      const scopes = grantedScopes(client, body.scope)
+      reply.header('pragma', 'no-cache')
+      const issued = await tokens.issue({ clientId, orgId, productId, trustedActorContext, scopes })
+      return reply.send(issued)
+    },
+  )
+
+  app.get(
+    '/.well-known/jwks.json',
+    {
+      schema: {
+        operationId: 'getTokenKeys',
+        summary: 'Keys that verify access tokens',
+        response: answers({ 200: JsonWebKeySet }),
+      },
+      config: { access: 'public' },
+    },
+    async (_request, reply) => {
+      const { keys } = await tokens.jwks()
+      reply.header('cache-control', 'public, max-age=300')
+      return reply.send({ keys: keys.map((key) => ({ ...key })) })
+    },
+  )
+
+  /** An unknown client takes the same comparison, so that its answer tells nothing. */
+  async function authenticate({ clientId, clientSecret }: ClientCredentials): Promise<RegisteredOauthClient> {
+    const id = clientId.toLowerCase()
+    const state = isUuid(id) ? (await store.load(oauthClientFold, oauthClientStream(id))).state : oauthClientFold.initialState
+    const expected = state.status === 'registered' ? state.secretHash : vault.fingerprint('no such client')
+    const isRight = areEqual(vault.fingerprint(clientSecret), expected)
+    if (state.status === 'absent' || !isRight) throw tokenEndpointError('invalid_client')
+    return state
+  }
+}
+
+/** All scopes of the client unless it asks for some; one that is unknown, repeated or not its own is refused. */
+function grantedScopes(client: RegisteredOauthClient, asked: string | undefined): readonly string[] {
+  const wanted = asked?.split(' ').filter((scope) => scope !== '') ?? []
+  if (wanted.length === 0) return client.scopes
+  const isGranted = wanted.every((scope) => client.scopes.includes(scope))
+  if (!isGranted || new Set(wanted).size !== wanted.length) throw tokenEndpointError('invalid_scope')
+  return wanted
+}
+
+function areEqual(given: string, expected: string): boolean {
+  return timingSafeEqual(createHash('sha256').update(given).digest(), createHash('sha256').update(expected).digest())
+}

@@ -1,0 +1,29 @@
+/** Scopes that a client of an organisation may hold: those of specification section 5 and the additive ones. */
+export const clientScopes = [
+  'ai-review:cancel',
+  'ai-review:create',
+  'ai-review:read',
+  'ai-review:supersede',
+  'assessments:read',
+  'assessments:write',
+  'cases:read',
+  'cases:write',
+  'images:read',
+  'images:write',
+  'notifications:admin',
+  'notifications:preferences:read',
+  'notifications:preferences:write',
+  'notifications:read',
+  'notifications:send',
+  'orchestrator:*',
+  'patients:read',
+  'patients:write',
+  'webhooks:read',
+  'webhooks:write',
+] as const
+
+/** Granted to administrative client identities only. */
+export const administrativeScopes = ['ai-review:read-raw', 'auth:admin'] as const
+
+/** What the platform's own services need of each other. */
+export const serviceScopes = ['cases:read'] as const

@@ -1,0 +1,61 @@
+import { Type, type Static } from 'typebox'
+import type { MemberError } from '../../platform/problems.ts'
+
+const Id = Type.String({ format: 'uuid' })
+const name = Type.String({ minLength: 1, maxLength: 255 })
+
+const patientMembers = {
+  given_name: name,
+  family_name: name,
+  dob: Type.String({ format: 'date', description: 'Calendar date, 1850 or later, not in the future' }),
+  identifiers: Type.Optional(
+    Type.Array(Type.Object({ scheme: name, value: name }, { additionalProperties: false }), { maxItems: 50 }),
+  ),
+}
+
+export const RegisterPatientBody = Type.Object(patientMembers, { $id: 'RegisterPatientBody', additionalProperties: false })
+export type RegisterPatientBody = Static<typeof RegisterPatientBody>
+
+export const InlinePatient = Type.Object(patientMembers, { additionalProperties: false })
+
+const CustomFields = Type.Record(Type.String({ maxLength: 64 }), Type.String({ maxLength: 1024 }), { maxProperties: 50 })
+
+/** Free-form members of a request about a lesion; depth and size are checked by `checkFreeForm`. */
+export const freeForm = {
+  external_reference: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
+  clinical_context: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  custom_fields: Type.Optional(CustomFields),
+}
+
+export const OpenCaseBody = Type.Object(
+  { patient_id: Id, product_id: Type.Optional(Id), ...freeForm },
+  { $id: 'OpenCaseBody', additionalProperties: false },
+)
+export type OpenCaseBody = Static<typeof OpenCaseBody>
+
+const earliestBirth = '1850-01-01'
+
+/** What the schema cannot say of a date of birth. Today is the latest day that any place on earth is in. */
+export function birthErrors(dob: string, pointer: string, now: Date): MemberError[] {
+  const latest = new Date(now.getTime() + 14 * 3_600_000).toISOString().slice(0, 10)
+  if (dob < earliestBirth) return [{ pointer, detail: 'must not be before 1850', code: 'too-early' }]
+  return dob > latest ? [{ pointer, detail: 'must not be in the future', code: 'in-the-future' }] : []
+}
+
+const contextBytes = 64 * 1024
+const contextDepth = 16
+
+/** Size and depth of `clinical_context` (contract section 3, line 534). */
+export function freeFormErrors(body: { readonly clinical_context?: Record<string, unknown> | undefined }): MemberError[] {
+  const { clinical_context: context } = body
+  if (context === undefined) return []
+  const pointer = '/clinical_context'
+  if (depthOf(context) > contextDepth) return [{ pointer, detail: 'must not be nested deeper than 16 levels', code: 'too-deep' }]
+  const size = Buffer.byteLength(JSON.stringify(context))
+  return size > contextBytes ? [{ pointer, detail: 'must not exceed 64 KiB', code: 'too-large' }] : []
+}
+
+function depthOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  return 1 + Object.values(value).reduce<number>((deepest, member) => Math.max(deepest, depthOf(member)), 0)
+}

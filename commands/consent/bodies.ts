@@ -1,0 +1,79 @@
+import type { FastifyRequest } from 'fastify'
+import { Type, type Static } from 'typebox'
+import { problem } from '../../platform/problems.ts'
+
+const Id = Type.String({ format: 'uuid' })
+const Instant = Type.String({ format: 'date-time' })
+const text = (maxLength: number) => Type.String({ minLength: 1, maxLength })
+
+export const CreateConsentTypeBody = Type.Object(
+  {
+    organisationId: Type.Optional(Id),
+    code: Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$' }),
+    displayName: text(255),
+    description: Type.Optional(Type.Union([Type.String({ maxLength: 255 }), Type.Null()])),
+    legalBasis: text(255),
+    required: Type.Boolean(),
+  },
+  { $id: 'CreateConsentTypeBody', additionalProperties: false },
+)
+export type CreateConsentTypeBody = Static<typeof CreateConsentTypeBody>
+
+export const PublishTextVersionBody = Type.Object(
+  {
+    locale: Type.String({ minLength: 2, maxLength: 64, description: 'BCP 47, for example en-GB' }),
+    text: text(100_000),
+    effectiveFrom: Type.Optional(Instant),
+  },
+  { $id: 'PublishTextVersionBody', additionalProperties: false },
+)
+export type PublishTextVersionBody = Static<typeof PublishTextVersionBody>
+
+export const RecordConsentBody = Type.Object(
+  {
+    consent_type_id: Id,
+    text_version_id: Id,
+    decision: Type.Enum(['granted', 'denied', 'withdrawn']),
+    recorded_by: Type.Optional(text(255)),
+    recorded_at: Type.Optional(Instant),
+  },
+  { $id: 'RecordConsentBody', additionalProperties: false },
+)
+export type RecordConsentBody = Static<typeof RecordConsentBody>
+
+const toSnake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+const toCamel = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
+/**
+ * Consent bodies are read in both casings (contract section 1, Casing): members are renamed to the one that the
+ * schema speaks before it is validated. The same member in both casings is refused.
+ */
+export function readsBothCasings(casing: 'snake' | 'camel') {
+  const rename = casing === 'snake' ? toSnake : toCamel
+  return async (request: FastifyRequest): Promise<void> => {
+    const { body } = request
+    if (typeof body !== 'object' || body === null || Array.isArray(body)) return
+    const renamed = new Map<string, unknown>()
+    for (const [name, value] of Object.entries(body)) {
+      const canonical = rename(name)
+      if (renamed.has(canonical)) {
+        throw problem('validation-failed', {
+          errors: [{ pointer: `/${canonical}`, detail: 'stands in the body in both casings', code: 'doubled' }],
+        })
+      }
+      renamed.set(canonical, value)
+    }
+    request.body = Object.fromEntries(renamed)
+  }
+}
+
+/** The locale in its canonical spelling; refuses what is no BCP 47 tag. */
+export function canonicalLocale(locale: string): string {
+  try {
+    return Intl.getCanonicalLocales(locale)[0] ?? locale
+  } catch {
+    throw problem('validation-failed', {
+      errors: [{ pointer: '/locale', detail: 'must be a BCP 47 language tag', code: 'locale' }],
+    })
+  }
+}

@@ -1,0 +1,36 @@
+import type { FastifyRequest } from 'fastify'
+import { v7 } from 'uuid'
+import { fingerprintBody, idempotencyOf, idempotentId } from '../../platform/http/idempotency.ts'
+import type { OrgId } from '../../platform/tenants.ts'
+import type { Vault } from '../../platform/vault/vault.ts'
+
+/** The identity of what a POST creates. */
+export interface KeyedRequest {
+  /** Fixed by the Idempotency-Key where there is one, so that a repeat meets what it created; else new. */
+  readonly id: string
+  /** HMAC of the body, null without a key. */
+  readonly fingerprint: string | null
+  readonly isKeyed: boolean
+  /** The id of another thing that the same request creates. */
+  readonly idOf: (part: string) => string
+  /** The key with its scope, as the name of a claim; null without a key. */
+  readonly claimName: string | null
+}
+
+/**
+ * @param body what the fingerprint covers; image bytes replaced by hash and length
+ * @throws Problem `idempotency-key-invalid`
+ */
+export function keyedRequest(request: FastifyRequest, orgId: OrgId, vault: Vault, body: unknown): KeyedRequest {
+  const idempotency = idempotencyOf(request, orgId)
+  if (idempotency === null) {
+    return { id: v7(), fingerprint: null, isKeyed: false, idOf: () => v7(), claimName: null }
+  }
+  return {
+    id: idempotentId(idempotency),
+    fingerprint: fingerprintBody(body, (bytes) => vault.fingerprint(bytes)),
+    isKeyed: true,
+    idOf: (part) => idempotentId(idempotency, part),
+    claimName: `idempotency\0${idempotency.scopeId}\0${idempotency.key}`,
+  }
+}

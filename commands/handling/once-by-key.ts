@@ -1,0 +1,39 @@
+import { problem, Problem } from '../../platform/problems.ts'
+import type { CommandContext } from '../../streams/store/events.ts'
+import type { CommandDependencies } from './dependencies.ts'
+import type { KeyedRequest } from './keyed-request.ts'
+import { claim, reservationsOf } from './reservations.ts'
+
+interface Owner {
+  readonly orgId: string
+  readonly ownerId: string
+  readonly ownerStream: string
+}
+
+/**
+ * Runs a create whose id follows from a natural key, so that its Idempotency-Key cannot fix the id: the key is claimed
+ * with the fingerprint first, and given back when the create is refused, since no refusal is ever pinned to a key.
+ *
+ * @throws Problem `idempotency-key-reused` when the key stands for another request
+ */
+export async function onceByKey<Result>(
+  deps: CommandDependencies,
+  keyed: KeyedRequest,
+  owner: Owner,
+  context: CommandContext,
+  create: () => Promise<Result>,
+): Promise<Result> {
+  if (keyed.claimName === null) return create()
+  const request = { ...owner, key: keyed.claimName, fingerprint: keyed.fingerprint }
+  const claimed = await claim(reservationsOf(deps), request, context)
+  if (claimed.kind === 'held' || claimed.fingerprint !== keyed.fingerprint) throw problem('idempotency-key-reused')
+  try {
+    const result = await create()
+    await claimed.confirm()
+    return result
+  } catch (error) {
+    // After an unknown outcome the claim stays: the create may have happened, and the repeat will find out.
+    if (claimed.isNew && error instanceof Problem) await claimed.release()
+    throw error
+  }
+}
