@@ -16,7 +16,7 @@ export function supportedMethods(): features.SupportedMethods {
   const answer = new features.SupportedMethods().setEventStoreServerVersion(SERVER_VERSION)
   for (const service of [StreamsService, GossipService, ServerFeaturesService]) {
     for (const definition of Object.values(service)) {
-      const [, serviceName = '', methodName = ''] = String(definition.path).toLowerCase().split('/')
+      const [, serviceName = '', methodName = ''] = definition.path.toLowerCase().split('/')
       const method = new features.SupportedMethod().setServiceName(serviceName).setMethodName(methodName)
       answer.addMethods(method.setFeaturesList(FEATURES[methodName] ?? []))
     }

@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest'
+import { contractStore, counted, failure, revisions } from './contract-store.ts'
+
+const { client, stream, append } = contractStore()
+
+test('the same events again with the original expected revision: success, nothing written', async () => {
+  const name = stream()
+  const events = [counted(0), counted(1)]
+  const first = await client().appendToStream(name, events, { expectedRevision: 'no_stream' })
+  await append(name, 2, { first: 2 })
+  const again = await client().appendToStream(name, events, { expectedRevision: 'no_stream' })
+  expect(again).toMatchObject({ success: true, nextExpectedRevision: 1n, position: first.position })
+  expect(await revisions(client().readStream(name))).toEqual([0, 1, 2, 3])
+})
+
+test('the same event again from a revision in the middle', async () => {
+  const name = stream()
+  await append(name, 2)
+  const event = counted(2)
+  await client().appendToStream(name, event, { expectedRevision: 1n })
+  await append(name, 1, { first: 3 })
+  const again = await client().appendToStream(name, event, { expectedRevision: 1n })
+  expect(again.nextExpectedRevision).toBe(2n)
+  expect(await revisions(client().readStream(name))).toEqual([0, 1, 2, 3])
+})
+
+test('a known id first and a new one second: wrong expected version', async () => {
+  const name = stream()
+  const [known] = await append(name, 1, { expectedRevision: 'no_stream' })
+  if (known === undefined) throw new Error('nothing was appended')
+  const error = await failure(client().appendToStream(name, [known, counted(1)], { expectedRevision: 'no_stream' }))
+  expect(error).toMatchObject({ type: 'wrong-expected-version', actualVersion: 0n })
+})
+
+test('a new id first and a known one second: wrong expected version', async () => {
+  const name = stream()
+  const [known] = await append(name, 1, { expectedRevision: 'no_stream' })
+  if (known === undefined) throw new Error('nothing was appended')
+  const error = await failure(client().appendToStream(name, [counted(1), known], { expectedRevision: 'no_stream' }))
+  expect(error.type).toBe('wrong-expected-version')
+})
+
+test('the same id with the head as expected revision: written again', async () => {
+  const name = stream()
+  const [event] = await append(name, 1, { expectedRevision: 'no_stream' })
+  if (event === undefined) throw new Error('nothing was appended')
+  const again = await client().appendToStream(name, event, { expectedRevision: 0n })
+  expect(again.nextExpectedRevision).toBe(1n)
+  expect(await revisions(client().readStream(name))).toEqual([0, 1])
+})
+
+test('the same id with any, soon after: the original revision, nothing written', async () => {
+  const name = stream()
+  const events = await append(name, 2, { expectedRevision: 'any' })
+  await append(name, 1, { first: 2 })
+  const again = await client().appendToStream(name, events, { expectedRevision: 'any' })
+  expect(again.nextExpectedRevision).toBe(1n)
+  expect(await revisions(client().readStream(name))).toEqual([0, 1, 2])
+})
+
+test('the same id with stream exists, soon after: the original revision, nothing written', async () => {
+  const name = stream()
+  const events = await append(name, 2)
+  const again = await client().appendToStream(name, events, { expectedRevision: 'stream_exists' })
+  expect(again.nextExpectedRevision).toBe(1n)
+  expect(await revisions(client().readStream(name))).toEqual([0, 1])
+})
+
+test('a known and a new id with any: wrong expected version', async () => {
+  const name = stream()
+  const [known] = await append(name, 1)
+  if (known === undefined) throw new Error('nothing was appended')
+  const error = await failure(client().appendToStream(name, [known, counted(1)], { expectedRevision: 'any' }))
+  expect(error.type).toBe('wrong-expected-version')
+})
+
+test('the same id twice inside one append: both written', async () => {
+  const name = stream()
+  const event = counted(0)
+  const result = await client().appendToStream(name, [event, event], { expectedRevision: 'no_stream' })
+  expect(result.nextExpectedRevision).toBe(1n)
+  expect(await revisions(client().readStream(name))).toEqual([0, 1])
+})
+
+test('the id of another stream is a new event', async () => {
+  const [event] = await append(stream(), 1)
+  if (event === undefined) throw new Error('nothing was appended')
+  const name = stream()
+  const result = await client().appendToStream(name, event, { expectedRevision: 'any' })
+  expect(result.nextExpectedRevision).toBe(0n)
+})
+
+test('a retry beside its original, both in flight: one set of events', async () => {
+  const name = stream()
+  const events = [counted(0), counted(1)]
+  const results = await Promise.all([1, 2, 3].map(() => client().appendToStream(name, events, { expectedRevision: 'no_stream' })))
+  expect(results.map((result) => result.nextExpectedRevision)).toEqual([1n, 1n, 1n])
+  expect(await revisions(client().readStream(name))).toEqual([0, 1])
+})
