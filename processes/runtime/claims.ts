@@ -23,7 +23,7 @@ interface ClaimedRow {
   key: string
   step: string
   org_id: string | null
-  due_at: Date
+  due_ms: number
   payload: unknown
   failures: number
 }
@@ -56,25 +56,25 @@ export class Claims {
       `with list as (
          select commit_position, prepare_position from runtime.projectors where name = $1 and status = 'running'
        ), due as (
-         select t.key, t.step, t.org_id, t.due_at, t.payload
+         select t.key, t.step, t.org_id, t.payload, (extract(epoch from t.due_at) * 1000)::float8 as due_ms
          from list, ${this.#todo} t
-         left join runtime.claims c on c.process = $2 and c.key = t.key and c.step = t.step
-         where t.due_at <= $3 and t.step = any($4) and (c.key is null or (c.lease_until <= $3 and c.not_before <= $3
+         left join runtime.claims c on c.process = $2::text and c.key = t.key and c.step = t.step
+         where t.due_at <= $3::timestamptz and t.step = any($4) and (c.key is null or (c.lease_until <= $3 and c.not_before <= $3
            and (c.fence_commit, c.fence_prepare) <= (list.commit_position, list.prepare_position)))
          order by t.due_at limit $5
          for update of t skip locked
        ), claimed as (
          insert into runtime.claims as c (process, key, step, worker, lease_until, not_before, fence_commit, fence_prepare, failures)
-         select $2, key, step, $6, $7, $3, 0, 0, 0 from due
+         select $2::text, key, step, $6::text, $7::timestamptz, $3::timestamptz, 0, 0, 0 from due
          on conflict (process, key, step) do update set worker = excluded.worker, lease_until = excluded.lease_until
          where c.lease_until <= $3 and c.not_before <= $3
            and (c.fence_commit, c.fence_prepare) <= (select commit_position, prepare_position from list)
          returning key, step, failures
        )
-       select due.*, claimed.failures from claimed join due using (key, step) order by due.due_at`,
+       select due.*, claimed.failures from claimed join due using (key, step) order by due.due_ms`,
       [this.#list, this.#process, now, this.#steps, limit, this.#worker, leaseUntil],
     )
-    return rows.map(({ key, step, org_id, due_at, payload, failures }) => ({ todo: { key, step, orgId: org_id, dueAt: due_at, payload }, failures }))
+    return rows.map(({ key, step, org_id, due_ms, payload, failures }) => ({ todo: { key, step, orgId: org_id, dueAt: new Date(due_ms), payload }, failures }))
   }
 
   /** Gives rows back, unless somebody else has taken them over meanwhile. */
@@ -98,13 +98,14 @@ export class Claims {
 
   /** When the next row that is not claimable yet may become so, by time alone; undefined when none waits for a time. */
   async nextDue(now: Date): Promise<Date | undefined> {
-    const { rows } = await this.#pool.query<{ next: Date | null }>(
-      `select min(greatest(t.due_at, c.not_before, c.lease_until)) as next
+    const { rows } = await this.#pool.query<{ next_ms: number | null }>(
+      `select (extract(epoch from min(greatest(t.due_at, c.not_before, c.lease_until))) * 1000)::float8 as next_ms
        from ${this.#todo} t left join runtime.claims c on c.process = $1 and c.key = t.key and c.step = t.step
        where t.step = any($2) and greatest(t.due_at, c.not_before, c.lease_until) > $3`,
       [this.#process, this.#steps, now],
     )
-    return rows[0]?.next ?? undefined
+    const next = rows[0]?.next_ms ?? undefined
+    return next === undefined ? undefined : new Date(next)
   }
 
   /** Forgets claims whose rows the list has taken away. */

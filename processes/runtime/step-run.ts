@@ -1,0 +1,56 @@
+import { doubling } from './backoff.ts'
+import type { Claimed, Settlement } from './claims.ts'
+import type { StepContext, StepOutcome, Todo } from './process.ts'
+
+export type BoundStep = (todo: Todo, context: StepContext) => Promise<StepOutcome>
+
+export interface StepLimits {
+  /** After this the step's signal aborts, in milliseconds. */
+  readonly timeoutMs: number
+  /** After this a step that heeds no signal is given up, in milliseconds; its stream fences what it may still do. */
+  readonly abandonMs: number
+  /** Aborts when the workers stop. */
+  readonly signal: AbortSignal
+}
+
+export class StepAbandonedError extends Error {
+  override readonly name = 'StepAbandonedError'
+}
+
+export type StepResult = StepOutcome | { readonly error: unknown }
+
+/** Runs a step within its limits. Never rejects. */
+export async function runStep(
+  step: BoundStep,
+  todo: Todo,
+  surroundings: Omit<StepContext, 'signal'>,
+  { timeoutMs, abandonMs, signal }: StepLimits,
+): Promise<StepResult> {
+  const timeout = new AbortController()
+  const timer = setTimeout(() => timeout.abort(new DOMException('the step took too long', 'TimeoutError')), timeoutMs)
+  const abandonment = Promise.withResolvers<never>()
+  const abandon = setTimeout(() => abandonment.reject(new StepAbandonedError(`step ${todo.step} heeds no time limit`)), abandonMs)
+  try {
+    const context = { ...surroundings, signal: AbortSignal.any([timeout.signal, signal]) }
+    return await Promise.race([step(todo, context), abandonment.promise])
+  } catch (error) {
+    return { error }
+  } finally {
+    clearTimeout(timer)
+    clearTimeout(abandon)
+  }
+}
+
+/** When the row may be claimed again, and what its list must have seen before. */
+export function settlementOf({ todo, failures }: Claimed, result: StepResult, now: Date, random: () => number): Settlement {
+  const row = { key: todo.key, step: todo.step }
+  const after = (ms: number): Date => new Date(now.getTime() + ms)
+  if ('error' in result) {
+    return { ...row, notBefore: after(doubling(200, 60_000, failures + 1, random)), fence: undefined, failures: failures + 1 }
+  }
+  if (result.kind === 'wait') return { ...row, notBefore: result.until, fence: undefined, failures: 0 }
+  if (result.kind === 'retry') return { ...row, notBefore: after(result.after), fence: undefined, failures: 0 }
+  if (result.position !== undefined) return { ...row, notBefore: now, fence: result.position, failures: 0 }
+  // The stream wants the step no more, which the list will see by itself: until then it is looked at less and less.
+  return { ...row, notBefore: after(doubling(100, 10_000, failures + 1, random)), fence: undefined, failures: failures + 1 }
+}
