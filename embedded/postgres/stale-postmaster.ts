@@ -1,4 +1,4 @@
-import { readFile, rm } from 'node:fs/promises'
+import { readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -53,9 +53,13 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Without `/proc` (not Linux) the id alone has to do. */
+/**
+ * A PostgreSQL server works in its data folder, which tells it apart whatever path it was started with. Where the working
+ * folder cannot be looked at (another system than Linux), the id alone has to do.
+ */
 async function isOurPostmaster(pid: number, clusterDir: string): Promise<boolean> {
-  if (process.platform !== 'linux') return true
-  const commandLine = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
-  return commandLine.split('\0').includes(clusterDir)
+  const [program] = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => 'postgres')).split('\0')
+  if (program === undefined || !program.endsWith('postgres')) return false
+  const [working, ours] = await Promise.all([stat(`/proc/${pid}/cwd`).catch(() => undefined), stat(clusterDir)])
+  return working === undefined || (working.dev === ours.dev && working.ino === ours.ino)
 }

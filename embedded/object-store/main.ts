@@ -1,0 +1,40 @@
+import { mkdir } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { liveAsChild, type RunningServer } from '../children/live-as-child.ts'
+import { listenOnLoopback, stopListening } from '../children/loopback-server.ts'
+import { S3Error } from './errors.ts'
+import { Objects } from './objects.ts'
+import { objectStoreServer } from './server.ts'
+
+const { values } = parseArgs({
+  options: {
+    data: { type: 'string' },
+    port: { type: 'string' },
+    bucket: { type: 'string', multiple: true, default: [] },
+    'exit-with-parent': { type: 'boolean', default: false },
+  },
+})
+
+async function start(): Promise<RunningServer> {
+  const accessKeyId = process.env['S3_ACCESS_KEY_ID']
+  const secretAccessKey = process.env['S3_SECRET_ACCESS_KEY']
+  if (values.data === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
+    throw new Error('embedded object store needs --data, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY')
+  }
+  const dataDir = resolve(values.data)
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  const objects = await Objects.open(dataDir)
+  for (const bucket of values.bucket) {
+    await objects.createBucket(bucket).catch((error: unknown) => {
+      if (!(error instanceof S3Error && error.code === 'BucketAlreadyOwnedByYou')) throw error
+    })
+  }
+  const server = objectStoreServer(objects, { accessKeyId, secretAccessKey }, (error) => {
+    process.stderr.write(`request failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
+  })
+  const port = await listenOnLoopback(server, 'embedded object store', Number(values.port ?? 0))
+  return { ready: { port }, stop: () => stopListening(server) }
+}
+
+await liveAsChild({ exitWithParent: values['exit-with-parent'], start })

@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { Readable, Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { S3Error } from './errors.ts'
+
+export type ObjectMeta = {
+  /** MD5 of the bytes in hex, as S3 makes it. */
+  etag: string
+  size: number
+  contentType: string
+  modifiedAt: string
+  /** The caller's `x-amz-meta-*` headers. */
+  custom: Readonly<Record<string, string>>
+}
+
+/** Digests of a body as it arrived, by the names that requests declare them under. */
+export type BodyDigests = { md5: Buffer; sha256: string; size: number }
+
+const MAGIC = 'OBJ1'
+const FOOTER_BYTES = 8
+
+/**
+ * Writes an object's file: the bytes, then what is known about them, then the length of that, then a mark. One file holds
+ * everything, so that bytes and description appear together and a copied folder is complete.
+ * `describe` sees the digests and may refuse. The file is durable when this returns; its name is not.
+ */
+export async function writeObjectFile(
+  file: string,
+  body: Readable,
+  describe: (digests: BodyDigests) => Omit<ObjectMeta, 'etag' | 'size'>,
+): Promise<ObjectMeta> {
+  const md5 = createHash('md5')
+  const sha256 = createHash('sha256')
+  let size = 0
+  const observe = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      md5.update(chunk)
+      sha256.update(chunk)
+      size += chunk.length
+      done(null, chunk)
+    },
+  })
+  const handle = await open(file, 'wx', 0o600)
+  try {
+    await pipeline(body, observe, createWriteStream('', { fd: handle.fd, autoClose: false }))
+    const digest = md5.digest()
+    const described = describe({ md5: digest, sha256: sha256.digest('hex'), size })
+    const meta = { etag: digest.toString('hex'), size, ...described }
+    await handle.write(footer(meta), 0, undefined, size)
+    await handle.sync()
+    return meta
+  } finally {
+    await handle.close()
+  }
+}
+
+function footer(meta: ObjectMeta): Buffer {
+  const text = Buffer.from(JSON.stringify(meta))
+  const end = Buffer.alloc(FOOTER_BYTES)
+  end.writeUInt32BE(text.length)
+  end.write(MAGIC, 4, 'latin1')
+  return Buffer.concat([text, end])
+}
+
+/** Reads what is known about an object. Throws `InternalError` when the file is damaged. */
+export async function readObjectMeta(handle: FileHandle): Promise<ObjectMeta> {
+  const { size } = await handle.stat()
+  const end = Buffer.alloc(FOOTER_BYTES)
+  await handle.read(end, 0, FOOTER_BYTES, Math.max(0, size - FOOTER_BYTES))
+  const length = end.readUInt32BE()
+  const start = size - FOOTER_BYTES - length
+  if (end.toString('latin1', 4) !== MAGIC || start < 0) throw damaged()
+  const text = Buffer.alloc(length)
+  await handle.read(text, 0, length, start)
+  const meta = parseMeta(text.toString())
+  if (meta === undefined || meta.size !== start) throw damaged()
+  return meta
+}
+
+/**
+ * Streams an object's bytes, from `first` to `last` inclusive. A whole read checks the MD5 and breaks off before its last
+ * bytes when it differs: a damaged image must not pass for the one that was stored.
+ */
+export function readObjectBytes(handle: FileHandle, meta: ObjectMeta, first: number, last: number): Readable {
+  if (meta.size === 0) return Readable.from([])
+  const source = createReadStream('', { fd: handle.fd, start: first, end: last, autoClose: false })
+  if (first !== 0 || last !== meta.size - 1) return source
+  const md5 = createHash('md5')
+  let held: Buffer | undefined
+  const check = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      md5.update(chunk)
+      const ready = held
+      held = chunk
+      done(null, ready)
+    },
+    flush(done) {
+      if (md5.digest('hex') === meta.etag) done(null, held)
+      else done(damaged())
+    },
+  })
+  source.on('error', (error) => check.destroy(error))
+  check.on('close', () => source.destroy())
+  return source.pipe(check)
+}
+
+function parseMeta(text: string): ObjectMeta | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && 'etag' in value ? (value as ObjectMeta) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function damaged(): S3Error {
+  return new S3Error('InternalError', 'The stored object is damaged')
+}

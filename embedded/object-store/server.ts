@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { S3Error } from './errors.ts'
+import type { Objects } from './objects.ts'
+import {
+  type Call,
+  copyObject,
+  createBucket,
+  deleteObject,
+  getObject,
+  headBucket,
+  listObjects,
+  putObject,
+  sendXml,
+} from './operations.ts'
+import { type Credentials, verifySignature } from './signature.ts'
+import { errorDocument } from './xml.ts'
+
+type Operation = (objects: Objects, call: Call) => Promise<void>
+
+/** Sub-resources of S3 that change the meaning of a request; taking one for the plain request would corrupt data. */
+const UNSUPPORTED = ['acl', 'delete', 'lifecycle', 'partNumber', 'policy', 'tagging', 'uploadId', 'uploads', 'versionId', 'versioning', 'versions']
+
+/** An HTTP server that speaks the part of S3's REST interface that the platform uses, path style. */
+export function objectStoreServer(objects: Objects, credentials: Credentials, onFailure: (error: unknown) => void): Server {
+  return createServer((request, response) => {
+    const requestId = randomUUID()
+    response.setHeader('x-amz-request-id', requestId)
+    answer(objects, credentials, request, response).catch((error: unknown) => {
+      if (!(error instanceof S3Error) && !response.destroyed) onFailure(error)
+      refuse(request, response, error, requestId)
+    })
+  })
+}
+
+async function answer(objects: Objects, credentials: Credentials, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const [path, search] = splitOnce(request.url ?? '/', '?')
+  const query = new URLSearchParams(search.replaceAll('+', '%2B'))
+  const { sha256 } = verifySignature(
+    { method: request.method ?? '', path, query, headers: request.headers },
+    credentials,
+    Date.now(),
+  )
+  const [bucket, key] = splitOnce(path.slice(1), '/')
+  const call = { request, response, query, bucket: decodeURIComponent(bucket), key: decodeURIComponent(key), signedSha256: sha256 }
+  await operationOf(request, call)(objects, call)
+}
+
+function operationOf(request: IncomingMessage, call: Call): Operation {
+  if (call.bucket === '' || UNSUPPORTED.some((name) => call.query.has(name))) {
+    throw new S3Error('NotImplemented', 'This part of S3 is not implemented by the embedded store')
+  }
+  switch (request.method) {
+    case 'GET':
+      return call.key === '' ? listObjects : getObject
+    case 'HEAD':
+      return call.key === '' ? headBucket : getObject
+    case 'PUT':
+      if (call.key === '') return createBucket
+      return request.headers['x-amz-copy-source'] === undefined ? putObject : copyObject
+    case 'DELETE':
+      if (call.key === '') throw new S3Error('NotImplemented', 'Buckets cannot be deleted here')
+      return deleteObject
+    default:
+      throw new S3Error('MethodNotAllowed', 'The specified method is not allowed against this resource')
+  }
+}
+
+/** Answers in S3's XML; an answer that has already begun can only be broken off, so that nobody takes it for whole. */
+function refuse(request: IncomingMessage, response: ServerResponse, error: unknown, requestId: string): void {
+  if (response.headersSent || response.destroyed) {
+    response.destroy()
+    return
+  }
+  request.resume()
+  const refusal = error instanceof S3Error ? error : new S3Error('InternalError', 'We encountered an internal error')
+  if (request.method === 'HEAD') response.writeHead(refusal.status).end()
+  else sendXml(response, refusal.status, errorDocument(refusal, (request.url ?? '').replace(/\?.*/s, ''), requestId))
+}
+
+function splitOnce(text: string, separator: string): [string, string] {
+  const at = text.indexOf(separator)
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
+}

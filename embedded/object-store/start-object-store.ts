@@ -1,0 +1,42 @@
+import { fileURLToPath } from 'node:url'
+import { startChild } from '../children/start-child.ts'
+
+export type ObjectStoreOptions = {
+  dataDir: string
+  /** A port of 127.0.0.1; 0 takes a free one. */
+  port: number
+  accessKeyId: string
+  secretAccessKey: string
+  /** Created when missing. */
+  bucket: string
+  onLog?: (line: string) => void
+}
+
+export type EmbeddedObjectStore = {
+  /** For `@aws-sdk/client-s3`, with `forcePathStyle` and any region. */
+  endpoint: string
+  port: number
+  pid: number
+  exited: Promise<number>
+  stop(): Promise<void>
+}
+
+const SERVER = fileURLToPath(new URL('./main.ts', import.meta.url))
+
+/** Starts an S3-compatible store over `dataDir` in a process of its own. Throws with its last words when it does not start. */
+export async function startObjectStore(options: ObjectStoreOptions): Promise<EmbeddedObjectStore> {
+  const child = await startChild({
+    name: 'embedded object store',
+    script: SERVER,
+    args: ['--data', options.dataDir, '--port', String(options.port), '--bucket', options.bucket],
+    env: { S3_ACCESS_KEY_ID: options.accessKeyId, S3_SECRET_ACCESS_KEY: options.secretAccessKey },
+    ...(options.onLog === undefined ? {} : { onLog: options.onLog }),
+  })
+  return {
+    endpoint: `http://127.0.0.1:${child.ready.port}`,
+    port: child.ready.port,
+    pid: child.pid,
+    exited: child.exited,
+    stop: () => child.stop(),
+  }
+}
