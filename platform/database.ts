@@ -1,11 +1,10 @@
 import knexFactory, { type Knex } from 'knex'
-import pg from 'pg'
+import { Client, Pool, types, type CustomTypesConfig, type PoolClient } from 'pg'
 import type { Logger } from './logging.ts'
 
-export type Pool = pg.Pool
-export type PoolClient = pg.PoolClient
+export type { Pool, PoolClient }
 
-const { builtins } = pg.types
+const { builtins } = types
 
 /**
  * How column types come back, whatever pg's defaults are: bigint and numeric as text (both exceed a double), instants
@@ -15,13 +14,13 @@ const typeParsers = new Map<number, (text: string) => unknown>([
   [builtins.INT8, (text) => text],
   [builtins.NUMERIC, (text) => text],
   [builtins.DATE, (text) => text],
-  [builtins.TIMESTAMPTZ, pg.types.getTypeParser(builtins.TIMESTAMPTZ)],
+  [builtins.TIMESTAMPTZ, types.getTypeParser(builtins.TIMESTAMPTZ)],
   [builtins.JSONB, (text) => JSON.parse(text) as unknown],
   [builtins.JSON, (text) => JSON.parse(text) as unknown],
 ])
 
-const types: pg.CustomTypesConfig = {
-  getTypeParser: (oid: number, format?: 'text' | 'binary') => (format === 'binary' ? undefined : typeParsers.get(oid)) ?? pg.types.getTypeParser(oid, 'text'),
+const customTypes: CustomTypesConfig = {
+  getTypeParser: (oid, format) => (format === 'binary' ? undefined : typeParsers.get(oid)) ?? types.getTypeParser(oid, 'text'),
 }
 
 export interface PoolOptions {
@@ -37,10 +36,10 @@ export interface PoolOptions {
 
 /** A pool whose lost idle connections are logged and replaced, never thrown. */
 export function createPool({ url, max = 10, statementTimeoutMs = 30_000, name = 'clinical-assessment-platform', logger }: PoolOptions): Pool {
-  const pool = new pg.Pool({
+  const pool = new Pool({
     connectionString: url,
     max,
-    types,
+    types: customTypes,
     application_name: name,
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 30_000,
@@ -65,7 +64,7 @@ export async function ensureDatabase(url: string): Promise<boolean> {
   const maintenance = new URL(url)
   const name = decodeURIComponent(maintenance.pathname.slice(1))
   maintenance.pathname = '/postgres'
-  const client = new pg.Client({ connectionString: maintenance.href, connectionTimeoutMillis: 10_000 })
+  const client = new Client({ connectionString: maintenance.href, connectionTimeoutMillis: 10_000 })
   await client.connect()
   try {
     const { rowCount } = await client.query('select from pg_database where datname = $1', [name])

@@ -35,7 +35,7 @@ export function createGracefulStop({ logger, limitMs = 10_000 }: { readonly logg
   async function closeAll(): Promise<boolean> {
     let isClean = true
     for (const stage of order) {
-      for (const { name, close } of closers.filter((one) => one.stage === stage).reverse()) {
+      for (const { name, close } of closers.filter((one) => one.stage === stage).toReversed()) {
         try {
           await within(limitMs * closerShare, close)
         } catch (err) {

@@ -15,6 +15,7 @@ import { awaitMinimumPosition, type ReadYourWrites } from './replies.ts'
 import { requestIdFrom, traceIdOf, traceparentFrom } from './request-context.ts'
 import { createMethodIndex } from './route-methods.ts'
 import { createSchemas } from './schemas.ts'
+import { translateStageError } from './stage-errors.ts'
 import { canonicalRouteOf, mountService, type Service } from './service.ts'
 
 declare module 'fastify' {
@@ -33,7 +34,7 @@ export interface ApplicationOptions {
   readonly health: Health
   readonly verifyToken: VerifyToken
   readonly readYourWrites: ReadYourWrites
-  /** Errors of the stages as problems. */
+  /** More errors of the stages as problems, beside those of the event store, the database and egress. */
   readonly translateError?: TranslateError
   /** True once a stop has begun: new requests are refused while those in flight finish. */
   readonly isStopping?: () => boolean
@@ -51,7 +52,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
   const version = options.version ?? '1.0.0'
   const schemas = createSchemas()
   const methods = createMethodIndex()
-  const onError = createErrorHandler(logger, options.translateError ?? (() => undefined))
+  const onError = createErrorHandler(logger, (error) => options.translateError?.(error) ?? translateStageError(error))
   const app = Fastify({
     logger: false,
     bodyLimit: defaultBodyLimit,
@@ -62,7 +63,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
     requestTimeout: 120_000,
     http: { headersTimeout: 20_000 },
     clientErrorHandler: answerClientError,
-    frameworkErrors: onError,
+    frameworkErrors: (error, request, reply) => void onError(error, request, reply),
     schemaController: { bucket: () => schemas.bucket },
   })
   app.setValidatorCompiler(schemas.compileValidator)
@@ -105,6 +106,11 @@ function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, vers
   app.addHook('preHandler', async (request, reply) => {
     const { servedBy } = request.routeOptions.config
     if (servedBy !== undefined) await awaitMinimumPosition(reply, servedBy)
+  })
+  app.addHook('onSend', async (_, reply, payload) => {
+    if (reply.statusCode !== 304) return payload
+    reply.removeHeader('content-type')
+    return null
   })
   app.addHook('onResponse', async (request, reply) => {
     const { caller, method, routeOptions } = request

@@ -124,7 +124,7 @@ function linkToNext({ request }: ReplyHead, cursor: string): string {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query ?? {})) if (name !== 'cursor') search.append(name, String(value))
   search.append('cursor', cursor)
-  return `<${request.documentedBase}${path}?${search}>; rel="next"`
+  return `<${request.documentedBase}${path}?${search.toString()}>; rel="next"`
 }
 
 /** Beside `data` in a page's schema: `Type.Object({ data: Type.Array(Item), ...pageMembers() }, { $id: 'Items' })`. */

@@ -122,13 +122,20 @@ export function requireMatch(request: FastifyRequest, revision: bigint): void {
   if (admitted !== undefined && !admitted.includes(revision)) throw problem('precondition-failed')
 }
 
-/** Sets the ETag of a GET and turns it into a 304 when the caller has this version. Returns true for a 304: send no body. */
-export function isNotModified(reply: ReplyHead, etag: string): boolean {
+export interface FoundRecord<Body> {
+  readonly body: Body
+  readonly revision: bigint
+  /** Number of the window in which the signed addresses of the body were made, if it has any. */
+  readonly signingWindow?: number | undefined
+}
+
+/** 200 with ETag, or 304 without the body (which the application drops) when If-None-Match names this version. */
+export function found<Body>(reply: ReplyHead, { body, revision, signingWindow }: FoundRecord<Body>): Body {
+  const etag = etagOf(revision, signingWindow)
   reply.header('etag', etag)
   const known = reply.request.headers['if-none-match']?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? []
-  if (!known.includes(etag) && !known.includes('*')) return false
-  reply.statusCode = 304
-  return true
+  if (known.includes(etag) || known.includes('*')) reply.statusCode = 304
+  return body
 }
 
 function prefers(request: FastifyRequest, preference: string): boolean {

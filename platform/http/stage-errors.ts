@@ -1,0 +1,22 @@
+import { AppendOutcomeUnknownError, AppendTooLargeError, EventStoreUnavailableError, RevisionConflictError } from '../../streams/store/errors.ts'
+import { isDatabaseMissing, isDatabaseUnavailable } from '../database.ts'
+import { problem, type Problem } from '../problems.ts'
+
+/** What the layers below throw when a dependency is away or a race is lost, as the caller is told; undefined for the rest. */
+export function translateStageError(error: unknown): Problem | undefined {
+  if (error instanceof RevisionConflictError) return problem('conflict', { cause: error })
+  if (error instanceof AppendTooLargeError) return problem('command-too-large', { cause: error })
+  if (error instanceof EventStoreUnavailableError || error instanceof AppendOutcomeUnknownError) {
+    return problem('event-store-unavailable', { cause: error, retryAfterSeconds: 2 })
+  }
+  if (isObjectStoreAway(error)) return problem('object-store-unavailable', { cause: error, retryAfterSeconds: 2 })
+  if (isDatabaseMissing(error) || isDatabaseUnavailable(error)) return problem('database-unavailable', { cause: error, retryAfterSeconds: 2 })
+  return undefined
+}
+
+/** Errors of the S3 client carry `$metadata`; without an HTTP status there was no answer. */
+function isObjectStoreAway(error: unknown): boolean {
+  if (!(error instanceof Error) || !('$metadata' in error) || typeof error.$metadata !== 'object' || error.$metadata === null) return false
+  const status = 'httpStatusCode' in error.$metadata ? error.$metadata.httpStatusCode : undefined
+  return typeof status !== 'number' || status >= 500
+}

@@ -1,0 +1,184 @@
+import { SignJWT } from 'jose'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { tenantOf, type Caller } from '../../../platform/http/access.ts'
+import { createTokenIssuer, type TokenClaims } from '../../../platform/http/tokens.ts'
+import { adminSecret, client, newTokenKeys, orgA, orgB, startApplication, thingId, type TestApplication } from './test-application.ts'
+
+let t: TestApplication
+beforeAll(async () => { t = await startApplication({ env: { ADMIN_API_SECRET: adminSecret } }) })
+afterAll(() => t.app.close())
+
+const actor = { user_id: 'user-1', org_id: orgA, permissions: ['things:admin'], display_name: 'Jane Doe', product_ids: [], later_claim: 1 }
+const contextOf = (claims: object) => `${Buffer.from('{"alg":"none"}').toString('base64url')}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.`
+const trusted: Partial<TokenClaims> = { trustedActorContext: true }
+
+async function ask(method: 'GET' | 'POST', url: string, headers: Record<string, string>) {
+  const response = await t.app.inject({ method, url, headers })
+  return { status: response.statusCode, code: response.json<{ code?: string }>().code, body: response.json<Record<string, unknown>>(), challenge: response.headers['www-authenticate'] }
+}
+
+describe('access tokens', () => {
+  it('asks for a token, and says so', async () => {
+    expect(await ask('GET', '/v1/whoami', {})).toMatchObject({ status: 401, code: 'token-missing', challenge: 'Bearer realm="clinical-assessment-platform"' })
+    expect(await ask('GET', '/v1/whoami', { authorization: 'Basic abc' })).toMatchObject({ status: 401, code: 'token-invalid' })
+    expect(await ask('GET', '/v1/whoami', { authorization: 'Bearer abc' })).toMatchObject({ status: 401, code: 'token-invalid', challenge: expect.stringContaining('error="invalid_token"') })
+  })
+
+  it('refuses before it reads the body', async () => {
+    const response = await t.app.inject({ method: 'POST', url: '/v1/things', headers: { 'content-type': 'application/json' }, payload: '{broken' })
+    expect(response.statusCode).toBe(401)
+  })
+
+  it('asks for the scope; a write scope includes its read, not the other way round', async () => {
+    expect((await ask('GET', `/v1/things/${thingId}`, await t.token({ scopes: ['things:write'] }))).status).toBe(200)
+    expect((await ask('GET', `/v1/things/${thingId}`, await t.token({ scopes: ['things:read'] }))).status).toBe(200)
+    const refused = await ask('POST', '/v1/things', await t.token({ scopes: ['things:read'] }))
+    expect(refused).toMatchObject({ status: 403, code: 'insufficient-scope', body: { required_scopes: ['things:write'] }, challenge: expect.stringContaining('scope="things:write"') })
+  })
+})
+
+describe('organisations', () => {
+  it('answers 404 to a token that names another organisation, 400 to a platform token that names none', async () => {
+    expect((await ask('GET', `/v1/things/${thingId}?org_id=${orgB}`, await t.token())).code).toBe('not-found')
+    const platformToken = await t.token({ orgId: null })
+    expect(await ask('GET', `/v1/things/${thingId}`, platformToken)).toMatchObject({ status: 400, code: 'org-required' })
+    expect((await ask('GET', `/v1/things/${thingId}?org_id=${orgB.toUpperCase()}`, platformToken)).body).toMatchObject({ name: `${orgB} undefined` })
+    expect((await ask('GET', `/v1/things/${thingId}?org_id=nowhere`, platformToken)).code).toBe('not-found')
+  })
+
+  it('takes the organisation of the actor context where the token has none', () => {
+    const context = { userId: 'u', orgId: orgB, userType: null, role: null, permissions: new Set<string>(), productIds: [] }
+    const caller: Caller = { clientId: 'c', orgId: null, productId: null, scopes: new Set(), trustedActorContext: true, actor: context, isBootstrapAdmin: false }
+    expect(tenantOf(caller)).toBe(orgB)
+    expect(() => tenantOf(caller, orgA)).toThrow(expect.objectContaining({ code: 'not-found' }))
+  })
+})
+
+describe('actor contexts', () => {
+  it('admits an actor with the permission, from a trusted client only', async () => {
+    const headers = { 'x-actor-context': contextOf(actor) }
+    expect((await ask('POST', '/v1/admin/things', { ...await t.token(trusted), ...headers })).body).toEqual({ id: 'client-a', name: orgA, note: 'false' })
+    expect((await ask('POST', '/v1/admin/things', { ...await t.token(), ...headers })).code).toBe('actor-context-not-accepted')
+    expect((await ask('GET', '/v1/whoami', { ...await t.token(), ...headers })).code).toBe('actor-context-not-accepted')
+    expect((await ask('GET', '/v1/whoami', { ...await t.token(trusted), ...headers })).body).toEqual({ id: 'client-a', name: 'user-1' })
+    expect((await ask('POST', '/v1/admin/things', headers)).code).toBe('token-missing')
+  })
+
+  it.each([
+    ['no context', undefined, 'actor-context-missing'],
+    ['no permission', contextOf({ ...actor, permissions: ['things:read'] }), 'permission-missing'],
+    ['another organisation', contextOf({ ...actor, org_id: orgB }), 'org-mismatch'],
+    ['a missing claim', contextOf({ user_id: 'u', org_id: orgA }), 'actor-context-invalid'],
+    ['plain JSON', JSON.stringify(actor), 'actor-context-invalid'],
+    ['broken JSON', 'e30.e30x.', 'actor-context-invalid'],
+    ['more than 8 KiB', contextOf({ ...actor, display_name: 'x'.repeat(8000) }), 'actor-context-invalid'],
+  ])('refuses %s with 403', async (_, header, code) => {
+    const refused = await ask('POST', '/v1/admin/things', { ...await t.token(trusted), ...(header === undefined ? {} : { 'x-actor-context': header }) })
+    expect([refused.status, refused.code]).toEqual([403, code])
+  })
+
+  it.each(['signed', 'resolve'])('grants nothing by an actor context in the mode %s as long as there are no users', async (mode) => {
+    const strict = await startApplication({ env: { ACTOR_CONTEXT_MODE: mode } })
+    const headers = { ...await strict.token(trusted), 'x-actor-context': contextOf(actor) }
+    const refused = await strict.app.inject({ method: 'POST', url: '/v1/admin/things', headers })
+    expect([refused.statusCode, refused.json()]).toEqual([403, expect.objectContaining({ code: 'actor-context-unsupported' })])
+    expect((await strict.app.inject({ url: '/v1/whoami', headers })).json()).toEqual({ id: 'client-a', name: 'nobody' })
+    await strict.app.close()
+  })
+})
+
+describe('the administrator secret', () => {
+  it('is enough by itself, is logged, and admits to admin routes only', async () => {
+    expect((await ask('POST', '/v1/admin/things', { 'x-admin-api-secret': adminSecret })).body).toEqual({ id: 'bootstrap', name: orgA, note: 'true' })
+    expect(t.log()).toContain('administrator secret used')
+    expect(t.log()).not.toContain(adminSecret)
+    expect((await ask('GET', '/v1/whoami', { 'x-admin-api-secret': adminSecret })).code).toBe('token-missing')
+  })
+
+  it('acts for the organisation of a token beside it, and refuses a bad one', async () => {
+    const headers = { 'x-admin-api-secret': adminSecret }
+    expect((await ask('POST', '/v1/admin/things', { ...headers, ...await t.token({ orgId: orgB }) })).code).toBe('not-found')
+    expect((await ask('POST', '/v1/admin/things', { ...headers, authorization: 'Bearer abc' })).code).toBe('token-invalid')
+  })
+
+  it('is refused when it is wrong or switched off', async () => {
+    expect(await ask('POST', '/v1/admin/things', { 'x-admin-api-secret': `${adminSecret}x` })).toMatchObject({ status: 401, code: 'admin-secret-invalid' })
+    const off = await startApplication()
+    const refused = await off.app.inject({ method: 'POST', url: '/v1/admin/things', headers: { 'x-admin-api-secret': adminSecret } })
+    expect(refused.json()).toMatchObject({ code: 'admin-secret-invalid' })
+    await off.app.close()
+  })
+})
+
+describe('tokens', () => {
+  const issuer = 'https://platform.test/v1/auth'
+  const audience = 'https://platform.test'
+  const keys = newTokenKeys()
+  const at = (iso: string) => () => new Date(iso)
+  const options = { keys, issuer, audience, ttlSeconds: 3600, now: at('2030-01-01T12:00:00Z') }
+  const tokens = createTokenIssuer(options)
+
+  it('issues what it verifies: claims, sorted scopes, lifetime', async () => {
+    const issued = await tokens.issue({ ...client, scopes: ['b:read', 'a:write', 'b:read'], productId: 'p', trustedActorContext: true })
+    expect(issued).toMatchObject({ token_type: 'Bearer', expires_in: 3600, scope: 'a:write b:read' })
+    expect(await tokens.verify(issued.access_token)).toMatchObject({ clientId: 'client-a', orgId: orgA, productId: 'p', scopes: ['a:write', 'b:read'], trustedActorContext: true })
+    expect(await tokens.jwks()).toEqual({ keys: [expect.objectContaining({ kty: 'OKP', crv: 'Ed25519', kid: 'key-1' })] })
+  })
+
+  it('knows an expired token, seen before or not', async () => {
+    let now = '2030-01-01T12:00:00Z'
+    const moving = createTokenIssuer({ ...options, now: () => new Date(now) })
+    const { access_token: token } = await moving.issue(client)
+    await moving.verify(token)
+    now = '2030-01-01T13:00:00Z'
+    await expect(moving.verify(token)).rejects.toMatchObject({ reason: 'expired' })
+    await expect(createTokenIssuer({ ...options, now: at(now) }).verify(token)).rejects.toMatchObject({ reason: 'expired' })
+  })
+
+  it('verifies with a key that was published after the last look', async () => {
+    const later = newTokenKeys('key-2')
+    const published = [...await keys.publicKeys('token')]
+    let now = new Date('2030-01-01T12:00:00Z')
+    const verifier = createTokenIssuer({ ...options, now: () => now, keys: { ...keys, publicKeys: async () => published } })
+    await verifier.verify((await tokens.issue(client)).access_token)
+    published.push(...await later.publicKeys('token'))
+    const { access_token: token } = await createTokenIssuer({ ...options, keys: later }).issue(client)
+    await expect(verifier.verify(token)).rejects.toMatchObject({ reason: 'invalid' })
+    now = new Date('2030-01-01T12:00:06Z')
+    expect(await verifier.verify(token)).toMatchObject({ clientId: 'client-a' })
+  })
+
+  const claims = { client_id: 'client-a', scope: 'a' }
+  const seconds = Date.parse('2030-01-01T12:00:00Z') / 1000
+  const build = (header: { alg: string; typ?: string; kid?: string }, change: (jwt: SignJWT) => SignJWT = (jwt) => jwt) => change(
+    new SignJWT(claims).setProtectedHeader({ typ: 'at+jwt', kid: 'key-1', ...header }).setIssuer(issuer).setAudience(audience).setSubject('client-a').setJti('1').setIssuedAt(seconds).setExpirationTime(seconds + 60),
+  )
+
+  it.each([
+    ['another type', () => build({ alg: 'EdDSA', typ: 'JWT' })],
+    ['an unknown key', () => build({ alg: 'EdDSA', kid: 'key-9' })],
+    ['another issuer', () => build({ alg: 'EdDSA' }, (jwt) => jwt.setIssuer('https://evil.test'))],
+    ['another audience', () => build({ alg: 'EdDSA' }, (jwt) => jwt.setAudience('https://evil.test'))],
+    ['an instant of issue in the future', () => build({ alg: 'EdDSA' }, (jwt) => jwt.setIssuedAt(seconds + 600).setExpirationTime(seconds + 900))],
+    ['a start in the future', () => build({ alg: 'EdDSA' }, (jwt) => jwt.setNotBefore(seconds + 600))],
+  ])('refuses %s', async (_, jwt) => {
+    const { privateKey } = await keys.signingKey('token')
+    await expect(tokens.verify(await jwt().sign(privateKey))).rejects.toMatchObject({ reason: 'invalid' })
+  })
+
+  it('lets the header choose no algorithm', async () => {
+    const [publicJwk] = await keys.publicKeys('token')
+    const swapped = await build({ alg: 'HS256' }).sign(new TextEncoder().encode(JSON.stringify(publicJwk)))
+    const [, payload = ''] = swapped.split('.')
+    const unsigned = `${Buffer.from('{"alg":"none","typ":"at+jwt","kid":"key-1"}').toString('base64url')}.${payload}.`
+    for (const token of [swapped, unsigned, 'a.b.c', '', 'x'.repeat(9000)]) {
+      await expect(tokens.verify(token)).rejects.toMatchObject({ reason: 'invalid' })
+    }
+  })
+
+  it('refuses a changed payload', async () => {
+    const [header = '', payload = '', signature = ''] = (await tokens.issue(client)).access_token.split('.')
+    const changed = { ...JSON.parse(Buffer.from(payload, 'base64url').toString()) as object, org_id: orgB }
+    await expect(tokens.verify(`${header}.${Buffer.from(JSON.stringify(changed)).toString('base64url')}.${signature}`)).rejects.toMatchObject({ reason: 'invalid' })
+  })
+})

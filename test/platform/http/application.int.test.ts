@@ -1,0 +1,231 @@
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { problems } from '../../../platform/problems.ts'
+import { orgA, startApplication, thingId, thingService, type TestApplication } from './test-application.ts'
+
+let t: TestApplication
+let auth: { authorization: string }
+let address: string
+
+beforeAll(async () => {
+  t = await startApplication()
+  auth = await t.token()
+  address = await t.app.listen({ port: 0, host: '127.0.0.1' })
+})
+afterAll(() => t.app.close())
+
+function post(path: string, body: unknown, headers: Record<string, string> = {}) {
+  return fetch(`${address}${path}`, { method: 'POST', headers: { 'content-type': 'application/json', ...auth, ...headers }, body: typeof body === 'string' ? body : JSON.stringify(body) })
+}
+
+/** Sends bytes as they are and returns all that comes back. */
+function raw(text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const { port, hostname } = new URL(address)
+    const socket = connect(Number(port), hostname, () => socket.write(text))
+    let answer = ''
+    socket.on('data', (chunk) => { answer += chunk.toString() })
+    socket.on('close', () => resolve(answer))
+    socket.on('error', reject)
+  })
+}
+
+describe('the three mounts', () => {
+  it.each(['/v1/clinical-api/things', '/v1/clinical-api/v1/things', '/v1/things'])('%s answers, and Location is the documented path', async (path) => {
+    const response = await post(path, { name: 'x' })
+    expect(response.status).toBe(201)
+    expect(response.headers.get('location')).toBe(`/v1/clinical-api/things/${thingId}`)
+  })
+
+  it('gives one canonical route to all mounts, with the path values in one case', async () => {
+    const routes = await Promise.all(['/v1/clinical-api', '/v1/clinical-api/v1', '/v1'].map(async (mount) => {
+      const response = await fetch(`${address}${mount}/things/${thingId.toUpperCase()}`, { method: 'PUT', headers: { ...auth, 'content-type': 'application/json' }, body: '{"name":"x"}' })
+      return (await response.json() as { name: string }).name
+    }))
+    expect(new Set(routes)).toEqual(new Set([`/clinical-api/things/${thingId}`]))
+  })
+
+  it('counts an Idempotency-Key once whatever the mount, and apart for another client', async () => {
+    const key = { 'idempotency-key': 'k-1' }
+    const ids = await Promise.all(['/v1/clinical-api/things', '/v1/things'].map(async (path) => ((await (await post(path, { name: 'x' }, key)).json()) as { id: string }).id))
+    expect(ids[0]).toBe(ids[1])
+    const other = await t.token({ clientId: 'client-b' })
+    expect(((await (await post('/v1/things', { name: 'x' }, { ...key, ...other })).json()) as { id: string }).id).not.toBe(ids[0])
+  })
+
+  it('refuses a route that does not say who may call it', async () => {
+    const open = { ...thingService, routes: (app: Parameters<typeof thingService.routes>[0]) => { app.get('/open', async () => 'x') } }
+    await expect(startApplication({ services: [open] })).rejects.toThrow('config.access')
+  })
+})
+
+describe('refusals', () => {
+  it('points at every wrong member of a body and names no value', async () => {
+    const response = await post('/v1/clinical-api/things', { nome: 'Jane', count: '7' })
+    expect(response.status).toBe(400)
+    expect(response.headers.get('content-type')).toContain('application/problem+json')
+    const text = await response.text()
+    expect(JSON.parse(text)).toMatchObject({
+      type: 'https://clinical-assessment-platform.org/problems/validation-failed', status: 400, code: 'validation-failed', retriable: false,
+      request_id: response.headers.get('x-request-id'),
+      errors: expect.arrayContaining([
+        { pointer: '/name', detail: 'is required', code: 'required' },
+        { pointer: '/nome', detail: 'is not a member of this request', code: 'unknown-member' },
+        { pointer: '/count', detail: 'must be integer', code: 'type' },
+      ]),
+    })
+    expect(text).not.toContain('Jane')
+  })
+
+  it.each([
+    ['truncated JSON', '{"name":'], ['a lone surrogate', '{"name":"\\ud800"}'], ['U+0000', '{"name":"\\u0000"}'],
+    ['a number out of range', '{"name":"x","count":1e999}'], ['__proto__', '{"name":"x","free":{"__proto__":{}}}'],
+    ['deep nesting', `{"name":"x","free":${'['.repeat(100)}${']'.repeat(100)}}`],
+  ])('answers 400 malformed-body to %s', async (_, body) => {
+    const response = await post('/v1/clinical-api/things', body)
+    expect([response.status, await response.json()]).toEqual([400, expect.objectContaining({ code: 'malformed-body' })])
+  })
+
+  it('answers 400 malformed-body to bytes that are not UTF-8', async () => {
+    const response = await fetch(`${address}/v1/things`, { method: 'POST', headers: { ...auth, 'content-type': 'application/json' }, body: new Uint8Array([0x22, 0xff, 0x22]) })
+    expect([response.status, await response.json()]).toEqual([400, expect.objectContaining({ code: 'malformed-body' })])
+  })
+
+  it('takes a missing body for a body without its members', async () => {
+    const response = await fetch(`${address}/v1/things`, { method: 'POST', headers: auth })
+    expect([response.status, await response.json()]).toEqual([400, expect.objectContaining({ code: 'validation-failed' })])
+  })
+
+  it('answers 405 with Allow, 413, 415', async () => {
+    const wrongMethod = await fetch(`${address}/v1/things/${thingId}`, { method: 'DELETE', headers: auth })
+    expect([wrongMethod.status, wrongMethod.headers.get('allow')]).toEqual([405, 'GET, HEAD, PUT'])
+    expect((await post('/v1/things', { name: 'x'.repeat(1024 * 1024) })).status).toBe(413)
+    expect((await post('/v1/things', 'name=x', { 'content-type': 'text/plain' })).status).toBe(415)
+    expect((await post('/v1/things', 'name=x', { 'content-type': 'application/x-www-form-urlencoded' })).status).toBe(415)
+    expect((await post('/v1/things', { name: 'x' }, { 'content-encoding': 'gzip' })).status).toBe(415)
+  })
+
+  it('answers a malformed id like an unknown address, and both like each other', async () => {
+    const bodies = await Promise.all([`/v1/things/not-a-uuid`, '/v1/nothing', `/v1/things/${'x'.repeat(300)}`, '/v1/things/%zz'].map(async (path) => {
+      const response = await fetch(`${address}${path}`, { headers: { ...auth, 'x-request-id': 'same' } })
+      expect(response.status).toBe(404)
+      return (await response.text()).replace(/urn:uuid:[0-9a-f-]{36}/, 'urn')
+    }))
+    expect(new Set(bodies).size).toBe(1)
+  })
+
+  it('answers 400 to a bad query and coerces a good one', async () => {
+    const bad = await fetch(`${address}/v1/things/${thingId}?limit=0`, { headers: auth })
+    expect([bad.status, await bad.json()]).toEqual([400, expect.objectContaining({ errors: [expect.objectContaining({ pointer: '/limit' })] })])
+    const good = await fetch(`${address}/v1/things/${thingId}?limit=5`, { headers: auth })
+    expect(await good.json()).toEqual({ id: thingId, name: `${orgA} number` })
+  })
+
+  it('shows nothing of an unknown error, in the answer or the log', async () => {
+    const response = await fetch(`${address}/v1/broken`)
+    const text = await response.text()
+    expect([response.status, JSON.parse(text)]).toEqual([500, expect.objectContaining({ code: 'internal-error', retriable: true })])
+    expect(text + t.log()).not.toContain('Jane Doe')
+    expect(t.log()).toContain('request failed')
+  })
+
+  it('answers malformed and oversized heads with a problem', async () => {
+    expect(await raw('GET / HTTP/1.1\r\nbroken\r\n\r\n')).toMatch(/^HTTP\/1\.1 400[^]*application\/problem\+json[^]*malformed-request/)
+    expect(await raw(`GET / HTTP/1.1\r\nhost: x\r\nx-big: ${'x'.repeat(40_000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431[^]*headers-too-large/)
+  })
+
+  it('speaks RFC 6749 at a token endpoint', async () => {
+    const response = await fetch(`${address}/v1/form`, { method: 'POST', body: new URLSearchParams([['grant', 'a'], ['grant', 'b']]) })
+    expect([response.status, response.headers.get('content-type')]).toEqual([400, 'application/json; charset=utf-8'])
+    expect(await response.json()).toMatchObject({ error: 'invalid_request', status: 400, title: expect.any(String), type: expect.any(String) })
+    const good = await fetch(`${address}/v1/form`, { method: 'POST', body: new URLSearchParams({ grant: 'a' }) })
+    expect(await good.json()).toEqual({ id: 'form', name: 'a' })
+  })
+
+  it('documents every problem at its page, for programs and for browsers', async () => {
+    for (const [code, { status, title }] of Object.entries(problems)) {
+      const page = await t.app.inject({ url: `/problems/${code}` })
+      expect([page.statusCode, page.json()]).toEqual([200, expect.objectContaining({ code, status, title })])
+    }
+    const html = await t.app.inject({ url: '/problems/conflict', headers: { accept: 'text/html' } })
+    expect([html.headers['content-type'], html.body]).toEqual(['text/html; charset=utf-8', expect.stringContaining('<h1>')])
+    expect((await t.app.inject({ url: '/problems/unheard-of' })).statusCode).toBe(404)
+  })
+})
+
+describe('headers', () => {
+  it('echoes a harmless X-Request-Id and replaces any other', async () => {
+    const echoed = await fetch(`${address}/health/live`, { headers: { 'x-request-id': 'abc.DEF_1-2' } })
+    expect(echoed.headers.get('x-request-id')).toBe('abc.DEF_1-2')
+    const replaced = await fetch(`${address}/health/live`, { headers: { 'x-request-id': 'a b' } })
+    expect(replaced.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+  })
+
+  it('continues a valid trace and starts one otherwise', async () => {
+    const traceId = '0af7651916cd43dd8448eb211c80319c'
+    const continued = await fetch(`${address}/health/live`, { headers: { traceparent: `00-${traceId}-b7ad6b7169203331-00` } })
+    expect(continued.headers.get('traceparent')).toMatch(new RegExp(`^00-${traceId}-(?!b7ad6b7169203331)[0-9a-f]{16}-00$`))
+    const fresh = await fetch(`${address}/health/live`, { headers: { traceparent: `00-${'0'.repeat(32)}-b7ad6b7169203331-00` } })
+    expect(fresh.headers.get('traceparent')).toMatch(/^00-(?!0{32})[0-9a-f]{32}-[0-9a-f]{16}-01$/)
+  })
+
+  it('puts request, trace and caller into the context of a command, under a command id of its own', async () => {
+    const response = await post('/v1/things', { name: 'x' }, { 'x-request-id': 'r-1' })
+    const { note } = await response.json() as { note: string }
+    expect(JSON.parse(note)).toEqual({
+      commandId: expect.stringMatching(/^[0-9a-f-]{36}$/), correlationId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      orgId: orgA, clientId: 'client-a', requestId: 'r-1', traceparent: response.headers.get('traceparent'),
+    })
+  })
+
+  it('waits for the read models of a write, unless the caller prefers not to', async () => {
+    t.waits.length = 0
+    const waited = await post('/v1/things', { name: 'x' })
+    expect([waited.headers.get('x-commit-position'), waited.headers.get('etag'), waited.headers.get('cache-control')]).toEqual(['7/7', '"0"', 'no-store'])
+    expect(t.waits).toEqual([{ position: { commit: 7n, prepare: 7n }, projectors: ['things'], timeoutMs: 500 }])
+    const eager = await post('/v1/things', { name: 'x' }, { prefer: 'respond-async' })
+    expect([eager.status, eager.headers.get('preference-applied'), t.waits.length]).toEqual([201, 'respond-async', 1])
+  })
+
+  it('waits on a GET for X-Min-Commit-Position, says how far behind it is, and never fails for it', async () => {
+    const slow = await startApplication({ readYourWrites: async () => ({ caughtUp: false, lagMs: 1234.4 }) })
+    try {
+      const url = `/v1/things/${thingId}`
+      const headers = { ...await slow.token(), 'x-min-commit-position': '9/9' }
+      const behind = await slow.app.inject({ url, headers })
+      expect([behind.statusCode, behind.headers['x-projection-lag-ms']]).toEqual([200, '1234'])
+      const wrong = await slow.app.inject({ url, headers: { ...headers, 'x-min-commit-position': 'nine' } })
+      expect([wrong.statusCode, wrong.json()]).toEqual([400, expect.objectContaining({ code: 'malformed-request' })])
+    } finally {
+      await slow.app.close()
+    }
+  })
+
+  it('answers 304 when the caller has the version', async () => {
+    const first = await fetch(`${address}/v1/things/${thingId}`, { headers: auth })
+    const etag = first.headers.get('etag') ?? ''
+    expect(etag).toBe('"3.44"')
+    const second = await fetch(`${address}/v1/things/${thingId}`, { headers: { ...auth, 'if-none-match': etag } })
+    expect([second.status, await second.text()]).toEqual([304, ''])
+  })
+})
+
+describe('documentation', () => {
+  it('is OpenAPI 3.1, with each route once at its own path, named schemas and every status', async () => {
+    const document = (await t.app.inject({ url: '/openapi.json' })).json<{ openapi: string; paths: Record<string, Record<string, { responses: object }>>; components: { schemas: object } }>()
+    expect(document.openapi).toBe('3.1.0')
+    expect(Object.keys(document.paths).filter((path) => path.includes('things'))).toEqual(['/v1/clinical-api/things', '/v1/clinical-api/things/{id}', '/v1/clinical-api/admin/things'])
+    expect(Object.keys(document.components.schemas)).toEqual(expect.arrayContaining(['ThingBody', 'Thing', 'Problem']))
+    const create = document.paths['/v1/clinical-api/things']?.['post']
+    expect(Object.keys(create?.responses ?? {})).toEqual(['201', '400', '401', '403', '409', '413', '415', '500', '503'])
+    expect(create).toMatchObject({
+      requestBody: { content: { 'application/json': { schema: { $ref: '#/components/schemas/ThingBody' } } } },
+      responses: { 409: { content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } } } },
+    })
+  })
+
+  it('has an interactive page', async () => {
+    const page = await t.app.inject({ url: '/docs/' })
+    expect([page.statusCode, page.headers['content-type']]).toEqual([200, expect.stringContaining('text/html')])
+  })
+})

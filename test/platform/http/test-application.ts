@@ -1,0 +1,111 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { Writable } from 'node:stream'
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { loadConfiguration, type Environment } from '../../../platform/configuration.ts'
+import { createHealth, type Health } from '../../../platform/health.ts'
+import { answers } from '../../../platform/http/answers.ts'
+import { tenantOf } from '../../../platform/http/access.ts'
+import { createApplication } from '../../../platform/http/application.ts'
+import { idempotencyOf, idempotentId } from '../../../platform/http/idempotency.ts'
+import { created, found, written, type ReadYourWrites } from '../../../platform/http/replies.ts'
+import { commandContext } from '../../../platform/http/request-context.ts'
+import type { Service } from '../../../platform/http/service.ts'
+import { createTokenIssuer, type TokenClaims, type TokenIssuer, type TokenKeys } from '../../../platform/http/tokens.ts'
+import { createLogger } from '../../../platform/logging.ts'
+
+export const orgA = '018f0000-0000-7000-8000-00000000000a'
+export const orgB = '018f0000-0000-7000-8000-00000000000b'
+export const thingId = '018f0000-0000-7000-8000-000000000001'
+export const adminSecret = 'an-administrator-secret-of-40-characters'
+
+export function newTokenKeys(kid = 'key-1'): TokenKeys {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const publicJwk = { ...publicKey.export({ format: 'jwk' }), kid, alg: 'EdDSA', use: 'sig' }
+  return { signingKey: async () => ({ kid, privateKey, publicJwk }), publicKeys: async () => [publicJwk] }
+}
+
+export const client: TokenClaims = {
+  clientId: 'client-a', orgId: orgA, productId: null, scopes: ['things:write'], trustedActorContext: false,
+}
+
+const ThingBody = Type.Object(
+  { name: Type.String({ minLength: 1, maxLength: 20 }), count: Type.Optional(Type.Integer()), free: Type.Optional(Type.Unknown()) },
+  { $id: 'ThingBody', additionalProperties: false },
+)
+const Thing = Type.Object({ id: Type.String(), name: Type.String(), note: Type.Optional(Type.String()) }, { $id: 'Thing' })
+const ThingParams = Type.Object({ id: Type.String({ format: 'uuid' }) })
+
+/** One route of each kind of access, so that every rule of the platform can be met over HTTP. */
+export const thingService: Service = {
+  prefix: 'clinical-api',
+  documentedAt: 'prefixed',
+  routes(app) {
+    app.post('/things', {
+      schema: { operationId: 'createThing', summary: 'Create', body: ThingBody, response: answers({ 201: Thing }, ['conflict']) },
+      config: { access: { scopes: ['things:write'] } },
+    }, async (request, reply) => {
+      const idempotency = idempotencyOf(request)
+      const id = idempotency === null ? thingId : idempotentId(idempotency)
+      const body = { id, name: request.body.name, note: JSON.stringify(commandContext(request, { orgId: tenantOf(request.caller) })) }
+      return created(reply, { location: `/things/${id}`, body, position: { commit: 7n, prepare: 7n }, projectors: ['things'], revision: 0n, isReplayed: false })
+    })
+    app.put('/things/:id', {
+      schema: { operationId: 'putThing', summary: 'Change', params: ThingParams, body: ThingBody, response: answers({ 200: Thing }) },
+      config: { access: { scopes: ['things:write'] } },
+    }, async (request, reply) => written(reply, { body: { id: request.params.id, name: request.canonicalRoute }, projectors: ['things'], revision: 3n, isReplayed: true }))
+    app.get('/things/:id', {
+      schema: { operationId: 'getThing', summary: 'One', params: ThingParams, querystring: Type.Object({ limit: Type.Optional(Type.Integer({ minimum: 1 })), org_id: Type.Optional(Type.String()) }), response: answers({ 200: Thing }) },
+      config: { access: { scopes: ['things:read'] }, servedBy: ['things'] },
+    }, async (request, reply) => {
+      const orgId = tenantOf(request.caller, request.query.org_id)
+      return found(reply, { body: { id: request.params.id, name: `${orgId} ${typeof request.query.limit}` }, revision: 3n, signingWindow: 44 })
+    })
+    app.get('/whoami', { schema: { operationId: 'whoami', summary: 'Caller', response: answers({ 200: Thing }) }, config: { access: 'token' } }, async (request) => (
+      { id: request.caller.clientId, name: request.caller.actor?.userId ?? 'nobody' }
+    ))
+    app.post('/admin/things', { schema: { operationId: 'adminThing', summary: 'Admin', response: answers({ 200: Thing }) }, config: { access: { admin: 'things:admin' } } }, async (request) => (
+      { id: request.caller.clientId, name: tenantOf(request.caller, orgA), note: String(request.caller.isBootstrapAdmin) }
+    ))
+    app.post('/form', { schema: { operationId: 'form', summary: 'Form', body: Type.Object({ grant: Type.String() }, { $id: 'FormBody', additionalProperties: false }), response: answers({ 200: Thing }) }, config: { access: 'public', form: true, errors: 'oauth' } }, async (request) => (
+      { id: 'form', name: request.body.grant }
+    ))
+    app.get('/broken', { schema: { operationId: 'broken', summary: 'Fails', response: answers({ 200: Thing }) }, config: { access: 'public' } }, async () => {
+      throw new Error('Jane Doe, born 1980-02-03, broke it')
+    })
+  },
+}
+
+export interface TestApplication {
+  readonly app: FastifyInstance
+  readonly issuer: TokenIssuer
+  readonly health: Health
+  readonly waits: { readonly position: unknown; readonly projectors: readonly string[]; readonly timeoutMs: number }[]
+  readonly log: () => string
+  token(claims?: Partial<TokenClaims>): Promise<{ authorization: string }>
+}
+
+export async function startApplication(options: { env?: Environment; readYourWrites?: ReadYourWrites; isStopping?: () => boolean; services?: readonly Service[] } = {}): Promise<TestApplication> {
+  const configuration = loadConfiguration(options.env ?? {})
+  const lines: string[] = []
+  const destination = new Writable({ write: (chunk: Buffer, _encoding, done) => { lines.push(chunk.toString()); done() } })
+  const logger = createLogger({ level: 'debug', destination })
+  const issuer = createTokenIssuer({ keys: newTokenKeys(), issuer: 'https://platform.test/v1/auth', audience: 'https://platform.test', ttlSeconds: 3600 })
+  const health = createHealth({ profile: configuration.profile })
+  const waits: TestApplication['waits'] = []
+  const app = await createApplication({
+    configuration, logger, health,
+    services: options.services ?? [thingService],
+    verifyToken: (token) => issuer.verify(token),
+    readYourWrites: options.readYourWrites ?? (async (position, projectors, timeoutMs) => {
+      waits.push({ position, projectors, timeoutMs })
+      return { caughtUp: true }
+    }),
+    ...(options.isStopping === undefined ? {} : { isStopping: options.isStopping }),
+  })
+  return {
+    app, issuer, health, waits,
+    log: () => lines.join(''),
+    token: async (claims = {}) => ({ authorization: `Bearer ${(await issuer.issue({ ...client, ...claims })).access_token}` }),
+  }
+}
