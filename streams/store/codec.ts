@@ -76,14 +76,23 @@ function entryFor(catalogue: Catalogue, type: string, stream: string): Catalogue
 function plainData(entry: CatalogueEntry, event: { readonly type: string; readonly data: unknown }): JsonObject {
   let plain: unknown
   try {
-    plain = JSON.parse(JSON.stringify(event.data) ?? 'null')
+    const text = JSON.stringify(event.data) ?? 'null'
+    plain = JSON.parse(text, mayHoldLargeIntegers.test(text) ? refuseLargeIntegers : undefined)
   } catch {
-    throw new InvalidEventError(event.type, '', 'cannot be encoded as JSON')
+    throw new InvalidEventError(event.type, '', 'cannot be encoded as JSON without loss')
   }
   if (!isJsonObject(plain)) throw new InvalidEventError(event.type, '', 'data is not an object')
   const refusal = entry.refusals(plain)[0]
   if (refusal !== undefined) throw new InvalidEventError(event.type, refusal.pointer, refusal.message)
   return plain
+}
+
+const mayHoldLargeIntegers = /[:,[]-?\d{16}/
+
+/** Beyond 2^53 digits were lost already: such numbers belong in strings. */
+function refuseLargeIntegers(_: string, value: unknown): unknown {
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) throw new RangeError('an integer beyond 2^53')
+  return value
 }
 
 interface ProtectedData {

@@ -163,13 +163,17 @@ export class EventStore {
     return undefined
   }
 
+  /** Stored metadata of a stream, with the server's names (`$maxCount`, `$tb`); empty when it has none. */
   async readMetadata(stream: string): Promise<StreamMetadata> {
-    return readMetadata(this.#connection.commands, stream, this.#readTiming.budgetMs)
+    this.#refuseWhenClosed()
+    return (await readMetadata(this.#connection, stream, this.#readTiming)).metadata
   }
 
   /** Sets the given members of a stream's metadata and keeps the others. */
   async writeMetadata(stream: string, changes: StreamMetadata): Promise<void> {
-    await mergeMetadata(this.#connection.commands, stream, changes, this.#readTiming.budgetMs)
+    this.#refuseWhenClosed()
+    const timing = { append: this.#appendTiming, read: this.#readTiming }
+    await mergeMetadata(this.#connection, stream, changes, timing, this.#logger)
   }
 
   /**

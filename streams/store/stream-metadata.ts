@@ -1,50 +1,61 @@
-import type { EventStoreDBClient } from '@eventstore/db-client'
-import { ClientWrongVersion, isRefusal } from './client-errors.ts'
+import { jsonEvent } from '@eventstore/db-client'
+import { v4 } from 'uuid'
+import { appendExactly, type AppendTiming } from './appending.ts'
 import { backoffMs, pause } from './backoff.ts'
-import { EventStoreRefusedError, EventStoreUnavailableError } from './errors.ts'
+import type { EventStoreConnection } from './connection.ts'
+import { isJsonObject, type JsonObject } from './decoding.ts'
+import { RevisionConflictError } from './errors.ts'
+import type { StreamRevision } from './events.ts'
+import type { StoreLogger } from './ports.ts'
+import { readRawStream, type ReadTiming } from './reading.ts'
 
-/** Stream metadata: the server's own (`maxCount`, `maxAge`, `truncateBefore`) and members of ours. */
-export type StreamMetadata = Readonly<Record<string, string | number | boolean>>
+/** Stream metadata as it is stored: the server's own members (`$maxCount`, `$maxAge`, `$tb`, `$acl`) and ours. */
+export type StreamMetadata = Readonly<JsonObject>
 
-const backoff = { firstMs: 50, mostMs: 1_000 }
+const backoff = { firstMs: 20, mostMs: 1_000 }
+const mostConflicts = 20
 
-export async function readMetadata(client: EventStoreDBClient, stream: string, budgetMs: number): Promise<StreamMetadata> {
-  return (await patiently(`metadata of ${stream}`, budgetMs, () => read(client, stream))).metadata
+interface StoredMetadata {
+  readonly metadata: StreamMetadata
+  readonly revision: StreamRevision
 }
 
-/** Sets the members of `changes` and keeps the others: writing metadata replaces it whole, so it is merged first. */
+/** The client's own `getStreamMetadata` takes a log position for the revision, so the metadata's stream is read instead. */
+export async function readMetadata(
+  connection: EventStoreConnection,
+  stream: string,
+  timing: ReadTiming,
+): Promise<StoredMetadata> {
+  const read = { from: 'end', direction: 'backwards', limit: 1 } as const
+  for await (const { data, revision } of readRawStream(connection.commands, metadataStream(stream), read, timing)) {
+    return { metadata: isJsonObject(data) ? data : {}, revision }
+  }
+  return { metadata: {}, revision: 'no_stream' }
+}
+
+/**
+ * Sets the members of `changes` and keeps the others: writing metadata replaces it whole, so it is merged first.
+ * @throws AppendOutcomeUnknownError, EventStoreUnavailableError, RevisionConflictError when others never stop writing it
+ */
 export async function mergeMetadata(
-  client: EventStoreDBClient,
+  connection: EventStoreConnection,
   stream: string,
   changes: StreamMetadata,
-  budgetMs: number,
+  timing: { readonly append: AppendTiming; readonly read: ReadTiming },
+  logger: StoreLogger | undefined,
 ): Promise<void> {
-  await patiently(`metadata of ${stream}`, budgetMs, async () => {
-    const { metadata, revision } = await read(client, stream)
-    await client.setStreamMetadata(stream, { ...metadata, ...changes }, { expectedRevision: revision })
-  })
-}
-
-async function read(client: EventStoreDBClient, stream: string) {
-  const { metadata, metastreamRevision } = await client.getStreamMetadata(stream)
-  const members: Record<string, string | number | boolean> = {}
-  for (const [name, value] of Object.entries(metadata ?? {})) {
-    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') members[name] = value
-  }
-  return { metadata: members, revision: metastreamRevision ?? ('no_stream' as const) }
-}
-
-/** Reading and merging may be repeated whatever became of the last try. */
-async function patiently<Result>(what: string, budgetMs: number, act: () => Promise<Result>): Promise<Result> {
-  const startedAt = performance.now()
+  const target = metadataStream(stream)
   for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await act()
-    } catch (error) {
-      if (isRefusal(error)) throw new EventStoreRefusedError(what, { cause: error })
-      const isLost = !(error instanceof ClientWrongVersion) && performance.now() - startedAt >= budgetMs
-      if (isLost) throw new EventStoreUnavailableError(what, { cause: error })
-    }
+    const { metadata, revision } = await readMetadata(connection, stream, timing.read)
+    const event = jsonEvent({ id: v4(), type: '$metadata', data: { ...metadata, ...changes } })
+    const answer = await appendExactly(connection, { stream: target, expected: revision, events: [event] }, timing.append, logger)
+    if (answer.kind === 'written') return
+    // A conflict may also be an earlier try of this very write; merging the same members again does no harm.
+    if (attempt === mostConflicts) throw new RevisionConflictError(target, revision, answer.actual)
     await pause(backoffMs(backoff, attempt))
   }
+}
+
+function metadataStream(stream: string): string {
+  return `$$${stream}`
 }
