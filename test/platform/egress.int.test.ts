@@ -1,0 +1,204 @@
+import type { LookupAddress } from 'node:dns'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer as createTcpServer } from 'node:net'
+import { Readable } from 'node:stream'
+import { afterEach, describe, expect, it } from 'vitest'
+import { loadConfiguration, type Environment } from '../../platform/configuration.ts'
+import { EgressError, createEgress, type Egress, type EgressOptions, type EgressRequest } from '../../platform/egress.ts'
+
+const closers: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close()
+})
+
+async function serve(listener: RequestListener): Promise<{ origin: string; port: number; server: Server }> {
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  closers.push(() => new Promise((resolve) => { server.close(resolve); server.closeAllConnections() }))
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  return { origin: `http://127.0.0.1:${port}`, port, server }
+}
+
+function open(env: Environment = {}, options: Partial<EgressOptions> = {}): Egress {
+  const egress = createEgress({ configuration: loadConfiguration(env), ...options })
+  closers.push(() => egress.close())
+  return egress
+}
+
+const limits: EgressRequest = { purpose: 'webhook', timeoutMs: 5000, maxBytes: 1000 }
+const production = { APP_ENV: 'production' }
+const to = (...addresses: string[]) => async (): Promise<LookupAddress[]> => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+
+async function failure(promise: Promise<unknown>): Promise<EgressError> {
+  const error: unknown = await promise.then(() => undefined, (reason: unknown) => reason)
+  expect(error).toBeInstanceOf(EgressError)
+  return error instanceof EgressError ? error : new EgressError('aborted')
+}
+
+describe('a call', () => {
+  it('sends method, headers and body, streamed or not, and gives the answer', async () => {
+    const { origin } = await serve((request, response) => {
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
+      request.on('end', () => response.writeHead(201, { 'x-seen': `${request.method} ${request.url} ${request.headers['x-a']}` }).end(JSON.stringify({ got: Buffer.concat(chunks).toString() })))
+    })
+    const egress = open()
+    for (const body of ['hello', Buffer.from('hello'), Readable.from([Buffer.from('hel'), Buffer.from('lo')])]) {
+      const response = await egress.request(`${origin}/p?q=1`, { ...limits, method: 'POST', headers: { 'x-a': 'b' }, body })
+      expect([response.status, response.headers['x-seen'], await response.json()]).toEqual([201, 'POST /p?q=1 b', { got: 'hello' }])
+    }
+  })
+
+  it('follows no redirect', async () => {
+    let visits = 0
+    const { origin } = await serve((_, response) => {
+      visits += 1
+      response.writeHead(302, { location: '/other' }).end()
+    })
+    const response = await open().request(origin, limits)
+    await response.discard()
+    expect([response.status, visits]).toEqual([302, 1])
+  })
+})
+
+describe('limits', () => {
+  it('end an answer that is too large, announced or not', async () => {
+    const { origin } = await serve((request, response) => {
+      if (request.url === '/announced') response.end('x'.repeat(2000))
+      else Readable.from(Array.from({ length: 20 }, () => 'x'.repeat(100))).pipe(response)
+    })
+    const egress = open()
+    for (const path of ['/announced', '/chunked']) {
+      const response = await egress.request(origin + path, limits)
+      expect((await failure(response.bytes())).code).toBe('body_too_large')
+    }
+    expect(await (await egress.request(`${origin}/announced`, { ...limits, maxBytes: 2000 })).text()).toHaveLength(2000)
+  })
+
+  it('end a call whose answer does not come, or does not end', async () => {
+    const { origin } = await serve((request, response) => {
+      if (request.url === '/half') response.write('x')
+    })
+    const egress = open()
+    expect(await failure(egress.request(origin, { ...limits, timeoutMs: 50 }))).toMatchObject({ code: 'timeout', mayHaveBeenSent: true })
+    const half = await egress.request(`${origin}/half`, { ...limits, timeoutMs: 100 })
+    expect((await failure(half.bytes())).code).toBe('timeout')
+  })
+
+  it('give way to the caller', async () => {
+    const { origin } = await serve(() => undefined)
+    const abort = new AbortController()
+    const call = failure(open().request(origin, { ...limits, signal: abort.signal }))
+    abort.abort()
+    expect((await call).code).toBe('aborted')
+  })
+})
+
+describe('failures are told apart', () => {
+  it('connect, dns, tls', async () => {
+    const { origin, port, server } = await serve((_, response) => response.end())
+    const egress = open()
+    expect((await failure(egress.request(`https://127.0.0.1:${port}/`, limits))).code).toBe('tls')
+    await new Promise((resolve) => server.close(resolve))
+    expect(await failure(egress.request(origin, limits))).toMatchObject({ code: 'connect', mayHaveBeenSent: false })
+    expect((await failure(egress.request('http://nowhere.invalid/', limits))).code).toBe('dns')
+  })
+
+  it('a connection that breaks in the middle may have been used', async () => {
+    const breaking = createTcpServer((socket) => socket.once('data', () => socket.destroy()))
+    await new Promise<void>((resolve) => breaking.listen(0, '127.0.0.1', resolve))
+    closers.push(() => new Promise((resolve) => breaking.close(resolve)))
+    const address = breaking.address()
+    const port = typeof address === 'object' && address !== null ? address.port : 0
+    expect(await failure(open().request(`http://127.0.0.1:${port}/`, limits))).toMatchObject({ code: 'connect', mayHaveBeenSent: true })
+  })
+
+  it('and say nothing of the address or the answer', async () => {
+    const error = await failure(open().request('http://nowhere.invalid/?identifier=Jane', limits))
+    expect(error.message).toBe('dns')
+  })
+})
+
+describe('guarded addresses', () => {
+  const visited: string[] = []
+  const listener: RequestListener = (request, response) => {
+    visited.push(request.url ?? '')
+    response.end('ok')
+  }
+
+  it('are not called in production, by number, by name, or by one of several addresses', async () => {
+    const { origin, port } = await serve(listener)
+    visited.length = 0
+    const codes = await Promise.all([
+      open(production).request(origin, limits),
+      open(production).request(`http://[::ffff:127.0.0.1]:${port}/`, limits),
+      open(production, { resolve: to('127.0.0.1') }).request(`http://hooks.test:${port}/`, limits),
+      open(production, { resolve: to('8.8.8.8', '10.0.0.1') }).request(`http://hooks.test:${port}/`, limits),
+      open({}, { resolve: to('169.254.169.254') }).request('http://metadata.test/', limits),
+      open({}).request('http://169.254.169.254/', limits),
+      open({}).request('ftp://127.0.0.1/', limits),
+      open({}).request(`http://user:pass@127.0.0.1:${port}/`, limits),
+      open({}).request('no address', limits),
+    ].map(async (call) => (await failure(call)).code))
+    expect(new Set(codes)).toEqual(new Set(['address_forbidden']))
+    expect(visited).toEqual([])
+  })
+
+  it('are met by each new connection, so that a name cannot turn to them later', async () => {
+    const { port, server } = await serve(listener)
+    let answer = '127.0.0.1'
+    const egress = open({ ...production, EGRESS_ALLOW: '127.0.0.1' }, { resolve: async () => [{ address: answer, family: 4 }] })
+    expect(await (await egress.request(`http://hooks.test:${port}/`, limits)).text()).toBe('ok')
+    answer = '127.0.0.2'
+    server.closeAllConnections()
+    expect((await failure(egress.request(`http://hooks.test:${port}/`, { ...limits, headers: { connection: 'close' } }))).code).toBe('address_forbidden')
+  })
+
+  it('are called where EGRESS_ALLOW names the host', async () => {
+    const { port } = await serve(listener)
+    const egress = open({ ...production, EGRESS_ALLOW: `hooks.test:${port}` }, { resolve: to('127.0.0.1') })
+    expect(await (await egress.request(`http://hooks.test:${port}/`, limits)).text()).toBe('ok')
+  })
+
+  it('are called where the configuration names them, for that purpose only', async () => {
+    const { origin } = await serve(listener)
+    const env = { ...production, PROVIDER_BASE_URL: `${origin}/base`, PROVIDER_LOGIN: 'x', PROVIDER_PASSWORD: 'y' }
+    const egress = open(env)
+    expect(await (await egress.request(`${origin}/api5`, { ...limits, purpose: 'provider' })).text()).toBe('ok')
+    for (const purpose of ['webhook', 'image', 'service'] as const) {
+      expect((await failure(egress.request(origin, { ...limits, purpose }))).code).toBe('address_forbidden')
+    }
+  })
+})
+
+describe('the circuit', () => {
+  it('opens after failures in a row, lets one trial through, and closes on its success', async () => {
+    const { origin, server } = await serve((_, response) => response.end('ok'))
+    let now = 0
+    const egress = open({}, { breaker: { threshold: 2, openMs: 1000 }, now: () => now })
+    const port = Number(new URL(origin).port)
+    await new Promise((resolve) => { server.close(resolve); server.closeAllConnections() })
+    for (let index = 0; index < 2; index += 1) expect((await failure(egress.request(origin, limits))).code).toBe('connect')
+    expect(await failure(egress.request(origin, limits))).toMatchObject({ code: 'circuit_open', retryAfterMs: 1000, mayHaveBeenSent: false })
+    now = 1000
+    expect((await failure(egress.request(origin, limits))).code).toBe('connect')
+    expect((await failure(egress.request(origin, limits))).code).toBe('circuit_open')
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+    now = 2000
+    const [trial, meanwhile] = await Promise.allSettled([egress.request(origin, limits), egress.request(origin, limits)])
+    expect([trial.status, meanwhile.status]).toEqual(['fulfilled', 'rejected'])
+    expect(await (await egress.request(origin, limits)).text()).toBe('ok')
+  })
+
+  it('stays closed for answers, whatever their status, and for refused addresses', async () => {
+    const { origin } = await serve((_, response) => response.writeHead(500).end())
+    const egress = open({}, { breaker: { threshold: 2, openMs: 1000 } })
+    for (let index = 0; index < 4; index += 1) {
+      const response = await egress.request(origin, limits)
+      await response.discard()
+      expect(response.status).toBe(500)
+    }
+    for (let index = 0; index < 4; index += 1) expect((await failure(egress.request('http://169.254.169.254/', limits))).code).toBe('address_forbidden')
+  })
+})
