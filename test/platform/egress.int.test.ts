@@ -41,7 +41,7 @@ describe('a call', () => {
     const { origin } = await serve((request, response) => {
       const chunks: Buffer[] = []
       request.on('data', (chunk: Buffer) => chunks.push(chunk))
-      request.on('end', () => response.writeHead(201, { 'x-seen': `${request.method} ${request.url} ${request.headers['x-a']}` }).end(JSON.stringify({ got: Buffer.concat(chunks).toString() })))
+      request.on('end', () => response.writeHead(201, { 'x-seen': `${request.method} ${request.url} ${String(request.headers['x-a'])}` }).end(JSON.stringify({ got: Buffer.concat(chunks).toString() })))
     })
     const egress = open()
     for (const body of ['hello', Buffer.from('hello'), Readable.from([Buffer.from('hel'), Buffer.from('lo')])]) {

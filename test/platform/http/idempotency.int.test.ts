@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import fc from 'fast-check'
+import { assert, property, string } from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fingerprintBody, idempotentId } from '../../../platform/http/idempotency.ts'
 import { startApplication, type TestApplication } from './test-application.ts'
@@ -37,7 +37,7 @@ describe('the key', () => {
 
 describe('the id', () => {
   it('differs by scope, key and part, whatever their characters', () => {
-    fc.assert(fc.property(fc.string(), fc.string(), fc.string(), fc.string(), (scopeA, keyA, scopeB, keyB) => {
+    assert(property(string(), string(), string(), string(), (scopeA, keyA, scopeB, keyB) => {
       const isSame = scopeA === scopeB && keyA === keyB
       return (idempotentId({ scopeId: scopeA, key: keyA }) === idempotentId({ scopeId: scopeB, key: keyB })) === isSame
     }))

@@ -61,13 +61,13 @@ export const thingService: Service = {
       const orgId = tenantOf(request.caller, request.query.org_id)
       return found(reply, { body: { id: request.params.id, name: `${orgId} ${typeof request.query.limit}` }, revision: 3n, signingWindow: 44 })
     })
-    app.get('/whoami', { schema: { operationId: 'whoami', summary: 'Caller', response: answers({ 200: Thing }) }, config: { access: 'token' } }, async (request) => (
+    app.get('/whoami', { schema: { operationId: 'whoami', summary: 'Caller', response: answers({ 200: Thing }) }, config: { access: 'token' } }, (request) => (
       { id: request.caller.clientId, name: request.caller.actor?.userId ?? 'nobody' }
     ))
-    app.post('/admin/things', { schema: { operationId: 'adminThing', summary: 'Admin', response: answers({ 200: Thing }) }, config: { access: { admin: 'things:admin' } } }, async (request) => (
+    app.post('/admin/things', { schema: { operationId: 'adminThing', summary: 'Admin', response: answers({ 200: Thing }) }, config: { access: { admin: 'things:admin' } } }, (request) => (
       { id: request.caller.clientId, name: tenantOf(request.caller, orgA), note: String(request.caller.isBootstrapAdmin) }
     ))
-    app.post('/form', { schema: { operationId: 'form', summary: 'Form', body: Type.Object({ grant: Type.String() }, { $id: 'FormBody', additionalProperties: false }), response: answers({ 200: Thing }) }, config: { access: 'public', form: true, errors: 'oauth' } }, async (request) => (
+    app.post('/form', { schema: { operationId: 'form', summary: 'Form', body: Type.Object({ grant: Type.String() }, { $id: 'FormBody', additionalProperties: false }), response: answers({ 200: Thing }) }, config: { access: 'public', form: true, errors: 'oauth' } }, (request) => (
       { id: 'form', name: request.body.grant }
     ))
     app.get('/broken', { schema: { operationId: 'broken', summary: 'Fails', response: answers({ 200: Thing }) }, config: { access: 'public' } }, async () => {
