@@ -127,7 +127,8 @@ export class Workers {
 
   async #untilReady(): Promise<void> {
     const head = await this.#persistently(() => this.#options.eventStore.head(this.#options.filter))
-    while (head !== undefined && !this.isReady() && !this.#closing.signal.aborted) {
+    if (head === undefined) return
+    while (!this.isReady() && !this.#closing.signal.aborted) {
       await this.#persistently(() => this.#admit(head))
       if (!this.isReady()) await pause(25, this.#closing.signal)
     }

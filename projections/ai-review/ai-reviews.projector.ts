@@ -86,6 +86,9 @@ export const aiReviewsProjector = defineProjector<AiReviewEvent>()({
     AiReviewStartDeferred: ({ data, revision }) => [
       patch(aiReviews, { ai_review_id: data.aiReviewId }, { updated_at: data.deferredAt, stream_revision: revision }),
     ],
+    AiReviewCallPostponed: ({ data, revision }) => [
+      patch(aiReviews, { ai_review_id: data.aiReviewId }, { updated_at: data.postponedAt, stream_revision: revision }),
+    ],
     AiReviewPollDeferred: ({ data, revision }) => [
       patch(
         aiReviews,

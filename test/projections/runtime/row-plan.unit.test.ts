@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest'
+import { insert, insertSelect, patch, patchWhere, remove, removeWhere, upsert, type RowChange } from '../../../projections/runtime/projector.ts'
+import { RowConflictError, RowPlan, type PlanStep } from '../../../projections/runtime/row-plan.ts'
+import { news, tickets, watchers } from './tickets.ts'
+
+const row = { ticket_id: 't1', title: 'first', team: 'red', opened_at: '2026-01-01T00:00:00.000Z', stream_revision: 0n }
+const key = { ticket_id: 't1' }
+
+function planned(...changes: RowChange[]): PlanStep[] {
+  const plan = new RowPlan(new Map([tickets, watchers, news].map((table) => [table.name, table])))
+  for (const change of changes) plan.add(change)
+  return plan.steps
+}
+
+function folded(...changes: RowChange[]) {
+  const [step] = planned(...changes)
+  if (step?.kind !== 'rows') throw new Error('no rows step')
+  return [...step.rows.values()]
+}
+
+describe('the fold of row changes', () => {
+  it('makes one whole row of an insert and the patches after it', () => {
+    expect(folded(insert(tickets, row), patch(tickets, key, { title: 'second' }), patch(tickets, key, { stream_revision: 2n }))).toEqual([
+      { before: 'absent', after: 'whole', values: { ...row, title: 'second', stream_revision: '2' } },
+    ])
+  })
+
+  it('keeps the columns of several patches and leaves out what is undefined', () => {
+    expect(folded(patch(tickets, key, { title: 'a', note: undefined }), patch(tickets, key, { team: 'blue' }))).toEqual([
+      { before: 'present', after: 'partial', values: { title: 'a', team: 'blue', ticket_id: 't1' } },
+    ])
+  })
+
+  it('remembers what must have been there before a row was removed', () => {
+    expect(folded(insert(tickets, row), remove(tickets, key))[0]).toMatchObject({ before: 'absent', after: 'gone' })
+    expect(folded(patch(tickets, key, { title: 'a' }), remove(tickets, key))[0]).toMatchObject({ before: 'present', after: 'gone' })
+    expect(folded(remove(tickets, key))[0]).toMatchObject({ before: 'any', after: 'gone' })
+  })
+
+  it('replaces a removed row by a whole one', () => {
+    expect(folded(remove(tickets, key), insert(tickets, row))[0]).toMatchObject({ before: 'any', after: 'whole' })
+  })
+
+  it.each([
+    ['insert after insert', [insert(tickets, row), insert(tickets, row)]],
+    ['insert after patch', [patch(tickets, key, { title: 'a' }), insert(tickets, row)]],
+    ['insert after upsert', [upsert(tickets, row), insert(tickets, row)]],
+    ['patch after remove', [remove(tickets, key), patch(tickets, key, { title: 'a' })]],
+  ])('refuses %s', (_name, changes) => {
+    expect(() => planned(...changes)).toThrow(RowConflictError)
+  })
+
+  it('refuses a column or a table that is not declared, and a row without its key', () => {
+    expect(() => planned({ op: 'upsert', table: 'tickets', row: { ...row, colour: 'red' } })).toThrow('tickets has no column colour')
+    expect(() => planned({ op: 'remove', table: 'elsewhere', key })).toThrow('table elsewhere')
+    expect(() => planned({ op: 'remove', table: 'tickets', key: {} })).toThrow('leaves out its key ticket_id')
+  })
+
+  it('takes two spellings of a composite key apart', () => {
+    const one = upsert(watchers, { team: 'a', watcher: 'b,c', tags: [] })
+    const other = upsert(watchers, { team: 'a,b', watcher: 'c', tags: [] })
+    expect(folded(one, other)).toHaveLength(2)
+  })
+})
+
+describe('the order of a plan', () => {
+  const tell = (watcher: string) =>
+    insertSelect(news, { from: watchers, where: { team: 'red' }, columns: { key: { value: watcher }, watcher: { column: 'watcher' }, detail: { value: {} } } })
+
+  it('puts a change that reads a table between the changes of that table', () => {
+    const watch = (watcher: string) => upsert(watchers, { team: 'red', watcher, tags: [] })
+    const steps = planned(watch('a'), tell('1'), watch('b'), tell('2'))
+    expect(steps.map((step) => `${step.kind} ${step.table.name}`)).toEqual(['rows watchers', 'where news', 'rows watchers', 'where news'])
+  })
+
+  it('joins changes of one shape that nothing comes between', () => {
+    const steps = planned(tell('1'), upsert(tickets, row), tell('2'))
+    expect(steps.map((step) => (step.kind === 'where' ? step.changes.length : step.rows.size))).toEqual([2, 1])
+  })
+
+  it('never joins patches, of which a later one may meet what an earlier one wrote', () => {
+    const steps = planned(patchWhere(tickets, { team: 'red' }, { team: 'blue' }), patchWhere(tickets, { team: 'blue' }, { team: 'green' }))
+    expect(steps).toHaveLength(2)
+  })
+
+  it('tells a comparison with null from one with a value', () => {
+    expect(planned(removeWhere(tickets, { note: null }), removeWhere(tickets, { note: 'x' }))).toHaveLength(2)
+  })
+})

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto'
+import { Type } from 'typebox'
+import type { Pool } from '../../../platform/database.ts'
+import { defineProjector, defineTable, insert, insertSelect, patch, patchWhere, remove, removeWhere, upsert } from '../../../projections/runtime/projector.ts'
+import { publicData } from '../../../streams/channels/envelope.ts'
+import { createCatalogue } from '../../../streams/store/catalogue.ts'
+import { openEventStore, type EventStore } from '../../../streams/store/event-store.ts'
+import type { Appended, Fold } from '../../../streams/store/events.ts'
+import type { KeyVault } from '../../../streams/store/ports.ts'
+import { defineEvent, type EventOf } from '../../../streams/store/schema.ts'
+
+/** A made-up aggregate, so that the runtime is tested without any service. */
+export const ticketEvents = {
+  opened: defineEvent('TicketOpened', Type.Object({ ticketId: Type.String(), title: Type.String(), team: Type.String() })),
+  renamed: defineEvent('TicketRenamed', Type.Object({ ticketId: Type.String(), title: Type.String() })),
+  closed: defineEvent('TicketClosed', Type.Object({ ticketId: Type.String() })),
+  watched: defineEvent('TeamWatched', Type.Object({ team: Type.String(), watcher: Type.String() })),
+  unwatched: defineEvent('TeamUnwatched', Type.Object({ team: Type.String(), watcher: Type.String() })),
+  teamRenamed: defineEvent('TeamRenamed', Type.Object({ team: Type.String(), to: Type.String() })),
+}
+export type TicketEvent = EventOf<typeof ticketEvents>
+
+export const catalogue = createCatalogue([
+  { category: 'ticket', events: ticketEvents },
+  { category: 'noise', events: { made: defineEvent('NoiseMade', Type.Object({ n: Type.Integer() })) } },
+  {
+    category: 'ticket.events',
+    events: {
+      opened: defineEvent('ticket.opened', publicData({ ticketId: Type.String(), org_id: Type.String() })),
+      audited: defineEvent('ticket.audited', publicData({ ticketId: Type.String(), org_id: Type.String() })),
+    },
+  },
+])
+
+export const ticketFold: Fold<number, TicketEvent> = { category: 'ticket', initialState: 0, evolve: (count) => count + 1 }
+
+export const tickets = defineTable({
+  name: 'tickets',
+  columns: { ticket_id: 'text', title: 'text', team: 'text', opened_at: 'timestamptz', stream_revision: 'bigint', note: { type: 'text', nullable: true } },
+  primaryKey: ['ticket_id'],
+  indexes: [{ columns: ['team'] }],
+})
+export const watchers = defineTable({
+  name: 'watchers',
+  columns: { team: 'text', watcher: 'text', tags: 'jsonb' },
+  primaryKey: ['team', 'watcher'],
+  indexes: [{ columns: ['tags'] }],
+})
+export const news = defineTable({
+  name: 'news',
+  columns: { key: 'text', watcher: 'text', detail: 'jsonb' },
+  primaryKey: ['key'],
+})
+
+/** Uses every kind of row change. */
+export const ticketBoard = defineProjector<TicketEvent>()({
+  name: 'ticket_board',
+  version: 1,
+  tables: [tickets, watchers, news],
+  handlers: {
+    TicketOpened: ({ id, data, recordedAt, revision }) => [
+      insert(tickets, { ticket_id: data.ticketId, title: data.title, team: data.team, opened_at: recordedAt, stream_revision: revision }),
+      insertSelect(news, {
+        from: watchers,
+        where: { team: data.team, tags: { contains: ['all'] } },
+        columns: {
+          key: { concat: [{ column: 'watcher' }, { value: ':' }, { value: id }] },
+          watcher: { column: 'watcher' },
+          detail: { json: { ticket: { value: data.ticketId }, "watcher's": { column: 'watcher' }, tags: { column: 'tags' } } },
+        },
+      }),
+    ],
+    TicketRenamed: ({ data, revision }) => [patch(tickets, { ticket_id: data.ticketId }, { title: data.title, stream_revision: revision })],
+    TicketClosed: ({ data }) => [remove(tickets, { ticket_id: data.ticketId })],
+    TeamWatched: ({ data }) => [upsert(watchers, { team: data.team, watcher: data.watcher, tags: ['all', data.team] })],
+    TeamUnwatched: ({ data }) => [removeWhere(watchers, { team: data.team, watcher: data.watcher })],
+    TeamRenamed: ({ data }) => [patchWhere(tickets, { team: data.team }, { team: data.to, note: data.team })],
+  },
+})
+
+/** How often each ticket was touched; patches nothing, so that it takes any history. */
+const counts = defineTable({ name: 'counts', columns: { event_id: 'uuid', ticket_id: 'text' }, primaryKey: ['event_id'] })
+export const ticketCounts = defineProjector<TicketEvent>()({
+  name: 'ticket_counts',
+  version: 1,
+  tables: [counts],
+  handlers: {
+    TicketOpened: ({ id, data }) => [insert(counts, { event_id: id, ticket_id: data.ticketId })],
+    TicketRenamed: ({ id, data }) => [insert(counts, { event_id: id, ticket_id: data.ticketId })],
+  },
+})
+
+/** Keys of a test run that stores no PHI. */
+const noSubjects: KeyVault = {
+  subjectKeyForWriting: () => Promise.reject(new Error('no event of these tests holds PHI')),
+  subjectKeyForReading: () => Promise.reject(new Error('no event of these tests holds PHI')),
+  eventSigningKey: () => Promise.resolve(new Uint8Array(32).fill(7)),
+}
+
+export function openTicketStore(url: string): Promise<EventStore> {
+  return openEventStore({ url, catalogue, vault: noSubjects })
+}
+
+export const filter = { streamPrefixes: ['ticket-', 'noise-'] }
+
+/** Appends to a stream at its end, whatever that is. */
+export async function say(store: EventStore, stream: string, ...events: TicketEvent[]): Promise<Appended> {
+  const { revision } = await store.load(ticketFold, stream, { fresh: true })
+  return store.append(ticketFold, stream, revision, events, { commandId: randomUUID(), correlationId: randomUUID(), orgId: 'org-1' })
+}
+
+export function opened(ticketId: string, title = `title of ${ticketId}`, team = 'red'): TicketEvent {
+  return { type: 'TicketOpened', data: { ticketId, title, team } }
+}
+
+export function renamed(ticketId: string, title: string): TicketEvent {
+  return { type: 'TicketRenamed', data: { ticketId, title } }
+}
+
+export function closed(ticketId: string): TicketEvent {
+  return { type: 'TicketClosed', data: { ticketId } }
+}
+
+/** Drops every schema that a runner made, so that the tests of a file share one database. */
+export async function emptyDatabase(pool: Pool): Promise<void> {
+  const { rows } = await pool.query<{ name: string }>(
+    `select nspname as name from pg_namespace where nspname not in ('public', 'information_schema') and nspname not like 'pg\\_%'`,
+  )
+  if (rows.length > 0) await pool.query(`drop schema ${rows.map(({ name }) => `"${name}"`).join(', ')} cascade`)
+}
+
+/** Takes log messages and keeps none. */
+export const silentLogger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }

@@ -1,0 +1,101 @@
+import { v5 } from 'uuid'
+import { afterAll } from 'vitest'
+import { createPool, type Pool } from '../../platform/database.ts'
+import { shareOf, writeShares } from '../../projections/runtime/batch-writer.ts'
+import type { Projector, Row } from '../../projections/runtime/projector.ts'
+import { quoted } from '../../projections/runtime/row-statements.ts'
+import { ensureRuntimeSchema, prepareProjector } from '../../projections/runtime/schema.ts'
+import { inTransaction } from '../../projections/runtime/transaction.ts'
+import type { DomainEvent, EventMetadata, RecordedEvent } from '../../streams/store/events.ts'
+import { freshDatabase } from './postgres.ts'
+
+/** A fact as a test writes it: what it leaves out is made up, the same on every run. */
+export interface GivenEvent {
+  readonly type: string
+  readonly data: unknown
+  readonly stream?: string
+  readonly revision?: bigint
+  readonly id?: string
+  /** RFC 3339. */
+  readonly recordedAt?: string
+  readonly metadata?: Partial<EventMetadata>
+}
+
+const ids = 'b7f4f7c2-4f5e-5a57-9d7c-0f5b7f6b5a10'
+const firstInstant = Date.parse('2026-01-01T00:00:00.000Z')
+
+/** Turns given events into stored ones: positions rise, revisions count per stream, one second lies between two. */
+export function recorded<Event extends DomainEvent = DomainEvent>(given: readonly GivenEvent[]): RecordedEvent<Event>[] {
+  const revisions = new Map<string, bigint>()
+  return given.map((event, index) => {
+    const stream = event.stream ?? 'given-1'
+    const revision = event.revision ?? (revisions.get(stream) ?? -1n) + 1n
+    revisions.set(stream, revision)
+    const place = BigInt(index + 1) * 100n
+    const id = event.id ?? v5(String(index), ids)
+    const metadata = { commandId: id, $correlationId: v5('correlation', ids), schemaVersion: 1, signature: '', ...event.metadata }
+    const recordedAt = event.recordedAt ?? new Date(firstInstant + index * 1_000).toISOString()
+    return { id, stream, revision, position: { commit: place, prepare: place }, recordedAt, type: event.type, data: event.data, metadata }
+  })
+}
+
+/** The rows of each table, by name, ordered by primary key. */
+export type Rows = Readonly<Record<string, readonly Row[]>>
+
+interface OwnDatabase {
+  readonly pool: Pool
+  readonly drop: () => Promise<void>
+}
+let own: Promise<OwnDatabase> | undefined
+
+/** One database for all tests of a file; each replay drops and creates the projector's schema. */
+async function openOwn(): Promise<OwnDatabase> {
+  const database = await freshDatabase()
+  const pool = createPool({ url: database.url, max: 2 })
+  await ensureRuntimeSchema(pool)
+  return { pool, drop: () => database.drop() }
+}
+
+afterAll(async () => {
+  const opened = await own
+  await opened?.pool.end()
+  await opened?.drop()
+})
+
+/**
+ * Projects the events twice onto a real Postgres, in one batch and one by one, each into a fresh schema; throws unless
+ * both give the same rows. Returns them; instants as RFC 3339.
+ */
+export async function rowsAfter(projector: Projector, events: readonly RecordedEvent[]): Promise<Rows> {
+  own ??= openOwn()
+  const { pool } = await own
+  const together = await projectInto(pool, projector, [events])
+  const oneByOne = await projectInto(pool, projector, events.map((event) => [event]))
+  if (JSON.stringify(together) !== JSON.stringify(oneByOne)) {
+    throw new Error(`${projector.name} makes other rows of a batch than of single events:\n${JSON.stringify({ together, oneByOne }, undefined, 2)}`)
+  }
+  return together
+}
+
+async function projectInto(pool: Pool, projector: Projector, batches: readonly (readonly RecordedEvent[])[]): Promise<Rows> {
+  await pool.query('delete from runtime.projectors where name = $1', [projector.name])
+  let { position } = await inTransaction(pool, (client) => prepareProjector(client, projector))
+  for (const batch of batches) {
+    const last = batch.at(-1)
+    if (last === undefined) continue
+    await writeShares(pool, [shareOf(projector, batch, position, last.position)])
+    position = last.position
+  }
+  return readRows(pool, projector)
+}
+
+/** All rows of a projector's tables. */
+export async function readRows(pool: Pool, projector: Projector): Promise<Rows> {
+  const tables = projector.tables.map(async (table): Promise<[string, readonly Row[]]> => {
+    const { rows } = await pool.query<Row>(
+      `select * from ${quoted(projector.name)}.${quoted(table.name)} order by ${table.primaryKey.map(quoted).join(', ')}`,
+    )
+    return [table.name, rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value instanceof Date ? value.toISOString() : value])))]
+  })
+  return Object.fromEntries(await Promise.all(tables))
+}
