@@ -8,14 +8,14 @@ import type { ProposedEvent } from '../wire/append-request.ts'
  *   u32 body length | body | u32 CRC-32 of length and body, seeded with the CRC of the frame before
  *
  *   body:  u32 name length | stream name | f64 first revision | f64 created (ms) | u32 event count | entries
- *   entry: u32 message length, core start, core end, type start, type length, data start, data length, flags | message
+ *   entry: u32 message length, record start, type start, type length, data start, data length, flags | message
  *
  * Integers are little-endian. The chained CRC makes a frame that was moved, doubled or left out as visible as a changed one.
  * The position of an event is the place of its entry in the log.
  */
 
 export const FRAME_OVERHEAD = 8
-export const ENTRY_HEADER = 32
+export const ENTRY_HEADER = 28
 const BODY_HEADER = 4 + 8 + 8 + 4
 const FLAG_JSON = 1
 
@@ -99,7 +99,7 @@ export function frameEvents(frame: Frame): StoredEvent[] {
     const layout = readEntryHeader(frame.bytes, at)
     const start = at + ENTRY_HEADER
     const message = frame.bytes.subarray(start, start + layout.length)
-    const json = (frame.bytes.readUInt32LE(at + 28) & FLAG_JSON) !== 0
+    const json = (frame.bytes.readUInt32LE(at + 24) & FLAG_JSON) !== 0
     events.push({ position: frame.position + at, revision: frame.firstRevision + index, json, layout, message })
     at = start + layout.length
   }
@@ -120,8 +120,7 @@ export function eventData(event: StoredEvent): Buffer {
 
 function writeEntryHeader(frame: Buffer, offset: number, layout: EventLayout, flags: number): void {
   let at = frame.writeUInt32LE(layout.length, offset)
-  at = frame.writeUInt32LE(layout.coreStart, at)
-  at = frame.writeUInt32LE(layout.coreEnd, at)
+  at = frame.writeUInt32LE(layout.recordStart, at)
   at = frame.writeUInt32LE(layout.typeStart, at)
   at = frame.writeUInt32LE(layout.typeLength, at)
   at = frame.writeUInt32LE(layout.dataStart, at)
@@ -132,11 +131,10 @@ function writeEntryHeader(frame: Buffer, offset: number, layout: EventLayout, fl
 function readEntryHeader(frame: Buffer, offset: number): EventLayout {
   return {
     length: frame.readUInt32LE(offset),
-    coreStart: frame.readUInt32LE(offset + 4),
-    coreEnd: frame.readUInt32LE(offset + 8),
-    typeStart: frame.readUInt32LE(offset + 12),
-    typeLength: frame.readUInt32LE(offset + 16),
-    dataStart: frame.readUInt32LE(offset + 20),
-    dataLength: frame.readUInt32LE(offset + 24),
+    recordStart: frame.readUInt32LE(offset + 4),
+    typeStart: frame.readUInt32LE(offset + 8),
+    typeLength: frame.readUInt32LE(offset + 12),
+    dataStart: frame.readUInt32LE(offset + 16),
+    dataLength: frame.readUInt32LE(offset + 20),
   }
 }

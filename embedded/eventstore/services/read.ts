@@ -1,18 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import type { StoredEvent } from '../log/frame.ts'
 import { CallError, invalidArgument, streamDeleted, toCallError, unknownError } from '../wire/errors.ts'
-import { withStructuredId, withoutPosition } from '../wire/event-message.ts'
 import { firstStreamPosition, lastStreamPosition, streamNotFound } from '../wire/read-reply.ts'
 import { readReadRequest, type ReadRequest } from '../wire/read-request.ts'
 import { readLogBackwards, readLogForwards } from '../streams/read-all.ts'
 import { readBackwards, readForwards, viewStream } from '../streams/read-stream.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
+import { REPLIES_AT_ONCE, replyOf } from './replies.ts'
 import { ReplyStream, type ByteStreamCall } from './reply-stream.ts'
 import { subscribeToAll } from './subscribe-to-all.ts'
 import { subscribeToStream } from './subscribe-to-stream.ts'
-
-/** Replies sent in one go: large enough to be cheap, small enough to keep a slow client's memory low. */
-export const REPLIES_AT_ONCE = 128
 
 /** The `Read` call: reads and catch-up subscriptions. */
 export function read(store: StreamStore, call: ByteStreamCall): void {
@@ -58,7 +54,7 @@ async function readAll(store: StreamStore, replies: ReplyStream, request: ReadRe
     const taken = accepted.slice(0, left)
     left -= taken.length
     for (let at = 0; at < taken.length; at += REPLIES_AT_ONCE) {
-      await replies.send(taken.slice(at, at + REPLIES_AT_ONCE).map(({ event }) => withPosition(request, event)))
+      await replies.send(taken.slice(at, at + REPLIES_AT_ONCE).map(({ event }) => replyOf(request, event)))
     }
     if (left === 0 || replies.isOver) return
   }
@@ -77,21 +73,10 @@ async function readStream(store: StreamStore, replies: ReplyStream, request: Rea
   let sent = 0
   for (const page of pages) {
     sent += page.length
-    await replies.send(page.map((event) => withoutPositions(request, event)))
+    await replies.send(page.map((event) => replyOf(request, event)))
     if (replies.isOver) return
   }
   if (request.compatibility < 1) return
   if (sent === 0 && !request.backwards && revision < view.first) await replies.send([firstStreamPosition(view.first)])
   await replies.send([lastStreamPosition(view.head)])
-}
-
-/** An event as `$all` and live subscriptions send it. */
-export function withPosition(request: ReadRequest, event: StoredEvent): Buffer {
-  return request.structuredIds ? withStructuredId(event.message) : event.message
-}
-
-/** An event as reads of a stream send it: the server tells no position there. */
-export function withoutPositions(request: ReadRequest, event: StoredEvent): Buffer {
-  const answer = withoutPosition(event.message, event.layout)
-  return request.structuredIds ? withStructuredId(answer) : answer
 }

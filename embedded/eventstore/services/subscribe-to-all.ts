@@ -1,12 +1,10 @@
-import { frameEvents, type Frame, type StoredEvent } from '../log/frame.ts'
+import { frameEvents, type Frame } from '../log/frame.ts'
 import { SEGMENT_HEADER } from '../log/segment.ts'
-import { withStructuredId } from '../wire/event-message.ts'
 import { caughtUp, checkpointReached, subscriptionConfirmed } from '../wire/read-reply.ts'
 import type { Place, ReadRequest } from '../wire/read-request.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
+import { REPLIES_AT_ONCE, replyOf } from './replies.ts'
 import type { ReplyStream } from './reply-stream.ts'
-
-const REPLIES_AT_ONCE = 128
 
 /** Events the server reads in one page while catching up; its checkpoints fall on page ends. */
 const SERVER_PAGE = 32
@@ -45,7 +43,7 @@ async function sendFrames(replies: ReplyStream, request: ReadRequest, frames: Fr
     for (const event of frameEvents(frame)) {
       if (event.position <= after) continue
       const isAccepted = request.filter === undefined || request.filter.accepts(frame, event)
-      if (isAccepted) batch.push(answerOf(request, event))
+      if (isAccepted) batch.push(replyOf(request, event))
       if (checkpoints?.considered(isAccepted) === true) batch.push(checkpointReached(event.position))
       if (batch.length >= REPLIES_AT_ONCE) {
         await replies.send(batch)
@@ -55,10 +53,6 @@ async function sendFrames(replies: ReplyStream, request: ReadRequest, frames: Fr
     }
   }
   await replies.send(batch)
-}
-
-function answerOf(request: ReadRequest, event: StoredEvent): Buffer {
-  return request.structuredIds ? withStructuredId(event.message) : event.message
 }
 
 /** When a filtered subscription is told how far it has come, whether or not an event passed the filter. */

@@ -1,10 +1,10 @@
-import type { StoredEvent } from '../log/frame.ts'
 import { streamDeleted } from '../wire/errors.ts'
-import { withStructuredId, withoutPosition } from '../wire/event-message.ts'
 import { caughtUp, subscriptionConfirmed } from '../wire/read-reply.ts'
 import type { ReadRequest } from '../wire/read-request.ts'
+import { DELETED_STREAM } from '../streams/revision.ts'
 import { readForwards, viewStream } from '../streams/read-stream.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
+import { REPLIES_AT_ONCE, replyOf } from './replies.ts'
 import type { ReplyStream } from './reply-stream.ts'
 
 /**
@@ -26,10 +26,13 @@ export async function subscribeToStream(
     await replies.send(isLive ? [subscriptionConfirmed(subscriptionId), caughtUp()] : [subscriptionConfirmed(subscriptionId)])
     while (!replies.isOver) {
       const view = viewStream(store, stream)
-      if (view.kind === 'deleted') throw streamDeleted(stream)
+      if (view.kind === 'deleted') {
+        if (isLive) await sendRest(store, replies, request, stream, next)
+        throw streamDeleted(stream)
+      }
       if (view.kind === 'readable') {
         for (const page of readForwards(store, stream, next, Number.MAX_SAFE_INTEGER)) {
-          await replies.send(page.map((event) => answerOf(request, event, isLive)))
+          await replies.send(page.map((event) => replyOf(request, event)))
           if (replies.isOver) return
           next = (page.at(-1)?.revision ?? next - 1) + 1
         }
@@ -43,8 +46,18 @@ export async function subscribeToStream(
   }
 }
 
-/** The server tells the position of an event only once the subscription is live. */
-function answerOf(request: ReadRequest, event: StoredEvent, isLive: boolean): Buffer {
-  const answer = isLive ? event.message : withoutPosition(event.message, event.layout)
-  return request.structuredIds ? withStructuredId(answer) : answer
+/** A live subscriber still gets the events up to the tombstone, and the tombstone itself. */
+async function sendRest(store: StreamStore, replies: ReplyStream, request: ReadRequest, stream: string, from: number): Promise<void> {
+  let next = from
+  for (;;) {
+    const places = store.index.placesFrom(stream, next, REPLIES_AT_ONCE)
+    const last = places.at(-1)
+    if (last === undefined || replies.isOver) return
+    for (const place of places) {
+      const { events } = store.eventsAt(stream, place)
+      await replies.send(events.filter((event) => event.revision >= next).map((event) => replyOf(request, event)))
+    }
+    if (last.revision === DELETED_STREAM) return
+    next = last.revision + last.count
+  }
 }

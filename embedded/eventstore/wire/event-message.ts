@@ -1,13 +1,11 @@
 import { DELETED_STREAM, DELETED_STREAM_WIRE } from '../streams/revision.ts'
 import type { ProposedEvent } from './append-request.ts'
-import { FieldReader, MAX_UINT64_VARINT, fieldLength, varintLength, writeField, writeFieldHeader, writeVarint } from './protobuf.ts'
+import { FieldReader, fieldLength, varintLength, writeField, writeFieldHeader, writeVarint } from './protobuf.ts'
 
 /*
- * A stored event is the `ReadResp` that a read of `$all` sends, byte for byte:
+ * A stored event is the `ReadResp` that a read sends, byte for byte:
  *
- *   ReadResp { event: ReadEvent { event: RecordedEvent { <core> commit prepare } commit_position } }
- *
- * The positions stand behind the core, so that the answer of a stream read, which has none, is made by copying the core.
+ *   ReadResp { event: ReadEvent { event: RecordedEvent { … }, commit_position } }
  */
 
 const EVENT = 0x0a
@@ -20,11 +18,10 @@ const RECORD_METADATA = 0x32
 const RECORD_CUSTOM_METADATA = 0x3a
 const RECORD_DATA = 0x42
 const READ_EVENT_COMMIT = 0x18
-const READ_EVENT_NO_POSITION = 0x22
 const STREAM_NAME = 0x1a
 const UUID_STRING = 0x12
 
-/** Length of the id field at the start of every core: tag, length, tag, length, 36 characters. */
+/** Length of the id field at the start of every record: tag, length, tag, length, 36 characters. */
 const ID_FIELD_LENGTH = 40
 const DELETED_REVISION = BigInt.asUintN(64, DELETED_STREAM_WIRE)
 const JSON_CONTENT = 'application/json'
@@ -36,8 +33,7 @@ export type AppendContext = { streamField: Buffer; createdEntry: Buffer }
 
 /** Where the parts of a stored event lie, relative to the start of its message. */
 export type EventLayout = {
-  coreStart: number
-  coreEnd: number
+  recordStart: number
   typeStart: number
   typeLength: number
   dataStart: number
@@ -51,7 +47,7 @@ export type PlannedEvent = {
   revision: number
   type: Buffer
   contentType: Buffer
-  coreLength: number
+  lengthWithoutPositions: number
 }
 
 /** Prepares the parts that all events of an append share. `createdAt` in milliseconds since the epoch. */
@@ -75,7 +71,7 @@ export function isJson(event: ProposedEvent): boolean {
 export function planEvent(context: AppendContext, event: ProposedEvent, revision: number): PlannedEvent {
   const type = Buffer.from(event.type ?? '', 'utf8')
   const contentType = isJson(event) ? JSON_ENTRY : BINARY_ENTRY
-  const coreLength =
+  const lengthWithoutPositions =
     ID_FIELD_LENGTH +
     context.streamField.length +
     1 + revisionLength(revision) +
@@ -84,26 +80,30 @@ export function planEvent(context: AppendContext, event: ProposedEvent, revision
     contentType.length +
     (event.metadata.length > 0 ? fieldLength(event.metadata.length) : 0) +
     (event.data.length > 0 ? fieldLength(event.data.length) : 0)
-  return { event, revision, type, contentType, coreLength }
+  return { event, revision, type, contentType, lengthWithoutPositions }
 }
 
 /** Length of the whole message once the event stands at `position`. */
 export function messageLength(planned: PlannedEvent, position: number): number {
-  const record = planned.coreLength + 2 * (1 + varintLength(position))
+  const record = planned.lengthWithoutPositions + 2 * (1 + varintLength(position))
   return fieldLength(fieldLength(record) + 1 + varintLength(position))
 }
 
 /** Writes the message at `offset` of `target`; returns where its parts lie. */
 export function writeMessage(target: Buffer, offset: number, context: AppendContext, planned: PlannedEvent, position: number): EventLayout {
   const positionLength = varintLength(position)
-  const recordLength = planned.coreLength + 2 * (1 + positionLength)
+  const recordLength = planned.lengthWithoutPositions + 2 * (1 + positionLength)
   let at = writeFieldHeader(target, EVENT, fieldLength(recordLength) + 1 + positionLength, offset)
   at = writeFieldHeader(target, EVENT, recordLength, at)
-  const coreStart = at - offset
+  const recordStart = at - offset
   at = writeId(target, planned.event.id, at)
   at += context.streamField.copy(target, at)
   target[at] = RECORD_REVISION
   at = writeRevision(target, planned.revision, at + 1)
+  target[at] = RECORD_COMMIT
+  at = writeVarint(target, position, at + 1)
+  target[at] = RECORD_PREPARE
+  at = writeVarint(target, position, at + 1)
   at = writeFieldHeader(target, RECORD_METADATA, 6 + fieldLength(planned.type.length), at)
   at = writeField(target, 0x0a, TYPE_KEY, at)
   at = writeField(target, 0x12, planned.type, at)
@@ -113,36 +113,13 @@ export function writeMessage(target: Buffer, offset: number, context: AppendCont
   const { metadata, data } = planned.event
   if (metadata.length > 0) at = writeField(target, RECORD_CUSTOM_METADATA, metadata, at)
   if (data.length > 0) at = writeField(target, RECORD_DATA, data, at)
-  const coreEnd = at - offset
-  target[at] = RECORD_COMMIT
-  at = writeVarint(target, position, at + 1)
-  target[at] = RECORD_PREPARE
-  at = writeVarint(target, position, at + 1)
+  const dataStart = at - offset - data.length
   target[at] = READ_EVENT_COMMIT
   at = writeVarint(target, position, at + 1)
-  const layout = { coreStart, coreEnd, typeStart, typeLength: planned.type.length, dataStart: coreEnd - data.length, dataLength: data.length }
-  return { ...layout, length: at - offset }
+  return { recordStart, typeStart, typeLength: planned.type.length, dataStart, dataLength: data.length, length: at - offset }
 }
 
-/** The answer of a stream read for a stored event: the same record, without positions. */
-export function withoutPosition(message: Buffer, layout: EventLayout): Buffer {
-  const coreLength = layout.coreEnd - layout.coreStart
-  const recordLength = coreLength + 2 * (1 + MAX_UINT64_VARINT.length)
-  const content = fieldLength(recordLength) + 2
-  const answer = Buffer.allocUnsafe(fieldLength(content))
-  let at = writeFieldHeader(answer, EVENT, content, 0)
-  at = writeFieldHeader(answer, EVENT, recordLength, at)
-  at += message.copy(answer, at, layout.coreStart, layout.coreEnd)
-  answer[at] = RECORD_COMMIT
-  at += 1 + MAX_UINT64_VARINT.copy(answer, at + 1)
-  answer[at] = RECORD_PREPARE
-  at += 1 + MAX_UINT64_VARINT.copy(answer, at + 1)
-  answer[at] = READ_EVENT_NO_POSITION
-  answer[at + 1] = 0
-  return answer
-}
-
-/** The same answer with the event id in the two-integer form that other clients ask for. */
+/** A stored event with its id in the two-integer form that other clients ask for. */
 export function withStructuredId(answer: Buffer): Buffer {
   const readEvent = onlyField(new FieldReader(answer))
   const record = onlyField(new FieldReader(readEvent))
@@ -161,7 +138,7 @@ export function withStructuredId(answer: Buffer): Buffer {
 
 /** Id of a stored event in lower-case text form. */
 export function eventId(message: Buffer, layout: EventLayout): string {
-  return message.toString('latin1', layout.coreStart + 4, layout.coreStart + ID_FIELD_LENGTH)
+  return message.toString('latin1', layout.recordStart + 4, layout.recordStart + ID_FIELD_LENGTH)
 }
 
 const TYPE_KEY = Buffer.from('type')

@@ -1,6 +1,3 @@
-/** Bytes of the largest unsigned 64-bit integer as a varint: what the protocol sends for "no position". */
-export const MAX_UINT64_VARINT = Buffer.from([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01])
-
 /** Length in bytes of a non-negative safe integer as a varint. */
 export function varintLength(value: number): number {
   let length = 1

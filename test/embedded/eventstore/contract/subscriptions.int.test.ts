@@ -1,0 +1,167 @@
+import { EventStoreDBClient, streamNameFilter } from '@eventstore/db-client'
+import { describe, expect, test } from 'vitest'
+import { contractStore, counted, emitted, takeUntil } from './contract-store.ts'
+
+const { client, stream, append, store } = contractStore()
+
+describe('to a stream', () => {
+  test('from the start: what is there, caught up once, then what comes', async () => {
+    const name = stream()
+    await append(name, 3)
+    const subscription = client().subscribeToStream(name)
+    const order: string[] = []
+    subscription.on('confirmation', () => order.push('confirmation')).on('caughtUp', () => order.push('caughtUp'))
+    const seen = await takeUntil(subscription, (events) => {
+      if (events.length === 3) void emittedThenAppend(order, name)
+      return events.length === 5
+    })
+    expect(seen.map(({ event }) => event?.revision)).toEqual([0n, 1n, 2n, 3n, 4n])
+    expect(order).toEqual(['confirmation', 'caughtUp'])
+  })
+
+  async function emittedThenAppend(order: string[], name: string): Promise<void> {
+    await expect.poll(() => order).toContain('caughtUp')
+    await append(name, 2, { first: 3 })
+  }
+
+  test('from a revision, which is excluded', async () => {
+    const name = stream()
+    await append(name, 5)
+    const seen = await takeUntil(client().subscribeToStream(name, { fromRevision: 2n }), (events) => events.length === 2)
+    expect(seen.map(({ event }) => event?.revision)).toEqual([3n, 4n])
+  })
+
+  test('from the end: only what comes', async () => {
+    const name = stream()
+    await append(name, 3)
+    const subscription = client().subscribeToStream(name, { fromRevision: 'end' })
+    const seen = takeUntil(subscription, (events) => events.length === 2)
+    await emitted(subscription, 'caughtUp')
+    await append(name, 2, { first: 3 })
+    expect((await seen).map(({ event }) => event?.revision)).toEqual([3n, 4n])
+  })
+
+  test('to a missing stream: confirmed, and served once it is written', async () => {
+    const name = stream()
+    const subscription = client().subscribeToStream(name)
+    const seen = takeUntil(subscription, (events) => events.length === 2)
+    await emitted(subscription, 'confirmation')
+    await append(name, 2, { expectedRevision: 'no_stream' })
+    expect((await seen).map(({ event }) => event?.revision)).toEqual([0n, 1n])
+  })
+
+  test('goes on over a soft delete with what is written behind it', async () => {
+    const name = stream()
+    await append(name, 2)
+    const subscription = client().subscribeToStream(name)
+    const seen = takeUntil(subscription, (events) => events.length === 3)
+    await emitted(subscription, 'caughtUp')
+    await client().deleteStream(name)
+    await append(name, 1, { expectedRevision: 'no_stream', first: 2 })
+    expect((await seen).map(({ event }) => event?.revision)).toEqual([0n, 1n, 2n])
+  })
+
+  test('events of other streams stay out', async () => {
+    const name = stream()
+    const subscription = client().subscribeToStream(name, { fromRevision: 'end' })
+    const seen = takeUntil(subscription, (events) => events.length === 1)
+    await emitted(subscription, 'caughtUp')
+    await append(stream(), 3)
+    await append(name, 1)
+    expect((await seen).map(({ event }) => event?.streamId)).toEqual([name])
+  })
+})
+
+describe('to $all', () => {
+  test('from a position, which is excluded, over catching up into live', async () => {
+    const name = stream()
+    const { position } = await client().appendToStream(name, counted(0))
+    await append(name, 40, { first: 1 })
+    const subscription = client().subscribeToAll({ fromPosition: position ?? 'start' })
+    const mine: (bigint | undefined)[] = []
+    const done = takeUntil(subscription, (events) => {
+      const last = events.at(-1)
+      if (last?.event?.streamId === name) mine.push(last.event.revision)
+      return mine.length === 60
+    })
+    await emitted(subscription, 'caughtUp')
+    for (let n = 41; n < 61; n += 1) await append(name, 1, { first: n })
+    await done
+    expect(mine).toEqual(Array.from({ length: 60 }, (_, index) => BigInt(index + 1)))
+  })
+
+  test('from the end: only what comes', async () => {
+    await append(stream(), 5)
+    const name = stream()
+    const subscription = client().subscribeToAll({ fromPosition: 'end' })
+    const seen = takeUntil(subscription, (events) => events.some(({ event }) => event?.streamId === name))
+    await emitted(subscription, 'caughtUp')
+    await append(name, 1)
+    expect((await seen).filter(({ event }) => event?.streamId.startsWith('contract-')).map(({ event }) => event?.streamId)).toEqual([name])
+  })
+
+  test('carries positions that a read accepts', async () => {
+    const name = stream()
+    const { position } = await client().appendToStream(name, counted(0))
+    const before = await takeUntil(client().subscribeToAll(), (events) => events.at(-1)?.event?.streamId === name)
+    expect(before.at(-1)?.event?.position).toEqual(position)
+    expect(before.at(-1)?.commitPosition).toBe(position?.commit)
+  })
+
+  test('several subscribers see the same, in the same order', async () => {
+    const name = stream()
+    const { position } = await client().appendToStream(name, counted(0))
+    const subscriptions = [0, 1, 2, 3].map(() =>
+      takeUntil(client().subscribeToAll({ fromPosition: position ?? 'start' }), (events) => events.filter(({ event }) => event?.streamId === name).length === 30),
+    )
+    for (let n = 1; n <= 30; n += 3) await append(name, 3, { first: n })
+    const orders = (await Promise.all(subscriptions)).map((events) => events.map(({ event }) => event?.position?.commit))
+    expect(new Set(orders.map(String)).size).toBe(1)
+  })
+
+  test('events are delivered while appends go on, none missing, none twice', async () => {
+    const category = `flow${Math.random().toString(36).slice(2)}`
+    const byStream = new Map<string, number[]>()
+    const subscription = client().subscribeToAll({ fromPosition: 'end', filter: streamNameFilter({ prefixes: [category] }) })
+    let seen = 0
+    const done = new Promise<void>((resolve) => {
+      subscription.on('data', ({ event }) => {
+        if (event !== undefined) byStream.set(event.streamId, [...(byStream.get(event.streamId) ?? []), Number(event.revision)])
+        seen += 1
+        if (seen === 200) resolve()
+      })
+    })
+    await emitted(subscription, 'caughtUp')
+    await Promise.all(Array.from({ length: 10 }, async (_, index) => {
+      for (let n = 0; n < 20; n += 1) await append(`${category}-${index}`, 1, { first: n })
+    }))
+    await done
+    await subscription.unsubscribe()
+    expect([...byStream.values()]).toEqual(Array.from({ length: 10 }, () => Array.from({ length: 20 }, (_, n) => n)))
+  })
+
+  test('ended by the client, nothing more is delivered and no error comes', async () => {
+    const subscription = client().subscribeToAll({ fromPosition: 'end' })
+    const errors: unknown[] = []
+    const late: unknown[] = []
+    subscription.on('error', (error) => errors.push(error))
+    await emitted(subscription, 'caughtUp')
+    await subscription.unsubscribe()
+    subscription.on('data', (event) => late.push(event))
+    const name = stream()
+    await append(name, 3)
+    await takeUntil(client().subscribeToStream(name), (events) => events.length === 3)
+    expect(errors).toEqual([])
+    expect(late).toEqual([])
+  })
+})
+
+test('a client that goes away with its subscriptions leaves the store working', async () => {
+  const other = EventStoreDBClient.connectionString(store().url)
+  const subscriptions = Array.from({ length: 10 }, () => other.subscribeToAll())
+  await Promise.all(subscriptions.map((subscription) => emitted(subscription, 'confirmation')))
+  await other.dispose()
+  const name = stream()
+  await append(name, 1)
+  expect(await takeUntil(client().subscribeToStream(name), (events) => events.length === 1)).toHaveLength(1)
+})
