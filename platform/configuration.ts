@@ -1,4 +1,5 @@
 export { ConfigurationError } from './profile-rules.ts'
+import { isEgressEntry } from './outbound-addresses.ts'
 import { ConfigurationError, checkProfile, deepFreeze, isLoopbackHost } from './profile-rules.ts'
 import { address, integer, integers, oneOf, optional, setting, text, texts, type Setting } from './settings.ts'
 
@@ -26,13 +27,14 @@ const settings = {
   s3Bucket: setting('S3_BUCKET', text({ pattern: '^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$' }, 'a bucket name'), 'clinical-assessments', { meaning: 'Bucket of image bytes and raw provider responses' }),
   s3AccessKeyId: optional('S3_ACCESS_KEY_ID', text(), { meaning: 'Credential of the object store', shownDefault: 'embedded' }),
   s3SecretAccessKey: optional('S3_SECRET_ACCESS_KEY', text(), { meaning: 'Credential of the object store', isSecret: true, shownDefault: 'embedded' }),
-  egressAllow: setting('EGRESS_ALLOW', texts('hosts, host:port pairs or address ranges, separated by commas'), '', { meaning: 'Outbound addresses allowed although they are not public' }),
+  egressAllow: setting('EGRESS_ALLOW', texts('hosts, host:port pairs, addresses or address ranges, separated by commas', isEgressEntry), '', { meaning: 'Outbound addresses allowed although they are not public' }),
   authBaseUrl: optional('AUTH_BASE_URL', address(http), { meaning: 'Where the auth service answers', shownDefault: 'BASE_URL' }),
   clinicalBaseUrl: optional('CLINICAL_BASE_URL', address(http), { meaning: 'Where clinical-api answers', shownDefault: 'BASE_URL' }),
   consentBaseUrl: optional('CONSENT_BASE_URL', address(http), { meaning: 'Where the consent service answers', shownDefault: 'BASE_URL' }),
   serviceClientId: optional('SERVICE_CLIENT_ID', text({ maxLength: 255 }), { meaning: 'Platform client with which services call each other', shownDefault: 'embedded' }),
   serviceClientSecret: optional('SERVICE_CLIENT_SECRET', text(), { meaning: 'Its secret', isSecret: true, shownDefault: 'embedded' }),
   providerBaseUrl: optional('PROVIDER_BASE_URL', address(http), { meaning: 'Inference provider', shownDefault: 'embedded simulator' }),
+  providerName: setting('PROVIDER_NAME', text({ maxLength: 255 }), 'inference-provider', { meaning: 'What `result.ai_provider` says' }),
   providerLogin: optional('PROVIDER_LOGIN', text(), { meaning: 'Login at the inference provider', shownDefault: 'embedded simulator' }),
   providerPassword: optional('PROVIDER_PASSWORD', text(), { meaning: 'Password at the inference provider', isSecret: true, shownDefault: 'embedded simulator' }),
   providerSessionTtlSeconds: setting('PROVIDER_SESSION_TTL_SECONDS', integer(1, daySeconds, 's'), '1800', { meaning: 'How long a provider session is used before a new login' }),

@@ -1,4 +1,4 @@
-import type { AiReviewEvent, Classification, ImageQuality, Lesion } from '../../streams/ai-review/events.ts'
+import type { AiReviewEvent, Classification, ImageQuality, Lesion, ProviderCall } from '../../streams/ai-review/events.ts'
 import type { AiReviewState } from '../../streams/ai-review/state.ts'
 import type { StoredObject } from '../../streams/types.ts'
 import type { Decision } from '../handling/decision.ts'
@@ -52,6 +52,7 @@ export type CallOutcome =
       readonly abandonsProviderCase: boolean
       readonly retryAt: Date
     }
+  | { readonly kind: 'postponed'; readonly call: ProviderCall; readonly retryAt: Date }
   | { readonly kind: 'poll-deferred'; readonly upstreamStatus: number | null; readonly nextPollAt: Date }
   | { readonly kind: 'completed'; readonly result: ReviewResult; readonly rawResponse: StoredObject }
   | {
@@ -134,6 +135,13 @@ export function recordOutcome(command: RecordOutcome, state: AiReviewState): Dec
         },
       ]
     }
+    case 'postponed':
+      return [
+        {
+          type: 'AiReviewCallPostponed',
+          data: { aiReviewId, call: outcome.call, postponedAt: at, retryAt: outcome.retryAt.toISOString() },
+        },
+      ]
     case 'poll-deferred':
       return [
         {

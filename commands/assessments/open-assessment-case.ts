@@ -9,11 +9,11 @@ import { execute } from '../handling/execute.ts'
 
 /** Opens the case whose id the assessment minted: by the route before it answers, by the process after a crash (T10). */
 export async function openAssessmentCase(
-  { store, now }: Pick<CommandDependencies, 'store' | 'now'>,
+  { store }: Pick<CommandDependencies, 'store'>,
   assessment: ProcessingAssessment,
   context: CommandContext,
 ): Promise<Position | null> {
-  const { organisationId, caseId, patientId, productId, assessmentId, externalReference } = assessment
+  const { organisationId, caseId, patientId, productId, assessmentId, externalReference, submittedAt } = assessment
   const command = {
     caseId,
     organisationId,
@@ -23,7 +23,7 @@ export async function openAssessmentCase(
     externalReference,
     clinicalContext: null,
     customFields: null,
-    now: now(),
+    now: new Date(submittedAt),
     fingerprint: null,
   }
   const target = { fold: caseFold, stream: caseStream(organisationId, caseId) }

@@ -1,3 +1,4 @@
+import type { RecordedEvent } from '../../streams/store/events.ts'
 import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
 import type { AiReviewSlotEvent } from '../../streams/ai-review-slot/events.ts'
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
@@ -14,6 +15,7 @@ import {
   type RowChange,
 } from '../../projections/runtime/projector.ts'
 import { todoTable } from '../runtime/process.ts'
+import { causeOf, type CausedPayload } from '../step-identity.ts'
 
 /** The consent that an analysis needs (specification 4.4). */
 export const requiredConsentCode = 'ai_analysis'
@@ -26,11 +28,11 @@ const openReviews = defineTable({
   indexes: [{ columns: ['org_id', 'patient_id'] }],
 })
 
-export interface ClaimPayload {
+export interface ClaimPayload extends CausedPayload {
   readonly channelRevision: string
 }
 
-export interface OpenPayload {
+export interface OpenPayload extends CausedPayload {
   readonly caseId: string
   readonly productId: string
 }
@@ -46,41 +48,49 @@ export const aiReviewToDo = defineProjector<
   version: 1,
   tables: [todoTable, openReviews],
   handlers: {
-    'ai_review.requested': ({ data, id, revision }) => {
-      const payload: ClaimPayload = { channelRevision: revision.toString() }
+    'ai_review.requested': (event) => {
+      const { data, id, revision } = event
+      const payload: ClaimPayload = { cause: causeOf(event), channelRevision: revision.toString() }
       return [insert(todoTable, { key: id, step: 'claim', org_id: data.orgId, due_at: data.occurred_at, payload })]
     },
     AiReviewRequestAnswered: ({ data }) => [remove(todoTable, { key: data.requestEventId, step: 'claim' })],
-    AiReviewSlotClaimed: ({ data }) => {
-      const payload: OpenPayload = { caseId: data.caseId, productId: data.productId }
+    AiReviewSlotClaimed: (event) => {
+      const { data } = event
+      const payload: OpenPayload = { cause: causeOf(event), caseId: data.caseId, productId: data.productId }
       return [
         ...(data.requestEventId === null ? [] : [remove(todoTable, { key: data.requestEventId, step: 'claim' })]),
         insert(todoTable, { key: data.aiReviewId, step: 'open', org_id: data.orgId, due_at: data.claimedAt, payload }),
       ]
     },
-    AiReviewRequested: ({ data }) => [
-      remove(todoTable, { key: data.aiReviewId, step: 'open' }),
-      insert(openReviews, { ai_review_id: data.aiReviewId, org_id: data.orgId, patient_id: data.patientId }),
-      insert(todoTable, { key: data.aiReviewId, step: 'start', org_id: data.orgId, due_at: data.requestedAt, payload: {} }),
-    ],
+    AiReviewRequested: (event) => {
+      const { data } = event
+      const payload: CausedPayload = { cause: causeOf(event) }
+      return [
+        remove(todoTable, { key: data.aiReviewId, step: 'open' }),
+        insert(openReviews, { ai_review_id: data.aiReviewId, org_id: data.orgId, patient_id: data.patientId }),
+        insert(todoTable, { key: data.aiReviewId, step: 'start', org_id: data.orgId, due_at: data.requestedAt, payload }),
+      ]
+    },
     AiReviewStarted: ({ data }) => [
       patch(openReviews, { ai_review_id: data.aiReviewId }, { patient_id: data.patientId }),
     ],
     AiReviewStartDeferred: ({ data }) => [
       patch(todoTable, { key: data.aiReviewId, step: 'start' }, { due_at: data.retryAt }),
     ],
-    AiReviewProcessingAccepted: ({ data, stream }) => [
-      remove(todoTable, { key: data.aiReviewId, step: 'start' }),
-      insert(todoTable, {
-        key: data.aiReviewId,
-        step: 'poll',
-        org_id: parseOwnedStream(stream).orgId,
-        due_at: data.nextPollAt,
-        payload: {},
-      }),
-    ],
+    AiReviewProcessingAccepted: (event) => {
+      const { data, stream } = event
+      const payload: CausedPayload = { cause: causeOf(event) }
+      const org_id = parseOwnedStream(stream).orgId
+      return [
+        remove(todoTable, { key: data.aiReviewId, step: 'start' }),
+        insert(todoTable, { key: data.aiReviewId, step: 'poll', org_id, due_at: data.nextPollAt, payload }),
+      ]
+    },
     AiReviewPollDeferred: ({ data }) => [
       patch(todoTable, { key: data.aiReviewId, step: 'poll' }, { due_at: data.nextPollAt }),
+    ],
+    AiReviewCallPostponed: ({ data }) => [
+      patch(todoTable, { key: data.aiReviewId, step: data.call === 'result' ? 'poll' : 'start' }, { due_at: data.retryAt }),
     ],
     'consent.withdrawn': consentRefused,
     'consent.denied': consentRefused,
@@ -94,7 +104,11 @@ function ended(aiReviewId: string): RowChange[] {
   return [removeWhere(todoTable, { key: aiReviewId }), remove(openReviews, { ai_review_id: aiReviewId })]
 }
 
-function consentRefused({ data }: { readonly data: ConsentChannelEvent['data'] }): RowChange[] {
+function consentRefused(
+  event: Pick<RecordedEvent, 'id' | 'metadata'> & { readonly data: ConsentChannelEvent['data'] },
+): RowChange[] {
+  const { data } = event
+  const payload: CausedPayload = { cause: causeOf(event) }
   if (data.consent_type_code !== requiredConsentCode) return []
   return [
     insertSelect(todoTable, {
@@ -105,7 +119,7 @@ function consentRefused({ data }: { readonly data: ConsentChannelEvent['data'] }
         step: { value: 'withdraw' },
         org_id: { column: 'org_id' },
         due_at: { value: data.occurred_at },
-        payload: { value: {} },
+        payload: { value: payload },
       },
     }),
   ]

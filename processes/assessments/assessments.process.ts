@@ -1,8 +1,10 @@
+import type { RecordedEvent } from '../../streams/store/events.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import { parseOwnedStream } from '../../streams/stream-name.ts'
 import { defineProjector, defineTable, insert, insertSelect, removeWhere } from '../../projections/runtime/projector.ts'
 import { todoTable } from '../runtime/process.ts'
+import { causeOf, type CausedPayload } from '../step-identity.ts'
 
 /** Which assessment opened a case: the reviews on the channel name the case only. */
 const openedCases = defineTable({
@@ -12,7 +14,7 @@ const openedCases = defineTable({
 })
 
 /** What `conclude` needs to know of the event that ended the review: where it stands on the channel. */
-export interface ConcludePayload {
+export interface ConcludePayload extends CausedPayload {
   readonly channelRevision: string
 }
 
@@ -25,9 +27,11 @@ export const assessmentsToDo = defineProjector<AssessmentEvent | AiReviewChannel
   version: 1,
   tables: [todoTable, openedCases],
   handlers: {
-    AssessmentSubmitted: ({ data, stream }) => {
-      const { orgId } = parseOwnedStream(stream)
-      const todo = { key: data.assessmentId, org_id: orgId, payload: {} }
+    AssessmentSubmitted: (event) => {
+      const { data } = event
+      const { orgId } = parseOwnedStream(event.stream)
+      const payload: CausedPayload = { cause: causeOf(event) }
+      const todo = { key: data.assessmentId, org_id: orgId, payload }
       return [
         insert(openedCases, { case_id: data.caseId, org_id: orgId, assessment_id: data.assessmentId }),
         insert(todoTable, { ...todo, step: 'request-review', due_at: data.submittedAt }),
@@ -47,9 +51,9 @@ export const assessmentsToDo = defineProjector<AssessmentEvent | AiReviewChannel
 
 type ReviewEnded = Extract<AiReviewChannelEvent, { type: 'ai_review.completed' | 'ai_review.failed' | 'ai_review.cancelled' }>
 
-function reviewEnded(event: { readonly data: ReviewEnded['data']; readonly revision: bigint }) {
+function reviewEnded(event: Pick<RecordedEvent, 'id' | 'metadata' | 'revision'> & { readonly data: ReviewEnded['data'] }) {
   const { data, revision } = event
-  const payload: ConcludePayload = { channelRevision: revision.toString() }
+  const payload: ConcludePayload = { cause: causeOf(event), channelRevision: revision.toString() }
   return [
     insertSelect(todoTable, {
       from: openedCases,

@@ -1,3 +1,4 @@
+import type { RecordedEvent } from '../../streams/store/events.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
 import type { WebhookEventType, WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
@@ -12,6 +13,7 @@ import {
   type RowChange,
 } from '../../projections/runtime/projector.ts'
 import { todoTable } from '../runtime/process.ts'
+import { causeOf, type CausedPayload } from '../step-identity.ts'
 
 /** The receivers as they stand at an event's place in `$all`. */
 const receivers = defineTable({
@@ -21,7 +23,7 @@ const receivers = defineTable({
   indexes: [{ columns: ['org_id'] }],
 })
 
-export interface DeliverPayload {
+export interface DeliverPayload extends CausedPayload {
   readonly subscriptionId: string
   readonly eventId: string
   readonly eventType: WebhookEventType
@@ -56,7 +58,7 @@ function keyOf({ subscriptionId, eventId }: { subscriptionId: string; eventId: s
 }
 
 function deliveries(
-  event: { readonly id: string; readonly stream: string; readonly data: { readonly assessmentId: string } },
+  event: Pick<RecordedEvent, 'id' | 'stream' | 'metadata'> & { readonly data: { readonly assessmentId: string } },
   eventType: WebhookEventType,
   at: string,
 ): RowChange[] {
@@ -71,6 +73,7 @@ function deliveries(
         due_at: { value: at },
         payload: {
           json: {
+            cause: { value: causeOf(event) },
             subscriptionId: { column: 'subscription_id' },
             eventId: { value: event.id },
             eventType: { value: eventType },

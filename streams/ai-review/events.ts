@@ -116,6 +116,11 @@ export const aiReviewEvents = {
       retryAt: Instant,
     }),
   ),
+  /** The call was not sent (open circuit): it is due again, and no try is used up. */
+  AiReviewCallPostponed: defineEvent(
+    'AiReviewCallPostponed',
+    Type.Object({ aiReviewId: Id, call: ProviderCall, postponedAt: Instant, retryAt: Instant }),
+  ),
   AiReviewPollDeferred: defineEvent(
     'AiReviewPollDeferred',
     Type.Object({

@@ -98,6 +98,8 @@ function evolve(state: AiReviewState, event: AiReviewEvent): AiReviewState {
         isProviderCaseAbandoned: state.isProviderCaseAbandoned || event.data.abandonsProviderCase,
         openAttempt: null,
       }
+    case 'AiReviewCallPostponed':
+      return { ...state, openAttempt: null }
     case 'AiReviewPollDeferred': {
       if (state.status !== 'awaiting_result') return state
       const { attemptCount, nextPollAt } = event.data

@@ -17,6 +17,7 @@ interface Request extends Omit<Requested, 'images'> {
 interface Submission extends Request {
   readonly caseId: string
   readonly images: readonly SubmittedImage[]
+  readonly submittedAt: string
   readonly deadlineAt: string
   readonly isReviewRequested: boolean
 }
@@ -53,7 +54,8 @@ function evolve(state: AssessmentState, event: AssessmentEvent): AssessmentState
         return object === undefined ? [] : [{ ...image, object }]
       })
       const { caseId, deadlineAt, submittedAt } = event.data
-      return { ...state, status: 'processing', caseId, deadlineAt, images, isReviewRequested: false, updatedAt: submittedAt }
+      const submission = { caseId, images, submittedAt, deadlineAt, isReviewRequested: false }
+      return { ...state, status: 'processing', ...submission, updatedAt: submittedAt }
     }
     case 'AssessmentReviewRequested':
       return state.status === 'processing' ? { ...state, isReviewRequested: true } : state

@@ -1,0 +1,19 @@
+import { memberOf } from './platform-token.ts'
+import { getFromService, type ServiceCalls } from './service-call.ts'
+
+/** Whose case it is (T2). A case that is unknown, or not visible yet, is `unavailable`: it may come. */
+export interface CaseLookup {
+  patientOf(question: { orgId: string; caseId: string }, signal: AbortSignal): Promise<string | 'unavailable'>
+}
+
+export function createCaseLookup(calls: ServiceCalls, baseUrl: string): CaseLookup {
+  return {
+    async patientOf({ orgId, caseId }, signal) {
+      const url = new URL(`${baseUrl}/v1/clinical-api/cases/${caseId}`)
+      url.searchParams.set('org_id', orgId)
+      const answer = await getFromService(calls, url, signal)
+      const patientId = answer.kind === 'answer' ? memberOf(answer.body, 'patient_id') : undefined
+      return typeof patientId === 'string' ? patientId : 'unavailable'
+    },
+  }
+}

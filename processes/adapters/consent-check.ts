@@ -1,0 +1,23 @@
+import { memberOf } from './platform-token.ts'
+import { getFromService, type ServiceCalls } from './service-call.ts'
+
+export type ConsentAnswer = 'granted' | 'not-granted' | 'unavailable'
+
+/** Asks the consent service afresh each time, never a cache (T24); no answer is not a permission. */
+export interface ConsentCheck {
+  check(question: { orgId: string; patientId: string; code: string }, signal: AbortSignal): Promise<ConsentAnswer>
+}
+
+export function createConsentCheck(calls: ServiceCalls, baseUrl: string): ConsentCheck {
+  return {
+    async check({ orgId, patientId, code }, signal) {
+      const url = new URL(`${baseUrl}/v1/consent-records`)
+      url.search = new URLSearchParams({ patientId, consentTypeCode: code, orgId }).toString()
+      const answer = await getFromService(calls, url, signal)
+      if (answer.kind !== 'answer') return 'unavailable'
+      const status = memberOf(answer.body, 'status')
+      if (typeof status !== 'string') return 'unavailable'
+      return status === 'granted' ? 'granted' : 'not-granted'
+    },
+  }
+}

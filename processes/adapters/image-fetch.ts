@@ -1,0 +1,42 @@
+import type { Readable } from 'node:stream'
+import { EgressError, type Egress } from '../../platform/egress.ts'
+
+export type FetchedImage =
+  | { readonly kind: 'image'; readonly body: Readable; readonly contentType: string; readonly bytes: number | null }
+  /** Expired or refused: it will not get better by itself. */
+  | { readonly kind: 'refused'; readonly status: number | null }
+  | { readonly kind: 'unavailable'; readonly status: number | null }
+
+/** Opens the bytes behind a presigned address; they are passed on as they come and kept nowhere. */
+export interface ImageFetch {
+  open(presignedUrl: string, timeoutMs: number, signal: AbortSignal): Promise<FetchedImage>
+}
+
+const mostBytes = 64 * 1024 * 1024
+
+export function createImageFetch(egress: Egress): ImageFetch {
+  return {
+    async open(presignedUrl, timeoutMs, signal) {
+      try {
+        const response = await egress.request(presignedUrl, { purpose: 'image', timeoutMs, maxBytes: mostBytes, signal })
+        if (response.status === 200) {
+          const length = Number(response.headers['content-length'])
+          const type = response.headers['content-type']
+          return {
+            kind: 'image',
+            body: response.body,
+            contentType: typeof type === 'string' ? type : 'application/octet-stream',
+            bytes: Number.isSafeInteger(length) ? length : null,
+          }
+        }
+        await response.discard()
+        const isPassing = response.status >= 500 || response.status === 429
+        return { kind: isPassing ? 'unavailable' : 'refused', status: response.status }
+      } catch (error) {
+        signal.throwIfAborted()
+        if (!(error instanceof EgressError)) throw error
+        return { kind: error.code === 'address_forbidden' ? 'refused' : 'unavailable', status: null }
+      }
+    },
+  }
+}

@@ -1,0 +1,67 @@
+import type { Egress } from '../../platform/egress.ts'
+import type { Configuration } from '../../platform/configuration.ts'
+
+/** A platform token for calls between services (specification 5.7), kept until half a minute before it expires. */
+export interface PlatformToken {
+  get(signal: AbortSignal): Promise<string>
+  /** Drops a token that a service did not accept. */
+  drop(): void
+}
+
+const renewEarlyMs = 30_000
+
+/** Rejects when the token endpoint cannot be reached or refuses; the message carries no secret. */
+export function createPlatformToken(
+  egress: Egress,
+  configuration: Pick<Configuration, 'authBaseUrl' | 'serviceClientId' | 'serviceClientSecret'>,
+  now: () => Date,
+): PlatformToken {
+  let held: { readonly token: string; readonly until: number } | null = null
+  let asking: Promise<string> | null = null
+
+  async function ask(signal: AbortSignal): Promise<string> {
+    const { serviceClientId = '', serviceClientSecret = '' } = configuration
+    const response = await egress.request(`${configuration.authBaseUrl}/v1/auth/oauth/token`, {
+      purpose: 'service',
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({
+        grant_type: 'client_credentials',
+        client_id: serviceClientId,
+        client_secret: serviceClientSecret,
+      }).toString(),
+      timeoutMs: 10_000,
+      maxBytes: 64 * 1024,
+      signal,
+    })
+    if (response.status !== 200) {
+      await response.discard()
+      throw new Error(`the token endpoint answered ${response.status}`)
+    }
+    const answer = await response.json()
+    const token = memberOf(answer, 'access_token')
+    const seconds = memberOf(answer, 'expires_in')
+    if (typeof token !== 'string' || typeof seconds !== 'number') throw new Error('the token endpoint answered no token')
+    held = { token, until: now().getTime() + seconds * 1000 - renewEarlyMs }
+    return token
+  }
+
+  return {
+    async get(signal) {
+      if (held !== null && held.until > now().getTime()) return held.token
+      asking ??= ask(signal).finally(() => {
+        asking = null
+      })
+      return asking
+    },
+    drop: () => {
+      held = null
+    },
+  }
+}
+
+/** A member of an answer from outside, undefined where there is none. */
+export function memberOf(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined
+  return Object.getOwnPropertyDescriptor(value, name)?.value
+}

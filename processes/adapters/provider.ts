@@ -1,0 +1,213 @@
+import { PassThrough, type Readable } from 'node:stream'
+import FormData from 'form-data'
+import type { Configuration } from '../../platform/configuration.ts'
+import { EgressError, type Egress, type EgressRequest, type EgressResponse } from '../../platform/egress.ts'
+import { memberOf } from './platform-token.ts'
+
+/** How a provider call ended (specification 7.3). */
+export type ProviderAnswer<Value> =
+  | { readonly kind: 'ok'; readonly value: Value }
+  | {
+      readonly kind: 'failed'
+      readonly classification: 'provider_auth_failed' | 'provider_upstream_transient' | 'provider_client_error'
+      readonly status: number | null
+      /** The provider may have acted on the call although no answer came. */
+      readonly isUnknown: boolean
+      /** The provider's Retry-After in milliseconds, 0 without one. */
+      readonly retryAfterMs: number
+    }
+  /** The circuit is open: nothing was sent, no try is used up. */
+  | { readonly kind: 'not-sent'; readonly afterMs: number }
+
+export interface ImageUpload {
+  readonly providerCaseId: number
+  readonly imageType: 'DERMOSCOPIC' | 'MACROSCOPIC'
+  readonly correlationId: string | null
+  readonly deviceManufacturer?: string | undefined
+  readonly deviceModel?: string | undefined
+  readonly contentType: string
+  readonly bytes: number | null
+  /** Opens the bytes anew: they are sent again after a new login. */
+  readonly open: () => Promise<Readable>
+}
+
+/** The external provider's session API, version 5 (specification 4.5). */
+export interface Provider {
+  createCase(signal: AbortSignal): Promise<ProviderAnswer<{ readonly providerCaseId: number }>>
+  sendImage(
+    upload: ImageUpload,
+    signal: AbortSignal,
+  ): Promise<ProviderAnswer<{ readonly providerImageId: number; readonly providerImageHash: string | null }>>
+  process(providerCaseId: number, signal: AbortSignal): Promise<ProviderAnswer<{ readonly checksum: string }>>
+  /** The answer's text as it came, since the whole of it is kept. */
+  result(providerCaseId: number, checksum: string, signal: AbortSignal): Promise<ProviderAnswer<string>>
+}
+
+type ProviderConfiguration = Pick<
+  Configuration,
+  | 'providerBaseUrl'
+  | 'providerLogin'
+  | 'providerPassword'
+  | 'providerSessionTtlSeconds'
+  | 'providerRequestingSystem'
+  | 'stepTimeoutMs'
+>
+
+type Call = Omit<EgressRequest, 'purpose' | 'timeoutMs' | 'maxBytes' | 'signal' | 'body'> & {
+  readonly path: string
+  readonly body?: () => Promise<{ readonly body: string | Readable; readonly headers: Record<string, string> }>
+}
+
+const mostResultBytes = 16 * 1024 * 1024
+
+export function createProvider(egress: Egress, configuration: ProviderConfiguration, now: () => Date): Provider {
+  const base = `${configuration.providerBaseUrl ?? ''}/api5`
+  let session: { readonly token: string; readonly until: number } | null = null
+
+  async function login(signal: AbortSignal): Promise<ProviderAnswer<string>> {
+    const credentials = form({ login: configuration.providerLogin ?? '', password: configuration.providerPassword ?? '' })
+    const sent = await send(`${base}/login`, { method: 'POST', ...credentials }, signal)
+    if (sent.kind !== 'ok') return sent
+    await sent.value.discard()
+    if (sent.value.status === 401) return failed('provider_auth_failed', 401)
+    const refusal = refusalOf(sent.value)
+    if (refusal !== null) return refusal
+    const token = sent.value.headers['authorization']
+    if (typeof token !== 'string') return failed('provider_upstream_transient', sent.value.status)
+    session = { token, until: now().getTime() + configuration.providerSessionTtlSeconds * 1000 }
+    return { kind: 'ok', value: token }
+  }
+
+  /** With the cached session; on a 401 one new login and one repeat (specification 4.5, rule 4). */
+  async function call<Value>(
+    { path, method, body }: Call,
+    signal: AbortSignal,
+    read: (text: string) => Value | undefined,
+  ): Promise<ProviderAnswer<Value>> {
+    for (let attempt = 1; ; attempt++) {
+      const held = session !== null && session.until > now().getTime() ? session.token : null
+      const logged = held === null ? await login(signal) : { kind: 'ok' as const, value: held }
+      if (logged.kind !== 'ok') return logged
+      const content = await body?.()
+      const headers = { authorization: logged.value, ...content?.headers }
+      const request = { headers, ...(method === undefined ? {} : { method }), ...(content === undefined ? {} : { body: content.body }) }
+      const sent = await send(`${base}${path}`, request, signal)
+      if (sent.kind !== 'ok') return sent
+      const { value: response } = sent
+      if (response.status === 401) {
+        await response.discard()
+        session = null
+        if (attempt === 1) continue
+        return failed('provider_auth_failed', 401)
+      }
+      const refusal = refusalOf(response)
+      if (refusal !== null) {
+        await response.discard()
+        return refusal
+      }
+      const value = await readAnswer(response, read)
+      return value === undefined ? failed('provider_upstream_transient', response.status, true) : { kind: 'ok', value }
+    }
+  }
+
+  async function send(
+    url: string,
+    request: Pick<EgressRequest, 'headers' | 'body' | 'method'>,
+    signal: AbortSignal,
+  ): Promise<ProviderAnswer<EgressResponse>> {
+    try {
+      const limits = { timeoutMs: configuration.stepTimeoutMs, maxBytes: mostResultBytes, signal }
+      return { kind: 'ok', value: await egress.request(url, { purpose: 'provider', ...request, ...limits }) }
+    } catch (error) {
+      if (!(error instanceof EgressError)) throw error
+      if (error.code === 'circuit_open') return { kind: 'not-sent', afterMs: error.retryAfterMs ?? 1000 }
+      return failed('provider_upstream_transient', null, error.mayHaveBeenSent)
+    }
+  }
+
+  return {
+    createCase: (signal) =>
+      call(
+        { path: '/case', method: 'POST', body: async () => form({ requestingSystem: configuration.providerRequestingSystem }) },
+        signal,
+        (text) => {
+          const providerCaseId = memberOf(JSON.parse(text), 'caseId')
+          return typeof providerCaseId === 'number' ? { providerCaseId } : undefined
+        },
+      ),
+
+    sendImage: (upload, signal) =>
+      call({ path: '/image', method: 'POST', body: () => multipart(upload) }, signal, (text) => {
+        const answer: unknown = JSON.parse(text)
+        const providerImageId = memberOf(answer, 'imageId')
+        const hash = memberOf(answer, 'hash')
+        if (typeof providerImageId !== 'number') return undefined
+        return { providerImageId, providerImageHash: typeof hash === 'string' ? hash : null }
+      }),
+
+    process: (providerCaseId, signal) =>
+      call({ path: `/case/${providerCaseId}/process`, method: 'POST' }, signal, (text) => {
+        const checksum = memberOf(JSON.parse(text), 'checksum')
+        return typeof checksum === 'string' ? { checksum } : undefined
+      }),
+
+    result: (providerCaseId, checksum, signal) =>
+      call({ path: `/case/${providerCaseId}/result?checksum=${encodeURIComponent(checksum)}` }, signal, (text) => {
+        JSON.parse(text)
+        return text
+      }),
+  }
+}
+
+function failed(
+  classification: Extract<ProviderAnswer<never>, { kind: 'failed' }>['classification'],
+  status: number | null,
+  isUnknown = false,
+  retryAfterMs = 0,
+): Extract<ProviderAnswer<never>, { kind: 'failed' }> {
+  return { kind: 'failed', classification, status, isUnknown, retryAfterMs }
+}
+
+/** An answer that is not a success, classified; null for a success. A 401 is the caller's business. */
+function refusalOf({ status, headers }: EgressResponse): ProviderAnswer<never> | null {
+  if (status >= 200 && status < 300) return null
+  const isTransient = status >= 500 || status === 429
+  const seconds = Number(headers['retry-after'])
+  const retryAfterMs = Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : 0
+  return failed(isTransient ? 'provider_upstream_transient' : 'provider_client_error', status, false, retryAfterMs)
+}
+
+/** Undefined when the answer broke off or is not what was asked for. */
+async function readAnswer<Value>(response: EgressResponse, read: (text: string) => Value | undefined): Promise<Value | undefined> {
+  try {
+    return read(await response.text())
+  } catch (error) {
+    if (error instanceof EgressError || error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+function form(members: Record<string, string>): { readonly body: string; readonly headers: Record<string, string> } {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  return { body: new URLSearchParams(members).toString(), headers }
+}
+
+/** The image goes through as it is read; a source that breaks off breaks the request off. */
+async function multipart(upload: ImageUpload): Promise<{ readonly body: Readable; readonly headers: Record<string, string> }> {
+  const source = await upload.open()
+  const data = new FormData()
+  data.append('caseId', String(upload.providerCaseId))
+  data.append('imageType', upload.imageType)
+  if (upload.deviceManufacturer !== undefined) data.append('deviceManufacturer', upload.deviceManufacturer)
+  if (upload.deviceModel !== undefined) data.append('deviceModel', upload.deviceModel)
+  if (upload.correlationId !== null) data.append('correlationId', upload.correlationId)
+  const known = upload.bytes === null ? {} : { knownLength: upload.bytes }
+  data.append('image', source, { filename: 'image', contentType: upload.contentType, ...known })
+  const body = new PassThrough()
+  const breakOff = (error: Error) => body.destroy(error)
+  source.on('error', breakOff)
+  data.on('error', breakOff)
+  body.on('close', () => source.destroy())
+  data.pipe(body)
+  return { body, headers: data.getHeaders() }
+}

@@ -1,0 +1,70 @@
+import { Webhook } from 'standardwebhooks'
+import { EgressError, type Egress } from '../../platform/egress.ts'
+import type { DeliveryErrorClass } from '../../streams/webhook-delivery/events.ts'
+
+export interface WebhookMessage {
+  readonly url: string
+  /** The delivery's id: the same on every attempt. */
+  readonly id: string
+  readonly eventType: string
+  readonly body: string
+  readonly secret: Uint8Array
+  readonly sentAt: Date
+}
+
+export type SendResult =
+  | { readonly kind: 'delivered'; readonly statusCode: number }
+  | {
+      readonly kind: 'failed'
+      readonly statusCode: number | null
+      readonly errorClass: DeliveryErrorClass
+      /** The receiver's Retry-After in milliseconds, 0 without one. */
+      readonly retryAfterMs: number
+    }
+  /** The circuit is open: nothing was sent, no attempt is used up. */
+  | { readonly kind: 'not-sent'; readonly afterMs: number }
+
+/** Standard Webhooks 1.0.0: id, timestamp of the attempt, HMAC-SHA-256 signature. Only 2xx is success. */
+export interface WebhookSender {
+  send(message: WebhookMessage, signal: AbortSignal): Promise<SendResult>
+}
+
+const mostAnswerBytes = 64 * 1024
+const longestRetryAfterMs = 86_400_000
+
+export function createWebhookSender(egress: Egress, { webhookTimeoutMs }: { readonly webhookTimeoutMs: number }): WebhookSender {
+  return {
+    async send({ url, id, eventType, body, secret, sentAt }, signal) {
+      const headers = {
+        'content-type': 'application/json',
+        'user-agent': 'clinical-assessment-platform/1',
+        'webhook-id': id,
+        'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1000)),
+        'webhook-signature': new Webhook(secret, { format: 'raw' }).sign(id, sentAt, body),
+        'webhook-event-type': eventType,
+      }
+      try {
+        const limits = { timeoutMs: webhookTimeoutMs, maxBytes: mostAnswerBytes, signal }
+        const response = await egress.request(url, { purpose: 'webhook', method: 'POST', headers, body, ...limits })
+        const { status } = response
+        // What the receiver says beyond its status is of no interest, and kept nowhere.
+        await response.discard().catch(() => undefined)
+        if (status >= 200 && status < 300) return { kind: 'delivered', statusCode: status }
+        const errorClass = status >= 300 && status < 400 ? 'redirect' : 'http_status'
+        const retryAfterMs = status === 429 || status === 503 ? readRetryAfter(response.headers['retry-after'], sentAt) : 0
+        return { kind: 'failed', statusCode: status, errorClass, retryAfterMs }
+      } catch (error) {
+        if (!(error instanceof EgressError)) throw error
+        if (error.code === 'circuit_open') return { kind: 'not-sent', afterMs: error.retryAfterMs ?? 1000 }
+        return { kind: 'failed', statusCode: null, errorClass: error.code, retryAfterMs: 0 }
+      }
+    },
+  }
+}
+
+/** Seconds or an HTTP date (RFC 9110, 10.2.3), at most a day. */
+function readRetryAfter(header: string | string[] | undefined, now: Date): number {
+  if (typeof header !== 'string') return 0
+  const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now.getTime()
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), longestRetryAfterMs) : 0
+}

@@ -1,0 +1,76 @@
+import type { Configuration } from '../../platform/configuration.ts'
+import type { ObjectStore } from '../../platform/object-store.ts'
+import { aiReviewFailures } from '../../platform/records/ai-review.ts'
+import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
+import { aiReviewFold } from '../../streams/ai-review/state.ts'
+import { category as aiReview } from '../../streams/ai-review/stream.ts'
+import type { AssessmentEvent } from '../../streams/assessment/events.ts'
+import { category as assessment } from '../../streams/assessment/stream.ts'
+import { aiReviewChannel } from '../../streams/channels/ai-review.ts'
+import type { EventStore } from '../../streams/store/event-store.ts'
+import type { DomainEvent, RecordedEvent } from '../../streams/store/events.ts'
+import type { ChannelDefinition, PublicEvent } from '../relay/channel.ts'
+
+export interface AiReviewChannelDependencies {
+  readonly store: Pick<EventStore, 'load'>
+  readonly objects: Pick<ObjectStore, 'presignRead'>
+  readonly configuration: Pick<Configuration, 'readUrlTtlSeconds'>
+}
+
+type DataOf<Event extends DomainEvent, Type extends Event['type']> = Extract<Event, { type: Type }>['data']
+
+/** Requests of the clinical service and what became of them (specification 4.5 and section 6). */
+export const aiReviewEventsChannel: ChannelDefinition<AiReviewChannelDependencies> = {
+  stream: aiReviewChannel,
+  sources: [`${assessment}-`, `${aiReview}-`],
+  organisationMember: 'orgId',
+  translate: {
+    AssessmentReviewRequested: (event, deps) => requested(event, deps),
+
+    AiReviewStarted: async (event, deps) => {
+      const { startedAt } = event.data as DataOf<AiReviewEvent, 'AiReviewStarted'>
+      return [{ type: 'ai_review.started', data: { ...(await reviewOf(event, deps)), startedAt } }]
+    },
+
+    AiReviewCompleted: async (event, deps) => {
+      const data = event.data as DataOf<AiReviewEvent, 'AiReviewCompleted'>
+      const { providerVersion, reportDate, analysisResult, imageQuality, lesions } = data
+      const result = { assessedByProviderVersion: providerVersion, reportDate, analysisResult, imageQuality, lesions }
+      return [{ type: 'ai_review.completed', data: { ...(await reviewOf(event, deps)), ...result } }]
+    },
+
+    AiReviewFailed: async (event, deps) => {
+      const { classification } = event.data as DataOf<AiReviewEvent, 'AiReviewFailed'>
+      const { message, retriable } = aiReviewFailures[classification]
+      const error = { errorCode: classification, errorClassification: classification, errorMessage: message, retriable }
+      return [{ type: 'ai_review.failed', data: { ...(await reviewOf(event, deps)), ...error } }]
+    },
+
+    AiReviewCancelled: async (event, deps) => {
+      const { reason, cancelledAt } = event.data as DataOf<AiReviewEvent, 'AiReviewCancelled'>
+      return [{ type: 'ai_review.cancelled', data: { ...(await reviewOf(event, deps)), reason, cancelledAt } }]
+    },
+  },
+}
+
+/** The read addresses are signed here, as late as possible before they are used (T30). */
+async function requested(event: RecordedEvent, deps: AiReviewChannelDependencies): Promise<PublicEvent[]> {
+  const data = event.data as DataOf<AssessmentEvent, 'AssessmentReviewRequested'>
+  const images = await Promise.all(
+    data.images.map(async ({ imageId, imageType, objectKey }) => {
+      const { url, expiresAt } = await deps.objects.presignRead(objectKey, deps.configuration.readUrlTtlSeconds)
+      return { imageId, imageType, presignedUrl: url, presignedUrlExpiresAt: expiresAt.toISOString() }
+    }),
+  )
+  const { caseId, productId, patientId, requestedAt } = data
+  const correlationId = event.metadata.$correlationId
+  return [{ type: 'ai_review.requested', data: { caseId, productId, correlationId, requestedAt, images, patientId } }]
+}
+
+/** What every event of a review names of it; its first event says it, so any state of the stream does. */
+async function reviewOf({ stream }: RecordedEvent, { store }: AiReviewChannelDependencies) {
+  const { state } = await store.load(aiReviewFold, stream)
+  if (state.status === 'absent') throw new Error('an event of a review that was never requested')
+  const { aiReviewId, caseId, productId, orgId, correlationId } = state
+  return { aiReviewId, caseId, productId, orgId, correlationId }
+}

@@ -1,0 +1,72 @@
+import { claimSlot } from '../../commands/ai-review/claim-slot.ts'
+import { openReview } from '../../commands/ai-review/open-review.ts'
+import { withdrawConsent } from '../../commands/ai-review/withdraw-consent.ts'
+import { execute } from '../../commands/handling/execute.ts'
+import { aiReviewFold } from '../../streams/ai-review/state.ts'
+import { aiReviewStream } from '../../streams/ai-review/stream.ts'
+import { aiReviewSlotFold, type AiReviewSlotState } from '../../streams/ai-review-slot/state.ts'
+import { aiReviewSlotStream } from '../../streams/ai-review-slot/stream.ts'
+import { aiReviewChannel, type AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
+import { readChannelEvent } from '../channel-event.ts'
+import type { ProcessDependencies } from '../dependencies.ts'
+import type { StepOutcome, Todo } from '../runtime/process.ts'
+import { derivedV7 } from '../derived-id.ts'
+import { stepCommand } from '../runtime/step-command.ts'
+import { orgOf, readCause } from '../step-identity.ts'
+import type { ClaimPayload, OpenPayload } from './ai-review.process.ts'
+
+type Requested = Extract<AiReviewChannelEvent, { type: 'ai_review.requested' }>
+
+/** Takes the slot of (case, product), or answers the request with the review that holds it. */
+export async function claim(todo: Todo, deps: ProcessDependencies): Promise<StepOutcome> {
+  const { channelRevision } = todo.payload as ClaimPayload
+  const { data, id } = await readChannelEvent<Requested>(deps.store, aiReviewChannel, BigInt(channelRevision))
+  const { orgId, caseId, productId } = data
+  const target = { fold: aiReviewSlotFold, stream: aiReviewSlotStream(orgId, caseId, productId) }
+  const command = {
+    aiReviewId: derivedV7(id, todo.dueAt),
+    caseId,
+    productId,
+    orgId,
+    patientId: data.patientId ?? null,
+    correlationId: data.correlationId,
+    images: data.images,
+    requestEventId: id,
+    now: todo.dueAt,
+  }
+  const context = stepCommand({ name: 'ai-review.claim', ...readCause(todo), orgId })
+  const { state, position, events } = await execute(deps.store, target, (slot) => claimSlot(command, slot), context)
+  if (events[0]?.type !== 'AiReviewSlotClaimed') return { kind: 'done', position: position ?? undefined }
+  deps.failpoint('slot-claimed')
+  return writeFirstEvent(state, deps, { eventId: id, correlationId: readCause(todo).correlationId })
+}
+
+/** Writes the review's first event where a crash came between the claim and it. */
+export async function open(todo: Todo, deps: ProcessDependencies): Promise<StepOutcome> {
+  const { caseId, productId } = todo.payload as OpenPayload
+  const stream = aiReviewSlotStream(orgOf(todo), caseId, productId)
+  const { state } = await deps.store.load(aiReviewSlotFold, stream, { fresh: true })
+  return writeFirstEvent(state, deps, readCause(todo))
+}
+
+async function writeFirstEvent(
+  slot: AiReviewSlotState,
+  { store }: ProcessDependencies,
+  cause: { readonly eventId: string; readonly correlationId: string },
+): Promise<StepOutcome> {
+  if (slot.status === 'free') return { kind: 'done' }
+  const { claim: claimed } = slot
+  const target = { fold: aiReviewFold, stream: aiReviewStream(claimed.orgId, claimed.aiReviewId) }
+  const context = stepCommand({ name: 'ai-review.open', ...cause, orgId: claimed.orgId })
+  const { position } = await execute(store, target, (state) => openReview({ claim: claimed }, state), context)
+  return { kind: 'done', position: position ?? undefined }
+}
+
+/** Ends a review whose consent was withdrawn or denied (T24). A call in flight meets this when it records its outcome. */
+export async function withdraw(todo: Todo, { store }: ProcessDependencies): Promise<StepOutcome> {
+  const orgId = orgOf(todo)
+  const target = { fold: aiReviewFold, stream: aiReviewStream(orgId, todo.key) }
+  const context = stepCommand({ name: 'ai-review.withdraw', ...readCause(todo), orgId })
+  const { position } = await execute(store, target, (state) => withdrawConsent({ now: todo.dueAt }, state), context)
+  return { kind: 'done', position: position ?? undefined }
+}

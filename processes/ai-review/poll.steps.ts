@@ -1,0 +1,94 @@
+import { isAwaiting, nextCall } from '../../commands/ai-review/next-call.ts'
+import { nextPollAt } from '../../commands/ai-review/polling.ts'
+import { attemptCall, recordOutcome, type CallOutcome } from '../../commands/ai-review/provider-calls.ts'
+import { execute } from '../../commands/handling/execute.ts'
+import type { Classification } from '../../streams/ai-review/events.ts'
+import type { StoredObject } from '../../streams/types.ts'
+import { aiReviewFold, type AwaitingReview } from '../../streams/ai-review/state.ts'
+import { aiReviewStream } from '../../streams/ai-review/stream.ts'
+import type { ProviderAnswer } from '../adapters/provider.ts'
+import type { ProcessDependencies } from '../dependencies.ts'
+import type { StepContext, StepOutcome, Todo } from '../runtime/process.ts'
+import { attemptCommand, orgOf, outcomeCommand, readCause } from '../step-identity.ts'
+import { readProviderResult } from './provider-result.ts'
+import { storeRawResponse } from './raw-response.ts'
+
+/** One result poll. A poll that fell due during an outage is still made once after the deadline (T29). */
+export async function poll(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+  const { store } = deps
+  const orgId = orgOf(todo)
+  const target = { fold: aiReviewFold, stream: aiReviewStream(orgId, todo.key) }
+  const { state: loaded } = await store.load(target.fold, target.stream, { fresh: true })
+  if (!isAwaiting(loaded)) return { kind: 'done' }
+  if (Date.parse(loaded.nextPollAt) > step.now().getTime()) return { kind: 'wait', until: new Date(loaded.nextPollAt) }
+  const next = nextCall(loaded, step.now())
+  if (next.kind !== 'call') return next.kind === 'wait' ? next : { kind: 'done' }
+
+  const context = attemptCommand(orgId, readCause(todo))
+  const begin = {
+    attemptId: context.commandId,
+    next,
+    consentCheckedAt: null,
+    now: step.now(),
+    leaseUntil: new Date(step.leaseUntil),
+  }
+  const begun = await execute(store, target, (state) => attemptCall(begin, state), context)
+  if (begun.events.length === 0 || !isAwaiting(begun.state)) return { kind: 'done', position: begun.position ?? undefined }
+
+  const review = begun.state
+  const answer = await deps.provider.result(review.providerCaseId, review.providerChecksum, step.signal)
+  const outcome = await outcomeOf(answer, review, deps, step)
+  const command = { attemptId: context.commandId, outcome, now: step.now() }
+  const recorded = await execute(store, target, (state) => recordOutcome(command, state), outcomeCommand(context))
+  return { kind: 'done', position: recorded.position ?? begun.position ?? undefined }
+}
+
+async function outcomeOf(
+  answer: ProviderAnswer<string>,
+  review: AwaitingReview,
+  deps: ProcessDependencies,
+  step: StepContext,
+): Promise<CallOutcome> {
+  if (answer.kind === 'not-sent') {
+    return { kind: 'postponed', call: 'result', retryAt: new Date(step.now().getTime() + answer.afterMs) }
+  }
+  if (answer.kind === 'failed') {
+    const { classification, status, retryAfterMs } = answer
+    const isPassing = classification === 'provider_upstream_transient'
+    return isPassing ? again(review, deps, step, status, retryAfterMs) : failed(classification, status, null)
+  }
+  const read = readProviderResult(answer.value, review)
+  if (read.kind === 'not-processed') return again(review, deps, step, null, 0)
+  const { orgId, aiReviewId, patientId } = review
+  if (patientId === null) throw new Error('a review awaits its result without a patient')
+  const rawResponse = await storeRawResponse(deps, { orgId, aiReviewId, patientId, text: answer.value })
+  const isSuccess = read.result.analysisResult === deps.configuration.providerSuccessResult
+  return isSuccess
+    ? { kind: 'completed', result: read.result, rawResponse }
+    : failed('provider_processing_failed', null, rawResponse)
+}
+
+/** Not processed, or not to be had: counts as a poll (T4), and the last one is at the deadline (T3). */
+function again(
+  review: AwaitingReview,
+  { configuration }: ProcessDependencies,
+  step: StepContext,
+  upstreamStatus: number | null,
+  retryAfterMs: number,
+): CallOutcome {
+  const schedule = {
+    initialDelayMs: configuration.providerResultInitialDelayMs,
+    backoffMs: configuration.providerResultBackoffScheduleMs,
+    maxAttempts: configuration.providerResultMaxAttempts,
+    timeoutMs: configuration.providerResultTimeoutMs,
+  }
+  const polled = { attemptCount: review.attemptCount + 1, deadlineAt: new Date(review.deadlineAt) }
+  const at = nextPollAt(schedule, polled, step.now(), retryAfterMs)
+  return at === null
+    ? failed('provider_result_timeout', upstreamStatus, null)
+    : { kind: 'poll-deferred', upstreamStatus, nextPollAt: at }
+}
+
+function failed(classification: Classification, upstreamStatus: number | null, rawResponse: StoredObject | null): CallOutcome {
+  return { kind: 'failed', classification, upstreamStatus, rawResponse, isPoll: true }
+}

@@ -1,0 +1,93 @@
+import type { ReviewResult } from '../../commands/ai-review/provider-calls.ts'
+import type { ImageQuality, Lesion } from '../../streams/ai-review/events.ts'
+import type { AwaitingReview } from '../../streams/ai-review/state.ts'
+import { memberOf } from '../adapters/platform-token.ts'
+
+/** What the service reads of a result payload (specification 2.6); the rest is kept in the raw response only. */
+export type ProviderResult = { readonly kind: 'not-processed' } | { readonly kind: 'processed'; readonly result: ReviewResult }
+
+/** The provider is not ours: what is missing or of another type than agreed reads as null. */
+export function readProviderResult(text: string, review: AwaitingReview): ProviderResult {
+  const payload: unknown = JSON.parse(text)
+  if (textOf(payload, 'status') !== 'STATUS_PROCESSED') return { kind: 'not-processed' }
+  const lesions = numbered(arrayOf(payload, 'lesions'))
+  const reportDate = numberOf(payload, 'reportDate')
+  return {
+    kind: 'processed',
+    result: {
+      analysisResult: textOf(payload, 'analysisResult') ?? '',
+      analysisStatus: textOf(payload, 'analysisStatus'),
+      lesionCount: integerOf(payload, 'lesionCount') ?? lesions.length,
+      processingType: textOf(payload, 'processingType'),
+      sensitivitySet: textOf(payload, 'sensitivitySet'),
+      reportDate: reportDate === null ? null : new Date(reportDate).toISOString(),
+      providerVersion: textOf(payload, 'assessedByProviderVersion'),
+      imageQuality: qualitiesOf(payload, review),
+      lesions,
+    },
+  }
+}
+
+/** In the request's order, by the ids that the provider gave when it got the images. */
+function qualitiesOf(payload: unknown, review: AwaitingReview): ImageQuality[] {
+  const reported = new Map(
+    arrayOf(payload, 'images').map((image) => [numberOf(image, 'imageId'), textOf(image, 'imageQuality')]),
+  )
+  return review.images.map(({ imageId }) => {
+    const sent = review.sentImages.get(imageId)
+    return { imageId, quality: sent === undefined ? null : (reported.get(sent.providerImageId) ?? null) }
+  })
+}
+
+/** By the provider's own numbers, or by place where those are not numbers from 1 that tell the lesions apart. */
+function numbered(lesions: readonly unknown[]): Lesion[] {
+  const numbers = lesions.map((lesion) => integerOf(lesion, 'lesionNumber') ?? 0)
+  const areUsable = numbers.every((number) => number >= 1) && new Set(numbers).size === numbers.length
+  return lesions.map((lesion, index) => lesionOf(lesion, areUsable ? (numbers[index] ?? index + 1) : index + 1))
+}
+
+function lesionOf(lesion: unknown, lesionNumber: number): Lesion {
+  return {
+    lesionNumber,
+    providerLesionId: integerOf(lesion, 'lesionId') ?? 0,
+    coordinates: coordinatesOf(memberOf(lesion, 'coordinates')),
+    classification: textOf(lesion, 'classification'),
+    category: textOf(lesion, 'category'),
+    priority: integerOf(lesion, 'priority'),
+    suspectedDiagnosisIcd10Code: textOf(lesion, 'suspectedDiagnosisIcd10Code'),
+    suspectedDiagnosisIcd10Term: textOf(lesion, 'suspectedDiagnosisIcd10Term'),
+    suspectedDiagnosisSnomedCode: textOf(lesion, 'suspectedDiagnosisSnomedCode'),
+    suspectedDiagnosisSnomedTerm: textOf(lesion, 'suspectedDiagnosisSnomedTerm'),
+    referralFlag: textOf(lesion, 'referralFlag'),
+    referralRecommendation: textOf(lesion, 'referralRecommendation'),
+    referralRecommendationGuidance: textOf(lesion, 'referralRecommendationGuidance'),
+    interpretationGuidance: textOf(lesion, 'interpretationGuidance'),
+  }
+}
+
+function coordinatesOf(value: unknown): Lesion['coordinates'] {
+  const [x1, y1, x2, y2] = ['x1', 'y1', 'x2', 'y2'].map((name) => numberOf(value, name))
+  if (x1 === null || y1 === null || x2 === null || y2 === null) return null
+  if (x1 === undefined || y1 === undefined || x2 === undefined || y2 === undefined) return null
+  return { x1, y1, x2, y2 }
+}
+
+function textOf(value: unknown, name: string): string | null {
+  const member = memberOf(value, name)
+  return typeof member === 'string' ? member : null
+}
+
+function numberOf(value: unknown, name: string): number | null {
+  const member = memberOf(value, name)
+  return typeof member === 'number' && Number.isFinite(member) ? member : null
+}
+
+function integerOf(value: unknown, name: string): number | null {
+  const member = numberOf(value, name)
+  return member !== null && Number.isSafeInteger(member) ? member : null
+}
+
+function arrayOf(value: unknown, name: string): readonly unknown[] {
+  const member: unknown = memberOf(value, name)
+  return Array.isArray(member) ? member : []
+}

@@ -1,0 +1,30 @@
+import { randomBytes } from 'node:crypto'
+import { sealBytes } from '../../platform/sealed-bytes.ts'
+import type { StoredObject } from '../../streams/types.ts'
+import type { ProcessDependencies } from '../dependencies.ts'
+
+export interface RawResponse {
+  readonly orgId: string
+  readonly aiReviewId: string
+  readonly patientId: string
+  readonly text: string
+}
+
+/**
+ * Stores the provider's whole answer encrypted with the patient's key, before the event that names it. For a patient
+ * who was erased meanwhile it is sealed with a key that nobody keeps.
+ */
+export async function storeRawResponse(
+  { vault, objects }: Pick<ProcessDependencies, 'vault' | 'objects'>,
+  { orgId, aiReviewId, patientId, text }: RawResponse,
+): Promise<StoredObject> {
+  const objectKey = `raw-responses/${orgId}/${aiReviewId}/${randomBytes(12).toString('hex')}`
+  const subjectKey = await vault.subjectKeyForWriting(orgId, patientId)
+  const key = subjectKey === 'destroyed' ? randomBytes(32) : subjectKey
+  const { key: stored, sha256, bytes } = await objects.put(
+    objectKey,
+    sealBytes(key, objectKey, Buffer.from(text, 'utf8')),
+    'application/octet-stream',
+  )
+  return { key: stored, sha256, bytes }
+}

@@ -1,0 +1,205 @@
+import type { Readable } from 'node:stream'
+import { isStarting, nextCall, type NextCall } from '../../commands/ai-review/next-call.ts'
+import { attemptCall, recordOutcome, type CallOutcome } from '../../commands/ai-review/provider-calls.ts'
+import { startReview } from '../../commands/ai-review/start-review.ts'
+import { execute } from '../../commands/handling/execute.ts'
+import type { CommandContext } from '../../streams/store/events.ts'
+import { aiReviewFold, type AiReviewState, type StartingReview } from '../../streams/ai-review/state.ts'
+import { aiReviewStream } from '../../streams/ai-review/stream.ts'
+import type { Classification } from '../../streams/ai-review/events.ts'
+import type { FetchedImage } from '../adapters/image-fetch.ts'
+import type { ProviderAnswer } from '../adapters/provider.ts'
+import type { ProcessDependencies } from '../dependencies.ts'
+import { nextDelay } from '../runtime/backoff.ts'
+import type { StepContext, StepOutcome, Todo } from '../runtime/process.ts'
+import { attemptCommand, orgOf, outcomeCommand, readCause } from '../step-identity.ts'
+import { requiredConsentCode } from './ai-review.process.ts'
+
+type Call = Extract<NextCall, { kind: 'call' }>
+
+interface Run {
+  readonly deps: ProcessDependencies
+  readonly step: StepContext
+  readonly todo: Todo
+  readonly orgId: string
+  readonly target: { readonly fold: typeof aiReviewFold; readonly stream: string }
+}
+
+/**
+ * One run of the start job: checks consent afresh, then makes the one provider call that is next, under an attempt that
+ * fences it. The row stays due until the review awaits its result, so that each run is one call and one lease.
+ */
+export async function start(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+  const orgId = orgOf(todo)
+  const run: Run = { deps, step, todo, orgId, target: { fold: aiReviewFold, stream: aiReviewStream(orgId, todo.key) } }
+  const { state: loaded } = await deps.store.load(run.target.fold, run.target.stream, { fresh: true })
+  const planned = nextCall(loaded, step.now())
+  if (!isStarting(loaded) || planned.kind === 'nothing') return { kind: 'done' }
+  if (planned.kind === 'wait') return planned
+
+  const patientId = await deps.cases.patientOf({ orgId, caseId: loaded.caseId }, step.signal)
+  if (patientId === 'unavailable') return settle(run, null, deferred(run, loaded, 'case_lookup_unavailable', null))
+  const begin = attemptCommand(orgId, readCause(todo))
+  const started = await execute(
+    deps.store,
+    run.target,
+    (state) => startReview({ patientId, now: step.now() }, state),
+    begin,
+  )
+  const review = started.state
+  if (!isStarting(review)) return { kind: 'done' }
+
+  const consentCheckedAt = step.now()
+  const consent = await deps.consent.check({ orgId, patientId, code: requiredConsentCode }, step.signal)
+  if (consent === 'unavailable') return settle(run, null, deferred(run, review, 'consent_check_unavailable', null))
+  if (consent === 'not-granted') return settle(run, null, failed('consent_missing', null))
+  return planned.call === 'image'
+    ? sendImage(run, review, planned, consentCheckedAt)
+    : attempt(run, review, planned, consentCheckedAt, () => callProvider(run, review, planned.call))
+}
+
+async function callProvider(
+  { deps, step }: Run,
+  review: StartingReview,
+  call: Exclude<Call['call'], 'image'>,
+): Promise<ProviderAnswer<CallOutcome>> {
+  if (call === 'case') {
+    const answer = await deps.provider.createCase(step.signal)
+    deps.failpoint('case-answered')
+    return mapped(answer, ({ providerCaseId }) => ({ kind: 'case-created', providerCaseId }))
+  }
+  const answer = await deps.provider.process(review.providerCaseId ?? 0, step.signal)
+  deps.failpoint('process-answered')
+  const { providerResultTimeoutMs, providerResultInitialDelayMs } = deps.configuration
+  return mapped(answer, ({ checksum }) => {
+    const now = step.now().getTime()
+    const deadlineAt = new Date(now + providerResultTimeoutMs)
+    const nextPollAt = new Date(Math.min(now + providerResultInitialDelayMs, deadlineAt.getTime()))
+    return { kind: 'processing-accepted', providerChecksum: checksum, nextPollAt, deadlineAt }
+  })
+}
+
+/** The image is opened before the attempt: an address that cannot be read leaves nothing open at the provider. */
+async function sendImage(
+  run: Run,
+  review: StartingReview,
+  call: Extract<Call, { call: 'image' }>,
+  consentCheckedAt: Date,
+): Promise<StepOutcome> {
+  const { deps, step } = run
+  const image = review.images.find((each) => each.imageId === call.imageId)
+  if (image === undefined || review.providerCaseId === null) return { kind: 'done' }
+  const openImage = (): Promise<FetchedImage> =>
+    deps.images.open(image.presignedUrl, deps.configuration.stepTimeoutMs, step.signal)
+
+  const fetched = await openImage()
+  if (fetched.kind === 'refused') return settle(run, null, failed('image_fetch_failed', fetched.status))
+  if (fetched.kind === 'unavailable') {
+    return settle(run, null, deferred(run, review, 'provider_upstream_transient', fetched.status))
+  }
+  const { body, contentType, bytes } = fetched
+  // A body that nobody reads may still break: that must not end the process.
+  body.on('error', () => undefined)
+  const { imageId, imageType, deviceManufacturer, deviceModel } = image
+  const upload = {
+    providerCaseId: review.providerCaseId,
+    imageType,
+    correlationId: review.correlationId,
+    deviceManufacturer,
+    deviceModel,
+    contentType,
+    bytes,
+    open: once(body, openImage),
+  }
+  try {
+    return await attempt(run, review, call, consentCheckedAt, async () => {
+      const answer = await deps.provider.sendImage(upload, step.signal)
+      deps.failpoint('image-sent')
+      return mapped(answer, (sent) => ({ kind: 'image-sent', imageId, ...sent }))
+    })
+  } finally {
+    body.destroy()
+  }
+}
+
+/** The open body for the first try, a fresh one after a new login. */
+function once(body: Readable, reopen: () => Promise<FetchedImage>): () => Promise<Readable> {
+  let isTaken = false
+  return async () => {
+    if (!isTaken) {
+      isTaken = true
+      return body
+    }
+    const again = await reopen()
+    if (again.kind !== 'image') throw new Error('an image could not be opened again')
+    return again.body
+  }
+}
+
+/** Fences the call by an append; whoever loses it does not call. Then calls, and records what came of it. */
+async function attempt(
+  run: Run,
+  review: StartingReview,
+  next: Call,
+  consentCheckedAt: Date,
+  call: () => Promise<ProviderAnswer<CallOutcome>>,
+): Promise<StepOutcome> {
+  const { deps, step, target } = run
+  const context = attemptCommand(run.orgId, readCause(run.todo))
+  const begin = {
+    attemptId: context.commandId,
+    next,
+    consentCheckedAt,
+    now: step.now(),
+    leaseUntil: new Date(step.leaseUntil),
+  }
+  const begun = await execute(deps.store, target, (state) => attemptCall(begin, state), context)
+  if (begun.events.length === 0) return unclaimed(begun.state, step.now())
+  const answer = await call()
+  if (answer.kind === 'ok') return settle(run, context, answer.value)
+  if (answer.kind === 'not-sent') {
+    const retryAt = new Date(step.now().getTime() + answer.afterMs)
+    return settle(run, context, { kind: 'postponed', call: next.call, retryAt })
+  }
+  const { status, isUnknown } = answer
+  // Specification 7.3 knows no second chance for a 429 while starting: it is a 4xx like any other.
+  const classification = status === 429 ? 'provider_client_error' : answer.classification
+  if (classification !== 'provider_upstream_transient') return settle(run, context, failed(classification, status))
+  const abandons = isUnknown && next.call !== 'process'
+  return settle(run, context, deferred(run, review, classification, status, abandons))
+}
+
+function unclaimed(state: AiReviewState, now: Date): StepOutcome {
+  const next = nextCall(state, now)
+  return next.kind === 'wait' ? next : { kind: 'done' }
+}
+
+/** The next retry of the schedule, or the end when it is used up. */
+function deferred(
+  { deps, step }: Run,
+  review: StartingReview,
+  classification: Classification,
+  upstreamStatus: number | null,
+  abandonsProviderCase = false,
+): CallOutcome {
+  const delay = nextDelay(deps.configuration.providerStartRetryScheduleMs, review.startRetries + 1)
+  if (delay === undefined) return failed(classification, upstreamStatus)
+  const retryAt = new Date(step.now().getTime() + delay)
+  return { kind: 'start-deferred', classification, upstreamStatus, abandonsProviderCase, retryAt }
+}
+
+function failed(classification: Classification, upstreamStatus: number | null): CallOutcome {
+  return { kind: 'failed', classification, upstreamStatus, rawResponse: null, isPoll: false }
+}
+
+async function settle(run: Run, attempted: CommandContext | null, outcome: CallOutcome): Promise<StepOutcome> {
+  const { deps, step, target } = run
+  const context = outcomeCommand(attempted ?? attemptCommand(run.orgId, readCause(run.todo)))
+  const command = { attemptId: attempted?.commandId ?? null, outcome, now: step.now() }
+  const { position } = await execute(deps.store, target, (state) => recordOutcome(command, state), context)
+  return { kind: 'done', position: position ?? undefined }
+}
+
+function mapped<From, To>(answer: ProviderAnswer<From>, map: (value: From) => To): ProviderAnswer<To> {
+  return answer.kind === 'ok' ? { kind: 'ok', value: map(answer.value) } : answer
+}

@@ -1,0 +1,21 @@
+import type { CommandDependencies } from '../commands/handling/dependencies.ts'
+import type { Failpoint } from '../platform/failpoint.ts'
+import type { ObjectStore } from '../platform/object-store.ts'
+import type { CaseLookup } from './adapters/case-lookup.ts'
+import type { ConsentCheck } from './adapters/consent-check.ts'
+import type { ImageFetch } from './adapters/image-fetch.ts'
+import type { Provider } from './adapters/provider.ts'
+import type { WebhookSender } from './adapters/webhook-sender.ts'
+
+/** What the effects of every process are given. */
+export interface ProcessDependencies extends CommandDependencies {
+  readonly objects: ObjectStore
+  readonly provider: Provider
+  readonly images: ImageFetch
+  readonly consent: ConsentCheck
+  readonly cases: CaseLookup
+  readonly webhooks: WebhookSender
+  readonly failpoint: Failpoint
+  /** From [0, 1); spreads retries. */
+  readonly random: () => number
+}

@@ -1,0 +1,14 @@
+import { aiReviewEventsChannel, type AiReviewChannelDependencies } from './ai-review/ai-review.channel.ts'
+import { aiReviewProcess } from './ai-review/ai-review.effects.ts'
+import { assessmentsProcess } from './assessments/assessments.effects.ts'
+import { consentEventsChannel } from './consent/consent.channel.ts'
+import type { ProcessDependencies } from './dependencies.ts'
+import type { ChannelDefinition } from './relay/channel.ts'
+import type { Process } from './runtime/process.ts'
+import { webhooksProcess } from './webhooks/webhooks.effects.ts'
+
+/** Every reaction to facts. */
+export const processes: readonly Process<ProcessDependencies>[] = [aiReviewProcess, assessmentsProcess, webhooksProcess]
+
+/** Every public channel, each with its relay. */
+export const channels: readonly ChannelDefinition<AiReviewChannelDependencies>[] = [aiReviewEventsChannel, consentEventsChannel]
