@@ -51,11 +51,14 @@ export interface Logger {
   error(fields: LogFields, message: string): void
 }
 
-const allowed: ReadonlySet<string> = new Set<keyof LogFields>([
-  'component', 'service', 'profile', 'projector', 'process', 'step', 'channel', 'category', 'subscription', 'eventId', 'eventType',
-  'position', 'requestId', 'problemId', 'correlationId', 'traceId', 'clientId', 'orgId', 'actor', 'method', 'route', 'status', 'code',
-  'reason', 'signal', 'attempt', 'count', 'durationMs', 'delayMs', 'lagMs', 'port', 'host', 'pid', 'err',
-])
+const members: Readonly<Record<keyof LogFields, true>> = {
+  component: true, service: true, profile: true, projector: true, process: true, step: true, channel: true, category: true,
+  subscription: true, eventId: true, eventType: true, position: true, requestId: true, problemId: true, correlationId: true,
+  traceId: true, clientId: true, orgId: true, actor: true, method: true, route: true, status: true, code: true, reason: true,
+  signal: true, attempt: true, count: true, durationMs: true, delayMs: true, lagMs: true, port: true, host: true, pid: true,
+  err: true,
+}
+const allowed: ReadonlySet<string> = new Set(Object.keys(members))
 
 /** JSON lines on standard output (or `destination`), members by allow-list, errors without foreign messages. */
 export function createLogger(options: { readonly level: string; readonly destination?: DestinationStream }): PinoLogger {

@@ -88,12 +88,15 @@ export function integers(unit = '') {
   }
 }
 
-export function texts(mustBe: string) {
+export function texts(mustBe: string, isEntry: (text: string) => boolean) {
   return {
-    schema: Type.Array(Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\s,]+$' }), { maxItems: 200 }),
+    schema: Type.Array(Type.String(), { maxItems: 200 }),
     mustBe,
     unit: '',
-    read: (given: string) => given.split(',').map((part) => part.trim()).filter((part) => part !== ''),
+    read: (given: string) => {
+      const entries = given.split(',').map((part) => part.trim()).filter((part) => part !== '')
+      return entries.every(isEntry) ? entries : undefined
+    },
   }
 }
 

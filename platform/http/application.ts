@@ -7,14 +7,14 @@ import { problem } from '../problems.ts'
 import { createAuthorization, type VerifyToken } from './access.ts'
 import { addBodyParsers } from './body-parsers.ts'
 import { answerClientError } from './client-errors.ts'
-import { addDocumentation } from './documentation.ts'
+import { addDocumentation, type ScopeList } from './documentation.ts'
 import { createErrorHandler, sendProblem, type TranslateError } from './errors.ts'
 import { addHealthRoutes } from './health-routes.ts'
 import { addProblemPages } from './problem-pages.ts'
 import { awaitMinimumPosition, type ReadYourWrites } from './replies.ts'
 import { requestIdFrom, traceIdOf, traceparentFrom } from './request-context.ts'
 import { createMethodIndex } from './route-methods.ts'
-import { createSchemas } from './schemas.ts'
+import { createSchemas, type Schemas } from './schemas.ts'
 import { translateStageError } from './stage-errors.ts'
 import { canonicalRouteOf, mountService, type Service } from './service.ts'
 
@@ -38,6 +38,8 @@ export interface ApplicationOptions {
   readonly translateError?: TranslateError
   /** True once a stop has begun: new requests are refused while those in flight finish. */
   readonly isStopping?: () => boolean
+  /** Answers that differ from their documented schema become a 500 (tests). */
+  readonly checkReplies?: boolean
   /** Semantic version of the contract, answered as API-Version. */
   readonly version?: string
 }
@@ -72,20 +74,48 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
   app.decorate('readYourWrites', options.readYourWrites)
   app.decorate('readYourWritesMs', configuration.readYourWritesMs)
   for (const name of ['caller', 'correlationId', 'traceparent', 'canonicalRoute', 'documentedBase'] as const) app.decorateRequest(name)
-  app.addHook('onRoute', (route) => methods.add(route.url, route.method))
+  const scopes: ScopeList = {}
+  app.addHook('onRoute', ({ url, method, config }) => {
+    methods.add(url, method)
+    const access = config?.access
+    if (typeof access === 'object' && 'scopes' in access) for (const scope of access.scopes) scopes[scope] = scope
+  })
   addBodyParsers(app)
   addRequestHooks(app, options, version)
+  if (options.checkReplies === true) addReplyCheck(app, schemas)
   app.setNotFoundHandler((request, reply) => {
     const allow = methods.of(request.url)
     const answer = allow.length === 0 ? problem('not-found') : problem('method-not-allowed', { headers: { allow: allow.join(', ') } })
     return sendProblem(reply, answer, request.id)
   })
 
-  await addDocumentation(app, { baseUrl: configuration.baseUrl, version })
+  await addDocumentation(app, { baseUrl: configuration.baseUrl, version, scopes })
   addHealthRoutes(app, schemas, options.health, services.map(({ prefix }) => prefix), options.isStopping ?? (() => false))
   addProblemPages(app)
   for (const service of services) await mountService(app, service, schemas)
   return app
+}
+
+function addReplyCheck(app: FastifyInstance, schemas: Schemas): void {
+  app.addHook('preSerialization', async (request, reply, payload) => {
+    const documented: unknown = request.routeOptions.schema?.response
+    const byStatus = new Map<string, unknown>(Object.entries(documented ?? {}))
+    const schema = byStatus.get(String(reply.statusCode === 304 ? 200 : reply.statusCode))
+    if (typeof schema !== 'object' || schema === null || 'content' in schema) return payload
+    const wrong = schemas.replyErrors(schema, JSON.parse(JSON.stringify(payload)))
+    if (wrong.length > 0) throw new UndocumentedReplyError(wrong)
+    return payload
+  })
+}
+
+/** An answer that its OpenAPI schema does not allow; the message names places and rules only. */
+class UndocumentedReplyError extends Error {
+  override readonly name = 'UndocumentedReplyError'
+  readonly isSafeToLog = true
+
+  constructor(wrong: readonly string[]) {
+    super(`the answer is not as documented: ${wrong.slice(0, 10).join(', ')}`)
+  }
 }
 
 function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, version: string): void {
@@ -100,7 +130,7 @@ function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, vers
       'x-request-id': request.id, traceparent: request.traceparent, 'api-version': version,
       'cache-control': 'no-store', 'x-content-type-options': 'nosniff',
     })
-    if (options.isStopping?.() === true && config.route !== undefined) throw problem('shutting-down', { headers: { connection: 'close' } })
+    if (options.isStopping?.() === true && config.route !== undefined) throw problem('shutting-down')
     request.caller = await authorize(request, request.is404 ? 'public' : (config.access ?? 'public'))
   })
   app.addHook('preHandler', async (request, reply) => {
@@ -108,6 +138,8 @@ function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, vers
     if (servedBy !== undefined) await awaitMinimumPosition(reply, servedBy)
   })
   app.addHook('onSend', async (_, reply, payload) => {
+    // A connection that stays open for more requests would hold up the stop.
+    if (options.isStopping?.() === true) reply.header('connection', 'close')
     if (reply.statusCode !== 304) return payload
     reply.removeHeader('content-type')
     return null

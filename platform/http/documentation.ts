@@ -2,8 +2,11 @@ import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
 
+/** Every scope that some route asks for, as its own description; filled while the routes are registered. */
+export type ScopeList = Record<string, string>
+
 /** `/openapi.json` (3.1, schemas under their own names, each route once) and the interactive page at `/docs`. */
-export async function addDocumentation(app: FastifyInstance, { baseUrl, version }: { readonly baseUrl: string; readonly version: string }): Promise<void> {
+export async function addDocumentation(app: FastifyInstance, { baseUrl, version, scopes }: { readonly baseUrl: string; readonly version: string; readonly scopes: ScopeList }): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -11,7 +14,7 @@ export async function addDocumentation(app: FastifyInstance, { baseUrl, version 
       servers: [{ url: baseUrl }],
       components: {
         securitySchemes: {
-          token: { type: 'oauth2', flows: { clientCredentials: { tokenUrl: `${baseUrl}/v1/auth/oauth/token`, scopes: {} } } },
+          token: { type: 'oauth2', flows: { clientCredentials: { tokenUrl: `${baseUrl}/v1/auth/oauth/token`, scopes } } },
           actorContext: { type: 'apiKey', in: 'header', name: 'X-Actor-Context' },
           adminSecret: { type: 'apiKey', in: 'header', name: 'X-Admin-Api-Secret' },
         },

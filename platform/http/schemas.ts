@@ -1,4 +1,4 @@
-import { Ajv } from 'ajv'
+import { Ajv, type ValidateFunction } from 'ajv'
 import formats from 'ajv-formats'
 import type { FastifySchema, FastifySchemaCompiler } from 'fastify'
 import type { TSchema } from 'typebox'
@@ -9,6 +9,8 @@ type JsonSchema = Record<string, unknown>
 export interface Schemas {
   /** In the form that fastify and OpenAPI want: every part with an `$id` is kept once and referred to by it. */
   hoist(schema: FastifySchema): FastifySchema
+  /** What is wrong with an answer by its (hoisted) schema: places and rules, no values. */
+  replyErrors(schema: object, payload: unknown): readonly string[]
   readonly compileValidator: FastifySchemaCompiler<TSchema>
   /** For fastify's `schemaController`: one store for all mounts. */
   readonly bucket: { add(schema: unknown): never; getSchema(id: string): unknown; getSchemas(): Record<string, unknown> }
@@ -20,6 +22,7 @@ export interface Schemas {
  */
 export function createSchemas(): Schemas {
   const named = new Map<string, JsonSchema>()
+  const replies = new WeakMap<object, ValidateFunction>()
   const common = { allErrors: true, useDefaults: false, removeAdditional: false, strict: true, strictTypes: false, allowUnionTypes: true } as const
   const ofBodies = new Ajv({ ...common, coerceTypes: false })
   const ofAddresses = new Ajv({ ...common, coerceTypes: true })
@@ -36,6 +39,11 @@ export function createSchemas(): Schemas {
       ...(schema.params === undefined ? {} : { params: inline(schema.params) }),
       ...(schema.response === undefined ? {} : { response: refer(schema.response) }),
     }),
+    replyErrors(schema, payload) {
+      const validate = replies.get(schema) ?? ofBodies.compile(schema)
+      replies.set(schema, validate)
+      return validate(payload) ? [] : (validate.errors ?? []).map(({ instancePath, keyword }) => `${instancePath} ${keyword}`)
+    },
     compileValidator: ({ schema, httpPart }) => (httpPart === 'body' ? ofBodies : ofAddresses).compile(schema),
     bucket: {
       add: () => { throw new Error('give schemas to routes: they are collected from there') },

@@ -19,6 +19,10 @@ describe('defaults', () => {
     expect([Object.isFrozen(configuration), Object.isFrozen(configuration.providerResultBackoffScheduleMs)]).toEqual([true, true])
   })
 
+  it('take lists with blanks', () => {
+    expect(loadConfiguration({ EGRESS_ALLOW: 'hooks.test, 10.0.0.0/8,hooks.test:8443, fd12::/16 ,::1' }).egressAllow).toEqual(['hooks.test', '10.0.0.0/8', 'hooks.test:8443', 'fd12::/16', '::1'])
+  })
+
   it('stand for empty variables', () => {
     expect(loadConfiguration({ PORT: '', ADMIN_API_SECRET: '' })).toMatchObject({ port: 8080, adminApiSecret: undefined })
   })
@@ -38,6 +42,7 @@ describe('a wrong variable', () => {
     ['DATABASE_URL', 'mysql://x'], ['TOKEN_TTL_SECONDS', '0'], ['PROVIDER_RESULT_BACKOFF_SCHEDULE_MS', '1,x'],
     ['PROVIDER_RESULT_BACKOFF_SCHEDULE_MS', '1,,2'], ['STEP_LEASE_MS', '60001'], ['ACTOR_CONTEXT_MODE', 'maybe'], ['S3_BUCKET', 'No'],
     ['FAILPOINT', 'Not A Name'], ['ADMIN_API_SECRET', 'short'], ['MASTER_KEYS', 'nokey'],
+    ['EGRESS_ALLOW', '10.0.0.0/33'], ['EGRESS_ALLOW', 'https://x'], ['EGRESS_ALLOW', 'a b'],
   ])('%s=%s is named, with what it must be', (name, value) => {
     expect(() => loadConfiguration({ [name]: value })).toThrow(ConfigurationError)
     expect(() => loadConfiguration({ [name]: value })).toThrow(new RegExp(`^${name} must be .+`))

@@ -1,6 +1,8 @@
 import { connect } from 'node:net'
+import { Type } from 'typebox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { problems } from '../../../platform/problems.ts'
+import type { Service } from '../../../platform/http/service.ts'
 import { orgA, startApplication, thingId, thingService, type TestApplication } from './test-application.ts'
 
 let t: TestApplication
@@ -222,6 +224,22 @@ describe('documentation', () => {
       requestBody: { content: { 'application/json': { schema: { $ref: '#/components/schemas/ThingBody' } } } },
       responses: { 409: { content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } } } },
     })
+  })
+
+  it('names the scopes that a token can have', async () => {
+    const document = (await t.app.inject({ url: '/openapi.json' })).json<{ components: { securitySchemes: { token: { flows: { clientCredentials: { scopes: object } } } } } }>()
+    expect(document.components.securitySchemes.token.flows.clientCredentials.scopes).toEqual({ 'things:write': 'things:write', 'things:read': 'things:read' })
+  })
+
+  it('is held against the answers where the application is told to', async () => {
+    const lying: Service = { prefix: 'consent', documentedAt: 'bare', routes: (app) => {
+      app.get('/lie', { schema: { response: { 200: Type.Object({ a: Type.String() }, { $id: 'Truth' }) } }, config: { access: 'public' } }, () => JSON.parse('{"a":1}') as { a: string })
+    } }
+    const strict = await startApplication({ services: [lying, thingService], checkReplies: true })
+    expect((await strict.app.inject({ url: '/v1/lie' })).statusCode).toBe(500)
+    expect(strict.log()).toContain('the answer is not as documented: /a type')
+    expect((await strict.app.inject({ method: 'POST', url: '/v1/things', headers: await strict.token(), payload: { name: 'x' } })).statusCode).toBe(201)
+    await strict.app.close()
   })
 
   it('has an interactive page', async () => {

@@ -85,7 +85,7 @@ export interface TestApplication {
   token(claims?: Partial<TokenClaims>): Promise<{ authorization: string }>
 }
 
-export async function startApplication(options: { env?: Environment; readYourWrites?: ReadYourWrites; isStopping?: () => boolean; services?: readonly Service[] } = {}): Promise<TestApplication> {
+export async function startApplication(options: { env?: Environment; readYourWrites?: ReadYourWrites; isStopping?: () => boolean; services?: readonly Service[]; checkReplies?: boolean } = {}): Promise<TestApplication> {
   const configuration = loadConfiguration(options.env ?? {})
   const lines: string[] = []
   const destination = new Writable({ write: (chunk: Buffer, _encoding, done) => { lines.push(chunk.toString()); done() } })
@@ -101,6 +101,7 @@ export async function startApplication(options: { env?: Environment; readYourWri
       waits.push({ position, projectors, timeoutMs })
       return { caughtUp: true }
     }),
+    checkReplies: options.checkReplies ?? false,
     ...(options.isStopping === undefined ? {} : { isStopping: options.isStopping }),
   })
   return {
