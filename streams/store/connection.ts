@@ -14,7 +14,7 @@ export interface EventStoreConnection {
 /** Connects lazily: nothing is sent before the first call. `url` is an EventStoreDB connection string. */
 export function connectEventStore({ url, logger }: { readonly url: string; readonly logger?: StoreLogger }): EventStoreConnection {
   const commands = EventStoreDBClient.connectionString(url)
-  const subscriptions = EventStoreDBClient.connectionString(url)
+  const subscriptions = EventStoreDBClient.connectionString(withChannelOfItsOwn(url))
   const listeners = new Set<() => void>()
   superviseAppendStream(commands, {
     ended: () => {
@@ -33,6 +33,16 @@ export function connectEventStore({ url, logger }: { readonly url: string; reado
       await Promise.all([commands.dispose(), subscriptions.dispose()])
     },
   }
+}
+
+/**
+ * Channels with the same address and the same options share one HTTP/2 connection, whoever opened them; another
+ * keep-alive timeout is the one harmless difference that a connection string can make.
+ */
+function withChannelOfItsOwn(url: string): string {
+  const given = /([?&]keepAliveTimeout=)(\d+)/i
+  if (given.test(url)) return url.replace(given, (_, name: string, ms: string) => `${name}${Number(ms) + 1}`)
+  return `${url}${url.includes('?') ? '&' : '?'}keepAliveTimeout=10001`
 }
 
 interface AppendStreamObserver {
@@ -76,7 +86,11 @@ function observed<Stream extends Readable | Writable | Duplex>(stream: Stream, o
     if (!isOver) observer.ended()
     isOver = true
   }
-  stream.once('end', over)
+  stream.once('end', () => {
+    // Half-closed, it would stay the client's append stream, and every later append would be written to nobody.
+    if ('end' in stream) stream.end()
+    over()
+  })
   stream.once('close', over)
   stream.once('error', over)
   return stream

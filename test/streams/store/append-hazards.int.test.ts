@@ -1,0 +1,241 @@
+import type { BatchAppendReq } from '@eventstore/db-client/generated/streams_pb.js'
+import { describe, expect, test } from 'vitest'
+import {
+  AppendOutcomeUnknownError,
+  AppendTooLargeError,
+  EventStoreRefusedError,
+  InvalidEventError,
+  RevisionConflictError,
+} from '../../../streams/store/errors.ts'
+import { newContext, noted, openTestStore, RecordingLogger, until, visitCategory, type VisitEvent } from './fixtures.ts'
+import { notLeader, ScriptedServer, unavailable, type AppendCall } from './scripted-server.ts'
+import { accessDenied, appended, timedOut, tooLarge, wireEvent, wrongVersion } from './wire-messages.ts'
+
+const { catalogue, fold, stream } = visitCategory()
+const quick = { catalogue, appendTimeoutMs: 100 }
+const patient = { catalogue, appendTimeoutMs: 60_000 }
+
+describe('appends against a server that misbehaves', () => {
+  test('an append that a transport error of another client rejected is repeated and succeeds', async () => {
+    let late: (() => void) | undefined
+    await using good = await ScriptedServer.start({
+      onAppend: (request, call, number) => {
+        const answer = () => call.write(appended(request, 0, 10))
+        if (number === 1) late = answer
+        else answer()
+      },
+    })
+    await using bad = await ScriptedServer.start({ onAppend: (_, call) => unavailable(call) })
+    await using ours = await openTestStore({ ...patient, url: good.url })
+    await using theirs = await openTestStore({ ...patient, url: bad.url, appendBudgetMs: 1 })
+
+    const appending = ours.append(fold, stream(), 'no_stream', [noted(1)], newContext())
+    await until(() => late !== undefined)
+    await expect(theirs.append(fold, stream(), 'no_stream', [noted(2)], newContext())).rejects.toThrow(AppendOutcomeUnknownError)
+
+    expect(await appending).toEqual({ revision: 0n, position: { commit: 10n, prepare: 10n } })
+    expect(good.appends).toHaveLength(2)
+    expect(good.appends[1]).toMatchObject({ ids: good.appends[0]?.ids, expected: 'no_stream' })
+  })
+
+  test('a late answer to an append that nobody waits for does not take the process down', async () => {
+    const logger = new RecordingLogger()
+    let late: (() => void) | undefined
+    await using good = await ScriptedServer.start({
+      onAppend: (request, call, number) => {
+        const answer = () => call.write(appended(request, number - 1, 10 * number))
+        if (number === 1) late = answer
+        else answer()
+      },
+    })
+    await using bad = await ScriptedServer.start({ onAppend: (_, call) => unavailable(call) })
+    await using ours = await openTestStore({ ...patient, url: good.url, logger })
+    await using theirs = await openTestStore({ ...patient, url: bad.url, appendBudgetMs: 1 })
+
+    const appending = ours.append(fold, stream(), 'no_stream', [noted(1)], newContext())
+    await until(() => late !== undefined)
+    await expect(theirs.append(fold, stream(), 'no_stream', [noted(2)], newContext())).rejects.toThrow(AppendOutcomeUnknownError)
+    await appending
+    late?.()
+    await until(() => logger.lines.some((line) => line.includes('nobody waits for')))
+
+    expect(await ours.append(fold, stream(), 'no_stream', [noted(3)], newContext())).toMatchObject({ revision: 2n })
+  })
+
+  test('a silent server makes the append repeat with the same ids and revision after a timer of its own', async () => {
+    await using server = await ScriptedServer.start({ onAppend: answerFrom(3) })
+    await using store = await openTestStore({ ...quick, url: server.url })
+
+    expect(await store.append(fold, stream(), 7n, [noted(1), noted(2)], newContext())).toMatchObject({ revision: 9n })
+
+    expect(server.appends.map(({ expected }) => expected)).toEqual(['7', '7', '7'])
+    expect(new Set(server.appends.map(({ ids }) => ids.join())).size).toBe(1)
+    expect(server.appends[0]?.ids).toHaveLength(2)
+  })
+
+  test('a server that ends the append stream without an error makes the append repeat at once', async () => {
+    await using server = await ScriptedServer.start({
+      onAppend: (request, call, number) => (number === 1 ? call.end() : call.write(appended(request, 0, 10))),
+    })
+    await using store = await openTestStore({ ...patient, url: server.url })
+
+    expect(await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).toMatchObject({ revision: 0n })
+    expect(server.appends).toHaveLength(2)
+  })
+
+  test('data that JSON cannot encode without loss is refused before the client sees it', async () => {
+    await using server = await ScriptedServer.start({ onAppend: answerFrom(1) })
+    await using store = await openTestStore({ ...patient, url: server.url })
+    const cycle: Record<string, unknown> = {}
+    cycle['self'] = cycle
+    const impossible = [{ room: 1n }, { room: 1, text: cycle }, { room: 2 ** 60 }, undefined]
+
+    for (const data of impossible) {
+      const event = { type: 'VisitNoted', data } as VisitEvent
+      await expect(store.append(fold, stream(), 'no_stream', [event], newContext())).rejects.toThrow(InvalidEventError)
+    }
+    expect(server.appends).toHaveLength(0)
+    expect(await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).toMatchObject({ revision: 0n })
+  })
+
+  test('a conflict tells the revision that the server told', async () => {
+    await using server = await ScriptedServer.start({
+      onAppend: (request, call) => call.write(wrongVersion(request, 41)),
+      onRead: (call) => call.end(),
+    })
+    await using store = await openTestStore({ ...patient, url: server.url })
+
+    const appending = store.append(fold, stream(), 3n, [noted(1)], newContext())
+    await expect(appending).rejects.toThrow(RevisionConflictError)
+    await expect(appending).rejects.toMatchObject({ expected: 3n, actual: 41n })
+  })
+
+  test('appends take the batch path, with credentials from the connection string', async () => {
+    await using server = await ScriptedServer.start({ onAppend: answerFrom(1) })
+    await using store = await openTestStore({ ...patient, url: server.url.replace('://', '://admin:secret@') })
+
+    await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())
+    expect(server.appends).toHaveLength(1)
+  })
+
+  test('the deadline that the server is told outlasts a clock that is minutes off', async () => {
+    await using server = await ScriptedServer.start({ onAppend: answerFrom(1) })
+    await using store = await openTestStore({ ...quick, url: server.url })
+    const before = Date.now()
+
+    await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())
+    expect(server.appends[0]?.deadlineMs).toBeGreaterThan(before + 240_000)
+  })
+
+  test('a timeout that the server reports is an unknown outcome and is repeated', async () => {
+    await using server = await ScriptedServer.start({
+      onAppend: (request, call, number) => call.write(number === 1 ? timedOut(request) : appended(request, 0, 10)),
+    })
+    await using store = await openTestStore({ ...patient, url: server.url })
+
+    expect(await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).toMatchObject({ revision: 0n })
+    expect(server.appends[1]).toMatchObject({ ids: server.appends[0]?.ids, expected: 'no_stream' })
+  })
+
+  test('a server that goes away in the middle of an append is asked again', async () => {
+    await using server = await ScriptedServer.start({
+      onAppend: (request, call, number) => (number === 1 ? unavailable(call) : call.write(appended(request, 0, 10))),
+    })
+    await using store = await openTestStore({ ...patient, url: server.url })
+
+    expect(await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).toMatchObject({ revision: 0n })
+    expect(server.appends[1]?.ids).toEqual(server.appends[0]?.ids)
+  })
+
+  test('an append that a follower refused goes to the leader it names', async () => {
+    await using leader = await ScriptedServer.start({ onAppend: answerFrom(1) })
+    await using follower = await ScriptedServer.start({ onAppend: (_, call) => notLeader(call, leader.port) })
+    await using store = await openTestStore({ ...patient, url: follower.url })
+
+    expect(await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).toMatchObject({ revision: 0n })
+    expect(leader.appends[0]).toMatchObject({ ids: follower.appends[0]?.ids, expected: 'no_stream' })
+  })
+
+  test('an append whose outcome stays unknown ends with an error that says so', async () => {
+    await using server = await ScriptedServer.start({})
+    await using store = await openTestStore({ ...quick, url: server.url, appendBudgetMs: 250 })
+
+    const appending = store.append(fold, stream(), 'no_stream', [noted(1)], newContext())
+    await expect(appending).rejects.toThrow(AppendOutcomeUnknownError)
+    await expect(appending).rejects.toMatchObject({ code: 'append-outcome-unknown' })
+  })
+
+  test('a refusal after a lost answer leaves the outcome unknown', async () => {
+    await using server = await ScriptedServer.start({
+      onAppend: (request, call, number) => void (number > 1 && call.write(accessDenied(request))),
+    })
+    await using store = await openTestStore({ ...quick, url: server.url, appendBudgetMs: 400 })
+
+    await expect(store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).rejects.toThrow(AppendOutcomeUnknownError)
+  })
+
+  test('a first refusal is told as one', async () => {
+    await using server = await ScriptedServer.start({ onAppend: (request, call) => call.write(accessDenied(request)) })
+    await using store = await openTestStore({ ...patient, url: server.url })
+
+    await expect(store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).rejects.toThrow(EventStoreRefusedError)
+    expect(server.appends).toHaveLength(1)
+  })
+
+  test('after a conflict the append is a success when its own events stand at its place', async () => {
+    const name = stream()
+    await using server = await ScriptedServer.start({
+      onAppend: (request, call) => call.write(wrongVersion(request, 6)),
+      onRead: (call) => {
+        const ids = server.appends[0]?.ids ?? []
+        ids.forEach((id, index) =>
+          call.write(wireEvent({ id, stream: name, type: 'VisitNoted', revision: 4 + index, position: 40 + index, data: '{}', metadata: '{}' })),
+        )
+        call.end()
+      },
+    })
+    await using store = await openTestStore({ ...patient, url: server.url })
+
+    const result = await store.append(fold, name, 3n, [noted(1), noted(2)], newContext())
+    expect(result).toEqual({ revision: 5n, position: { commit: 41n, prepare: 41n } })
+    expect(server.reads[0]?.options?.stream?.revision).toBe('4')
+  })
+
+  test('an append over the limit is refused before it is sent', async () => {
+    await using server = await ScriptedServer.start({ onAppend: answerFrom(1) })
+    await using store = await openTestStore({ ...patient, url: server.url })
+    const half = noted(1, 'x'.repeat(524_288))
+
+    await expect(store.append(fold, stream(), 'no_stream', [half, half], newContext())).rejects.toThrow(AppendTooLargeError)
+    expect(server.appends).toHaveLength(0)
+  })
+
+  test('a server with a smaller limit of its own is believed', async () => {
+    await using server = await ScriptedServer.start({ onAppend: (request, call) => call.write(tooLarge(request)) })
+    await using store = await openTestStore({ ...patient, url: server.url })
+
+    await expect(store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).rejects.toThrow(AppendTooLargeError)
+  })
+
+  test('every append names an exact revision', async () => {
+    await using server = await ScriptedServer.start({ onAppend: answerFrom(1) })
+    await using store = await openTestStore({ ...patient, url: server.url })
+
+    await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())
+    await store.append(fold, stream(), 5n, [noted(1)], newContext())
+    expect(server.appends.map(({ expected }) => expected)).toEqual(['no_stream', '5'])
+  })
+})
+
+/** Stays silent until the nth request, then answers as a server does that stored two events after revision 7. */
+function answerFrom(first: number) {
+  let rooms = 0
+  return (request: BatchAppendReq, call: AppendCall, number: number) => {
+    if (number < first) return
+    const count = request.getProposedMessagesList().length
+    const options = request.getOptions()
+    const expected = options?.hasStreamPosition() === true ? Number(options.getStreamPosition()) : -1
+    rooms += count
+    call.write(appended(request, expected + count, 10 * rooms))
+  }
+}

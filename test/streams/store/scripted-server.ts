@@ -1,0 +1,122 @@
+import { Metadata, Server, ServerCredentials, status, type ServerDuplexStream, type ServerWritableStream } from '@grpc/grpc-js'
+import { ServerFeaturesService } from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js'
+import features from '@eventstore/db-client/generated/serverfeatures_pb.js'
+import { StreamsService } from '@eventstore/db-client/generated/streams_grpc_pb.js'
+import type { BatchAppendReq, BatchAppendResp, ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
+
+export type AppendCall = ServerDuplexStream<BatchAppendReq, BatchAppendResp>
+export type ReadCall = ServerWritableStream<ReadReq, ReadResp>
+
+/** What one append asked for. */
+export interface SeenAppend {
+  readonly stream: string
+  readonly expected: string
+  readonly ids: readonly string[]
+  readonly deadlineMs: number
+  readonly peer: string
+}
+
+/** What the server does. Each handler decides alone what its caller gets, and when: nothing is answered by itself. */
+export interface Script {
+  readonly onAppend?: (request: BatchAppendReq, call: AppendCall, number: number) => void
+  readonly onRead?: (call: ReadCall, number: number) => void
+}
+
+/** A gRPC server on the client's own service definitions that behaves as badly as a test wants. */
+export class ScriptedServer implements AsyncDisposable {
+  readonly #server: Server
+  readonly url: string
+  readonly port: number
+  readonly appends: SeenAppend[] = []
+  readonly reads: ReadReq.AsObject[] = []
+  readonly readPeers: string[] = []
+
+  private constructor(server: Server, port: number) {
+    this.#server = server
+    this.port = port
+    this.url = `esdb://127.0.0.1:${port}?tls=false`
+  }
+
+  static async start(script: Script): Promise<ScriptedServer> {
+    const server = new Server()
+    const port = await new Promise<number>((resolve, reject) => {
+      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+        error === null ? resolve(bound) : reject(error),
+      )
+    })
+    const scripted = new ScriptedServer(server, port)
+    server.addService(ServerFeaturesService, { getSupportedMethods: (_: unknown, answer: Answer) => answer(null, supported()) })
+    server.addService(StreamsService, {
+      batchAppend: (call: AppendCall) => scripted.#serveAppends(call, script),
+      read: (call: ReadCall) => scripted.#serveRead(call, script),
+      append: refuse,
+      delete: refuse,
+      tombstone: refuse,
+    })
+    return scripted
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.forceShutdown()
+  }
+
+  #serveAppends(call: AppendCall, { onAppend }: Script): void {
+    call.on('error', () => undefined)
+    call.on('data', (request: BatchAppendReq) => {
+      this.appends.push(seen(request, call.getPeer()))
+      onAppend?.(request, call, this.appends.length)
+    })
+    call.on('end', () => call.end())
+  }
+
+  #serveRead(call: ReadCall, { onRead }: Script): void {
+    call.on('error', () => undefined)
+    this.reads.push(call.request.toObject())
+    this.readPeers.push(call.getPeer())
+    onRead?.(call, this.reads.length)
+  }
+}
+
+type Answer = (error: null, value: InstanceType<typeof features.SupportedMethods>) => void
+
+/** Ends a call as a server does that goes away. */
+export function unavailable(call: AppendCall | ReadCall): void {
+  call.emit('error', { code: status.UNAVAILABLE, details: 'going away' })
+}
+
+/** Ends a call as a follower does: the leader is at `port`. */
+export function notLeader(call: AppendCall, port: number): void {
+  const metadata = new Metadata()
+  metadata.set('exception', 'not-leader')
+  metadata.set('leader-endpoint-host', '127.0.0.1')
+  metadata.set('leader-endpoint-port', String(port))
+  call.emit('error', { code: status.NOT_FOUND, details: 'Leader info available', metadata })
+}
+
+function refuse(_: unknown, answer?: (error: { code: status; details: string }) => void): void {
+  answer?.({ code: status.UNIMPLEMENTED, details: 'not scripted' })
+}
+
+function seen(request: BatchAppendReq, peer: string): SeenAppend {
+  const options = request.getOptions()
+  const expected = options?.hasStreamPosition() === true ? options.getStreamPosition() : undefined
+  return {
+    stream: Buffer.from(options?.getStreamIdentifier()?.getStreamName_asU8() ?? []).toString('utf8'),
+    expected: expected ?? (options?.hasNoStream() === true ? 'no_stream' : 'any'),
+    ids: request.getProposedMessagesList().map((message) => message.getId()?.getString() ?? ''),
+    deadlineMs: options?.getDeadline()?.toDate().getTime() ?? 0,
+    peer,
+  }
+}
+
+function supported() {
+  const methods = new features.SupportedMethods()
+  methods.setEventStoreServerVersion('23.10.6')
+  for (const name of ['batchappend', 'append', 'read']) {
+    const method = new features.SupportedMethod()
+    method.setServiceName('event_store.client.streams.streams')
+    method.setMethodName(name)
+    methods.addMethods(method)
+  }
+  return methods
+}

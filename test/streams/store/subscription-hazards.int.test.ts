@@ -1,0 +1,317 @@
+import { describe, expect, test } from 'vitest'
+import { UndecodableEventError } from '../../../streams/store/errors.ts'
+import type { EventStore } from '../../../streams/store/event-store.ts'
+import type { AllSubscription } from '../../../streams/store/subscription-options.ts'
+import { MemoryKeys, openTestStore, until, visitCategory } from './fixtures.ts'
+import { ScriptedServer, unavailable, type ReadCall } from './scripted-server.ts'
+import { createSigner } from '../../../streams/store/signature.ts'
+import { appended, caughtUp, checkpoint, confirmation, fellBehind, wireEvent } from './wire-messages.ts'
+import { newContext, noted } from './fixtures.ts'
+
+const { catalogue, category, fold, stream } = visitCategory()
+const vault = new MemoryKeys()
+const sign = createSigner(await vault.eventSigningKey())
+const filter = { streamPrefixes: [`${category}-`] }
+
+/** A well-formed event at a position of the log. */
+function eventAt(position: number, overrides: { readonly data?: string; readonly metadata?: string } = {}) {
+  const id = `00000000-0000-4000-8000-${String(position).padStart(12, '0')}`
+  const data = JSON.stringify({ room: position })
+  const signature = sign(id, 'VisitNoted', data)
+  const metadata = JSON.stringify({ commandId: id, $correlationId: id, schemaVersion: 1, signature })
+  return wireEvent({ id, stream: `${category}-org-1`, type: 'VisitNoted', revision: position, position, data, metadata, ...overrides })
+}
+
+function script(...parts: readonly ((call: ReadCall) => void)[]) {
+  return {
+    onRead: (call: ReadCall, number: number) => {
+      call.write(confirmation())
+      parts[number - 1]?.(call)
+    },
+  }
+}
+
+/** Follows the whole category and notes everything that is told, in order. */
+function follow(store: EventStore, overrides: Partial<Pick<AllSubscription, 'from' | 'onUndecodable' | 'onCheckpoint'>> = {}) {
+  const told: string[] = []
+  const ending = new AbortController()
+  const subscription = store.subscribeToAll({
+    name: 'test',
+    filter,
+    from: 'start',
+    signal: ending.signal,
+    onError: () => undefined,
+    onEvent: async (event) => {
+      await new Promise((resolve) => setImmediate(resolve))
+      told.push(`event ${event.position.commit}`)
+    },
+    onCheckpoint: (position) => void told.push(`checkpoint ${position.commit}`),
+    onCaughtUp: () => void told.push('caught up'),
+    ...overrides,
+  })
+  return { told, subscription, stop: () => ending.abort() }
+}
+
+function numbers(from: number, to: number): number[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => from + index)
+}
+
+describe('subscriptions to a server that misbehaves', () => {
+  test('a checkpoint and caught-up are told only after the events ahead of them were handled', async () => {
+    await using server = await ScriptedServer.start(
+      script((call) => {
+        for (const position of numbers(1, 10)) call.write(eventAt(position))
+        call.write(checkpoint(11))
+        call.write(caughtUp())
+        call.write(eventAt(12))
+      }),
+    )
+    await using store = await openTestStore({ url: server.url, catalogue, vault })
+    const { told, subscription, stop } = follow(store)
+
+    await until(() => told.includes('event 12'))
+    expect(told).toEqual([...numbers(1, 10).map((position) => `event ${position}`), 'checkpoint 11', 'caught up', 'event 12'])
+    stop()
+    await subscription.ended
+  })
+
+  test('a callback that throws ends the subscription with its error instead of hanging it', async () => {
+    await using server = await ScriptedServer.start(script((call) => call.write(checkpoint(1))))
+    await using store = await openTestStore({ url: server.url, catalogue, vault })
+    const failure = new Error('the read model is gone')
+    const { subscription } = follow(store, {
+      onCheckpoint: () => {
+        throw failure
+      },
+    })
+
+    await expect(subscription.ended).rejects.toBe(failure)
+    expect(server.reads).toHaveLength(1)
+  })
+
+  test('a handler that throws is told to onError, and nothing after its event is delivered', async () => {
+    await using server = await ScriptedServer.start(
+      script((call) => {
+        for (const position of numbers(1, 3)) call.write(eventAt(position))
+      }),
+    )
+    await using store = await openTestStore({ url: server.url, catalogue, vault })
+    const seen: bigint[] = []
+    const errors: unknown[] = []
+    const subscription = store.subscribeToAll({
+      name: 'failing',
+      filter,
+      from: 'start',
+      signal: new AbortController().signal,
+      onError: (error) => void errors.push(error),
+      onEvent: ({ position }) => {
+        seen.push(position.commit)
+        if (position.commit === 2n) throw new Error('no such row')
+      },
+    })
+
+    await expect(subscription.ended).rejects.toThrow('no such row')
+    expect(seen).toEqual([1n, 2n])
+    expect(errors).toHaveLength(1)
+    expect(subscription.stats()).toMatchObject({ connected: false, position: { commit: 1n } })
+  })
+
+  test('a subscription that the server ends without an error is begun again', async () => {
+    await using server = await ScriptedServer.start(
+      script(
+        (call) => {
+          call.write(eventAt(1))
+          call.end()
+        },
+        (call) => call.write(eventAt(2)),
+      ),
+    )
+    await using store = await openTestStore({ url: server.url, catalogue, vault })
+    const { told, subscription, stop } = follow(store)
+
+    await until(() => told.includes('event 2'))
+    expect(told).toEqual(['event 1', 'event 2'])
+    expect(subscription.stats()).toMatchObject({ restarts: 1, connected: true })
+    stop()
+    await subscription.ended
+  })
+
+  test('a dropped subscription resumes after the last event that was handled', async () => {
+    await using server = await ScriptedServer.start(
+      script(
+        (call) => {
+          for (const position of numbers(1, 3)) call.write(eventAt(position))
+          call.write(checkpoint(5))
+          setImmediate(() => unavailable(call))
+        },
+        (call) => {
+          // What it had already, once more: a server may be generous.
+          for (const position of numbers(3, 6)) call.write(eventAt(position))
+        },
+      ),
+    )
+    await using store = await openTestStore({ url: server.url, catalogue, vault })
+    const { told, subscription, stop } = follow(store)
+
+    await until(() => told.includes('event 6'))
+    expect(told).toEqual(['event 1', 'event 2', 'event 3', 'checkpoint 5', 'event 6'])
+    expect(server.reads[1]?.options?.all?.position).toEqual({ commitPosition: '5', preparePosition: '5' })
+    stop()
+    await subscription.ended
+  })
+
+  test('caught-up is told again after the server fell behind', async () => {
+    await using server = await ScriptedServer.start(
+      script((call) => {
+        call.write(caughtUp())
+        call.write(fellBehind())
+        call.write(eventAt(1))
+        call.write(caughtUp())
+      }),
+    )
+    await using store = await openTestStore({ url: server.url, catalogue, vault })
+    const { told, subscription, stop } = follow(store)
+
+    await until(() => told.length === 3)
+    expect(told).toEqual(['caught up', 'event 1', 'caught up'])
+    stop()
+    await subscription.ended
+  })
+
+  test('malformed JSON and malformed metadata are undecodable events, never data', async () => {
+    await using server = await ScriptedServer.start(
+      script((call) => {
+        call.write(eventAt(1, { data: '{oops' }))
+        call.write(eventAt(2, { metadata: 'not json' }))
+        call.write(eventAt(3, { data: '{"room":4}' }))
+        call.write(eventAt(4))
+      }),
+    )
+    await using store = await openTestStore({ url: server.url, catalogue, vault })
+    const reasons: string[] = []
+    const { told, subscription, stop } = follow(store, { onUndecodable: (_, { reason }) => void reasons.push(reason) })
+
+    await until(() => told.includes('event 4'))
+    expect(told).toEqual(['event 4'])
+    expect(reasons).toEqual(['malformed', 'malformed', 'signature'])
+    stop()
+    await subscription.ended
+  })
+
+  test('an undecodable event ends a subscription that says nothing about them', async () => {
+    await using server = await ScriptedServer.start(script((call) => call.write(eventAt(1, { data: '[]' }))))
+    await using store = await openTestStore({ url: server.url, catalogue, vault })
+    const { subscription } = follow(store)
+
+    await expect(subscription.ended).rejects.toThrow(UndecodableEventError)
+  })
+
+  test('a slow handler leaves the rest of the log with the server', async () => {
+    let isRefused = false
+    await using server = await ScriptedServer.start(
+      script((call) => {
+        const padded = eventAt(1).serializeBinary().length
+        const enough = Math.ceil((64 * 1_048_576) / padded)
+        for (let position = 1; position <= enough && !isRefused; position += 1) isRefused = !call.write(eventAt(position))
+      }),
+    )
+    await using store = await openTestStore({ url: server.url, catalogue, vault })
+    const ending = new AbortController()
+    const hold = Promise.withResolvers<void>()
+    let handled = 0
+    const subscription = store.subscribeToAll({
+      name: 'slow',
+      filter,
+      from: 'start',
+      signal: ending.signal,
+      batchSize: 50,
+      onBatch: async (events) => {
+        handled += events.length
+        await hold.promise
+      },
+    })
+
+    await until(() => isRefused && handled > 0)
+    expect(handled).toBeLessThanOrEqual(50)
+    ending.abort()
+    hold.resolve()
+    await subscription.ended
+  })
+
+  test('subscriptions have a connection of their own and hold no place on the line of commands', async () => {
+    await using server = await ScriptedServer.start({
+      ...script((call) => call.write(eventAt(1))),
+      onAppend: (request, call) => call.write(appended(request, 0, 10)),
+    })
+    await using store = await openTestStore({ url: server.url, catalogue, vault })
+    const { told, subscription, stop } = follow(store)
+    await until(() => told.length === 1)
+    await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())
+
+    expect(server.appends[0]?.peer).not.toBe(server.readPeers[0])
+    stop()
+    await subscription.ended
+  })
+
+  test('a subscription asks the server to filter and to tell a checkpoint for every 1,000 events it considers', async () => {
+    await using server = await ScriptedServer.start(script((call) => call.write(eventAt(1))))
+    await using store = await openTestStore({ url: server.url, catalogue, vault })
+    const { told, subscription, stop } = follow(store)
+    await until(() => told.length === 1)
+
+    expect(server.reads[0]?.options?.filter).toMatchObject({
+      max: 1_000,
+      checkpointintervalmultiplier: 1,
+      streamIdentifier: { prefixList: [`${category}-`] },
+    })
+    stop()
+    await subscription.ended
+  })
+
+  test('a vault that is away is a drop, not the end of a subscription', async () => {
+    await using server = await ScriptedServer.start(
+      script(
+        (call) => call.write(sealedEvent()),
+        (call) => call.write(sealedEvent()),
+      ),
+    )
+    const forgetful = new AwayOnce(vault)
+    await using store = await openTestStore({ url: server.url, catalogue, vault: forgetful })
+    const { told, subscription, stop } = follow(store)
+
+    await until(() => told.length === 1)
+    expect(told).toEqual(['event 1'])
+    expect(subscription.stats().restarts).toBe(1)
+    stop()
+    await subscription.ended
+  })
+})
+
+/** An event with a sealed member for a subject that was erased since. */
+function sealedEvent() {
+  const id = '00000000-0000-4000-8000-000000000001'
+  const data = JSON.stringify({ patientId: 'gone', room: 1, name: { $phi: 'AAAA' } })
+  const signature = sign(id, 'VisitOpened', data)
+  const metadata = JSON.stringify({ commandId: id, $correlationId: id, orgId: 'org', schemaVersion: 1, signature })
+  return wireEvent({ id, stream: `${category}-org-1`, type: 'VisitOpened', revision: 1, position: 1, data, metadata })
+}
+
+class AwayOnce extends MemoryKeys {
+  readonly #real: MemoryKeys
+  #asked = 0
+
+  constructor(real: MemoryKeys) {
+    super()
+    this.#real = real
+  }
+
+  override eventSigningKey(): Promise<Uint8Array> {
+    return this.#real.eventSigningKey()
+  }
+
+  override async subjectKeyForReading(): Promise<Uint8Array | 'destroyed'> {
+    this.#asked += 1
+    if (this.#asked === 1) throw new Error('connection refused')
+    return 'destroyed'
+  }
+}
