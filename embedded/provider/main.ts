@@ -1,0 +1,39 @@
+import { mkdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { liveAsChild, type RunningServer } from '../children/live-as-child.ts'
+import { listenOnLoopback, stopListening } from '../children/loopback-server.ts'
+import { Memory } from './memory.ts'
+import { providerServer } from './server.ts'
+
+const { values } = parseArgs({
+  options: {
+    data: { type: 'string' },
+    port: { type: 'string' },
+    'session-ttl-seconds': { type: 'string', default: '3600' },
+    'exit-with-parent': { type: 'boolean', default: false },
+  },
+})
+
+async function start(): Promise<RunningServer> {
+  const login = process.env['PROVIDER_LOGIN']
+  const password = process.env['PROVIDER_PASSWORD']
+  if (values.data === undefined || login === undefined || password === undefined) {
+    throw new Error('provider simulator needs --data, PROVIDER_LOGIN and PROVIDER_PASSWORD')
+  }
+  const dataDir = resolve(values.data)
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  const memory = new Memory(join(dataDir, 'provider.sqlite'))
+  const settings = { login, password, sessionTtlSeconds: Number(values['session-ttl-seconds']) }
+  const server = providerServer(memory, settings, (error) => {
+    process.stderr.write(`request failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
+  })
+  const port = await listenOnLoopback(server, 'provider simulator', Number(values.port ?? 0))
+  const stop = async (): Promise<void> => {
+    await stopListening(server)
+    memory.close()
+  }
+  return { ready: { port }, stop }
+}
+
+await liveAsChild({ exitWithParent: values['exit-with-parent'], start })

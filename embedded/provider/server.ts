@@ -1,0 +1,92 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type CallName, InvalidControl, parseFaults, parseResults } from './controls.ts'
+import type { Memory } from './memory.ts'
+import { MalformedForm, readForm } from './multipart.ts'
+import { answerCall, type ProviderSettings } from './session-api.ts'
+
+type Route = { call: CallName; caseId?: number }
+
+const CASE_ROUTE = /^\/api5\/case\/(\d{1,15})\/(process|result)$/
+const PLAIN_CALLS: readonly CallName[] = ['login', 'logout', 'case', 'image']
+
+/** The session API under `/api5` and its remote control under `/control`. */
+export function providerServer(memory: Memory, settings: ProviderSettings, onFailure: (error: unknown) => void): Server {
+  return createServer((request, response) => {
+    answer(memory, settings, request, response).catch((error: unknown) => {
+      if (response.destroyed || request.errored !== null) return
+      const isCallers = error instanceof InvalidControl || error instanceof MalformedForm
+      if (!isCallers) onFailure(error)
+      send(response, isCallers ? 400 : 500, JSON.stringify({ error: isCallers ? error.message : 'internal error' }))
+    })
+  })
+}
+
+async function answer(memory: Memory, settings: ProviderSettings, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const url = new URL(request.url ?? '/', 'http://provider')
+  if (url.pathname === '/control' || url.pathname.startsWith('/control/')) {
+    await control(memory, `${request.method} ${url.pathname}`, request, response)
+    return
+  }
+  const route = routeOf(request.method ?? '', url.pathname)
+  if (route === undefined) {
+    request.resume()
+    send(response, 404, '{"error":"no such call"}')
+    return
+  }
+  const now = Date.now()
+  const form = await readForm(request.headers['content-type'] ?? '', request)
+  const { status, body, headers, delayMs } = answerCall(memory, settings, {
+    call: route.call,
+    caseId: route.caseId,
+    checksum: url.searchParams.get('checksum') ?? undefined,
+    token: (request.headers.authorization ?? '').replace(/^Bearer /i, ''),
+    form,
+    now,
+  })
+  if (delayMs > 0) await sleep(delayMs, undefined, { ref: false })
+  send(response, status, body, headers)
+}
+
+function routeOf(method: string, path: string): Route | undefined {
+  const [, caseId, action] = CASE_ROUTE.exec(path) ?? []
+  if (caseId !== undefined) {
+    const call = action === 'process' ? 'process' : 'result'
+    return method === (call === 'process' ? 'POST' : 'GET') ? { call, caseId: Number(caseId) } : undefined
+  }
+  const call = PLAIN_CALLS.find((name) => path === `/api5/${name}`)
+  return call === undefined || method !== 'POST' ? undefined : { call }
+}
+
+async function control(memory: Memory, route: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = await text(request)
+  switch (route) {
+    case 'POST /control/faults': {
+      const faults = parseFaults(body)
+      memory.atomically(() => memory.addFaults(faults))
+      send(response, 200, JSON.stringify(faults))
+      return
+    }
+    case 'POST /control/results': {
+      const results = parseResults(body)
+      memory.atomically(() => memory.addResultControls(results))
+      send(response, 200, JSON.stringify(results))
+      return
+    }
+    case 'GET /control/calls':
+      send(response, 200, memory.callsJson())
+      return
+    case 'DELETE /control':
+      memory.atomically(() => memory.reset())
+      response.writeHead(204).end()
+      return
+    default:
+      send(response, 404, '{"error":"no such control"}')
+  }
+}
+
+function send(response: ServerResponse, status: number, body: string, headers: Readonly<Record<string, string>> = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...headers })
+  response.end(body)
+}

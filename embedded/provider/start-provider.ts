@@ -1,0 +1,48 @@
+import { fileURLToPath } from 'node:url'
+import { startChild } from '../children/start-child.ts'
+
+export type ProviderOptions = {
+  dataDir: string
+  /** A port of 127.0.0.1; 0 takes a free one. */
+  port: number
+  login: string
+  password: string
+  /** How long a session lives; 3600 s unless said. */
+  sessionTtlSeconds?: number
+  onLog?: (line: string) => void
+}
+
+export type EmbeddedProvider = {
+  /** Base address: the session API is below `/api5`, the remote control below `/control`. */
+  url: string
+  port: number
+  pid: number
+  exited: Promise<number>
+  stop(): Promise<void>
+}
+
+const SERVER = fileURLToPath(new URL('./main.ts', import.meta.url))
+
+/** Starts the simulator of the inference provider in a process of its own. Throws with its last words when it does not start. */
+export async function startProvider(options: ProviderOptions): Promise<EmbeddedProvider> {
+  const child = await startChild({
+    name: 'provider simulator',
+    script: SERVER,
+    args: [
+      '--data',
+      options.dataDir,
+      '--port',
+      String(options.port),
+      ...(options.sessionTtlSeconds === undefined ? [] : ['--session-ttl-seconds', String(options.sessionTtlSeconds)]),
+    ],
+    env: { PROVIDER_LOGIN: options.login, PROVIDER_PASSWORD: options.password },
+    ...(options.onLog === undefined ? {} : { onLog: options.onLog }),
+  })
+  return {
+    url: `http://127.0.0.1:${child.ready.port}`,
+    port: child.ready.port,
+    pid: child.pid,
+    exited: child.exited,
+    stop: () => child.stop(),
+  }
+}
