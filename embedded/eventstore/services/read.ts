@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { CallError, invalidArgument, streamDeleted, toCallError, unknownError } from '../wire/errors.ts'
+import { CallError, handlerFailed, streamDeleted, toCallError, unknownError } from '../wire/errors.ts'
 import { firstStreamPosition, lastStreamPosition, streamNotFound } from '../wire/read-reply.ts'
 import { readReadRequest, type ReadRequest } from '../wire/read-request.ts'
-import { readLogBackwards, readLogForwards } from '../streams/read-all.ts'
+import { isPosition, readLogBackwards, readLogForwards } from '../streams/read-all.ts'
 import { readBackwards, readForwards, viewStream } from '../streams/read-stream.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
 import { REPLIES_AT_ONCE, replyOf } from './replies.ts'
@@ -26,6 +26,7 @@ async function serve(store: StreamStore, call: ByteStreamCall, replies: ReplyStr
   const { source, count } = request
   if (count === undefined) {
     const subscriptionId = randomUUID()
+    if (source.kind === 'all' && typeof source.from === 'number' && !isPosition(store, source.from)) throw handlerFailed()
     if (source.kind === 'all') await subscribeToAll(store, replies, request, source.from, subscriptionId)
     else await subscribeToStream(store, replies, request, source, subscriptionId)
   } else if (source.kind === 'all') {
@@ -37,16 +38,18 @@ async function serve(store: StreamStore, call: ByteStreamCall, replies: ReplyStr
   }
 }
 
+/** A filter that does not compile, like anything else that cannot be read, fails the call as the server's handler does. */
 function parse(bytes: Buffer): ReadRequest {
   try {
     return readReadRequest(bytes)
   } catch (error) {
-    throw error instanceof CallError ? error : invalidArgument(error instanceof Error ? error.message : String(error))
+    throw error instanceof CallError ? error : handlerFailed()
   }
 }
 
 async function readAll(store: StreamStore, replies: ReplyStream, request: ReadRequest, from: 'start' | 'end' | number, count: number): Promise<void> {
   const position = from === 'start' ? 0 : from === 'end' ? store.log.durableEnd : from
+  if (!isPosition(store, position)) throw unknownError('Unexpected ReadAllResult: Error')
   const chunks = request.backwards ? readLogBackwards(store, position) : readLogForwards(store, position)
   let left = count
   for (const chunk of chunks) {
@@ -64,10 +67,10 @@ type StreamSource = Extract<ReadRequest['source'], { kind: 'stream' }>
 
 async function readStream(store: StreamStore, replies: ReplyStream, request: ReadRequest, source: StreamSource, count: number): Promise<void> {
   const { stream, from } = source
+  if (from === 'end' && !request.backwards) throw unknownError('Unexpected ReadStreamResult: Error')
   const view = viewStream(store, stream)
   if (view.kind === 'deleted') throw streamDeleted(stream)
   if (view.kind === 'missing') return replies.send([streamNotFound(stream)])
-  if (from === 'end' && !request.backwards) throw unknownError('Unexpected ReadStreamResult: Error')
   const revision = from === 'start' ? 0 : from === 'end' ? view.head : from
   const pages = request.backwards ? readBackwards(store, stream, revision, count) : readForwards(store, stream, revision, count)
   let sent = 0

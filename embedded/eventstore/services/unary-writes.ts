@@ -3,7 +3,7 @@ import streams from '@eventstore/db-client/generated/streams_pb.js'
 import type shared from '@eventstore/db-client/generated/shared_pb.js'
 import { readAppendMessage, type AppendOptions, type ProposedEvent } from '../wire/append-request.ts'
 import { appendConflict, appendSuccess } from '../wire/append-reply.ts'
-import { MAX_APPEND_SIZE, invalidArgument, maxAppendSizeExceeded, missingMetadataProperty, streamDeleted, toCallError, unknownError, wrongExpectedVersion } from '../wire/errors.ts'
+import { MAX_APPEND_SIZE, handlerFailed, invalidArgument, maxAppendSizeExceeded, missingMetadataProperty, streamDeleted, toCallError, wrongExpectedVersion } from '../wire/errors.ts'
 import { append, softDelete, tombstone, type WriteOutcome } from '../streams/append.ts'
 import { revisionFromWire, type ExpectedRevision } from '../streams/revision.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
@@ -29,6 +29,7 @@ export function appendCall(store: StreamStore, call: ServerReadableStream<Buffer
       }
       if (message.type === undefined) throw missingMetadataProperty('type')
       if (message.contentType === undefined) throw missingMetadataProperty('content-type')
+      if (message.type === '') throw handlerFailed()
       size += message.data.length
       if (size > MAX_APPEND_SIZE) throw maxAppendSizeExceeded()
       events.push(message)
@@ -41,7 +42,7 @@ export function appendCall(store: StreamStore, call: ServerReadableStream<Buffer
     if (isAnswered) return
     try {
       if (options?.expected === undefined) throw invalidArgument("'None' is not a valid expected stream revision")
-      if (options.stream === '') throw unknownError("Exception was thrown by handler. Value cannot be null. (Parameter 'eventStreamId')")
+      if (options.stream === '') throw handlerFailed()
       const { stream, expected } = options
       append(store, stream, expected, events, (outcome) => {
         if (outcome.kind === 'success') answer(null, appendSuccess(outcome))
@@ -93,7 +94,7 @@ function end(
     const expected = options === undefined ? undefined : expectedOf(options)
     const stream = Buffer.from(options?.getStreamIdentifier()?.getStreamName_asU8() ?? []).toString('utf8')
     if (expected === undefined) throw invalidArgument("'None' is not a valid expected stream revision")
-    if (stream === '') throw unknownError("Exception was thrown by handler. Value cannot be null. (Parameter 'eventStreamId')")
+    if (stream === '') throw handlerFailed()
     write(store, stream, expected, (outcome: WriteOutcome) => {
       if (outcome.kind === 'success') reply(null, Buffer.from(answerOf(String(outcome.position))))
       else if (outcome.kind === 'deleted') reply(streamDeleted(stream))

@@ -5,6 +5,18 @@ import type { StreamStore } from './stream-store.ts'
 /** An event of `$all` with the append it came in. */
 export type LoggedEvent = { frame: Frame; event: StoredEvent }
 
+/** Whether a position that a client sent is one of this log: going on from any other would skip or repeat events. */
+export function isPosition(store: StreamStore, position: number): boolean {
+  if (position === 0 || position >= store.log.durableEnd) return true
+  for (let at = frameBefore(store, position); at <= position; ) {
+    const frames = store.log.readFrames(at)
+    const frame = frames.find(({ end }) => end > position)
+    if (frame !== undefined) return frame.position >= position || frameEvents(frame).some((event) => event.position === position)
+    at = frames.at(-1)?.end ?? Infinity
+  }
+  return true
+}
+
 /** Position of the frame that holds the first event at or behind `position`. */
 function frameBefore(store: StreamStore, position: number): number {
   return store.index.markBefore(position) ?? SEGMENT_HEADER

@@ -63,7 +63,7 @@ export function appendConflict(expected: ExpectedRevision, head: number): Buffer
   if (expected === 'any') conflict.setExpectedAny(new shared.Empty())
   else if (expected === 'no_stream') conflict.setExpectedNoStream(new shared.Empty())
   else if (expected === 'stream_exists') conflict.setExpectedStreamExists(new shared.Empty())
-  else conflict.setExpectedRevision(String(expected))
+  else conflict.setExpectedRevision(revisionToWire(expected))
   if (head === NO_STREAM) conflict.setCurrentNoStream(new shared.Empty())
   else conflict.setCurrentRevision(revisionToWire(head))
   return Buffer.from(new streams.AppendResp().setWrongExpectedVersion(conflict).serializeBinary())

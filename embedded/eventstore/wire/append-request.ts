@@ -1,4 +1,4 @@
-import { DELETED_STREAM, revisionFromWire, type ExpectedRevision } from '../streams/revision.ts'
+import { revisionFromWire, type ExpectedRevision } from '../streams/revision.ts'
 import { FieldReader } from './protobuf.ts'
 
 /** An event as a client proposes it; the byte fields are views into the request. */
@@ -101,7 +101,7 @@ function readAppendOptions(fields: FieldReader): AppendOptions {
 function expectedRevision(wire: bigint): ExpectedRevision {
   if (wire === 0xffffffffffffffffn) return 'no_stream'
   if (wire > 0x7fffffffffffffffn) throw new BadRequestError("Specified argument was out of the range of valid values. (Parameter 'value')")
-  return revisionFromWire(wire) === DELETED_STREAM ? DELETED_STREAM - 1 : Number(wire)
+  return revisionFromWire(wire)
 }
 
 function readStreamName(fields: FieldReader): string {

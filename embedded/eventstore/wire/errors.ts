@@ -5,7 +5,10 @@ import code from '@eventstore/db-client/generated/code_pb.js'
 import shared from '@eventstore/db-client/generated/shared_pb.js'
 import statusMessages from '@eventstore/db-client/generated/status_pb.js'
 import type { Message } from 'google-protobuf'
+import { CorruptLogError } from '../log/corruption.ts'
 import { revisionToWire, type ExpectedRevision } from '../streams/revision.ts'
+import { BadRequestError } from './append-request.ts'
+import { MalformedMessageError } from './protobuf.ts'
 
 /** Largest append in bytes of event data. */
 export const MAX_APPEND_SIZE = 1 << 20
@@ -57,6 +60,11 @@ export function invalidArgument(details: string): CallError {
   return new CallError(status.INVALID_ARGUMENT, details)
 }
 
+/** What the server answers when a request makes its handler throw: it keeps the reason to itself. */
+export function handlerFailed(): CallError {
+  return new CallError(status.UNKNOWN, 'Exception was thrown by handler.')
+}
+
 export function unknownError(details: string): CallError {
   return new CallError(status.UNKNOWN, details)
 }
@@ -64,8 +72,9 @@ export function unknownError(details: string): CallError {
 /** Whatever was thrown, as the error a call ends with; damage of the log keeps its own code. */
 export function toCallError(error: unknown): CallError {
   if (error instanceof CallError) return error
+  if (error instanceof BadRequestError || error instanceof MalformedMessageError) return handlerFailed()
   const message = error instanceof Error ? error.message : String(error)
-  return new CallError(error instanceof Error && error.name === 'CorruptLogError' ? status.DATA_LOSS : status.UNKNOWN, message)
+  return new CallError(error instanceof CorruptLogError ? status.DATA_LOSS : status.UNKNOWN, message)
 }
 
 /** The `Status` messages that a batch append answers with. */
@@ -76,7 +85,7 @@ export function batchWrongExpectedVersion(expected: ExpectedRevision, head: numb
   if (expected === 'any') details.setExpectedAny(new emptyMessages.Empty())
   else if (expected === 'no_stream') details.setExpectedNoStream(new emptyMessages.Empty())
   else if (expected === 'stream_exists') details.setExpectedStreamExists(new emptyMessages.Empty())
-  else details.setExpectedStreamPosition(String(expected))
+  else details.setExpectedStreamPosition(revisionToWire(expected))
   return batchStatus(code.Code.ALREADY_EXISTS, 'WrongExpectedVersion', details, 'event_store.client.WrongExpectedVersion')
 }
 

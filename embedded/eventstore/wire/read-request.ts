@@ -1,7 +1,7 @@
 import streams from '@eventstore/db-client/generated/streams_pb.js'
 import { eventFilter, type EventFilter } from '../streams/event-filter.ts'
 import { revisionFromWire } from '../streams/revision.ts'
-import { invalidArgument } from './errors.ts'
+import { handlerFailed, invalidArgument } from './errors.ts'
 
 /** Where a read of a stream or of `$all` begins: a revision, or a commit position. */
 export type Place = 'start' | 'end' | number
@@ -43,14 +43,21 @@ function readSource(options: streams.ReadReq.Options): ReadRequest['source'] {
   const stream = options.getStream()
   if (stream !== undefined) {
     const name = Buffer.from(stream.getStreamIdentifier()?.getStreamName_asU8() ?? []).toString('utf8')
-    if (name === '') throw invalidArgument("Value cannot be null. (Parameter 'streamId')")
-    const from = stream.hasRevision() ? revisionFromWire(BigInt(stream.getRevision())) : stream.hasEnd() ? 'end' : 'start'
+    if (name === '') throw handlerFailed()
+    const from = stream.hasRevision() ? revisionOf(stream.getRevision()) : stream.hasEnd() ? 'end' : 'start'
     return { kind: 'stream', stream: name, from }
   }
   const all = options.getAll()
   if (all === undefined) throw invalidArgument("'None' is not a valid stream option")
   const position = all.getPosition()
   return { kind: 'all', from: position !== undefined ? positionOf(position.getCommitPosition()) : all.hasEnd() ? 'end' : 'start' }
+}
+
+function revisionOf(text: string): Place {
+  const value = BigInt(text)
+  if (value === 0xffffffffffffffffn) return 'end'
+  if (value > 0x7fffffffffffffffn) throw handlerFailed()
+  return revisionFromWire(value)
 }
 
 function positionOf(commit: string): Place {
@@ -68,16 +75,8 @@ function readFilter(options: streams.ReadReq.Options.FilterOptions | undefined):
   const window = options.hasMax() ? options.getMax() : DEFAULT_WINDOW
   if (options.getCheckpointintervalmultiplier() === 0) throw invalidArgument('checkpointIntervalMultiplier must be greater than 0')
   return {
-    ...compile(onStream === undefined ? 'type' : 'stream', expression.getRegex(), expression.getPrefixList()),
+    ...eventFilter(onStream === undefined ? 'type' : 'stream', expression.getRegex(), expression.getPrefixList()),
     window,
     checkpointInterval: options.getCheckpointintervalmultiplier() * window,
-  }
-}
-
-function compile(on: 'stream' | 'type', regex: string, prefixes: string[]): EventFilter {
-  try {
-    return eventFilter(on, regex, prefixes)
-  } catch (error) {
-    throw invalidArgument(error instanceof Error ? error.message : 'regular expression is not valid')
   }
 }

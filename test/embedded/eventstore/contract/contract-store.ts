@@ -7,12 +7,12 @@ export type Counted = JSONEventType<string, { n: number }>
 
 /** What every file of the contract suite works with: the official client on one store, and names nobody else uses. */
 export type ContractStore = {
-  client(): EventStoreDBClient
-  store(): TestEventStore
+  client: () => EventStoreDBClient
+  store: () => TestEventStore
   /** A stream name of this run; the category is unique to the run too. */
-  stream(category?: string): string
+  stream: (category?: string) => string
   /** Appends events with n = first, first + 1, …; returns them. */
-  append(stream: string, count: number, options?: { expectedRevision?: AppendExpectedRevision; first?: number }): Promise<ReturnType<typeof counted>[]>
+  append: (stream: string, count: number, options?: { expectedRevision?: AppendExpectedRevision; first?: number }) => Promise<ReturnType<typeof counted>[]>
 }
 
 export function counted(n: number, type = 'Counted'): ReturnType<typeof jsonEvent<Counted>> {
@@ -67,7 +67,7 @@ export async function failure(call: Promise<unknown>): Promise<{ type?: unknown;
   try {
     await call
   } catch (error) {
-    if (error instanceof Error) return { ...error, message: error.message }
+    if (error instanceof Error) return Object.assign({}, error, { message: error.message })
     throw error
   }
   throw new Error('the call was expected to fail')

@@ -134,4 +134,16 @@ describe('$all', () => {
     expect(await collect(client().readAll({ fromPosition: END }))).toEqual([])
     expect(await collect(client().readAll({ direction: BACKWARDS, fromPosition: START }))).toEqual([])
   })
+
+  test('a position at which no event stands is an error, in both directions', async () => {
+    const { position } = await client().appendToStream(stream(), [counted(0), counted(1)])
+    const between = { commit: (position?.commit ?? 0n) - 1n, prepare: (position?.prepare ?? 0n) - 1n }
+    expect((await failure(collect(client().readAll({ fromPosition: between, maxCount: 1 })))).type).toBe('unknown')
+    expect((await failure(collect(client().readAll({ direction: BACKWARDS, fromPosition: between, maxCount: 1 })))).type).toBe('unknown')
+    expect((await failure(collect(client().subscribeToAll({ fromPosition: between })))).type).toBe('unknown')
+  })
+
+  test('from far behind the end: nothing', async () => {
+    expect(await collect(client().readAll({ fromPosition: { commit: 10n ** 15n, prepare: 10n ** 15n } }))).toEqual([])
+  })
 })
