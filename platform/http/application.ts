@@ -1,5 +1,5 @@
+import { randomUUID } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { v7 as uuidv7 } from 'uuid'
 import type { Configuration } from '../configuration.ts'
 import type { Health } from '../health.ts'
 import type { Logger } from '../logging.ts'
@@ -122,7 +122,7 @@ function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, vers
   const authorize = createAuthorization(options)
   app.addHook('onRequest', async (request, reply) => {
     const { config } = request.routeOptions
-    request.correlationId = uuidv7()
+    request.correlationId = randomUUID()
     request.traceparent = traceparentFrom(request.headers['traceparent'])
     request.canonicalRoute = canonicalRouteOf(config.route, request.params)
     request.documentedBase = config.documentedBase ?? ''
