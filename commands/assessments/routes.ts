@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
 import { v5 } from 'uuid'
 import { tenantOf } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
 import { assessmentBodyLimit } from '../../platform/http/application.ts'
 import { accepted, latest } from '../../platform/http/replies.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
+import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import type { ObjectStore } from '../../platform/object-store.ts'
 import { problem } from '../../platform/problems.ts'
@@ -28,8 +28,6 @@ import { decodeInlineImages, type DecodedImage } from './inline-images.ts'
 import { openAssessmentCase } from './open-assessment-case.ts'
 import { viewOf } from './views.ts'
 
-const Id = Type.String({ format: 'uuid' })
-const OrgQuery = Type.Object({ org_id: Type.Optional(Id), orgId: Type.Optional(Id) }, { additionalProperties: false })
 
 export interface AssessmentDependencies extends CommandDependencies {
   readonly objects: ObjectStore
@@ -67,7 +65,7 @@ export function assessmentWriteRoutes(app: ServiceApp, deps: AssessmentDependenc
     },
     async (request, reply) => {
       const { body, caller, query } = request
-      const orgId = tenantOf(caller, query.org_id ?? query.orgId)
+      const orgId = tenantOf(caller, namedOrg(query))
       if (caller.productId === null) throw problem('product-required')
       const decoded = decodeInlineImages(body.images, configuration.profile === 'production')
       const keyed = keyedRequest(request, orgId, vault, withHashes(body, decoded))

@@ -1,8 +1,8 @@
-import { Type } from 'typebox'
 import { tenantOf } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
 import { created } from '../../platform/http/replies.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
+import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { problem } from '../../platform/problems.ts'
 import { CaseRecord, PatientRecord, toCaseRecord, toPatientRecord } from '../../platform/records/clinical.ts'
@@ -16,8 +16,6 @@ import { openCase } from './open-case.ts'
 import { requirePatient } from './require-patient.ts'
 import { registerWithIdentifiers } from './register-with-identifiers.ts'
 
-const Id = Type.String({ format: 'uuid' })
-const OrgQuery = Type.Object({ org_id: Type.Optional(Id), orgId: Type.Optional(Id) }, { additionalProperties: false })
 
 export function clinicalWriteRoutes(app: ServiceApp, deps: CommandDependencies): void {
   const { store, vault, now } = deps
@@ -44,7 +42,7 @@ export function clinicalWriteRoutes(app: ServiceApp, deps: CommandDependencies):
     },
     async (request, reply) => {
       const { body, caller, query } = request
-      const orgId = tenantOf(caller, query.org_id ?? query.orgId)
+      const orgId = tenantOf(caller, namedOrg(query))
       const keyed = keyedRequest(request, orgId, vault, body)
       const at = now()
       const errors = birthErrors(body.dob, '/dob', at)
@@ -92,7 +90,7 @@ export function clinicalWriteRoutes(app: ServiceApp, deps: CommandDependencies):
     },
     async (request, reply) => {
       const { body, caller, query } = request
-      const orgId = tenantOf(caller, query.org_id ?? query.orgId)
+      const orgId = tenantOf(caller, namedOrg(query))
       const keyed = keyedRequest(request, orgId, vault, body)
       const errors = freeFormErrors(body)
       if (errors.length > 0) throw problem('validation-failed', { errors })

@@ -5,6 +5,7 @@ import { tenantOf } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
 import { created, latest } from '../../platform/http/replies.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
+import { namedOrg, OrgQuery, Uuid } from '../../platform/http/parameters.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { problem } from '../../platform/problems.ts'
 import {
@@ -33,8 +34,6 @@ import { publishTextVersion } from './publish-text-version.ts'
 import { recordConsent } from './record-consent.ts'
 import { useConsentType } from './use-consent-type.ts'
 
-const Id = Type.String({ format: 'uuid' })
-const OrgQuery = Type.Object({ org_id: Type.Optional(Id), orgId: Type.Optional(Id) }, { additionalProperties: false })
 const adminAccess = { admin: 'consents:admin' } as const
 
 export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): void {
@@ -63,7 +62,7 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
     },
     async (request, reply) => {
       const { body, caller, query } = request
-      const orgId = tenantOf(caller, body.organisationId ?? query.org_id ?? query.orgId)
+      const orgId = tenantOf(caller, body.organisationId ?? namedOrg(query))
       const consentTypeId = consentTypeIdOf(orgId, body.code)
       const keyed = keyedRequest(request, orgId, vault, body)
       const context = commandContext(request, { orgId })
@@ -101,7 +100,7 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
       schema: {
         operationId: 'publishConsentTextVersion',
         summary: 'Publish a text version of a consent type',
-        params: Type.Object({ typeId: Id }),
+        params: Type.Object({ typeId: Uuid }),
         querystring: OrgQuery,
         body: PublishTextVersionBody,
         response: answers({ 201: ConsentTextVersionRecord }, [
@@ -117,7 +116,7 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
     },
     async (request, reply) => {
       const { body, caller, query } = request
-      const orgId = tenantOf(caller, query.org_id ?? query.orgId)
+      const orgId = tenantOf(caller, namedOrg(query))
       const consentTypeId = request.params.typeId.toLowerCase()
       const keyed = keyedRequest(request, orgId, vault, body)
       const command = {
@@ -152,7 +151,7 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
       schema: {
         operationId: 'recordConsentDecision',
         summary: "Record a patient's decision",
-        params: Type.Object({ patientId: Id }),
+        params: Type.Object({ patientId: Uuid }),
         querystring: OrgQuery,
         body: RecordConsentBody,
         response: answers({ 201: ConsentDecisionRecord }, [
@@ -170,7 +169,7 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
     },
     async (request, reply) => {
       const { body, caller, query } = request
-      const orgId = tenantOf(caller, query.org_id ?? query.orgId)
+      const orgId = tenantOf(caller, namedOrg(query))
       const patientId = request.params.patientId.toLowerCase()
       const keyed = keyedRequest(request, orgId, vault, body)
       const consentType = await loadConsentType(orgId, body.consent_type_id.toLowerCase(), body.text_version_id.toLowerCase())

@@ -3,6 +3,7 @@ import { tenantOf } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
 import { created, written } from '../../platform/http/replies.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
+import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { checkOutboundUrl, parseEgressAllow } from '../../platform/egress.ts'
 import { problem } from '../../platform/problems.ts'
@@ -14,8 +15,6 @@ import { execute } from '../handling/execute.ts'
 import { keyedRequest } from '../handling/keyed-request.ts'
 import { duplicateOf, subscribeWebhook } from './subscribe-webhook.ts'
 
-const Id = Type.String({ format: 'uuid' })
-const OrgQuery = Type.Object({ org_id: Type.Optional(Id), orgId: Type.Optional(Id) }, { additionalProperties: false })
 
 export const SubscribeWebhookBody = Type.Object(
   {
@@ -55,7 +54,7 @@ export function webhookWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
     },
     async (request, reply) => {
       const { body, caller, query } = request
-      const orgId = tenantOf(caller, query.org_id ?? query.orgId)
+      const orgId = tenantOf(caller, namedOrg(query))
       checkUrl(body.url)
       const keyed = keyedRequest(request, orgId, vault, body)
       const command = {

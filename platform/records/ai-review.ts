@@ -50,26 +50,34 @@ export const AiReviewDetails = Type.Object(
     ...review,
     images: Type.Array(
       Type.Object({
+        id: Id,
+        aiReviewId: Id,
         clinicalImageId: Id,
         imageType: Type.Enum(['DERMOSCOPIC', 'MACROSCOPIC']),
         providerImageId: integer,
         providerImageHash: text,
         imageQuality: text,
+        createdAt: Instant,
       }),
     ),
     result: Type.Union([
       Type.Object({
+        id: Id,
+        aiReviewId: Id,
         analysisResult: Type.String(),
         analysisStatus: text,
         lesionCount: Type.Integer(),
         processingType: text,
         sensitivitySet: text,
         reportDate: instant,
+        createdAt: Instant,
       }),
       Type.Null(),
     ]),
     lesions: Type.Array(
       Type.Object({
+        id: Id,
+        aiReviewId: Id,
         lesionNumber: Type.Integer(),
         providerLesionId: Type.Integer(),
         coordinates: Type.Union([
@@ -87,6 +95,7 @@ export const AiReviewDetails = Type.Object(
         referralRecommendation: text,
         referralRecommendationGuidance: text,
         interpretationGuidance: text,
+        createdAt: Instant,
       }),
     ),
   },

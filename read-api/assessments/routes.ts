@@ -1,0 +1,30 @@
+import { Type } from 'typebox'
+import { tenantOf } from '../../platform/http/access.ts'
+import { answers } from '../../platform/http/answers.ts'
+import { namedOrg, OrgQuery, Uuid } from '../../platform/http/parameters.ts'
+import type { ServiceApp } from '../../platform/http/service.ts'
+import { AssessmentRecord, pollAfterMs, toAssessmentRecord } from '../../platform/records/assessment.ts'
+import { signDownloads } from '../../platform/records/download-urls.ts'
+import type { ReadDependencies } from '../dependencies.ts'
+import { getAssessment } from './queries.ts'
+
+export function assessmentReadRoutes(app: ServiceApp, { pool, objects, configuration }: ReadDependencies): void {
+  app.get(
+    '/assessments/:id',
+    {
+      schema: {
+        operationId: 'getAssessment',
+        summary: 'An assessment',
+        params: Type.Object({ id: Uuid }),
+        querystring: OrgQuery,
+        response: answers({ 200: AssessmentRecord }, ['org-required']),
+      },
+      config: { access: { scopes: ['assessments:read'] }, servedBy: ['assessments'] },
+    },
+    async ({ caller, params, query }, reply) => {
+      const view = await getAssessment(pool, tenantOf(caller, namedOrg(query)), params.id)
+      if (view.status === 'processing') reply.header('retry-after', String(pollAfterMs / 1000))
+      return toAssessmentRecord(view, await signDownloads(objects, view, configuration.downloadUrlTtlSeconds))
+    },
+  )
+}

@@ -1,0 +1,48 @@
+import { Type } from 'typebox'
+import { tenantOf } from '../../platform/http/access.ts'
+import { answers } from '../../platform/http/answers.ts'
+import { namedOrg, OrgQuery, Uuid } from '../../platform/http/parameters.ts'
+import type { ServiceApp } from '../../platform/http/service.ts'
+import { CaseRecord, PatientRecord, toCaseRecord, toPatientRecord } from '../../platform/records/clinical.ts'
+import { requireCurrent, wantsCurrent } from '../current.ts'
+import type { ReadDependencies } from '../dependencies.ts'
+import { getCase, getPatient } from './queries.ts'
+
+export function clinicalReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
+  const { pool } = deps
+
+  app.get(
+    '/patients/:id',
+    {
+      schema: {
+        operationId: 'getPatient',
+        summary: 'A patient',
+        params: Type.Object({ id: Uuid }),
+        querystring: OrgQuery,
+        response: answers({ 200: PatientRecord }, ['org-required']),
+      },
+      config: { access: { scopes: ['patients:read'] }, servedBy: ['patients'] },
+    },
+    async ({ caller, params, query }) => toPatientRecord(await getPatient(pool, tenantOf(caller, namedOrg(query)), params.id)),
+  )
+
+  app.get(
+    '/cases/:id',
+    {
+      schema: {
+        operationId: 'getCase',
+        summary: 'A case',
+        description: 'With `Cache-Control: no-cache` answers only when the read model is up to date; else 503.',
+        params: Type.Object({ id: Uuid }),
+        querystring: OrgQuery,
+        response: answers({ 200: CaseRecord }, ['org-required', 'read-model-behind', 'event-store-unavailable']),
+      },
+      config: { access: { scopes: ['cases:read'] }, servedBy: ['cases'] },
+    },
+    async ({ caller, headers, params, query }) => {
+      const org = tenantOf(caller, namedOrg(query))
+      if (wantsCurrent(headers['cache-control'])) await requireCurrent(deps, 'cases')
+      return toCaseRecord(await getCase(pool, org, params.id))
+    },
+  )
+}

@@ -1,0 +1,145 @@
+import type { Pool } from '../../platform/database.ts'
+import type { CursorPlace } from '../../platform/http/cursors.ts'
+import {
+  toConsentDecisionRecord,
+  type ConsentDecisionRecord,
+  type ConsentTextVersionRecord,
+  type ConsentTypeRecord,
+} from '../../platform/records/consent.ts'
+import type { TenantId } from '../../platform/tenants.ts'
+import { rowOf, rowsOf } from '../rows.ts'
+
+interface TypeRow {
+  consent_type_id: string
+  org_id: string
+  code: string
+  display_name: string
+  description: string | null
+  legal_basis: string
+  required: boolean
+  created_at: Date
+  updated_at: Date
+}
+
+export function toConsentTypeRecord(row: TypeRow): ConsentTypeRecord {
+  return {
+    id: row.consent_type_id,
+    organisationId: row.org_id,
+    code: row.code,
+    displayName: row.display_name,
+    description: row.description,
+    legalBasis: row.legal_basis,
+    required: row.required,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  }
+}
+
+export async function listConsentTypes(pool: Pool, org: TenantId, after: CursorPlace | null, limit: number): Promise<TypeRow[]> {
+  return rowsOf<TypeRow>(
+    pool,
+    `select * from consent_types.consent_types
+     where org_id = $1 and ($2::text is null or code > $2::text) order by code limit $3`,
+    [org, after?.[0] ?? null, limit],
+  )
+}
+
+export async function getConsentType(pool: Pool, org: TenantId, id: string): Promise<TypeRow> {
+  return rowOf<TypeRow>(pool, 'select * from consent_types.consent_types where org_id = $1 and consent_type_id = $2', [org, id])
+}
+
+/** @throws Problem `not-found` for a code that the organisation does not have */
+export async function getConsentTypeByCode(pool: Pool, org: TenantId, code: string): Promise<TypeRow> {
+  return rowOf<TypeRow>(pool, 'select * from consent_types.consent_types where org_id = $1 and code = $2', [org, code])
+}
+
+interface TextVersionRow {
+  text_version_id: string
+  consent_type_id: string
+  locale: string
+  text: string
+  content_hash: string
+  effective_from: Date
+  created_at: Date
+}
+
+export function toTextVersionRecord(row: TextVersionRow): ConsentTextVersionRecord {
+  return {
+    id: row.text_version_id,
+    consentTypeId: row.consent_type_id,
+    locale: row.locale,
+    text: row.text,
+    contentHash: row.content_hash,
+    effectiveFrom: row.effective_from.toISOString(),
+    createdAt: row.created_at.toISOString(),
+  }
+}
+
+export function placeOfTextVersion(row: TextVersionRow): CursorPlace {
+  return [row.created_at.toISOString(), row.text_version_id]
+}
+
+/** Oldest first. */
+export async function listTextVersions(
+  pool: Pool,
+  org: TenantId,
+  consentTypeId: string,
+  after: CursorPlace | null,
+  limit: number | null,
+): Promise<TextVersionRow[]> {
+  return rowsOf<TextVersionRow>(
+    pool,
+    `select * from consent_types.text_versions
+     where org_id = $1 and consent_type_id = $2
+       and ($3::timestamptz is null or (created_at, text_version_id) > ($3::timestamptz, $4::uuid))
+     order by created_at, text_version_id limit $5`,
+    [org, consentTypeId, after?.[0] ?? null, after?.[1] ?? null, limit],
+  )
+}
+
+interface DecisionRow {
+  consent_id: string
+  org_id: string
+  patient_id: string
+  consent_type_id: string
+  consent_type_code: string
+  text_version_id: string
+  text_sha256: string
+  decision: ConsentDecisionRecord['decision']
+  recorded_at: Date
+  recorded_by: string | null
+  created_at: Date
+}
+
+export function toDecisionRecord(row: DecisionRow): ConsentDecisionRecord {
+  return toConsentDecisionRecord({
+    consentId: row.consent_id,
+    organisationId: row.org_id,
+    patientId: row.patient_id,
+    consentTypeId: row.consent_type_id,
+    consentTypeCode: row.consent_type_code,
+    textVersionId: row.text_version_id,
+    textSha256: row.text_sha256,
+    decision: row.decision,
+    recordedAt: row.recorded_at.toISOString(),
+    recordedBy: row.recorded_by,
+    createdAt: row.created_at.toISOString(),
+  })
+}
+
+/** The latest decision of each of the codes: the greatest `recorded_at`, ties by stream revision. */
+export async function latestDecisions(
+  pool: Pool,
+  org: TenantId,
+  patientId: string,
+  codes: readonly string[],
+): Promise<ReadonlyMap<string, ConsentDecisionRecord>> {
+  const rows = await rowsOf<DecisionRow>(
+    pool,
+    `select distinct on (consent_type_code) * from consent_records.consent_records
+     where org_id = $1 and patient_id = $2 and consent_type_code = any($3)
+     order by consent_type_code, recorded_at desc, stream_revision desc`,
+    [org, patientId, codes],
+  )
+  return new Map(rows.map((row) => [row.consent_type_code, toDecisionRecord(row)]))
+}

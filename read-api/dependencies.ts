@@ -1,0 +1,14 @@
+import type { Configuration } from '../platform/configuration.ts'
+import type { Pool } from '../platform/database.ts'
+import type { Cursors } from '../platform/http/cursors.ts'
+import type { ObjectStore } from '../platform/object-store.ts'
+
+/** What the GET routes are given. They read tables, never streams. */
+export interface ReadDependencies {
+  readonly pool: Pool
+  readonly cursors: Cursors
+  readonly objects: ObjectStore
+  readonly configuration: Configuration
+  /** Whether a read model contains everything that was recorded when this is asked; waits a little for it (T24). */
+  readonly isCurrent: (projector: string) => Promise<boolean>
+}

@@ -1,0 +1,18 @@
+import type { Pool } from '../platform/database.ts'
+import { problem } from '../platform/problems.ts'
+
+/** The rows of a query. The row type is the author's word for what the SQL selects. */
+export async function rowsOf<Row extends object>(pool: Pool, text: string, values: readonly unknown[]): Promise<Row[]> {
+  const { rows } = await pool.query<Row>(text, [...values])
+  return rows
+}
+
+/**
+ * The one row of a query by id.
+ * @throws Problem `not-found`: missing and foreign are answered alike
+ */
+export async function rowOf<Row extends object>(pool: Pool, text: string, values: readonly unknown[]): Promise<Row> {
+  const [row] = await rowsOf<Row>(pool, text, values)
+  if (row === undefined) throw problem('not-found')
+  return row
+}

@@ -1,0 +1,44 @@
+import type { Pool } from '../../platform/database.ts'
+import type { CursorPlace } from '../../platform/http/cursors.ts'
+import type { WebhookSubscriptionView } from '../../platform/records/webhook-subscription.ts'
+import type { TenantId } from '../../platform/tenants.ts'
+import { rowOf, rowsOf } from '../rows.ts'
+
+export interface SubscriptionRow {
+  subscription_id: string
+  url: string
+  event_types: WebhookSubscriptionView['eventTypes']
+  description: string | null
+  payload_mode: WebhookSubscriptionView['payloadMode']
+  created_at: Date
+}
+
+export function viewOfSubscription(row: SubscriptionRow): WebhookSubscriptionView {
+  return {
+    subscriptionId: row.subscription_id,
+    url: row.url,
+    eventTypes: row.event_types,
+    description: row.description,
+    payloadMode: row.payload_mode,
+    createdAt: row.created_at.toISOString(),
+  }
+}
+
+/** Oldest first. */
+export async function listSubscriptions(pool: Pool, org: TenantId, after: CursorPlace | null, limit: number): Promise<SubscriptionRow[]> {
+  return rowsOf<SubscriptionRow>(
+    pool,
+    `select * from webhook_subscriptions.webhook_subscriptions
+     where org_id = $1 and ($2::timestamptz is null or (created_at, subscription_id) > ($2::timestamptz, $3::uuid))
+     order by created_at, subscription_id limit $4`,
+    [org, after?.[0] ?? null, after?.[1] ?? null, limit],
+  )
+}
+
+export async function getSubscription(pool: Pool, org: TenantId, id: string): Promise<SubscriptionRow> {
+  return rowOf<SubscriptionRow>(
+    pool,
+    'select * from webhook_subscriptions.webhook_subscriptions where org_id = $1 and subscription_id = $2',
+    [org, id],
+  )
+}

@@ -1,0 +1,63 @@
+import { Type } from 'typebox'
+import { tenantOf } from '../../platform/http/access.ts'
+import { answers } from '../../platform/http/answers.ts'
+import { listQuery, page, pageMembers, pageRequest } from '../../platform/http/cursors.ts'
+import { namedOrg, OrgQuery, orgQuery, Uuid } from '../../platform/http/parameters.ts'
+import type { ServiceApp } from '../../platform/http/service.ts'
+import { toWebhookSubscriptionRecord, WebhookSubscriptionRecord } from '../../platform/records/webhook-subscription.ts'
+import type { ReadDependencies } from '../dependencies.ts'
+import { getSubscription, listSubscriptions, viewOfSubscription } from './queries.ts'
+
+export const WebhookSubscriptionPage = Type.Object(
+  { data: Type.Array(WebhookSubscriptionRecord), ...pageMembers() },
+  { $id: 'WebhookSubscriptionPage' },
+)
+
+const access = { scopes: ['webhooks:read'] } as const
+const servedBy = ['webhook_subscriptions']
+
+export function webhookReadRoutes(app: ServiceApp, { pool, cursors }: ReadDependencies): void {
+  app.get(
+    '/webhook-subscriptions',
+    {
+      schema: {
+        operationId: 'listWebhookSubscriptions',
+        summary: 'Webhook subscriptions of the organisation, oldest first',
+        querystring: Type.Object({ ...orgQuery, ...listQuery }, { additionalProperties: false }),
+        response: answers({ 200: WebhookSubscriptionPage }, ['org-required', 'not-found', 'invalid-cursor', 'expired-cursor']),
+      },
+      config: { access, servedBy },
+    },
+    async (request, reply) => {
+      const org = tenantOf(request.caller, namedOrg(request.query))
+      const list = { list: 'webhook-subscriptions', orgId: org, sort: 'created_at', filters: {} }
+      const asked = pageRequest(cursors, list, request.query)
+      return page(reply, {
+        cursors,
+        list,
+        request: asked,
+        rows: await listSubscriptions(pool, org, asked.after, asked.fetch),
+        placeOf: (row) => [row.created_at.toISOString(), row.subscription_id],
+        toItem: (row) => toWebhookSubscriptionRecord(viewOfSubscription(row)),
+      })
+    },
+  )
+
+  app.get(
+    '/webhook-subscriptions/:id',
+    {
+      schema: {
+        operationId: 'getWebhookSubscription',
+        summary: 'A webhook subscription',
+        params: Type.Object({ id: Uuid }),
+        querystring: OrgQuery,
+        response: answers({ 200: WebhookSubscriptionRecord }, ['org-required']),
+      },
+      config: { access, servedBy },
+    },
+    async ({ caller, params, query }) => {
+      const row = await getSubscription(pool, tenantOf(caller, namedOrg(query)), params.id)
+      return toWebhookSubscriptionRecord(viewOfSubscription(row))
+    },
+  )
+}
