@@ -31,26 +31,39 @@ export function answers<Replies extends Readonly<Record<number, unknown>>>(repli
   return { ...problemReplies(codes), ...replies }
 }
 
-/** The route's schema with the problems of its access, parameters, query and body, and of the server. */
-export function withStandardProblems(schema: FastifySchema, access: Access, config: FastifyContextConfig): FastifySchema {
-  const codes = [...ofAccess(access), ...ofInput(schema, config), 'internal-error', 'shutting-down'] as const
+export interface RouteFacts {
+  readonly access: Access
+  readonly isRead: boolean
+  readonly config: FastifyContextConfig
+}
+
+/** The route's schema with the answers that follow from its access, parameters, query and body, and from what it stands on. */
+export function withStandardAnswers(schema: FastifySchema, facts: RouteFacts): FastifySchema {
+  const codes = [...ofAccess(facts), ...ofInput(schema, facts), 'internal-error', 'shutting-down'] as const
+  const notModified = facts.isRead && facts.config.servedBy !== undefined ? { 304: { type: 'null', description: 'Not modified since If-None-Match' } } : {}
   const own: unknown = schema.response
-  return { ...schema, response: mergeReplies(problemReplies(codes), typeof own === 'object' && own !== null ? own : {}) }
+  return { ...schema, response: { ...notModified, ...mergeReplies(problemReplies(codes), typeof own === 'object' && own !== null ? own : {}) } }
 }
 
-function ofAccess(access: Access): ProblemCode[] {
+function ofAccess({ access, isRead }: RouteFacts): ProblemCode[] {
   if (access === 'public') return []
-  const token: ProblemCode[] = ['token-missing', 'token-invalid', 'token-expired', 'actor-context-not-accepted', 'actor-context-invalid', 'org-mismatch']
-  if (access === 'token') return token
-  if ('scopes' in access) return [...token, 'insufficient-scope']
-  return [...token, 'admin-secret-invalid', 'actor-context-missing', 'actor-context-unsupported', 'permission-missing']
+  const any: ProblemCode[] = [
+    'token-missing', 'token-invalid', 'token-expired', 'actor-context-not-accepted', 'actor-context-invalid', 'org-mismatch',
+    'org-required', 'not-found', 'database-unavailable',
+    ...(isRead ? [] : ['conflict', 'command-too-large', 'event-store-unavailable'] as const),
+  ]
+  if (access === 'token') return any
+  if ('scopes' in access) return [...any, 'insufficient-scope']
+  return [...any, 'admin-secret-invalid', 'actor-context-missing', 'actor-context-unsupported', 'permission-missing']
 }
 
-function ofInput({ params, querystring, body }: FastifySchema, { errors }: FastifyContextConfig): ProblemCode[] {
+function ofInput({ params, querystring, body }: FastifySchema, { isRead, config }: RouteFacts): ProblemCode[] {
+  const invalid = config.errors === 'oauth' ? 'token-request-invalid' : 'validation-failed'
   return [
-    ...(params === undefined ? [] : ['not-found' as const]),
-    ...(querystring === undefined && body === undefined ? [] : [errors === 'oauth' ? 'token-request-invalid' as const : 'validation-failed' as const]),
-    ...(body === undefined ? [] : ['malformed-body' as const, 'body-too-large' as const, 'unsupported-media-type' as const]),
+    ...(params === undefined ? [] : ['not-found'] as const),
+    ...(querystring === undefined && body === undefined ? [] : [invalid] as const),
+    ...(isRead ? [] : ['malformed-body', 'body-too-large', 'unsupported-media-type'] as const),
+    ...(config.servedBy === undefined ? [] : ['malformed-request'] as const),
   ]
 }
 

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
+import { validate as isUuid } from 'uuid'
 import type { Configuration } from '../configuration.ts'
 import type { Health } from '../health.ts'
-import type { Logger } from '../logging.ts'
+import type { LogFields, Logger } from '../logging.ts'
 import { problem } from '../problems.ts'
-import { createAuthorization, type VerifyToken } from './access.ts'
+import { createAuthorization, type Caller, type VerifyToken } from './access.ts'
 import { addBodyParsers } from './body-parsers.ts'
 import { answerClientError } from './client-errors.ts'
 import { addDocumentation, type ScopeList } from './documentation.ts'
@@ -149,7 +150,16 @@ function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, vers
     options.logger.info({
       method, route: routeOptions.url ?? 'unknown', status: reply.statusCode, durationMs: Math.round(reply.elapsedTime),
       requestId: request.id, correlationId: request.correlationId, traceId: traceIdOf(request.traceparent),
-      ...(caller === undefined ? {} : { clientId: caller.clientId, ...(caller.orgId === null ? {} : { orgId: caller.orgId }) }),
+      ...(caller === undefined ? {} : describeCaller(caller)),
     }, 'request')
   })
+}
+
+/** For the audit of actor contexts; an id that is no UUID could be an address, so it is not logged. */
+function describeCaller({ clientId, orgId, actor }: Caller): LogFields {
+  return {
+    clientId,
+    ...(orgId === null ? {} : { orgId }),
+    ...(actor === null ? {} : { actor: isUuid(actor.userId) ? actor.userId : 'unnamed' }),
+  }
 }

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger, FastifyInstance, RawReplyDefaultExpression, RawRequestDefaultExpression, RawServerDefault, RouteOptions } from 'fastify'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { Access } from './access.ts'
-import { withStandardProblems } from './answers.ts'
+import { withStandardAnswers } from './answers.ts'
 import type { Schemas } from './schemas.ts'
 
 /** Where a service's routes are registered: fastify with types from TypeBox schemas. Paths are below the mount. */
@@ -65,7 +65,8 @@ function prepareRoute(route: RouteOptions & { routePath: string; path: string; p
   if (access === undefined) throw new Error(`${String(route.method)} ${route.url} does not say who may call it (config.access)`)
   const schema = { tags: [service.prefix], ...route.schema, security: securityOf(access) }
   const isDocumented = mount === service.documentedAt && route.schema?.hide !== true
-  route.schema = { ...schemas.hoist(withStandardProblems(schema, access, route.config ?? {})), hide: !isDocumented }
+  const isRead = [route.method].flat().every((method) => method === 'GET' || method === 'HEAD')
+  route.schema = { ...schemas.hoist(withStandardAnswers(schema, { access, isRead, config: route.config ?? {} })), hide: !isDocumented }
   route.config = {
     ...route.config,
     route: { service: service.prefix, path: route.routePath },

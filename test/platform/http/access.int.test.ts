@@ -64,6 +64,13 @@ describe('actor contexts', () => {
     expect((await ask('POST', '/v1/admin/things', headers)).code).toBe('token-missing')
   })
 
+  it('are audited by the id of the user, when it is one of ours', async () => {
+    const ids = ['018f0000-0000-7000-8000-0000000000aa', 'jane.doe@clinic.test']
+    for (const user_id of ids) await ask('POST', '/v1/admin/things', { ...await t.token(trusted), 'x-actor-context': contextOf({ ...actor, user_id }) })
+    expect(t.log()).toContain(`"actor":"${ids[0]}"`)
+    expect(t.log()).not.toContain('jane.doe')
+  })
+
   it.each([
     ['no context', undefined, 'actor-context-missing'],
     ['no permission', contextOf({ ...actor, permissions: ['things:read'] }), 'permission-missing'],

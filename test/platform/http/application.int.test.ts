@@ -219,11 +219,16 @@ describe('documentation', () => {
     expect(Object.keys(document.paths).filter((path) => path.includes('things'))).toEqual(['/v1/clinical-api/things', '/v1/clinical-api/things/{id}', '/v1/clinical-api/admin/things'])
     expect(Object.keys(document.components.schemas)).toEqual(expect.arrayContaining(['ThingBody', 'Thing', 'Problem']))
     const create = document.paths['/v1/clinical-api/things']?.['post']
-    expect(Object.keys(create?.responses ?? {})).toEqual(['201', '400', '401', '403', '409', '413', '415', '500', '503'])
+    expect(Object.keys(create?.responses ?? {})).toEqual(['201', '400', '401', '403', '404', '409', '413', '415', '500', '503'])
     expect(create).toMatchObject({
       requestBody: { content: { 'application/json': { schema: { $ref: '#/components/schemas/ThingBody' } } } },
       responses: { 409: { content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } } } },
     })
+  })
+
+  it('says that a versioned record may be unmodified', async () => {
+    const document = (await t.app.inject({ url: '/openapi.json' })).json<{ paths: Record<string, Record<string, { responses: object }>> }>()
+    expect(Object.keys(document.paths['/v1/clinical-api/things/{id}']?.['get']?.responses ?? {})).toEqual(['200', '304', '400', '401', '403', '404', '500', '503'])
   })
 
   it('names the scopes that a token can have', async () => {

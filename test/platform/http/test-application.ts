@@ -8,7 +8,7 @@ import { answers } from '../../../platform/http/answers.ts'
 import { tenantOf } from '../../../platform/http/access.ts'
 import { createApplication } from '../../../platform/http/application.ts'
 import { idempotencyOf, idempotentId } from '../../../platform/http/idempotency.ts'
-import { created, found, written, type ReadYourWrites } from '../../../platform/http/replies.ts'
+import { created, found, requireMatch, written, type ReadYourWrites } from '../../../platform/http/replies.ts'
 import { commandContext } from '../../../platform/http/request-context.ts'
 import type { Service } from '../../../platform/http/service.ts'
 import { createTokenIssuer, type TokenClaims, type TokenIssuer, type TokenKeys } from '../../../platform/http/tokens.ts'
@@ -51,9 +51,12 @@ export const thingService: Service = {
       return created(reply, { location: `/things/${id}`, body, position: { commit: 7n, prepare: 7n }, projectors: ['things'], revision: 0n, isReplayed: false })
     })
     app.put('/things/:id', {
-      schema: { operationId: 'putThing', summary: 'Change', params: ThingParams, body: ThingBody, response: answers({ 200: Thing }) },
+      schema: { operationId: 'putThing', summary: 'Change', params: ThingParams, body: ThingBody, response: answers({ 200: Thing }, ['precondition-failed']) },
       config: { access: { scopes: ['things:write'] } },
-    }, async (request, reply) => written(reply, { body: { id: request.params.id, name: request.canonicalRoute }, projectors: ['things'], revision: 3n, isReplayed: true }))
+    }, async (request, reply) => {
+      requireMatch(request, 3n)
+      return written(reply, { body: { id: request.params.id, name: request.canonicalRoute }, projectors: ['things'], revision: 3n, isReplayed: true })
+    })
     app.get('/things/:id', {
       schema: { operationId: 'getThing', summary: 'One', params: ThingParams, querystring: Type.Object({ limit: Type.Optional(Type.Integer({ minimum: 1 })), org_id: Type.Optional(Type.String()) }), response: answers({ 200: Thing }) },
       config: { access: { scopes: ['things:read'] }, servedBy: ['things'] },

@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest'
+import { problem } from '../../../platform/problems.ts'
+import { translateStageError } from '../../../platform/http/stage-errors.ts'
+import { AppendOutcomeUnknownError, AppendTooLargeError, EventStoreUnavailableError, RevisionConflictError } from '../../../streams/store/errors.ts'
+
+const withCode = (code: string, more: object = {}) => Object.assign(new Error('x'), { code, ...more })
+
+it.each([
+  ['conflict', new RevisionConflictError('patient-a-b', 1n, 2n)],
+  ['command-too-large', new AppendTooLargeError('patient-a-b', 2_000_000, 1_048_576)],
+  ['event-store-unavailable', new AppendOutcomeUnknownError('patient-a-b', 3)],
+  ['event-store-unavailable', new EventStoreUnavailableError('a read')],
+  ['database-unavailable', withCode('ECONNREFUSED')],
+  ['database-unavailable', withCode('57P01')],
+  ['database-unavailable', withCode('3D000')],
+  ['object-store-unavailable', withCode('ECONNREFUSED', { $metadata: { attempts: 3 } })],
+  ['object-store-unavailable', withCode('InternalError', { $metadata: { httpStatusCode: 500 } })],
+])('%s', (code, error) => {
+  expect(translateStageError(error)?.code).toBe(code)
+})
+
+it('leaves the rest to be a 500', () => {
+  for (const error of [new Error('x'), withCode('23505'), withCode('NoSuchKey', { $metadata: { httpStatusCode: 404 } }), problem('conflict'), 'x', undefined]) {
+    expect(translateStageError(error)).toBeUndefined()
+  }
+})
+
+it('tells the caller when to come back from an outage', () => {
+  expect(translateStageError(new EventStoreUnavailableError('a read'))?.headers).toEqual({ 'retry-after': '2' })
+})
