@@ -42,12 +42,14 @@ export async function writeObjectFile(
       done(null, chunk)
     },
   })
-  const handle = await open(file, 'wx', 0o600)
+  // The stream owns its descriptor and closes it after its last write, an aborted one included: closed by us, its number
+  // could belong to another object by the time a pending write runs.
+  await pipeline(body, observe, createWriteStream(file, { flags: 'wx', mode: 0o600 }))
+  const digest = md5.digest()
+  const described = describe({ md5: digest, sha256: sha256.digest('hex'), size })
+  const meta = { etag: digest.toString('hex'), size, ...described }
+  const handle = await open(file, 'r+')
   try {
-    await pipeline(body, observe, createWriteStream('', { fd: handle.fd, autoClose: false }))
-    const digest = md5.digest()
-    const described = describe({ md5: digest, sha256: sha256.digest('hex'), size })
-    const meta = { etag: digest.toString('hex'), size, ...described }
     await handle.write(footer(meta), 0, undefined, size)
     await handle.sync()
     return meta

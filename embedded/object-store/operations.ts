@@ -171,8 +171,16 @@ function objectHeaders(meta: ObjectMeta, query: URLSearchParams): Record<string,
 
 function copySource(value: string): [bucket: string, key: string] {
   const [, bucket, key] = /^\/?([^/?]+)\/([^?]+)$/.exec(value) ?? []
-  if (bucket === undefined || key === undefined) throw new S3Error('InvalidArgument', 'The copy source is not valid')
-  return [bucket, decodeURIComponent(key)]
+  if (bucket === undefined || key === undefined) throw invalidSource()
+  try {
+    return [bucket, decodeURIComponent(key)]
+  } catch {
+    throw invalidSource()
+  }
+}
+
+function invalidSource(): S3Error {
+  return new S3Error('InvalidArgument', 'The copy source is not valid')
 }
 
 function header(value: string | string[] | undefined): string | undefined {
