@@ -1,4 +1,4 @@
-import { Server, ServerCredentials, type MethodDefinition, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js'
+import { Server, ServerCredentials, logVerbosity, setLogVerbosity, type MethodDefinition, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js'
 import { GossipService } from '@eventstore/db-client/generated/gossip_grpc_pb.js'
 import { ServerFeaturesService } from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js'
 import { StreamsService } from '@eventstore/db-client/generated/streams_grpc_pb.js'
@@ -18,6 +18,7 @@ export type RunningServer = { port: number; stop(): Promise<void> }
 
 /** Serves a store on loopback; port 0 takes a free one. */
 export async function serve(store: StreamStore, port: number): Promise<RunningServer> {
+  setLogVerbosity(logVerbosity.NONE)
   const server = new Server({ interceptors: [joinedReplies], 'grpc.max_receive_message_length': LARGEST_REQUEST })
   server.addService(
     {
@@ -38,7 +39,10 @@ export async function serve(store: StreamStore, port: number): Promise<RunningSe
   const features = supportedMethods()
   server.addService(ServerFeaturesService, { getSupportedMethods: answerWith(() => features) })
   const bound = await new Promise<number>((resolve, reject) => {
-    server.bindAsync(`${HOST}:${port}`, ServerCredentials.createInsecure(), (error, boundPort) => (error === null ? resolve(boundPort) : reject(error)))
+    server.bindAsync(`${HOST}:${port}`, ServerCredentials.createInsecure(), (error, boundPort) => {
+      if (error === null) resolve(boundPort)
+      else reject(error.message.includes('EADDRINUSE') ? new Error(`port ${port} on ${HOST} is already in use`) : error)
+    })
   })
   server.addService(GossipService, { read: answerWith(clusterInfo(HOST, bound)) })
   return { port: bound, stop: () => stop(server) }

@@ -57,17 +57,14 @@ export class StreamIndex {
     return row === undefined ? undefined : { position: Number(row['position']), crc: Number(row['crc']), identity: Number(row['identity']) }
   }
 
-  /** Forgets everything. */
-  clear(): void {
+  /** Names the log that the index belongs to; without `isTrue`, what is stored does not fit it and is forgotten. */
+  belongTo(identity: number, isTrue: boolean): void {
+    this.identity = identity
+    if (isTrue) return
     this.database.exec('DELETE FROM state; DELETE FROM appends; DELETE FROM streams; DELETE FROM marks')
     this.metastreams.clear()
     this.ids.clear()
     this.marks.length = 0
-  }
-
-  /** Names the log that the index belongs to. */
-  belongTo(identity: number): void {
-    this.identity = identity
   }
 
   /** Takes a durable append in. */

@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib'
 import { AcknowledgedMark } from './acknowledged-mark.ts'
 import { CorruptLogError } from './corruption.ts'
 import { FRAME_OVERHEAD, parseFrame, planFrame, type Frame, type FrameInput } from './frame.ts'
-import { recoverLog, type ScanStart } from './recovery.ts'
+import { recoverLog, type RecoveryCallbacks } from './recovery.ts'
 import { SEGMENT_HEADER, createSegment, cutSegment, extendSegment, openSegments, readSegment, type Segment } from './segment.ts'
 import { RecentGroups } from './recent-groups.ts'
 
@@ -17,13 +17,8 @@ const LARGEST_GROUP = 8 << 20
 
 type Group = { segment: Segment; start: number; frames: Buffer[]; done: (() => void)[]; length: number }
 
-export type EventLogOptions = {
+export type EventLogOptions = RecoveryCallbacks & {
   folder: string
-  /** How far an index already knows the log; everything behind it goes to `onRecovered`. */
-  indexed: ScanStart | undefined
-  onRecovered: (frame: Frame) => void
-  /** Called when the index does not belong to this log: what it knows must be dropped. */
-  onForeignIndex: () => void
   /** Called with the frames of a group once they are durable, before the appends are answered. */
   onDurable: (frames: Frame[]) => void
   /** A write or sync failed: nothing more may be acknowledged. */
@@ -55,10 +50,15 @@ export class EventLog {
     this.mark = new AcknowledgedMark(options.folder, isNew)
     if (isNew) this.segments.push(createSegment(options.folder, 0, randomInt(1, 2 ** 32)))
     this.identity = this.segments[0]?.seed ?? 0
-    const recovered = recoverLog(this.segments, this.mark.position, this.identity, options)
-    this.end = recovered.end
-    this.durable = recovered.end
-    this.crc = recovered.crc
+    try {
+      const recovered = recoverLog(this.segments, this.mark.position, this.identity, options)
+      this.end = recovered.end
+      this.durable = recovered.end
+      this.crc = recovered.crc
+    } catch (error) {
+      this.closeFiles()
+      throw error
+    }
     const last = this.newest()
     if (last.base + last.size > this.end) cutSegment(last, this.end - last.base)
     fdatasyncSync(last.fd)
@@ -130,6 +130,10 @@ export class EventLog {
     if (this.syncing && !this.failed) await new Promise<void>((resolve) => this.idle.push(resolve))
     const last = this.newest()
     if (!this.failed) cutSegment(last, this.durable - last.base)
+    this.closeFiles()
+  }
+
+  private closeFiles(): void {
     this.mark.close()
     for (const segment of this.segments) closeSync(segment.fd)
   }

@@ -8,15 +8,21 @@ const CHUNK = 1 << 20
 /** How far an index knows a log: the position behind its last append, that append's CRC, and whose log it was. */
 export type ScanStart = { position: number; crc: number; identity: number }
 
-type Callbacks = { indexed: ScanStart | undefined; onRecovered: (frame: Frame) => void; onForeignIndex: () => void }
+export type RecoveryCallbacks = {
+  /** How far an index already knows the log; everything behind it goes to `onRecovered`. */
+  indexed: ScanStart | undefined
+  /** Called once, first: which log this is, and whether what the index knows of it is true. */
+  onIdentified: (identity: number, isIndexTrue: boolean) => void
+  onRecovered: (frame: Frame) => void
+}
 
 /**
  * Walks the log from where the index ends and finds its end. A frame that does not check out ends the log when nothing behind
  * it was acknowledged (a torn tail), and is a CorruptLogError otherwise.
  */
-export function recoverLog(segments: Segment[], acknowledged: number, identity: number, callbacks: Callbacks): { end: number; crc: number } {
+export function recoverLog(segments: Segment[], acknowledged: number, identity: number, callbacks: RecoveryCallbacks): { end: number; crc: number } {
   const start = trustedStart(segments, identity, callbacks.indexed)
-  if (start === undefined && callbacks.indexed !== undefined) callbacks.onForeignIndex()
+  callbacks.onIdentified(identity, start !== undefined)
   let { position, crc } = start ?? { position: SEGMENT_HEADER, crc: identity }
   for (const [index, segment] of segments.entries()) {
     const segmentEnd = segment.base + segment.size

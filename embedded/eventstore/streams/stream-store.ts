@@ -28,22 +28,27 @@ export class StreamStore {
   private readonly listeners = new Set<() => void>()
   private readonly streamListeners = new Map<string, Set<() => void>>()
 
+  /** Opens the store of a folder. Throws CorruptLogError when an acknowledged append is damaged where the start has to look. */
   constructor(folder: string, onFailure: (error: Error) => void) {
     const index = new StreamIndex(join(folder, 'index.sqlite'))
     this.index = index
     let lastRecovered: Frame | undefined
-    this.log = new EventLog({
-      folder: join(folder, 'log'),
-      indexed: index.stored(),
-      onForeignIndex: () => index.clear(),
-      onRecovered: (frame) => {
-        index.add(frame)
-        lastRecovered = frame
-      },
-      onDurable: (frames) => this.publish(frames),
-      onFailure,
-    })
-    index.belongTo(this.log.identity)
+    try {
+      this.log = new EventLog({
+        folder: join(folder, 'log'),
+        indexed: index.stored(),
+        onIdentified: (identity, isIndexTrue) => index.belongTo(identity, isIndexTrue),
+        onRecovered: (frame) => {
+          index.add(frame)
+          lastRecovered = frame
+        },
+        onDurable: (frames) => this.publish(frames),
+        onFailure,
+      })
+    } catch (error) {
+      index.close()
+      throw error
+    }
     this.heads = new LruMap(HEADS_KEPT, (entry) => entry.end <= this.log.durableEnd)
     this.written = new LruMap(METADATA_KEPT, (entry) => entry.end <= this.log.durableEnd)
     this.lastRecovered = lastRecovered

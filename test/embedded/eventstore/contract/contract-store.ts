@@ -67,7 +67,7 @@ export async function failure(call: Promise<unknown>): Promise<{ type?: unknown;
   try {
     await call
   } catch (error) {
-    if (error instanceof Error) return Object.assign({}, error, { message: error.message })
+    if (error instanceof Error) return Object.fromEntries(Object.entries(error))
     throw error
   }
   throw new Error('the call was expected to fail')

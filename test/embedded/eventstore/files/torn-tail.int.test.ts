@@ -1,0 +1,84 @@
+import { copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { LogFolder, appendTo, everything } from './log-folder.ts'
+
+/** Three appends that were acknowledged, three behind the mark. */
+let original: LogFolder
+let acknowledgedSize = 0
+let acknowledged: string[] = []
+let all: string[] = []
+
+beforeAll(async () => {
+  original = new LogFolder()
+  let store = original.open()
+  for (const n of [1, 2, 3]) await appendTo(store, `kept-${n}`, ['a', 'b'])
+  acknowledged = everything(store)
+  await store.close()
+  acknowledgedSize = statSync(original.segment).size
+  copyFileSync(original.mark, join(original.path, 'old-mark'))
+  store = original.open()
+  for (const n of [1, 2, 3]) await appendTo(store, `torn-${n}`, ['c', 'd'])
+  all = everything(store)
+  await store.close()
+  copyFileSync(join(original.path, 'old-mark'), original.mark)
+})
+
+afterAll(() => original.remove())
+
+/** Opens a damaged copy, checks that a prefix of the appends with all acknowledged ones is there, and goes on writing. */
+async function expectPrefix(folder: LogFolder): Promise<string[]> {
+  let store = folder.open()
+  const found = everything(store)
+  expect(found).toEqual(all.slice(0, found.length))
+  expect(found.length).toBeGreaterThanOrEqual(acknowledged.length)
+  expect(found.length % 2).toBe(0)
+  await appendTo(store, 'after-1', ['e'])
+  await store.close()
+  store = folder.open()
+  expect(everything(store)).toHaveLength(found.length + 1)
+  await store.close()
+  folder.remove()
+  return found
+}
+
+test('cut anywhere behind the last acknowledged append: nothing acknowledged is lost, no append is halved', async () => {
+  const size = statSync(original.segment).size
+  const lengths = new Set<number>()
+  for (let cut = acknowledgedSize; cut <= size; cut += 9) {
+    const folder = new LogFolder(original)
+    truncateSync(folder.segment, cut)
+    lengths.add((await expectPrefix(folder)).length)
+  }
+  expect([...lengths]).toEqual([6, 8, 10, 12].filter((length) => lengths.has(length)))
+  expect(lengths.size).toBeGreaterThanOrEqual(3)
+})
+
+test('the same, with zeros or garbage where the tail was', async () => {
+  const bytes = readFileSync(original.segment)
+  for (let cut = acknowledgedSize; cut < bytes.length; cut += 41) {
+    for (const filler of [0x00, 0xa5]) {
+      const folder = new LogFolder(original)
+      writeFileSync(folder.segment, Buffer.concat([bytes.subarray(0, cut), Buffer.alloc(5000, filler)]))
+      await expectPrefix(folder)
+    }
+  }
+})
+
+test('the same without the index', async () => {
+  for (let cut = acknowledgedSize; cut <= statSync(original.segment).size; cut += 97) {
+    const folder = new LogFolder(original)
+    folder.removeIndex()
+    truncateSync(folder.segment, cut)
+    await expectPrefix(folder)
+  }
+})
+
+test('cut before the last acknowledged append: the start is refused', () => {
+  for (let cut = 0; cut < acknowledgedSize; cut += 61) {
+    const folder = new LogFolder(original)
+    truncateSync(folder.segment, cut)
+    expect(() => folder.open(), `cut at ${cut}`).toThrow(/event log is damaged/)
+    folder.remove()
+  }
+})
