@@ -1,0 +1,64 @@
+import { defineProjector, patch, remove, insert } from '../../../projections/runtime/projector.ts'
+import { defineProcess, todoTable, type StepContext, type StepOutcome, type Todo } from '../../../processes/runtime/process.ts'
+import type { EventStore } from '../../../streams/store/event-store.ts'
+import { RevisionConflictError } from '../../../streams/store/errors.ts'
+import { stepCommand } from '../../../processes/runtime/step-command.ts'
+import { renamed, ticketFold, type TicketEvent } from '../../projections/runtime/tickets.ts'
+
+/** What steps of these tests may use. */
+export interface ReminderDeps {
+  readonly store: EventStore
+  /** Each run of a step, in order. */
+  readonly calls: string[]
+  /** What a step does beside its append; may throw or wait. */
+  readonly act: (todo: Todo, context: StepContext, call: number) => Promise<StepOutcome | undefined>
+}
+
+/**
+ * A ticket that was opened is to be renamed once; its renaming ends the work. `payload` names the event that caused it.
+ * A title `at <instant>` says when it is due.
+ */
+export const reminders = defineProcess<ReminderDeps>({
+  name: 'reminders',
+  list: defineProjector<TicketEvent>()({
+    name: 'reminder_list',
+    version: 1,
+    tables: [todoTable],
+    handlers: {
+      TicketOpened: ({ id, data, recordedAt, metadata }) => [
+        insert(todoTable, {
+          key: data.ticketId,
+          step: 'rename',
+          org_id: metadata.orgId,
+          due_at: data.title.startsWith('at ') ? data.title.slice(3) : recordedAt,
+          payload: { eventId: id, correlationId: metadata.$correlationId },
+        }),
+      ],
+      TicketRenamed: ({ data }) => (data.title.startsWith('retry at ') ? [patch(todoTable, { key: data.ticketId, step: 'rename' }, { due_at: data.title.slice(9) })] : [remove(todoTable, { key: data.ticketId, step: 'rename' })]),
+    },
+  }),
+  steps: {
+    async rename(todo, deps, context) {
+      deps.calls.push(todo.key)
+      const call = deps.calls.filter((key) => key === todo.key).length
+      const early = await deps.act(todo, context, call)
+      if (early !== undefined) return early
+      return appendRenaming(deps.store, todo, 'renamed')
+    },
+  },
+})
+
+/** Appends the outcome unless the stream has it already. */
+export async function appendRenaming(store: EventStore, todo: Todo, title: string): Promise<StepOutcome> {
+  const stream = `ticket-${todo.key}`
+  const { state, revision } = await store.load(ticketFold, stream, { fresh: true })
+  if (state !== 1) return { kind: 'done' }
+  const { eventId, correlationId } = todo.payload as { eventId: string; correlationId: string }
+  try {
+    const command = stepCommand({ name: 'reminders.rename', eventId, correlationId })
+    return { kind: 'done', position: (await store.append(ticketFold, stream, revision, [renamed(todo.key, title)], command)).position }
+  } catch (error) {
+    if (error instanceof RevisionConflictError) return { kind: 'done' }
+    throw error
+  }
+}

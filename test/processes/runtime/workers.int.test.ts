@@ -1,0 +1,264 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { createPool, type Pool } from '../../../platform/database.ts'
+import { createProjectionRunner, type ProjectionRunner } from '../../../projections/runtime/runner.ts'
+import { bindProcess, createWorkers, type Workers, type WorkersOptions } from '../../../processes/runtime/workers.ts'
+import { notifyWorkers } from '../../../processes/runtime/wake-ups.ts'
+import type { EventStore } from '../../../streams/store/event-store.ts'
+import { freshEventStore, type TestEventStore } from '../../support/event-store.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { emptyDatabase, filter, opened, openTicketStore, renamed, say, silentLogger } from '../../projections/runtime/tickets.ts'
+import { appendRenaming, reminders, type ReminderDeps } from './reminders.ts'
+
+let node: TestEventStore
+let store: EventStore
+let database: FreshDatabase
+let pool: Pool
+let runner: ProjectionRunner
+const running: Workers[] = []
+
+beforeAll(async () => {
+  node = await freshEventStore()
+  store = await openTicketStore(node.url)
+  database = await freshDatabase()
+  pool = createPool({ url: database.url, max: 12 })
+})
+afterAll(async () => {
+  await store.close()
+  await node.stop()
+  await pool.end()
+  await database.drop()
+})
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((workers) => workers.close(200)))
+  await runner.close()
+  await emptyDatabase(pool)
+})
+
+async function startList(): Promise<void> {
+  runner = createProjectionRunner({ eventStore: store, pool, projectors: [reminders.list], filter, logger: silentLogger, heartbeatMs: 50 })
+  runner.start()
+  await runner.caughtUp()
+}
+
+function dependencies(act: ReminderDeps['act'] = async () => undefined): ReminderDeps {
+  return { store, calls: [], act }
+}
+
+function startWorkers(deps: ReminderDeps, options: Partial<WorkersOptions> = {}): Workers {
+  const processes = [bindProcess(reminders, deps)]
+  const workers = createWorkers({ eventStore: store, pool, processes, filter, logger: silentLogger, pollMs: 200, runner, ...options })
+  running.push(workers)
+  workers.start()
+  return workers
+}
+
+let nextTicket = 0
+function fresh(): string {
+  nextTicket += 1
+  return `w${nextTicket}`
+}
+
+async function titleOf(ticket: string): Promise<string | undefined> {
+  const last = await store.readLast(`ticket-${ticket}`)
+  return last?.type === 'TicketRenamed' ? (last.data as { title: string }).title : undefined
+}
+
+async function todos(): Promise<number> {
+  const { rows } = await pool.query<{ count: string }>('select count(*) from reminder_list.todo')
+  return Number(rows[0]?.count)
+}
+
+function eventually(check: () => Promise<void> | void): Promise<void> {
+  return vi.waitFor(check, { timeout: 15_000, interval: 10 })
+}
+
+describe('workers', () => {
+  it('work off what is due, once', async () => {
+    await startList()
+    const deps = dependencies()
+    startWorkers(deps)
+    const keys = Array.from({ length: 40 }, fresh)
+    await Promise.all(keys.map((key) => say(store, `ticket-${key}`, opened(key))))
+    await eventually(() => expect(deps.calls).toHaveLength(40))
+    await eventually(async () => expect(await todos()).toBe(0))
+    expect(new Set(deps.calls)).toEqual(new Set(keys))
+  })
+
+  it('share a list between instances without working anything off twice', async () => {
+    await startList()
+    const deps = dependencies(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 2))
+      return undefined
+    })
+    const notifying = notifyWorkers(runner, pool, silentLogger)
+    startWorkers(deps)
+    const processes = [bindProcess(reminders, deps)]
+    // This one is told by Postgres, as it would be in another process.
+    const other = createWorkers({ eventStore: store, pool, processes, filter, logger: silentLogger, pollMs: 60_000 })
+    running.push(other)
+    other.start()
+    const keys = Array.from({ length: 60 }, fresh)
+    await Promise.all(keys.map((key) => say(store, `ticket-${key}`, opened(key))))
+    await eventually(() => expect(new Set(deps.calls).size).toBe(60))
+    await eventually(async () => expect(await todos()).toBe(0))
+    await notifying()
+    expect(deps.calls.toSorted()).toEqual(keys.toSorted())
+  })
+
+  it('do not run a step again before its list has seen what it appended', async () => {
+    await startList()
+    const deps = dependencies()
+    startWorkers(deps, { pollMs: 20 })
+    const key = fresh()
+    await say(store, `ticket-${key}`, opened(key))
+    await eventually(async () => expect(await titleOf(key)).toBe('renamed'))
+    await eventually(async () => expect(await todos()).toBe(0))
+
+    const late = fresh()
+    await say(store, `ticket-${late}`, opened(late))
+    await eventually(() => expect(deps.calls).toContain(late))
+    // The list stands still from here on, while the row is still there for everyone to see.
+    await eventually(async () => expect(await todos()).toBe(0))
+    await runner.close()
+    await pool.query(`insert into reminder_list.todo values ($1, 'rename', null, now() - interval '1 hour', '{}')`, [late])
+    await pool.query(`update runtime.projectors set commit_position = 0, prepare_position = 0`)
+    const calls = deps.calls.length
+    for (const workers of running) workers.wake()
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(deps.calls).toHaveLength(calls)
+  })
+
+  it('keep the time that a row says, by the clock they are given', async () => {
+    await startList()
+    let now = new Date('2030-01-01T00:00:00.000Z')
+    const deps = dependencies()
+    const workers = startWorkers(deps, { clock: { now: () => now } })
+    const [early, late] = [fresh(), fresh()]
+    await say(store, `ticket-${late}`, opened(late, 'at 2030-01-01T00:00:30.000Z'))
+    await say(store, `ticket-${early}`, opened(early, 'at 2030-01-01T00:00:00.000Z'))
+    await eventually(async () => expect(await titleOf(early)).toBe('renamed'))
+    await eventually(async () => expect(await todos()).toBe(1))
+    now = new Date('2030-01-01T00:00:29.999Z')
+    workers.wake()
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(deps.calls).toEqual([early])
+    now = new Date('2030-01-01T00:00:30.000Z')
+    workers.wake()
+    await eventually(() => expect(deps.calls).toEqual([early, late]))
+  })
+
+  it('try again a step that threw, and one that was put off, without an event', async () => {
+    await startList()
+    const deps = dependencies(async (_todo, _context, call) => {
+      if (call === 1) throw new Error('a moment of weakness')
+      return call === 2 ? { kind: 'retry', after: 10, reason: 'circuit_open' } : undefined
+    })
+    startWorkers(deps)
+    const key = fresh()
+    await say(store, `ticket-${key}`, opened(key))
+    await eventually(async () => expect(await titleOf(key)).toBe('renamed'))
+    expect(deps.calls).toEqual([key, key, key])
+    expect((await store.readLast(`ticket-${key}`))?.revision).toBe(1n)
+  })
+
+  it('wait for an open attempt until its lease ends', async () => {
+    await startList()
+    let now = new Date('2030-01-01T00:00:00.000Z')
+    const until = new Date('2030-01-01T00:00:20.000Z')
+    const deps = dependencies(async (_todo, _context, call) => (call === 1 ? { kind: 'wait', until } : undefined))
+    const workers = startWorkers(deps, { clock: { now: () => now } })
+    const key = fresh()
+    await say(store, `ticket-${key}`, opened(key, 'at 2029-12-31T00:00:00.000Z'))
+    await eventually(() => expect(deps.calls).toEqual([key]))
+    workers.wake()
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(deps.calls).toEqual([key])
+    now = until
+    workers.wake()
+    await eventually(() => expect(deps.calls).toEqual([key, key]))
+  })
+
+  it('abort a step that takes too long, and leave one alone that heeds nothing', async () => {
+    await startList()
+    const reasons: unknown[] = []
+    const deps = dependencies((_todo, { signal }, call) => {
+      if (call === 1) return new Promise((_resolve, reject) => signal.addEventListener('abort', () => {
+        reasons.push((signal.reason as Error).name)
+        reject(new Error('stopped'))
+      }))
+      return call === 2 ? new Promise(() => undefined) : Promise.resolve(undefined)
+    })
+    startWorkers(deps, { stepTimeoutMs: 30, stepLeaseMs: 60, workers: 1 })
+    const key = fresh()
+    await say(store, `ticket-${key}`, opened(key))
+    await eventually(async () => expect(await titleOf(key)).toBe('renamed'))
+    expect(reasons).toEqual(['TimeoutError'])
+    expect(deps.calls).toHaveLength(3)
+  })
+
+  it('take over from an instance that died, once its lease has ended', async () => {
+    await startList()
+    const key = fresh()
+    await say(store, `ticket-${key}`, opened(key))
+    await eventually(async () => expect(await todos()).toBe(1))
+    await pool.query(
+      `insert into runtime.claims values ('reminders', $1, 'rename', 'dead', now() + interval '150 milliseconds', now(), 0, 0, 0)`,
+      [key],
+    )
+    const deps = dependencies()
+    startWorkers(deps)
+    await eventually(async () => expect(await titleOf(key)).toBe('renamed'))
+    expect(deps.calls).toEqual([key])
+  })
+
+  it('touch nothing before the list has reached the head of the log', async () => {
+    const key = fresh()
+    await say(store, `ticket-${key}`, opened(key), renamed(key, 'long done'))
+    await startList()
+    await runner.close()
+    await pool.query(`insert into reminder_list.todo values ($1, 'rename', null, now() - interval '1 hour', '{}')`, [key])
+    await pool.query(`update runtime.projectors set commit_position = 1, prepare_position = 1`)
+    const deps = dependencies()
+    const workers = startWorkers(deps, { pollMs: 10 })
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect(workers.isReady()).toBe(false)
+    expect(deps.calls).toEqual([])
+  })
+
+  it('finish what is in hand when they are closed, and give the rest back', async () => {
+    await startList()
+    const begun = Promise.withResolvers<void>()
+    const finish = Promise.withResolvers<void>()
+    const deps = dependencies(async () => {
+      begun.resolve()
+      await finish.promise
+      return undefined
+    })
+    const workers = startWorkers(deps, { workers: 1 })
+    const [one, other] = [fresh(), fresh()]
+    await say(store, `ticket-${one}`, opened(one))
+    await say(store, `ticket-${other}`, opened(other))
+    await begun.promise
+    const closing = workers.close(5_000)
+    finish.resolve()
+    await closing
+    expect(await titleOf(one)).toBe('renamed')
+    expect(await titleOf(other)).toBeUndefined()
+    const { rows } = await pool.query(`select key from runtime.claims where lease_until > now()`)
+    expect(rows).toEqual([])
+    startWorkers(dependencies())
+    await eventually(async () => expect(await titleOf(other)).toBe('renamed'))
+  })
+
+  it('race for one stream and still append one outcome', async () => {
+    await startList()
+    const key = fresh()
+    const { position } = await say(store, `ticket-${key}`, opened(key))
+    const todo = { key, step: 'rename', orgId: null, dueAt: new Date(0), payload: { eventId: '0f4cbb1e-0f36-4d5c-8f4a-0c8a34a1a111', correlationId: 'c' } }
+    const outcomes = await Promise.all(Array.from({ length: 5 }, () => appendRenaming(store, todo, 'renamed')))
+    expect(outcomes.every(({ kind }) => kind === 'done')).toBe(true)
+    const last = await store.readLast(`ticket-${key}`)
+    expect(last?.revision).toBe(1n)
+    expect(last === undefined ? false : last.position.commit > position.commit).toBe(true)
+  })
+})

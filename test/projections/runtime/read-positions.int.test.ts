@@ -1,0 +1,136 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { createPool, type Pool } from '../../../platform/database.ts'
+import { createReadPositions, type ReadPositions } from '../../../projections/runtime/read-positions.ts'
+import { createProjectionRunner, type ProjectionRunner } from '../../../projections/runtime/runner.ts'
+import type { EventStore } from '../../../streams/store/event-store.ts'
+import { freshEventStore, type TestEventStore } from '../../support/event-store.ts'
+import { readRows } from '../../support/given-projector.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { emptyDatabase, filter, opened, openTicketStore, renamed, say, silentLogger, ticketBoard, ticketCounts } from './tickets.ts'
+
+let node: TestEventStore
+let store: EventStore
+let database: FreshDatabase
+let pool: Pool
+let runner: ProjectionRunner
+const readers: ReadPositions[] = []
+
+beforeAll(async () => {
+  node = await freshEventStore()
+  store = await openTicketStore(node.url)
+  database = await freshDatabase()
+  pool = createPool({ url: database.url, max: 6 })
+})
+afterAll(async () => {
+  await store.close()
+  await node.stop()
+  await pool.end()
+  await database.drop()
+})
+afterEach(async () => {
+  for (const reader of readers.splice(0)) reader.close()
+  await runner.close()
+  await emptyDatabase(pool)
+})
+
+async function startRunner(): Promise<void> {
+  runner = createProjectionRunner({ eventStore: store, pool, projectors: [ticketBoard, ticketCounts], filter, logger: silentLogger, heartbeatMs: 50 })
+  runner.start()
+  await runner.caughtUp()
+  await vi.waitFor(() => expect(runner.status().every(({ state }) => state === 'live')).toBe(true))
+}
+
+function reader(options: { isInProcess: boolean; silenceMs?: number }): ReadPositions {
+  const { isInProcess, ...rest } = options
+  const positions = createReadPositions({ pool, ...rest, ...(isInProcess ? { runner } : {}) })
+  readers.push(positions)
+  return positions
+}
+
+async function countOf(ticket: string): Promise<number> {
+  return (await readRows(pool, ticketCounts))['counts']?.filter((row) => row['ticket_id'] === ticket).length ?? 0
+}
+
+let nextTicket = 0
+
+describe.each([true, false])('reading one’s own writes, runner in the same process: %s', (isInProcess) => {
+  it('waits until the read models hold the write', async () => {
+    await startRunner()
+    const positions = reader({ isInProcess })
+    for (let round = 0; round < 20; round += 1) {
+      nextTicket += 1
+      const { position } = await say(store, `ticket-${nextTicket}`, opened(String(nextTicket)))
+      expect(await positions.waitFor(position, ['ticket_board', 'ticket_counts'], 10_000)).toEqual({ caughtUp: true })
+      expect(await countOf(String(nextTicket))).toBe(1)
+    }
+  })
+
+  it('does not wait for stopped and failed projectors, nor for one that nobody has ever run', async () => {
+    await startRunner()
+    const positions = reader({ isInProcess })
+    await runner.stop('ticket_board')
+    nextTicket += 1
+    const { position } = await say(store, `ticket-${nextTicket}`, opened(String(nextTicket)))
+    const outcome = await positions.waitFor(position, ['ticket_board', 'ticket_counts', 'nobody'], 60_000)
+    expect(outcome.caughtUp).toBe(false)
+    expect(outcome.lagMs).toBeGreaterThanOrEqual(0)
+    expect(await countOf(String(nextTicket))).toBe(1)
+  })
+
+  it('does not wait for a projector whose instance has gone silent', async () => {
+    await startRunner()
+    await runner.close()
+    const positions = reader({ isInProcess, silenceMs: 100 })
+    nextTicket += 1
+    const { position } = await say(store, `ticket-${nextTicket}`, opened(String(nextTicket)))
+    expect((await positions.waitFor(position, ['ticket_counts'], 60_000)).caughtUp).toBe(false)
+  })
+
+  it('gives up after its limit', async () => {
+    await startRunner()
+    const positions = reader({ isInProcess })
+    const outcome = await positions.waitFor({ commit: 10n ** 15n, prepare: 10n ** 15n }, ['ticket_counts'], 60)
+    expect(outcome.caughtUp).toBe(false)
+    expect(outcome.lagMs).toBeGreaterThanOrEqual(50)
+  })
+})
+
+describe('the head that a consent check requires', () => {
+  const head = () => store.head(filter)
+
+  it('is passed once everything that the log held has been projected', async () => {
+    await startRunner()
+    nextTicket += 1
+    await say(store, `ticket-${nextTicket}`, opened(String(nextTicket)), renamed(String(nextTicket), 'a'))
+    expect(await reader({ isInProcess: false }).requireHead(head, 'ticket_counts', 10_000)).toBe(true)
+    expect(await countOf(String(nextTicket))).toBe(2)
+  })
+
+  it('is never passed by a projector that is stopped before it', async () => {
+    await startRunner()
+    await runner.stop('ticket_counts')
+    nextTicket += 1
+    await say(store, `ticket-${nextTicket}`, opened(String(nextTicket)))
+    expect(await reader({ isInProcess: true }).requireHead(head, 'ticket_counts', 100)).toBe(false)
+  })
+
+  it('is not passed by a read model that is being filled anew, whatever was told of it before', async () => {
+    await startRunner()
+    const positions = reader({ isInProcess: true })
+    expect(await positions.requireHead(head, 'ticket_counts', 10_000)).toBe(true)
+    await runner.close()
+    await pool.query(`update runtime.projectors set commit_position = 0, prepare_position = 0, status = 'rebuilding'`)
+    expect(await positions.requireHead(head, 'ticket_counts', 50)).toBe(false)
+  })
+
+  it('reads no further back than the projector has come', async () => {
+    await startRunner()
+    const asked: bigint[] = []
+    const known = await head()
+    expect(await reader({ isInProcess: false }).requireHead((reached) => {
+      asked.push(reached.commit)
+      return store.head(filter, { downTo: reached })
+    }, 'ticket_counts', 10_000)).toBe(true)
+    expect(asked).toEqual([known.commit])
+  })
+})

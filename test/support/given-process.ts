@@ -1,0 +1,29 @@
+import type { Process, StepOutcome, Todo } from '../../processes/runtime/process.ts'
+import { leaseUntil } from '../../processes/runtime/leases.ts'
+import type { RecordedEvent } from '../../streams/store/events.ts'
+import { rowsAfter } from './given-projector.ts'
+
+/** What a process has to do after these events, ordered by key and step; its list is replayed twice. */
+export async function todosAfter<Deps>(process: Process<Deps>, events: readonly RecordedEvent[]): Promise<Todo[]> {
+  const { todo: rows = [] } = await rowsAfter(process.list, events)
+  return rows.map((row) => ({
+    key: String(row['key']),
+    step: String(row['step']),
+    orgId: typeof row['org_id'] === 'string' ? row['org_id'] : null,
+    dueAt: new Date(String(row['due_at'])),
+    payload: row['payload'],
+  }))
+}
+
+/** Of those, what is due at an instant. */
+export function dueAt(todos: readonly Todo[], now: Date): Todo[] {
+  return todos.filter((todo) => todo.dueAt.getTime() <= now.getTime())
+}
+
+/** Runs one step as a worker would at that instant, with a lease of 20 s and no time limit. */
+export function whenWorkedOff<Deps>(process: Process<Deps>, todo: Todo, deps: Deps, now: Date): Promise<StepOutcome> {
+  const step = process.steps[todo.step]
+  if (step === undefined) throw new Error(`process ${process.name} has no step ${todo.step}`)
+  const context = { now: () => now, signal: new AbortController().signal, leaseUntil: leaseUntil(now, 20_000), workerId: 'given-worker' }
+  return step(todo, deps, context)
+}
