@@ -40,7 +40,7 @@ export function connectEventStore({ url, logger }: { readonly url: string; reado
  * keep-alive timeout is the one harmless difference that a connection string can make.
  */
 function withChannelOfItsOwn(url: string): string {
-  const given = /([?&]keepAliveTimeout=)(\d+)/i
+  const given = /([?&]keep[-_]?alive[-_]?timeout=)(\d+)/i
   if (given.test(url)) return url.replace(given, (_, name: string, ms: string) => `${name}${Number(ms) + 1}`)
   return `${url}${url.includes('?') ? '&' : '?'}keepAliveTimeout=10001`
 }

@@ -127,6 +127,11 @@ export class EventStore {
     }
   }
 
+  /** Drops every cached state: after an erasure none may go on holding what can no longer be decrypted. */
+  forgetStates(): void {
+    this.#cache.clear()
+  }
+
   /** Appends events of a public channel, under the ids they bring. Same guarantees as `append`. */
   async appendRaw(stream: string, expected: StreamRevision, events: readonly RawEvent[]): Promise<Appended> {
     return this.#write(stream, expected, this.#codec.encodeRaw(events, stream))

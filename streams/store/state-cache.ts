@@ -30,8 +30,8 @@ export class StateCache {
     this.#entries.set(key, { state, revision })
   }
 
-  forget<State, Event extends DomainEvent>(fold: Fold<State, Event>, stream: string): void {
-    this.#entries.delete(this.#key(fold, stream))
+  clear(): void {
+    this.#entries.clear()
   }
 
   #key(fold: object, stream: string): string {

@@ -1,0 +1,259 @@
+import { EventStoreDBClient } from '@eventstore/db-client'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  EventStoreClosedError,
+  RevisionConflictError,
+  StreamTombstonedError,
+  UndecodableEventError,
+} from '../../../streams/store/errors.ts'
+import type { EventStore } from '../../../streams/store/event-store.ts'
+import type { DomainEvent, Fold, RecordedEvent } from '../../../streams/store/events.ts'
+import { comparePositions, type Position } from '../../../streams/store/positions.ts'
+import { freshEventStore, type TestEventStore } from '../../support/event-store.ts'
+import { MemoryKeys, newContext, noted, opened, openTestStore, visitCategory, type VisitEvent } from './fixtures.ts'
+
+const { catalogue, category, channel, fold, stream } = visitCategory()
+const vault = new MemoryKeys()
+let node: TestEventStore
+let store: EventStore & AsyncDisposable
+let raw: EventStoreDBClient
+
+beforeAll(async () => {
+  node = await freshEventStore()
+  store = await openTestStore({ url: node.url, catalogue, vault })
+  raw = EventStoreDBClient.connectionString(node.url)
+})
+
+afterAll(async () => {
+  await store.close()
+  await raw.dispose()
+  await node.stop()
+})
+
+async function collected<Event extends DomainEvent>(events: AsyncIterable<RecordedEvent<Event>>): Promise<RecordedEvent<Event>[]> {
+  const all: RecordedEvent<Event>[] = []
+  for await (const event of events) all.push(event)
+  return all
+}
+
+/** The same fold to the cache's eyes as none it has seen: nothing is cached for it. */
+function uncached(): Fold<typeof fold.initialState, VisitEvent> {
+  return { ...fold }
+}
+
+describe('load and append', () => {
+  test('what was appended is loaded, from the cache and from the stream alike', async () => {
+    const name = stream()
+    const context = newContext()
+    await store.append(fold, name, 'no_stream', [opened('p1', 1, 'Ada'), noted(2)], context)
+    await store.append(fold, name, 1n, [noted(3)], newContext())
+
+    const cached = await store.load(fold, name)
+    expect(cached).toEqual({ state: { rooms: [1, 2, 3], names: ['Ada'] }, revision: 2n })
+    expect(await store.load(fold, name, { fresh: true })).toEqual(cached)
+    expect(await store.load(uncached(), name)).toEqual(cached)
+  })
+
+  test('a stream without events loads as the initial state', async () => {
+    expect(await store.load(fold, stream(), { fresh: true })).toEqual({ state: fold.initialState, revision: 'no_stream' })
+  })
+
+  test('cached state is answered as it was until a fresh load reads what others wrote', async () => {
+    const name = stream()
+    await using other = await openTestStore({ url: node.url, catalogue, vault })
+    await store.append(fold, name, 'no_stream', [noted(1)], newContext())
+    await other.append(fold, name, 0n, [noted(2)], newContext())
+
+    expect((await store.load(fold, name)).revision).toBe(0n)
+    expect(await store.load(fold, name, { fresh: true })).toMatchObject({ state: { rooms: [1, 2] }, revision: 1n })
+    expect((await store.load(fold, name)).revision).toBe(1n)
+  })
+
+  test('a conflict brings the cached state up to date and tells where the stream stands', async () => {
+    const name = stream()
+    await using other = await openTestStore({ url: node.url, catalogue, vault })
+    await store.append(fold, name, 'no_stream', [noted(1)], newContext())
+    await other.append(fold, name, 0n, [noted(2)], newContext())
+
+    const late = store.append(fold, name, 0n, [noted(9)], newContext())
+    await expect(late).rejects.toThrow(RevisionConflictError)
+    await expect(late).rejects.toMatchObject({ expected: 0n, actual: 1n })
+    expect(await store.load(fold, name)).toMatchObject({ state: { rooms: [1, 2] }, revision: 1n })
+  })
+
+  test('the same command appended again is one append, also long after and by another process', async () => {
+    const name = stream()
+    const context = newContext()
+    const first = await store.append(fold, name, 'no_stream', [noted(1), noted(2)], context)
+    await store.append(fold, name, 1n, [noted(3)], newContext())
+    await using other = await openTestStore({ url: node.url, catalogue, vault })
+
+    expect(await store.append(fold, name, 'no_stream', [noted(1), noted(2)], context)).toEqual(first)
+    expect(await other.append(fold, name, 'no_stream', [noted(1), noted(2)], context)).toEqual(first)
+    expect((await store.load(fold, name, { fresh: true })).state.rooms).toEqual([1, 2, 3])
+  })
+
+  test('of fifty appends at once to one new stream exactly one succeeds', async () => {
+    const name = stream()
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 50 }, (_, room) => store.append(fold, name, 'no_stream', [noted(room)], newContext())),
+    )
+
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    const losers = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
+    expect(losers.every((reason) => reason instanceof RevisionConflictError)).toBe(true)
+    expect((await store.load(uncached(), name)).revision).toBe(0n)
+  })
+
+  test('appends tell rising positions, the place where a reader finds their last event', async () => {
+    const name = stream()
+    const first = await store.append(fold, name, 'no_stream', [noted(1), noted(2)], newContext())
+    const second = await store.append(fold, name, 1n, [noted(3)], newContext())
+    const events = await collected(store.readStream(name))
+
+    expect(comparePositions(first.position, second.position)).toBeLessThan(0)
+    expect(events.map(({ position }) => position).slice(1)).toEqual([first.position, second.position])
+  })
+
+  test('a soft-deleted stream is empty, can be written again and keeps counting', async () => {
+    const name = stream()
+    await store.append(fold, name, 'no_stream', [noted(1), noted(2), noted(3)], newContext())
+    await raw.deleteStream(name)
+
+    expect(await store.load(uncached(), name)).toEqual({ state: fold.initialState, revision: 'no_stream' })
+    expect(await store.append(uncached(), name, 'no_stream', [noted(4)], newContext())).toMatchObject({ revision: 3n })
+    expect(await store.load(uncached(), name)).toMatchObject({ state: { rooms: [4] }, revision: 3n })
+  })
+
+  test('a tombstoned stream refuses reads and appends with an error of its own', async () => {
+    const name = stream()
+    await store.append(fold, name, 'no_stream', [noted(1)], newContext())
+    await raw.tombstoneStream(name)
+
+    await expect(store.append(fold, name, 0n, [noted(2)], newContext())).rejects.toThrow(StreamTombstonedError)
+    await expect(store.load(uncached(), name)).rejects.toThrow(StreamTombstonedError)
+  })
+
+  test('an erased subject reads as null while the rest of its events stays', async () => {
+    const name = stream()
+    await store.append(fold, name, 'no_stream', [opened('erased', 1, 'Ada')], newContext())
+    vault.destroy('org', 'erased')
+
+    expect(await store.load(uncached(), name)).toMatchObject({ state: { rooms: [1], names: [null] } })
+    await store.append(fold, name, 0n, [opened('erased', 2, 'Ada again')], newContext())
+    expect((await store.load(fold, name)).state.names).toEqual(['Ada', null])
+    store.forgetStates()
+    expect((await store.load(fold, name)).state.names).toEqual([null, null])
+    for await (const resolved of raw.readStream(name)) expect(JSON.stringify(resolved.event?.data)).not.toContain('Ada')
+  })
+})
+
+describe('reading', () => {
+  test('a stream is read in both directions, from any place and up to a count', async () => {
+    const name = stream()
+    await store.append(fold, name, 'no_stream', [1, 2, 3, 4, 5].map((room) => noted(room)), newContext())
+    const rooms = async (options: Parameters<EventStore['readStream']>[1]) =>
+      (await collected(store.readStream<VisitEvent>(name, options))).map(({ data }) => data.room)
+
+    expect(await rooms({})).toEqual([1, 2, 3, 4, 5])
+    expect(await rooms({ from: 3n })).toEqual([4, 5])
+    expect(await rooms({ from: 9n })).toEqual([])
+    expect(await rooms({ direction: 'backwards' })).toEqual([5, 4, 3, 2, 1])
+    expect(await rooms({ from: 1n, direction: 'backwards' })).toEqual([2, 1])
+    expect(await rooms({ limit: 2 })).toEqual([1, 2])
+    expect((await store.readLast<VisitEvent>(name))?.data.room).toBe(5)
+    expect(await store.readLast(stream())).toBeUndefined()
+  })
+
+  test('leaving a long read early holds no call on the server', async () => {
+    const name = stream()
+    await store.append(fold, name, 'no_stream', Array.from({ length: 400 }, (_, room) => noted(room)), newContext())
+
+    for (let round = 0; round < 150; round += 1) {
+      for await (const event of store.readStream(name)) {
+        expect(event.revision).toBe(0n)
+        break
+      }
+    }
+    expect((await store.load(uncached(), name)).revision).toBe(399n)
+  })
+
+  test('events carry who and why, and a signature', async () => {
+    const name = stream()
+    const context = { ...newContext(), causationId: 'cause', traceparent: '00-trace' }
+    await store.append(fold, name, 'no_stream', [noted(1)], context)
+
+    const metadata = (await store.readLast(name))?.metadata
+    expect(metadata).toEqual({
+      commandId: context.commandId,
+      $correlationId: context.correlationId,
+      $causationId: 'cause',
+      orgId: 'org',
+      clientId: 'client',
+      requestId: 'request',
+      traceparent: '00-trace',
+      schemaVersion: 1,
+      signature: expect.stringMatching(/^[\w-]{43}$/),
+    })
+  })
+
+  test('channel events are appended under given ids with the place of their source', async () => {
+    const id = crypto.randomUUID()
+    const metadata = { commandId: id, $correlationId: id, orgId: 'org', source: '12/12' }
+    const event = { id, type: `${category}.opened`, data: { visit_id: 'v' }, metadata }
+    const first = await store.appendRaw(channel, 'no_stream', [event])
+
+    expect(await store.appendRaw(channel, 'no_stream', [event])).toEqual(first)
+    expect(await store.readLast(channel)).toMatchObject({ id, data: { visit_id: 'v' }, metadata: { source: '12/12' } })
+  })
+
+  test('events that others put on a channel are passed over on demand, and errors otherwise', async () => {
+    await raw.appendToStream(channel, { id: crypto.randomUUID(), type: 'alien', contentType: 'application/json', data: {}, metadata: {} })
+
+    expect(await store.readLast(channel, { skipForeign: true })).toMatchObject({ type: `${category}.opened` })
+    await expect(store.readLast(channel)).rejects.toThrow(UndecodableEventError)
+  })
+
+  test('metadata is merged, since writing it replaces it', async () => {
+    const name = stream()
+    await store.append(fold, name, 'no_stream', [noted(1), noted(2), noted(3)], newContext())
+    await Promise.all([store.writeMetadata(name, { $maxCount: 2 }), store.writeMetadata(name, { source: '7/7' })])
+
+    expect(await store.readMetadata(name)).toEqual({ $maxCount: 2, source: '7/7' })
+    expect(await store.readMetadata(stream())).toEqual({})
+    expect((await collected(store.readStream<VisitEvent>(name))).map(({ data }) => data.room)).toEqual([2, 3])
+  })
+
+  test('the head is the newest event that the filter lets through', async () => {
+    const { position } = await store.append(fold, stream('head'), 'no_stream', [noted(1)], newContext())
+    const filter = { streamPrefixes: [`${category}-org-head`] }
+    let last: Position = position
+    for (let index = 0; index < 40; index += 1) {
+      last = (await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).position
+    }
+    await raw.setStreamMetadata(stream(), { maxCount: 3 })
+
+    expect(await store.head(filter)).toEqual(position)
+    expect(await store.head({ streamPrefixes: [`${category}-`] })).toEqual(last)
+    expect(await store.head({ streamPrefixes: [`${category}-nobody`] }, { downTo: position })).toEqual(position)
+    expect(await store.head(filter, { downTo: last })).toEqual(last)
+  })
+
+  test('system events are nowhere in what is read', async () => {
+    const name = stream()
+    await store.append(fold, name, 'no_stream', [noted(1)], newContext())
+    const { position } = await store.append(fold, name, 0n, [noted(2)], newContext())
+    await raw.setStreamMetadata(name, { maxCount: 10 })
+
+    if (!node.isReal) expect(await store.head({ streamPrefixes: [] })).toEqual(position)
+    expect((await collected(store.readStream(name))).map(({ type }) => type)).toEqual(['VisitNoted', 'VisitNoted'])
+  })
+
+  test('a closed store refuses every call', async () => {
+    const closed = await openTestStore({ url: node.url, catalogue, vault })
+    await closed.close()
+
+    await expect(closed.load(fold, stream())).rejects.toThrow(EventStoreClosedError)
+    await expect(closed.append(fold, stream(), 'no_stream', [noted(1)], newContext())).rejects.toThrow(EventStoreClosedError)
+  })
+})
