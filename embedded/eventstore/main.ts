@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { lockFolder } from './folder-lock.ts'
 import { serve } from './server.ts'
 import { finishInterruptedUndelete } from './streams/append.ts'
-import { StreamStore } from './streams/stream-store.ts'
+import { openStore } from './streams/stream-store.ts'
 
 const { values } = parseArgs({
   options: {
@@ -11,6 +11,8 @@ const { values } = parseArgs({
     'exit-with-parent': { type: 'boolean', default: false },
   },
 })
+
+process.on('uncaughtException', exitWith)
 
 try {
   await run()
@@ -24,7 +26,7 @@ async function run(): Promise<void> {
     throw new Error('usage: main.ts --data DIR [--port N] [--exit-with-parent]')
   }
   const lock = await lockFolder(values.data)
-  const store = new StreamStore(values.data, exitWith)
+  const store = openStore(values.data, exitWith)
   finishInterruptedUndelete(store)
   const server = await serve(store, port)
   let isStopping = false

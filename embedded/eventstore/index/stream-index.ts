@@ -1,3 +1,5 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Frame } from '../log/frame.ts'
 import type { ScanStart } from '../log/recovery.ts'
@@ -21,6 +23,17 @@ const SCHEMA = `
   ) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS marks (position INTEGER PRIMARY KEY) WITHOUT ROWID;
 `
+
+const FILE = 'index.sqlite'
+
+export function openIndex(folder: string): StreamIndex {
+  return new StreamIndex(join(folder, FILE))
+}
+
+/** Deletes the index of a folder, which must not be open. */
+export function removeIndex(folder: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(join(folder, `${FILE}${suffix}`), { force: true })
+}
 
 /**
  * Finds the appends of a stream and places to start reading the log. Only what is durable in the log gets here; the newest part
@@ -145,6 +158,12 @@ export class StreamIndex {
 
   close(): void {
     this.flush()
+    this.database.close()
+  }
+
+  /** Closes without writing what is held in memory. */
+  abandon(): void {
+    clearTimeout(this.timer)
     this.database.close()
   }
 

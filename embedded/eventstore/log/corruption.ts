@@ -5,3 +5,11 @@ export class CorruptLogError extends Error {
     this.name = 'CorruptLogError'
   }
 }
+
+/** The index does not fit the log. Nothing is lost: deleted, it is built again from the log at the next start. */
+export class CorruptIndexError extends Error {
+  constructor(stream: string, what: string) {
+    super(`event index is damaged at stream ${stream}: ${what}; stop the node, delete index.sqlite* and start it again`)
+    this.name = 'CorruptIndexError'
+  }
+}

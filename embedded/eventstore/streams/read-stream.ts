@@ -1,3 +1,4 @@
+import { CorruptIndexError } from '../log/corruption.ts'
 import type { StoredEvent } from '../log/frame.ts'
 import { DELETED_STREAM, NO_STREAM } from './revision.ts'
 import { firstReadableRevision, isMetastream, isSoftDeleted, originalStreamOf, type StreamMetadata } from './stream-metadata.ts'
@@ -23,7 +24,7 @@ export function viewStream(store: StreamStore, stream: string): StreamView {
 
 /**
  * Pages of a stream's events from `from` on, oldest first, at most `count` events, ending at the head found at each page.
- * Throws CorruptLogError.
+ * Throws CorruptLogError and CorruptIndexError.
  */
 export function* readForwards(store: StreamStore, stream: string, from: number, count: number): Generator<StoredEvent[]> {
   let revision = from
@@ -34,10 +35,12 @@ export function* readForwards(store: StreamStore, stream: string, from: number, 
     revision = Math.max(revision, view.first)
     const page: StoredEvent[] = []
     const oldest = oldestReadable(view.metadata)
-    for (const place of store.index.placesFrom(stream, revision, PLACES)) {
+    const places = store.index.placesFrom(stream, revision, PLACES)
+    if (places.length === 0) throw new CorruptIndexError(stream, `revision ${revision} is missing`)
+    for (const place of places) {
       if (page.length >= PAGE || revision > view.head) break
+      if (place.revision > revision) throw new CorruptIndexError(stream, `revision ${revision} is missing`)
       const { frame, events } = store.eventsAt(stream, place)
-      if (place.revision > revision) revision = place.revision
       for (const event of events) {
         if (event.revision < revision || event.revision > view.head) continue
         revision = event.revision + 1
@@ -49,7 +52,7 @@ export function* readForwards(store: StreamStore, stream: string, from: number, 
   }
 }
 
-/** Pages of a stream's events from `from` back, newest first, at most `count` events. Throws CorruptLogError. */
+/** Pages of a stream's events from `from` back, newest first, at most `count` events. Throws CorruptLogError and CorruptIndexError. */
 export function* readBackwards(store: StreamStore, stream: string, from: number, count: number): Generator<StoredEvent[]> {
   const view = viewStream(store, stream)
   if (view.kind !== 'readable') return
@@ -58,8 +61,11 @@ export function* readBackwards(store: StreamStore, stream: string, from: number,
   let left = count
   while (left > 0 && revision >= view.first) {
     const page: StoredEvent[] = []
-    for (const place of store.index.placesBackFrom(stream, revision, PLACES)) {
+    const places = store.index.placesBackFrom(stream, revision, PLACES)
+    if (places.length === 0) throw new CorruptIndexError(stream, `revision ${revision} is missing`)
+    for (const place of places) {
       if (page.length >= PAGE || revision < view.first) break
+      if (place.revision + place.count <= revision) throw new CorruptIndexError(stream, `revision ${revision} is missing`)
       const { frame, events } = store.eventsAt(stream, place)
       for (const event of events.toReversed()) {
         if (event.revision > revision || event.revision < view.first) continue

@@ -1,5 +1,4 @@
-import { join } from 'node:path'
-import { StreamIndex } from '../index/stream-index.ts'
+import { openIndex, removeIndex, type StreamIndex } from '../index/stream-index.ts'
 import { CorruptLogError } from '../log/corruption.ts'
 import { EventLog } from '../log/event-log.ts'
 import { eventData, frameEvents, type Frame, type StoredEvent } from '../log/frame.ts'
@@ -18,6 +17,24 @@ export type RecentEvent = { stream: string; revision: number; position: number }
 /** The JSON last written to a metadata stream, and how far the log reached behind it. */
 type WrittenMetadata = { metadata: StreamMetadata; json: Buffer; end: number }
 
+/**
+ * Opens the store of a folder; an index that SQLite finds damaged is built again. Throws CorruptLogError when an acknowledged
+ * append is damaged where the start has to look. `onFailure`: nothing can be written any more.
+ */
+export function openStore(folder: string, onFailure: (error: Error) => void): StreamStore {
+  try {
+    return new StreamStore(folder, openIndex(folder), onFailure)
+  } catch (error) {
+    if (!isSqliteError(error)) throw error
+    removeIndex(folder)
+    return new StreamStore(folder, openIndex(folder), onFailure)
+  }
+}
+
+function isSqliteError(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR'
+}
+
 /** Log, index and what the writer must know of events that are not durable yet. */
 export class StreamStore {
   readonly log: EventLog
@@ -28,14 +45,12 @@ export class StreamStore {
   private readonly listeners = new Set<() => void>()
   private readonly streamListeners = new Map<string, Set<() => void>>()
 
-  /** Opens the store of a folder. Throws CorruptLogError when an acknowledged append is damaged where the start has to look. */
-  constructor(folder: string, onFailure: (error: Error) => void) {
-    const index = new StreamIndex(join(folder, 'index.sqlite'))
+  constructor(folder: string, index: StreamIndex, onFailure: (error: Error) => void) {
     this.index = index
     let lastRecovered: Frame | undefined
     try {
       this.log = new EventLog({
-        folder: join(folder, 'log'),
+        folder: `${folder}/log`,
         indexed: index.stored(),
         onIdentified: (identity, isIndexTrue) => index.belongTo(identity, isIndexTrue),
         onRecovered: (frame) => {
@@ -46,7 +61,7 @@ export class StreamStore {
         onFailure,
       })
     } catch (error) {
-      index.close()
+      index.abandon()
       throw error
     }
     this.heads = new LruMap(HEADS_KEPT, (entry) => entry.end <= this.log.durableEnd)

@@ -5,7 +5,7 @@ import code from '@eventstore/db-client/generated/code_pb.js'
 import shared from '@eventstore/db-client/generated/shared_pb.js'
 import statusMessages from '@eventstore/db-client/generated/status_pb.js'
 import type { Message } from 'google-protobuf'
-import { CorruptLogError } from '../log/corruption.ts'
+import { CorruptIndexError, CorruptLogError } from '../log/corruption.ts'
 import { revisionToWire, type ExpectedRevision } from '../streams/revision.ts'
 import { BadRequestError } from './append-request.ts'
 import { MalformedMessageError } from './protobuf.ts'
@@ -74,7 +74,7 @@ export function toCallError(error: unknown): CallError {
   if (error instanceof CallError) return error
   if (error instanceof BadRequestError || error instanceof MalformedMessageError) return handlerFailed()
   const message = error instanceof Error ? error.message : String(error)
-  return new CallError(error instanceof CorruptLogError ? status.DATA_LOSS : status.UNKNOWN, message)
+  return new CallError(error instanceof CorruptLogError || error instanceof CorruptIndexError ? status.DATA_LOSS : status.UNKNOWN, message)
 }
 
 /** The `Status` messages that a batch append answers with. */

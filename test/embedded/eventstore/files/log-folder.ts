@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { frameEvents } from '../../../../embedded/eventstore/log/frame.ts'
+import { removeIndex } from '../../../../embedded/eventstore/index/stream-index.ts'
 import { append } from '../../../../embedded/eventstore/streams/append.ts'
+import { readForwards } from '../../../../embedded/eventstore/streams/read-stream.ts'
 import { readLogForwards } from '../../../../embedded/eventstore/streams/read-all.ts'
-import { StreamStore } from '../../../../embedded/eventstore/streams/stream-store.ts'
+import { openStore, type StreamStore } from '../../../../embedded/eventstore/streams/stream-store.ts'
 
 /** A folder of the node's files, worked on without the process around them. */
 export class LogFolder {
@@ -17,7 +18,7 @@ export class LogFolder {
   }
 
   open(): StreamStore {
-    return new StreamStore(this.path, (error) => {
+    return openStore(this.path, (error) => {
       throw error
     })
   }
@@ -39,7 +40,7 @@ export class LogFolder {
   }
 
   removeIndex(): void {
-    for (const suffix of ['', '-wal', '-shm']) rmSync(join(this.path, `index.sqlite${suffix}`), { force: true })
+    removeIndex(this.path)
   }
 
   remove(): void {
@@ -68,9 +69,8 @@ export function everything(store: StreamStore): string[] {
 export function everythingByStream(store: StreamStore, streams: string[]): string[] {
   const lines: string[] = []
   for (const stream of streams) {
-    for (const place of store.index.placesFrom(stream, 0, 1000)) {
-      const { frame } = store.eventsAt(stream, place)
-      for (const event of frameEvents(frame)) lines.push(`${stream} ${event.revision} ${event.message.toString('base64')}`)
+    for (const page of readForwards(store, stream, 0, Infinity)) {
+      for (const event of page) lines.push(`${stream} ${event.revision} ${event.message.toString('base64')}`)
     }
   }
   return lines
