@@ -116,8 +116,37 @@ export function toAssessmentRecord(view: AssessmentView, downloadUrls: ReadonlyM
         ...(view.status === 'completed' && url !== undefined ? { download_url: url } : {}),
       }
     }),
-    result: view.result,
+    result: view.result === null ? null : inOrder(view.result),
     error: failure === null || view.failureCode === null ? null : { code: view.failureCode, ...failure },
     ...(view.status === 'processing' ? { next_poll_after_ms: pollAfterMs } : {}),
+  }
+}
+
+type Result = NonNullable<AssessmentRecord['result']>
+
+/** A read model keeps members in an order of its own; the record has one order wherever it comes from. */
+function inOrder({ ai_provider, outcome, completed_at }: Result): Result {
+  const { malignancy_score, recommendation, score_basis, scoring_version, lesions, image_quality } = outcome
+  return {
+    ai_provider,
+    outcome: {
+      malignancy_score,
+      recommendation,
+      score_basis,
+      scoring_version,
+      lesions: lesions.map((lesion) => ({
+        lesion_number: lesion.lesion_number,
+        category: lesion.category,
+        classification: lesion.classification,
+        priority: lesion.priority,
+        icd10: { code: lesion.icd10.code, term: lesion.icd10.term },
+        snomed: { code: lesion.snomed.code, term: lesion.snomed.term },
+        referral_flag: lesion.referral_flag,
+        referral_recommendation: lesion.referral_recommendation,
+        interpretation_guidance: lesion.interpretation_guidance,
+      })),
+      image_quality: image_quality.map(({ image_id, quality }) => ({ image_id, quality })),
+    },
+    completed_at,
   }
 }

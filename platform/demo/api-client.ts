@@ -1,0 +1,81 @@
+/** An answer of the API: status, headers and the parsed body (undefined when empty). */
+export interface ApiAnswer {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: unknown
+}
+
+export interface ApiRequest {
+  readonly method?: string
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A client of the platform as a product would write one: a token, JSON in and out, nothing else. */
+export interface ApiClient {
+  call(path: string, request?: ApiRequest): Promise<ApiAnswer>
+}
+
+export interface ClientSecrets {
+  readonly client_id: string
+  readonly client_secret: string
+}
+
+/** Asks for a token by client credentials, form-encoded (RFC 6749, 4.4). */
+export async function requestToken(baseUrl: string, { client_id, client_secret }: ClientSecrets): Promise<ApiAnswer> {
+  const form = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret })
+  return answerOf(await fetch(`${baseUrl}/v1/auth/oauth/token`, { method: 'POST', body: form }))
+}
+
+export function createApiClient(baseUrl: string, token: string): ApiClient {
+  return {
+    async call(path, { method, body, headers } = {}) {
+      const response = await fetch(`${baseUrl}${path}`, {
+        method: method ?? (body === undefined ? 'GET' : 'POST'),
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+      return answerOf(response)
+    },
+  }
+}
+
+async function answerOf(response: Response): Promise<ApiAnswer> {
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
+}
+
+/** The member of a body at a path of names and places, undefined where there is none. */
+export function at(body: unknown, ...path: readonly (string | number)[]): unknown {
+  return path.reduce<unknown>((value, name) => {
+    if (typeof value !== 'object' || value === null) return undefined
+    return Object.getOwnPropertyDescriptor(value, name)?.value
+  }, body)
+}
+
+/** The same, where a text must stand. */
+export function textAt(body: unknown, ...path: readonly (string | number)[]): string {
+  const value = at(body, ...path)
+  if (typeof value !== 'string') throw new Error(`the answer has no text at ${path.join('.')}`)
+  return value
+}
+
+/** An X-Actor-Context header (specification 5.5) for the development profile, where it is read and not verified. */
+export function actorContext(orgId: string, permissions: readonly string[]): string {
+  const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const claims = {
+    user_id: '0190b0a0-0000-7000-8000-000000000001',
+    external_user_id: 'demo-administrator',
+    display_name: 'Demo Administrator',
+    user_type: 'admin',
+    org_id: orgId,
+    role: 'administrator',
+    permissions,
+    product_ids: [],
+  }
+  return `${part({ alg: 'none', typ: 'JWT' })}.${part(claims)}.`
+}

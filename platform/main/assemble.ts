@@ -1,0 +1,206 @@
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { createCaseLookup } from '../../processes/adapters/case-lookup.ts'
+import { createConsentCheck } from '../../processes/adapters/consent-check.ts'
+import { createImageFetch } from '../../processes/adapters/image-fetch.ts'
+import { createPlatformToken } from '../../processes/adapters/platform-token.ts'
+import { createProvider } from '../../processes/adapters/provider.ts'
+import { createWebhookSender } from '../../processes/adapters/webhook-sender.ts'
+import type { ProcessDependencies } from '../../processes/dependencies.ts'
+import { channels, processes } from '../../processes/registry.ts'
+import { createRelay } from '../../processes/relay/relay.ts'
+import { bindProcess, createWorkers } from '../../processes/runtime/workers.ts'
+import { readModels } from '../../projections/registry.ts'
+import { createReadPositions, type ReadPositions } from '../../projections/runtime/read-positions.ts'
+import { createProjectionRunner, type ProjectionRunner } from '../../projections/runtime/runner.ts'
+import { catalogue } from '../../streams/catalogue.ts'
+import { category as oauthClient } from '../../streams/oauth-client/stream.ts'
+import { category as reservation } from '../../streams/reservation/stream.ts'
+import { openEventStore, type EventStore } from '../../streams/store/event-store.ts'
+import type { Configuration } from '../configuration.ts'
+import { createPool, ensureDatabase } from '../database.ts'
+import { createEgress } from '../egress.ts'
+import { createFailpoint } from '../failpoint.ts'
+import { createGracefulStop, type GracefulStop } from '../graceful-stop.ts'
+import { configurationCheck, createHealth } from '../health.ts'
+import { createApplication } from '../http/application.ts'
+import { createCursors } from '../http/cursors.ts'
+import { createTokenIssuer } from '../http/tokens.ts'
+import type { Logger } from '../logging.ts'
+import { connectObjectStore } from '../object-store.ts'
+import { openVault, type Vault } from '../vault/vault.ts'
+import type { MasterKeyRing } from '../vault/master-keys.ts'
+import { errorAsProblem } from './errors-as-problems.ts'
+import { addHealthChecks } from './health-checks.ts'
+import { servicesOf } from './services.ts'
+
+export type Role = 'api' | 'projector' | 'processor'
+export const allRoles: readonly Role[] = ['api', 'projector', 'processor']
+
+export interface PlatformOptions {
+  readonly configuration: Configuration
+  readonly masterKeys: MasterKeyRing
+  readonly logger: Logger
+  readonly roles: readonly Role[]
+  readonly stop?: GracefulStop
+  readonly now?: () => Date
+  /** The read models' database disappeared while the platform runs. */
+  readonly onDatabaseGone?: () => void
+}
+
+export interface Platform {
+  readonly app: FastifyInstance
+  readonly store: EventStore
+  readonly vault: Vault
+  /** Undefined where neither projector nor processor runs. */
+  readonly runner: ProjectionRunner | undefined
+  readonly port: number
+  /** Resolves when every read model and to-do list of this instance has caught up. */
+  readonly caughtUp: () => Promise<void>
+  readonly stop: GracefulStop
+}
+
+/** Streams that any projector may listen to: everything but what only commands read. */
+export const projectedStreams: readonly string[] = catalogue.categories
+  .filter((category) => category !== oauthClient && category !== reservation)
+  .map((category) => (category.endsWith('.events') ? category : `${category}-`))
+
+/** Builds the asked roles from the registries and starts them; ready when `/health/ready` answers 200. */
+export async function startPlatform(options: PlatformOptions): Promise<Platform> {
+  const { configuration, logger, roles, now = () => new Date() } = options
+  const stop = options.stop ?? createGracefulStop({ logger })
+  const clock = { now }
+  const filter = { streamPrefixes: projectedStreams }
+  const databaseUrl = required(configuration.databaseUrl, 'DATABASE_URL')
+  const vaultUrl = required(configuration.vaultDatabaseUrl, 'VAULT_DATABASE_URL')
+
+  await Promise.all([ensureDatabase(databaseUrl), ensureDatabase(vaultUrl)])
+  const vault = await openVault({ url: vaultUrl, masterKeys: options.masterKeys })
+  stop.onStop('resources', 'vault', () => vault.close())
+  const esdbUrl = required(configuration.esdbUrl, 'ESDB_URL')
+  const store = await openEventStore({ url: esdbUrl, catalogue, vault, clock, logger })
+  stop.onStop('resources', 'event store', () => store.close())
+  const pool = createPool({ url: databaseUrl, max: 20, logger, name: 'platform' })
+  stop.onStop('resources', 'database', () => pool.end())
+  const objects = connectObjectStore({
+    endpoint: required(configuration.s3Endpoint, 'S3_ENDPOINT'),
+    region: configuration.s3Region,
+    bucket: configuration.s3Bucket,
+    accessKeyId: required(configuration.s3AccessKeyId, 'S3_ACCESS_KEY_ID'),
+    secretAccessKey: required(configuration.s3SecretAccessKey, 'S3_SECRET_ACCESS_KEY'),
+    now,
+  })
+  stop.onStop('resources', 'object store', () => objects.close())
+  const egress = createEgress({ configuration })
+  stop.onStop('resources', 'egress', () => egress.close())
+
+  const runsProjector = roles.includes('projector')
+  const runsProcessor = roles.includes('processor')
+  const projectors = [
+    ...(runsProjector ? readModels : []),
+    ...(runsProcessor ? processes.map((process) => process.list) : []),
+  ]
+  const { onDatabaseGone } = options
+  const runner =
+    projectors.length === 0
+      ? undefined
+      : createProjectionRunner({
+          eventStore: store,
+          pool,
+          projectors,
+          filter,
+          logger,
+          ...(onDatabaseGone === undefined ? {} : { onDatabaseGone }),
+        })
+  runner?.start()
+  if (runner !== undefined) stop.onStop('work', 'projections', () => runner.close())
+  const reads = createReadPositions(runner === undefined ? { pool } : { pool, runner })
+  stop.onStop('work', 'read positions', () => reads.close())
+
+  const health = createHealth({ profile: configuration.profile })
+  health.register(configurationCheck(configuration))
+  const relays: { status(): { channel: string; state: string } }[] = []
+  if (runsProcessor) {
+    const calls = { egress, token: createPlatformToken(egress, configuration, now) }
+    const deps: ProcessDependencies = {
+      store,
+      vault,
+      objects,
+      configuration,
+      now,
+      provider: createProvider(egress, configuration, now),
+      images: createImageFetch(egress),
+      consent: createConsentCheck(calls, configuration.consentBaseUrl),
+      cases: createCaseLookup(calls, configuration.clinicalBaseUrl),
+      webhooks: createWebhookSender(egress, configuration),
+      failpoint: createFailpoint(configuration),
+      random: Math.random,
+    }
+    const workers = createWorkers({
+      eventStore: store,
+      pool,
+      processes: processes.map((process) => bindProcess(process, deps)),
+      filter,
+      logger,
+      clock,
+      workers: configuration.processWorkers,
+      stepTimeoutMs: configuration.stepTimeoutMs,
+      stepLeaseMs: configuration.stepLeaseMs,
+      ...(runner === undefined ? {} : { runner }),
+    })
+    workers.start()
+    stop.onStop('work', 'workers', () => workers.close(2_000))
+    for (const channel of channels) {
+      const relay = createRelay({ eventStore: store, channel, pool, logger, deps: { store, objects, configuration } })
+      relay.start()
+      stop.onStop('work', `relay ${channel.stream}`, () => relay.close())
+      relays.push(relay)
+    }
+  }
+  addHealthChecks(health, { pool, store, runner, relays })
+
+  const tokens = createTokenIssuer({
+    keys: vault,
+    issuer: `${configuration.baseUrl}/v1/auth`,
+    audience: configuration.baseUrl,
+    ttlSeconds: configuration.tokenTtlSeconds,
+    now,
+  })
+  const services = roles.includes('api')
+    ? servicesOf({
+        store,
+        vault,
+        objects,
+        configuration,
+        now,
+        tokens,
+        pool,
+        cursors: createCursors({ key: await vault.secret('cursor', 'current'), now }),
+        isCurrent: (projector) => isCurrent(reads, store, projector, configuration.readYourWritesMs),
+      })
+    : []
+  const app = await createApplication({
+    configuration,
+    logger,
+    services,
+    health,
+    verifyToken: (token) => tokens.verify(token),
+    readYourWrites: (position, names, timeoutMs) => reads.waitFor(position, names, timeoutMs),
+    translateError: errorAsProblem,
+    isStopping: () => stop.isStopping,
+  })
+  stop.onStop('intake', 'http', () => app.close())
+  await app.listen({ host: configuration.host, port: configuration.port })
+  const { port } = app.server.address() as AddressInfo
+  return { app, store, vault, runner, port, stop, caughtUp: async () => runner?.caughtUp() }
+
+  function isCurrent(positions: ReadPositions, events: EventStore, projector: string, timeoutMs: number): Promise<boolean> {
+    return positions.requireHead((reached) => events.head(filter, { downTo: reached }), projector, timeoutMs)
+  }
+}
+
+/** Set by the embedded default where the environment does not; without it there is nothing to connect to. */
+function required(value: string | undefined, name: string): string {
+  if (value === undefined) throw new Error(`${name} must be set`)
+  return value
+}

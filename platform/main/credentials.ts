@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Check } from 'typebox/value'
+import { v4, v5 } from 'uuid'
+import { registerClient } from '../../commands/auth/register-client.ts'
+import { clientScopes, serviceScopes } from '../../commands/auth/scopes.ts'
+import { execute } from '../../commands/handling/execute.ts'
+import { writeDurably } from '../../embedded/children/durable-file.ts'
+import { oauthClientFold } from '../../streams/oauth-client/state.ts'
+import { oauthClientStream } from '../../streams/oauth-client/stream.ts'
+import type { EventStore } from '../../streams/store/event-store.ts'
+import type { Configuration } from '../configuration.ts'
+import type { Vault } from '../vault/vault.ts'
+import { Credentials } from './credentials-file.ts'
+
+const file = (dataDir: string) => join(dataDir, 'credentials.json')
+
+/**
+ * The credentials of this data folder, made at the first start: a client of the demo organisation, one of a second
+ * organisation, and a platform-level one for the services. The addresses follow the configuration at each start.
+ */
+export async function keepCredentials(configuration: Configuration): Promise<Credentials> {
+  const path = file(configuration.dataDir)
+  const kept = (await readCredentials(path)) ?? newIdentities()
+  const credentials: Credentials = {
+    ...kept,
+    base_url: configuration.baseUrl,
+    admin_api_secret: configuration.adminApiSecret ?? null,
+    eventstore_url: configuration.esdbUrl ?? null,
+    database_url: configuration.databaseUrl ?? null,
+    provider_url: configuration.providerBaseUrl ?? null,
+    mailbox_url: null,
+    chat_url: null,
+  }
+  await writeDurably(path, `${JSON.stringify(credentials, null, 2)}\n`, 0o600)
+  return credentials
+}
+
+/** The platform-level client, with which the services call each other. */
+export function serviceClientOf({ clients }: Credentials): Credentials['clients'][number] {
+  const client = clients.find((each) => each.org_id === null)
+  if (client === undefined) throw new Error('credentials.json has no platform-level client')
+  return client
+}
+
+/** Registers the clients of the credentials; those that are registered already stay as they are. */
+export async function registerClients(store: EventStore, vault: Vault, { clients }: Credentials, now: Date): Promise<void> {
+  for (const client of clients) {
+    const target = { fold: oauthClientFold, stream: oauthClientStream(client.client_id) }
+    const command = {
+      clientId: client.client_id,
+      name: client.org_id === null ? 'platform services' : 'first client',
+      orgId: client.org_id,
+      productId: client.product_id,
+      scopes: client.scopes,
+      secretHash: vault.fingerprint(client.client_secret),
+      trustedActorContext: client.trusted_actor_context,
+      now,
+    }
+    const commandId = v5('register', client.client_id)
+    const context = { commandId, correlationId: commandId, ...(client.org_id === null ? {} : { orgId: client.org_id }) }
+    await execute(store, target, (state) => registerClient(command, state), context)
+  }
+}
+
+async function readCredentials(path: string): Promise<Credentials | undefined> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  }
+  const value = parsed(text)
+  if (!Check(Credentials, value)) throw new Error(`${path} is damaged: restore it, or remove the data folder to begin anew`)
+  return value
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function newIdentities(): Pick<Credentials, 'org_id' | 'product_id' | 'clients'> {
+  const [demo, second] = [v4(), v4()]
+  const product = v4()
+  const client = (orgId: string | null, productId: string | null, scopes: readonly string[]) => ({
+    client_id: v4(),
+    client_secret: randomBytes(32).toString('base64url'),
+    scopes: [...scopes],
+    org_id: orgId,
+    product_id: productId,
+    trusted_actor_context: orgId !== null,
+  })
+  return {
+    org_id: demo,
+    product_id: product,
+    clients: [client(demo, product, clientScopes), client(second, v4(), clientScopes), client(null, null, serviceScopes)],
+  }
+}

@@ -1,0 +1,62 @@
+import type { ProjectionRunner } from '../../projections/runtime/runner.ts'
+import type { EventStore } from '../../streams/store/event-store.ts'
+import type { Pool } from '../database.ts'
+import type { Health } from '../health.ts'
+
+interface Watched {
+  readonly pool: Pool
+  readonly store: EventStore
+  readonly runner: ProjectionRunner | undefined
+  readonly relays: readonly { status(): { readonly channel: string; readonly state: string } }[]
+}
+
+/**
+ * Ready: what every request needs is reachable, and the read models have caught up once. A read model that stopped later
+ * turns `/health` red and names its event, but not `/health/ready`: one broken read model must not take every API down.
+ */
+export function addHealthChecks(health: Health, { pool, store, runner, relays }: Watched): void {
+  let hasCaughtUp = runner === undefined
+  health.register({
+    name: 'database',
+    gatesReadiness: true,
+    run: async () => {
+      await pool.query('select 1')
+      return { status: 'ok' }
+    },
+  })
+  health.register({
+    name: 'event_store',
+    gatesReadiness: true,
+    run: async () => {
+      await store.readMetadata('health')
+      return { status: 'ok' }
+    },
+  })
+  health.register({
+    name: 'first_catch_up',
+    gatesReadiness: true,
+    run: () => {
+      hasCaughtUp ||= runner?.isCaughtUp() === true
+      return hasCaughtUp ? { status: 'ok' } : { status: 'failing', detail: 'the read models are catching up' }
+    },
+  })
+  health.register({
+    name: 'projections',
+    gatesReadiness: false,
+    run: () => {
+      const failed = (runner?.status() ?? []).filter(({ state }) => state === 'failed')
+      if (failed.length === 0) return { status: 'ok' }
+      const detail = failed.map(({ name, failure }) => `${name} stopped at event ${failure?.eventId ?? 'unknown'}`).join('; ')
+      return { status: 'failing', detail }
+    },
+  })
+  health.register({
+    name: 'channels',
+    gatesReadiness: false,
+    run: () => {
+      const blocked = relays.map((relay) => relay.status()).filter(({ state }) => state === 'blocked')
+      if (blocked.length === 0) return { status: 'ok' }
+      return { status: 'failing', detail: `blocked: ${blocked.map(({ channel }) => channel).join(', ')}` }
+    },
+  })
+}

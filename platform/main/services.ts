@@ -1,0 +1,42 @@
+import { assessmentWriteRoutes, type AssessmentDependencies } from '../../commands/assessments/routes.ts'
+import { authRoutes, type AuthDependencies } from '../../commands/auth/routes.ts'
+import { clinicalWriteRoutes } from '../../commands/clinical/routes.ts'
+import { consentWriteRoutes } from '../../commands/consent/routes.ts'
+import { webhookWriteRoutes } from '../../commands/webhooks/routes.ts'
+import { aiReviewReadRoutes } from '../../read-api/ai-review/routes.ts'
+import { assessmentReadRoutes } from '../../read-api/assessments/routes.ts'
+import { clinicalReadRoutes } from '../../read-api/clinical/routes.ts'
+import { consentReadRoutes } from '../../read-api/consent/routes.ts'
+import type { ReadDependencies } from '../../read-api/dependencies.ts'
+import { webhookReadRoutes } from '../../read-api/webhooks/routes.ts'
+import type { Service } from '../http/service.ts'
+
+export type ServiceDependencies = AssessmentDependencies & AuthDependencies & ReadDependencies
+
+/** Every service with its routes, commands and queries side by side. */
+export function servicesOf(deps: ServiceDependencies): readonly Service[] {
+  return [
+    { prefix: 'auth', documentedAt: 'prefixed', routes: (app) => authRoutes(app, deps) },
+    {
+      prefix: 'clinical-api',
+      documentedAt: 'prefixed',
+      routes: (app) => {
+        clinicalWriteRoutes(app, deps)
+        clinicalReadRoutes(app, deps)
+        assessmentWriteRoutes(app, deps)
+        assessmentReadRoutes(app, deps)
+        webhookWriteRoutes(app, deps)
+        webhookReadRoutes(app, deps)
+      },
+    },
+    {
+      prefix: 'consent',
+      documentedAt: 'bare',
+      routes: (app) => {
+        consentWriteRoutes(app, deps)
+        consentReadRoutes(app, deps)
+      },
+    },
+    { prefix: 'ai-review', documentedAt: 'bare', routes: (app) => aiReviewReadRoutes(app, deps) },
+  ]
+}
