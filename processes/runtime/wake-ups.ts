@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
 import type { Logger } from '../../platform/logging.ts'
-import type { Advance } from '../../projections/runtime/runner.ts'
+import type { Advance } from '../../projections/runtime/runner-options.ts'
 import { backoffMs, pause } from '../../streams/store/backoff.ts'
 
 /** Postgres channel on which projectors tell workers of other processes that to-do lists have changed. */

@@ -9,7 +9,7 @@ export interface Member {
   readonly projector: Projector
   /** Everything up to here is written, or handed to the writer ahead of anything that comes later. */
   position: Position
-  /** False once it failed, was stopped, or lost its lock: what is still in flight for it is dropped. */
+  /** False once it failed, was stopped, or lost its lock. */
   isActive: boolean
 }
 
@@ -22,7 +22,7 @@ export interface MemberBatch {
 
 export interface FeedListener {
   /** Writes; must not throw. Called for one batch at a time. */
-  write(batches: readonly MemberBatch[], to: Position): Promise<void>
+  write(batches: readonly MemberBatch[]): Promise<void>
   /** Every event of the log has been handed to the writer and written. */
   caughtUp(feed: Feed): void
   /** An event that cannot be read; whom it concerns is decided outside. */
@@ -37,8 +37,6 @@ export class Feed {
   position: Position
   readonly members = new Set<Member>()
   readonly abort = new AbortController()
-  /** The subscription's end; set by whoever opens it. */
-  ended: Promise<void> = Promise.resolve()
   readonly #listener: FeedListener
   #writing: Promise<void> = Promise.resolve()
   #handling: Promise<void> = Promise.resolve()
@@ -107,7 +105,7 @@ export class Feed {
     if (comparePositions(this.position, to) < 0) this.position = to
     // One batch is written while the next one is read and folded.
     await this.#writing
-    this.#writing = this.#listener.write(batches, to)
+    this.#writing = this.#listener.write(batches)
   }
 }
 

@@ -1,52 +1,17 @@
-import type { Pool } from 'pg'
-import type { Logger } from '../../platform/logging.ts'
 import { backoffMs, pause } from '../../streams/store/backoff.ts'
-import { UnknownEventTypeError, type EventHead } from '../../streams/store/errors.ts'
-import type { EventStore } from '../../streams/store/event-store.ts'
-import { comparePositions, type Position } from '../../streams/store/positions.ts'
-import type { EventFilter } from '../../streams/store/subscription-options.ts'
+import { UndecodableEventError, UnknownEventTypeError, type EventHead } from '../../streams/store/errors.ts'
+import type { Position } from '../../streams/store/positions.ts'
 import { AdvisoryLocks } from './advisory-locks.ts'
 import { beat, failureOf, markCaughtUp, requestResume, requestStop, type ProjectionFailure, type StoredStatus } from './checkpoints.ts'
 import { databaseFailure } from './database-errors.ts'
-import { Feed, listensTo, type Member } from './feed.ts'
+import { listensTo, type Member } from './feed.ts'
+import { LogReadings } from './log-readings.ts'
 import type { Projector } from './projector.ts'
+import type { Advance, ProjectionRunnerOptions, ProjectorState, ProjectorStatus } from './runner-options.ts'
 import { assertNames, ensureRuntimeSchema, prepareProjector } from './schema.ts'
 import { ShareWriter } from './share-writer.ts'
+import { limited, within } from './time-limits.ts'
 import { inTransaction } from './transaction.ts'
-
-export interface ProjectionRunnerOptions {
-  readonly eventStore: Pick<EventStore, 'subscribeToAll'>
-  readonly pool: Pool
-  readonly projectors: readonly Projector[]
-  /** Everything that any projector may listen to. */
-  readonly filter: EventFilter
-  readonly logger: Logger
-  /** Most events of one batch. Default 1,000. */
-  readonly batchSize?: number
-  /** How often this instance says that it is alive, and looks for locks to take over, in milliseconds. Default 1,000. */
-  readonly heartbeatMs?: number
-  /** The read models' database does not exist any more; called once. */
-  readonly onDatabaseGone?: () => void
-}
-
-/** `standby`: another instance runs it, or this one is about to. */
-export type ProjectorState = 'standby' | 'catching-up' | 'live' | 'failed' | 'stopped'
-
-export interface ProjectorStatus {
-  readonly name: string
-  readonly version: number
-  readonly state: ProjectorState
-  /** Up to where this instance has written; undefined when it has not run it. */
-  readonly position: Position | undefined
-  readonly failure: ProjectionFailure | undefined
-}
-
-/** Some projectors' checkpoints are now stored at `position`; `changed` names the tables written to, `schema.table`. */
-export interface Advance {
-  readonly projectors: readonly string[]
-  readonly position: Position
-  readonly changed: readonly string[]
-}
 
 interface Slot {
   readonly projector: Projector
@@ -54,9 +19,12 @@ interface Slot {
   position: Position | undefined
   failure: ProjectionFailure | undefined
   member: Member | undefined
-  feed: Feed | undefined
 }
 
+/** How long a stop waits for a batch in hand, in milliseconds. */
+const stopMs = 5_000
+/** A connection that answers no heartbeat for this long is taken for lost, in milliseconds. */
+const silenceMs = 5_000
 const backoff = { firstMs: 100, mostMs: 5_000 }
 
 /** Runs projectors: one live reading of the log for all, another one for each group that lags. See `README.md`. */
@@ -70,8 +38,7 @@ export class ProjectionRunner {
   readonly #closing = new AbortController()
   readonly #writer: ShareWriter
   readonly #listeners = new Set<(advance: Advance) => void>()
-  readonly #feeds = new Set<Feed>()
-  #live: Feed | undefined
+  readonly #readings: LogReadings
   #locks: AdvisoryLocks | undefined
   #supervision: Promise<void> = Promise.resolve()
   #turn: Promise<unknown> = Promise.resolve()
@@ -84,16 +51,26 @@ export class ProjectionRunner {
     for (const projector of options.projectors) {
       assertNames(projector)
       if (this.#slots.has(projector.name)) throw new TypeError(`two projectors are named ${projector.name}`)
-      const empty = { position: undefined, failure: undefined, member: undefined, feed: undefined }
+      const empty = { position: undefined, failure: undefined, member: undefined }
       this.#slots.set(projector.name, { projector, state: 'standby', ...empty })
     }
-    const listener = {
+    const { pool, logger, eventStore, filter, batchSize = 1_000 } = options
+    const writes = {
       written: (members: readonly Member[], to: Position, changed: readonly string[]) => this.#written(members, to, changed),
       lost: (member: Member) => this.#leave(this.#slotOf(member), 'standby'),
       failed: (member: Member, failure: ProjectionFailure) => this.#failed(member, failure),
       databaseGone: () => this.#databaseGone(),
     }
-    this.#writer = new ShareWriter(options.pool, options.logger, listener, this.#closing.signal)
+    this.#writer = new ShareWriter(pool, logger, writes, this.#closing.signal)
+    this.#readings = new LogReadings(
+      { eventStore, filter, batchSize },
+      {
+        write: (batches) => this.#writer.write(batches),
+        caughtUp: (members) => this.#markLive(members),
+        undecodable: (members, head, error) => this.#undecodable(members, head, error),
+        broke: (members, error) => this.#broke(members, error),
+      },
+    )
   }
 
   /** Begins; `caughtUp` tells when the read models are up to date. */
@@ -103,12 +80,11 @@ export class ProjectionRunner {
 
   /** Waits for the batch in hand, then gives the locks to whoever stands by. */
   async close(): Promise<void> {
-    for (const feed of this.#feeds) feed.abort.abort()
-    await within(5_000, Promise.all([...this.#feeds].map((feed) => feed.settled())))
+    await within(stopMs, this.#readings.close())
     this.#closing.abort()
     this.#wake.abort()
     await this.#supervision
-    await Promise.all([...this.#feeds].map((feed) => feed.ended))
+    await within(stopMs, this.#readings.close())
     this.#locks?.close()
   }
 
@@ -131,10 +107,9 @@ export class ProjectionRunner {
 
   /** Stops a projector, here and elsewhere, until it is resumed. False when no instance has ever run it. */
   async stop(name: string): Promise<boolean> {
-    const feed = this.#slots.get(name)?.feed
     const isKnown = await requestStop(this.#options.pool, name)
     await this.#inTurn(() => this.#look())
-    if (feed !== undefined) await within(5_000, feed.settled())
+    await within(stopMs, this.#readings.settled())
     return isKnown
   }
 
@@ -178,7 +153,7 @@ export class ProjectionRunner {
     const slots = [...this.#slots.values()]
     const before = new Map(slots.map((slot) => [slot, slot.state]))
     const owned = slots.filter(({ projector }) => locks.holds(projector.name))
-    const wanted = await beat(locks.client, owned.map(({ projector }) => projector.name))
+    const wanted = await limited(silenceMs, beat(locks.client, owned.map(({ projector }) => projector.name)))
     for (const slot of owned) this.#obey(slot, before.get(slot), wanted.get(slot.projector.name))
     await this.#finishRebuilds(wanted)
     const joining: Member[] = []
@@ -188,7 +163,7 @@ export class ProjectionRunner {
       if (member !== undefined) joining.push(member)
     }
     if (joining.length > 0) await beat(locks.client, joining.map(({ projector }) => projector.name))
-    for (const group of groupByPosition(joining)) this.#openFeed(group)
+    this.#readings.add(joining)
     this.#hasLooked = true
   }
 
@@ -224,61 +199,13 @@ export class ProjectionRunner {
     return slot.member
   }
 
-  #openFeed(members: readonly Member[]): void {
-    const feed = new Feed(members, {
-      write: (batches) => this.#writer.write(batches),
-      caughtUp: (reached) => void this.#inTurn(() => this.#settleCaughtUp(reached)).catch((error: unknown) => this.#feedBroke(reached, error)),
-      undecodable: (reader, head, error) => this.#undecodable(reader, head, error),
-    })
-    for (const member of members) this.#slotOf(member).feed = feed
-    this.#feeds.add(feed)
-    const { batchSize = 1_000, filter, eventStore } = this.#options
-    const subscription = eventStore.subscribeToAll({
-      name: `projections ${members.map(({ projector }) => projector.name).join(' ')}`,
-      filter,
-      from: feed.position,
-      batchSize,
-      onBatch: (events) => feed.takeEvents(events),
-      onCheckpoint: (position) => feed.takeCheckpoint(position),
-      onCaughtUp: () => feed.takeCaughtUp(),
-      onUndecodable: (head, error) => feed.takeUndecodable(head, error),
-      signal: feed.abort.signal,
-    })
-    feed.ended = subscription.ended.then(
-      () => this.#forget(feed),
-      (error: unknown) => this.#feedBroke(feed, error),
-    )
-  }
-
-  /** The first feed to catch up is the live one; a later one and the live one become one, the one behind. */
-  async #settleCaughtUp(feed: Feed): Promise<void> {
-    if (feed.abort.signal.aborted) return
-    const live = this.#live
-    if (live === undefined || live === feed) this.#live = feed
-    else await this.#merge(live, feed)
-    for (const slot of this.#slots.values()) {
-      if (slot.feed === this.#live && slot.state === 'catching-up') slot.state = 'live'
+  async #markLive(members: readonly Member[]): Promise<void> {
+    for (const member of members) {
+      const slot = this.#slotOf(member)
+      if (slot.member === member) slot.state = 'live'
     }
-    await this.#finishRebuilds(undefined)
-  }
-
-  async #merge(live: Feed, joining: Feed): Promise<void> {
-    const resume = [await live.pause(), await joining.pause()]
-    const readers = [live, joining].filter((feed) => !feed.abort.signal.aborted)
-    if (readers.length === 2) this.#joinMembers(live, joining)
-    else this.#live = readers[0]
-    for (const open of resume) open()
-  }
-
-  #joinMembers(live: Feed, joining: Feed): void {
-    const [behind, ahead] = comparePositions(live.position, joining.position) <= 0 ? [live, joining] : [joining, live]
-    for (const member of ahead.members) {
-      behind.members.add(member)
-      this.#slotOf(member).feed = behind
-    }
-    ahead.members.clear()
-    ahead.abort.abort()
-    this.#live = behind
+    // What fails here is done at the next look.
+    await this.#finishRebuilds(undefined).catch(() => undefined)
   }
 
   async #finishRebuilds(stored: ReadonlyMap<string, StoredStatus> | undefined): Promise<void> {
@@ -287,13 +214,15 @@ export class ProjectionRunner {
     if (rebuilt.length > 0) await markCaughtUp(this.#options.pool, rebuilt)
   }
 
-  /** Whoever listens to an event that cannot be read stops there. A type that nobody knows stops all, except on a channel, where others publish too. */
-  async #undecodable(feed: Feed, head: EventHead, error: Error): Promise<void> {
-    const reason = error instanceof UnknownEventTypeError ? 'unknown event type' : `undecodable: ${'reason' in error ? String(error.reason) : error.name}`
-    const isChannel = head.stream.endsWith('.events')
-    const behind = [...feed.members].filter((member) => member.isActive && comparePositions(member.position, head.position) < 0)
-    const isForAll = error instanceof UnknownEventTypeError && !isChannel
-    const concerned = behind.filter((member) => isForAll || listensTo(member.projector, head))
+  /**
+   * Whoever listens to an event that cannot be read stops there. A type that nobody knows stops all, since it may be
+   * anybody's; except on a channel, where others publish too.
+   */
+  async #undecodable(members: readonly Member[], head: EventHead, error: Error): Promise<void> {
+    const isUnknown = error instanceof UnknownEventTypeError
+    const reason = isUnknown ? 'unknown event type' : error instanceof UndecodableEventError ? `undecodable: ${error.reason}` : error.name
+    const isForAll = isUnknown && !head.stream.endsWith('.events')
+    const concerned = members.filter((member) => isForAll || listensTo(member.projector, head))
     for (const member of concerned) await this.#writer.fail(member, failureOf(head, reason))
   }
 
@@ -309,16 +238,11 @@ export class ProjectionRunner {
     slot.failure = failure
   }
 
-  /** Takes a projector out of its feed; what is in flight for it is dropped. */
+  /** Feeds a projector no more. */
   #leave(slot: Slot, state: ProjectorState): void {
     slot.state = state
-    if (slot.member === undefined) return
-    slot.member.isActive = false
-    slot.feed?.members.delete(slot.member)
-    if (slot.feed?.members.size === 0) slot.feed.abort.abort()
-    if (slot.feed?.members.size === 0 && this.#live === slot.feed) this.#live = undefined
+    if (slot.member !== undefined) this.#readings.remove(slot.member)
     slot.member = undefined
-    slot.feed = undefined
   }
 
   /** The connection that held the locks is gone: somebody else may run our projectors from now on. */
@@ -327,17 +251,10 @@ export class ProjectionRunner {
     for (const slot of this.#slots.values()) this.#leave(slot, 'standby')
   }
 
-  #feedBroke(feed: Feed, error: unknown): void {
-    this.#forget(feed)
-    if (feed.abort.signal.aborted) return
-    feed.abort.abort()
-    this.#options.logger.error({ component: 'projections', err: error }, 'reading the log ended, beginning again at the checkpoint')
-    for (const member of feed.members) this.#leave(this.#slotOf(member), 'standby')
-  }
-
-  #forget(feed: Feed): void {
-    this.#feeds.delete(feed)
-    if (this.#live === feed) this.#live = undefined
+  #broke(members: readonly Member[], error: unknown): void {
+    if (this.#closing.signal.aborted) return
+    this.#options.logger.error({ component: 'projections', err: error }, 'reading the log ended, beginning again at the checkpoints')
+    for (const member of members) this.#leave(this.#slotOf(member), 'standby')
   }
 
   #databaseGone(): void {
@@ -358,19 +275,4 @@ export class ProjectionRunner {
     this.#turn = done.catch(() => undefined)
     return done
   }
-}
-
-async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
-  const over = new AbortController()
-  await Promise.race([work, pause(limitMs, over.signal)])
-  over.abort()
-}
-
-function groupByPosition(members: readonly Member[]): Member[][] {
-  const groups = new Map<string, Member[]>()
-  for (const member of members) {
-    const place = `${member.position.commit}/${member.position.prepare}`
-    groups.set(place, [...(groups.get(place) ?? []), member])
-  }
-  return [...groups.values()]
 }

@@ -1,0 +1,140 @@
+import type { EventStore } from '../../streams/store/event-store.ts'
+import type { EventHead } from '../../streams/store/errors.ts'
+import { comparePositions } from '../../streams/store/positions.ts'
+import type { EventFilter } from '../../streams/store/subscription-options.ts'
+import { Feed, type Member, type MemberBatch } from './feed.ts'
+
+export interface LogReadingsOptions {
+  readonly eventStore: Pick<EventStore, 'subscribeToAll'>
+  readonly filter: EventFilter
+  readonly batchSize: number
+}
+
+export interface ReadingListener {
+  /** Writes; must not throw. Called for one batch of a reading at a time. */
+  write(batches: readonly MemberBatch[]): Promise<void>
+  /** These members have seen everything that the log held; told again whenever a reading catches up. */
+  caughtUp(members: readonly Member[]): Promise<void>
+  /** An event that cannot be read, and the members that have not passed it; all before it is written. */
+  undecodable(members: readonly Member[], head: EventHead, error: Error): Promise<void>
+  /** The reading of these members ended with an error; they belong to none now. */
+  broke(members: readonly Member[], error: unknown): void
+}
+
+/**
+ * The readings of the log: one live one that feeds every projector that has caught up, and one for each group that lags,
+ * until it joins the live one.
+ */
+export class LogReadings {
+  readonly #options: LogReadingsOptions
+  readonly #listener: ReadingListener
+  readonly #feeds = new Set<Feed>()
+  readonly #feedOf = new Map<Member, Feed>()
+  #live: Feed | undefined
+  #joining: Promise<void> = Promise.resolve()
+
+  constructor(options: LogReadingsOptions, listener: ReadingListener) {
+    this.#options = options
+    this.#listener = listener
+  }
+
+  /** Begins to feed members; those at the same position share a reading. */
+  add(members: readonly Member[]): void {
+    for (const group of Map.groupBy(members, ({ position }) => `${position.commit}/${position.prepare}`).values()) this.#open(group)
+  }
+
+  /** Feeds a member no more; what is in flight for it is dropped unless it is being written. */
+  remove(member: Member): void {
+    const feed = this.#feedOf.get(member)
+    member.isActive = false
+    this.#feedOf.delete(member)
+    feed?.members.delete(member)
+    if (feed !== undefined && feed.members.size === 0) this.#end(feed)
+  }
+
+  /** Resolves when what has been handed over by now is written. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.#feeds].map((feed) => feed.settled()))
+  }
+
+  /** Ends all readings and resolves when what they handed over is written. */
+  async close(): Promise<void> {
+    for (const feed of this.#feeds) feed.abort.abort()
+    await this.settled()
+  }
+
+  #open(members: readonly Member[]): void {
+    const feed = new Feed(members, {
+      write: (batches) => this.#listener.write(batches),
+      caughtUp: (reached) => this.#inTurn(reached, () => this.#settleCaughtUp(reached)),
+      undecodable: (reader, head, error) => {
+        const behind = [...reader.members].filter((member) => member.isActive && comparePositions(member.position, head.position) < 0)
+        return this.#listener.undecodable(behind, head, error)
+      },
+    })
+    for (const member of members) this.#feedOf.set(member, feed)
+    this.#feeds.add(feed)
+    const { eventStore, filter, batchSize } = this.#options
+    const subscription = eventStore.subscribeToAll({
+      name: `projections ${members.map(({ projector }) => projector.name).join(' ')}`,
+      filter,
+      from: feed.position,
+      batchSize,
+      onBatch: (events) => feed.takeEvents(events),
+      onCheckpoint: (position) => feed.takeCheckpoint(position),
+      onCaughtUp: () => feed.takeCaughtUp(),
+      onUndecodable: (head, error) => feed.takeUndecodable(head, error),
+      signal: feed.abort.signal,
+    })
+    subscription.ended.then(
+      () => this.#end(feed),
+      (error: unknown) => this.#break(feed, error),
+    )
+  }
+
+  /** The first to catch up is the live one; a later one and the live one become one. */
+  async #settleCaughtUp(feed: Feed): Promise<void> {
+    if (feed.abort.signal.aborted) return
+    if (this.#live === undefined || this.#live === feed) this.#live = feed
+    else await this.#join(this.#live, feed)
+    if (this.#live !== undefined) await this.#listener.caughtUp([...this.#live.members])
+  }
+
+  async #join(live: Feed, joining: Feed): Promise<void> {
+    const resume = [await live.pause(), await joining.pause()]
+    const readers = [live, joining].filter((feed) => !feed.abort.signal.aborted)
+    if (readers.length === 2) this.#live = this.#united(live, joining)
+    else this.#live = readers[0]
+    for (const open of resume) open()
+  }
+
+  /** The reading that is behind goes on with the members of both: those of the other pass over what they have. */
+  #united(live: Feed, joining: Feed): Feed {
+    const [behind, ahead] = comparePositions(live.position, joining.position) <= 0 ? [live, joining] : [joining, live]
+    for (const member of ahead.members) {
+      behind.members.add(member)
+      this.#feedOf.set(member, behind)
+    }
+    ahead.members.clear()
+    this.#end(ahead)
+    return behind
+  }
+
+  #break(feed: Feed, error: unknown): void {
+    const members = [...feed.members]
+    this.#end(feed)
+    for (const member of members) this.remove(member)
+    if (members.length > 0) this.#listener.broke(members, error)
+  }
+
+  #end(feed: Feed): void {
+    feed.abort.abort()
+    if (this.#live === feed) this.#live = undefined
+    void feed.settled().then(() => this.#feeds.delete(feed))
+  }
+
+  /** One joining at a time, beside the readings' own course. */
+  #inTurn(feed: Feed, work: () => Promise<void>): void {
+    this.#joining = this.#joining.then(work).catch((error: unknown) => this.#break(feed, error))
+  }
+}
