@@ -2,7 +2,9 @@
 export interface PullSource {
   readonly readableLength: number
   read(): unknown
+  resume(): unknown
   on(event: string, listener: (...args: unknown[]) => void): unknown
+  removeListener(event: string, listener: (...args: unknown[]) => void): unknown
 }
 
 /** What waiting for more items ended with. An error is told only after every item that arrived ahead of it was taken. */
@@ -14,25 +16,25 @@ export type MoreItems = 'items' | 'end' | 'silence'
  */
 export class Pull<Item> {
   readonly #source: PullSource
+  readonly #notice = () => this.#wake?.()
   #isEnded = false
   #failure: Error | undefined
   #wake: (() => void) | undefined
 
   constructor(source: PullSource) {
     this.#source = source
-    const wake = () => this.#wake?.()
-    source.on('readable', wake)
+    source.on('readable', this.#notice)
     source.on('end', () => {
       this.#isEnded = true
-      wake()
+      this.#notice()
     })
     source.on('close', () => {
       this.#isEnded = true
-      wake()
+      this.#notice()
     })
     source.on('error', (error) => {
       this.#failure ??= error instanceof Error ? error : new Error('the stream failed')
-      wake()
+      this.#notice()
     })
   }
 
@@ -51,6 +53,15 @@ export class Pull<Item> {
     const isWoken = await this.#woken(silenceMs, signal)
     if (!isWoken) return 'silence'
     return this.#source.readableLength > 0 || !this.#isOver(signal) ? 'items' : this.more(silenceMs, signal)
+  }
+
+  /**
+   * Lets what is left flow away unseen. A stream that is left half-read never ends, and the client, which waits for the
+   * end of each of its streams, would keep it for ever and never finish closing.
+   */
+  discard(): void {
+    this.#source.removeListener('readable', this.#notice)
+    this.#source.resume()
   }
 
   #isOver(signal: AbortSignal | undefined): boolean {

@@ -121,6 +121,7 @@ async function* readOnce(what: string, open: OpenRead, timing: ReadTiming): Asyn
     if (isRefusal(error)) throw new EventStoreRefusedError(`reading ${what}`, { cause: error })
     throw error instanceof BrokenRead ? error : new BrokenRead('broken off', { cause: error })
   } finally {
+    pull.discard()
     // Leaving the loop does not end the call on the server, so it is cancelled; a call that never began cannot be.
     if (!read.readableEnded) await read.cancel().catch(() => undefined)
   }

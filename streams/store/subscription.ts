@@ -113,6 +113,7 @@ class SubscriptionRun {
         if (more === 'silence' && !this.#isConnected) throw new Error('not confirmed in time')
       }
     } finally {
+      pull.discard()
       await feed.unsubscribe().catch(() => undefined)
     }
   }

@@ -249,6 +249,19 @@ describe('reading', () => {
     expect((await collected(store.readStream(name))).map(({ type }) => type)).toEqual(['VisitNoted', 'VisitNoted'])
   })
 
+  test('reads that were left early do not keep a store from closing', async () => {
+    const name = stream()
+    const leaving = await openTestStore({ url: node.url, catalogue, vault })
+    await store.append(fold, name, 'no_stream', Array.from({ length: 40 }, (_, room) => noted(room)), newContext())
+    for await (const event of leaving.readStream(name)) {
+      expect(event.revision).toBe(0n)
+      break
+    }
+    await leaving.head({ streamPrefixes: [name] })
+
+    await expect(leaving.close()).resolves.toBeUndefined()
+  })
+
   test('a closed store refuses every call', async () => {
     const closed = await openTestStore({ url: node.url, catalogue, vault })
     await closed.close()
