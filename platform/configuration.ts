@@ -47,7 +47,6 @@ const settings = {
   providerSuccessResult: setting('PROVIDER_SUCCESS_RESULT', text({ maxLength: 255 }), 'SUCCESSFUL_PROCESSING', { meaning: 'The analysisResult that means success' }),
   webhookRetryScheduleMs: setting('WEBHOOK_RETRY_SCHEDULE_MS', integers('ms'), '0,5000,300000,1800000,7200000,18000000,36000000,50400000,72000000,86400000', { meaning: 'Delay before each delivery attempt, +/- 20 %' }),
   webhookTimeoutMs: setting('WEBHOOK_TIMEOUT_MS', integer(100, 60_000, 'ms'), '15000', { meaning: 'Time limit of one delivery attempt' }),
-  webhookDisableAfterSeconds: setting('WEBHOOK_DISABLE_AFTER_SECONDS', integer(1, 31_536_000, 's'), '432000', { meaning: 'Time without a success after which a subscription is disabled' }),
   readUrlTtlSeconds: setting('READ_URL_TTL_SECONDS', integer(1, 604_800, 's'), '3600', { meaning: 'Lifetime of the presigned addresses from which the AI review reads images' }),
   downloadUrlTtlSeconds: setting('DOWNLOAD_URL_TTL_SECONDS', integer(1, 604_800, 's'), '900', { meaning: 'Lifetime of download_url' }),
   assessmentDeadlineSeconds: setting('ASSESSMENT_DEADLINE_SECONDS', integer(1, 604_800, 's'), '3600', { meaning: 'Time after which an unfinished analysis fails with ANALYSIS_TIMEOUT' }),

@@ -74,6 +74,13 @@ export const aiReviewToDo = defineProjector<
     AiReviewStarted: ({ data }) => [
       patch(openReviews, { ai_review_id: data.aiReviewId }, { patient_id: data.patientId }),
     ],
+    // The next call of the start job is due at once.
+    AiReviewProviderCaseCreated: ({ data }) => [
+      patch(todoTable, { key: data.aiReviewId, step: 'start' }, { due_at: data.createdAt }),
+    ],
+    AiReviewImageSent: ({ data }) => [
+      patch(todoTable, { key: data.aiReviewId, step: 'start' }, { due_at: data.sentAt }),
+    ],
     AiReviewStartDeferred: ({ data }) => [
       patch(todoTable, { key: data.aiReviewId, step: 'start' }, { due_at: data.retryAt }),
     ],
@@ -111,9 +118,11 @@ function consentRefused(
   const payload: CausedPayload = { cause: causeOf(event) }
   if (data.consent_type_code !== requiredConsentCode) return []
   return [
+    // Denied and then withdrawn, or withdrawn twice, before the first is worked off: one withdrawal is due.
     insertSelect(todoTable, {
       from: openReviews,
       where: { org_id: data.org_id, patient_id: data.patient_id },
+      existing: 'keep',
       columns: {
         key: { column: 'ai_review_id' },
         step: { value: 'withdraw' },
