@@ -1,0 +1,107 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { actorContext, at, textAt, type ApiAnswer, type ApiClient } from '../../platform/demo/api-client.ts'
+import type { ReceivedWebhook, WebhookReceiver } from '../../platform/demo/webhook-receiver.ts'
+import { waitFor } from './platform.ts'
+
+/** A photograph that is sent: the `images[]` entry, and what became of its bytes. */
+export interface Photograph {
+  readonly entry: { readonly capture_type: string; readonly mime_type: string; readonly data: string }
+  readonly bytes: Buffer
+  readonly sha256: string
+}
+
+/** A real photograph whose bytes no other test has: some trail behind the end of the image. */
+export async function photograph(captureType = 'dermoscopic', name = 'lesion-1.jpg'): Promise<Photograph> {
+  const file = await readFile(new URL(`../../embedded/photos/${name}`, import.meta.url))
+  const bytes = Buffer.concat([file, randomBytes(16)])
+  const mimeType = name.endsWith('.png') ? 'image/png' : 'image/jpeg'
+  return {
+    entry: { capture_type: captureType, mime_type: mimeType, data: bytes.toString('base64') },
+    bytes,
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+  }
+}
+
+/** The answer, if it has that status; else an error that shows what came. */
+export async function expecting(status: number, asked: Promise<ApiAnswer>): Promise<ApiAnswer> {
+  const answer = await asked
+  if (answer.status === status) return answer
+  throw new Error(`expected ${status}, got ${answer.status}: ${JSON.stringify(answer.body)}`)
+}
+
+/** The consent type of the analysis with one text in force. */
+export interface ConsentTerms {
+  readonly consent_type_id: string
+  readonly text_version_id: string
+}
+
+export async function createConsentTerms(api: ApiClient, orgId: string, code = 'ai_analysis'): Promise<ConsentTerms> {
+  const headers = { 'x-actor-context': actorContext(orgId, ['consents:admin']) }
+  const type = { code, displayName: 'Automated analysis', legalBasis: 'consent', required: true }
+  const created = await expecting(201, api.call('/v1/admin/consent-types', { body: type, headers }))
+  const consent_type_id = textAt(created.body, 'id')
+  const body = { locale: 'en-GB', text: 'I agree that my photographs are analysed automatically.' }
+  const published = await expecting(201, api.call(`/v1/admin/consent-types/${consent_type_id}/text-versions`, { body, headers }))
+  return { consent_type_id, text_version_id: textAt(published.body, 'id') }
+}
+
+/** A new patient's id. */
+export async function registerPatient(api: ApiClient, members: Readonly<Record<string, unknown>> = {}): Promise<string> {
+  const body = { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29', ...members }
+  return textAt((await expecting(201, api.call('/v1/clinical-api/patients', { body }))).body, 'id')
+}
+
+export async function decideConsent(api: ApiClient, patientId: string, terms: ConsentTerms, decision: string): Promise<ApiAnswer> {
+  return expecting(201, api.call(`/v1/patients/${patientId}/consents`, { body: { ...terms, decision } }))
+}
+
+/** A new patient who has granted the analysis. */
+export async function consentedPatient(api: ApiClient, terms: ConsentTerms): Promise<string> {
+  const patientId = await registerPatient(api)
+  await decideConsent(api, patientId, terms, 'granted')
+  return patientId
+}
+
+export function assessmentBody(patientId: string, photographs: readonly Photograph[]) {
+  return { patient_id: patientId, finding: { finding_type: 'lesion' }, images: photographs.map(({ entry }) => entry) }
+}
+
+/** The id of a new assessment. */
+export async function requestAssessment(api: ApiClient, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<string> {
+  return textAt((await expecting(202, api.call('/v1/clinical-api/assessments', { body, headers }))).body, 'id')
+}
+
+/** The record once it is completed or failed. */
+export async function endOf(api: ApiClient, assessmentId: string, limitMs?: number): Promise<unknown> {
+  const look = async () => {
+    const { body } = await expecting(200, api.call(`/v1/clinical-api/assessments/${assessmentId}`))
+    return at(body, 'status') === 'processing' ? undefined : body
+  }
+  return waitFor(`the end of assessment ${assessmentId}`, look, limitMs)
+}
+
+/** The AI review of a case, once there is one. */
+export async function reviewOfCase(api: ApiClient, caseId: string): Promise<unknown> {
+  const id = await waitFor(`the AI review of case ${caseId}`, async () => {
+    const { body } = await expecting(200, api.call(`/v1/ai-reviews?caseId=${caseId}`))
+    return at(body, 'data', 0, 'id')
+  })
+  return (await expecting(200, api.call(`/v1/ai-reviews/${String(id)}`))).body
+}
+
+/** The first webhook about an assessment. */
+export async function webhookAbout(receiver: WebhookReceiver, assessmentId: string): Promise<ReceivedWebhook> {
+  return waitFor(`the webhook about assessment ${assessmentId}`, () => webhooksAbout(receiver, assessmentId)[0])
+}
+
+export function webhooksAbout(receiver: WebhookReceiver, assessmentId: string): readonly ReceivedWebhook[] {
+  return receiver.received.filter(({ body }) => at(JSON.parse(body), 'id') === assessmentId)
+}
+
+/** A record without what is signed anew at each answer. */
+export function withoutSignatures(record: unknown): unknown {
+  return JSON.parse(JSON.stringify(record), (name, value: unknown) =>
+    name === 'download_url' && typeof value === 'string' ? value.slice(0, value.indexOf('?')) : value,
+  )
+}

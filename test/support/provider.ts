@@ -1,0 +1,49 @@
+import { Check } from 'typebox/value'
+import { Type, type Static } from 'typebox'
+import type { FaultControl, ResultControl } from '../../embedded/provider/controls.ts'
+
+const ProviderCall = Type.Object({
+  call: Type.String(),
+  status: Type.Integer(),
+  caseId: Type.Optional(Type.Integer()),
+  imageId: Type.Optional(Type.Integer()),
+  sha256: Type.Optional(Type.String()),
+  imageType: Type.Optional(Type.String()),
+  correlationId: Type.Optional(Type.String()),
+  checksum: Type.Optional(Type.String()),
+  requestingSystem: Type.Optional(Type.String()),
+})
+export type ProviderCall = Static<typeof ProviderCall>
+
+/** The remote control of a provider simulator. */
+export interface TestProvider {
+  /** What it was asked, in order, refused calls included. */
+  calls(): Promise<readonly ProviderCall[]>
+  /** The same, as `case 200, image 200, …`. */
+  story(): Promise<readonly string[]>
+  fault(...faults: readonly Partial<FaultControl>[]): Promise<void>
+  result(...results: readonly ResultControl[]): Promise<void>
+  /** Forgets controls and calls. */
+  reset(): Promise<void>
+}
+
+export function providerAt(url: string): TestProvider {
+  async function send(method: string, path: string, body?: unknown): Promise<unknown> {
+    const response = await fetch(`${url}/control${path}`, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+    const text = await response.text()
+    if (!response.ok) throw new Error(`the simulator answered ${response.status} to ${method} ${path}: ${text}`)
+    return text === '' ? undefined : JSON.parse(text)
+  }
+  async function calls(): Promise<readonly ProviderCall[]> {
+    const list = await send('GET', '/calls')
+    if (!Check(Type.Array(ProviderCall), list)) throw new Error('the call list of the simulator is not what it should be')
+    return list
+  }
+  return {
+    calls,
+    story: async () => (await calls()).map(({ call, status }) => `${call} ${status}`),
+    fault: async (...faults) => void (await send('POST', '/faults', faults)),
+    result: async (...results) => void (await send('POST', '/results', results)),
+    reset: async () => void (await send('DELETE', '')),
+  }
+}
