@@ -33,6 +33,8 @@ export type RowChange =
       readonly from: string
       readonly where: Row
       readonly columns: Readonly<Record<string, Expression>>
+      /** What an existing row of the same key means: it stops the projector, unless it is to be kept as it is. */
+      readonly existing: 'refuse' | 'keep'
     }
 
 /** Declared as a method so that a handler of one event type is a handler of the table without a cast. */
@@ -144,15 +146,22 @@ export function removeWhere<T extends Table>(table: T, where: WhereOf<T>): RowCh
 
 /**
  * Writes one row into `table` per row of the projector's own lookup table `from` that matches, as it stands at this
- * event's place in `$all`. A lookup without a match writes nothing.
+ * event's place in `$all`. A lookup without a match writes nothing. A row that is there already stops the projector,
+ * or is kept as it is with `existing: 'keep'`.
  */
 export function insertSelect<T extends Table, From extends Table>(
   table: T,
-  select: { from: From; where: WhereOf<From>; columns: { readonly [Name in keyof RowOf<T>]: Expression | undefined } },
+  select: {
+    from: From
+    where: WhereOf<From>
+    columns: { readonly [Name in keyof RowOf<T>]: Expression | undefined }
+    existing?: 'keep'
+  },
 ): RowChange {
   const columns: Record<string, Expression> = {}
   for (const [name, expression] of Object.entries<Expression | undefined>(select.columns)) {
     if (expression !== undefined) columns[name] = expression
   }
-  return { op: 'insert-select', table: table.name, from: select.from.name, where: select.where, columns }
+  const { from, where, existing = 'refuse' } = select
+  return { op: 'insert-select', table: table.name, from: from.name, where, columns, existing }
 }

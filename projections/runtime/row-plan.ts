@@ -71,7 +71,7 @@ export class RowPlan {
     const last = this.#lastStep.get(table.name)
     const shape = shapeOf(change)
     const isMergeable =
-      change.op !== 'patch-where' &&
+      !dependsOnOrder(change) &&
       last?.kind === 'where' &&
       last.shape === shape &&
       concerned.every((name) => this.#lastStep.get(name) === last)
@@ -135,9 +135,14 @@ function keyText(table: Table, row: Row): string {
   return parts.length === 1 ? (parts[0] ?? '') : JSON.stringify(parts)
 }
 
+/** What such a change writes depends on those before it, so it needs a statement of its own. */
+function dependsOnOrder(change: WhereChange): boolean {
+  return change.op === 'patch-where' || (change.op === 'insert-select' && change.existing === 'keep')
+}
+
 /** Two changes of one shape differ only in values that a record set can carry. */
 function shapeOf(change: WhereChange): string {
   const where = Object.entries(change.where).map(([name, value]) => [name, value === null])
-  const written = change.op === 'insert-select' ? [change.from, change.columns] : []
+  const written = change.op === 'insert-select' ? [change.from, change.columns, change.existing] : []
   return JSON.stringify([change.op, change.table, where, written], (name, value: unknown) => (name === 'value' ? 0 : value))
 }

@@ -122,7 +122,10 @@ function buildWhere(schema: string, step: WhereStep, change: WhereChange): Built
     return `(${compile(expression, type, parameters)})::${type}`
   })
   const names = columns.map(([name]) => quoted(name)).join(', ')
-  return { parameters, text: (source) => `insert into ${target} (${names}) select ${values.join(', ')} from ${from} t, ${source} where ${matches}` }
+  const onConflict = change.existing === 'keep' ? ` on conflict (${table.primaryKey.map(quoted).join(', ')}) do nothing` : ''
+  const text = (source: string) =>
+    `insert into ${target} (${names}) select ${values.join(', ')} from ${from} t, ${source} where ${matches}${onConflict}`
+  return { parameters, text }
 }
 
 function condition(table: Table, name: string, value: unknown, parameters: Parameters): string {

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest'
+import { defineProjector, insertSelect } from '../../../projections/runtime/projector.ts'
+import { recorded, rowsAfter } from '../../support/given-projector.ts'
+import { news, ticketBoard, tickets, watchers, type TicketEvent } from './tickets.ts'
+
+function told(existing: { readonly existing?: 'keep' }) {
+  return defineProjector<TicketEvent>()({
+    ...ticketBoard,
+    name: 'kept_rows',
+    tables: [tickets, watchers, news],
+    handlers: {
+      ...ticketBoard.handlers,
+      TicketOpened: ({ data }) => [
+        insertSelect(news, {
+          from: watchers,
+          where: { team: data.team },
+          columns: { key: { column: 'watcher' }, watcher: { column: 'watcher' }, detail: { json: { ticket: { value: data.ticketId } } } },
+          ...existing,
+        }),
+      ],
+    },
+  })
+}
+
+const watched = (watcher: string) => ({ type: 'TeamWatched', data: { team: 'red', watcher } })
+const opened = (ticketId: string) => ({ type: 'TicketOpened', data: { ticketId, title: 'x', team: 'red' } })
+const history = recorded([watched('ann'), opened('t1'), opened('t2'), watched('bob'), opened('t3')])
+
+describe('rows that an insert-select finds in its way', () => {
+  it('are kept as they are where the handler says so, the earliest first, in one batch and one by one', async () => {
+    const { news: rows } = await rowsAfter(told({ existing: 'keep' }), history)
+    expect(rows).toEqual([
+      { key: 'ann', watcher: 'ann', detail: { ticket: 't1' } },
+      { key: 'bob', watcher: 'bob', detail: { ticket: 't3' } },
+    ])
+  })
+
+  it('stop the projector otherwise', async () => {
+    await expect(rowsAfter(told({}), history)).rejects.toThrow('duplicate key')
+  })
+})
