@@ -1,9 +1,9 @@
 import { memberOf } from './platform-token.ts'
 import { getFromService, type ServiceCalls } from './service-call.ts'
 
-/** Whose case it is (T2). A case that is unknown, or not visible yet, is `unavailable`: it may come. */
+/** Whose case it is (T2). A case that is unknown, or not visible yet, is null: it may come. */
 export interface CaseLookup {
-  patientOf(question: { orgId: string; caseId: string }, signal: AbortSignal): Promise<string | 'unavailable'>
+  patientOf(question: { orgId: string; caseId: string }, signal: AbortSignal): Promise<string | null>
 }
 
 export function createCaseLookup(calls: ServiceCalls, baseUrl: string): CaseLookup {
@@ -13,7 +13,7 @@ export function createCaseLookup(calls: ServiceCalls, baseUrl: string): CaseLook
       url.searchParams.set('org_id', orgId)
       const answer = await getFromService(calls, url, signal)
       const patientId = answer.kind === 'answer' ? memberOf(answer.body, 'patient_id') : undefined
-      return typeof patientId === 'string' ? patientId : 'unavailable'
+      return typeof patientId === 'string' ? patientId : null
     },
   }
 }

@@ -38,7 +38,7 @@ export async function start(todo: Todo, deps: ProcessDependencies, step: StepCon
   if (planned.kind === 'wait') return planned
 
   const patientId = await deps.cases.patientOf({ orgId, caseId: loaded.caseId }, step.signal)
-  if (patientId === 'unavailable') return settle(run, null, deferred(run, loaded, 'case_lookup_unavailable', null))
+  if (patientId === null) return settle(run, null, deferred(run, loaded, 'case_lookup_unavailable', null))
   const begin = attemptCommand(orgId, readCause(todo))
   const started = await execute(
     deps.store,
