@@ -1,5 +1,5 @@
 import { backoffMs, pause } from '../../streams/store/backoff.ts'
-import { UndecodableEventError, UnknownEventTypeError, type EventHead } from '../../streams/store/errors.ts'
+import { UndecodableEventError, type EventHead } from '../../streams/store/errors.ts'
 import type { Position } from '../../streams/store/positions.ts'
 import { AdvisoryLocks } from './advisory-locks.ts'
 import { beat, failureOf, markCaughtUp, requestResume, requestStop, type ProjectionFailure, type StoredStatus } from './checkpoints.ts'
@@ -216,14 +216,14 @@ export class ProjectionRunner {
 
   /**
    * Whoever listens to an event that cannot be read stops there. A type that nobody knows stops all, since it may be
-   * anybody's; except on a channel, where others publish too.
+   * anybody's. On a channel others publish too: what is not ours there is passed over.
    */
   async #undecodable(members: readonly Member[], head: EventHead, error: Error): Promise<void> {
-    const isUnknown = error instanceof UnknownEventTypeError
-    const reason = isUnknown ? 'unknown event type' : error instanceof UndecodableEventError ? `undecodable: ${error.reason}` : error.name
-    const isForAll = isUnknown && !head.stream.endsWith('.events')
-    const concerned = members.filter((member) => isForAll || listensTo(member.projector, head))
-    for (const member of concerned) await this.#writer.fail(member, failureOf(head, reason))
+    const reason = error instanceof UndecodableEventError ? error.reason : error.name
+    const isForeign = head.stream.endsWith('.events') && ['unknown-type', 'signature', 'malformed'].includes(reason)
+    const concerned = isForeign ? [] : members.filter((member) => reason === 'unknown-type' || listensTo(member.projector, head))
+    if (concerned.length === 0) this.#options.logger.warn({ eventId: head.id, eventType: head.type, reason }, 'an event that cannot be read concerns nobody')
+    for (const member of concerned) await this.#writer.fail(member, failureOf(head, `cannot be read: ${reason}`))
   }
 
   #written(members: readonly Member[], position: Position, changed: readonly string[]): void {

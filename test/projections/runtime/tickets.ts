@@ -7,7 +7,7 @@ import { createCatalogue } from '../../../streams/store/catalogue.ts'
 import { openEventStore, type EventStore } from '../../../streams/store/event-store.ts'
 import type { Appended, Fold } from '../../../streams/store/events.ts'
 import type { KeyVault } from '../../../streams/store/ports.ts'
-import { defineEvent, type EventOf } from '../../../streams/store/schema.ts'
+import { defineEvent, type EventDefinition, type EventOf } from '../../../streams/store/schema.ts'
 
 /** A made-up aggregate, so that the runtime is tested without any service. */
 export const ticketEvents = {
@@ -20,8 +20,7 @@ export const ticketEvents = {
 }
 export type TicketEvent = EventOf<typeof ticketEvents>
 
-export const catalogue = createCatalogue([
-  { category: 'ticket', events: ticketEvents },
+const otherCategories = [
   { category: 'noise', events: { made: defineEvent('NoiseMade', Type.Object({ n: Type.Integer() })) } },
   {
     category: 'ticket.events',
@@ -30,7 +29,7 @@ export const catalogue = createCatalogue([
       audited: defineEvent('ticket.audited', publicData({ ticketId: Type.String(), org_id: Type.String() })),
     },
   },
-])
+]
 
 export const ticketFold: Fold<number, TicketEvent> = { category: 'ticket', initialState: 0, evolve: (count) => count + 1 }
 
@@ -97,7 +96,9 @@ const noSubjects: KeyVault = {
   eventSigningKey: () => Promise.resolve(new Uint8Array(32).fill(7)),
 }
 
-export function openTicketStore(url: string): Promise<EventStore> {
+/** `newer` are event types of a later version of the program. */
+export function openTicketStore(url: string, newer: Readonly<Record<string, EventDefinition>> = {}): Promise<EventStore> {
+  const catalogue = createCatalogue([{ category: 'ticket', events: { ...ticketEvents, ...newer } }, ...otherCategories])
   return openEventStore({ url, catalogue, vault: noSubjects })
 }
 

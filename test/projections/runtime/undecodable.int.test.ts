@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto'
+import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
+import { Type } from 'typebox'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createPool, type Pool } from '../../../platform/database.ts'
+import { defineProjector, insert } from '../../../projections/runtime/projector.ts'
+import { createProjectionRunner, type ProjectionRunner } from '../../../projections/runtime/runner.ts'
+import type { EventStore } from '../../../streams/store/event-store.ts'
+import { defineEvent } from '../../../streams/store/schema.ts'
+import { freshEventStore, type TestEventStore } from '../../support/event-store.ts'
+import { readRows } from '../../support/given-projector.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { opened, openTicketStore, say, silentLogger, ticketCounts, tickets, type TicketEvent } from './tickets.ts'
+
+/** Listens to openings only. */
+const openings = defineProjector<TicketEvent>()({
+  name: 'openings',
+  version: 1,
+  tables: [tickets],
+  handlers: {
+    TicketOpened: ({ data, recordedAt, revision }) => [
+      insert(tickets, { ticket_id: data.ticketId, title: data.title, team: data.team, opened_at: recordedAt, stream_revision: revision }),
+    ],
+  },
+})
+
+let node: TestEventStore
+let store: EventStore
+let outsider: EventStoreDBClient
+let database: FreshDatabase
+let pool: Pool
+let runner: ProjectionRunner
+
+// Such an event stays in the log, so each test has a node of its own.
+beforeEach(async () => {
+  node = await freshEventStore()
+  store = await openTicketStore(node.url)
+  outsider = EventStoreDBClient.connectionString(node.url)
+  database = await freshDatabase()
+  pool = createPool({ url: database.url, max: 6 })
+  const filter = { streamPrefixes: ['ticket-', 'ticket.events'] }
+  runner = createProjectionRunner({ eventStore: store, pool, projectors: [openings, ticketCounts], filter, logger: silentLogger, heartbeatMs: 50 })
+  runner.start()
+  await runner.caughtUp()
+})
+afterEach(async () => {
+  await runner.close()
+  await outsider.dispose()
+  await store.close()
+  await node.stop()
+  await pool.end()
+  await database.drop()
+})
+
+async function plant(stream: string, type: string): Promise<void> {
+  await outsider.appendToStream(stream, jsonEvent({ id: randomUUID(), type, data: { ticketId: 'x' }, metadata: { secret: 'none' } }), { expectedRevision: 'any' })
+}
+
+function states(): string[] {
+  return runner.status().map(({ state }) => state)
+}
+
+async function ticketCount(): Promise<number> {
+  return (await readRows(pool, openings))['tickets']?.length ?? 0
+}
+
+describe('an event that cannot be read', () => {
+  it('stops whoever listens to its type, after what came before it', async () => {
+    await say(store, 'ticket-1', opened('1'))
+    await plant('ticket-2', 'TicketRenamed')
+    await say(store, 'ticket-3', opened('3'))
+    await vi.waitFor(() => expect(states()).toEqual(['live', 'failed']), { timeout: 10_000 })
+    await vi.waitFor(async () => expect(await ticketCount()).toBe(2), { timeout: 10_000 })
+    expect(runner.status()[1]?.failure).toMatchObject({ eventType: 'TicketRenamed', category: 'ticket', reason: 'cannot be read: malformed' })
+    expect((await readRows(pool, ticketCounts))['counts']).toHaveLength(1)
+  })
+
+  it('of a type that only a newer program knows stops everyone', async () => {
+    const newer = await openTicketStore(node.url, { TicketEaten: defineEvent('TicketEaten', Type.Object({})) })
+    const fold = { category: 'ticket', initialState: 0, evolve: (count: number) => count + 1 }
+    await newer.append(fold, 'ticket-2', 'no_stream', [{ type: 'TicketEaten', data: {} }], { commandId: randomUUID(), correlationId: randomUUID() })
+    await newer.close()
+    await vi.waitFor(() => expect(states()).toEqual(['failed', 'failed']), { timeout: 10_000 })
+    expect(runner.status()[0]?.failure).toMatchObject({ eventType: 'TicketEaten', reason: 'cannot be read: unknown-type' })
+  })
+
+  it('on a channel, where others publish too, is passed over', async () => {
+    await plant('ticket.events', 'foreign.news')
+    await plant('ticket.events', 'ticket.opened')
+    await say(store, 'ticket-1', opened('1'))
+    await vi.waitFor(async () => expect(await ticketCount()).toBe(1), { timeout: 10_000 })
+    expect(states()).toEqual(['live', 'live'])
+  })
+})
