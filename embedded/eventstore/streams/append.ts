@@ -28,7 +28,7 @@ export function append(store: StreamStore, stream: string, expected: ExpectedRev
   const outcome: WriteOutcome = { kind: 'success', revision: decision.head + events.length, position: store.log.appendedEnd }
   if (events.length > 0) outcome.position = store.write(stream, decision.head + 1, events, ignore)
   if (decision.undelete) undelete(store, stream, decision.head + 1)
-  if (undeletedByMetadata && events.length > 0) undelete(store, originalStreamOf(stream), store.head(originalStreamOf(stream)) + 1)
+  if (undeletedByMetadata) undelete(store, originalStreamOf(stream), store.head(originalStreamOf(stream)) + 1)
   answer(store, outcome, done)
 }
 

@@ -31,8 +31,9 @@ export function* readForwards(store: StreamStore, stream: string, from: number, 
   let left = count
   while (left > 0) {
     const view = viewStream(store, stream)
-    if (view.kind !== 'readable' || revision > view.head) return
+    if (view.kind !== 'readable') return
     revision = Math.max(revision, view.first)
+    if (revision > view.head) return
     const page: StoredEvent[] = []
     const oldest = oldestReadable(view.metadata)
     const places = store.index.placesFrom(stream, revision, PLACES)

@@ -100,7 +100,7 @@ export class StreamStore {
     return metadata
   }
 
-  /** An event by its id, if it was appended recently to this stream. */
+  /** An event by its id, if it was appended recently to this stream; like the server, the first one of an id that came twice. */
   recentEvent(id: string, stream: string): RecentEvent | undefined {
     const event = this.recentIds.get(id)
     return event?.stream === stream ? event : undefined
@@ -110,7 +110,8 @@ export class StreamStore {
   write(stream: string, firstRevision: number, events: ProposedEvent[], done: () => void): number {
     const positions = this.log.append({ stream, firstRevision, createdAt: Date.now(), events }, done)
     for (const [offset, event] of events.entries()) {
-      this.recentIds.set(event.id, { stream, revision: firstRevision + offset, position: positions[offset] ?? 0 })
+      const isKnown = this.recentIds.get(event.id) !== undefined
+      if (!isKnown) this.recentIds.set(event.id, { stream, revision: firstRevision + offset, position: positions[offset] ?? 0 })
     }
     const end = this.log.appendedEnd
     this.heads.set(stream, { revision: firstRevision + events.length - 1, end })

@@ -70,7 +70,7 @@ describe('soft delete', () => {
     expect((await client().getStreamMetadata(name)).metadata).toEqual({ maxCount: 100, truncateBefore: 3 })
   })
 
-  test('other metadata survives the next append', async () => {
+  test('a delete replaces other metadata whole', async () => {
     const name = stream()
     await append(name, 2)
     await client().setStreamMetadata(name, { maxCount: 5, owner: 'x' })

@@ -90,6 +90,14 @@ test('the id of another stream is a new event', async () => {
   expect(result.nextExpectedRevision).toBe(0n)
 })
 
+test('an id that came twice in two streams is remembered for the first', async () => {
+  const [event] = await append(stream(), 1)
+  if (event === undefined) throw new Error('nothing was appended')
+  const name = stream()
+  expect((await client().appendToStream(name, event, { expectedRevision: 'any' })).nextExpectedRevision).toBe(0n)
+  expect((await client().appendToStream(name, event, { expectedRevision: 'any' })).nextExpectedRevision).toBe(1n)
+})
+
 test('retries beside their original, all in flight: one set of events', async () => {
   const name = stream()
   const events = [counted(0), counted(1)]
