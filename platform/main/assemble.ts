@@ -13,6 +13,7 @@ import { bindProcess, createWorkers } from '../../processes/runtime/workers.ts'
 import { readModels } from '../../projections/registry.ts'
 import { createReadPositions, type ReadPositions } from '../../projections/runtime/read-positions.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../projections/runtime/runner.ts'
+import { ensureRuntimeSchema } from '../../projections/runtime/schema.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { category as oauthClient } from '../../streams/oauth-client/stream.ts'
 import { category as reservation } from '../../streams/reservation/stream.ts'
@@ -82,6 +83,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   stop.onStop('resources', 'event store', () => store.close())
   const pool = createPool({ url: databaseUrl, max: 20, logger, name: 'platform' })
   stop.onStop('resources', 'database', () => pool.end())
+  await ensureRuntimeSchema(pool)
   const objects = connectObjectStore({
     endpoint: required(configuration.s3Endpoint, 'S3_ENDPOINT'),
     region: configuration.s3Region,

@@ -14,7 +14,7 @@ export const Classification = Type.Enum([
   'consent_missing',
   'consent_check_unavailable',
   'case_lookup_unavailable',
-  ])
+])
 export type Classification = Static<typeof Classification>
 
 export const ProviderCall = Type.Enum(['case', 'image', 'process', 'result'])

@@ -20,7 +20,7 @@ export const FailureCode = Type.Enum([
   'PROVIDER_UNAVAILABLE',
   'PROVIDER_REJECTED',
   'CANCELLED',
-  ])
+])
 export type FailureCode = Static<typeof FailureCode>
 
 export const Recommendation = Type.Enum(['no_action', 'routine_follow_up', 'refer', 'urgent_referral', 'inconclusive'])
