@@ -3,7 +3,7 @@ import { backoffMs, pause } from './backoff.ts'
 import { ClientStreamTombstoned, isRefusal, reasonOf } from './client-errors.ts'
 import type { Codec } from './codec.ts'
 import { headOf, isSystemEvent } from './decoding.ts'
-import { UndecodableEventError } from './errors.ts'
+import { EventStoreRefusedError, StreamTombstonedError, UndecodableEventError } from './errors.ts'
 import type { RecordedEvent } from './events.ts'
 import { comparePositions, type Position } from './positions.ts'
 import type { StoreClock, StoreLogger } from './ports.ts'
@@ -83,7 +83,8 @@ class SubscriptionRun {
           logger?.error({ subscription: name, reason: reasonOf(error.cause) }, 'subscription ended by its handler')
           throw error.cause
         }
-        if (isRefusal(error) || error instanceof ClientStreamTombstoned) throw error
+        if (isRefusal(error)) throw new EventStoreRefusedError(`following for ${name}`, { cause: error })
+        if (error instanceof ClientStreamTombstoned) throw new StreamTombstonedError(error.streamName)
         logger?.warn({ subscription: name, reason: reasonOf(error) }, 'subscription dropped')
       } finally {
         this.#isConnected = false

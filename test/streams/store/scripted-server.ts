@@ -84,6 +84,13 @@ export function unavailable(call: AppendCall | ReadCall): void {
   call.emit('error', { code: status.UNAVAILABLE, details: 'going away' })
 }
 
+/** Ends a call as a server does that asks for other rights. */
+export function accessRefused(call: ReadCall): void {
+  const metadata = new Metadata()
+  metadata.set('exception', 'access-denied')
+  call.emit('error', { code: status.PERMISSION_DENIED, details: 'Access Denied', metadata })
+}
+
 /** Ends a call as a follower does: the leader is at `port`. */
 export function notLeader(call: AppendCall, port: number): void {
   const metadata = new Metadata()

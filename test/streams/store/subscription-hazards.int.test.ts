@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { UndecodableEventError } from '../../../streams/store/errors.ts'
+import { EventStoreRefusedError, UndecodableEventError } from '../../../streams/store/errors.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import type { AllSubscription } from '../../../streams/store/subscription-options.ts'
-import { MemoryKeys, openTestStore, until, visitCategory } from './fixtures.ts'
-import { ScriptedServer, unavailable, type ReadCall } from './scripted-server.ts'
+import { MemoryKeys, newContext, noted, openTestStore, until, visitCategory } from './fixtures.ts'
+import { accessRefused, ScriptedServer, unavailable, type ReadCall } from './scripted-server.ts'
 import { createSigner } from '../../../streams/store/signature.ts'
 import { appended, caughtUp, checkpoint, confirmation, fellBehind, wireEvent } from './wire-messages.ts'
-import { newContext, noted } from './fixtures.ts'
 
 const { catalogue, category, fold, stream } = visitCategory()
 const vault = new MemoryKeys()
@@ -204,6 +203,15 @@ describe('subscriptions to a server that misbehaves', () => {
     const { subscription } = follow(store)
 
     await expect(subscription.ended).rejects.toThrow(UndecodableEventError)
+  })
+
+  test('a subscription without the rights to read the log ends and says so', async () => {
+    await using server = await ScriptedServer.start({ onRead: (call) => accessRefused(call) })
+    await using store = await openTestStore({ url: server.url, catalogue, vault })
+    const { subscription } = follow(store)
+
+    await expect(subscription.ended).rejects.toThrow(EventStoreRefusedError)
+    await expect(store.head(filter)).rejects.toThrow(EventStoreRefusedError)
   })
 
   test('a slow handler leaves the rest of the log with the server', async () => {

@@ -1,0 +1,195 @@
+import { createPublicKey, randomBytes, sign, verify } from 'node:crypto'
+import { Client, Pool } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parseMasterKeys, type MasterKeyRing } from '../../../platform/vault/master-keys.ts'
+import { openVault, type Vault } from '../../../platform/vault/vault.ts'
+import { MissingKeyError } from '../../../streams/store/errors.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+
+let database: FreshDatabase
+const firstKey = `first:${randomBytes(32).toString('base64')}`
+const masterKeys = parseMasterKeys(firstKey)
+
+beforeAll(async () => {
+  database = await freshDatabase()
+})
+
+afterAll(async () => {
+  await database.drop()
+})
+
+async function open(ring: MasterKeyRing = masterKeys): Promise<Vault & AsyncDisposable> {
+  const vault = await openVault({ url: database.vaultUrl, masterKeys: ring })
+  return Object.assign(vault, { [Symbol.asyncDispose]: () => vault.close() })
+}
+
+async function rows(): Promise<readonly Record<string, unknown>[]> {
+  const client = new Client({ connectionString: database.vaultUrl })
+  await client.connect()
+  try {
+    return (await client.query('select * from vault_secrets order by kind, id')).rows
+  } finally {
+    await client.end()
+  }
+}
+
+describe('subject keys', () => {
+  test('a key is made once, kept, and the same for every process', async () => {
+    await using one = await open()
+    await using two = await open()
+    const keys = await Promise.all(Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? one : two).subjectKeyForWriting('org', 'p1')))
+
+    expect(keys[0]).toHaveLength(32)
+    expect(keys.every((key) => Buffer.from(key).equals(Buffer.from(keys[0] ?? [])))).toBe(true)
+    await using later = await open()
+    expect(later.cachedSubjectKey('org', 'p1')).toBeUndefined()
+    expect(await later.subjectKeyForReading('org', 'p1')).toEqual(keys[0])
+    expect(later.cachedSubjectKey('org', 'p1')).toEqual(keys[0])
+  })
+
+  test('each subject of each organisation has its own', async () => {
+    await using vault = await open()
+    const keys = await Promise.all([
+      vault.subjectKeyForWriting('org', 'p2'),
+      vault.subjectKeyForWriting('other', 'p2'),
+      vault.subjectKeyForWriting('org', 'p3'),
+    ])
+    expect(new Set(keys.map((key) => Buffer.from(key).toString('hex'))).size).toBe(3)
+  })
+
+  test('many keys asked for at once are read together', async () => {
+    const ids = Array.from({ length: 200 }, (_, index) => `many-${index}`)
+    await using writer = await open()
+    const written = await Promise.all(ids.map((id) => writer.subjectKeyForWriting('org', id)))
+    const pool = new Pool({ connectionString: database.vaultUrl, max: 2 })
+    const vault = await openVault({ url: database.vaultUrl, masterKeys, pool })
+    let queries = 0
+    const query = pool.query.bind(pool)
+    pool.query = ((...args: Parameters<typeof query>) => {
+      queries += 1
+      return query(...args)
+    }) as typeof pool.query
+
+    expect(await Promise.all(ids.map((id) => vault.subjectKeyForReading('org', id)))).toEqual(written)
+    expect(queries).toBe(1)
+    await pool.end()
+  })
+
+  test('a key that was never made is missing, not destroyed', async () => {
+    await using vault = await open()
+    await expect(vault.subjectKeyForReading('org', 'nobody')).rejects.toThrow(MissingKeyError)
+  })
+
+  test('a destroyed key is wiped, stays destroyed and cannot be made again', async () => {
+    await using vault = await open()
+    await vault.subjectKeyForWriting('org', 'erased')
+    await vault.destroySubject('org', 'erased')
+    await vault.destroySubject('org', 'never-there')
+
+    await using later = await open()
+    for (const reader of [vault, later]) {
+      expect(await reader.subjectKeyForReading('org', 'erased')).toBe('destroyed')
+      expect(await reader.subjectKeyForWriting('org', 'erased')).toBe('destroyed')
+      expect(await reader.subjectKeyForWriting('org', 'never-there')).toBe('destroyed')
+    }
+    const erased = (await rows()).filter(({ id }) => id === 'org/erased')
+    expect(erased).toMatchObject([{ wrapped: null, destroyed_at: expect.any(Date) }])
+  })
+})
+
+describe('secrets', () => {
+  test('a secret is made on first use, with its kind’s length, and the same ever after', async () => {
+    await using one = await open()
+    await using two = await open()
+    const [webhook, again] = await Promise.all([one.secret('webhook', 's1'), two.secret('webhook', 's1')])
+
+    expect(webhook).toHaveLength(24)
+    expect(again).toEqual(webhook)
+    expect(await one.secret('cursor', 'current')).toHaveLength(32)
+    expect(await one.secret('webhook', 's2')).not.toEqual(webhook)
+  })
+
+  test('a secret that was chosen elsewhere is kept, and can be replaced', async () => {
+    await using vault = await open()
+    await vault.putSecret('webhook', 'chosen', new Uint8Array([1, 2, 3]))
+    await vault.putSecret('webhook', 'chosen', new Uint8Array([4, 5, 6]))
+
+    await using later = await open()
+    expect(await vault.secret('webhook', 'chosen')).toEqual(new Uint8Array([4, 5, 6]))
+    expect(await later.secret('webhook', 'chosen')).toEqual(new Uint8Array([4, 5, 6]))
+  })
+
+  test('the event signing key and fingerprints outlive a restart', async () => {
+    await using one = await open()
+    await using two = await open()
+
+    expect(await two.eventSigningKey()).toEqual(await one.eventSigningKey())
+    expect(one.fingerprint('body')).toMatch(/^[0-9a-f]{64}$/)
+    expect(two.fingerprint(Buffer.from('body'))).toBe(one.fingerprint('body'))
+    expect(one.fingerprint('other')).not.toBe(one.fingerprint('body'))
+  })
+
+  test('nothing is stored unwrapped', async () => {
+    await using vault = await open()
+    const secret = await vault.secret('webhook', 'hidden')
+    const stored = JSON.stringify((await rows()).map(({ wrapped }) => (wrapped === null ? '' : Buffer.from(wrapped as Buffer).toString('hex'))))
+    expect(stored).not.toContain(Buffer.from(secret).toString('hex'))
+  })
+})
+
+describe('signing keys', () => {
+  test('processes that start at once sign with one key, and its public half verifies', async () => {
+    await using one = await open()
+    await using two = await open()
+    const [key, same] = await Promise.all([one.signingKey('token'), two.signingKey('token')])
+
+    expect(same.kid).toBe(key.kid)
+    expect(key.publicJwk).toMatchObject({ kty: 'OKP', crv: 'Ed25519', kid: key.kid, alg: 'EdDSA', use: 'sig' })
+    expect(key.publicJwk).not.toHaveProperty('d')
+    const { kty = '', crv = '', x = '' } = key.publicJwk
+    const publicKey = createPublicKey({ key: { kty, crv, x }, format: 'jwk' })
+    expect(verify(null, Buffer.from('m'), publicKey, sign(null, Buffer.from('m'), key.privateKey))).toBe(true)
+  })
+
+  test('after a rotation the newest signs and all are published; purposes share nothing', async () => {
+    await using vault = await open()
+    const before = await vault.signingKey('receipt')
+    const rotated = await vault.rotateSigningKey('receipt')
+
+    expect((await vault.signingKey('receipt')).kid).toBe(rotated.kid)
+    expect((await vault.publicKeys('receipt')).map(({ kid }) => kid)).toEqual([rotated.kid, before.kid])
+    expect((await vault.publicKeys('token')).map(({ kid }) => kid)).not.toContain(before.kid)
+  })
+})
+
+describe('master keys', () => {
+  test('a new first key wraps what is new while the old one still opens what it wrapped', async () => {
+    await using old = await open()
+    const secret = await old.secret('webhook', 'rotated')
+    const ring = parseMasterKeys(`second:${randomBytes(32).toString('base64')},${firstKey}`)
+    await using vault = await open(ring)
+
+    expect(await vault.secret('webhook', 'rotated')).toEqual(secret)
+    await vault.secret('webhook', 'after-rotation')
+    expect((await rows()).find(({ id }) => id === 'after-rotation')).toMatchObject({ master_key_id: 'second' })
+    await expect(old.secret('webhook', 'after-rotation')).rejects.toThrow(/needs master key second/)
+  })
+
+  test('another key under the same id opens nothing', async () => {
+    await expect(open(parseMasterKeys(`first:${randomBytes(32).toString('base64')}`))).rejects.toThrow(/does not open/)
+  })
+
+  test('rows cannot be exchanged for one another', async () => {
+    await using vault = await open()
+    await vault.secret('webhook', 'mine')
+    await vault.secret('webhook', 'yours')
+    const client = new Client({ connectionString: database.vaultUrl })
+    await client.connect()
+    await client.query(
+      `update vault_secrets set wrapped = (select wrapped from vault_secrets where id = 'yours') where id = 'mine'`,
+    )
+    await client.end()
+    await using later = await open()
+    await expect(later.secret('webhook', 'mine')).rejects.toThrow(/does not open/)
+  })
+})

@@ -1,0 +1,213 @@
+import type { EventData, RecordedEvent as ClientEvent } from '@eventstore/db-client'
+import { Type } from 'typebox'
+import { describe, expect, test } from 'vitest'
+import { createCatalogue } from '../../../streams/store/catalogue.ts'
+import { createCodec, type Codec } from '../../../streams/store/codec.ts'
+import { InvalidEventError, UndecodableEventError, UnknownEventTypeError } from '../../../streams/store/errors.ts'
+import { eventIdOf } from '../../../streams/store/event-ids.ts'
+import type { DomainEvent } from '../../../streams/store/events.ts'
+import { defineEvent, Phi } from '../../../streams/store/schema.ts'
+import { MemoryKeys, newContext } from './fixtures.ts'
+
+const stream = 'visit-org-1'
+const contacts = Phi(Type.Array(Type.Object({ phone: Type.String() })))
+const VisitOpened = defineEvent(
+  'VisitOpened',
+  Type.Object({ patientId: Type.String(), room: Type.Integer(), name: Type.Optional(Phi(Type.String())), contacts: Type.Optional(contacts) }),
+  { subject: 'patientId' },
+)
+const VisitMoved = defineEvent('VisitMoved', Type.Object({ to: Type.Object({ room: Type.Integer() }) }))
+const events = { VisitOpened, VisitMoved }
+const opened = { type: 'VisitOpened', data: { patientId: 'p1', room: 3, name: 'Ada Canary', contacts: [{ phone: '555-canary' }] } }
+
+async function codecFor(catalogued: Parameters<typeof createCatalogue>[0] = [{ category: 'visit', events }], keys = new MemoryKeys()) {
+  return { codec: createCodec(createCatalogue(catalogued), keys, await keys.eventSigningKey()), keys }
+}
+
+/** What the client hands back for what it was handed: data as JSON text and back, metadata parsed. */
+function stored(event: EventData, overrides: Partial<Pick<ClientEvent, 'streamId' | 'type' | 'id'>> = {}): ClientEvent {
+  const metadata: unknown = JSON.parse(Buffer.from(event.metadata as Uint8Array).toString('utf8'))
+  const place = { streamId: stream, revision: 0n, created: new Date(0), position: { commit: 5n, prepare: 5n } }
+  return { ...place, id: event.id, type: event.type, isJson: true, data: JSON.parse(JSON.stringify(event.data)), metadata, ...overrides } as ClientEvent
+}
+
+async function roundTrip(codec: Codec, event: DomainEvent) {
+  const { events: encoded } = await codec.encode([event], newContext(), stream)
+  const [first] = encoded
+  if (first === undefined) throw new Error('nothing encoded')
+  return { encoded: first, decoded: await codec.decode(stored(first)) }
+}
+
+describe('encoding', () => {
+  test('a round trip gives the data back and stores no PHI in the clear', async () => {
+    const { codec } = await codecFor()
+    const { encoded, decoded } = await roundTrip(codec, opened)
+
+    expect(decoded).toMatchObject({ ...opened, stream, position: { commit: 5n }, recordedAt: '1970-01-01T00:00:00.000Z' })
+    expect(JSON.stringify(encoded.data)).not.toMatch(/canary/i)
+    expect(encoded.data).toMatchObject({ patientId: 'p1', room: 3, name: { $phi: expect.any(String) } })
+  })
+
+  test('what encode says will be read is what decode reads', async () => {
+    const { codec } = await codecFor()
+    const events = [opened, { type: 'VisitMoved', data: { to: { room: 4 }, ignored: undefined } }]
+    const append = await codec.encode(events, newContext(), stream)
+    const read = await Promise.all(append.events.map(async (event) => codec.decode(stored(event))))
+
+    expect(read.map(({ type, data }) => ({ type, data }))).toEqual(append.decoded)
+  })
+
+  test('ids follow from the command and the place in it', async () => {
+    const { codec } = await codecFor()
+    const context = newContext()
+    const moved = { type: 'VisitMoved', data: { to: { room: 4 } } }
+    const append = await codec.encode([moved, moved], context, stream)
+
+    expect(append.events.map(({ id }) => id)).toEqual([eventIdOf(context.commandId, 0), eventIdOf(context.commandId, 1)])
+    expect(eventIdOf('6f8e3a52-8e4f-4d39-9a67-8b5b9a3b0a11', 0)).toBe('23ede143-3dd8-5fff-bde2-ad81fb59604c')
+  })
+
+  test.each([
+    ['data that the schema refuses', { type: 'VisitOpened', data: { patientId: 'p1', room: 'x-canary' } }, '/room'],
+    ['a member that no schema declares', { type: 'VisitMoved', data: { to: { room: 1 }, nickname: 'canary' } }, '/nickname'],
+    ['an undeclared member further down', { type: 'VisitMoved', data: { to: { room: 1, note: 'canary' } } }, '/to/note'],
+    ['a type that no definition declares', { type: 'VisitLost', data: {} }, ''],
+    ['data that is no object', { type: 'VisitMoved', data: ['canary'] }, ''],
+  ])('%s is refused by name and pointer, never by value', async (_, event, pointer) => {
+    const { codec } = await codecFor()
+    const error: unknown = await codec.encode([event], newContext(), stream).catch((reason: unknown) => reason)
+
+    expect(error).toBeInstanceOf(InvalidEventError)
+    expect(error).toMatchObject({ type: event.type, pointer })
+    expect(String(error)).not.toMatch(/canary/)
+  })
+
+  test('an event belongs to the streams of its category', async () => {
+    const { codec } = await codecFor()
+    await expect(codec.encode([opened], newContext(), 'patient-org-1')).rejects.toThrow(/belongs to visit, not to patient/)
+  })
+
+  test('PHI without an organisation is refused', async () => {
+    const { codec } = await codecFor()
+    const { orgId: _, ...context } = newContext()
+    await expect(codec.encode([opened], context, stream)).rejects.toThrow(/organisation/)
+  })
+
+  test('an erased subject is written and read as null', async () => {
+    const { codec, keys } = await codecFor()
+    keys.destroy('org', 'p1')
+    const { encoded, decoded } = await roundTrip(codec, opened)
+
+    expect(encoded.data).toEqual({ patientId: 'p1', room: 3, name: null, contacts: null })
+    expect(decoded.data).toEqual(encoded.data)
+  })
+})
+
+describe('decoding', () => {
+  async function encodedOpened() {
+    const { codec, keys } = await codecFor()
+    const { encoded } = await roundTrip(codec, opened)
+    return { codec, keys, encoded }
+  }
+
+  const undecodable = (reason: string) => expect.objectContaining({ reason, code: `undecodable-event-${reason}` })
+
+  test('changed data, another id or another type break the signature', async () => {
+    const { codec, encoded } = await encodedOpened()
+    const changed = { ...encoded, data: { ...Object(encoded.data), room: 4 } }
+
+    for (const event of [stored(changed), stored(encoded, { id: crypto.randomUUID() }), stored(encoded, { type: 'VisitMoved' })]) {
+      expect(() => codec.decode(event)).toThrow(undecodable('signature'))
+    }
+  })
+
+  test('a sealed member opens in its own stream only', async () => {
+    const { codec, encoded } = await encodedOpened()
+    await expect(codec.decode(stored(encoded, { streamId: 'visit-org-2' }))).rejects.toEqual(undecodable('decryption'))
+  })
+
+  test('a missing key is an error, never an erasure', async () => {
+    const { codec, keys, encoded } = await encodedOpened()
+    keys.lose('org', 'p1')
+    await expect(codec.decode(stored(encoded))).rejects.toEqual(undecodable('key-missing'))
+  })
+
+  test('an erased subject reads as null', async () => {
+    const { codec, keys, encoded } = await encodedOpened()
+    keys.destroy('org', 'p1')
+    expect((await codec.decode(stored(encoded))).data).toEqual({ patientId: 'p1', room: 3, name: null, contacts: null })
+  })
+
+  test('a type that no definition declares is an error of its own', async () => {
+    const keys = new MemoryKeys()
+    const { codec } = await codecFor(undefined, keys)
+    const { codec: later } = await codecFor([{ category: 'visit', events: { ...events, New: defineEvent('VisitNew', Type.Object({})) } }], keys)
+    const { encoded } = await roundTrip(later, { type: 'VisitNew', data: {} })
+
+    expect(() => codec.decode(stored(encoded))).toThrow(UnknownEventTypeError)
+  })
+
+  test('events without PHI decode without waiting, and so do those whose key is at hand', async () => {
+    class AtHand extends MemoryKeys {
+      key: Uint8Array | 'destroyed' | undefined
+      cachedSubjectKey() {
+        return this.key
+      }
+    }
+    const keys = new AtHand()
+    const { codec } = await codecFor(undefined, keys)
+    const { encoded } = await roundTrip(codec, opened)
+    const { encoded: moved } = await roundTrip(codec, { type: 'VisitMoved', data: { to: { room: 1 } } })
+    keys.key = await keys.subjectKeyForReading('org', 'p1')
+
+    expect(codec.decode(stored(moved))).toMatchObject({ data: { to: { room: 1 } } })
+    expect(codec.decode(stored(encoded))).toMatchObject({ data: opened.data })
+  })
+})
+
+describe('versions', () => {
+  const keys = new MemoryKeys()
+  const first = defineEvent('VisitMoved', Type.Object({ room: Type.Integer() }))
+  const third = defineEvent('VisitMoved', Type.Object({ to: Type.Object({ room: Type.Integer(), floor: Type.Integer() }) }), {
+    version: 3,
+    upcasters: {
+      1: (data) => ({ to: data }),
+      2: (data) => ({ to: { ...Object(Object(data).to), floor: 0 } }),
+    },
+  })
+
+  test('an old shape is brought to the newest, step by step', async () => {
+    const { codec: old } = await codecFor([{ category: 'visit', events: { first } }], keys)
+    const { codec: now } = await codecFor([{ category: 'visit', events: { third } }], keys)
+    const { encoded } = await roundTrip(old, { type: 'VisitMoved', data: { room: 7 } })
+    const decoded = await now.decode(stored(encoded))
+
+    expect(decoded.data).toEqual({ to: { room: 7, floor: 0 } })
+    expect(decoded.metadata.schemaVersion).toBe(1)
+  })
+
+  test('a shape newer than this program is an error', async () => {
+    const { codec: old } = await codecFor([{ category: 'visit', events: { first } }], keys)
+    const { codec: now } = await codecFor([{ category: 'visit', events: { third } }], keys)
+    const { encoded } = await roundTrip(now, { type: 'VisitMoved', data: { to: { room: 7, floor: 1 } } })
+
+    expect(() => old.decode(stored(encoded))).toThrow(UndecodableEventError)
+    expect(() => old.decode(stored(encoded))).toThrow(/newer-version/)
+  })
+
+  test('an upcaster that throws is an undecodable event', async () => {
+    const broken = defineEvent('VisitMoved', Type.Object({}), {
+      version: 2,
+      upcasters: {
+        1: () => {
+          throw new Error('no such shape')
+        },
+      },
+    })
+    const { codec: old } = await codecFor([{ category: 'visit', events: { first } }], keys)
+    const { codec: now } = await codecFor([{ category: 'visit', events: { broken } }], keys)
+    const { encoded } = await roundTrip(old, { type: 'VisitMoved', data: { room: 7 } })
+
+    expect(() => now.decode(stored(encoded))).toThrow(/upcaster/)
+  })
+})
