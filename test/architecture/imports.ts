@@ -1,0 +1,151 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join, posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export interface SourceFile {
+  /** From the repository's root, with slashes. */
+  readonly path: string
+  readonly text: string
+}
+
+export interface Violation {
+  readonly path: string
+  readonly rule: string
+  /** What breaks the rule: an imported path or package, a call, a name. */
+  readonly what: string
+}
+
+interface ImportRule {
+  /** Files that it is about; of several, the longest prefix decides. */
+  readonly of: string
+  readonly may: readonly (string | RegExp)[]
+  readonly not?: readonly (string | RegExp)[]
+}
+
+const stages = ['streams/', 'commands/', 'projections/', 'processes/', 'read-api/', 'platform/', 'embedded/']
+const entry = ['platform/main.ts', 'platform/main/', 'platform/demo/']
+
+/** Architecture section 2, row by row. */
+export const importRules: readonly ImportRule[] = [
+  { of: 'streams/', may: ['streams/'] },
+  { of: 'commands/', may: ['commands/', 'streams/', 'platform/'], not: entry },
+  { of: 'projections/', may: ['projections/', 'streams/', 'platform/'], not: entry },
+  {
+    of: 'processes/',
+    may: ['processes/', 'streams/', 'commands/', 'projections/runtime/', 'platform/'],
+    not: [...entry, /^commands\/.*routes\.ts$/],
+  },
+  { of: 'read-api/', may: ['read-api/', /^projections\/.*table\.ts$/, 'platform/'], not: entry },
+  { of: 'platform/', may: ['platform/', 'streams/store/'], not: entry },
+  { of: 'platform/main.ts', may: stages, not: ['platform/demo/'] },
+  { of: 'platform/main/', may: stages, not: ['platform/demo/', 'platform/main.ts'] },
+  { of: 'platform/demo/', may: ['platform/demo/', 'platform/main/credentials-file.ts'] },
+  { of: 'embedded/', may: ['embedded/', 'platform/configuration.ts'] },
+  { of: 'bench/', may: ['bench/', 'test/support/', ...stages] },
+  { of: 'test/', may: ['test/', ...stages] },
+]
+
+/** Packages that only some places may import; of several that fit a package, the longest decides. */
+const packageRules: readonly { readonly of: string; readonly by: readonly string[] }[] = [
+  { of: '@eventstore/db-client', by: ['streams/store/', 'test/', 'bench/'] },
+  { of: '@eventstore/db-client/generated/', by: ['embedded/eventstore/', 'streams/store/', 'test/', 'bench/'] },
+]
+
+const pureFiles = [
+  /^commands\/(?!handling\/).*(?<!routes)\.ts$/,
+  /\.(process|projector|channel)\.ts$/,
+  /^streams\/(?!store\/).*\.ts$/,
+]
+
+/** Time, ids and chance come in with the command; `new Date(value)` only reads data. */
+const impurities =
+  /\bDate\.now\b|\bnew Date(?:\(\s*\)|(?!\s*\())|(?<!new )(?<![.\w])Date\(\s*\)|\brandomUUID\b|\bMath\.random\b|\brandomBytes\b|\bgetRandomValues\b|\bperformance\.now\b|\bhrtime\b|\bimport\s*\{[^}]*\bv[147]\b[^}]*\}\s*from\s*'uuid'/g
+
+const vagueNames = new Set(['index', 'utils', 'util', 'helpers', 'helper', 'common'])
+
+/** Every TypeScript source of the repository. */
+export async function readSources(): Promise<SourceFile[]> {
+  const root = fileURLToPath(new URL('../..', import.meta.url))
+  const files: SourceFile[] = []
+  for (const folder of [...stages, 'bench/', 'test/']) {
+    const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true }).catch(() => [])
+    for (const found of entries) {
+      if (!found.isFile() || !found.name.endsWith('.ts')) continue
+      const full = join(found.parentPath, found.name)
+      const path = full.slice(root.length).replaceAll('\\', '/')
+      // The planted violations of the tests of this very check are text, not code.
+      if (!path.startsWith('test/architecture/')) files.push({ path, text: await readFile(full, 'utf8') })
+    }
+  }
+  return files
+}
+
+/** What a file imports, statically, dynamically, as types or by passing on; relative ones as paths from the root. */
+export function importsOf({ path, text }: SourceFile): string[] {
+  const code = withoutComments(text)
+  const found = [
+    ...code.matchAll(/\b(?:import|export)\b[^'"`;=()]*?\bfrom\s*(['"])(?<specifier>[^'"]+)\1/g),
+    ...code.matchAll(/\bimport\s*(['"])(?<specifier>[^'"]+)\1/g),
+    ...code.matchAll(/\b(?:import|require)\s*\(\s*(['"`])(?<specifier>[^'"`$]+)\1\s*[,)]/g),
+  ]
+  return found.map(({ groups }) => {
+    const specifier = groups?.['specifier'] ?? ''
+    return specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : specifier
+  })
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
+}
+
+export function violationsOf(file: SourceFile): Violation[] {
+  return [...importViolations(file), ...computedImports(file), ...impureCalls(file), ...vagueName(file)]
+}
+
+function importViolations(file: SourceFile): Violation[] {
+  const rule = longest(importRules, file.path)
+  if (rule === undefined) return [{ path: file.path, rule: 'no stage', what: file.path }]
+  return importsOf(file).flatMap((imported) => {
+    if (isPackage(imported)) return packageViolations(file.path, imported)
+    const isAllowed = rule.may.some(fits(imported))
+    const isExcepted = (rule.not ?? []).some(fits(imported))
+    return isAllowed && !isExcepted ? [] : [{ path: file.path, rule: `imports of ${rule.of}`, what: imported }]
+  })
+}
+
+function packageViolations(path: string, imported: string): Violation[] {
+  const rule = longest(packageRules, imported)
+  if (rule === undefined || rule.by.some((folder) => path.startsWith(folder))) return []
+  return [{ path, rule: `importers of ${rule.of}`, what: imported }]
+}
+
+/** What cannot be read here cannot be checked; only tests write code that imports what they computed. */
+function computedImports({ path, text }: SourceFile): Violation[] {
+  if (path.startsWith('test/')) return []
+  return [...withoutComments(text).matchAll(/\b(?:import|require)\s*\((?!\s*(['"`])[^'"`$]+\1\s*[,)])[^)]*\)?/g)].map(([what]) => ({ path, rule: 'computed imports', what }))
+}
+
+function isPackage(imported: string): boolean {
+  return /^(node:|@?[a-z][a-z0-9./_-]*$|@[a-z0-9-]+\/)/.test(imported) && !importRules.some(({ of }) => imported.startsWith(of))
+}
+
+function impureCalls({ path, text }: SourceFile): Violation[] {
+  if (path.startsWith('test/') || !pureFiles.some((pattern) => pattern.test(path))) return []
+  return [...withoutComments(text).matchAll(impurities)].map(([what]) => ({ path, rule: 'pure files', what }))
+}
+
+function vagueName({ path }: SourceFile): Violation[] {
+  // The node's index of its log is what its name says.
+  if (path.startsWith('embedded/eventstore/index/')) return []
+  const vague = path.replace(/\.ts$/, '').split('/').filter((part) => vagueNames.has(part))
+  return vague.map((what) => ({ path, rule: 'names', what }))
+}
+
+function fits(imported: string) {
+  return (pattern: string | RegExp): boolean =>
+    typeof pattern !== 'string' ? pattern.test(imported) : pattern.endsWith('/') ? imported.startsWith(pattern) : imported === pattern
+}
+
+function longest<Rule extends { readonly of: string }>(rules: readonly Rule[], path: string): Rule | undefined {
+  return rules.filter(({ of }) => path.startsWith(of)).toSorted((a, b) => b.of.length - a.of.length)[0]
+}
