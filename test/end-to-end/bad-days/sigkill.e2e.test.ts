@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import { assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, webhooksAbout, type Photograph } from '../../support/main-job.ts'
+import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import type { ProviderCall } from '../../support/provider.ts'
+import { descendantsOf, untilGone } from './child-processes.ts'
+import { eventsOf, eventsOfAll, type RecordedFact } from './recorded-events.ts'
+
+const whole = ['case 1', 'image 1 a', 'image 1 b', 'process 1', 'result 1']
+const second = whole.map((call) => call.replace('1', '2'))
+
+/** What the provider hears of one assessment in all, before and after the crash (contract T29). */
+const places = [
+  { place: 'slot-claimed', calls: whole, webhooks: 1 },
+  { place: 'case-answered', calls: ['case 1', ...second], webhooks: 1 },
+  { place: 'image-sent', calls: ['case 1', 'image 1 a', ...second], webhooks: 1 },
+  { place: 'process-answered', calls: ['case 1', 'image 1 a', 'image 1 b', 'process 1', 'process 1', 'result 1'], webhooks: 1 },
+  { place: 'webhook-sent', calls: whole, webhooks: 2 },
+] as const
+
+// Long enough for a step on a busy machine, short enough to wait for the lease of one that was cut off.
+const shortLeases = { STEP_TIMEOUT_MS: '3500', STEP_LEASE_MS: '4000' }
+
+const isRealEventStore = (process.env['ESDB_URL'] ?? '') !== ''
+const servers = ['postgres', 'object-store', 'provider', ...(isRealEventStore ? [] : ['eventstore'])]
+
+let platform: TestPlatform
+let receiver: WebhookReceiver
+let api: ApiClient
+let photographs: readonly [Photograph, Photograph]
+let patientId: string
+let undisturbed: unknown
+/** The correlation id and the assessment of each run. */
+const runs = new Map<string, string>()
+
+beforeAll(async () => {
+  receiver = await startWebhookReceiver()
+  platform = await startTestPlatform({ env: shortLeases, ownPostgres: true })
+  api = await platform.connect()
+  const terms = await createConsentTerms(api, platform.process.credentials.org_id)
+  patientId = await consentedPatient(api, terms)
+  photographs = [await photograph('dermoscopic'), await photograph('macroscopic', 'lesion-3.png')]
+  const event_types = ['assessment.completed', 'assessment.failed']
+  await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: { url: receiver.url, event_types } }))
+  const id = await submitted('undisturbed')
+  undisturbed = await endOf(api, id)
+  await waitFor('the first webhook', () => webhooksAbout(receiver, id)[0])
+})
+
+afterAll(async () => {
+  await platform.stop()
+  await receiver.close()
+})
+
+/** Sends the request, or repeats it as a client does that got no answer. */
+async function submitted(key: string): Promise<string> {
+  const headers = { 'idempotency-key': key }
+  const body = assessmentBody(patientId, photographs)
+  const { body: record } = await expecting(202, api.call('/v1/clinical-api/assessments', { body, headers }))
+  const id = textAt(record, 'id')
+  runs.set(key, id)
+  return id
+}
+
+describe('the whole platform killed at one place, then started again', () => {
+  test.each(places)('$place', async ({ place, calls, webhooks }) => {
+    await platform.provider.reset()
+    await platform.restart({ FAILPOINT: place })
+    const children = await descendantsOf(platform.process.pid)
+    for (const server of servers) expect(children.some(({ command }) => command.includes(`embedded/${server}/main.ts`))).toBe(true)
+    // The crash may come before the answer; then the client does not know whether its request was taken.
+    await submitted(place).catch(() => undefined)
+    expect(await platform.process.exited).toBeNull()
+    await untilGone(children)
+
+    await platform.restart()
+    const id = await submitted(place)
+    const record = await endOf(api, id)
+    const received = await waitFor('the webhook', () => {
+      const about = webhooksAbout(receiver, id)
+      return about.length >= webhooks ? about : undefined
+    })
+
+    expect(at(record, 'status')).toBe('completed')
+    expect(withoutIdentities(record)).toEqual(withoutIdentities(undisturbed))
+    expect(storyOf(await platform.provider.calls())).toEqual(calls)
+    expect(received).toHaveLength(webhooks)
+    expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
+  })
+})
+
+describe('after five crashes', () => {
+  test('nothing was done once more by the starts that came later', async () => {
+    const counts = places.map(({ place }) => webhooksAbout(receiver, runs.get(place) ?? '').length)
+    expect(counts).toEqual(places.map(({ webhooks }) => webhooks))
+    const { body } = await expecting(200, api.call('/v1/ai-reviews?limit=200'))
+    expect(at(body, 'data')).toHaveLength(runs.size)
+  })
+
+  test('each public event stands on its channel exactly once, in order, with its envelope', async () => {
+    const url = platform.process.credentials.eventstore_url ?? ''
+    const organisation = platform.process.credentials.org_id
+    const published = (await eventsOf(url, 'ai_review.events')).filter(({ data }) => at(data, 'orgId') === organisation)
+    const byCase = Map.groupBy(published, ({ data }) => textAt(data, 'caseId'))
+    expect([...byCase.values()].map((facts) => facts.map(({ type }) => type))).toEqual(
+      Array.from(runs, () => ['ai_review.requested', 'ai_review.started', 'ai_review.completed']),
+    )
+    const consents = (await eventsOf(url, 'consent.events')).filter(({ data }) => at(data, 'org_id') === organisation)
+    expect(consents.map(({ type }) => type)).toEqual(['consent.granted'])
+
+    const all = [...published, ...consents]
+    expect(new Set(all.map(({ id }) => id)).size).toBe(all.length)
+    expect(new Set(all.map(({ data }) => at(data, 'causation_id'))).size).toBe(all.length)
+    for (const fact of all) expect(fact).toEqual(withEnvelope(fact))
+  })
+
+  test('the correlation id of a request is on every event that followed from it, in every stream', async () => {
+    const facts = await eventsOfAll(platform.process.credentials.eventstore_url ?? '')
+    for (const id of runs.values()) {
+      const first = facts.find(({ type, data }) => type === 'AssessmentSubmitted' && at(data, 'assessmentId') === id)
+      const correlationId = textAt(first?.metadata, '$correlationId')
+      const followed = facts.filter(({ metadata }) => at(metadata, '$correlationId') === correlationId)
+      expect([...new Set(followed.map(({ stream }) => categoryOf(stream)))].toSorted()).toEqual([
+        'ai_review',
+        'ai_review.events',
+        'ai_review_slot',
+        'assessment',
+        'case',
+        'webhook_delivery',
+      ])
+      expect(followed.filter(({ type }) => type === 'AssessmentSubmitted')).toHaveLength(1)
+      expect(followed.filter(({ type }) => type === 'AssessmentCompleted')).toHaveLength(1)
+    }
+  })
+})
+
+/** The provider's calls with its cases numbered as they come and the two photographs named a and b; logins left out. */
+function storyOf(calls: readonly ProviderCall[]): string[] {
+  const cases = [...new Set(calls.map(({ caseId }) => caseId).filter((caseId) => caseId !== undefined))]
+  const hashes = photographs.map(({ sha256 }) => sha256)
+  return calls
+    .filter(({ call }) => call !== 'login')
+    .map(({ call, caseId, sha256 }) => {
+      const image = sha256 === undefined ? '' : ` ${'ab'[hashes.indexOf(sha256)] ?? '?'}`
+      return `${call} ${caseId === undefined ? '?' : cases.indexOf(caseId) + 1}${image}`
+    })
+}
+
+/** A record with its ids numbered as they come, and without instants and addresses: equal for equal runs. */
+function withoutIdentities(record: unknown): unknown {
+  const ids: string[] = []
+  return JSON.parse(JSON.stringify(record), (name, value: unknown) => {
+    if (typeof value !== 'string') return value
+    if (name === 'download_url') return new URL(value).protocol
+    if (name.endsWith('_at')) return 'an instant'
+    if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value)) return value
+    if (!ids.includes(value)) ids.push(value)
+    return ids.indexOf(value)
+  })
+}
+
+function withEnvelope(fact: RecordedFact): unknown {
+  return {
+    ...fact,
+    data: expect.objectContaining({
+      event_id: fact.id,
+      event_type: fact.type,
+      occurred_at: expect.stringMatching(/^\d{4}-.*Z$/),
+      schema_version: 1,
+      causation_id: at(fact.metadata, '$causationId'),
+      correlation_id: at(fact.metadata, '$correlationId'),
+      hop: 0,
+    }),
+  }
+}
+
+function categoryOf(stream: string): string {
+  return stream.slice(0, stream.includes('-') ? stream.indexOf('-') : undefined)
+}
