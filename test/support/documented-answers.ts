@@ -1,0 +1,115 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { at, type ApiAnswer, type ApiClient } from '../../platform/demo/api-client.ts'
+
+const services = ['auth', 'clinical-api', 'ai-review', 'consent']
+
+/** Notes every answer of a platform, to hold them against its own `/openapi.json`. */
+export interface WatchedPlatform {
+  /** The same client, its answers noted. */
+  watch(client: ApiClient): ApiClient
+  /** A request as it is: no token, no content type, no JSON unless given. A body that is not JSON comes back as text. */
+  send(path: string, request?: RequestInit): Promise<ApiAnswer>
+  /** What an answer had that the document does not allow, or lacked of what every answer has. */
+  undocumented(): Promise<readonly string[]>
+  /** `operationId status` of all answers, sorted, each once. */
+  seen(): Promise<readonly string[]>
+}
+
+interface NotedAnswer extends ApiAnswer {
+  readonly method: string
+  readonly path: string
+}
+
+export function watchPlatform(baseUrl: string): WatchedPlatform {
+  const noted: NotedAnswer[] = []
+  function note(method: string, path: string, answer: ApiAnswer): ApiAnswer {
+    noted.push({ ...answer, method, path: path.split('?', 1)[0] ?? '' })
+    return answer
+  }
+  return {
+    watch: (client) => ({
+      async call(path, request = {}) {
+        const method = request.method ?? (request.body === undefined ? 'GET' : 'POST')
+        return note(method, path, await client.call(path, request))
+      },
+    }),
+    async send(path, request = {}) {
+      const response = await fetch(`${baseUrl}${path}`, request)
+      const text = await response.text()
+      const isJson = /json/.test(response.headers.get('content-type') ?? '')
+      const body: unknown = isJson ? JSON.parse(text) : text
+      return note(request.method ?? 'GET', path, { status: response.status, headers: response.headers, body })
+    },
+    async undocumented() {
+      const document = await readDocument(baseUrl)
+      const problems = noted.flatMap((answer) => [...document.faultsOf(answer), ...faultsOfAnyAnswer(answer)].map((fault) => `${answer.method} ${answer.path} ${answer.status}: ${fault}`))
+      return [...new Set(problems)]
+    },
+    async seen() {
+      const document = await readDocument(baseUrl)
+      return [...new Set(noted.map((answer) => `${document.operationOf(answer)?.name ?? 'undocumented'} ${answer.status}`))].sort()
+    },
+  }
+}
+
+interface Operation {
+  readonly name: string
+  readonly pointer: string
+  readonly responses: unknown
+}
+
+async function readDocument(baseUrl: string) {
+  const document: unknown = await (await fetch(`${baseUrl}/openapi.json`)).json()
+  const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false })
+  formats.default(ajv)
+  ajv.addSchema(Object(document) as object, 'openapi')
+  const paths = Object.entries(Object(at(document, 'paths')) as Record<string, unknown>)
+  const matchers = paths.map(([template, operations]) => ({
+    template,
+    operations,
+    expression: new RegExp(`^${template.replace(/[.]/g, '\\.').replace(/\{[^}]+\}/g, '[^/]+')}$`),
+  }))
+
+  function operationOf({ method, path }: NotedAnswer): Operation | undefined {
+    for (const candidate of documentedFormsOf(path)) {
+      for (const { template, operations, expression } of matchers) {
+        const operation = at(operations, method.toLowerCase())
+        if (operation === undefined || !expression.test(candidate)) continue
+        const pointer = `openapi#/paths/${template.replaceAll('~', '~0').replaceAll('/', '~1')}/${method.toLowerCase()}`
+        return { name: String(at(operation, 'operationId')), pointer, responses: at(operation, 'responses') }
+      }
+    }
+    return undefined
+  }
+
+  function faultsOf(answer: NotedAnswer): readonly string[] {
+    const operation = operationOf(answer)
+    if (operation === undefined) return [404, 405].includes(answer.status) ? [] : ['no such operation']
+    const response = at(operation.responses, String(answer.status))
+    if (response === undefined) return ['the status is not documented']
+    const type = (answer.headers.get('content-type') ?? '').split(';', 1)[0] ?? ''
+    if (at(response, 'content', type) === undefined) return [`the media type ${type} is not documented`]
+    const pointer = `${operation.pointer}/responses/${answer.status}/content/${type.replaceAll('/', '~1')}/schema`
+    const validate = ajv.getSchema(encodeURI(pointer)) ?? ajv.compile({ $ref: encodeURI(pointer) })
+    return validate(answer.body) === true ? [] : (validate.errors ?? []).map(({ instancePath, keyword }) => `${instancePath} ${keyword}`)
+  }
+  return { operationOf, faultsOf }
+}
+
+/** Each route is documented once, under one of its three mounts (T19). */
+function documentedFormsOf(path: string): readonly string[] {
+  const bare = path.replace(new RegExp(`^/v1/(${services.join('|')})(/v1)?/`), '/v1/')
+  return [path, bare, ...services.map((service) => bare.replace(/^\/v1\//, `/v1/${service}/`))]
+}
+
+/** Contract section 1, whatever the route. */
+function faultsOfAnyAnswer({ status, headers, body }: NotedAnswer): readonly string[] {
+  const faults: string[] = []
+  for (const name of ['x-request-id', 'api-version', 'traceparent', 'cache-control']) if (!headers.has(name)) faults.push(`no ${name}`)
+  if (status < 400 || !(headers.get('content-type') ?? '').startsWith('application/problem+json')) return faults
+  if (at(body, 'status') !== status) faults.push('the problem tells another status')
+  if (at(body, 'request_id') !== headers.get('x-request-id')) faults.push('the problem tells another request id')
+  if (!String(at(body, 'type')).endsWith(`/problems/${String(at(body, 'code'))}`)) faults.push('the type does not end with the code')
+  return faults
+}
