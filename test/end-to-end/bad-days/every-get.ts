@@ -1,0 +1,39 @@
+import { actorContext, at, requestToken, textAt, type ClientSecrets } from '../../../platform/demo/api-client.ts'
+
+/** Addresses to ask, by the template of their route in the OpenAPI document. */
+export type Questions = Readonly<Record<string, readonly string[]>>
+
+export interface Asking {
+  readonly baseUrl: string
+  readonly orgId: string
+  readonly client: ClientSecrets
+}
+
+/** The templates of all documented GET routes that answer with records. */
+export async function recordRoutes(baseUrl: string): Promise<readonly string[]> {
+  const document: unknown = await (await fetch(`${baseUrl}/openapi.json`)).json()
+  return Object.entries(at(document, 'paths') ?? {})
+    .filter(([path, methods]) => at(methods, 'get') !== undefined && path.startsWith('/v1/') && !path.includes('.well-known'))
+    .map(([path]) => path)
+    .toSorted()
+}
+
+/** The answers by address: status, ETag and the bytes of the body. What each answer signs or seals anew is left out. */
+export async function answersTo(questions: Questions, { baseUrl, orgId, client }: Asking): Promise<Readonly<Record<string, string>>> {
+  const { body: token } = await requestToken(baseUrl, client)
+  const headers = { authorization: `Bearer ${textAt(token, 'access_token')}`, 'x-actor-context': actorContext(orgId, ['consents:admin']) }
+  const answers = await Promise.all(
+    Object.values(questions)
+      .flat()
+      .map(async (address): Promise<[string, string]> => {
+        const response = await fetch(`${baseUrl}${address}`, { headers })
+        const etag = response.headers.get('etag')?.replace(/\.\d+"$/, '"') ?? 'no etag'
+        return [address, `${response.status} ${etag} ${asRecorded(await response.text())}`]
+      }),
+  )
+  return Object.fromEntries(answers)
+}
+
+function asRecorded(body: string): string {
+  return body.replaceAll(/\?X-Amz-[^"]*/g, '').replaceAll(/("next_?[cC]ursor":)"[^"]*"/g, '$1"sealed"')
+}

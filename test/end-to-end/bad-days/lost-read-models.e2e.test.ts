@@ -1,0 +1,153 @@
+import { Client } from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import {
+  assessmentBody,
+  createConsentTerms,
+  decideConsent,
+  endOf,
+  expecting,
+  photograph,
+  registerPatient,
+  requestAssessment,
+  webhooksAbout,
+  type ConsentTerms,
+} from '../../support/main-job.ts'
+import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { answersTo, recordRoutes, type Asking, type Questions } from './every-get.ts'
+
+let platform: TestPlatform
+let receiver: WebhookReceiver
+let api: ApiClient
+let terms: ConsentTerms
+let asking: Asking
+
+beforeAll(async () => {
+  receiver = await startWebhookReceiver()
+  platform = await startTestPlatform()
+  const { org_id: orgId } = platform.process.credentials
+  asking = { baseUrl: platform.baseUrl, orgId, client: clientOf(platform.process, 0) }
+  api = await platform.connect()
+  terms = await createConsentTerms(api, orgId)
+})
+
+afterAll(async () => {
+  await platform.stop()
+  await receiver.close()
+})
+
+test('the read models come back from the streams, whether their database was dropped at rest or under way', async () => {
+  const questions = await aRunOfEverything()
+  expect(Object.keys(questions).toSorted()).toEqual(await recordRoutes(platform.baseUrl))
+  const before = await answersTo(questions, asking)
+  expect(Object.values(before).filter((answer) => !answer.startsWith('200'))).toEqual([])
+  const calls = await platform.provider.calls()
+  const webhooks = receiver.received.length
+  const databaseUrl = platform.process.credentials.database_url ?? ''
+
+  expect(await platform.process.stop()).toBe(0)
+  await dropDatabase(databaseUrl)
+  await platform.restart()
+  expect(await answersTo(questions, asking)).toEqual(before)
+
+  await dropDatabase(databaseUrl)
+  expect(await platform.process.exited).toBe(1)
+  expect(platform.process.output()).toContain('the database of the read models does not exist any more')
+  await platform.restart()
+  expect(await answersTo(questions, asking)).toEqual(before)
+
+  // What was done is done: the processes are at work again, and do only what is new.
+  expect(await platform.provider.calls()).toEqual(calls)
+  expect(receiver.received).toHaveLength(webhooks)
+  const patientId = await registerPatient(api)
+  await decideConsent(api, patientId, terms, 'granted')
+  const added = await ended(patientId)
+  expect(at(added, 'status')).toBe('completed')
+  const since = (await platform.provider.calls()).slice(calls.length)
+  expect(since.map(({ call }) => call)).toEqual(['login', 'case', 'image', 'process', 'result'])
+  expect(receiver.received).toHaveLength(webhooks + 2)
+})
+
+/** Records of every kind and in every end, and the questions that show them all. */
+async function aRunOfEverything(): Promise<Questions> {
+  for (const event_types of [['assessment.completed', 'assessment.failed'], ['assessment.completed']]) {
+    await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: { url: receiver.url, event_types } }))
+  }
+  const [granted, denied, withdrawn, undecided, unsuitable] = await Promise.all(
+    ['Granted', 'Denied', 'Withdrawn', 'Undecided', 'Unsuitable'].map((given_name) =>
+      registerPatient(api, { given_name, identifiers: [{ scheme: 'mrn', value: given_name }] }),
+    ),
+  )
+  for (const [patientId, decision] of [
+    [granted, 'granted'],
+    [denied, 'granted'],
+    [denied, 'denied'],
+    [withdrawn, 'granted'],
+    [unsuitable, 'granted'],
+  ] as const) {
+    await decideConsent(api, patientId ?? '', terms, decision)
+  }
+  const first = await Promise.all([granted, denied, withdrawn, undecided].map((patientId) => ended(patientId ?? '')))
+  expect(first.map((record) => at(record, 'error', 'code') ?? at(record, 'status'))).toEqual([
+    'completed',
+    'CONSENT_MISSING',
+    'completed',
+    'CONSENT_MISSING',
+  ])
+  await decideConsent(api, withdrawn ?? '', terms, 'withdrawn')
+  await platform.provider.result({ sha256: '*', image_quality: 'IMAGE_QUALITY_UNSUITABLE' })
+  const poor = await ended(unsuitable ?? '')
+  expect(at(poor, 'error', 'code')).toBe('IMAGE_QUALITY_INSUFFICIENT')
+  await platform.provider.result({ sha256: '*', image_quality: 'IMAGE_QUALITY_SUITABLE' })
+  const opened = await expecting(201, api.call('/v1/clinical-api/cases', { body: { patient_id: granted } }))
+
+  const assessments = [...first, poor]
+  const patients = [granted, denied, withdrawn, undecided, unsuitable]
+  const caseIds = [...assessments.map((record) => textAt(record, 'case_id')), textAt(opened.body, 'id')]
+  const reviews = idsOf((await expecting(200, api.call('/v1/ai-reviews'))).body)
+  const subscriptions = idsOf((await expecting(200, api.call('/v1/clinical-api/webhook-subscriptions'))).body)
+  return {
+    '/v1/admin/consent-types': ['/v1/admin/consent-types', '/v1/admin/consent-types?limit=1'],
+    '/v1/admin/consent-types/{id}': [`/v1/admin/consent-types/${terms.consent_type_id}`],
+    '/v1/admin/consent-types/{typeId}/text-versions': [`/v1/admin/consent-types/${terms.consent_type_id}/text-versions`],
+    '/v1/ai-reviews': ['/v1/ai-reviews', '/v1/ai-reviews?limit=2', '/v1/ai-reviews?status=failed', `/v1/ai-reviews?caseId=${caseIds[0]}`],
+    '/v1/ai-reviews/{id}': reviews.map((id) => `/v1/ai-reviews/${id}`),
+    '/v1/clinical-api/assessments/{id}': assessments.map((record) => `/v1/clinical-api/assessments/${textAt(record, 'id')}`),
+    '/v1/clinical-api/cases/{id}': caseIds.map((id) => `/v1/clinical-api/cases/${id}`),
+    '/v1/clinical-api/patients/{id}': patients.map((id) => `/v1/clinical-api/patients/${id}`),
+    '/v1/clinical-api/webhook-subscriptions': ['/v1/clinical-api/webhook-subscriptions', '/v1/clinical-api/webhook-subscriptions?limit=1'],
+    '/v1/clinical-api/webhook-subscriptions/{id}': subscriptions.map((id) => `/v1/clinical-api/webhook-subscriptions/${id}`),
+    '/v1/consent-records': patients.map((id) => `/v1/consent-records?patientId=${id}&consentTypeCode=ai_analysis`),
+    '/v1/patients/{patientId}/consents/check': patients.map((id) => `/v1/patients/${id}/consents/check?types=ai_analysis,other`),
+    '/v1/patients/{patientId}/consents/{typeCode}/status': patients.map((id) => `/v1/patients/${id}/consents/ai_analysis/status`),
+  }
+}
+
+/** The record of a new assessment at its end, once everybody who subscribed has heard of it. */
+async function ended(patientId: string): Promise<unknown> {
+  const id = await requestAssessment(api, assessmentBody(patientId, [await photograph()]))
+  const record = await endOf(api, id)
+  const expected = at(record, 'status') === 'completed' ? 2 : 1
+  await waitFor(`${expected} webhook(s)`, () => (webhooksAbout(receiver, id).length === expected ? true : undefined))
+  return record
+}
+
+function idsOf(page: unknown): string[] {
+  const data = at(page, 'data')
+  return Array.isArray(data) ? data.map((record) => textAt(record, 'id')) : []
+}
+
+/** As an operator would, through the `postgres` database of the same server. */
+async function dropDatabase(url: string): Promise<void> {
+  const maintenance = new URL(url)
+  const name = maintenance.pathname.slice(1)
+  maintenance.pathname = '/postgres'
+  const client = new Client({ connectionString: maintenance.href })
+  await client.connect()
+  try {
+    await client.query(`drop database ${client.escapeIdentifier(name)} with (force)`)
+  } finally {
+    await client.end()
+  }
+}
