@@ -1,24 +1,24 @@
 import { closeSync, fdatasync, fdatasyncSync, mkdirSync, writeSync } from 'node:fs'
 import { randomInt } from 'node:crypto'
-import { crc32 } from 'node:zlib'
 import { AcknowledgedMark } from './acknowledged-mark.ts'
 import { CorruptLogError } from './corruption.ts'
-import { FRAME_OVERHEAD, parseFrame, planFrame, type Frame, type FrameInput } from './frame.ts'
+import { firstFrame, planFrame, splitFrames, type Frame, type FrameInput } from './frame.ts'
+import { readFrameAt, readFramesFrom, skipHeader } from './verified-read.ts'
 import { recoverLog, type RecoveryCallbacks } from './recovery.ts'
-import { SEGMENT_HEADER, createSegment, cutSegment, extendSegment, openSegments, readSegment, type Segment } from './segment.ts'
+import { SEGMENT_HEADER, createSegment, cutSegment, extendSegment, openSegments, type Segment } from './segment.ts'
 import { RecentGroups } from './recent-groups.ts'
 
 const SEGMENT_SIZE = 256 << 20
 const SMALLEST_EXTENSION = 1 << 20
 const LARGEST_EXTENSION = 16 << 20
-const CHUNK = 256 << 10
-const FIRST_READ = 2048
 const LARGEST_GROUP = 8 << 20
 
 type Group = { segment: Segment; start: number; frames: Buffer[]; done: (() => void)[]; length: number }
 
 export type EventLogOptions = RecoveryCallbacks & {
   folder: string
+  /** Bytes after which a new segment begins; 256 MiB unless said otherwise. */
+  segmentSize?: number
   /** Called with the frames of a group once they are durable, before the appends are answered. */
   onDurable: (frames: Frame[]) => void
   /** A write or sync failed: nothing more may be acknowledged. */
@@ -75,9 +75,9 @@ export class EventLog {
     return this.end
   }
 
-  /** CRC of the last durable frame: with `durableEnd`, a fingerprint of the log so far. */
-  crcBefore(position: number): number {
-    return this.readBytes(position - 4, 4).readUInt32LE(0)
+  /** Bytes that were appended and are not durable yet. */
+  get backlog(): number {
+    return this.end - this.durable
   }
 
   /** Puts an append at the end; `done` is called once it is durable. Returns the positions of its events. */
@@ -85,7 +85,7 @@ export class EventLog {
     if (this.failed) throw new Error('the event log cannot be written any more')
     let plan = planFrame(input, this.end)
     let segment = this.newest()
-    if (this.end + plan.length - segment.base > SEGMENT_SIZE && this.end > segment.base + SEGMENT_HEADER) {
+    if (this.end + plan.length - segment.base > (this.options.segmentSize ?? SEGMENT_SIZE) && this.end > segment.base + SEGMENT_HEADER) {
       segment = this.rotate()
       plan = planFrame(input, this.end)
     }
@@ -110,19 +110,15 @@ export class EventLog {
   /** The frame at a position. Throws CorruptLogError. */
   readFrame(position: number): Frame {
     const held = this.recent.at(position)
-    if (held !== undefined) return parseFrame(held.subarray(0, held.readUInt32LE(0) + FRAME_OVERHEAD), position)
-    const frames = this.verifiedFrames(position, FIRST_READ, 1)
-    const frame = frames[0]
-    if (frame === undefined) throw new CorruptLogError('no append where the index expects one', position)
-    return frame
+    return held === undefined ? readFrameAt(this.segments, position, this.durable) : firstFrame(held, position)
   }
 
   /** The next durable frames from a frame's position on, some hundred kilobytes of them; empty at the end. Throws CorruptLogError. */
   readFrames(position: number): Frame[] {
-    const from = this.skipHeader(position)
+    const from = skipHeader(this.segments, position)
     if (from >= this.durable) return []
     const held = this.recent.at(from)
-    return held === undefined ? this.verifiedFrames(from, CHUNK, Infinity) : splitFrames(held, from)
+    return held === undefined ? readFramesFrom(this.segments, from, this.durable) : splitFrames(held, from)
   }
 
   /** Waits for the last sync and closes the files. */
@@ -136,57 +132,6 @@ export class EventLog {
   private closeFiles(): void {
     this.mark.close()
     for (const segment of this.segments) closeSync(segment.fd)
-  }
-
-  /** The position of the first frame at or behind a position that may be the header of a segment. */
-  private skipHeader(position: number): number {
-    const segment = this.segmentOf(position)
-    return Math.max(position, segment.base + SEGMENT_HEADER)
-  }
-
-  private verifiedFrames(position: number, firstRead: number, limit: number): Frame[] {
-    let bytes = this.readBytes(position - 4, 4 + firstRead)
-    if (bytes.length >= 8) {
-      const needed = 4 + bytes.readUInt32LE(4) + FRAME_OVERHEAD
-      if (needed > bytes.length) bytes = this.readBytes(position - 4, needed)
-    }
-    const frames: Frame[] = []
-    if (bytes.length < 4) throw new CorruptLogError('the log is shorter than it was', position)
-    let crc = bytes.readUInt32LE(0)
-    let at = 4
-    while (frames.length < limit && at + FRAME_OVERHEAD <= bytes.length) {
-      const length = bytes.readUInt32LE(at) + FRAME_OVERHEAD
-      if (at + length > bytes.length) break
-      const frame = bytes.subarray(at, at + length)
-      const stored = frame.readUInt32LE(length - 4)
-      const place = position - 4 + at
-      if (length === FRAME_OVERHEAD || crc32(frame.subarray(0, length - 4), crc) !== stored) throw new CorruptLogError('checksum does not match', place)
-      frames.push(parseFrame(frame, place))
-      crc = stored
-      at += length
-    }
-    if (frames.length === 0) throw new CorruptLogError('length of an append is not plausible', position)
-    return frames
-  }
-
-  /** Bytes of one segment from a position on, never beyond what is durable. */
-  private readBytes(position: number, length: number): Buffer {
-    const segment = this.segmentOf(position)
-    const limit = Math.min(this.durable, segment.base + segment.size)
-    return readSegment(segment, position - segment.base, Math.min(length, limit - position))
-  }
-
-  private segmentOf(position: number): Segment {
-    let low = 0
-    let high = this.segments.length - 1
-    while (low < high) {
-      const middle = (low + high + 1) >> 1
-      if ((this.segments[middle]?.base ?? Infinity) <= position) low = middle
-      else high = middle - 1
-    }
-    const segment = this.segments[low]
-    if (segment === undefined) throw new CorruptLogError('no segment holds this position', position)
-    return segment
   }
 
   private newest(): Segment {
@@ -203,7 +148,10 @@ export class EventLog {
     return group
   }
 
+  /** Begins a segment. The one before it is cut to its length when its last append is durable, here if it already is. */
   private rotate(): Segment {
+    const full = this.newest()
+    if (this.durable === this.end) cutSegment(full, this.end - full.base)
     const segment = createSegment(this.options.folder, this.end, this.crc)
     this.segments.push(segment)
     this.end += SEGMENT_HEADER
@@ -262,15 +210,4 @@ export class EventLog {
     this.failed = true
     this.options.onFailure(error instanceof Error ? error : new Error(String(error)))
   }
-}
-
-function splitFrames(bytes: Buffer, position: number): Frame[] {
-  const frames: Frame[] = []
-  let at = 0
-  while (at + FRAME_OVERHEAD <= bytes.length) {
-    const length = bytes.readUInt32LE(at) + FRAME_OVERHEAD
-    frames.push(parseFrame(bytes.subarray(at, at + length), position + at))
-    at += length
-  }
-  return frames
 }

@@ -91,6 +91,20 @@ export function parseFrame(bytes: Buffer, position: number): Frame {
   }
 }
 
+/** The frame that bytes begin with. */
+export function firstFrame(bytes: Buffer, position: number): Frame {
+  return parseFrame(bytes.subarray(0, bytes.readUInt32LE(0) + FRAME_OVERHEAD), position)
+}
+
+/** The frames that fill bytes, one behind the other. */
+export function splitFrames(bytes: Buffer, position: number): Frame[] {
+  const frames: Frame[] = []
+  for (let at = 0; at + FRAME_OVERHEAD <= bytes.length; at += frames.at(-1)?.bytes.length ?? bytes.length) {
+    frames.push(firstFrame(bytes.subarray(at), position + at))
+  }
+  return frames
+}
+
 /** The events of a frame, in order. */
 export function frameEvents(frame: Frame): StoredEvent[] {
   const events: StoredEvent[] = []

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, readdirSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, readdirSync, statSync, unlinkSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { CorruptLogError } from './corruption.ts'
@@ -27,6 +27,12 @@ export function openSegments(folder: string): Segment[] {
     .filter((name) => name.endsWith(SUFFIX))
     .map((name) => Number(name.slice(0, -SUFFIX.length)))
     .toSorted((a, b) => a - b)
+  const newest = bases.at(-1)
+  if (newest !== undefined && isUnused(folder, newest, bases.at(-2))) {
+    unlinkSync(segmentPath(folder, newest))
+    syncFolder(folder)
+    bases.pop()
+  }
   const segments: Segment[] = []
   for (const base of bases) {
     const segment = openSegment(folder, base)
@@ -38,6 +44,17 @@ export function openSegments(folder: string): Segment[] {
     segments.push(segment)
   }
   return segments
+}
+
+/**
+ * Whether the newest segment was begun and never written to, by a node that was killed before the one before it was complete.
+ * Nothing goes into a segment until the one before it is on disk and cut to its length.
+ */
+function isUnused(folder: string, newest: number, previous: number | undefined): boolean {
+  const { size } = statSync(segmentPath(folder, newest))
+  if (size < SEGMENT_HEADER) return true
+  if (size > SEGMENT_HEADER || previous === undefined) return false
+  return previous + statSync(segmentPath(folder, previous)).size !== newest
 }
 
 /** Creates the segment that starts at `base`; on disk, with its folder entry, when this returns. */

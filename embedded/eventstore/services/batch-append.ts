@@ -11,6 +11,9 @@ export type BatchAppendCall = ServerDuplexStream<Buffer, Buffer | Buffer[]>
 
 type PartialAppend = { options: AppendOptions; events: ProposedEvent[]; size: number; timer: NodeJS.Timeout | undefined }
 
+/** Bytes that may wait for the disk before a client has to wait too. */
+const LARGEST_BACKLOG = 16 << 20
+
 /** Longest wait for the rest of an append that came in several messages. */
 const LONGEST_WAIT_MS = 10_000
 
@@ -115,11 +118,18 @@ class BatchSession {
     }
     try {
       append(this.store, stream, expected, events, done)
+      this.slowDown()
     } catch (error) {
       this.pending -= 1
       process.stderr.write(`${JSON.stringify({ level: 'error', event: 'append-failed', stream, message: String(error) })}\n`)
       this.refuse(correlationId, stream, batchUnknown())
     }
+  }
+
+  private slowDown(): void {
+    if (this.store.log.backlog < LARGEST_BACKLOG || this.call.isPaused()) return
+    this.call.pause()
+    this.store.log.whenDurable(() => this.call.resume())
   }
 
   private refuse(correlationId: Buffer, stream: string, error: Status): void {
