@@ -1,0 +1,355 @@
+import type { AiReviewSlotEvent } from '../../streams/ai-review-slot/events.ts'
+import type { AiReviewEvent, Lesion } from '../../streams/ai-review/events.ts'
+import type { AssessmentEvent } from '../../streams/assessment/events.ts'
+import type { CaseEvent } from '../../streams/case/events.ts'
+import type { ConsentTypeEvent } from '../../streams/consent-type/events.ts'
+import type { ConsentEvent } from '../../streams/consent/events.ts'
+import type { OauthClientEvent } from '../../streams/oauth-client/events.ts'
+import type { PatientEvent } from '../../streams/patient/events.ts'
+import type { ReservationEvent } from '../../streams/reservation/events.ts'
+import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
+import type { WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
+
+type Fact = { readonly type: string; readonly data: object }
+type DataOf<Event extends Fact, Type extends Event['type']> = Extract<Event, { type: Type }>['data']
+
+/** Facts of one aggregate as tests write them: a whole one by its type, with the members that matter changed. */
+export function factsOf<Event extends Fact>(usual: { readonly [Type in Event['type']]: DataOf<Event, Type> }) {
+  return <Type extends Event['type']>(type: Type, changes: Partial<DataOf<Event, Type>> = {}) => {
+    const data: DataOf<Event, Type> = { ...usual[type], ...changes }
+    return { type, data }
+  }
+}
+
+const id = (digits: string) => `00000000-0000-4000-8000-${digits.padStart(12, '0')}`
+
+/** One story: a patient of an organisation, one assessment with two images, its case and its review. */
+export const ids = {
+  org: id('a1'),
+  otherOrg: id('a2'),
+  product: id('b1'),
+  patient: id('c1'),
+  otherPatient: id('c2'),
+  assessment: id('d1'),
+  case: id('e1'),
+  image: id('f1'),
+  secondImage: id('f2'),
+  review: id('11'),
+  attempt: id('12'),
+  requestEvent: id('13'),
+  consentType: id('21'),
+  textVersion: id('22'),
+  consent: id('23'),
+  subscription: id('31'),
+  delivery: id('32'),
+  event: id('33'),
+  claim: id('41'),
+  client: id('51'),
+  bodySite: id('61'),
+} as const
+
+/** `at(5)` is five seconds into the story. */
+export function at(seconds: number): string {
+  return new Date(Date.parse('2026-03-01T10:00:00.000Z') + seconds * 1000).toISOString()
+}
+
+export const hash = (letter: string) => letter.repeat(64)
+
+const object = (imageId: string) => ({ key: `images/${ids.org}/${ids.assessment}/${imageId}/0a1b2c`, sha256: hash('a'), bytes: 2048 })
+
+export const lesion: Lesion = {
+  lesionNumber: 1,
+  providerLesionId: 9001,
+  coordinates: { x1: 40, y1: 41, x2: 100, y2: 101.5 },
+  classification: 'NV',
+  category: 'Benign',
+  priority: 5,
+  suspectedDiagnosisIcd10Code: 'D22.9',
+  suspectedDiagnosisIcd10Term: 'Melanocytic naevi, unspecified',
+  suspectedDiagnosisSnomedCode: '400010006',
+  suspectedDiagnosisSnomedTerm: 'Melanocytic naevus of skin',
+  referralFlag: 'NO_REFERRAL',
+  referralRecommendation: 'No referral',
+  referralRecommendationGuidance: 'No action is needed unless the lesion changes.',
+  interpretationGuidance: null,
+}
+
+export const assessmentFact = factsOf<AssessmentEvent>({
+  AssessmentRequested: {
+    assessmentId: ids.assessment,
+    organisationId: ids.org,
+    patientId: ids.patient,
+    productId: ids.product,
+    mode: 'inline',
+    finding: { findingType: 'lesion', bodySiteId: ids.bodySite },
+    images: [
+      { imageId: ids.image, captureType: 'dermoscopic', mimeType: 'image/jpeg' },
+      { imageId: ids.secondImage, captureType: 'other', mimeType: 'image/png' },
+    ],
+    externalReference: 'canary-reference',
+    clinicalContext: { note: 'canary-context' },
+    customFields: { ward: 'canary-field' },
+    requestedAt: at(0),
+    fingerprint: hash('f'),
+  },
+  AssessmentSubmitted: {
+    assessmentId: ids.assessment,
+    caseId: ids.case,
+    images: [
+      { imageId: ids.image, object: object(ids.image), width: 600, height: 400 },
+      { imageId: ids.secondImage, object: object(ids.secondImage), width: null, height: null },
+    ],
+    submittedAt: at(0),
+    deadlineAt: at(3600),
+  },
+  AssessmentReviewRequested: {
+    assessmentId: ids.assessment,
+    caseId: ids.case,
+    patientId: ids.patient,
+    productId: ids.product,
+    images: [
+      { imageId: ids.image, imageType: 'DERMOSCOPIC', objectKey: object(ids.image).key },
+      { imageId: ids.secondImage, imageType: 'MACROSCOPIC', objectKey: object(ids.secondImage).key },
+    ],
+    requestedAt: at(1),
+  },
+  AssessmentCompleted: {
+    assessmentId: ids.assessment,
+    aiReviewId: ids.review,
+    aiProvider: 'inference-provider',
+    outcome: {
+      malignancy_score: 0.1,
+      recommendation: 'no_action',
+      score_basis: 'benign',
+      scoring_version: '1',
+      lesions: [
+        {
+          lesion_number: 1,
+          category: 'Benign',
+          classification: 'NV',
+          priority: 5,
+          icd10: { code: 'D22.9', term: 'Melanocytic naevi, unspecified' },
+          snomed: { code: null, term: null },
+          referral_flag: 'NO_REFERRAL',
+          referral_recommendation: 'No referral',
+          interpretation_guidance: null,
+        },
+      ],
+      image_quality: [{ image_id: ids.image, quality: 'IMAGE_QUALITY_SUITABLE' }],
+    },
+    completedAt: at(30),
+  },
+  AssessmentFailed: { assessmentId: ids.assessment, aiReviewId: ids.review, code: 'ANALYSIS_FAILED', failedAt: at(30) },
+})
+
+export const caseFact = factsOf<CaseEvent>({
+  CaseOpened: {
+    caseId: ids.case,
+    organisationId: ids.org,
+    patientId: ids.patient,
+    productId: ids.product,
+    assessmentId: ids.assessment,
+    externalReference: 'canary-reference',
+    clinicalContext: { note: 'canary-context' },
+    customFields: null,
+    openedAt: at(0),
+    fingerprint: null,
+  },
+})
+
+export const patientFact = factsOf<PatientEvent>({
+  PatientRegistered: {
+    patientId: ids.patient,
+    organisationId: ids.org,
+    givenName: 'Canary',
+    familyName: 'Müller-canary',
+    dob: '1970-02-28',
+    identifiers: [{ scheme: 'nhs', value: 'canary-9434765919' }],
+    registeredAt: at(0),
+    fingerprint: null,
+  },
+  PatientRegistrationRevoked: { patientId: ids.patient, reason: 'identifier_conflict', revokedAt: at(1) },
+})
+
+export const consentFact = factsOf<ConsentEvent>({
+  ConsentRecorded: {
+    consentId: ids.consent,
+    organisationId: ids.org,
+    patientId: ids.patient,
+    consentTypeId: ids.consentType,
+    consentTypeCode: 'ai_analysis',
+    textVersionId: ids.textVersion,
+    textSha256: hash('b'),
+    decision: 'granted',
+    recordedAt: at(0),
+    recordedBy: 'Dr Canary',
+    createdAt: at(0),
+    fingerprint: null,
+  },
+})
+
+export const consentTypeFact = factsOf<ConsentTypeEvent>({
+  ConsentTypeCreated: {
+    consentTypeId: ids.consentType,
+    organisationId: ids.org,
+    code: 'ai_analysis',
+    displayName: 'Analysis by AI',
+    description: null,
+    legalBasis: 'consent',
+    required: true,
+    createdAt: at(0),
+    fingerprint: null,
+  },
+  ConsentTextVersionPublished: {
+    consentTypeId: ids.consentType,
+    textVersionId: ids.textVersion,
+    locale: 'en-GB',
+    text: 'I agree.',
+    contentHash: hash('b'),
+    effectiveFrom: at(1),
+    createdAt: at(1),
+    fingerprint: null,
+  },
+  ConsentTypeUsed: { consentTypeId: ids.consentType, usedAt: at(2) },
+})
+
+export const clientFact = factsOf<OauthClientEvent>({
+  OauthClientRegistered: {
+    clientId: ids.client,
+    name: 'Demo clinic',
+    orgId: ids.org,
+    productId: ids.product,
+    scopes: ['assessments:read', 'assessments:write'],
+    secretHash: hash('c'),
+    trustedActorContext: true,
+    registeredAt: at(0),
+  },
+})
+
+export const reservationFact = factsOf<ReservationEvent>({
+  ReservationClaimed: {
+    claimId: ids.claim,
+    ownerStream: `patient-${ids.org}-${ids.patient}`,
+    ownerId: ids.patient,
+    fingerprint: null,
+    claimedAt: at(0),
+  },
+  ReservationConfirmed: { claimId: ids.claim, confirmedAt: at(1) },
+  ReservationReleased: { claimId: ids.claim, releasedAt: at(1) },
+})
+
+export const subscriptionFact = factsOf<WebhookSubscriptionEvent>({
+  WebhookSubscribed: {
+    subscriptionId: ids.subscription,
+    organisationId: ids.org,
+    url: 'https://receiver.example/hooks',
+    eventTypes: ['assessment.completed', 'assessment.failed'],
+    description: 'All results',
+    payloadMode: 'full',
+    createdAt: at(0),
+    fingerprint: null,
+  },
+})
+
+const attempted = { deliveryId: ids.delivery, subscriptionId: ids.subscription, eventId: ids.event, attempt: 1, durationMs: 120 }
+
+export const deliveryFact = factsOf<WebhookDeliveryEvent>({
+  WebhookDeliveryScheduled: {
+    deliveryId: ids.delivery,
+    subscriptionId: ids.subscription,
+    organisationId: ids.org,
+    eventId: ids.event,
+    eventType: 'assessment.completed',
+    assessmentId: ids.assessment,
+    scheduledAt: at(31),
+  },
+  WebhookDeliveryAttempted: { deliveryId: ids.delivery, attempt: 1, attemptedAt: at(31), leaseUntil: at(51) },
+  WebhookDelivered: { ...attempted, statusCode: 204, deliveredAt: at(32) },
+  WebhookDeliveryAttemptFailed: { ...attempted, statusCode: 500, errorClass: 'http_status', failedAt: at(32), nextAttemptAt: at(37) },
+  WebhookDeliveryFailed: { ...attempted, attempt: 10, statusCode: null, errorClass: 'timeout', failedAt: at(32) },
+})
+
+const images = [
+  { imageId: ids.image, imageType: 'DERMOSCOPIC' as const, presignedUrl: 'https://store.example/1?sig=1', presignedUrlExpiresAt: at(3600) },
+  {
+    imageId: ids.secondImage,
+    imageType: 'MACROSCOPIC' as const,
+    presignedUrl: 'https://store.example/2?sig=2',
+    presignedUrlExpiresAt: at(3600),
+    deviceManufacturer: 'Lens',
+    deviceModel: 'One',
+  },
+]
+const reviewRequest = { aiReviewId: ids.review, caseId: ids.case, productId: ids.product, orgId: ids.org, patientId: ids.patient, correlationId: ids.event, images }
+
+export const slotFact = factsOf<AiReviewSlotEvent>({
+  AiReviewSlotClaimed: { ...reviewRequest, requestEventId: ids.requestEvent, claimedAt: at(2) },
+  AiReviewRequestAnswered: {
+    aiReviewId: ids.review,
+    caseId: ids.case,
+    productId: ids.product,
+    requestEventId: ids.event,
+    answeredAt: at(3),
+  },
+})
+
+export const reviewFact = factsOf<AiReviewEvent>({
+  AiReviewRequested: { ...reviewRequest, requestedAt: at(2) },
+  AiReviewStarted: { aiReviewId: ids.review, patientId: ids.patient, startedAt: at(3) },
+  AiReviewCallAttempted: {
+    aiReviewId: ids.review,
+    attemptId: ids.attempt,
+    call: 'case',
+    imageId: null,
+    consentCheckedAt: at(3),
+    attemptedAt: at(4),
+    leaseUntil: at(24),
+  },
+  AiReviewProviderCaseCreated: { aiReviewId: ids.review, providerCaseId: 700, createdAt: at(5) },
+  AiReviewImageSent: { aiReviewId: ids.review, imageId: ids.image, providerImageId: 71, providerImageHash: 'h71', sentAt: at(6) },
+  AiReviewProcessingAccepted: {
+    aiReviewId: ids.review,
+    providerChecksum: 'checksum',
+    acceptedAt: at(8),
+    nextPollAt: at(13),
+    deadlineAt: at(608),
+  },
+  AiReviewStartDeferred: {
+    aiReviewId: ids.review,
+    retry: 1,
+    classification: 'provider_upstream_transient',
+    upstreamStatus: 503,
+    abandonsProviderCase: false,
+    deferredAt: at(5),
+    retryAt: at(7),
+  },
+  AiReviewCallPostponed: { aiReviewId: ids.review, call: 'case', postponedAt: at(5), retryAt: at(6) },
+  AiReviewPollDeferred: { aiReviewId: ids.review, attemptCount: 1, upstreamStatus: null, polledAt: at(13), nextPollAt: at(18) },
+  AiReviewCompleted: {
+    aiReviewId: ids.review,
+    attemptCount: 2,
+    analysisResult: 'SUCCESSFUL_PROCESSING',
+    analysisStatus: 'DONE',
+    lesionCount: 1,
+    processingType: 'STANDARD',
+    sensitivitySet: null,
+    reportDate: at(17),
+    providerVersion: '4.2',
+    imageQuality: [
+      { imageId: ids.image, quality: 'IMAGE_QUALITY_SUITABLE' },
+      { imageId: ids.secondImage, quality: null },
+    ],
+    lesions: [lesion],
+    rawResponse: { key: 'raw-responses/1', sha256: hash('d'), bytes: 4096 },
+    completedAt: at(18),
+  },
+  AiReviewFailed: {
+    aiReviewId: ids.review,
+    classification: 'provider_client_error',
+    upstreamStatus: 422,
+    rawResponse: null,
+    attemptCount: 0,
+    failedAt: at(9),
+  },
+  AiReviewCancelled: { aiReviewId: ids.review, reason: 'consent_withdrawn', cancelledAt: at(14) },
+})
