@@ -1,0 +1,191 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { at, createApiClient, requestToken, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { up, type RunningPlatform } from '../../../platform/main/up.ts'
+import {
+  assessmentBody,
+  consentedPatient,
+  createConsentTerms,
+  decideConsent,
+  endOf,
+  expecting,
+  photograph,
+  registerPatient,
+  requestAssessment,
+  reviewOfCase,
+  type ConsentTerms,
+  type Photograph,
+} from '../../support/main-job.ts'
+import { fastSettings, waitFor } from '../../support/platform.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { providerAt, type TestProvider } from '../../support/provider.ts'
+import { eventsOf } from './recorded-events.ts'
+
+const projector = 'consent_records'
+const readYourWritesMs = 500
+// Room for a withdrawal between two tries of a review whose consent cannot be checked.
+const retryMs = 1_200
+
+let dataDir: string
+let database: FreshDatabase
+let platform: RunningPlatform
+let provider: TestProvider
+let api: ApiClient
+let terms: ConsentTerms
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'platform-'))
+  database = await freshDatabase()
+  const env = {
+    ...fastSettings,
+    ESDB_URL: process.env['ESDB_URL'],
+    LOG_LEVEL: 'silent',
+    PORT: '0',
+    PLATFORM_DATA_DIR: dataDir,
+    DATABASE_URL: database.url,
+    VAULT_DATABASE_URL: database.vaultUrl,
+    READ_YOUR_WRITES_MS: String(readYourWritesMs),
+    PROVIDER_START_RETRY_SCHEDULE_MS: [retryMs, retryMs, retryMs].join(','),
+  }
+  platform = await up({ env, onFatal: (reason) => expect.unreachable(reason) })
+  const { base_url, org_id, provider_url, clients } = platform.credentials
+  const { body } = await requestToken(base_url, clients[0] ?? { client_id: '', client_secret: '' })
+  api = createApiClient(base_url, textAt(body, 'access_token'))
+  provider = providerAt(provider_url ?? '')
+  terms = await createConsentTerms(api, org_id)
+})
+
+afterEach(async () => {
+  await resume()
+  await provider.reset()
+})
+
+afterAll(async () => {
+  const code = await platform.stop.stop()
+  await database.drop()
+  await rm(dataDir, { recursive: true, force: true })
+  expect(code).toBe(0)
+})
+
+async function stop(): Promise<void> {
+  expect(await platform.runner?.stop(projector)).toBe(true)
+}
+
+async function resume(): Promise<void> {
+  await platform.runner?.resume(projector)
+  await platform.caughtUp()
+}
+
+async function requested(patientId: string, image?: Photograph): Promise<string> {
+  return requestAssessment(api, assessmentBody(patientId, [image ?? (await photograph())]))
+}
+
+async function reviewOf(assessmentId: string): Promise<unknown> {
+  const { body } = await expecting(200, api.call(`/v1/clinical-api/assessments/${assessmentId}`))
+  return reviewOfCase(api, textAt(body, 'case_id'))
+}
+
+async function untilReviewIs(assessmentId: string, status: string): Promise<unknown> {
+  return waitFor(`a review that is ${status}`, async () => {
+    const review = await reviewOf(assessmentId)
+    return at(review, 'status') === status ? review : undefined
+  })
+}
+
+/** The consent check was asked, and had no answer that could be relied on. */
+async function untilDeferred(assessmentId: string): Promise<void> {
+  const { eventstore_url: url, org_id: orgId } = platform.credentials
+  const stream = `ai_review-${orgId}-${textAt(await reviewOf(assessmentId), 'id')}`
+  const deferred = await waitFor('a start that is put off', async () =>
+    (await eventsOf(url ?? '', stream)).find(({ type }) => type === 'AiReviewStartDeferred'),
+  )
+  expect(deferred.data).toMatchObject({ classification: 'consent_check_unavailable' })
+}
+
+async function callsOf(image: Photograph): Promise<readonly string[]> {
+  const calls = await provider.calls()
+  const caseId = calls.find(({ sha256 }) => sha256 === image.sha256)?.caseId
+  return calls.filter((call) => caseId !== undefined && call.caseId === caseId).map(({ call }) => call)
+}
+
+test('while the consent records stand still, writes answer, GETs answer what they have, and nobody decides on it', async () => {
+  const patientId = await consentedPatient(api, terms)
+  await stop()
+
+  const begun = performance.now()
+  await decideConsent(api, patientId, terms, 'withdrawn')
+  // Not waited for at all; the bound only tells a wait for the read model from none.
+  expect(performance.now() - begun).toBeLessThan(10 * readYourWritesMs)
+
+  const status = await expecting(200, api.call(`/v1/patients/${patientId}/consents/ai_analysis/status`))
+  expect(status.body).toMatchObject({ granted: true, decision: 'granted' })
+  const check = await expecting(200, api.call(`/v1/patients/${patientId}/consents/check?types=ai_analysis`))
+  expect(check.body).toEqual({ consents: { ai_analysis: true } })
+  const records = `/v1/consent-records?patientId=${patientId}&consentTypeCode=ai_analysis`
+  const refused = await expecting(503, api.call(records))
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect(at(refused.body, 'retriable')).toBe(true)
+
+  await resume()
+  const answered = await expecting(200, api.call(records))
+  expect(answered.body).toMatchObject({ status: 'withdrawn', granted: false })
+})
+
+test('a consent withdrawn meanwhile stops the review, although the old decision is still served', async () => {
+  const patientId = await consentedPatient(api, terms)
+  await stop()
+  const id = await requested(patientId)
+  await untilDeferred(id)
+  await decideConsent(api, patientId, terms, 'withdrawn')
+  const record = await endOf(api, id)
+  expect(record).toMatchObject({ status: 'failed', error: { code: 'CONSENT_MISSING' } })
+  expect(await reviewOf(id)).toMatchObject({ status: 'failed', errorClassification: 'consent_missing' })
+  expect(await provider.calls()).toEqual([])
+})
+
+test('a consent withdrawn after the images were sent lets the provider analyse nothing', async () => {
+  const patientId = await consentedPatient(api, terms)
+  const image = await photograph()
+  await provider.fault({ call: 'image', status: 200, delay_ms: 1_500, times: 2 })
+  const id = await requested(patientId, image)
+  await waitFor('the image at the provider', async () => (await callsOf(image))[0])
+  await stop()
+  await decideConsent(api, patientId, terms, 'withdrawn')
+  expect(await endOf(api, id)).toMatchObject({ status: 'failed', error: { code: 'CONSENT_MISSING' } })
+
+  // The next image is held back as long as this one was: when that review has ended, this call has come back too.
+  await resume()
+  expect(await endOf(api, await requested(await consentedPatient(api, terms)))).toMatchObject({ status: 'completed' })
+  expect(await callsOf(image)).toEqual(['case', 'image'])
+})
+
+test('a review waits for a consent that cannot be checked: it goes on afterwards, or fails for that reason', async () => {
+  await stop()
+  const undecided = await requested(await registerPatient(api))
+  expect(await endOf(api, undecided)).toMatchObject({ status: 'failed', error: { code: 'PROVIDER_UNAVAILABLE' } })
+  expect(await reviewOf(undecided)).toMatchObject({ status: 'failed', errorClassification: 'consent_check_unavailable' })
+  expect(await provider.calls()).toEqual([])
+
+  const granted = await requested(await consentedPatient(api, terms))
+  await untilDeferred(granted)
+  await resume()
+  expect(await endOf(api, granted)).toMatchObject({ status: 'completed' })
+})
+
+test('a consent withdrawn while the result is awaited cancels the review, and nobody asks for the result again', async () => {
+  const patientId = await consentedPatient(api, terms)
+  const image = await photograph()
+  await provider.result({ sha256: image.sha256, not_ready_polls: 1_000 })
+  const id = await requested(patientId, image)
+  await untilReviewIs(id, 'awaiting_result')
+  await waitFor('a first poll', async () => ((await callsOf(image)).includes('result') ? true : undefined))
+  await decideConsent(api, patientId, terms, 'withdrawn')
+  expect(await endOf(api, id)).toMatchObject({ status: 'failed', error: { code: 'CONSENT_MISSING' }, result: null })
+  const polled = await callsOf(image)
+  expect(await reviewOf(id)).toMatchObject({ status: 'cancelled', lesions: [] })
+
+  expect(await endOf(api, await requested(await consentedPatient(api, terms)))).toMatchObject({ status: 'completed' })
+  expect(await callsOf(image)).toEqual(polled)
+})
