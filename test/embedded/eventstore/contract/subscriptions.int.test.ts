@@ -109,12 +109,13 @@ describe('to $all', () => {
   })
 
   test('several subscribers see the same, in the same order', async () => {
-    const name = stream()
-    const { position } = await client().appendToStream(name, counted(0))
+    const names = [stream(), stream()]
+    const [first = '', second = ''] = names
+    const { position } = await client().appendToStream(first, counted(0))
     const subscriptions = [0, 1, 2, 3].map(() =>
-      takeUntil(client().subscribeToAll({ fromPosition: position ?? 'start' }), (events) => events.filter(({ event }) => event?.streamId === name).length === 30),
+      takeUntil(client().subscribeToAll({ fromPosition: position ?? 'start', filter: streamNameFilter({ prefixes: names }) }), (events) => events.length === 30),
     )
-    for (let n = 1; n <= 30; n += 3) await append(name, 3, { first: n })
+    for (let n = 0; n < 15; n += 3) await Promise.all([append(first, 3, { first: n + 1 }), append(second, 3, { first: n })])
     const orders = (await Promise.all(subscriptions)).map((events) => events.map(({ event }) => event?.position?.commit))
     expect(new Set(orders.map(String)).size).toBe(1)
   })
