@@ -63,8 +63,9 @@ async function followToEnd(id: string, caseId: string): Promise<unknown> {
   return waitFor('the assessment to end', async () => {
     const reviews = await expecting(200, api.call(`/v1/ai-reviews?caseId=${caseId}`))
     const { body } = await expecting(200, api.call(`/v1/clinical-api/assessments/${id}`))
-    const status = at(body, 'status')
-    const stage = `${String(status)}, review ${String(at(reviews.body, 'data', 0, 'status') ?? 'none')}`
+    const status = textAt(body, 'status')
+    const hasReview = at(reviews.body, 'data', 0) !== undefined
+    const stage = `${status}, review ${hasReview ? textAt(reviews.body, 'data', 0, 'status') : 'none'}`
     if (stages.at(-1) !== stage) stages.push(stage)
     if (status === 'processing') expect(at(body, 'next_poll_after_ms')).toBe(5000)
     return status === 'processing' ? undefined : body

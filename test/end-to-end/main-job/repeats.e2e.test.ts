@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { at, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
+import {
+  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, registerPatient, webhookAbout, webhooksAbout, withoutSignatures,
+  type ConsentTerms,
+} from '../../support/main-job.ts'
+import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+
+const assessments = '/v1/clinical-api/assessments'
+
+let platform: TestPlatform
+let watched: WatchedPlatform
+let api: ApiClient
+let terms: ConsentTerms
+let receiver: WebhookReceiver
+
+beforeAll(async () => {
+  platform = await startTestPlatform()
+  watched = watchPlatform(platform.baseUrl)
+  api = watched.watch(await platform.connect())
+  terms = await createConsentTerms(api, platform.process.credentials.org_id)
+  receiver = await startWebhookReceiver()
+  const body = { url: receiver.url, event_types: ['assessment.completed', 'assessment.failed'] }
+  await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))
+})
+
+afterAll(async () => {
+  await platform.stop()
+  await receiver.close()
+})
+
+function keyed(path: string, body: unknown, key: string, client = api): Promise<ApiAnswer> {
+  return client.call(path, { body, headers: { 'idempotency-key': key } })
+}
+
+function codeOf({ status, body }: ApiAnswer): readonly unknown[] {
+  return [status, at(body, 'code')]
+}
+
+test('a repeated key answers the existing record, at every stage and under any token', async () => {
+  const body = assessmentBody(await consentedPatient(api, terms), [await photograph()])
+  await platform.provider.fault({ call: 'case', delay_ms: 700 })
+  const first = await expecting(202, keyed(assessments, body, 'key-1'))
+  const again = await expecting(202, keyed(assessments, body, 'key-1'))
+  expect(again.body).toEqual(first.body)
+  expect([first, again].map(({ headers }) => headers.get('idempotency-replayed'))).toEqual([null, 'true'])
+  expect(again.headers.get('location')).toBe(first.headers.get('location'))
+
+  const reordered = Object.fromEntries(Object.entries(body).toReversed())
+  expect((await expecting(202, keyed(assessments, reordered, '"key-1"'))).body).toEqual(first.body)
+
+  const ended = await endOf(api, textAt(first.body, 'id'))
+  const renewed = watched.watch(await platform.connect())
+  const later = await expecting(202, keyed(assessments, body, 'key-1', renewed))
+  expect(withoutSignatures(later.body)).toEqual(withoutSignatures(ended))
+  expect(later.headers.get('idempotency-replayed')).toBe('true')
+})
+
+test('a key with another request is refused, and stays with its own', async () => {
+  const body = assessmentBody(await registerPatient(api), [await photograph()])
+  const first = await expecting(202, keyed(assessments, body, 'key-2'))
+  const others = [
+    { ...body, external_reference: 'another' },
+    { ...body, images: [(await photograph()).entry] },
+    { ...body, patient_id: '0190b0a0-0000-7000-8000-000000000001' },
+  ]
+  for (const other of others) expect(codeOf(await keyed(assessments, other, 'key-2'))).toEqual([409, 'idempotency-key-reused'])
+  expect(at((await expecting(202, keyed(assessments, body, 'key-2'))).body, 'id')).toBe(at(first.body, 'id'))
+})
+
+test('no refusal is pinned to a key', async () => {
+  const body = assessmentBody(await registerPatient(api), [await photograph()])
+  expect(codeOf(await keyed(assessments, { ...body, finding: { finding_type: 'wart' } }, 'key-3'))).toEqual([400, 'validation-failed'])
+  expect(codeOf(await keyed(assessments, { ...body, patient_id: '0190b0a0-0000-7000-8000-000000000001' }, 'key-3'))).toEqual([404, 'patient-not-found'])
+  await expecting(202, keyed(assessments, body, 'key-3'))
+})
+
+test('without a key, or with a fresh one, the same request is another assessment', async () => {
+  const body = assessmentBody(await registerPatient(api), [await photograph()])
+  const made = [await api.call(assessments, { body }), await api.call(assessments, { body }), await keyed(assessments, body, 'key-4')]
+  expect(made.map(({ status }) => status)).toEqual([202, 202, 202])
+  expect(new Set(made.map((answer) => at(answer.body, 'id'))).size).toBe(3)
+})
+
+test('a key is scoped to its route and its organisation', async () => {
+  const patientId = await registerPatient(api)
+  const patient = { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29' }
+  const made = await expecting(202, keyed(assessments, assessmentBody(patientId, [await photograph()]), 'key-5'))
+  const other = await expecting(201, keyed('/v1/clinical-api/patients', patient, 'key-5'))
+  const opened = await expecting(201, keyed('/v1/clinical-api/cases', { patient_id: patientId }, 'key-5'))
+  expect(new Set([made, other, opened].map(({ body }) => at(body, 'id'))).size).toBe(3)
+
+  const [, second] = platform.process.credentials.clients
+  const stranger = watched.watch(await platform.connect(second))
+  const theirs = await expecting(201, keyed('/v1/clinical-api/patients', patient, 'key-5', stranger))
+  expect(at(theirs.body, 'id')).not.toBe(at(other.body, 'id'))
+  expect(theirs.headers.get('idempotency-replayed')).toBeNull()
+})
+
+test('fifty requests with one key at once make one assessment, one review, one provider case and one webhook', async () => {
+  await platform.provider.reset()
+  const photo = await photograph()
+  const body = assessmentBody(await consentedPatient(api, terms), [photo])
+  const answers = await Promise.all(Array.from({ length: 50 }, () => keyed(assessments, body, 'key-50')))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]))
+  const ids = new Set(answers.map((answer) => textAt(answer.body, 'id')))
+  expect(ids.size).toBe(1)
+  expect(new Set(answers.map((answer) => textAt(answer.body, 'case_id'))).size).toBe(1)
+  expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === null)).toHaveLength(1)
+
+  const [id = ''] = ids
+  const ended = await endOf(api, id)
+  expect(at(ended, 'status')).toBe('completed')
+  const reviews = await expecting(200, api.call(`/v1/ai-reviews?caseId=${textAt(ended, 'case_id')}`))
+  expect(at(reviews.body, 'data')).toHaveLength(1)
+  await webhookAbout(receiver, id)
+  const calls = await platform.provider.calls()
+  const providerCase = calls.find(({ sha256 }) => sha256 === photo.sha256)?.caseId
+  expect(calls.filter(({ caseId }) => caseId === providerCase).map(({ call }) => call)).toEqual(['case', 'image', 'process', 'result'])
+  expect(calls.filter(({ sha256 }) => sha256 === photo.sha256)).toHaveLength(1)
+  // A later assessment went all the way meanwhile, so there was time for a webhook too many.
+  const next = await expecting(202, api.call(assessments, { body: assessmentBody(await registerPatient(api), [await photograph()]) }))
+  await webhookAbout(receiver, textAt(next.body, 'id'))
+  expect(webhooksAbout(receiver, id)).toHaveLength(1)
+})
+
+test.each(['patients', 'cases', 'webhook-subscriptions'])('POST %s is repeatable too', async (resource) => {
+  const bodies: Readonly<Record<string, unknown>> = {
+    patients: { given_name: 'Grace', family_name: 'Example', dob: '1990-01-01', identifiers: [{ scheme: 'mrn', value: 'repeatable' }] },
+    cases: { patient_id: await registerPatient(api) },
+    'webhook-subscriptions': { url: `${receiver.url}/other`, event_types: ['assessment.failed'] },
+  }
+  const body = Object(bodies[resource]) as Record<string, unknown>
+  const path = `/v1/clinical-api/${resource}`
+  const answers = await Promise.all(Array.from({ length: 5 }, () => keyed(path, body, `key-${resource}`)))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]))
+  expect(new Set(answers.map((answer) => JSON.stringify(answer.body))).size).toBe(1)
+  expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === 'true')).toHaveLength(4)
+  const other = resource === 'cases' ? { ...body, external_reference: 'another' } : resource === 'patients' ? { ...body, given_name: 'Ada' } : { ...body, description: 'another' }
+  expect(codeOf(await keyed(path, other, `key-${resource}`))).toEqual([409, 'idempotency-key-reused'])
+})
+
+test('POST consents is repeatable too', async () => {
+  const path = `/v1/patients/${await registerPatient(api)}/consents`
+  const body = { ...terms, decision: 'granted' }
+  const answers = [await keyed(path, body, 'key-consent'), await keyed(path, body, 'key-consent')]
+  expect(answers.map(({ status, headers }) => [status, headers.get('idempotency-replayed')])).toEqual([[201, null], [201, 'true']])
+  expect(answers[1]?.body).toEqual(answers[0]?.body)
+  expect(codeOf(await keyed(path, { ...body, decision: 'denied' }, 'key-consent'))).toEqual([409, 'idempotency-key-reused'])
+})
+
+test('the three mounts answer alike and share the scope of a key', async () => {
+  const mounts = ['/v1/clinical-api', '/v1/clinical-api/v1', '/v1']
+  const body = assessmentBody(await registerPatient(api), [await photograph()])
+  const made = await expecting(202, keyed(`${mounts[0]}/assessments`, body, 'key-mounts'))
+  const id = textAt(made.body, 'id')
+  for (const mount of mounts) {
+    const again = await expecting(202, keyed(`${mount}/assessments`, body, 'key-mounts'))
+    expect([at(again.body, 'id'), again.headers.get('location'), again.headers.get('idempotency-replayed')]).toEqual([id, `${assessments}/${id}`, 'true'])
+    expect(codeOf(await keyed(`${mount}/assessments`, { ...body, external_reference: 'x' }, 'key-mounts'))).toEqual([409, 'idempotency-key-reused'])
+  }
+  const ended = await endOf(api, id)
+  for (const mount of mounts) expect((await api.call(`${mount}/assessments/${id}`)).body).toEqual(ended)
+
+  const patientId = textAt(made.body, 'patient_id')
+  const reads: Readonly<Record<string, readonly string[]>> = {
+    'ai-review': [`/ai-reviews?caseId=${textAt(ended, 'case_id')}`],
+    consent: [`/patients/${patientId}/consents/ai_analysis/status`, `/consent-records?patientId=${patientId}&consentTypeCode=ai_analysis`],
+    auth: ['/.well-known/jwks.json'],
+  }
+  for (const [service, paths] of Object.entries(reads)) {
+    for (const path of paths) {
+      const answers = await Promise.all([`/v1/${service}`, `/v1/${service}/v1`, '/v1'].map((mount) => api.call(mount + path)))
+      expect(answers.map(({ status, body: told }) => [status, told])).toEqual(Array.from({ length: 3 }, () => [200, answers[0]?.body]))
+    }
+  }
+})
+
+test('every answer was one that the document allows', async () => {
+  expect(await watched.seen()).toContain('createAssessment 409')
+  expect(await watched.undocumented()).toEqual([])
+})
