@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest'
+import type { NextCall } from '../../../commands/ai-review/next-call.ts'
+import { attemptCall, recordOutcome, type CallOutcome, type RecordOutcome } from '../../../commands/ai-review/provider-calls.ts'
+import { aiReviewFold } from '../../../streams/ai-review/state.ts'
+import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
+import { at, ids, lesion, reviewFact as fact } from '../../streams/facts.ts'
+import { given } from '../../support/given-decider.ts'
+
+type Call = Extract<NextCall, { kind: 'call' }>
+
+const requested = fact('AiReviewRequested')
+const started = fact('AiReviewStarted')
+const caseCreated = fact('AiReviewProviderCaseCreated')
+const sent = [fact('AiReviewImageSent'), fact('AiReviewImageSent', { imageId: ids.secondImage, providerImageId: 72 })] as const
+const accepted = fact('AiReviewProcessingAccepted')
+const pending = [requested, started] as const
+const inProgress = [...pending, caseCreated] as const
+const awaiting = [...inProgress, ...sent, accepted] as const
+const ends = [fact('AiReviewCompleted'), fact('AiReviewFailed'), fact('AiReviewCancelled')]
+const open = (call: Call['call'], imageId: string | null = null) => fact('AiReviewCallAttempted', { call, imageId })
+
+describe('beginning a provider call', () => {
+  const begin = (next: Call) => ({ attemptId: ids.attempt, next, consentCheckedAt: new Date(at(3)), now: new Date(at(4)), leaseUntil: new Date(at(24)) })
+
+  it.each<[string, readonly AiReviewEvent[], Call]>([
+    ['case', pending, { kind: 'call', call: 'case' }],
+    ['an image', inProgress, { kind: 'call', call: 'image', imageId: ids.image }],
+    ['process', [...inProgress, ...sent], { kind: 'call', call: 'process' }],
+    ['result', awaiting, { kind: 'call', call: 'result' }],
+  ])('fences %s: the same again waits for the lease', (_name, events, next) => {
+    given(aiReviewFold, ...events).when(attemptCall, begin(next)).then([open(next.call, next.call === 'image' ? next.imageId : null)])
+  })
+
+  it('is refused another attempt while the lease is open, and allowed it when the lease has ended', () => {
+    given(aiReviewFold, ...pending, open('case')).when(attemptCall, { ...begin({ kind: 'call', call: 'case' }), attemptId: ids.event }).thenNothing()
+    const late = { ...begin({ kind: 'call', call: 'case' }), now: new Date(at(24)), leaseUntil: new Date(at(44)) }
+    given(aiReviewFold, ...pending, open('case'))
+      .when(attemptCall, late)
+      .then([fact('AiReviewCallAttempted', { attemptedAt: at(24), leaseUntil: at(44) })])
+  })
+
+  it('makes no call that the stream does not want', () => {
+    given(aiReviewFold).when(attemptCall, begin({ kind: 'call', call: 'case' })).thenNothing()
+    given(aiReviewFold, ...pending).when(attemptCall, begin({ kind: 'call', call: 'process' })).thenNothing()
+    given(aiReviewFold, ...inProgress).when(attemptCall, begin({ kind: 'call', call: 'image', imageId: ids.secondImage })).thenNothing()
+    given(aiReviewFold, ...awaiting).when(attemptCall, begin({ kind: 'call', call: 'process' })).thenNothing()
+    for (const end of ends) given(aiReviewFold, ...awaiting, end).when(attemptCall, begin({ kind: 'call', call: 'result' })).thenNothing()
+  })
+})
+
+const outcome = (of: CallOutcome, changes: Partial<RecordOutcome> = {}): RecordOutcome => ({ attemptId: ids.attempt, outcome: of, now: new Date(at(9)), ...changes })
+
+describe('recording what a call came to', () => {
+  it('of case: the provider case', () => {
+    given(aiReviewFold, ...pending, open('case'))
+      .when(recordOutcome, outcome({ kind: 'case-created', providerCaseId: 700 }))
+      .then([fact('AiReviewProviderCaseCreated', { createdAt: at(9) })])
+  })
+
+  it('of image: the image sent', () => {
+    const { imageId, providerImageId, providerImageHash } = fact('AiReviewImageSent').data
+    given(aiReviewFold, ...inProgress, open('image', ids.image))
+      .when(recordOutcome, outcome({ kind: 'image-sent', imageId, providerImageId, providerImageHash }))
+      .then([fact('AiReviewImageSent', { sentAt: at(9) })])
+  })
+
+  it('of process: the review awaits its result', () => {
+    const { providerChecksum, nextPollAt, deadlineAt } = accepted.data
+    const after = given(aiReviewFold, ...inProgress, ...sent, open('process'))
+      .when(recordOutcome, outcome({ kind: 'processing-accepted', providerChecksum, nextPollAt: new Date(nextPollAt), deadlineAt: new Date(deadlineAt) }))
+      .then([fact('AiReviewProcessingAccepted', { acceptedAt: at(9) })])
+    expect(after).toMatchObject({ status: 'awaiting_result', providerCaseId: 700, providerChecksum })
+  })
+
+  it('a transient failure while starting: one more retry, and when', () => {
+    const transient = { kind: 'start-deferred', classification: 'provider_upstream_transient', upstreamStatus: 503, abandonsProviderCase: true, retryAt: new Date(at(13)) } as const
+    given(aiReviewFold, ...inProgress, fact('AiReviewStartDeferred', { retry: 2 }), open('image', ids.image))
+      .when(recordOutcome, outcome(transient))
+      .then([fact('AiReviewStartDeferred', { retry: 3, abandonsProviderCase: true, deferredAt: at(9), retryAt: at(13) })])
+  })
+
+  it('a call that was not sent: due again, and no try used up', () => {
+    const after = given(aiReviewFold, ...pending, open('case'))
+      .when(recordOutcome, outcome({ kind: 'postponed', call: 'case', retryAt: new Date(at(12)) }))
+      .then([fact('AiReviewCallPostponed', { postponedAt: at(9), retryAt: at(12) })])
+    expect(after).toMatchObject({ startRetries: 0, attemptCount: 0 })
+  })
+
+  it('a poll without a result: counted', () => {
+    const after = given(aiReviewFold, ...awaiting, fact('AiReviewPollDeferred'), open('result'))
+      .when(recordOutcome, outcome({ kind: 'poll-deferred', upstreamStatus: 503, nextPollAt: new Date(at(33)) }))
+      .then([fact('AiReviewPollDeferred', { attemptCount: 2, upstreamStatus: 503, polledAt: at(9), nextPollAt: at(33) })])
+    expect(after).toMatchObject({ attemptCount: 2, nextPollAt: at(33) })
+  })
+
+  it('a result: the review is completed', () => {
+    const { aiReviewId: _, attemptCount: _count, rawResponse, completedAt: _at, ...result } = fact('AiReviewCompleted').data
+    given(aiReviewFold, ...awaiting, fact('AiReviewPollDeferred'), open('result'))
+      .when(recordOutcome, outcome({ kind: 'completed', result: { ...result, lesions: [lesion] }, rawResponse }))
+      .then([fact('AiReviewCompleted', { completedAt: at(9) })])
+  })
+
+  it('a failure: the review fails, counting the poll that failed', () => {
+    const failed = { kind: 'failed', classification: 'provider_result_timeout', upstreamStatus: null, rawResponse: null } as const
+    given(aiReviewFold, ...awaiting, open('result'))
+      .when(recordOutcome, outcome({ ...failed, isPoll: true }))
+      .then([fact('AiReviewFailed', { classification: 'provider_result_timeout', upstreamStatus: null, attemptCount: 1 })])
+    given(aiReviewFold, ...pending)
+      .when(recordOutcome, outcome({ ...failed, isPoll: false }, { attemptId: null }))
+      .then([fact('AiReviewFailed', { classification: 'provider_result_timeout', upstreamStatus: null, attemptCount: 0 })])
+  })
+})
+
+describe('an outcome that comes too late', () => {
+  const created = { kind: 'case-created', providerCaseId: 700 } as const
+
+  it('changes nothing when another attempt has taken over, or none is open', () => {
+    given(aiReviewFold, ...pending, fact('AiReviewCallAttempted', { attemptId: ids.event })).when(recordOutcome, outcome(created)).thenNothing()
+    given(aiReviewFold, ...pending).when(recordOutcome, outcome(created)).thenNothing()
+  })
+
+  it('changes nothing after the review has ended, or before it began', () => {
+    for (const end of ends) given(aiReviewFold, ...awaiting, open('result'), end).when(recordOutcome, outcome(created)).thenNothing()
+    given(aiReviewFold).when(recordOutcome, outcome(created, { attemptId: null })).thenNothing()
+  })
+
+  it('of a check before any call changes nothing while an attempt is under way, and counts once its lease has ended', () => {
+    const missing = { kind: 'failed', classification: 'consent_missing', upstreamStatus: null, rawResponse: null, isPoll: false } as const
+    given(aiReviewFold, ...pending, open('case')).when(recordOutcome, outcome(missing, { attemptId: null })).thenNothing()
+    given(aiReviewFold, ...pending, open('case'))
+      .when(recordOutcome, outcome(missing, { attemptId: null, now: new Date(at(24)) }))
+      .then([fact('AiReviewFailed', { classification: 'consent_missing', upstreamStatus: null, failedAt: at(24) })])
+  })
+})

@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest'
+import { claimSlot } from '../../../commands/ai-review/claim-slot.ts'
+import { nextCall } from '../../../commands/ai-review/next-call.ts'
+import { openReview } from '../../../commands/ai-review/open-review.ts'
+import { startReview } from '../../../commands/ai-review/start-review.ts'
+import { withdrawConsent } from '../../../commands/ai-review/withdraw-consent.ts'
+import { aiReviewSlotFold } from '../../../streams/ai-review-slot/state.ts'
+import { aiReviewFold, type AiReviewState } from '../../../streams/ai-review/state.ts'
+import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
+import { at, ids, reviewFact as fact, slotFact } from '../../streams/facts.ts'
+import { given } from '../../support/given-decider.ts'
+
+const requested = fact('AiReviewRequested')
+const started = fact('AiReviewStarted')
+const caseCreated = fact('AiReviewProviderCaseCreated')
+const firstSent = fact('AiReviewImageSent')
+const secondSent = fact('AiReviewImageSent', { imageId: ids.secondImage, providerImageId: 72 })
+const accepted = fact('AiReviewProcessingAccepted')
+const awaiting = [requested, started, caseCreated, firstSent, secondSent, accepted] as const
+const ends = { completed: fact('AiReviewCompleted'), failed: fact('AiReviewFailed'), cancelled: fact('AiReviewCancelled') }
+
+describe('the slot of a case and a product', () => {
+  const claimed = slotFact('AiReviewSlotClaimed')
+  const { claimedAt: _, ...claim } = claimed.data
+  const command = { ...claim, requestEventId: ids.requestEvent, now: new Date(at(2)) }
+  const another = { ...command, aiReviewId: ids.attempt, requestEventId: ids.event, now: new Date(at(3)) }
+
+  it('is claimed once', () => {
+    given(aiReviewSlotFold).when(claimSlot, command).then([claimed])
+  })
+
+  it('answers another request with its holder, once, and enqueues nothing', () => {
+    given(aiReviewSlotFold, claimed).when(claimSlot, another).then([slotFact('AiReviewRequestAnswered')])
+  })
+
+  it('opens the review that its claim describes, once', () => {
+    given(aiReviewFold).when(openReview, { claim: claimed.data }).then([requested])
+    for (const end of Object.values(ends)) given(aiReviewFold, requested, end).when(openReview, { claim: claimed.data }).thenNothing()
+  })
+})
+
+describe('starting a review', () => {
+  const command = { patientId: ids.patient, now: new Date(at(3)) }
+
+  it('is said once, whatever is retried', () => {
+    given(aiReviewFold, requested).when(startReview, command).then([started])
+    given(aiReviewFold, requested, started, caseCreated).when(startReview, command).thenNothing()
+  })
+
+  it('does nothing for a review that is absent, awaits its result or has ended', () => {
+    given(aiReviewFold).when(startReview, command).thenNothing()
+    given(aiReviewFold, ...awaiting).when(startReview, command).thenNothing()
+    for (const end of Object.values(ends)) given(aiReviewFold, requested, end).when(startReview, command).thenNothing()
+  })
+})
+
+describe('the next provider call', () => {
+  const now = new Date(at(100))
+  const after = (...events: AiReviewEvent[]): AiReviewState => given(aiReviewFold, ...events).state
+  const attempt = (call: 'case' | 'image' | 'process' | 'result', leaseUntil: string, imageId: string | null = null) =>
+    fact('AiReviewCallAttempted', { call, imageId, leaseUntil })
+
+  it('is a case, then each image in order, then process, then the result', () => {
+    expect(nextCall(after(requested), now)).toEqual({ kind: 'call', call: 'case' })
+    expect(nextCall(after(requested, started, caseCreated), now)).toEqual({ kind: 'call', call: 'image', imageId: ids.image })
+    expect(nextCall(after(requested, started, caseCreated, firstSent), now)).toEqual({ kind: 'call', call: 'image', imageId: ids.secondImage })
+    expect(nextCall(after(requested, started, caseCreated, firstSent, secondSent), now)).toEqual({ kind: 'call', call: 'process' })
+    expect(nextCall(after(...awaiting), now)).toEqual({ kind: 'call', call: 'result' })
+  })
+
+  it('is none before the request and after the end', () => {
+    expect(nextCall(after(), now)).toEqual({ kind: 'nothing' })
+    for (const end of Object.values(ends)) expect(nextCall(after(...awaiting, end), now)).toEqual({ kind: 'nothing' })
+  })
+
+  it('waits for an attempt whose lease is open, to the millisecond', () => {
+    const open = after(requested, attempt('case', at(100)))
+    expect(nextCall(open, new Date(now.getTime() - 1))).toEqual({ kind: 'wait', until: now })
+    expect(nextCall(open, now)).toEqual({ kind: 'call', call: 'case' })
+  })
+
+  it.each(['case', 'image'] as const)('starts a new provider case when a crash cut off %s (T29)', (call) => {
+    const cutOff = after(requested, started, caseCreated, firstSent, attempt(call, at(50), ids.secondImage))
+    expect(nextCall(cutOff, now)).toEqual({ kind: 'call', call: 'case' })
+  })
+
+  it('repeats process and result on the same provider case after a crash (T29)', () => {
+    expect(nextCall(after(requested, started, caseCreated, firstSent, secondSent, attempt('process', at(50))), now)).toEqual({ kind: 'call', call: 'process' })
+    expect(nextCall(after(...awaiting, attempt('result', at(50))), now)).toEqual({ kind: 'call', call: 'result' })
+  })
+
+  it('sends every image again to a new provider case', () => {
+    const replaced = after(requested, started, caseCreated, firstSent, fact('AiReviewProviderCaseCreated', { providerCaseId: 701 }))
+    expect(replaced).toMatchObject({ status: 'in_progress', providerCaseId: 701, isProviderCaseAbandoned: false })
+    expect(nextCall(replaced, now)).toEqual({ kind: 'call', call: 'image', imageId: ids.image })
+  })
+
+  it('is a new case after a deferral that abandons the provider case, and the same one after a deferral that does not', () => {
+    const deferred = (abandonsProviderCase: boolean) => after(requested, started, caseCreated, fact('AiReviewStartDeferred', { abandonsProviderCase }))
+    expect(nextCall(deferred(true), now)).toEqual({ kind: 'call', call: 'case' })
+    expect(nextCall(deferred(false), now)).toEqual({ kind: 'call', call: 'image', imageId: ids.image })
+    const abandonedEarlier = after(requested, started, caseCreated, fact('AiReviewStartDeferred', { abandonsProviderCase: true }), fact('AiReviewStartDeferred', { retry: 2 }))
+    expect(nextCall(abandonedEarlier, now)).toEqual({ kind: 'call', call: 'case' })
+  })
+})
+
+describe('a consent that is withdrawn (T24)', () => {
+  const command = { now: new Date(at(14)) }
+  const failed = fact('AiReviewFailed', { classification: 'consent_missing', upstreamStatus: null, failedAt: at(14) })
+
+  it('fails a review that has not been handed over, pending or in progress', () => {
+    given(aiReviewFold, requested).when(withdrawConsent, command).then([failed])
+    given(aiReviewFold, requested, started, caseCreated, firstSent).when(withdrawConsent, command).then([failed])
+  })
+
+  it('cancels a review that awaits its result', () => {
+    given(aiReviewFold, ...awaiting).when(withdrawConsent, command).then([fact('AiReviewCancelled')])
+  })
+
+  it('does nothing to a review that has ended, or never was', () => {
+    given(aiReviewFold).when(withdrawConsent, command).thenNothing()
+    for (const end of Object.values(ends)) given(aiReviewFold, ...awaiting, end).when(withdrawConsent, command).thenNothing()
+  })
+})

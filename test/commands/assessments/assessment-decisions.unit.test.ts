@@ -1,0 +1,123 @@
+import { describe, it } from 'vitest'
+import { concludeAssessment, unsuitableQuality, type ReviewEnd } from '../../../commands/assessments/conclude-assessment.ts'
+import { createInlineAssessment, type CreateInlineAssessment } from '../../../commands/assessments/create-assessment.ts'
+import { expireAssessment } from '../../../commands/assessments/expire-assessment.ts'
+import { outcomeOf } from '../../../commands/assessments/outcome-mapping.ts'
+import { requestReview } from '../../../commands/assessments/request-review.ts'
+import { assessmentFold } from '../../../streams/assessment/state.ts'
+import type { FailureCode } from '../../../streams/assessment/events.ts'
+import type { Classification } from '../../../streams/ai-review/events.ts'
+import { assessmentFact as fact, at, hash, ids, lesion } from '../../streams/facts.ts'
+import { given } from '../../support/given-decider.ts'
+
+const requested = fact('AssessmentRequested')
+const submitted = fact('AssessmentSubmitted')
+const reviewRequested = fact('AssessmentReviewRequested')
+const ended = { completed: fact('AssessmentCompleted'), failed: fact('AssessmentFailed') }
+const processing = [requested, submitted, reviewRequested] as const
+
+describe('creating an assessment from inline images', () => {
+  const { mode: _, images: declared, requestedAt: _at, ...request } = requested.data
+  const command: CreateInlineAssessment = {
+    ...request,
+    caseId: ids.case,
+    images: declared.flatMap((image) => {
+      const received = submitted.data.images.find(({ imageId }) => imageId === image.imageId)
+      return received === undefined ? [] : [{ ...image, ...received }]
+    }),
+    deadlineMs: 3_600_000,
+    now: new Date(at(0)),
+  }
+
+  it('requests and submits in one append; the same keyed request again does nothing', () => {
+    given(assessmentFold).when(createInlineAssessment, command).then([requested, submitted])
+  })
+
+  it('refuses another body under the same key, and any repeat of a request without one', () => {
+    given(assessmentFold, requested, submitted).when(createInlineAssessment, { ...command, fingerprint: hash('e') }).thenRefused('idempotency-key-reused')
+    const unkeyed = { ...command, fingerprint: null }
+    given(assessmentFold, fact('AssessmentRequested', { fingerprint: null }), submitted).when(createInlineAssessment, unkeyed).thenRefused('idempotency-key-reused')
+  })
+
+  it.each(Object.entries(ended))('answers the repeat of one that is %s without an event', (_status, end) => {
+    given(assessmentFold, ...processing, end).when(createInlineAssessment, command).thenNothing()
+  })
+})
+
+describe('asking for the review', () => {
+  const command = { now: new Date(at(1)) }
+
+  it('names each image once, and sends what is not dermoscopic as MACROSCOPIC', () => {
+    given(assessmentFold, requested, submitted).when(requestReview, command).then([reviewRequested])
+  })
+
+  it('does nothing before the images are there, or after the end', () => {
+    given(assessmentFold).when(requestReview, command).thenNothing()
+    given(assessmentFold, requested).when(requestReview, command).thenNothing()
+    given(assessmentFold, requested, submitted, ended.failed).when(requestReview, command).thenNothing()
+    given(assessmentFold, ...processing, ended.completed).when(requestReview, command).thenNothing()
+  })
+})
+
+describe('concluding an assessment', () => {
+  const imageQuality = [{ imageId: ids.image, quality: 'IMAGE_QUALITY_SUITABLE' }]
+  const command = (end: ReviewEnd) => ({ aiReviewId: ids.review, aiProvider: 'inference-provider', end, now: new Date(at(30)) })
+  const failed = (code: FailureCode) => fact('AssessmentFailed', { code })
+
+  it('completes with the outcome of the review', () => {
+    const outcome = outcomeOf([lesion], imageQuality)
+    given(assessmentFold, ...processing)
+      .when(concludeAssessment, command({ kind: 'completed', lesions: [lesion], imageQuality }))
+      .then([fact('AssessmentCompleted', { outcome })])
+  })
+
+  it('fails when one image of a completed review is unsuitable, whatever was found (T6)', () => {
+    const quality = [...imageQuality, { imageId: ids.secondImage, quality: unsuitableQuality }]
+    given(assessmentFold, ...processing)
+      .when(concludeAssessment, command({ kind: 'completed', lesions: [{ ...lesion, category: 'Malignant' }], imageQuality: quality }))
+      .then([failed('IMAGE_QUALITY_INSUFFICIENT')])
+  })
+
+  it.each<[Classification, FailureCode]>([
+    ['consent_missing', 'CONSENT_MISSING'],
+    ['provider_result_timeout', 'ANALYSIS_TIMEOUT'],
+    ['provider_processing_failed', 'ANALYSIS_FAILED'],
+    ['provider_upstream_transient', 'PROVIDER_UNAVAILABLE'],
+    ['provider_auth_failed', 'PROVIDER_UNAVAILABLE'],
+    ['consent_check_unavailable', 'PROVIDER_UNAVAILABLE'],
+    ['case_lookup_unavailable', 'PROVIDER_UNAVAILABLE'],
+    ['provider_client_error', 'PROVIDER_REJECTED'],
+    ['image_fetch_failed', 'IMAGE_FETCH_FAILED'],
+  ])('turns %s into %s', (classification, code) => {
+    given(assessmentFold, ...processing).when(concludeAssessment, command({ kind: 'failed', classification })).then([failed(code)])
+  })
+
+  it('fails when the review was cancelled, telling a withdrawn consent from a request (T28)', () => {
+    given(assessmentFold, ...processing).when(concludeAssessment, command({ kind: 'cancelled', reason: 'consent_withdrawn' })).then([failed('CONSENT_MISSING')])
+    given(assessmentFold, ...processing).when(concludeAssessment, command({ kind: 'cancelled', reason: 'requested' })).then([failed('CANCELLED')])
+  })
+
+  it.each(Object.entries(ended))('leaves one that is %s as it is', (_status, end) => {
+    given(assessmentFold, ...processing, end).when(concludeAssessment, command({ kind: 'failed', classification: 'image_fetch_failed' })).thenNothing()
+  })
+
+  it('does nothing for one that was never submitted', () => {
+    given(assessmentFold, requested).when(concludeAssessment, command({ kind: 'failed', classification: 'image_fetch_failed' })).thenNothing()
+    given(assessmentFold).when(concludeAssessment, command({ kind: 'failed', classification: 'image_fetch_failed' })).thenNothing()
+  })
+})
+
+describe('expiring an assessment', () => {
+  const timedOut = fact('AssessmentFailed', { aiReviewId: null, code: 'ANALYSIS_TIMEOUT', failedAt: submitted.data.deadlineAt })
+
+  it('ends it at its deadline, not a millisecond before', () => {
+    const deadline = Date.parse(submitted.data.deadlineAt)
+    given(assessmentFold, ...processing).when(expireAssessment, { now: new Date(deadline - 1) }).thenNothing()
+    given(assessmentFold, ...processing).when(expireAssessment, { now: new Date(deadline) }).then([timedOut])
+    given(assessmentFold, requested, submitted).when(expireAssessment, { now: new Date(deadline + 60_000) }).then([timedOut])
+  })
+
+  it.each(Object.entries(ended))('leaves one that is %s as it is', (_status, end) => {
+    given(assessmentFold, ...processing, end).when(expireAssessment, { now: new Date(at(7200)) }).thenNothing()
+  })
+})
