@@ -4,6 +4,12 @@ import { collect, contractStore, counted, emitted, failure, revisions } from './
 
 const { client, stream, append } = contractStore()
 
+/** Right after a delete, the server's writer may still go by the old metadata; it no longer does once readers see the delete. */
+async function softDelete(name: string): Promise<void> {
+  await client().deleteStream(name)
+  await expect.poll(async () => (await failure(collect(client().readStream(name)))).type).toBe('stream-not-found')
+}
+
 describe('soft delete', () => {
   test('the stream is not found, in both directions', async () => {
     const name = stream()
@@ -17,7 +23,7 @@ describe('soft delete', () => {
   test('an append with no stream succeeds and continues the count', async () => {
     const name = stream()
     await append(name, 3)
-    await client().deleteStream(name)
+    await softDelete(name)
     const result = await client().appendToStream(name, [counted(3), counted(4)], { expectedRevision: 'no_stream' })
     expect(result.nextExpectedRevision).toBe(4n)
     expect(await revisions(client().readStream(name))).toEqual([3, 4])
@@ -27,7 +33,7 @@ describe('soft delete', () => {
   test.each([['any' as const], [2n]])('an append with %s continues the count', async (expectedRevision) => {
     const name = stream()
     await append(name, 3)
-    await client().deleteStream(name)
+    await softDelete(name)
     expect((await client().appendToStream(name, counted(3), { expectedRevision })).nextExpectedRevision).toBe(3n)
     expect(await revisions(client().readStream(name))).toEqual([3])
   })
@@ -35,7 +41,7 @@ describe('soft delete', () => {
   test('"stream exists" finds it deleted', async () => {
     const name = stream()
     await append(name, 3)
-    await client().deleteStream(name)
+    await softDelete(name)
     expect((await failure(client().appendToStream(name, counted(3), { expectedRevision: 'stream_exists' }))).type).toBe('stream-deleted')
   })
 
@@ -56,7 +62,7 @@ describe('soft delete', () => {
   test('twice is no error', async () => {
     const name = stream()
     await append(name, 1)
-    await client().deleteStream(name)
+    await softDelete(name)
     await client().deleteStream(name)
     expect((await failure(collect(client().readStream(name)))).type).toBe('stream-not-found')
   })
@@ -64,7 +70,7 @@ describe('soft delete', () => {
   test('new metadata makes it readable again, without what was deleted', async () => {
     const name = stream()
     await append(name, 3)
-    await client().deleteStream(name)
+    await softDelete(name)
     await client().setStreamMetadata(name, { maxCount: 100 })
     expect(await revisions(client().readStream(name))).toEqual([])
     expect((await client().getStreamMetadata(name)).metadata).toEqual({ maxCount: 100, truncateBefore: 3 })
@@ -74,7 +80,7 @@ describe('soft delete', () => {
     const name = stream()
     await append(name, 2)
     await client().setStreamMetadata(name, { maxCount: 5, owner: 'x' })
-    await client().deleteStream(name)
+    await softDelete(name)
     await append(name, 1, { first: 2 })
     expect((await client().getStreamMetadata(name)).metadata).toEqual({ truncateBefore: 2 })
   })
@@ -125,7 +131,7 @@ describe('tombstone', () => {
   test('of a soft-deleted stream', async () => {
     const name = stream()
     await append(name, 2)
-    await client().deleteStream(name)
+    await softDelete(name)
     await client().tombstoneStream(name)
     expect((await failure(collect(client().readStream(name)))).type).toBe('stream-deleted')
   })

@@ -1,6 +1,6 @@
 import { EventStoreDBClient, streamNameFilter } from '@eventstore/db-client'
 import { describe, expect, test } from 'vitest'
-import { contractStore, counted, emitted, takeUntil } from './contract-store.ts'
+import { collect, contractStore, counted, emitted, failure, takeUntil } from './contract-store.ts'
 
 const { client, stream, append, store } = contractStore()
 
@@ -57,6 +57,7 @@ describe('to a stream', () => {
     const seen = takeUntil(subscription, (events) => events.length === 3)
     await emitted(subscription, 'caughtUp')
     await client().deleteStream(name)
+    await expect.poll(async () => (await failure(collect(client().readStream(name)))).type).toBe('stream-not-found')
     await append(name, 1, { expectedRevision: 'no_stream', first: 2 })
     expect((await seen).map(({ event }) => event?.revision)).toEqual([0n, 1n, 2n])
   })
