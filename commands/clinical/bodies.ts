@@ -18,7 +18,11 @@ export type RegisterPatientBody = Static<typeof RegisterPatientBody>
 
 export const InlinePatient = Type.Object(patientMembers, { additionalProperties: false })
 
-const CustomFields = Type.Record(Type.String({ maxLength: 64 }), Type.String({ maxLength: 1024 }), { maxProperties: 50 })
+const CustomFields = Type.Record(Type.String(), Type.String({ maxLength: 1024 }), {
+  maxProperties: 50,
+  // A record's key schema is a pattern only: its length would not be checked.
+  propertyNames: { type: 'string', maxLength: 64 },
+})
 
 /** Free-form members of a request about a lesion; depth and size are checked by `checkFreeForm`. */
 export const freeForm = {
