@@ -9,6 +9,9 @@ export type TranslateError = (error: unknown) => Problem | undefined
 
 const mostReported = 20
 
+/** Members that hold what the caller likes (contract section 4). */
+const freeForm: ReadonlySet<string> = new Set(['clinical_context', 'custom_fields', 'variables', 'output', 'contactPreferences'])
+
 /** Answers every error of every route: problems as they are, anything unknown as 500 with nothing of it in the body. */
 export function createErrorHandler(logger: Logger, translate: TranslateError) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
@@ -83,13 +86,19 @@ function ofFastify(error: FastifyError): Problem | undefined {
 function memberErrors(errors: readonly FastifySchemaValidationError[]): MemberError[] {
   const all = errors.map(({ instancePath, keyword, params, message }) => {
     const member = keyword === 'required' ? params['missingProperty'] : keyword === 'additionalProperties' ? params['additionalProperty'] : undefined
-    const pointer = typeof member === 'string' ? `${instancePath}/${escapePointer(member)}` : instancePath
+    const pointer = withoutForeignNames(typeof member === 'string' ? `${instancePath}/${escapePointer(member)}` : instancePath)
     if (keyword === 'required') return { pointer, detail: 'is required', code: 'required' }
     if (keyword === 'additionalProperties') return { pointer, detail: 'is not a member of this request', code: 'unknown-member' }
     return { pointer, detail: message ?? 'is not valid', code: keyword }
   })
   const different = new Map(all.map((one) => [`${one.pointer} ${one.code} ${one.detail}`, one]))
   return [...different.values()].slice(0, mostReported)
+}
+
+/** Names inside a free-form member are the caller's own words, which may say something of a patient: the member alone is pointed at. */
+function withoutForeignNames(pointer: string): string {
+  const [, first = ''] = pointer.split('/')
+  return freeForm.has(first) ? `/${first}` : pointer
 }
 
 function escapePointer(member: string): string {
