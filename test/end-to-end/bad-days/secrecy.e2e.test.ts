@@ -1,0 +1,178 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { actorContext, at, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import { createConsentTerms, endOf, expecting, photograph, webhookAbout } from '../../support/main-job.ts'
+import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { eventsOfAll } from './recorded-events.ts'
+
+const canary = 'CanaryKz7QpW'
+/** What the provider says; its simulator keeps it, as it was told to say it. */
+const providerCanary = 'CanaryXw4Lm'
+/** A date of birth cannot hold a word: one that nothing else here is likely to be. */
+const birth = '1871-03-19'
+
+let platform: TestPlatform
+let receiver: WebhookReceiver
+let api: ApiClient
+const refusals: ApiAnswer[] = []
+const records: ApiAnswer[] = []
+
+beforeAll(async () => {
+  receiver = await startWebhookReceiver()
+  platform = await startTestPlatform({ env: { LOG_LEVEL: 'debug' } })
+  api = await platform.connect()
+  await runFullOfCanaries()
+})
+
+afterAll(async () => {
+  await platform.stop()
+  await receiver.close()
+})
+
+async function runFullOfCanaries(): Promise<void> {
+  const terms = await createConsentTerms(api, platform.process.credentials.org_id)
+  const event_types = ['assessment.completed', 'assessment.failed']
+  await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: { url: receiver.url, event_types } }))
+  const patient = {
+    given_name: `${canary}-given`,
+    family_name: `${canary}-family`,
+    dob: birth,
+    identifiers: [{ scheme: `${canary}-scheme`, value: `${canary}-value` }],
+  }
+  const registered = await expecting(201, api.call('/v1/clinical-api/patients', { body: patient }))
+  records.push(registered)
+  const patientId = textAt(registered.body, 'id')
+  const consent = { ...terms, decision: 'granted', recorded_by: `${canary}-recorder` }
+  await expecting(201, api.call(`/v1/patients/${patientId}/consents`, { body: consent }))
+  const freeForm = {
+    external_reference: `${canary}-reference`,
+    clinical_context: { [`${canary}-question`]: `${canary}-answer`, nested: [{ [`${canary}-inner`]: true }] },
+    custom_fields: { [`${canary}-field`]: `${canary}-content` },
+  }
+  await expecting(201, api.call('/v1/clinical-api/cases', { body: { patient_id: patientId, ...freeForm } }))
+  const taken = await photograph()
+  const image = { ...taken.entry, data: Buffer.concat([taken.bytes, Buffer.from(`${canary}-image`)]).toString('base64') }
+  const finding = { finding_type: 'lesion' }
+  const body = { patient: { ...patient, given_name: `${canary}-inline` }, finding, images: [image], ...freeForm }
+  const headers = { 'idempotency-key': `run-1` }
+  const accepted = await expecting(202, api.call('/v1/clinical-api/assessments', { body, headers }))
+  const id = textAt(accepted.body, 'id')
+  expect(await endOf(api, id)).toMatchObject({ status: 'completed', external_reference: freeForm.external_reference })
+  await webhookAbout(receiver, id)
+
+  await platform.provider.fault({ call: 'case', status: 400, body: `${providerCanary}-refusal` })
+  const rejected = await expecting(202, api.call('/v1/clinical-api/assessments', { body: { ...body, external_reference: `${canary}-2` } }))
+  const failed = await endOf(api, textAt(rejected.body, 'id'))
+  expect(at(failed, 'error', 'code')).toBe('PROVIDER_REJECTED')
+  refusals.push({ ...rejected, body: at(failed, 'error') })
+
+  const other = { ...body, finding: { finding_type: 'rash' } }
+  refusals.push(await expecting(409, api.call('/v1/clinical-api/assessments', { body: other, headers })))
+  refusals.push(await expecting(409, api.call('/v1/clinical-api/patients', { body: patient })))
+  for (const wrong of [
+    { ...patient, dob: `${canary}-born` },
+    { ...patient, dob: '1871-03-32' },
+    { ...patient, given_name: `${canary}${'x'.repeat(300)}` },
+    { ...patient, identifiers: [{ scheme: `${canary}-scheme`, value: 7 }] },
+  ]) {
+    refusals.push(await expecting(400, api.call('/v1/clinical-api/patients', { body: wrong })))
+  }
+  for (const wrong of [
+    { ...body, finding: { finding_type: `${canary}-finding` } },
+    { ...body, patient_id: `${canary}-patient` },
+    { ...body, images: [{ ...image, capture_type: `${canary}-capture` }] },
+    { ...body, images: [{ ...image, data: Buffer.from(`${canary}-no-image`).toString('base64') }] },
+    { ...body, custom_fields: { [`${canary}-long`]: 'x'.repeat(2_000) } },
+    { ...body, custom_fields: { [`${canary}${'x'.repeat(100)}`]: 'x' } },
+    { ...body, custom_fields: { [`${canary}-number`]: 7 } },
+    { ...body, clinical_context: nested(20) },
+  ]) {
+    refusals.push(await expecting(400, api.call('/v1/clinical-api/assessments', { body: wrong })))
+  }
+  refusals.push(await expecting(400, api.call(`/v1/patients/${patientId}/consents`, { body: { ...consent, decision: canary } })))
+  refusals.push(await expecting(404, api.call(`/v1/clinical-api/patients/${canary}`)))
+  const context = { 'x-actor-context': actorContext(canary, []) }
+  refusals.push(await api.call('/v1/admin/consent-types', { headers: context }))
+  refusals.push(await brokenJson(`{"given_name": "${canary}-broken`))
+}
+
+function nested(depth: number): Record<string, unknown> {
+  return { [`${canary}-${depth}`]: depth === 0 ? canary : nested(depth - 1) }
+}
+
+async function brokenJson(text: string): Promise<ApiAnswer> {
+  const { body: token } = await requestToken(platform.baseUrl, clientOf(platform.process, 0))
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${textAt(token, 'access_token')}` }
+  const answer = await fetch(`${platform.baseUrl}/v1/clinical-api/patients`, { method: 'POST', body: text, headers })
+  expect(answer.status).toBe(400)
+  return { status: answer.status, headers: answer.headers, body: await answer.text() }
+}
+
+test('the run carried the canary where it belongs', () => {
+  expect(whatLeaks(JSON.stringify(records[0]?.body))).not.toEqual([])
+  expect(receiver.received.map(({ body }) => whatLeaks(body).length > 0)).toContain(true)
+  for (const before of ['', '-', '--']) expect(whatLeaks(Buffer.from(`${before}${canary}`).toString('base64'))).toHaveLength(1)
+})
+
+test('no error body says what was sent', () => {
+  expect(refusals.length).toBeGreaterThan(10)
+  const bodies = refusals.map(({ body }) => JSON.stringify(body))
+  expect(bodies.filter((body) => whatLeaks(body).length > 0)).toEqual([])
+})
+
+test('no event shows it, in its stream name, data or metadata', async () => {
+  const { eventstore_url: url, org_id: orgId } = platform.process.credentials
+  const facts = await eventsOfAll(url ?? '')
+  const channels = facts.filter(({ stream }) => stream.endsWith('.events'))
+  expect(new Set(channels.map(({ stream }) => stream))).toEqual(new Set(['ai_review.events', 'consent.events']))
+  const own = facts.filter(({ stream }) => stream.includes(orgId) || stream.endsWith('.events'))
+  expect(own.filter(({ type }) => ['AssessmentSubmitted', 'PatientRegistered'].includes(type)).length).toBeGreaterThan(2)
+  for (const fact of own) expect(whatLeaks(JSON.stringify(fact))).toEqual([])
+})
+
+test('raw responses of the provider are kept encrypted', async () => {
+  const files = (await filesBelow(join(platform.dataDir, 'object-store'))).filter((file) => file.includes('raw-responses'))
+  const texts = await Promise.all(files.map((file) => readFile(file, 'latin1')))
+  expect(texts.some((text) => text.length > 500)).toBe(true)
+  for (const text of texts) expect(text).not.toMatch(/analysisResult|SUCCESSFUL_PROCESSING|lesion|caseId/)
+})
+
+test('no health answer, log line or file of the data folder shows it, but the image itself', async () => {
+  const health = await (await fetch(`${platform.baseUrl}/health`)).text()
+  expect(whatLeaks(health)).toEqual([])
+  expect(await platform.process.stop()).toBe(0)
+  const output = platform.process.output()
+  const lines = output.split('\n')
+  expect(lines.filter((line) => line.includes('"status":400')).length).toBeGreaterThan(5)
+  expect(lines.filter((line) => whatLeaks(line).length > 0)).toEqual([])
+
+  const files = await filesBelow(platform.dataDir)
+  expect(files.some((file) => file.includes('/eventstore/'))).toBe((process.env['ESDB_URL'] ?? '') === '')
+  const leaking = await Promise.all(files.map(async (file) => (leaksIn(file, await readFile(file)) ? [file] : [])))
+  const images = leaking.flat().map((file) => file.slice(platform.dataDir.length))
+  expect(images.filter((file) => !/^\/object-store\/.*\/images\b/.test(file))).toEqual([])
+  expect(images.length).toBeGreaterThan(0)
+})
+
+/** What of the canaries stands in a text or in bytes, plainly or in base64 at any offset. */
+function whatLeaks(content: string | Buffer | undefined): string[] {
+  const bytes = Buffer.from(content ?? '')
+  return tellTales.filter((text) => bytes.includes(text))
+}
+
+function leaksIn(file: string, content: Buffer): boolean {
+  const isProviders = file.startsWith(join(platform.dataDir, 'provider'))
+  return whatLeaks(content).some((text) => !(isProviders && text === providerCanary))
+}
+
+const tellTales = [canary, providerCanary, birth].flatMap((text) => [
+  text,
+  ...[0, 1, 2].map((offset) => Buffer.from(`${' '.repeat(offset)}${text}`).toString('base64').slice(offset === 0 ? 0 : 4, 12)),
+])
+
+async function filesBelow(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true })
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+}
