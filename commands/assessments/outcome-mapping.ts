@@ -17,6 +17,7 @@ const grades = {
   malignant: { score: 0.8, recommendation: 'refer', basis: 'malignant' },
   referred: { score: 0.6, recommendation: 'refer', basis: 'referral_flag' },
   unknownCategory: { score: 0.5, recommendation: 'inconclusive', basis: 'category_unknown' },
+  unknownFlag: { score: 0.4, recommendation: 'inconclusive', basis: 'referral_flag_unknown' },
   followUp: { score: 0.3, recommendation: 'routine_follow_up', basis: 'follow_up_flag' },
   benign: { score: 0.1, recommendation: 'no_action', basis: 'benign' },
 } as const satisfies Record<string, Grade>
@@ -53,11 +54,28 @@ export function outcomeOf(lesions: readonly Lesion[], imageQuality: readonly Ima
 }
 
 function gradeOf(lesion: Lesion): Grade {
-  const category = (lesion.category ?? '').trim().toLowerCase()
-  const flag = (lesion.referralFlag ?? '').trim().toLowerCase()
-  const isUrgent = flag.includes('urgent') && !flag.includes('non')
-  if (category === 'malignant') return isUrgent ? grades.malignantUrgent : grades.malignant
-  if (isUrgent || flag === 'refer' || flag === 'referral' || flag === 'yes') return grades.referred
+  const category = wordsOf(lesion.category).join(' ')
+  const flag = referralOf(lesion.referralFlag)
+  if (category === 'malignant') return flag === 'urgent' ? grades.malignantUrgent : grades.malignant
+  if (flag === 'urgent' || flag === 'refer') return grades.referred
   if (category !== 'benign') return grades.unknownCategory
-  return flag.includes('follow') ? grades.followUp : grades.benign
+  if (flag === 'unknown') return grades.unknownFlag
+  return flag === 'follow-up' ? grades.followUp : grades.benign
+}
+
+const declined = new Set(['', 'no', 'none', 'no referral', 'not required'])
+const negations = new Set(['no', 'non', 'not'])
+
+/** The flag is the provider's own text: one that is not understood never reads as 'no referral'. */
+function referralOf(referralFlag: string | null): 'urgent' | 'refer' | 'follow-up' | 'none' | 'unknown' {
+  const words = wordsOf(referralFlag)
+  const flag = words.join(' ')
+  if (declined.has(flag)) return 'none'
+  if (flag.includes('urgent') && !words.some((word) => negations.has(word) || word.startsWith('non'))) return 'urgent'
+  if (flag.includes('urgent') || flag.includes('refer') || flag === 'yes') return 'refer'
+  return flag.includes('follow') ? 'follow-up' : 'unknown'
+}
+
+function wordsOf(text: string | null): string[] {
+  return (text ?? '').toLowerCase().split(/[^a-z0-9]+/).filter((word) => word !== '')
 }
