@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest'
+import { registerClient } from '../../../commands/auth/register-client.ts'
+import { birthErrors, freeFormErrors } from '../../../commands/clinical/bodies.ts'
+import { openCase } from '../../../commands/clinical/open-case.ts'
+import { registerPatient, revokeRegistration } from '../../../commands/clinical/register-patient.ts'
+import { caseFold } from '../../../streams/case/state.ts'
+import { oauthClientFold } from '../../../streams/oauth-client/state.ts'
+import { patientFold } from '../../../streams/patient/state.ts'
+import { at, caseFact, clientFact, hash, ids, patientFact } from '../../streams/facts.ts'
+import { given } from '../../support/given-decider.ts'
+
+describe('registering a patient', () => {
+  const registered = patientFact('PatientRegistered', { fingerprint: hash('f') })
+  const revoked = patientFact('PatientRegistrationRevoked')
+  const command = {
+    patientId: ids.patient,
+    organisationId: ids.org,
+    givenName: 'Canary',
+    familyName: 'Müller-canary',
+    dob: '1970-02-28',
+    identifiers: [{ scheme: 'nhs', value: 'canary-9434765919' }],
+    now: new Date(at(0)),
+    fingerprint: hash('f'),
+  }
+
+  it('happens once for a keyed request', () => {
+    given(patientFold).when(registerPatient, command).then([registered])
+  })
+
+  it('refuses another body under the same key', () => {
+    given(patientFold, registered).when(registerPatient, { ...command, fingerprint: hash('e') }).thenRefused('idempotency-key-reused')
+  })
+
+  it('can be revoked once, and never registered again', () => {
+    given(patientFold, registered).when(revokeRegistration, { patientId: ids.patient, now: new Date(at(1)) }).then([revoked])
+    given(patientFold).when(revokeRegistration, { patientId: ids.patient, now: new Date(at(1)) }).thenNothing()
+    given(patientFold, registered, revoked).when(registerPatient, command).thenRefused('patient-identifier-conflict')
+  })
+})
+
+describe('opening a case', () => {
+  const opened = caseFact('CaseOpened')
+  const { openedAt: _, ...data } = opened.data
+  const command = { ...data, now: new Date(at(0)) }
+
+  it('by its assessment happens once, whoever comes second', () => {
+    given(caseFold).when(openCase, command).then([opened])
+    given(caseFold, opened).when(openCase, { ...command, now: new Date(at(9)), clinicalContext: null }).thenNothing()
+  })
+
+  it('by a client happens once for a keyed request, and refuses another body', () => {
+    const keyed = { ...command, assessmentId: null, fingerprint: hash('f') }
+    const own = caseFact('CaseOpened', { assessmentId: null, fingerprint: hash('f') })
+    given(caseFold).when(openCase, keyed).then([own])
+    given(caseFold, own).when(openCase, { ...keyed, fingerprint: hash('e') }).thenRefused('idempotency-key-reused')
+    given(caseFold, own).when(openCase, command).thenRefused('idempotency-key-reused')
+  })
+})
+
+describe('registering a client', () => {
+  it('happens at the first start only', () => {
+    const { registeredAt: _, ...data } = clientFact('OauthClientRegistered').data
+    given(oauthClientFold).when(registerClient, { ...data, now: new Date(at(0)) }).then([clientFact('OauthClientRegistered')])
+  })
+})
+
+describe('what the schema of a body cannot say', () => {
+  /** The second of March begins on Kiritimati (UTC+14). */
+  const now = new Date('2026-03-01T10:00:00.000Z')
+  const codes = (dob: string) => birthErrors(dob, '/dob', now).map(({ code }) => code)
+
+  it('a date of birth is 1850 or later, and not after today anywhere on earth', () => {
+    expect(codes('1849-12-31')).toEqual(['too-early'])
+    expect(codes('1850-01-01')).toEqual([])
+    expect(codes('2026-03-03')).toEqual(['in-the-future'])
+    expect(codes('2026-03-02')).toEqual([])
+    expect(birthErrors('2026-03-02', '/dob', new Date(now.getTime() - 1))).toHaveLength(1)
+  })
+
+  it('a clinical context has at most 16 levels and 64 KiB', () => {
+    const nested = (levels: number): Record<string, unknown> => (levels === 1 ? {} : { a: nested(levels - 1) })
+    expect(freeFormErrors({ clinical_context: nested(16) })).toEqual([])
+    expect(freeFormErrors({ clinical_context: nested(17) })).toEqual([expect.objectContaining({ pointer: '/clinical_context', code: 'too-deep' })])
+    const sized = (bytes: number) => ({ clinical_context: { a: 'x'.repeat(bytes - 8) } })
+    expect(freeFormErrors(sized(64 * 1024))).toEqual([])
+    expect(freeFormErrors(sized(64 * 1024 + 1))).toEqual([expect.objectContaining({ code: 'too-large' })])
+    expect(freeFormErrors({ clinical_context: { a: 'ß'.repeat(33 * 1024) } })).toHaveLength(1)
+    expect(freeFormErrors({})).toEqual([])
+  })
+})

@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest'
+import { attemptDelivery, recordDelivery, type DeliveryOutcome } from '../../../commands/webhooks/deliver-webhook.ts'
+import { duplicateOf, subscribeWebhook } from '../../../commands/webhooks/subscribe-webhook.ts'
+import { webhookDeliveryFold } from '../../../streams/webhook-delivery/state.ts'
+import { webhookSubscriptionsFold } from '../../../streams/webhook-subscriptions/state.ts'
+import { at, deliveryFact as fact, hash, ids, subscriptionFact } from '../../streams/facts.ts'
+import { given } from '../../support/given-decider.ts'
+
+describe('subscribing a webhook', () => {
+  const subscribed = subscriptionFact('WebhookSubscribed', { fingerprint: hash('f') })
+  const { createdAt: _, ...data } = subscribed.data
+  const command = { ...data, now: new Date(at(0)) }
+  const other = (number: number) =>
+    subscriptionFact('WebhookSubscribed', { subscriptionId: `00000000-0000-4000-8000-0000000007${String(number).padStart(2, '0')}`, url: `https://receiver.example/${number}` })
+  const others = (count: number) => Array.from({ length: count }, (_each, number) => other(number))
+
+  it('happens once, with its event types sorted and without repeats', () => {
+    const shuffled = { ...command, eventTypes: ['assessment.failed', 'assessment.completed', 'assessment.failed'] as const }
+    given(webhookSubscriptionsFold).when(subscribeWebhook, shuffled).then([subscribed])
+  })
+
+  it('does nothing for an address that is told of the same events already, in any order', () => {
+    const again = { ...command, subscriptionId: ids.event, eventTypes: ['assessment.failed', 'assessment.completed'] as const }
+    const { state } = given(webhookSubscriptionsFold, subscribed)
+    given(webhookSubscriptionsFold, subscribed).when(subscribeWebhook, again).thenNothing()
+    expect(duplicateOf(again, state)?.subscriptionId).toBe(ids.subscription)
+    expect(duplicateOf({ ...again, eventTypes: ['assessment.failed'] }, state)).toBeUndefined()
+    expect(duplicateOf({ ...again, url: 'https://receiver.example/other' }, state)).toBeUndefined()
+  })
+
+  it('allows twenty, and refuses the twenty-first but not a duplicate or a repeat', () => {
+    given(webhookSubscriptionsFold, ...others(19)).when(subscribeWebhook, command).then([subscribed])
+    given(webhookSubscriptionsFold, ...others(20)).when(subscribeWebhook, command).thenRefused('subscription-limit')
+    given(webhookSubscriptionsFold, ...others(20)).when(subscribeWebhook, { ...command, url: other(3).data.url }).thenNothing()
+    given(webhookSubscriptionsFold, ...others(19), subscribed).when(subscribeWebhook, command).thenNothing()
+  })
+
+  it('refuses another body under the same key', () => {
+    given(webhookSubscriptionsFold, subscribed).when(subscribeWebhook, { ...command, fingerprint: hash('e') }).thenRefused('idempotency-key-reused')
+  })
+})
+
+const scheduled = fact('WebhookDeliveryScheduled')
+const attempted = fact('WebhookDeliveryAttempted')
+const attemptFailed = fact('WebhookDeliveryAttemptFailed')
+const ended = [fact('WebhookDelivered'), fact('WebhookDeliveryFailed')]
+
+describe('attempting a delivery', () => {
+  const { scheduledAt: _, ...delivery } = scheduled.data
+  const command = { delivery, now: new Date(at(31)), leaseUntil: new Date(at(51)) }
+
+  it('begins with the delivery itself; while the lease is open nobody begins another', () => {
+    given(webhookDeliveryFold).when(attemptDelivery, command).then([scheduled, attempted])
+  })
+
+  it('counts only attempts whose outcome is known: one that a crash cut off is made again under the same number', () => {
+    const late = { ...command, now: new Date(at(51)), leaseUntil: new Date(at(71)) }
+    const again = fact('WebhookDeliveryAttempted', { attempt: 1, attemptedAt: at(51), leaseUntil: at(71) })
+    given(webhookDeliveryFold, scheduled, attempted).when(attemptDelivery, late).then([again])
+    const second = fact('WebhookDeliveryAttempted', { attempt: 2, attemptedAt: at(51), leaseUntil: at(71) })
+    given(webhookDeliveryFold, scheduled, attempted, attemptFailed).when(attemptDelivery, late).then([second])
+  })
+
+  it('is over once delivered or given up', () => {
+    for (const end of ended) given(webhookDeliveryFold, scheduled, attempted, end).when(attemptDelivery, command).thenNothing()
+  })
+})
+
+describe('recording a delivery', () => {
+  const record = (outcome: DeliveryOutcome, attempt = 1) => ({ attempt, outcome, durationMs: 120, now: new Date(at(32)) })
+  const delivered = record({ kind: 'delivered', statusCode: 204 })
+
+  it('delivered: once', () => {
+    given(webhookDeliveryFold, scheduled, attempted).when(recordDelivery, delivered).then([fact('WebhookDelivered')])
+  })
+
+  it('failed: when the next attempt is due, or that there is none', () => {
+    const next = record({ kind: 'failed', statusCode: 500, errorClass: 'http_status', nextAttemptAt: new Date(at(37)) })
+    given(webhookDeliveryFold, scheduled, attempted).when(recordDelivery, next).then([attemptFailed])
+    const last = record({ kind: 'failed', statusCode: null, errorClass: 'timeout', nextAttemptAt: null }, 10)
+    given(webhookDeliveryFold, scheduled, fact('WebhookDeliveryAttemptFailed', { attempt: 9 }), fact('WebhookDeliveryAttempted', { attempt: 10 }))
+      .when(recordDelivery, last)
+      .then([fact('WebhookDeliveryFailed')])
+  })
+
+  it('of an attempt that is settled, or of a delivery that has ended or never was, changes nothing', () => {
+    given(webhookDeliveryFold, scheduled, attempted, attemptFailed).when(recordDelivery, delivered).thenNothing()
+    for (const end of ended) given(webhookDeliveryFold, scheduled, attempted, end).when(recordDelivery, delivered).thenNothing()
+    given(webhookDeliveryFold).when(recordDelivery, delivered).thenNothing()
+  })
+})
