@@ -54,13 +54,18 @@ export function shareOf(projector: Projector, events: readonly RecordedEvent[], 
 
 /**
  * Writes the shares of one batch and moves their checkpoints, all in one transaction. The checkpoints go first: they
- * lock out an instance that lost its advisory lock with a batch still in flight.
+ * lock out an instance that lost its advisory lock with a batch still in flight. Returns the tables in which a row was
+ * written, `schema.table`.
  */
-export async function writeShares(pool: Pool, shares: readonly Share[]): Promise<void> {
-  if (shares.length === 0) return
-  await inTransaction(pool, async (client) => {
+export async function writeShares(pool: Pool, shares: readonly Share[]): Promise<string[]> {
+  if (shares.length === 0) return []
+  return inTransaction(pool, async (client) => {
     await advanceCheckpoints(client, shares)
-    for (const { writes } of shares) for (const write of writes) await run(client, write)
+    const changed = new Set<string>()
+    for (const { projector, writes } of shares) {
+      for (const write of writes) if ((await run(client, write)) > 0) changed.add(`${projector.name}.${write.table}`)
+    }
+    return [...changed]
   })
 }
 
@@ -87,10 +92,11 @@ async function advanceCheckpoints(client: PoolClient, shares: readonly Share[]):
   throw new CheckpointLostError(rows.map(({ name }) => name).filter((name) => !held.has(name)))
 }
 
-async function run(client: PoolClient, { table, statement, json }: Write): Promise<void> {
-  const { rowCount } = await client.query(statement.text, [json])
-  if (statement.expected === undefined || rowCount === statement.expected) return
-  throw new RowConflictError(`${statement.expected === 0 ? 'insert of an existing' : 'patch of a missing'} row of ${table}`)
+/** Returns how many rows were written. */
+async function run(client: PoolClient, { table, statement: { text, expected }, json }: Write): Promise<number> {
+  const rows = (await client.query(text, [json])).rowCount ?? 0
+  if (expected === undefined || rows === expected) return rows
+  throw new RowConflictError(`${expected === 0 ? 'insert of an existing' : 'patch of a missing'} row of ${table}`)
 }
 
 const tableMaps = new WeakMap<Projector, ReadonlyMap<string, Table>>()

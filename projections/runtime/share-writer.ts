@@ -72,15 +72,15 @@ export class ShareWriter {
       const active = entries.filter(({ member }) => member.isActive)
       if (active.length === 0) return undefined
       try {
-        await writeShares(this.#pool, active.map(({ share }) => share))
-        this.#tellWritten(active)
+        const changed = await writeShares(this.#pool, active.map(({ share }) => share))
+        this.#tellWritten(active, changed)
         return undefined
       } catch (error) {
         if (error instanceof RowConflictError) return error
         if (error instanceof CheckpointLostError) {
           const written = await this.#sortOutLost(active, error.projectors, isOutcomeUnknown)
           if (written.length > 0) {
-            this.#tellWritten(written)
+            this.#tellWritten(written, tablesOf(written))
             entries = entries.filter((entry) => !written.includes(entry))
           }
           continue
@@ -134,15 +134,9 @@ export class ShareWriter {
     return stored?.get(name)?.position
   }
 
-  #tellWritten(entries: readonly Entry[]): void {
+  #tellWritten(entries: readonly Entry[], changed: readonly string[]): void {
     const [first] = entries
-    if (first === undefined) return
-    const changed = entries.flatMap(({ share }) => share.writes.map(({ table }) => `${share.projector.name}.${table}`))
-    this.#listener.written(
-      entries.map(({ member }) => member),
-      first.share.to,
-      [...new Set(changed)],
-    )
+    if (first !== undefined) this.#listener.written(entries.map(({ member }) => member), first.share.to, changed)
   }
 
   /** Repeats a small statement until the database takes it; undefined only when the runner closes. */
@@ -162,4 +156,9 @@ export class ShareWriter {
     this.#logger.warn({ component: 'projections', attempt, err: error }, 'read-model database did not take a batch, trying again')
     await pause(backoffMs(backoff, attempt), this.#signal)
   }
+}
+
+/** What a batch may have written, where the database's answer was lost. */
+function tablesOf(entries: readonly Entry[]): string[] {
+  return [...new Set(entries.flatMap(({ share: { projector, writes } }) => writes.map(({ table }) => `${projector.name}.${table}`)))]
 }

@@ -117,6 +117,9 @@ describe('the head that a consent check requires', () => {
   it('is not passed by a read model that is being filled anew, whatever was told of it before', async () => {
     await startRunner()
     const positions = reader({ isInProcess: true })
+    nextTicket += 1
+    const { position } = await say(store, `ticket-${nextTicket}`, opened(String(nextTicket)))
+    expect(await positions.waitFor(position, ['ticket_counts'], 10_000)).toEqual({ caughtUp: true })
     expect(await positions.requireHead(head, 'ticket_counts', 10_000)).toBe(true)
     await runner.close()
     await pool.query(`update runtime.projectors set commit_position = 0, prepare_position = 0, status = 'rebuilding'`)

@@ -1,0 +1,88 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createPool, type Pool } from '../../../platform/database.ts'
+import { shareOf } from '../../../projections/runtime/batch-writer.ts'
+import type { Member, MemberBatch } from '../../../projections/runtime/feed.ts'
+import type { Projector } from '../../../projections/runtime/projector.ts'
+import { ensureRuntimeSchema, prepareProjector } from '../../../projections/runtime/schema.ts'
+import { ShareWriter } from '../../../projections/runtime/share-writer.ts'
+import { inTransaction } from '../../../projections/runtime/transaction.ts'
+import { startOfLog } from '../../../streams/store/positions.ts'
+import { readRows, recorded } from '../../support/given-projector.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { closed, emptyDatabase, opened, renamed, silentLogger, ticketBoard, ticketCounts } from './tickets.ts'
+
+let database: FreshDatabase
+let pool: Pool
+
+beforeAll(async () => {
+  database = await freshDatabase()
+  pool = createPool({ url: database.url, max: 4 })
+})
+afterAll(async () => {
+  await pool.end()
+  await database.drop()
+})
+beforeEach(async () => {
+  await ensureRuntimeSchema(pool)
+  for (const projector of [ticketBoard, ticketCounts]) await inTransaction(pool, (client) => prepareProjector(client, projector))
+})
+afterEach(() => emptyDatabase(pool))
+
+const events = recorded([opened('1'), renamed('1', 'a'), renamed('1', 'b')])
+
+function batchOf(projector: Projector, given = events): MemberBatch & { readonly member: Member } {
+  const to = given.at(-1)?.position ?? startOfLog
+  const member = { projector, position: to, isActive: true }
+  return { member, events: given, share: shareOf(projector, given, startOfLog, to) }
+}
+
+function listener() {
+  return { written: vi.fn(), lost: vi.fn(), failed: vi.fn(), databaseGone: vi.fn() }
+}
+
+describe('the writer of batches', () => {
+  it('takes a commit whose answer was lost for its own', async () => {
+    const impatient = createPool({ url: database.url, max: 2, statementTimeoutMs: 100 })
+    const batch = batchOf(ticketCounts)
+    // Somebody holds the checkpoint until the first try has given up, and has then moved it where that try would have.
+    const holder = await pool.connect()
+    await holder.query('begin')
+    await holder.query(`update runtime.projectors set commit_position = 300, prepare_position = 300 where name = 'ticket_counts'`)
+    const told = listener()
+    const writing = new ShareWriter(impatient, silentLogger, told, new AbortController().signal).write([batch])
+    await new Promise((resolve) => setTimeout(resolve, 250))
+    await holder.query('commit')
+    holder.release()
+    await writing
+    await impatient.end()
+    expect(told.written).toHaveBeenCalledExactlyOnceWith([batch.member], events[2]?.position, ['ticket_counts.counts'])
+    expect(told.lost).not.toHaveBeenCalled()
+    expect(batch.member.isActive).toBe(true)
+  })
+
+  it('stands back for an instance that moved the checkpoint, and writes the others', async () => {
+    await pool.query(`update runtime.projectors set commit_position = 7 where name = 'ticket_counts'`)
+    const told = listener()
+    const [lost, kept] = [batchOf(ticketCounts), batchOf(ticketBoard)]
+    await new ShareWriter(pool, silentLogger, told, new AbortController().signal).write([lost, kept])
+    expect(told.lost).toHaveBeenCalledExactlyOnceWith(lost.member)
+    expect(lost.member.isActive).toBe(false)
+    expect(told.written).toHaveBeenCalledExactlyOnceWith([kept.member], events[2]?.position, ['ticket_board.tickets'])
+    expect((await readRows(pool, ticketCounts))['counts']).toEqual([])
+  })
+
+  it('writes up to the event that a projector cannot take, and all of it for the others', async () => {
+    const given = recorded([opened('1'), renamed('1', 'a'), renamed('nobody', 'x'), renamed('1', 'b'), closed('1')])
+    const told = listener()
+    const [stopped, kept] = [batchOf(ticketBoard, given), batchOf(ticketCounts, given)]
+    await new ShareWriter(pool, silentLogger, told, new AbortController().signal).write([stopped, kept])
+    expect(told.failed).toHaveBeenCalledExactlyOnceWith(stopped.member, expect.objectContaining({ eventId: given[2]?.id, reason: 'patch of a missing row of tickets' }))
+    expect((await readRows(pool, ticketBoard))['tickets']).toMatchObject([{ ticket_id: '1', title: 'a' }])
+    expect((await readRows(pool, ticketCounts))['counts']).toHaveLength(4)
+    const { rows } = await pool.query(`select name, commit_position::int as place, status from runtime.projectors order by name`)
+    expect(rows).toEqual([
+      { name: 'ticket_board', place: 200, status: 'failed' },
+      { name: 'ticket_counts', place: 500, status: 'rebuilding' },
+    ])
+  })
+})
