@@ -18,10 +18,10 @@ const MiB = 1024 * 1024
 const limits = { imageBytes: 20 * MiB, totalBytes: 45 * MiB, pixels: 64_000_000 }
 
 /** By media type: how `image-size` names it, and the bytes that such a file begins with. */
-const accepted: Readonly<Record<string, { readonly type: string; readonly magic: readonly number[] }>> = {
-  'image/jpeg': { type: 'jpg', magic: [0xff, 0xd8, 0xff] },
-  'image/png': { type: 'png', magic: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] },
-}
+const accepted: ReadonlyMap<string, { readonly type: string; readonly magic: readonly number[] }> = new Map([
+  ['image/jpeg', { type: 'jpg', magic: [0xff, 0xd8, 0xff] }],
+  ['image/png', { type: 'png', magic: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] }],
+])
 
 /**
  * The bytes of every image, checked: size before decoding, then magic bytes against the declared type, then the
@@ -57,12 +57,12 @@ function missingData(images: readonly DeclaredImage[]): MemberError[] {
 }
 
 function typeErrors(image: DeclaredImage, index: number): MemberError[] {
-  if (accepted[image.mime_type] !== undefined) return []
+  if (accepted.has(image.mime_type)) return []
   return [{ pointer: `/images/${index}/mime_type`, detail: 'must be image/jpeg or image/png', code: 'enum' }]
 }
 
 function sizeErrors(images: readonly DeclaredImage[]): MemberError[] {
-  const sizes = images.map((image) => Math.floor(((image.data?.length ?? 0) * 3) / 4) - 2)
+  const sizes = images.map(({ data = '' }) => decodedLength(data))
   const errors = sizes.flatMap((size, index) =>
     size > limits.imageBytes ? [{ pointer: `/images/${index}/data`, detail: 'must not exceed 20 MiB', code: 'too-large' }] : [],
   )
@@ -77,9 +77,14 @@ function sizeErrors(images: readonly DeclaredImage[]): MemberError[] {
 function decode({ data = '' }: DeclaredImage): Buffer | null {
   if (data.length === 0 || data.length % 4 !== 0) return null
   const bytes = Buffer.from(data, 'base64')
-  const padding = data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0
   // Node.js passes over what is not in the alphabet, so the length tells whether anything was.
-  return bytes.length === (data.length / 4) * 3 - padding && !/[-_\s]/.test(data) ? bytes : null
+  return bytes.length === decodedLength(data) && !/[-_\s]/.test(data) ? bytes : null
+}
+
+/** Bytes that a base64 text stands for, told without decoding it. */
+function decodedLength(data: string): number {
+  const padding = data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0
+  return Math.floor((data.length * 3) / 4) - padding
 }
 
 function base64Error(index: number): MemberError {
@@ -95,7 +100,8 @@ function measure(image: DeclaredImage, bytes: Buffer): DecodedImage {
   }
   try {
     const { width, height, type } = imageSize(bytes)
-    return type === accepted[image.mime_type]?.type ? { ...base, width, height } : { ...base, width: null, height: null }
+    const isMeasured = type === accepted.get(image.mime_type)?.type && width > 0 && height > 0
+    return isMeasured ? { ...base, width, height } : { ...base, width: null, height: null }
   } catch {
     return { ...base, width: null, height: null }
   }
@@ -103,7 +109,7 @@ function measure(image: DeclaredImage, bytes: Buffer): DecodedImage {
 
 function contentErrors(image: DecodedImage, index: number, requiresDimensions: boolean): MemberError[] {
   const pointer = `/images/${index}/data`
-  const magic = accepted[image.mimeType]?.magic ?? []
+  const magic = accepted.get(image.mimeType)?.magic ?? []
   if (!magic.every((byte, at) => image.bytes[at] === byte)) {
     return [{ pointer, detail: 'is not an image of the declared mime_type', code: 'image-type' }]
   }

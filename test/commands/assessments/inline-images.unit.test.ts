@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { describe, expect, it } from 'vitest'
+import { decodeInlineImages } from '../../../commands/assessments/inline-images.ts'
+import { Problem, type ProblemCode } from '../../../platform/problems.ts'
+
+type Declared = Parameters<typeof decodeInlineImages>[0][number]
+
+const photo = (name: string) => readFile(new URL(`../../../embedded/photos/${name}`, import.meta.url))
+const jpeg = await photo('lesion-1.jpg')
+const png = await photo('lesion-3.png')
+const MiB = 1024 * 1024
+
+const declared = (bytes: Buffer, mime_type = 'image/jpeg'): Declared => ({ capture_type: 'dermoscopic', mime_type, data: bytes.toString('base64') })
+const raw = (data: string): Declared => ({ capture_type: 'other', mime_type: 'image/jpeg', data })
+
+/** A PNG whose header names these dimensions. */
+function sized(width: number, height: number): Buffer {
+  const bytes = Buffer.from(png)
+  bytes.writeUInt32BE(width, 16)
+  bytes.writeUInt32BE(height, 20)
+  return bytes
+}
+
+function padded(bytes: number, begin = jpeg): Buffer {
+  const large = Buffer.alloc(bytes)
+  begin.copy(large)
+  return large
+}
+
+function refusal(images: readonly Declared[], requiresDimensions = true): { code: ProblemCode; errors: string[] } | null {
+  try {
+    decodeInlineImages(images, requiresDimensions)
+    return null
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    return { code: error.code, errors: (error.errors ?? []).map(({ pointer, code }) => `${pointer} ${code}`) }
+  }
+}
+
+describe('inline images', () => {
+  it('are decoded and measured', () => {
+    const [first, second] = decodeInlineImages([declared(jpeg), declared(png, 'image/png')], true)
+    expect(first).toMatchObject({ captureType: 'dermoscopic', mimeType: 'image/jpeg', sha256: createHash('sha256').update(jpeg).digest('hex') })
+    expect(first?.bytes.equals(jpeg)).toBe(true)
+    expect(second?.width).toBeGreaterThan(0)
+    expect(second?.height).toBeGreaterThan(0)
+  })
+
+  it('carry data all of them, or the request is of another mode', () => {
+    const empty = { capture_type: 'other', mime_type: 'image/png' } as const
+    expect(refusal([declared(jpeg), empty])).toEqual({ code: 'mixed-image-mode', errors: ['/images/1/data required'] })
+    expect(refusal([empty])).toEqual({ code: 'validation-failed', errors: ['/images/0/data required'] })
+  })
+
+  it('are JPEG or PNG, by declaration and by their first bytes', () => {
+    expect(refusal([declared(jpeg, 'image/webp')])).toEqual({ code: 'validation-failed', errors: ['/images/0/mime_type enum'] })
+    expect(refusal([declared(jpeg, 'constructor')])).toEqual({ code: 'validation-failed', errors: ['/images/0/mime_type enum'] })
+    expect(refusal([declared(jpeg), declared(png)])).toEqual({ code: 'image-invalid', errors: ['/images/1/data image-type'] })
+    expect(refusal([declared(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'))], false)).toEqual({ code: 'image-invalid', errors: ['/images/0/data image-type'] })
+    expect(refusal([declared(Buffer.from('GIF89a'), 'image/png')], false)).toEqual({ code: 'image-invalid', errors: ['/images/0/data image-type'] })
+  })
+
+  it.each([
+    ['nothing', ''],
+    ['text', 'not base64 at all'],
+    ['a data address', `data:image/jpeg;base64,${jpeg.toString('base64')}`],
+    ['no padding', Buffer.from('abcd').toString('base64').replaceAll('=', '')],
+    ['the alphabet of addresses', '_-__'],
+    ['line breaks', `${jpeg.toString('base64', 0, 57)}\r\n\r\n`],
+    ['padding in the middle', '/9g=/9g='],
+    ['padding alone', '===='],
+  ])('are refused as base64 when they are %s', (_what, data) => {
+    expect(refusal([declared(jpeg), raw(data)])).toEqual({ code: 'validation-failed', errors: ['/images/1/data base64'] })
+  })
+
+  it('have at most 20 MiB each, to the byte', () => {
+    expect(refusal([declared(padded(20 * MiB))], false)).toBeNull()
+    expect(refusal([declared(jpeg), declared(padded(20 * MiB + 1))], false)).toEqual({ code: 'image-too-large', errors: ['/images/1/data too-large'] })
+  })
+
+  it('have at most 45 MiB together, to the byte', () => {
+    const parts = (last: number) => [20 * MiB, 20 * MiB, last].map((bytes) => declared(padded(bytes)))
+    expect(refusal(parts(5 * MiB), false)).toBeNull()
+    expect(refusal(parts(5 * MiB + 1), false)).toEqual({ code: 'image-too-large', errors: ['/images too-large'] })
+  })
+
+  it('have at most 64 megapixels, as their header names them', () => {
+    expect(refusal([declared(sized(8_000, 8_000), 'image/png')])).toBeNull()
+    expect(refusal([declared(sized(8_000, 8_001), 'image/png')])).toEqual({ code: 'image-too-large', errors: ['/images/0/data too-many-pixels'] })
+    expect(refusal([declared(sized(0xffffffff, 0xffffffff), 'image/png')])).toEqual({ code: 'image-too-large', errors: ['/images/0/data too-many-pixels'] })
+  })
+
+  it('that cannot be measured are taken in development only', () => {
+    const headless = declared(Buffer.from([0xff, 0xd8, 0xff, 0xd9, 0, 0]))
+    expect(refusal([headless], true)).toEqual({ code: 'image-invalid', errors: ['/images/0/data image-dimensions'] })
+    expect(decodeInlineImages([headless], false)).toEqual([expect.objectContaining({ width: null, height: null })])
+  })
+
+  it('of no pixels are not images', () => {
+    expect(refusal([declared(sized(0, 100), 'image/png')])?.code).toBe('image-invalid')
+  })
+})
