@@ -7,7 +7,7 @@ import type { DomainEvent, Fold } from '../../streams/store/events.ts'
 type Decide<State, Event extends DomainEvent, Command> = (command: Command, state: State) => Decision<Event>
 
 /**
- * `given(fold, ...events).when(decide, command).then(...events)`. What is decided is also decided again in the state
+ * `given(fold, ...events).when(decide, command).thenEvents([...])`. What is decided is also decided again in the state
  * that follows from it, where nothing more happens: every test of a decision is also the test of its repeat.
  */
 export function given<State, Event extends DomainEvent>(fold: Fold<State, Event>, ...events: readonly NoInfer<Event>[]) {
@@ -18,7 +18,7 @@ export function given<State, Event extends DomainEvent>(fold: Fold<State, Event>
       const decision = decide(command, state)
       return {
         /** Exactly these events, which the catalogue accepts; the same command again makes none, unless `again` says what it makes. */
-        then(expected: readonly Event[], again: readonly Event[] | ProblemCode = []): State {
+        thenEvents(expected: readonly Event[], again: readonly Event[] | ProblemCode = []): State {
           expect(decision).toEqual(expected)
           for (const event of expected) expect(catalogue.entry(event.type)?.refusals(event.data)).toEqual([])
           const after = expected.reduce(fold.evolve, state)

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { array, assert, integer, property, record } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { nextPollAt, type PollSchedule } from '../../../commands/ai-review/polling.ts'
 import { loadConfiguration } from '../../../platform/configuration.ts'
@@ -50,14 +50,14 @@ describe('the polling schedule', () => {
   })
 
   it('rises, ends at the deadline at the latest, and is never longer than allowed, whatever is configured', () => {
-    const arbitrary = fc.record({
-      initialDelayMs: fc.integer({ min: 1, max: 10_000 }),
-      backoffMs: fc.array(fc.integer({ min: 1, max: 10_000 }), { minLength: 1, maxLength: 8 }),
-      maxAttempts: fc.integer({ min: 1, max: 50 }),
-      timeoutMs: fc.integer({ min: 1, max: 100_000 }),
+    const arbitrary = record({
+      initialDelayMs: integer({ min: 1, max: 10_000 }),
+      backoffMs: array(integer({ min: 1, max: 10_000 }), { minLength: 1, maxLength: 8 }),
+      maxAttempts: integer({ min: 1, max: 50 }),
+      timeoutMs: integer({ min: 1, max: 100_000 }),
     })
-    fc.assert(
-      fc.property(arbitrary, (of) => {
+    assert(
+      property(arbitrary, (of) => {
         const made = polls(of)
         expect(made.length).toBeGreaterThan(0)
         expect(made.length).toBeLessThanOrEqual(of.maxAttempts)

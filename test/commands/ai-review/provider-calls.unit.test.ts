@@ -28,7 +28,7 @@ describe('beginning a provider call', () => {
     ['process', [...inProgress, ...sent], { kind: 'call', call: 'process' }],
     ['result', awaiting, { kind: 'call', call: 'result' }],
   ])('fences %s: the same again waits for the lease', (_name, events, next) => {
-    given(aiReviewFold, ...events).when(attemptCall, begin(next)).then([open(next.call, next.call === 'image' ? next.imageId : null)])
+    given(aiReviewFold, ...events).when(attemptCall, begin(next)).thenEvents([open(next.call, next.call === 'image' ? next.imageId : null)])
   })
 
   it('is refused another attempt while the lease is open, and allowed it when the lease has ended', () => {
@@ -36,7 +36,7 @@ describe('beginning a provider call', () => {
     const late = { ...begin({ kind: 'call', call: 'case' }), now: new Date(at(24)), leaseUntil: new Date(at(44)) }
     given(aiReviewFold, ...pending, open('case'))
       .when(attemptCall, late)
-      .then([fact('AiReviewCallAttempted', { attemptedAt: at(24), leaseUntil: at(44) })])
+      .thenEvents([fact('AiReviewCallAttempted', { attemptedAt: at(24), leaseUntil: at(44) })])
   })
 
   it('makes no call that the stream does not want', () => {
@@ -54,21 +54,21 @@ describe('recording what a call came to', () => {
   it('of case: the provider case', () => {
     given(aiReviewFold, ...pending, open('case'))
       .when(recordOutcome, outcome({ kind: 'case-created', providerCaseId: 700 }))
-      .then([fact('AiReviewProviderCaseCreated', { createdAt: at(9) })])
+      .thenEvents([fact('AiReviewProviderCaseCreated', { createdAt: at(9) })])
   })
 
   it('of image: the image sent', () => {
     const { imageId, providerImageId, providerImageHash } = fact('AiReviewImageSent').data
     given(aiReviewFold, ...inProgress, open('image', ids.image))
       .when(recordOutcome, outcome({ kind: 'image-sent', imageId, providerImageId, providerImageHash }))
-      .then([fact('AiReviewImageSent', { sentAt: at(9) })])
+      .thenEvents([fact('AiReviewImageSent', { sentAt: at(9) })])
   })
 
   it('of process: the review awaits its result', () => {
     const { providerChecksum, nextPollAt, deadlineAt } = accepted.data
     const after = given(aiReviewFold, ...inProgress, ...sent, open('process'))
       .when(recordOutcome, outcome({ kind: 'processing-accepted', providerChecksum, nextPollAt: new Date(nextPollAt), deadlineAt: new Date(deadlineAt) }))
-      .then([fact('AiReviewProcessingAccepted', { acceptedAt: at(9) })])
+      .thenEvents([fact('AiReviewProcessingAccepted', { acceptedAt: at(9) })])
     expect(after).toMatchObject({ status: 'awaiting_result', providerCaseId: 700, providerChecksum })
   })
 
@@ -76,20 +76,20 @@ describe('recording what a call came to', () => {
     const transient = { kind: 'start-deferred', classification: 'provider_upstream_transient', upstreamStatus: 503, abandonsProviderCase: true, retryAt: new Date(at(13)) } as const
     given(aiReviewFold, ...inProgress, fact('AiReviewStartDeferred', { retry: 2 }), open('image', ids.image))
       .when(recordOutcome, outcome(transient))
-      .then([fact('AiReviewStartDeferred', { retry: 3, abandonsProviderCase: true, deferredAt: at(9), retryAt: at(13) })])
+      .thenEvents([fact('AiReviewStartDeferred', { retry: 3, abandonsProviderCase: true, deferredAt: at(9), retryAt: at(13) })])
   })
 
   it('a call that was not sent: due again, and no try used up', () => {
     const after = given(aiReviewFold, ...pending, open('case'))
       .when(recordOutcome, outcome({ kind: 'postponed', call: 'case', retryAt: new Date(at(12)) }))
-      .then([fact('AiReviewCallPostponed', { postponedAt: at(9), retryAt: at(12) })])
+      .thenEvents([fact('AiReviewCallPostponed', { postponedAt: at(9), retryAt: at(12) })])
     expect(after).toMatchObject({ startRetries: 0, attemptCount: 0 })
   })
 
   it('a poll without a result: counted', () => {
     const after = given(aiReviewFold, ...awaiting, fact('AiReviewPollDeferred'), open('result'))
       .when(recordOutcome, outcome({ kind: 'poll-deferred', upstreamStatus: 503, nextPollAt: new Date(at(33)) }))
-      .then([fact('AiReviewPollDeferred', { attemptCount: 2, upstreamStatus: 503, polledAt: at(9), nextPollAt: at(33) })])
+      .thenEvents([fact('AiReviewPollDeferred', { attemptCount: 2, upstreamStatus: 503, polledAt: at(9), nextPollAt: at(33) })])
     expect(after).toMatchObject({ attemptCount: 2, nextPollAt: at(33) })
   })
 
@@ -97,17 +97,17 @@ describe('recording what a call came to', () => {
     const { aiReviewId: _, attemptCount: _count, rawResponse, completedAt: _at, ...result } = fact('AiReviewCompleted').data
     given(aiReviewFold, ...awaiting, fact('AiReviewPollDeferred'), open('result'))
       .when(recordOutcome, outcome({ kind: 'completed', result: { ...result, lesions: [lesion] }, rawResponse }))
-      .then([fact('AiReviewCompleted', { completedAt: at(9) })])
+      .thenEvents([fact('AiReviewCompleted', { completedAt: at(9) })])
   })
 
   it('a failure: the review fails, counting the poll that failed', () => {
     const failed = { kind: 'failed', classification: 'provider_result_timeout', upstreamStatus: null, rawResponse: null } as const
     given(aiReviewFold, ...awaiting, open('result'))
       .when(recordOutcome, outcome({ ...failed, isPoll: true }))
-      .then([fact('AiReviewFailed', { classification: 'provider_result_timeout', upstreamStatus: null, attemptCount: 1 })])
+      .thenEvents([fact('AiReviewFailed', { classification: 'provider_result_timeout', upstreamStatus: null, attemptCount: 1 })])
     given(aiReviewFold, ...pending)
       .when(recordOutcome, outcome({ ...failed, isPoll: false }, { attemptId: null }))
-      .then([fact('AiReviewFailed', { classification: 'provider_result_timeout', upstreamStatus: null, attemptCount: 0 })])
+      .thenEvents([fact('AiReviewFailed', { classification: 'provider_result_timeout', upstreamStatus: null, attemptCount: 0 })])
   })
 })
 
@@ -129,6 +129,6 @@ describe('an outcome that comes too late', () => {
     given(aiReviewFold, ...pending, open('case')).when(recordOutcome, outcome(missing, { attemptId: null })).thenNothing()
     given(aiReviewFold, ...pending, open('case'))
       .when(recordOutcome, outcome(missing, { attemptId: null, now: new Date(at(24)) }))
-      .then([fact('AiReviewFailed', { classification: 'consent_missing', upstreamStatus: null, failedAt: at(24) })])
+      .thenEvents([fact('AiReviewFailed', { classification: 'consent_missing', upstreamStatus: null, failedAt: at(24) })])
   })
 })

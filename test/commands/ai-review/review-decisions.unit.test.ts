@@ -26,15 +26,15 @@ describe('the slot of a case and a product', () => {
   const another = { ...command, aiReviewId: ids.attempt, requestEventId: ids.event, now: new Date(at(3)) }
 
   it('is claimed once', () => {
-    given(aiReviewSlotFold).when(claimSlot, command).then([claimed])
+    given(aiReviewSlotFold).when(claimSlot, command).thenEvents([claimed])
   })
 
   it('answers another request with its holder, once, and enqueues nothing', () => {
-    given(aiReviewSlotFold, claimed).when(claimSlot, another).then([slotFact('AiReviewRequestAnswered')])
+    given(aiReviewSlotFold, claimed).when(claimSlot, another).thenEvents([slotFact('AiReviewRequestAnswered')])
   })
 
   it('opens the review that its claim describes, once', () => {
-    given(aiReviewFold).when(openReview, { claim: claimed.data }).then([requested])
+    given(aiReviewFold).when(openReview, { claim: claimed.data }).thenEvents([requested])
     for (const end of Object.values(ends)) given(aiReviewFold, requested, end).when(openReview, { claim: claimed.data }).thenNothing()
   })
 })
@@ -43,7 +43,7 @@ describe('starting a review', () => {
   const command = { patientId: ids.patient, now: new Date(at(3)) }
 
   it('is said once, whatever is retried', () => {
-    given(aiReviewFold, requested).when(startReview, command).then([started])
+    given(aiReviewFold, requested).when(startReview, command).thenEvents([started])
     given(aiReviewFold, requested, started, caseCreated).when(startReview, command).thenNothing()
   })
 
@@ -109,12 +109,12 @@ describe('a consent that is withdrawn (T24)', () => {
   const failed = fact('AiReviewFailed', { classification: 'consent_missing', upstreamStatus: null, failedAt: at(14) })
 
   it('fails a review that has not been handed over, pending or in progress', () => {
-    given(aiReviewFold, requested).when(withdrawConsent, command).then([failed])
-    given(aiReviewFold, requested, started, caseCreated, firstSent).when(withdrawConsent, command).then([failed])
+    given(aiReviewFold, requested).when(withdrawConsent, command).thenEvents([failed])
+    given(aiReviewFold, requested, started, caseCreated, firstSent).when(withdrawConsent, command).thenEvents([failed])
   })
 
   it('cancels a review that awaits its result', () => {
-    given(aiReviewFold, ...awaiting).when(withdrawConsent, command).then([fact('AiReviewCancelled')])
+    given(aiReviewFold, ...awaiting).when(withdrawConsent, command).thenEvents([fact('AiReviewCancelled')])
   })
 
   it('does nothing to a review that has ended, or never was', () => {

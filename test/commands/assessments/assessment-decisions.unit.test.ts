@@ -30,7 +30,7 @@ describe('creating an assessment from inline images', () => {
   }
 
   it('requests and submits in one append; the same keyed request again does nothing', () => {
-    given(assessmentFold).when(createInlineAssessment, command).then([requested, submitted])
+    given(assessmentFold).when(createInlineAssessment, command).thenEvents([requested, submitted])
   })
 
   it('refuses another body under the same key, and any repeat of a request without one', () => {
@@ -48,7 +48,7 @@ describe('asking for the review', () => {
   const command = { now: new Date(at(1)) }
 
   it('names each image once, and sends what is not dermoscopic as MACROSCOPIC', () => {
-    given(assessmentFold, requested, submitted).when(requestReview, command).then([reviewRequested])
+    given(assessmentFold, requested, submitted).when(requestReview, command).thenEvents([reviewRequested])
   })
 
   it('does nothing before the images are there, or after the end', () => {
@@ -68,14 +68,14 @@ describe('concluding an assessment', () => {
     const outcome = outcomeOf([lesion], imageQuality)
     given(assessmentFold, ...processing)
       .when(concludeAssessment, command({ kind: 'completed', lesions: [lesion], imageQuality }))
-      .then([fact('AssessmentCompleted', { outcome })])
+      .thenEvents([fact('AssessmentCompleted', { outcome })])
   })
 
   it('fails when one image of a completed review is unsuitable, whatever was found (T6)', () => {
     const quality = [...imageQuality, { imageId: ids.secondImage, quality: unsuitableQuality }]
     given(assessmentFold, ...processing)
       .when(concludeAssessment, command({ kind: 'completed', lesions: [{ ...lesion, category: 'Malignant' }], imageQuality: quality }))
-      .then([failed('IMAGE_QUALITY_INSUFFICIENT')])
+      .thenEvents([failed('IMAGE_QUALITY_INSUFFICIENT')])
   })
 
   it.each<[Classification, FailureCode]>([
@@ -89,12 +89,12 @@ describe('concluding an assessment', () => {
     ['provider_client_error', 'PROVIDER_REJECTED'],
     ['image_fetch_failed', 'IMAGE_FETCH_FAILED'],
   ])('turns %s into %s', (classification, code) => {
-    given(assessmentFold, ...processing).when(concludeAssessment, command({ kind: 'failed', classification })).then([failed(code)])
+    given(assessmentFold, ...processing).when(concludeAssessment, command({ kind: 'failed', classification })).thenEvents([failed(code)])
   })
 
   it('fails when the review was cancelled, telling a withdrawn consent from a request (T28)', () => {
-    given(assessmentFold, ...processing).when(concludeAssessment, command({ kind: 'cancelled', reason: 'consent_withdrawn' })).then([failed('CONSENT_MISSING')])
-    given(assessmentFold, ...processing).when(concludeAssessment, command({ kind: 'cancelled', reason: 'requested' })).then([failed('CANCELLED')])
+    given(assessmentFold, ...processing).when(concludeAssessment, command({ kind: 'cancelled', reason: 'consent_withdrawn' })).thenEvents([failed('CONSENT_MISSING')])
+    given(assessmentFold, ...processing).when(concludeAssessment, command({ kind: 'cancelled', reason: 'requested' })).thenEvents([failed('CANCELLED')])
   })
 
   it.each(Object.entries(ended))('leaves one that is %s as it is', (_status, end) => {
@@ -113,8 +113,8 @@ describe('expiring an assessment', () => {
   it('ends it at its deadline, not a millisecond before', () => {
     const deadline = Date.parse(submitted.data.deadlineAt)
     given(assessmentFold, ...processing).when(expireAssessment, { now: new Date(deadline - 1) }).thenNothing()
-    given(assessmentFold, ...processing).when(expireAssessment, { now: new Date(deadline) }).then([timedOut])
-    given(assessmentFold, requested, submitted).when(expireAssessment, { now: new Date(deadline + 60_000) }).then([timedOut])
+    given(assessmentFold, ...processing).when(expireAssessment, { now: new Date(deadline) }).thenEvents([timedOut])
+    given(assessmentFold, requested, submitted).when(expireAssessment, { now: new Date(deadline + 60_000) }).thenEvents([timedOut])
   })
 
   it.each(Object.entries(ended))('leaves one that is %s as it is', (_status, end) => {

@@ -24,7 +24,7 @@ describe('registering a patient', () => {
   }
 
   it('happens once for a keyed request', () => {
-    given(patientFold).when(registerPatient, command).then([registered])
+    given(patientFold).when(registerPatient, command).thenEvents([registered])
   })
 
   it('refuses another body under the same key', () => {
@@ -32,7 +32,7 @@ describe('registering a patient', () => {
   })
 
   it('can be revoked once, and never registered again', () => {
-    given(patientFold, registered).when(revokeRegistration, { patientId: ids.patient, now: new Date(at(1)) }).then([revoked])
+    given(patientFold, registered).when(revokeRegistration, { patientId: ids.patient, now: new Date(at(1)) }).thenEvents([revoked])
     given(patientFold).when(revokeRegistration, { patientId: ids.patient, now: new Date(at(1)) }).thenNothing()
     given(patientFold, registered, revoked).when(registerPatient, command).thenRefused('patient-identifier-conflict')
   })
@@ -44,14 +44,14 @@ describe('opening a case', () => {
   const command = { ...data, now: new Date(at(0)) }
 
   it('by its assessment happens once, whoever comes second', () => {
-    given(caseFold).when(openCase, command).then([opened])
+    given(caseFold).when(openCase, command).thenEvents([opened])
     given(caseFold, opened).when(openCase, { ...command, now: new Date(at(9)), clinicalContext: null }).thenNothing()
   })
 
   it('by a client happens once for a keyed request, and refuses another body', () => {
     const keyed = { ...command, assessmentId: null, fingerprint: hash('f') }
     const own = caseFact('CaseOpened', { assessmentId: null, fingerprint: hash('f') })
-    given(caseFold).when(openCase, keyed).then([own])
+    given(caseFold).when(openCase, keyed).thenEvents([own])
     given(caseFold, own).when(openCase, { ...keyed, fingerprint: hash('e') }).thenRefused('idempotency-key-reused')
     given(caseFold, own).when(openCase, command).thenRefused('idempotency-key-reused')
   })
@@ -60,7 +60,7 @@ describe('opening a case', () => {
 describe('registering a client', () => {
   it('happens at the first start only', () => {
     const { registeredAt: _, ...data } = clientFact('OauthClientRegistered').data
-    given(oauthClientFold).when(registerClient, { ...data, now: new Date(at(0)) }).then([clientFact('OauthClientRegistered')])
+    given(oauthClientFold).when(registerClient, { ...data, now: new Date(at(0)) }).thenEvents([clientFact('OauthClientRegistered')])
   })
 })
 

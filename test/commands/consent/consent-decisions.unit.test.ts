@@ -24,11 +24,11 @@ describe('creating a consent type', () => {
 
   it('takes the code; the same keyed request again does nothing', () => {
     const keyed = { ...command, fingerprint: hash('f') }
-    given(consentTypeFold).when(createConsentType, keyed).then([typeFact('ConsentTypeCreated', { fingerprint: hash('f') })])
+    given(consentTypeFold).when(createConsentType, keyed).thenEvents([typeFact('ConsentTypeCreated', { fingerprint: hash('f') })])
   })
 
   it('refuses a code that is taken, by another request or by one without a key', () => {
-    given(consentTypeFold).when(createConsentType, command).then([created], 'consent-type-code-in-use')
+    given(consentTypeFold).when(createConsentType, command).thenEvents([created], 'consent-type-code-in-use')
     given(consentTypeFold, typeFact('ConsentTypeCreated', { fingerprint: hash('e') }))
       .when(createConsentType, { ...command, fingerprint: hash('f') })
       .thenRefused('consent-type-code-in-use')
@@ -41,20 +41,20 @@ describe('publishing a text version', () => {
   const keyed = typeFact('ConsentTextVersionPublished', { fingerprint: hash('f') })
 
   it('adds it once', () => {
-    given(consentTypeFold, created).when(publishTextVersion, command).then([keyed])
+    given(consentTypeFold, created).when(publishTextVersion, command).thenEvents([keyed])
   })
 
   it('takes effect at once where no instant is named', () => {
-    given(consentTypeFold, created).when(publishTextVersion, { ...command, effectiveFrom: null }).then([keyed])
+    given(consentTypeFold, created).when(publishTextVersion, { ...command, effectiveFrom: null }).thenEvents([keyed])
   })
 
   it('refuses the same locale from the same instant, and allows another locale or instant', () => {
     const other = { ...command, textVersionId: ids.event }
     given(consentTypeFold, created, keyed).when(publishTextVersion, other).thenRefused('text-version-exists')
     const french = typeFact('ConsentTextVersionPublished', { textVersionId: ids.event, locale: 'fr-FR', fingerprint: hash('f') })
-    given(consentTypeFold, created, keyed).when(publishTextVersion, { ...other, locale: 'fr-FR' }).then([french])
+    given(consentTypeFold, created, keyed).when(publishTextVersion, { ...other, locale: 'fr-FR' }).thenEvents([french])
     const later = typeFact('ConsentTextVersionPublished', { textVersionId: ids.event, effectiveFrom: at(2), fingerprint: hash('f') })
-    given(consentTypeFold, created, keyed).when(publishTextVersion, { ...other, effectiveFrom: new Date(at(2)) }).then([later])
+    given(consentTypeFold, created, keyed).when(publishTextVersion, { ...other, effectiveFrom: new Date(at(2)) }).thenEvents([later])
   })
 
   it('refuses a type that does not exist, and another body under the same key', () => {
@@ -65,7 +65,7 @@ describe('publishing a text version', () => {
 
 describe('using a consent type', () => {
   it('is said once, before its first decision', () => {
-    given(consentTypeFold, created, published).when(useConsentType, { now: new Date(at(2)) }).then([used])
+    given(consentTypeFold, created, published).when(useConsentType, { now: new Date(at(2)) }).thenEvents([used])
     given(consentTypeFold).when(useConsentType, { now: new Date(at(2)) }).thenRefused('not-found')
   })
 })
@@ -88,15 +88,15 @@ describe('recording a decision on consent', () => {
   const keyedRecord = consentFact('ConsentRecorded', { ...recorded.data, fingerprint: hash('f') })
 
   it('records it; the same keyed request again does nothing', () => {
-    given(consentFold).when(recordConsent, keyed).then([keyedRecord])
+    given(consentFold).when(recordConsent, keyed).thenEvents([keyedRecord])
   })
 
   it('records the repeat of the latest decision like any other, where no key says that it is a replay', () => {
-    given(consentFold).when(recordConsent, command).then([recorded], [recorded])
+    given(consentFold).when(recordConsent, command).thenEvents([recorded], [recorded])
   })
 
   it('takes the instant that is given, unless it is in the future', () => {
-    given(consentFold).when(recordConsent, { ...keyed, recordedAt: new Date(at(-60)) }).then([consentFact('ConsentRecorded', { ...keyedRecord.data, recordedAt: at(-60) })])
+    given(consentFold).when(recordConsent, { ...keyed, recordedAt: new Date(at(-60)) }).thenEvents([consentFact('ConsentRecorded', { ...keyedRecord.data, recordedAt: at(-60) })])
     given(consentFold).when(recordConsent, { ...keyed, recordedAt: new Date(at(6)) }).thenRefused('validation-failed')
   })
 
@@ -109,7 +109,7 @@ describe('recording a decision on consent', () => {
   it.each(['denied', 'withdrawn'] as const)('never refuses %s for a text that is not in effect yet', (decision) => {
     const now = new Date(at(0))
     const early = consentFact('ConsentRecorded', { decision, recordedAt: at(0), createdAt: at(0), fingerprint: hash('f') })
-    given(consentFold).when(recordConsent, { ...keyed, decision, now }).then([early])
+    given(consentFold).when(recordConsent, { ...keyed, decision, now }).thenEvents([early])
   })
 
   it('refuses a text of another type, and another body under the same key', () => {

@@ -16,7 +16,7 @@ describe('subscribing a webhook', () => {
 
   it('happens once, with its event types sorted and without repeats', () => {
     const shuffled = { ...command, eventTypes: ['assessment.failed', 'assessment.completed', 'assessment.failed'] as const }
-    given(webhookSubscriptionsFold).when(subscribeWebhook, shuffled).then([subscribed])
+    given(webhookSubscriptionsFold).when(subscribeWebhook, shuffled).thenEvents([subscribed])
   })
 
   it('does nothing for an address that is told of the same events already, in any order', () => {
@@ -29,7 +29,7 @@ describe('subscribing a webhook', () => {
   })
 
   it('allows twenty, and refuses the twenty-first but not a duplicate or a repeat', () => {
-    given(webhookSubscriptionsFold, ...others(19)).when(subscribeWebhook, command).then([subscribed])
+    given(webhookSubscriptionsFold, ...others(19)).when(subscribeWebhook, command).thenEvents([subscribed])
     given(webhookSubscriptionsFold, ...others(20)).when(subscribeWebhook, command).thenRefused('subscription-limit')
     given(webhookSubscriptionsFold, ...others(20)).when(subscribeWebhook, { ...command, url: other(3).data.url }).thenNothing()
     given(webhookSubscriptionsFold, ...others(19), subscribed).when(subscribeWebhook, command).thenNothing()
@@ -50,15 +50,15 @@ describe('attempting a delivery', () => {
   const command = { delivery, now: new Date(at(31)), leaseUntil: new Date(at(51)) }
 
   it('begins with the delivery itself; while the lease is open nobody begins another', () => {
-    given(webhookDeliveryFold).when(attemptDelivery, command).then([scheduled, attempted])
+    given(webhookDeliveryFold).when(attemptDelivery, command).thenEvents([scheduled, attempted])
   })
 
   it('counts only attempts whose outcome is known: one that a crash cut off is made again under the same number', () => {
     const late = { ...command, now: new Date(at(51)), leaseUntil: new Date(at(71)) }
     const again = fact('WebhookDeliveryAttempted', { attempt: 1, attemptedAt: at(51), leaseUntil: at(71) })
-    given(webhookDeliveryFold, scheduled, attempted).when(attemptDelivery, late).then([again])
+    given(webhookDeliveryFold, scheduled, attempted).when(attemptDelivery, late).thenEvents([again])
     const second = fact('WebhookDeliveryAttempted', { attempt: 2, attemptedAt: at(51), leaseUntil: at(71) })
-    given(webhookDeliveryFold, scheduled, attempted, attemptFailed).when(attemptDelivery, late).then([second])
+    given(webhookDeliveryFold, scheduled, attempted, attemptFailed).when(attemptDelivery, late).thenEvents([second])
   })
 
   it('is over once delivered or given up', () => {
@@ -71,16 +71,16 @@ describe('recording a delivery', () => {
   const delivered = record({ kind: 'delivered', statusCode: 204 })
 
   it('delivered: once', () => {
-    given(webhookDeliveryFold, scheduled, attempted).when(recordDelivery, delivered).then([fact('WebhookDelivered')])
+    given(webhookDeliveryFold, scheduled, attempted).when(recordDelivery, delivered).thenEvents([fact('WebhookDelivered')])
   })
 
   it('failed: when the next attempt is due, or that there is none', () => {
     const next = record({ kind: 'failed', statusCode: 500, errorClass: 'http_status', nextAttemptAt: new Date(at(37)) })
-    given(webhookDeliveryFold, scheduled, attempted).when(recordDelivery, next).then([attemptFailed])
+    given(webhookDeliveryFold, scheduled, attempted).when(recordDelivery, next).thenEvents([attemptFailed])
     const last = record({ kind: 'failed', statusCode: null, errorClass: 'timeout', nextAttemptAt: null }, 10)
     given(webhookDeliveryFold, scheduled, fact('WebhookDeliveryAttemptFailed', { attempt: 9 }), fact('WebhookDeliveryAttempted', { attempt: 10 }))
       .when(recordDelivery, last)
-      .then([fact('WebhookDeliveryFailed')])
+      .thenEvents([fact('WebhookDeliveryFailed')])
   })
 
   it('of an attempt that is settled, or of a delivery that has ended or never was, changes nothing', () => {
