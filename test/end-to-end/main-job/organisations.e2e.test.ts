@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { actorContext, at, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
+import {
+  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, registerPatient, requestAssessment, reviewOfCase,
+} from '../../support/main-job.ts'
+import { operationsOf, pathWith, type DocumentedOperation } from '../../support/operations.ts'
+import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+
+const unknownId = '0190b0a0-0000-7000-8000-000000000001'
+const identifiers = [{ scheme: 'mrn', value: 'shared between organisations' }]
+
+let platform: TestPlatform
+let watched: WatchedPlatform
+let owner: ApiClient
+let stranger: ApiClient
+let orgId: string
+let strangerOrgId: string
+let operations: readonly DocumentedOperation[]
+/** What the owner has, by operation and parameter. */
+let owned: Readonly<Record<string, Readonly<Record<string, string>>>>
+let consent: { readonly consent_type_id: string; readonly text_version_id: string }
+let patientId: string
+
+beforeAll(async () => {
+  platform = await startTestPlatform()
+  watched = watchPlatform(platform.baseUrl)
+  operations = await operationsOf(platform.baseUrl)
+  orgId = clientOf(platform.process, 0).org_id ?? ''
+  strangerOrgId = clientOf(platform.process, 1).org_id ?? ''
+  owner = watched.watch(await platform.connect())
+  stranger = watched.watch(await platform.connect(clientOf(platform.process, 1)))
+
+  consent = await createConsentTerms(owner, orgId)
+  patientId = await consentedPatient(owner, consent)
+  await registerPatient(owner, { identifiers })
+  const assessmentId = await requestAssessment(owner, assessmentBody(patientId, [await photograph()]))
+  const caseId = textAt(await endOf(owner, assessmentId), 'case_id')
+  const subscribe = { url: 'http://127.0.0.1:1/', event_types: ['assessment.failed'] }
+  const subscription = await expecting(201, owner.call('/v1/clinical-api/webhook-subscriptions', { body: subscribe }))
+  owned = {
+    getPatient: { id: patientId },
+    getCase: { id: caseId },
+    getAssessment: { id: assessmentId },
+    getAiReview: { id: textAt(await reviewOfCase(owner, caseId), 'id') },
+    getWebhookSubscription: { id: textAt(subscription.body, 'id') },
+    getConsentStatus: { patientId, typeCode: 'ai_analysis' },
+    checkConsents: { patientId },
+    recordConsentDecision: { patientId },
+    getConsentType: { id: consent.consent_type_id },
+    listConsentTextVersions: { typeId: consent.consent_type_id },
+    publishConsentTextVersion: { typeId: consent.consent_type_id },
+  }
+})
+
+afterAll(() => platform.stop())
+
+const textVersion = { locale: 'en-GB', text: 'Another text.' }
+
+/** Queries and bodies that the operations cannot do without. */
+const needed: Readonly<Record<string, { readonly query?: string; readonly body?: unknown }>> = {
+  checkConsents: { query: 'types=ai_analysis' },
+  publishConsentTextVersion: { body: textVersion },
+}
+
+function ask(client: ApiClient, org: string, operation: DocumentedOperation, values: Readonly<Record<string, string>>, body?: unknown): Promise<ApiAnswer> {
+  const { query, body: ownBody } = needed[operation.operationId] ?? {}
+  const headers = { 'x-request-id': 'a-request', ...(operation.isAdmin ? { 'x-actor-context': actorContext(org, ['consents:admin']) } : {}) }
+  const sent = body ?? ownBody
+  return client.call(`${pathWith(operation, values)}${query === undefined ? '' : `?${query}`}`, { headers, ...(sent === undefined ? {} : { body: sent }) })
+}
+
+/** The answer as bytes, but for the number of the occurrence; and every header but those that name time and trace. */
+function formOf({ status, headers, body }: ApiAnswer): string {
+  const kept = [...headers].filter(([name]) => !['date', 'traceparent'].includes(name))
+  return JSON.stringify([status, kept, body]).replace(/urn:uuid:[0-9a-f-]{36}/, 'urn:uuid:')
+}
+
+test('the list of routes with ids is complete', () => {
+  const withIds = operations.filter(({ parameters, operationId }) => parameters.length > 0 && operationId !== 'getProblem')
+  expect(withIds.map(({ operationId }) => operationId).toSorted()).toEqual(Object.keys(owned).toSorted())
+})
+
+test('another organisation gets 404 for every id, to the byte as for one that does not exist', async () => {
+  for (const operation of operations.filter(({ operationId }) => !['checkConsents', 'recordConsentDecision'].includes(operationId))) {
+    const values = owned[operation.operationId]
+    if (values === undefined) continue
+    const unknown = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, name === 'typeCode' ? value : unknownId]))
+    const foreign = await ask(stranger, strangerOrgId, operation, values)
+    expect([operation.operationId, foreign.status, at(foreign.body, 'code')]).toEqual([operation.operationId, 404, 'not-found'])
+    expect(formOf(foreign)).toBe(formOf(await ask(stranger, strangerOrgId, operation, unknown)))
+    expect(formOf(foreign)).toBe(formOf(await ask(owner, orgId, operation, { ...unknown, ...('typeCode' in values ? { typeCode: 'unknown' } : {}) })))
+    const mine = await ask(owner, orgId, operation, values, operation.method === 'POST' ? { locale: 'de', text: 'Ein Text.' } : undefined)
+    expect([operation.operationId, mine.status]).toEqual([operation.operationId, operation.method === 'POST' ? 201 : 200])
+  }
+})
+
+test('a malformed id is an unknown one', async () => {
+  for (const operation of operations) {
+    const values = owned[operation.operationId]
+    if (values === undefined) continue
+    for (const malformed of ['nonsense', '1', `${unknownId}0`, '%00', "'--"]) {
+      const ids = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, name === 'typeCode' ? value : malformed]))
+      const body = operation.operationId === 'recordConsentDecision' ? { ...consent, decision: 'granted' } : undefined
+      const { status, body: told } = await ask(owner, orgId, operation, ids, body)
+      expect([operation.operationId, malformed, status, at(told, 'code')]).toEqual([operation.operationId, malformed, 404, 'not-found'])
+    }
+  }
+})
+
+test('ids in bodies and queries reach no other organisation', async () => {
+  const own = await createConsentTerms(stranger, strangerOrgId)
+  const theirs = await registerPatient(stranger)
+  const photo = await photograph()
+  const posts = (patient: string, terms: typeof consent): readonly (readonly [string, unknown])[] => [
+    ['/v1/clinical-api/cases', { patient_id: patient }],
+    ['/v1/clinical-api/assessments', assessmentBody(patient, [photo])],
+    [`/v1/patients/${theirs}/consents`, { ...terms, decision: 'granted' }],
+  ]
+  const unknown = posts(unknownId, { consent_type_id: unknownId, text_version_id: unknownId })
+  for (const [place, [path, body]] of posts(patientId, consent).entries()) {
+    const headers = { 'x-request-id': 'a-request' }
+    const foreign = await stranger.call(path, { body, headers })
+    expect([path, foreign.status]).toEqual([path, 404])
+    expect(formOf(foreign)).toBe(formOf(await stranger.call(path, { body: unknown[place]?.[1], headers })))
+  }
+  const mixed = await stranger.call(`/v1/patients/${theirs}/consents`, { body: { ...own, text_version_id: consent.text_version_id, decision: 'granted' } })
+  expect([mixed.status, at(mixed.body, 'code')]).toEqual([400, 'consent-text-mismatch'])
+
+  const status = await expecting(200, stranger.call(`/v1/patients/${patientId}/consents/ai_analysis/status`))
+  expect(status.body).toEqual({ granted: false, decision: null, recorded_at: null, text_version_id: null })
+  expect((await stranger.call(`/v1/patients/${patientId}/consents/check?types=ai_analysis`)).body).toEqual({ consents: { ai_analysis: false } })
+  const records = await stranger.call(`/v1/consent-records?patientId=${patientId}&consentTypeCode=ai_analysis`)
+  expect([at(records.body, 'status'), at(records.body, 'data')]).toEqual(['none', []])
+})
+
+test('a decision of one organisation says nothing in another, even on the same patient id', async () => {
+  const terms = await createConsentTerms(stranger, strangerOrgId, 'same_patient')
+  await expecting(201, stranger.call(`/v1/patients/${patientId}/consents`, { body: { ...terms, decision: 'withdrawn' } }))
+  expect(at((await owner.call(`/v1/patients/${patientId}/consents/ai_analysis/status`)).body, 'decision')).toBe('granted')
+  expect((await owner.call(`/v1/patients/${patientId}/consents/same_patient/status`)).status).toBe(404)
+})
+
+test('lists show the own organisation only', async () => {
+  const headers = { 'x-actor-context': actorContext(strangerOrgId, ['consents:admin']) }
+  const types = Object(at((await expecting(200, stranger.call('/v1/admin/consent-types', { headers }))).body, 'data')) as readonly unknown[]
+  expect(types.map((type) => at(type, 'organisationId'))).toEqual(types.map(() => strangerOrgId))
+  for (const path of ['/v1/ai-reviews', `/v1/ai-reviews?caseId=${owned['getCase']?.['id'] ?? ''}`, '/v1/clinical-api/webhook-subscriptions']) {
+    expect(at((await expecting(200, stranger.call(path))).body, 'data')).toEqual([])
+  }
+})
+
+test('naming another organisation is a 404, naming the own one changes nothing', async () => {
+  const paths = [`/v1/clinical-api/patients/${patientId}?`, '/v1/ai-reviews?', `/v1/consent-records?patientId=${patientId}&consentTypeCode=ai_analysis&`]
+  for (const path of paths) {
+    for (const name of ['org_id', 'orgId']) {
+      expect((await stranger.call(`${path}${name}=${orgId}`)).status).toBe(404)
+      expect((await owner.call(`${path}${name}=${orgId.toUpperCase()}`)).status).toBe(200)
+    }
+  }
+  const body = { code: 'elsewhere', displayName: 'Elsewhere', legalBasis: 'consent', required: false, organisationId: orgId }
+  expect((await stranger.call('/v1/admin/consent-types', { body, headers: { 'x-actor-context': actorContext(strangerOrgId, ['consents:admin']) } })).status).toBe(404)
+  expect((await stranger.call('/v1/admin/consent-types', { body, headers: { 'x-actor-context': actorContext(orgId, ['consents:admin']) } })).status).toBe(403)
+})
+
+test('codes and patient identifiers are unique in an organisation only', async () => {
+  const id = await registerPatient(stranger, { identifiers })
+  const { body } = await expecting(200, stranger.call(`/v1/clinical-api/patients/${id}`))
+  expect(at(body, 'identifiers')).toEqual(identifiers)
+  const again = await stranger.call('/v1/clinical-api/patients', { body: { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29', identifiers } })
+  expect([again.status, at(again.body, 'code')]).toEqual([409, 'patient-identifier-conflict'])
+})
+
+test('every answer was one that the document allows', async () => {
+  expect(await watched.seen()).toContain('getAssessment 404')
+  expect(await watched.undocumented()).toEqual([])
+})

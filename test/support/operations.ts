@@ -1,0 +1,52 @@
+import { at } from '../../platform/demo/api-client.ts'
+
+/** One operation of the OpenAPI document. */
+export interface DocumentedOperation {
+  readonly operationId: string
+  readonly method: string
+  /** With `{name}` where an id or a code stands. */
+  readonly path: string
+  readonly parameters: readonly string[]
+  /** Scopes of the token; undefined where no token is needed, empty where any will do. */
+  readonly scopes: readonly string[] | undefined
+  /** An actor context or the administrator secret is needed. */
+  readonly isAdmin: boolean
+  /** What the document says of each status; for problems their codes, separated by commas. */
+  readonly answers: Readonly<Record<string, string>>
+}
+
+/** Every operation that `/openapi.json` describes. */
+export async function operationsOf(baseUrl: string): Promise<readonly DocumentedOperation[]> {
+  const document: unknown = await (await fetch(`${baseUrl}/openapi.json`)).json()
+  return membersOf(at(document, 'paths')).flatMap(([path, methods]) =>
+    membersOf(methods).map(([method, operation]) => {
+      const schemes = listOf(at(operation, 'security'))
+      return {
+        operationId: String(at(operation, 'operationId')),
+        method: method.toUpperCase(),
+        path,
+        parameters: [...path.matchAll(/\{([^}]+)\}/g)].map(([, name = '']) => name),
+        scopes: schemes.length === 0 ? undefined : listOf(at(schemes[0], 'token')).map(String),
+        isAdmin: schemes.some((scheme) => at(scheme, 'adminSecret') !== undefined),
+        answers: Object.fromEntries(membersOf(at(operation, 'responses')).map(([status, answer]) => [status, String(at(answer, 'description'))])),
+      }
+    }),
+  )
+}
+
+/** The path with a value in place of each parameter. */
+export function pathWith({ path }: DocumentedOperation, values: Readonly<Record<string, string>>): string {
+  return path.replace(/\{([^}]+)\}/g, (_, name: string) => {
+    const value = values[name]
+    if (value === undefined) throw new Error(`no value for ${name} of ${path}`)
+    return value
+  })
+}
+
+function membersOf(value: unknown): [string, unknown][] {
+  return typeof value === 'object' && value !== null ? Object.entries(value) : []
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
