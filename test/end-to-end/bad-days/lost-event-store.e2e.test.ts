@@ -1,0 +1,119 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { startEventStoreNode, type EventStoreNode } from '../../../embedded/eventstore/start.ts'
+import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import { assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, webhooksAbout } from '../../support/main-job.ts'
+import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { descendantsOf, untilGone } from './child-processes.ts'
+import { eventsOf } from './recorded-events.ts'
+
+const shortLeases = { STEP_TIMEOUT_MS: '3500', STEP_LEASE_MS: '4000' }
+
+let receiver: WebhookReceiver
+let platform: TestPlatform
+let api: ApiClient
+
+beforeEach(async () => {
+  receiver = await startWebhookReceiver()
+})
+
+afterEach(async () => {
+  await platform.stop()
+  await receiver.close()
+})
+
+/** A platform with a subscription and a patient who agrees; resolves to the body of a request. */
+async function readyForRequests(eventStoreUrl: string): Promise<unknown> {
+  platform = await startTestPlatform({ env: { ...shortLeases, ESDB_URL: eventStoreUrl } })
+  api = await platform.connect()
+  const terms = await createConsentTerms(api, platform.process.credentials.org_id)
+  const event_types = ['assessment.completed', 'assessment.failed']
+  await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: { url: receiver.url, event_types } }))
+  return assessmentBody(await consentedPatient(api, terms), [await photograph()])
+}
+
+/**
+ * As a client does it: the same key again while the platform cannot take the request. Resolves when the record can be
+ * read, which takes longer than the answer while the read models have not found back to the event store.
+ */
+async function submitted(body: unknown, key: string): Promise<string> {
+  const id = await waitFor(`an answer to request ${key}`, async () => {
+    const answer = await api.call('/v1/clinical-api/assessments', { body, headers: { 'idempotency-key': key } })
+    if (answer.status === 202) return textAt(answer.body, 'id')
+    expect(answer).toMatchObject({ status: 503, body: { code: 'event-store-unavailable', retriable: true } })
+    return undefined
+  })
+  await waitFor(`assessment ${id}`, async () => {
+    const { status } = await api.call(`/v1/clinical-api/assessments/${id}`)
+    return status === 200 ? true : undefined
+  })
+  return id
+}
+
+/** Everything that a run must leave behind exactly once, whatever happened under way. */
+async function expectWholeRun(ids: readonly string[]): Promise<void> {
+  const records = await Promise.all(ids.map((id) => endOf(api, id, 40_000)))
+  expect(records.map((record) => at(record, 'status'))).toEqual(ids.map(() => 'completed'))
+  for (const id of ids) {
+    const received = await waitFor('the webhook', () => (webhooksAbout(receiver, id).length > 0 ? webhooksAbout(receiver, id) : undefined))
+    expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
+  }
+  const { body: page } = await expecting(200, api.call('/v1/ai-reviews?limit=200'))
+  expect(at(page, 'data')).toHaveLength(ids.length)
+
+  const url = platform.process.credentials.eventstore_url ?? ''
+  const published = await eventsOf(url, 'ai_review.events')
+  const byCase = Map.groupBy(published, ({ data }) => textAt(data, 'caseId'))
+  const cases = records.map((record) => byCase.get(textAt(record, 'case_id'))?.map(({ type }) => type))
+  expect(cases).toEqual(ids.map(() => ['ai_review.requested', 'ai_review.started', 'ai_review.completed']))
+  expect(published).toHaveLength(3 * ids.length)
+}
+
+test('an embedded event store that is killed ends the platform, and the next start goes on from there', async () => {
+  const body = await readyForRequests('')
+  await platform.provider.fault({ call: 'image', status: 200, delay_ms: 1_000, times: 2 })
+  const ids = await Promise.all(['1', '2', '3'].map((key) => submitted(body, key)))
+  await waitFor('an image on its way', async () => (await platform.provider.calls()).find(({ call }) => call === 'image'))
+
+  const children = await descendantsOf(platform.process.pid)
+  const node = children.find(({ command }) => command.includes('embedded/eventstore/main.ts'))
+  process.kill(node?.pid ?? Number.NaN, 'SIGKILL')
+  expect(await platform.process.exited).toBe(1)
+  expect(platform.process.output()).toContain('platform: the embedded event store ended unexpectedly')
+  await untilGone(children)
+
+  await platform.restart()
+  await expectWholeRun(ids)
+})
+
+test('an event store elsewhere that is killed and comes back is waited for: nothing is lost, nothing stalls', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'event-store-'))
+  let node: EventStoreNode = await startEventStoreNode({ dataDir, port: 0 })
+  try {
+    const body = await readyForRequests(node.url)
+    const requests = Array.from({ length: 20 }, (_, index) => submitted(body, `run-${index}`))
+    await waitFor('images on their way', async () => ((await platform.provider.calls()).filter(({ call }) => call === 'image').length > 2 ? true : undefined))
+    node.kill()
+    await node.exited
+    const away = await waitFor('the health check to notice', async () => {
+      const answer = await fetch(`${platform.baseUrl}/health`)
+      return answer.status === 503 ? answer.text() : undefined
+    })
+    expect(away).toContain('event_store')
+    const meanwhile = submitted(body, 'meanwhile')
+    node = await startEventStoreNode({ dataDir, port: node.port })
+
+    const ids = await Promise.all([...requests, meanwhile])
+    expect(new Set(ids).size).toBe(21)
+    await expectWholeRun(ids)
+    await expectWholeRun([...ids, await submitted(body, 'afterwards')])
+    expect((await fetch(`${platform.baseUrl}/health`)).status).toBe(200)
+  } finally {
+    await platform.process.stop()
+    await node.stop()
+    await rm(dataDir, { recursive: true, force: true })
+  }
+})
