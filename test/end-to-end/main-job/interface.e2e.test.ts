@@ -1,0 +1,209 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { actorContext, at, createApiClient, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
+import { assessmentBody, createConsentTerms, endOf, expecting, photograph, registerPatient, requestAssessment, type ConsentTerms } from '../../support/main-job.ts'
+import { operationsOf, pathWith, type DocumentedOperation } from '../../support/operations.ts'
+import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+
+const anyId = '0190b0a0-0000-7000-8000-000000000001'
+const anyValues = { id: anyId, typeId: anyId, patientId: anyId, typeCode: 'ai_analysis', code: 'conflict' }
+
+let platform: TestPlatform
+let watched: WatchedPlatform
+let api: ApiClient
+let operations: readonly DocumentedOperation[]
+let admin: Readonly<Record<string, string>>
+let terms: ConsentTerms
+let productId: string
+let document: unknown
+
+beforeAll(async () => {
+  platform = await startTestPlatform()
+  watched = watchPlatform(platform.baseUrl)
+  const token = textAt((await requestToken(platform.baseUrl, clientOf(platform.process, 0))).body, 'access_token')
+  admin = { 'x-actor-context': actorContext(platform.process.credentials.org_id, ['consents:admin']) }
+  productId = platform.process.credentials.product_id
+  const plain = watched.watch(createApiClient(platform.baseUrl, token))
+  api = { call: (path, request = {}) => plain.call(path, { ...request, headers: { ...admin, ...request.headers } }) }
+  operations = await operationsOf(platform.baseUrl)
+  document = (await watched.send('/openapi.json')).body
+
+  terms = await createConsentTerms(api, platform.process.credentials.org_id)
+  for (const code of ['b_type', 'c_type']) await createConsentTerms(api, platform.process.credentials.org_id, code)
+  for (const locale of ['de', 'fr']) {
+    await expecting(201, api.call(`/v1/admin/consent-types/${terms.consent_type_id}/text-versions`, { body: { locale, text: locale } }))
+  }
+  for (const port of [1, 2, 3]) {
+    const body = { url: `http://127.0.0.1:${port}/`, event_types: ['assessment.completed'] }
+    await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))
+  }
+  const patientId = await registerPatient(api)
+  const photo = await photograph()
+  const ids = await Promise.all([1, 2, 3].map(() => requestAssessment(api, assessmentBody(patientId, [photo]))))
+  await Promise.all(ids.map((id) => endOf(api, id)))
+})
+
+afterAll(() => platform.stop())
+
+function refusalOf({ status, body }: ApiAnswer): readonly unknown[] {
+  return [status, at(body, 'code')]
+}
+
+function listPaths() {
+  return {
+    types: '/v1/admin/consent-types', versions: `/v1/admin/consent-types/${terms.consent_type_id}/text-versions`,
+    subscriptions: '/v1/clinical-api/webhook-subscriptions', reviews: `/v1/ai-reviews?status=failed&productId=${productId}`,
+  }
+}
+
+function withQuery(path: string, query: string): string {
+  return `${path}${path.includes('?') ? '&' : '?'}${query}`
+}
+
+function pageOf(body: unknown): { readonly data: readonly unknown[]; readonly next: unknown; readonly hasMore: unknown } {
+  const data: unknown = at(body, 'data')
+  return { data: Array.isArray(data) ? data : [], next: at(body, 'nextCursor') ?? at(body, 'next_cursor'), hasMore: at(body, 'hasMore') ?? at(body, 'has_more') }
+}
+
+test.each(['types', 'versions', 'subscriptions', 'reviews'] as const)('the list of %s gives every item once, page by page', async (name) => {
+  const path = listPaths()[name]
+  const all = pageOf((await expecting(200, api.call(path))).body)
+  expect([all.data.length, all.next ?? null, all.hasMore]).toEqual([3, null, false])
+
+  const found: unknown[] = []
+  let next: string | undefined = withQuery(path, 'limit=1')
+  while (next !== undefined) {
+    const answer = await expecting(200, api.call(next))
+    const page = pageOf(answer.body)
+    expect(page.data).toHaveLength(1)
+    found.push(...page.data)
+    const link = answer.headers.get('link')
+    expect([page.hasMore, link === null, page.next === undefined || page.next === null]).toEqual(found.length < 3 ? [true, false, false] : [false, true, true])
+    const target = link === null ? undefined : /^<([^>]+)>; rel="next"$/.exec(link)?.[1]
+    if (target !== undefined) expect(new URL(target, platform.baseUrl).searchParams.get('cursor')).toBe(page.next)
+    next = target
+  }
+  expect(found).toEqual(all.data)
+  expect(pageOf((await api.call(withQuery(path, 'limit=2'))).body).data).toEqual(all.data.slice(0, 2))
+})
+
+test('reviews come newest first, types by code, the others oldest first', async () => {
+  const [reviews, types, versions] = await Promise.all(['reviews', 'types', 'versions'].map(async (name) => {
+    const path = { reviews: listPaths().reviews, types: listPaths().types, versions: listPaths().versions }[name] ?? ''
+    return pageOf((await api.call(path)).body).data
+  }))
+  const times = (reviews ?? []).map((review) => textAt(review, 'createdAt'))
+  expect(times).toEqual(times.toSorted().toReversed())
+  expect((types ?? []).map((type) => at(type, 'code'))).toEqual(['ai_analysis', 'b_type', 'c_type'])
+  expect((versions ?? []).map((version) => at(version, 'locale'))).toEqual(['en-GB', 'de', 'fr'])
+})
+
+test('a cursor continues its own list with its own filters, and nothing else', async () => {
+  const { reviews, types, versions } = listPaths()
+  const cursorOf = async (path: string) => String(pageOf((await api.call(withQuery(path, 'limit=1'))).body).next)
+  const ofReviews = await cursorOf(reviews)
+  const wrong = [
+    withQuery(types, `cursor=${ofReviews}`), withQuery(versions, `cursor=${await cursorOf(types)}`), `/v1/ai-reviews?cursor=${ofReviews}`,
+    `/v1/ai-reviews?status=completed&productId=${productId}&cursor=${ofReviews}`, withQuery(reviews, 'cursor=nonsense'), withQuery(reviews, `cursor=${ofReviews.slice(0, -2)}AA`),
+  ]
+  for (const path of wrong) expect(refusalOf(await api.call(path))).toEqual([400, 'invalid-cursor'])
+  const second = clientOf(platform.process, 1)
+  const stranger = watched.watch(await platform.connect(second))
+  expect(refusalOf(await stranger.call(withQuery(reviews, `cursor=${ofReviews}`)))).toEqual([400, 'invalid-cursor'])
+  await expecting(200, api.call(withQuery(reviews, `limit=2&cursor=${ofReviews}`)))
+})
+
+test.each(['limit=0', 'limit=-1', 'limit=x', 'limit=1.5', 'limit=', 'cursor=', 'page=2', 'limit=1&limit=2'])('the query %s is refused by every list', async (query) => {
+  for (const path of Object.values(listPaths())) expect(refusalOf(await api.call(withQuery(path, query)))).toEqual([400, 'validation-failed'])
+})
+
+test.each(['status=done', 'caseId=nonsense', 'productId=1', 'unknown=1'])('the filter %s is refused', async (query) => {
+  expect(refusalOf(await api.call(`/v1/ai-reviews?${query}`))).toEqual([400, 'validation-failed'])
+})
+
+test('a filter that nothing fits gives an empty page, a limit beyond 200 is taken as 200', async () => {
+  expect((await api.call('/v1/ai-reviews?status=completed')).body).toEqual({ data: [], nextCursor: null, hasMore: false })
+  for (const path of Object.values(listPaths())) expect(pageOf((await expecting(200, api.call(withQuery(path, 'limit=100000')))).body).data).toHaveLength(3)
+})
+
+test('a method that a path does not know is a 405 that names those it knows', async () => {
+  const byPath = Map.groupBy(operations, ({ path }) => path)
+  for (const [path, known] of byPath) {
+    const [first] = known
+    if (first === undefined) continue
+    const methods = known.map(({ method }) => method)
+    for (const method of ['PUT', 'PATCH', 'DELETE', ...['GET', 'POST'].filter((one) => !methods.includes(one))]) {
+      const answer = await watched.send(pathWith(first, anyValues), { method })
+      const allowed = answer.headers.get('allow')?.split(', ') ?? []
+      expect([path, method, ...refusalOf(answer)]).toEqual([path, method, 405, 'method-not-allowed'])
+      expect(allowed.filter((one) => one !== 'HEAD')).toEqual(methods.toSorted())
+    }
+  }
+})
+
+test('an address that does not exist is a 404', async () => {
+  for (const path of ['/', '/v1', '/v1/nothing', '/v2/ai-reviews', '/v1/clinical-api/assessments/', '/v1/human-resources/cases', '/%zz', '/v1/notifications/cases']) {
+    expect([path, ...refusalOf(await watched.send(path))]).toEqual([path, 404, 'not-found'])
+  }
+})
+
+test('the document is OpenAPI 3.1, each operation once, every schema under its own name', async () => {
+  expect(at(document, 'openapi')).toMatch(/^3\.1\./)
+  const ids = operations.map(({ operationId }) => operationId)
+  expect(new Set(ids).size).toBe(ids.length)
+  const names = Object.keys(Object(at(document, 'components', 'schemas')) as object)
+  expect(names).toEqual(expect.arrayContaining(['AssessmentRecord', 'AiReviewDetails', 'CreateAssessmentBody', 'PatientRecord', 'Problem', 'TokenReply']))
+  for (const name of names) expect(name).toMatch(/^[A-Z][A-Za-z]+$/)
+  const paths = new Set(operations.map(({ method, path }) => `${method} ${path}`))
+  for (const expected of [
+    'POST /v1/auth/oauth/token', 'GET /v1/auth/.well-known/jwks.json', 'POST /v1/clinical-api/assessments', 'GET /v1/clinical-api/assessments/{id}',
+    'POST /v1/clinical-api/patients', 'GET /v1/clinical-api/patients/{id}', 'POST /v1/clinical-api/cases', 'GET /v1/clinical-api/cases/{id}',
+    'POST /v1/clinical-api/webhook-subscriptions', 'GET /v1/clinical-api/webhook-subscriptions', 'GET /v1/clinical-api/webhook-subscriptions/{id}',
+    'POST /v1/patients/{patientId}/consents', 'GET /v1/patients/{patientId}/consents/{typeCode}/status', 'GET /v1/patients/{patientId}/consents/check',
+    'GET /v1/consent-records', 'POST /v1/admin/consent-types', 'GET /v1/admin/consent-types', 'GET /v1/admin/consent-types/{id}',
+    'POST /v1/admin/consent-types/{typeId}/text-versions', 'GET /v1/admin/consent-types/{typeId}/text-versions', 'GET /v1/ai-reviews', 'GET /v1/ai-reviews/{id}',
+    'GET /health', 'GET /health/live', 'GET /health/ready',
+  ]) expect(paths).toContain(expected)
+})
+
+test('the documentation page is served with its scripts', async () => {
+  const page = await fetch(`${platform.baseUrl}/docs`)
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, expect.stringMatching(/^text\/html/)])
+  const html = await page.text()
+  const scripts = [...html.matchAll(/(?:src|href)="([^"]+\.(?:js|css))"/g)].map(([, path = '']) => new URL(path, page.url))
+  expect(scripts.length).toBeGreaterThan(1)
+  for (const script of scripts) expect([script.pathname, (await fetch(script)).status]).toEqual([script.pathname, 200])
+})
+
+test('every problem that the document names is explained under its code', async () => {
+  const codes = new Set(operations.flatMap(({ answers }) => Object.entries(answers).filter(([status]) => Number(status) >= 400).flatMap(([, codes]) => codes.split(', '))))
+  const slugs = [...codes].filter((code) => /^[a-z]+(-[a-z]+)+$|^conflict$/.test(code))
+  expect(slugs.length).toBeGreaterThan(30)
+  for (const code of slugs) {
+    const { status, body } = await watched.send(`/problems/${code}`)
+    expect([status, body]).toEqual([200, { code, type: expect.stringMatching(new RegExp(`^https://.*/problems/${code}$`)), status: expect.any(Number), title: expect.any(String), retriable: expect.any(Boolean), doc: expect.any(String) }])
+  }
+  const page = await fetch(`${platform.baseUrl}/problems/conflict`, { headers: { accept: 'text/html' } })
+  expect([page.headers.get('content-type'), (await page.text()).startsWith('<!doctype html>')]).toEqual(['text/html; charset=utf-8', true])
+  expect(refusalOf(await watched.send('/problems/nothing'))).toEqual([404, 'not-found'])
+})
+
+test('the host and every service tell their health to anybody', async () => {
+  for (const base of ['', ...['auth', 'clinical-api', 'consent', 'ai-review'].flatMap((service) => [`/v1/${service}`, `/v1/${service}/v1`])]) {
+    for (const kind of ['', '/live', '/ready']) {
+      const { status, body } = await watched.send(`${base}/health${kind}`)
+      expect([base, kind, status, at(body, 'status')]).toEqual([base, kind, 200, 'ok'])
+    }
+  }
+})
+
+test('a harmless X-Request-Id is echoed, another is replaced', async () => {
+  const sent = async (id: string) => (await watched.send('/v1/ai-reviews', { headers: { 'x-request-id': id } })).headers.get('x-request-id')
+  expect(await sent('a.b-c_1')).toBe('a.b-c_1')
+  for (const id of ['x'.repeat(129), 'a b', '<script>']) expect(await sent(id)).toMatch(/^[0-9a-f-]{36}$/)
+})
+
+test('every answer was one that the document allows', async () => {
+  expect(await watched.seen()).toContain('listAiReviews 400')
+  expect(await watched.undocumented()).toEqual([])
+})
