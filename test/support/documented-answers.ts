@@ -100,7 +100,8 @@ async function readDocument(baseUrl: string) {
 /** Each route is documented once, under one of its three mounts (T19). */
 function documentedFormsOf(path: string): readonly string[] {
   const bare = path.replace(new RegExp(`^/v1/(${services.join('|')})(/v1)?/`), '/v1/')
-  return [path, bare, ...services.map((service) => bare.replace(/^\/v1\//, `/v1/${service}/`))]
+  const isHealth = /^\/v1\/health(\/|$)/.test(bare)
+  return isHealth ? [bare.slice('/v1'.length)] : [path, bare, ...services.map((service) => bare.replace(/^\/v1\//, `/v1/${service}/`))]
 }
 
 /** Contract section 1, whatever the route. */

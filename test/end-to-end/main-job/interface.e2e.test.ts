@@ -26,7 +26,7 @@ beforeAll(async () => {
   const plain = watched.watch(createApiClient(platform.baseUrl, token))
   api = { call: (path, request = {}) => plain.call(path, { ...request, headers: { ...admin, ...request.headers } }) }
   operations = await operationsOf(platform.baseUrl)
-  document = (await watched.send('/openapi.json')).body
+  document = await (await fetch(`${platform.baseUrl}/openapi.json`)).json()
 
   terms = await createConsentTerms(api, platform.process.credentials.org_id)
   for (const code of ['b_type', 'c_type']) await createConsentTerms(api, platform.process.credentials.org_id, code)
@@ -142,9 +142,12 @@ test('a method that a path does not know is a 405 that names those it knows', as
 })
 
 test('an address that does not exist is a 404', async () => {
-  for (const path of ['/', '/v1', '/v1/nothing', '/v2/ai-reviews', '/v1/clinical-api/assessments/', '/v1/human-resources/cases', '/%zz', '/v1/notifications/cases']) {
+  for (const path of ['/', '/v1', '/v1/nothing', '/v2/ai-reviews', '/v1/human-resources/cases', '/v1/notifications/cases']) {
     expect([path, ...refusalOf(await watched.send(path))]).toEqual([path, 404, 'not-found'])
   }
+  const undecodable = await fetch(`${platform.baseUrl}/%zz`, { headers: { 'x-request-id': 'mine' } })
+  expect(await undecodable.json()).toMatchObject({ status: 404, code: 'not-found', request_id: 'mine' })
+  expect([undecodable.headers.get('x-request-id'), undecodable.headers.get('cache-control')]).toEqual(['mine', 'no-store'])
 })
 
 test('the document is OpenAPI 3.1, each operation once, every schema under its own name', async () => {
