@@ -92,7 +92,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
 
   await addDocumentation(app, { baseUrl: configuration.baseUrl, version, scopes })
   addHealthRoutes(app, schemas, options.health, services.map(({ prefix }) => prefix), options.isStopping ?? (() => false))
-  addProblemPages(app)
+  addProblemPages(app, schemas)
   for (const service of services) await mountService(app, service, schemas)
   return app
 }

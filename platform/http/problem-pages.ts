@@ -1,12 +1,29 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { problem, problemType, problems, type ProblemDefinition } from '../problems.ts'
+import { answers } from './answers.ts'
+import type { Schemas } from './schemas.ts'
+
+export const ProblemDescription = Type.Object({
+  code: Type.String(),
+  type: Type.String({ format: 'uri' }),
+  status: Type.Integer(),
+  title: Type.String(),
+  retriable: Type.Boolean({ description: 'The same request may succeed later without a change' }),
+  doc: Type.String({ description: 'When it happens and what to do' }),
+}, { $id: 'ProblemDescription' })
 
 const catalogue = new Map<string, ProblemDefinition>(Object.entries(problems))
 
 /** `/problems/{code}`: what each problem type means, as JSON or for a browser. */
-export function addProblemPages(app: FastifyInstance): void {
-  const schema = { tags: ['problems'], summary: 'What a problem type means', operationId: 'getProblem', security: [], params: Type.Object({ code: Type.String() }) }
+export function addProblemPages(app: FastifyInstance, schemas: Schemas): void {
+  const described = {
+    description: 'As JSON; as a page where the caller accepts HTML',
+    content: { 'application/json': { schema: ProblemDescription }, 'text/html': { schema: Type.String() } },
+  }
+  const response = answers({ 200: described }, ['not-found', 'internal-error'])
+  const params = Type.Object({ code: Type.String() })
+  const schema = schemas.hoist({ tags: ['problems'], summary: 'What a problem type means', operationId: 'getProblem', security: [], params, response })
   app.get<{ Params: { code: string } }>('/problems/:code', { schema, config: { access: 'public' } }, async (request, reply) => {
     const { code } = request.params
     const definition = catalogue.get(code)
