@@ -1,14 +1,14 @@
 import { v5 } from 'uuid'
 import { problem } from '../../platform/problems.ts'
+import { AppendOutcomeUnknownError } from '../../streams/store/errors.ts'
 import type { CommandContext } from '../../streams/store/events.ts'
-import type { PatientIdentifier } from '../../streams/patient/events.ts'
+import type { PatientEvent, PatientIdentifier } from '../../streams/patient/events.ts'
 import { patientFold, type RegisteredPatient } from '../../streams/patient/state.ts'
 import { patientStream } from '../../streams/patient/stream.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute, type Executed } from '../handling/execute.ts'
-import { claim, holderOf, reservationsOf } from '../handling/reservations.ts'
+import { claim, holderOf, reservationsOf, type Reservations } from '../handling/reservations.ts'
 import { registerPatient, revokeRegistration, type RegisterPatient } from './register-patient.ts'
-import type { PatientEvent } from '../../streams/patient/events.ts'
 
 type Registered = Omit<Executed<RegisteredPatient, PatientEvent>, 'state'> & { readonly state: RegisteredPatient }
 
@@ -39,6 +39,8 @@ export async function registerWithIdentifiers(
     }
     return { ...done, state: done.state }
   } catch (error) {
+    // The registration may have happened: the claims stay, and whoever meets them looks for the patient.
+    if (error instanceof AppendOutcomeUnknownError) throw error
     if ((await deps.store.load(target.fold, target.stream, { fresh: true })).state.status !== 'registered') {
       await releaseAll(claims)
     }
@@ -58,7 +60,7 @@ async function claimAll(
   const claims: Claimed[] = []
   for (const identifier of uniqueIdentifiers(command.identifiers)) {
     const request = { orgId, key: keyOf(identifier), ownerId: command.patientId, ownerStream, fingerprint: command.fingerprint }
-    const result = await claim(reservationsOf(deps), request, context)
+    const result = await claim(identifiersOf(deps), request, context)
     if (result.kind === 'claimed') {
       claims.push(result)
       continue
@@ -81,10 +83,18 @@ export async function patientsHolding(
 ): Promise<readonly string[]> {
   const holders = new Set<string>()
   for (const identifier of uniqueIdentifiers(identifiers)) {
-    const holder = await holderOf(reservationsOf(deps), orgId, keyOf(identifier))
+    const holder = await holderOf(identifiersOf(deps), orgId, keyOf(identifier))
     if (holder !== null) holders.add(holder)
   }
   return [...holders]
+}
+
+/** A revoked registration holds none of the identifiers that it had confirmed before it met the one that it lost. */
+function identifiersOf(deps: CommandDependencies): Reservations {
+  return reservationsOf(deps, async (ownerStream) => {
+    const { state } = await deps.store.load(patientFold, ownerStream, { fresh: true })
+    return state.status === 'registered' ? 'present' : state.status
+  })
 }
 
 /** Sorted, so that two registrations that share identifiers meet at the first one and not crosswise. */

@@ -11,15 +11,21 @@ import { execute } from './execute.ts'
 /** How long an unconfirmed claim is left alone while its owner is nowhere to be seen. */
 const graceMs = 30_000
 
+/** `revoked`: there once, but its claims count no more, confirmed or not. */
+export type OwnerState = 'absent' | 'present' | 'revoked'
+
 export interface Reservations {
   readonly store: EventStore
   /** HMAC with the vault's pepper, hex. */
   readonly hash: (key: string) => string
   readonly now: () => Date
+  readonly ownerOf: (ownerStream: string) => Promise<OwnerState>
 }
 
-export function reservationsOf({ store, vault, now }: CommandDependencies): Reservations {
-  return { store, now, hash: (key) => vault.fingerprint(key) }
+/** @param ownerOf for owners that can be revoked; without it, an owner is present as soon as its stream is */
+export function reservationsOf({ store, vault, now }: CommandDependencies, ownerOf?: Reservations['ownerOf']): Reservations {
+  const byStream = async (stream: string): Promise<OwnerState> => ((await store.readLast(stream)) === undefined ? 'absent' : 'present')
+  return { store, now, hash: (key) => vault.fingerprint(key), ownerOf: ownerOf ?? byStream }
 }
 
 export interface ClaimRequest {
@@ -48,8 +54,9 @@ export async function holderOf(reservations: Reservations, orgId: string, key: s
   const stream = reservationStream(orgId, reservations.hash(key))
   const { state } = await reservations.store.load(reservationFold, stream, { fresh: true })
   if (state.status === 'free') return null
-  const exists = state.status === 'confirmed' || (await ownerExists(reservations, state.claim.ownerStream))
-  return exists ? state.claim.ownerId : null
+  const owner = await reservations.ownerOf(state.claim.ownerStream)
+  const isHeld = owner === 'present' || (owner === 'absent' && state.status === 'confirmed')
+  return isHeld ? state.claim.ownerId : null
 }
 
 /**
@@ -69,11 +76,15 @@ export async function claim(
   const claimId = v5(`${keyHash}/claim`, context.commandId)
 
   const { state } = await store.load(target.fold, target.stream, { fresh: true })
-  if (state.status === 'claimed' && state.claim.ownerId !== request.ownerId) {
-    if (await ownerExists(reservations, state.claim.ownerStream)) {
-      await execute(store, target, confirmClaim(state.claim.claimId, now()), step('confirm-other'))
-    } else if (now().getTime() - Date.parse(state.claim.claimedAt) >= graceMs) {
-      await execute(store, target, releaseClaim(state.claim.claimId, now()), step('release-other'))
+  if (state.status !== 'free' && state.claim.ownerId !== request.ownerId) {
+    const { claimId: other, ownerStream, claimedAt } = state.claim
+    const owner = await reservations.ownerOf(ownerStream)
+    if (owner === 'revoked') {
+      await execute(store, target, revokeClaim(other, now()), step('revoke-other'))
+    } else if (owner === 'present') {
+      await execute(store, target, confirmClaim(other, now()), step('confirm-other'))
+    } else if (now().getTime() - Date.parse(claimedAt) >= graceMs) {
+      await execute(store, target, releaseClaim(other, now()), step('release-other'))
     }
   }
 
@@ -112,12 +123,14 @@ function confirmClaim(claimId: string, now: Date): Decide {
     state.status === 'claimed' && state.claim.claimId === claimId ? [{ type: 'ReservationConfirmed', data }] : []
 }
 
+/** A claim that was confirmed meanwhile stays. */
 function releaseClaim(claimId: string, now: Date): Decide {
-  const data = { claimId, releasedAt: now.toISOString() }
-  return (state) =>
-    state.status === 'claimed' && state.claim.claimId === claimId ? [{ type: 'ReservationReleased', data }] : []
+  const revoke = revokeClaim(claimId, now)
+  return (state) => (state.status === 'claimed' ? revoke(state) : [])
 }
 
-async function ownerExists({ store }: Reservations, ownerStream: string): Promise<boolean> {
-  return (await store.readLast(ownerStream)) !== undefined
+function revokeClaim(claimId: string, now: Date): Decide {
+  const data = { claimId, releasedAt: now.toISOString() }
+  return (state) =>
+    state.status !== 'free' && state.claim.claimId === claimId ? [{ type: 'ReservationReleased', data }] : []
 }

@@ -1,0 +1,189 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { registerPatient, type RegisterPatient } from '../../../commands/clinical/register-patient.ts'
+import { patientsHolding, registerWithIdentifiers } from '../../../commands/clinical/register-with-identifiers.ts'
+import { requirePatient } from '../../../commands/clinical/require-patient.ts'
+import { execute } from '../../../commands/handling/execute.ts'
+import { AppendOutcomeUnknownError } from '../../../streams/store/errors.ts'
+import type { EventStore } from '../../../streams/store/event-store.ts'
+import { patientFold } from '../../../streams/patient/state.ts'
+import { patientStream } from '../../../streams/patient/stream.ts'
+import { hash } from '../../streams/facts.ts'
+import { contextOf, interrupted, openDecisionWorld, problemOf, type DecisionWorld } from '../handling/decision-world.ts'
+
+let world: DecisionWorld
+beforeAll(async () => {
+  world = await openDecisionWorld()
+})
+afterAll(() => world.close())
+
+const identifier = (value: string) => ({ scheme: 'nhs', value })
+
+function registration(...values: string[]): RegisterPatient {
+  return {
+    patientId: randomUUID(),
+    organisationId: world.orgId,
+    givenName: 'Ada',
+    familyName: 'Canary',
+    dob: '1970-02-28',
+    identifiers: values.map(identifier),
+    now: world.now(),
+    fingerprint: null,
+  }
+}
+
+function register(command: RegisterPatient, store: EventStore = world.store) {
+  return registerWithIdentifiers({ ...world, store }, world.orgId, command, contextOf(world))
+}
+
+const holders = (...values: string[]) => patientsHolding(world, world.orgId, values.map(identifier))
+const statusOf = async ({ patientId }: RegisterPatient) => (await world.otherStore.load(patientFold, patientStream(world.orgId, patientId), { fresh: true })).state.status
+
+/** A registration that ends where the process dies: after these many of its appends. */
+async function crashed(command: RegisterPatient, at: 'registration' | 'confirmation'): Promise<void> {
+  const stop = new Error('killed')
+  const category = at === 'registration' ? 'patient' : 'reservation'
+  let appends = 0
+  const dying = new Proxy(world.store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target)
+      if (typeof member !== 'function') return member
+      return async (...parameters: readonly unknown[]): Promise<unknown> => {
+        if (name === 'append') appends += 1
+        const isBeyond = appends > command.identifiers.length
+        if (isBeyond && (name === 'load' || name === 'append') && String(parameters[1]).startsWith(`${category}-`)) throw stop
+        return Reflect.apply(member, target, parameters)
+      }
+    },
+  })
+  await expect(register(command, dying)).rejects.toBe(stop)
+}
+
+describe('registering a patient with identifiers', () => {
+  it('gives each identifier one patient', async () => {
+    const first = registration('a1', 'a2')
+    expect(await register(first)).toMatchObject({ state: { status: 'registered', patientId: first.patientId } })
+    expect(await holders('a1', 'a2')).toEqual([first.patientId])
+    const second = registration('a0', 'a2', 'a3')
+    expect(await problemOf(register(second))).toBe('patient-identifier-conflict')
+    expect(await statusOf(second)).toBe('absent')
+    expect(await problemOf(requirePatient(world, world.orgId, second.patientId))).toBe('patient-not-found')
+    // What it had claimed before it was refused is free again, at once.
+    expect(await register(registration('a0', 'a3'))).toMatchObject({ state: { status: 'registered' } })
+  })
+
+  it('is another matter in another organisation', async () => {
+    await register(registration('b1'))
+    const orgId = randomUUID()
+    const command = { ...registration('b1'), organisationId: orgId }
+    await registerWithIdentifiers(world, orgId, command, contextOf({ orgId }))
+    expect(await patientsHolding(world, orgId, [identifier('b1')])).toEqual([command.patientId])
+    expect(await problemOf(requirePatient(world, world.orgId, command.patientId))).toBe('patient-not-found')
+  })
+
+  it('tells identifiers apart that are spelled alike, and takes a doubled one once', async () => {
+    await register({ ...registration(), identifiers: [{ scheme: 'a', value: 'b-c' }] })
+    await register({ ...registration(), identifiers: [{ scheme: 'a-b', value: 'c' }, { scheme: 'a-b', value: 'c' }] })
+    expect(await problemOf(register({ ...registration(), identifiers: [{ scheme: 'a', value: 'b-c' }] }))).toBe('patient-identifier-conflict')
+  })
+
+  it('of ten at once that share identifiers crosswise lets one through', async () => {
+    const commands = Array.from({ length: 10 }, (_, index) => (index % 2 === 0 ? registration('c1', 'c2') : registration('c2', 'c1', `c-own-${index}`)))
+    const problems = await Promise.all(commands.map((command, index) => problemOf(register(command, index % 3 === 0 ? world.store : world.otherStore))))
+    expect(problems.filter((code) => code === null)).toHaveLength(1)
+    expect(problems.filter((code) => code === 'patient-identifier-conflict')).toHaveLength(9)
+    const winner = commands[problems.indexOf(null)]
+    expect(await holders('c1', 'c2')).toEqual([winner?.patientId])
+    const losers = commands.filter((command) => command !== winner)
+    expect(await Promise.all(losers.map(statusOf))).toEqual(losers.map(() => 'absent'))
+  })
+})
+
+describe('a keyed registration', () => {
+  it('repeated fifty times at once is one patient, and later still the same', async () => {
+    const command = { ...registration('d1'), fingerprint: hash('f') }
+    const all = await Promise.all(Array.from({ length: 50 }, (_, index) => register(command, index % 2 === 0 ? world.store : world.otherStore)))
+    expect(all.filter(({ events }) => events.length > 0)).toHaveLength(1)
+    world.pass(86_400)
+    expect(await register({ ...command, now: world.now() })).toMatchObject({ events: [], state: { registeredAt: command.now.toISOString() } })
+  })
+
+  it('refuses another body, and takes back nothing of what the first one holds', async () => {
+    const command = { ...registration('e1'), fingerprint: hash('f') }
+    await register(command)
+    expect(await problemOf(register({ ...command, identifiers: [identifier('e2')], fingerprint: hash('e') }))).toBe('idempotency-key-reused')
+    expect(await holders('e1')).toEqual([command.patientId])
+    expect(await holders('e2')).toEqual([])
+  })
+})
+
+describe('a registration that is killed', () => {
+  it('between claim and registration keeps its identifiers for 30 s, then gives them up', async () => {
+    const lost = registration('f1', 'f2')
+    await crashed(lost, 'registration')
+    expect(await problemOf(register(registration('f1')))).toBe('patient-identifier-conflict')
+    world.pass(30)
+    const next = registration('f1', 'f2')
+    await register(next)
+    expect(await holders('f1', 'f2')).toEqual([next.patientId])
+  })
+
+  it('between registration and confirmation keeps them for ever', async () => {
+    const owner = { ...registration('g1', 'g2'), fingerprint: hash('f') }
+    await crashed(owner, 'confirmation')
+    expect(await holders('g1', 'g2')).toEqual([owner.patientId])
+    world.pass(3600)
+    expect(await problemOf(register(registration('g2')))).toBe('patient-identifier-conflict')
+    expect(await register(owner)).toMatchObject({ events: [], state: { status: 'registered' } })
+  })
+
+  it('and repeated by its key goes on where it was', async () => {
+    const command = { ...registration('h1'), fingerprint: hash('f') }
+    await crashed(command, 'registration')
+    expect(await register(command)).toMatchObject({ state: { status: 'registered' } })
+    expect(await holders('h1')).toEqual([command.patientId])
+  })
+})
+
+describe('a registration that stalls for longer than its claims are kept', () => {
+  it('is revoked when another patient took one of its identifiers, and holds none of them any more', async () => {
+    for (const taken of ['i1', 'i2', 'i3']) {
+      const values = ['i1', 'i2', 'i3'].map((value) => `${taken}-${value}`)
+      const late = registration(...values)
+      const next = registration(`${taken}-${taken}`)
+      const stalled = interrupted(world.store, 'patient', async () => {
+        world.pass(31)
+        await register(next, world.otherStore)
+      })
+      expect(await problemOf(register(late, stalled))).toBe('patient-identifier-conflict')
+      expect(await statusOf(late)).toBe('revoked')
+      expect(await problemOf(requirePatient(world, world.orgId, late.patientId))).toBe('patient-not-found')
+      expect(await holders(...values)).toEqual([next.patientId])
+      const free = values.filter((value) => value !== `${taken}-${taken}`)
+      expect(await problemOf(register(registration(...free)))).toBeNull()
+    }
+  })
+
+  it('stands when nobody asked for its identifiers', async () => {
+    const late = registration('j1')
+    await register(late, interrupted(world.store, 'patient', async () => world.pass(31)))
+    expect(await holders('j1')).toEqual([late.patientId])
+  })
+})
+
+describe('a registration whose outcome is unknown', () => {
+  it('keeps its claims, since it may have happened', async () => {
+    const command = registration('k1')
+    const unknown = new AppendOutcomeUnknownError('patient', 3)
+    const silent = interrupted(world.store, 'patient', async () => {
+      throw unknown
+    })
+    await expect(register(command, silent)).rejects.toBe(unknown)
+    expect(await problemOf(register(registration('k1')))).toBe('patient-identifier-conflict')
+    // It had happened.
+    await execute(world.store, { fold: patientFold, stream: patientStream(world.orgId, command.patientId) }, (state) => registerPatient(command, state), contextOf(world))
+    world.pass(31)
+    expect(await problemOf(register(registration('k1')))).toBe('patient-identifier-conflict')
+    expect(await holders('k1')).toEqual([command.patientId])
+  })
+})

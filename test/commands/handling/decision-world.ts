@@ -1,0 +1,79 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { CommandDependencies } from '../../../commands/handling/dependencies.ts'
+import { loadConfiguration } from '../../../platform/configuration.ts'
+import { Problem, type ProblemCode } from '../../../platform/problems.ts'
+import { parseMasterKeys } from '../../../platform/vault/master-keys.ts'
+import { openVault } from '../../../platform/vault/vault.ts'
+import { catalogue } from '../../../streams/catalogue.ts'
+import { openEventStore, type EventStore } from '../../../streams/store/event-store.ts'
+import type { CommandContext } from '../../../streams/store/events.ts'
+import { freshEventStore } from '../../support/event-store.ts'
+import { freshDatabase } from '../../support/postgres.ts'
+
+/** What commands are given: a node, a vault, a clock that stands still until a test moves it. */
+export interface DecisionWorld extends CommandDependencies {
+  readonly orgId: string
+  /** A store of another process, with a cache of its own. */
+  readonly otherStore: EventStore
+  pass(seconds: number): void
+  close(): Promise<void>
+}
+
+export async function openDecisionWorld(): Promise<DecisionWorld> {
+  const [node, database] = await Promise.all([freshEventStore(), freshDatabase()])
+  const masterKeys = parseMasterKeys(`test:${randomBytes(32).toString('base64')}`)
+  const vault = await openVault({ url: database.vaultUrl, masterKeys })
+  const store = await openEventStore({ url: node.url, catalogue, vault })
+  const otherStore = await openEventStore({ url: node.url, catalogue, vault })
+  let time = Date.parse('2026-03-01T10:00:00.000Z')
+  return {
+    store,
+    otherStore,
+    vault,
+    configuration: loadConfiguration({}),
+    orgId: randomUUID(),
+    now: () => new Date(time),
+    pass: (seconds) => {
+      time += seconds * 1000
+    },
+    close: async () => {
+      await Promise.all([store.close(), otherStore.close()])
+      await vault.close()
+      await Promise.all([node.stop(), database.drop()])
+    },
+  }
+}
+
+/** A request of its own. */
+export function contextOf({ orgId }: Pick<DecisionWorld, 'orgId'>): CommandContext {
+  return { commandId: randomUUID(), correlationId: randomUUID(), orgId }
+}
+
+/** The store, but that something happens before an append to a stream of this category, once. */
+export function interrupted(store: EventStore, category: string, happens: () => Promise<void>): EventStore {
+  let hasHappened = false
+  return new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target)
+      if (typeof member !== 'function') return member
+      return async (...parameters: readonly unknown[]): Promise<unknown> => {
+        if (name === 'append' && !hasHappened && String(parameters[1]).startsWith(`${category}-`)) {
+          hasHappened = true
+          await happens()
+        }
+        return Reflect.apply(member, target, parameters)
+      }
+    },
+  })
+}
+
+/** The problem that a promise is refused with, or `null`. */
+export async function problemOf(work: Promise<unknown>): Promise<ProblemCode | null> {
+  try {
+    await work
+    return null
+  } catch (error) {
+    if (error instanceof Problem) return error.code
+    throw error
+  }
+}

@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { claim, holderOf, reservationsOf, type ClaimResult } from '../../../commands/handling/reservations.ts'
+import { execute } from '../../../commands/handling/execute.ts'
+import { openCase } from '../../../commands/clinical/open-case.ts'
+import { caseFold } from '../../../streams/case/state.ts'
+import { caseStream } from '../../../streams/case/stream.ts'
+import { caseFact, hash } from '../../streams/facts.ts'
+import { contextOf, openDecisionWorld, type DecisionWorld } from './decision-world.ts'
+
+let world: DecisionWorld
+beforeAll(async () => {
+  world = await openDecisionWorld()
+})
+afterAll(() => world.close())
+
+/** Somebody who wants a key: an aggregate that may or may not exist yet. */
+function newOwner() {
+  const ownerId = randomUUID()
+  return { ownerId, ownerStream: caseStream(world.orgId, ownerId) }
+}
+
+type Owner = ReturnType<typeof newOwner>
+
+function claimed(key: string, owner: Owner, deps: Pick<DecisionWorld, 'store'> = world): Promise<ClaimResult> {
+  const request = { orgId: world.orgId, key, ...owner, fingerprint: hash('f') }
+  return claim(reservationsOf({ ...world, store: deps.store }), request, contextOf(world))
+}
+
+async function won(key: string, owner: Owner): Promise<Extract<ClaimResult, { kind: 'claimed' }>> {
+  const result = await claimed(key, owner)
+  if (result.kind !== 'claimed') throw new Error('the key is held')
+  return result
+}
+
+async function appear({ ownerId, ownerStream }: Owner): Promise<void> {
+  const { openedAt: _, ...data } = caseFact('CaseOpened', { caseId: ownerId, organisationId: world.orgId }).data
+  await execute(world.store, { fold: caseFold, stream: ownerStream }, (state) => openCase({ ...data, now: world.now() }, state), contextOf(world))
+}
+
+const holder = (key: string) => holderOf(reservationsOf(world), world.orgId, key)
+const heldBy = (owner: Owner, isConfirmed: boolean) => ({ kind: 'held', ownerId: owner.ownerId, fingerprint: hash('f'), isConfirmed })
+
+describe('a claim', () => {
+  it('is made once for an owner, who meets it again', async () => {
+    const owner = newOwner()
+    expect(await claimed('again', owner)).toMatchObject({ kind: 'claimed', isNew: true })
+    expect(await claimed('again', owner)).toMatchObject({ kind: 'claimed', isNew: false, fingerprint: hash('f') })
+    expect(await claimed('again', newOwner())).toEqual(heldBy(owner, false))
+  })
+
+  it('that is confirmed stays: a repeat of its confirmation succeeds, its release does nothing any more', async () => {
+    const owner = newOwner()
+    const own = await won('confirmed', owner)
+    await appear(owner)
+    expect([await own.confirm(), await own.confirm()]).toEqual([true, true])
+    world.pass(3600)
+    expect(await claimed('confirmed', newOwner())).toEqual(heldBy(owner, true))
+    expect(await holder('confirmed')).toBe(owner.ownerId)
+  })
+
+  it('that is released is free for anyone, and can be confirmed no more', async () => {
+    const [first, second] = [newOwner(), newOwner()]
+    const own = await won('released', first)
+    await own.release()
+    expect(await holder('released')).toBeNull()
+    expect(await own.confirm()).toBe(false)
+    await won('released', second)
+    expect(await own.confirm()).toBe(false)
+    await own.release()
+    expect(await claimed('released', first)).toEqual(heldBy(second, false))
+  })
+
+  it('is won by one of twenty that come at once, from two processes', async () => {
+    const owners = Array.from({ length: 20 }, newOwner)
+    const results = await Promise.all(owners.map((owner, index) => claimed('race', owner, { store: index % 2 === 0 ? world.store : world.otherStore })))
+    const winners = results.flatMap((result, index) => (result.kind === 'claimed' ? [owners[index]?.ownerId] : []))
+    expect(winners).toHaveLength(1)
+    const holders = results.flatMap((result) => (result.kind === 'held' ? [result.ownerId] : []))
+    expect(new Set(holders)).toEqual(new Set(winners))
+  })
+
+  it('holds a key of one organisation only, and never shows it', async () => {
+    await won('tenant-key', newOwner())
+    const other = { ...world, orgId: randomUUID() }
+    const request = { orgId: other.orgId, key: 'tenant-key', ...newOwner(), fingerprint: null }
+    expect(await claim(reservationsOf(world), request, contextOf(other))).toMatchObject({ kind: 'claimed', isNew: true })
+    expect(reservationsOf(world).hash('tenant-key')).toMatch(/^[0-9a-f]{64}$/)
+  })
+})
+
+describe('a claim whose owner crashed', () => {
+  it('before it came to be is left alone for 30 s, then released by whoever wants the key', async () => {
+    const [lost, next] = [newOwner(), newOwner()]
+    const own = await won('absent', lost)
+    world.pass(29.999)
+    expect(await claimed('absent', next)).toEqual(heldBy(lost, false))
+    expect(await holder('absent')).toBeNull()
+    world.pass(0.001)
+    expect(await claimed('absent', next)).toMatchObject({ kind: 'claimed', isNew: true })
+    // The crash was none: its late confirmation is seen to fail.
+    expect(await own.confirm()).toBe(false)
+    expect(await claimed('absent', lost)).toEqual(heldBy(next, false))
+  })
+
+  it('after it came to be is confirmed by whoever wants the key', async () => {
+    const owner = newOwner()
+    await won('there', owner)
+    await appear(owner)
+    expect(await holder('there')).toBe(owner.ownerId)
+    world.pass(3600)
+    expect(await claimed('there', newOwner())).toEqual(heldBy(owner, true))
+  })
+
+  it('is released by one of several that find it at once', async () => {
+    const lost = newOwner()
+    await won('many', lost)
+    world.pass(30)
+    const results = await Promise.all(Array.from({ length: 8 }, () => claimed('many', newOwner())))
+    expect(results.filter(({ kind }) => kind === 'claimed')).toHaveLength(1)
+    expect(results.every((result) => result.kind === 'claimed' || result.ownerId !== lost.ownerId)).toBe(true)
+  })
+})
