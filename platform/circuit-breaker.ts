@@ -3,6 +3,8 @@ import { LRUCache } from 'lru-cache'
 export interface CircuitBreaker {
   /** 0 when a call may be made (the caller then reports how it went), else milliseconds until the next one may be tried. */
   waitMs(key: string): number
+  /** The same without taking the trial that an open circuit lets through. */
+  openForMs(key: string): number
   report(key: string, outcome: 'success' | 'failure' | 'unknown'): void
 }
 
@@ -32,6 +34,11 @@ export function createCircuitBreaker({ threshold, openMs, now }: CircuitBreakerO
       if (circuit.isTrialRunning) return openMs
       circuit.isTrialRunning = true
       return 0
+    },
+    openForMs(key) {
+      const circuit = circuits.get(key)
+      if (circuit === undefined || circuit.failures < threshold) return 0
+      return Math.max(0, Math.ceil(circuit.openUntil - now()))
     },
     report(key, outcome) {
       if (outcome === 'success') {

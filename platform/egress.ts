@@ -45,6 +45,8 @@ export interface EgressResponse {
 export interface Egress {
   /** Resolves for every HTTP status, redirects included: they are not followed. Rejects with `EgressError`. */
   request(url: string | URL, request: EgressRequest): Promise<EgressResponse>
+  /** Milliseconds until a call to this address may be made again, 0 when it may: asked before an attempt is recorded. */
+  openForMs(url: string | URL, purpose: EgressPurpose): number
   close(): Promise<void>
 }
 
@@ -61,7 +63,7 @@ export interface EgressOptions {
 const mostPools = 256
 const connectionsPerOrigin = 32
 
-/** The one way out: address check at connect time, no redirects, limits on time and bytes, a circuit per scheme, host and port. */
+/** The one way out: address check at connect time, no redirects, limits on time and bytes, a circuit per purpose, scheme, host and port. */
 export function createEgress({ configuration, resolve = resolveHost, breaker: limits, now = () => performance.now() }: EgressOptions): Egress {
   const rules: OutboundRules = { profile: configuration.profile, allow: parseEgressAllow(configuration.egressAllow) }
   const breaker = createCircuitBreaker({ threshold: 5, openMs: 5000, ...limits, now })
@@ -70,18 +72,20 @@ export function createEgress({ configuration, resolve = resolveHost, breaker: li
   return {
     async request(given, request) {
       const url = parseUrl(given)
-      const waitMs = breaker.waitMs(url.origin)
+      const circuit = circuitOf(url, request.purpose)
+      const waitMs = breaker.waitMs(circuit)
       if (waitMs > 0) throw new EgressError('circuit_open', { retryAfterMs: waitMs })
       try {
         const response = await send(url, request)
-        breaker.report(url.origin, 'success')
+        breaker.report(circuit, 'success')
         return response
       } catch (error) {
         const failure = toEgressError(error)
-        breaker.report(url.origin, failure.isOfTheServer ? 'failure' : 'unknown')
+        breaker.report(circuit, failure.isOfTheServer ? 'failure' : 'unknown')
         throw failure
       }
     },
+    openForMs: (given, purpose) => breaker.openForMs(circuitOf(parseUrl(given), purpose)),
     async close() {
       const open = [...pools.values()]
       pools.clear()
@@ -147,4 +151,9 @@ function exemptOrigins(configuration: EgressConfiguration, purpose: EgressPurpos
     service: [baseUrl, authBaseUrl, clinicalBaseUrl, consentBaseUrl, s3Endpoint],
   }[purpose]
   return new Set(named.flatMap((address) => (address === undefined ? [] : [new URL(address).origin])))
+}
+
+/** The purpose is part of it: what tenants have their webhooks call must not keep us from calling the same host ourselves. */
+function circuitOf(url: URL, purpose: EgressPurpose): string {
+  return `${purpose} ${url.origin}`
 }

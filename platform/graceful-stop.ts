@@ -1,13 +1,13 @@
 import type { Logger } from './logging.ts'
 
-/** In this order: nothing new comes in, what runs ends, then what it stood on closes. */
-export type StopStage = 'intake' | 'work' | 'resources' | 'servers'
+/** In this order: no new step begins, nothing new comes in, what runs ends, then what it stood on closes. */
+export type StopStage = 'reactions' | 'intake' | 'work' | 'resources' | 'servers'
 
-const order: readonly StopStage[] = ['intake', 'work', 'resources', 'servers']
+const order: readonly StopStage[] = ['reactions', 'intake', 'work', 'resources', 'servers']
 
 export interface GracefulStop {
   /**
-   * Registers what has to end. `intake`: the HTTP server (its requests in flight finish). `work`: workers, relays,
+   * Registers what has to end. `reactions`: workers, whose steps in hand still call our own services. `intake`: the HTTP server (its requests in flight finish). `work`: relays,
    * projections. `resources`: event store, pools. `servers`: embedded children. Within a stage the last registered ends
    * first.
    */

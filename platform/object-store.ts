@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
+import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { problem } from './problems.ts'
 
@@ -27,6 +27,8 @@ export interface ObjectStore {
    */
   put(key: string, bytes: Uint8Array, contentType: string): Promise<StoredBytes>
   get(key: string): Promise<Uint8Array>
+  /** Removes an object if it is there. */
+  remove(key: string): Promise<void>
   /** An address that reads the object without further credentials until it expires. */
   presignRead(key: string, ttlSeconds: number): Promise<{ readonly url: string; readonly expiresAt: Date }>
   close(): void
@@ -62,6 +64,10 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
       const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }))
       if (Body === undefined) throw new Error('the object store answered without a body')
       return Body.transformToByteArray()
+    },
+
+    async remove(key) {
+      await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }))
     },
 
     async presignRead(key, ttlSeconds) {

@@ -1,8 +1,15 @@
 import { Type, type Static, type TSchema } from 'typebox'
 
-/** Members that recur in events. Instants are RFC 3339, UTC, milliseconds. */
+/** Members that recur in events. */
 export const Id = Type.String({ format: 'uuid' })
-export const Instant = Type.String({ format: 'date-time' })
+/** RFC 3339, UTC, milliseconds, `Z`; years that Postgres and JavaScript keep alike. */
+export const Instant = Type.String({
+  format: 'date-time',
+  pattern: '^(?:18[5-9]|19\\d|[2-9]\\d\\d)\\d-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$',
+})
+/** What a Postgres integer holds. */
+export const Int32 = Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647 })
+export const Count = Type.Integer({ minimum: 0, maximum: 2_147_483_647 })
 export const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
 
 export function Nullable<Schema extends TSchema>(schema: Schema) {

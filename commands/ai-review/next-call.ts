@@ -1,5 +1,5 @@
 import type { ProviderCall } from '../../streams/ai-review/events.ts'
-import type { AiReviewState, AwaitingReview, StartingReview } from '../../streams/ai-review/state.ts'
+import { leavesUnknown, type AiReviewState, type AwaitingReview, type StartingReview } from '../../streams/ai-review/state.ts'
 
 export type NextCall =
   | { readonly kind: 'call'; readonly call: Exclude<ProviderCall, 'image'> }
@@ -28,8 +28,8 @@ export function nextCall(state: AiReviewState, now: Date): NextCall {
   }
   if (isAwaiting(state)) return { kind: 'call', call: 'result' }
 
-  const wasCutOff = openAttempt?.call === 'case' || openAttempt?.call === 'image'
-  if (state.providerCaseId === null || state.isProviderCaseAbandoned || wasCutOff) return { kind: 'call', call: 'case' }
+  const isAbandoned = state.isProviderCaseAbandoned || leavesUnknown(openAttempt)
+  if (state.providerCaseId === null || isAbandoned) return { kind: 'call', call: 'case' }
   const unsent = state.images.find((image) => !state.sentImages.has(image.imageId))
   return unsent === undefined
     ? { kind: 'call', call: 'process' }

@@ -1,5 +1,5 @@
 import type { AiReviewEvent, Classification, ImageQuality, Lesion, ProviderCall } from '../../streams/ai-review/events.ts'
-import type { AiReviewState } from '../../streams/ai-review/state.ts'
+import { leavesUnknown, type AiReviewState } from '../../streams/ai-review/state.ts'
 import type { StoredObject } from '../../streams/types.ts'
 import type { Decision } from '../handling/decision.ts'
 import { isAwaiting, isStarting, nextCall, type NextCall } from './next-call.ts'
@@ -119,7 +119,10 @@ export function recordOutcome(command: RecordOutcome, state: AiReviewState): Dec
         },
       ]
     case 'start-deferred': {
-      const { classification, upstreamStatus, abandonsProviderCase, retryAt } = outcome
+      const { classification, upstreamStatus, retryAt } = outcome
+      // A check that failed settles no attempt: one that a crash left open still counts against the provider's case.
+      const isCutOff = attemptId === null && leavesUnknown(state.openAttempt)
+      const abandonsProviderCase = outcome.abandonsProviderCase || isCutOff
       return [
         {
           type: 'AiReviewStartDeferred',

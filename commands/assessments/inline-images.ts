@@ -109,8 +109,8 @@ function measure(image: DeclaredImage, bytes: Buffer): DecodedImage {
 
 function contentErrors(image: DecodedImage, index: number, requiresDimensions: boolean): MemberError[] {
   const pointer = `/images/${index}/data`
-  const magic = accepted.get(image.mimeType)?.magic ?? []
-  if (!magic.every((byte, at) => image.bytes[at] === byte)) {
+  const magic = accepted.get(image.mimeType)?.magic
+  if (magic?.every((byte, at) => image.bytes[at] === byte) !== true) {
     return [{ pointer, detail: 'is not an image of the declared mime_type', code: 'image-type' }]
   }
   if (!requiresDimensions || image.width !== null) return []

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { problem } from '../../platform/problems.ts'
 import { RevisionConflictError } from '../../streams/store/errors.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
@@ -20,7 +21,9 @@ export interface Executed<State, Event extends DomainEvent> {
   readonly position: Position | null
 }
 
-const attempts = 5
+/** Enough for a burst on one stream, where each round lets one writer through. */
+const attempts = 40
+const pauseMs = 10
 
 /**
  * Loads, decides, appends at exactly the revision that was decided on. Cached state is only trusted by way of an
@@ -61,6 +64,7 @@ export async function execute<State, Event extends DomainEvent>(
     } catch (error) {
       if (!(error instanceof RevisionConflictError)) throw error
       isFresh = true
+      await sleep(Math.random() * pauseMs * Math.min(attempt, 10))
     }
   }
   throw problem('conflict')

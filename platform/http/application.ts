@@ -134,6 +134,11 @@ function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, vers
     if (options.isStopping?.() === true && config.route !== undefined) throw problem('shutting-down')
     request.caller = await authorize(request, request.is404 ? 'public' : (config.access ?? 'public'))
   })
+  app.addHook('preValidation', async ({ params, query }) => {
+    // Neither Postgres nor a stream name can hold it, and no id or filter has one.
+    if (holdsNull(params)) throw problem('not-found')
+    if (holdsNull(query)) throw problem('validation-failed', { detail: 'The query holds the character U+0000.' })
+  })
   app.addHook('preHandler', async (request, reply) => {
     const { servedBy } = request.routeOptions.config
     if (servedBy !== undefined) await awaitMinimumPosition(reply, servedBy)
@@ -162,4 +167,8 @@ function describeCaller({ clientId, orgId, actor }: Caller): LogFields {
     ...(orgId === null ? {} : { orgId }),
     ...(actor === null ? {} : { actor: isUuid(actor.userId) ? actor.userId : 'unnamed' }),
   }
+}
+
+function holdsNull(values: unknown): boolean {
+  return Object.values(values ?? {}).some((value) => typeof value === 'string' && value.includes('\0'))
 }

@@ -2,6 +2,7 @@ import { Ajv, type ValidateFunction } from 'ajv'
 import formats from 'ajv-formats'
 import type { FastifySchema, FastifySchemaCompiler } from 'fastify'
 import type { TSchema } from 'typebox'
+import { isDate, isInstant, isUuid } from './formats.ts'
 
 type JsonSchema = Record<string, unknown>
 
@@ -28,6 +29,9 @@ export function createSchemas(): Schemas {
   const ofAddresses = new Ajv({ ...common, coerceTypes: true })
   for (const ajv of [ofBodies, ofAddresses]) {
     formats.default(ajv)
+    ajv.addFormat('date-time', isInstant)
+    ajv.addFormat('date', isDate)
+    ajv.addFormat('uuid', isUuid)
     ajv.addVocabulary(['phi', 'example'])
   }
 

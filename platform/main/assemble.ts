@@ -121,6 +121,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
 
   const health = createHealth({ profile: configuration.profile })
   health.register(configurationCheck(configuration))
+  let startWorkers = (): void => undefined
   const relays: { status(): { channel: string; state: string } }[] = []
   if (runsProcessor) {
     const calls = { egress, token: createPlatformToken(egress, configuration, now) }
@@ -150,8 +151,10 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       stepLeaseMs: configuration.stepLeaseMs,
       ...(runner === undefined ? {} : { runner }),
     })
-    workers.start()
-    stop.onStop('work', 'workers', () => workers.close(2_000))
+    startWorkers = () => {
+      workers.start()
+      stop.onStop('reactions', 'workers', () => workers.close(2_000))
+    }
     for (const channel of channels) {
       const relay = createRelay({ eventStore: store, channel, pool, logger, deps: { store, objects, configuration } })
       relay.start()
@@ -161,6 +164,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   }
   addHealthChecks(health, { pool, store, runner, relays })
 
+  let isRefusing = false
   const tokens = createTokenIssuer({
     keys: vault,
     issuer: `${configuration.baseUrl}/v1/auth`,
@@ -189,10 +193,16 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     verifyToken: (token) => tokens.verify(token),
     readYourWrites: (position, names, timeoutMs) => reads.waitFor(position, names, timeoutMs),
     translateError: errorAsProblem,
-    isStopping: () => stop.isStopping,
+    isStopping: () => isRefusing,
   })
   stop.onStop('intake', 'http', () => app.close())
+  // The last registered ends first: requests are refused before the server closes, and only once no step needs them.
+  stop.onStop('intake', 'refusal', () => {
+    isRefusing = true
+  })
   await app.listen({ host: configuration.host, port: configuration.port })
+  // Steps call our own services, so they begin when those answer: a check that fails because we are starting is a try lost.
+  startWorkers()
   const { port } = app.server.address() as AddressInfo
   return { app, store, vault, runner, port, stop, caughtUp: async () => runner?.caughtUp() }
 

@@ -1,4 +1,4 @@
-import { memberOf } from './platform-token.ts'
+import { memberOf } from './outside-value.ts'
 import { getFromService, type ServiceCalls } from './service-call.ts'
 
 /** Whose case it is (T2). A case that is unknown, or not visible yet, is null: it may come. */

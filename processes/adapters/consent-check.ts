@@ -1,4 +1,4 @@
-import { memberOf } from './platform-token.ts'
+import { memberOf } from './outside-value.ts'
 import { getFromService, type ServiceCalls } from './service-call.ts'
 
 export type ConsentAnswer = 'granted' | 'not-granted' | 'unavailable'

@@ -33,8 +33,7 @@ export function createImageFetch(egress: Egress): ImageFetch {
         const isPassing = response.status >= 500 || response.status === 429
         return { kind: isPassing ? 'unavailable' : 'refused', status: response.status }
       } catch (error) {
-        signal.throwIfAborted()
-        if (!(error instanceof EgressError)) throw error
+        if (!(error instanceof EgressError) || error.code === 'circuit_open') throw error
         return { kind: error.code === 'address_forbidden' ? 'refused' : 'unavailable', status: null }
       }
     },

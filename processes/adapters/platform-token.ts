@@ -1,9 +1,10 @@
 import type { Egress } from '../../platform/egress.ts'
 import type { Configuration } from '../../platform/configuration.ts'
+import { memberOf } from './outside-value.ts'
 
 /** A platform token for calls between services (specification 5.7), kept until half a minute before it expires. */
 export interface PlatformToken {
-  get(signal: AbortSignal): Promise<string>
+  get(): Promise<string>
   /** Drops a token that a service did not accept. */
   drop(): void
 }
@@ -19,7 +20,8 @@ export function createPlatformToken(
   let held: { readonly token: string; readonly until: number } | null = null
   let asking: Promise<string> | null = null
 
-  async function ask(signal: AbortSignal): Promise<string> {
+  /** Shared by all who wait for it, so it has a time limit of its own. */
+  async function ask(): Promise<string> {
     const { serviceClientId = '', serviceClientSecret = '' } = configuration
     const response = await egress.request(`${configuration.authBaseUrl}/v1/auth/oauth/token`, {
       purpose: 'service',
@@ -32,7 +34,6 @@ export function createPlatformToken(
       }).toString(),
       timeoutMs: 10_000,
       maxBytes: 64 * 1024,
-      signal,
     })
     if (response.status !== 200) {
       await response.discard()
@@ -47,9 +48,9 @@ export function createPlatformToken(
   }
 
   return {
-    async get(signal) {
+    async get() {
       if (held !== null && held.until > now().getTime()) return held.token
-      asking ??= ask(signal).finally(() => {
+      asking ??= ask().finally(() => {
         asking = null
       })
       return asking
@@ -58,10 +59,4 @@ export function createPlatformToken(
       held = null
     },
   }
-}
-
-/** A member of an answer from outside, undefined where there is none. */
-export function memberOf(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null) return undefined
-  return Object.getOwnPropertyDescriptor(value, name)?.value
 }

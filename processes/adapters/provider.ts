@@ -2,7 +2,7 @@ import { PassThrough, type Readable } from 'node:stream'
 import FormData from 'form-data'
 import type { Configuration } from '../../platform/configuration.ts'
 import { EgressError, type Egress, type EgressRequest, type EgressResponse } from '../../platform/egress.ts'
-import { memberOf } from './platform-token.ts'
+import { isInt32, memberOf } from './outside-value.ts'
 
 /** How a provider call ended (specification 7.3). */
 export type ProviderAnswer<Value> =
@@ -33,6 +33,8 @@ export interface ImageUpload {
 
 /** The external provider's session API, version 5 (specification 4.5). */
 export interface Provider {
+  /** Milliseconds that the provider's circuit stays open, 0 when calls may be made. */
+  openForMs(): number
   createCase(signal: AbortSignal): Promise<ProviderAnswer<{ readonly providerCaseId: number }>>
   sendImage(
     upload: ImageUpload,
@@ -63,8 +65,18 @@ const mostResultBytes = 16 * 1024 * 1024
 export function createProvider(egress: Egress, configuration: ProviderConfiguration, now: () => Date): Provider {
   const base = `${configuration.providerBaseUrl ?? ''}/api5`
   let session: { readonly token: string; readonly until: number } | null = null
+  let loggingIn: Promise<ProviderAnswer<string>> | null = null
 
-  async function login(signal: AbortSignal): Promise<ProviderAnswer<string>> {
+  /** One login at a time, shared by all who need it; it has a time limit of its own. Nothing of a case is unknown after it. */
+  async function login(): Promise<ProviderAnswer<string>> {
+    loggingIn ??= newSession(AbortSignal.timeout(configuration.stepTimeoutMs)).finally(() => {
+      loggingIn = null
+    })
+    const answer = await loggingIn
+    return answer.kind === 'failed' ? { ...answer, isUnknown: false } : answer
+  }
+
+  async function newSession(signal: AbortSignal): Promise<ProviderAnswer<string>> {
     const credentials = form({ login: configuration.providerLogin ?? '', password: configuration.providerPassword ?? '' })
     const sent = await send(`${base}/login`, { method: 'POST', ...credentials }, signal)
     if (sent.kind !== 'ok') return sent
@@ -86,7 +98,7 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
   ): Promise<ProviderAnswer<Value>> {
     for (let attempt = 1; ; attempt++) {
       const held = session !== null && session.until > now().getTime() ? session.token : null
-      const logged = held === null ? await login(signal) : { kind: 'ok' as const, value: held }
+      const logged = held === null ? await login() : { kind: 'ok' as const, value: held }
       if (logged.kind !== 'ok') return logged
       const content = await body?.()
       const headers = { authorization: logged.value, ...content?.headers }
@@ -96,7 +108,8 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
       const { value: response } = sent
       if (response.status === 401) {
         await response.discard()
-        session = null
+        // Another call may have renewed the session already: only the token that was refused is dropped.
+        if (session?.token === logged.value) session = null
         if (attempt === 1) continue
         return failed('provider_auth_failed', 401)
       }
@@ -126,13 +139,15 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
   }
 
   return {
+    openForMs: () => egress.openForMs(base, 'provider'),
+
     createCase: (signal) =>
       call(
         { path: '/case', method: 'POST', body: async () => form({ requestingSystem: configuration.providerRequestingSystem }) },
         signal,
         (text) => {
           const providerCaseId = memberOf(JSON.parse(text), 'caseId')
-          return typeof providerCaseId === 'number' ? { providerCaseId } : undefined
+          return isInt32(providerCaseId) ? { providerCaseId } : undefined
         },
       ),
 
@@ -141,7 +156,7 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
         const answer: unknown = JSON.parse(text)
         const providerImageId = memberOf(answer, 'imageId')
         const hash = memberOf(answer, 'hash')
-        if (typeof providerImageId !== 'number') return undefined
+        if (!isInt32(providerImageId)) return undefined
         return { providerImageId, providerImageHash: typeof hash === 'string' ? hash : null }
       }),
 

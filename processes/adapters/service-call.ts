@@ -1,4 +1,4 @@
-import type { Egress } from '../../platform/egress.ts'
+import { EgressError, type Egress } from '../../platform/egress.ts'
 import type { PlatformToken } from './platform-token.ts'
 
 export type ServiceAnswer =
@@ -19,7 +19,7 @@ export interface ServiceCalls {
 export async function getFromService({ egress, token }: ServiceCalls, url: URL, signal: AbortSignal): Promise<ServiceAnswer> {
   for (let attempt = 1; attempt <= 2; attempt++) {
     try {
-      const headers = { authorization: `Bearer ${await token.get(signal)}`, 'cache-control': 'no-cache' }
+      const headers = { authorization: `Bearer ${await token.get()}`, 'cache-control': 'no-cache' }
       const limits = { timeoutMs: 10_000, maxBytes: 1024 * 1024, signal }
       const response = await egress.request(url, { purpose: 'service', headers, ...limits })
       if (response.status === 200) return { kind: 'answer', body: await response.json() }
@@ -27,9 +27,9 @@ export async function getFromService({ egress, token }: ServiceCalls, url: URL, 
       if (response.status === 404) return { kind: 'not-found' }
       if (response.status !== 401 || attempt === 2) return { kind: 'unavailable', status: response.status }
       token.drop()
-    } catch {
-      // Whatever broke on the way, there is no answer to rely on; a step that was stopped ends here.
-      signal.throwIfAborted()
+    } catch (error) {
+      // An open circuit is no try: the worker puts the step off. Whatever else broke, there is no answer to rely on.
+      if (error instanceof EgressError && error.code === 'circuit_open') throw error
       return { kind: 'unavailable', status: null }
     }
   }

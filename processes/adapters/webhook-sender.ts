@@ -26,6 +26,8 @@ export type SendResult =
 
 /** Standard Webhooks 1.0.0: id, timestamp of the attempt, HMAC-SHA-256 signature. Only 2xx is success. */
 export interface WebhookSender {
+  /** Milliseconds that the receiver's circuit stays open, 0 when it may be called. */
+  openForMs(url: string): number
   send(message: WebhookMessage, signal: AbortSignal): Promise<SendResult>
 }
 
@@ -34,6 +36,8 @@ const longestRetryAfterMs = 86_400_000
 
 export function createWebhookSender(egress: Egress, { webhookTimeoutMs }: { readonly webhookTimeoutMs: number }): WebhookSender {
   return {
+    openForMs: (url) => egress.openForMs(url, 'webhook'),
+
     async send({ url, id, eventType, body, secret, sentAt }, signal) {
       const headers = {
         'content-type': 'application/json',

@@ -3,6 +3,7 @@ import { nextPollAt } from '../../commands/ai-review/polling.ts'
 import { attemptCall, recordOutcome, type CallOutcome } from '../../commands/ai-review/provider-calls.ts'
 import { execute } from '../../commands/handling/execute.ts'
 import type { Classification } from '../../streams/ai-review/events.ts'
+import { AppendTooLargeError, InvalidEventError } from '../../streams/store/errors.ts'
 import type { StoredObject } from '../../streams/types.ts'
 import { aiReviewFold, type AwaitingReview } from '../../streams/ai-review/state.ts'
 import { aiReviewStream } from '../../streams/ai-review/stream.ts'
@@ -11,6 +12,7 @@ import type { ProcessDependencies } from '../dependencies.ts'
 import type { StepContext, StepOutcome, Todo } from '../runtime/process.ts'
 import { attemptCommand, orgOf, outcomeCommand, readCause } from '../step-identity.ts'
 import { readProviderResult } from './provider-result.ts'
+import { throwIfStopping } from '../stopping.ts'
 import { storeRawResponse } from './raw-response.ts'
 
 /** One result poll. A poll that fell due during an outage is still made once after the deadline (T29). */
@@ -24,6 +26,9 @@ export async function poll(todo: Todo, deps: ProcessDependencies, step: StepCont
   const next = nextCall(loaded, step.now())
   if (next.kind !== 'call') return next.kind === 'wait' ? next : { kind: 'done' }
 
+  const openForMs = deps.provider.openForMs()
+  if (openForMs > 0) return { kind: 'retry', after: openForMs, reason: 'circuit_open' }
+
   const context = attemptCommand(orgId, readCause(todo))
   const begin = {
     attemptId: context.commandId,
@@ -36,11 +41,34 @@ export async function poll(todo: Todo, deps: ProcessDependencies, step: StepCont
   if (begun.events.length === 0 || !isAwaiting(begun.state)) return { kind: 'done', position: begun.position ?? undefined }
 
   const review = begun.state
+  const record = (outcome: CallOutcome) => {
+    const command = { attemptId: context.commandId, outcome, now: step.now() }
+    return execute(store, target, (state) => recordOutcome(command, state), outcomeCommand(context))
+  }
   const answer = await deps.provider.result(review.providerCaseId, review.providerChecksum, step.signal)
+  throwIfStopping(step.signal)
   const outcome = await outcomeOf(answer, review, deps, step)
-  const command = { attemptId: context.commandId, outcome, now: step.now() }
-  const recorded = await execute(store, target, (state) => recordOutcome(command, state), outcomeCommand(context))
-  return { kind: 'done', position: recorded.position ?? begun.position ?? undefined }
+  try {
+    const recorded = await record(outcome)
+    if (recorded.events.length === 0) await dropUnnamed(outcome, deps)
+    return { kind: 'done', position: recorded.position ?? begun.position ?? undefined }
+  } catch (error) {
+    // What the provider found cannot be recorded, now or later: the review ends, and its raw response says why.
+    if (outcome.kind !== 'completed' || !isUnrecordable(error)) throw error
+    const recorded = await record(failed('provider_processing_failed', null, outcome.rawResponse))
+    return { kind: 'done', position: recorded.position ?? begun.position ?? undefined }
+  }
+}
+
+function isUnrecordable(error: unknown): boolean {
+  return error instanceof AppendTooLargeError || error instanceof InvalidEventError
+}
+
+/** A result that came after its review had ended is not kept (T24). */
+async function dropUnnamed(outcome: CallOutcome, { objects }: ProcessDependencies): Promise<void> {
+  if ((outcome.kind === 'completed' || outcome.kind === 'failed') && outcome.rawResponse !== null) {
+    await objects.remove(outcome.rawResponse.key)
+  }
 }
 
 async function outcomeOf(

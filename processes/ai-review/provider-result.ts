@@ -1,7 +1,7 @@
 import type { ReviewResult } from '../../commands/ai-review/provider-calls.ts'
 import type { ImageQuality, Lesion } from '../../streams/ai-review/events.ts'
 import type { AwaitingReview } from '../../streams/ai-review/state.ts'
-import { memberOf } from '../adapters/platform-token.ts'
+import { isInt32, memberOf } from '../adapters/outside-value.ts'
 
 /** What the service reads of a result payload (specification 2.6); the rest is kept in the raw response only. */
 export type ProviderResult = { readonly kind: 'not-processed' } | { readonly kind: 'processed'; readonly result: ReviewResult }
@@ -11,16 +11,15 @@ export function readProviderResult(text: string, review: AwaitingReview): Provid
   const payload: unknown = JSON.parse(text)
   if (textOf(payload, 'status') !== 'STATUS_PROCESSED') return { kind: 'not-processed' }
   const lesions = numbered(arrayOf(payload, 'lesions'))
-  const reportDate = numberOf(payload, 'reportDate')
   return {
     kind: 'processed',
     result: {
       analysisResult: textOf(payload, 'analysisResult') ?? '',
       analysisStatus: textOf(payload, 'analysisStatus'),
-      lesionCount: integerOf(payload, 'lesionCount') ?? lesions.length,
+      lesionCount: countOf(payload, 'lesionCount') ?? lesions.length,
       processingType: textOf(payload, 'processingType'),
       sensitivitySet: textOf(payload, 'sensitivitySet'),
-      reportDate: reportDate === null ? null : new Date(reportDate).toISOString(),
+      reportDate: instantOf(numberOf(payload, 'reportDate')),
       providerVersion: textOf(payload, 'assessedByProviderVersion'),
       imageQuality: qualitiesOf(payload, review),
       lesions,
@@ -72,9 +71,23 @@ function coordinatesOf(value: unknown): Lesion['coordinates'] {
   return { x1, y1, x2, y2 }
 }
 
+const longestText = 10_000
+
+/** At most 10,000 characters, so that a review's events stay below what one append takes; the raw response keeps all. */
 function textOf(value: unknown, name: string): string | null {
   const member = memberOf(value, name)
-  return typeof member === 'string' ? member : null
+  return typeof member === 'string' ? member.slice(0, longestText) : null
+}
+
+/** Unix milliseconds; null outside of the years that the platform keeps. */
+function instantOf(milliseconds: number | null): string | null {
+  if (milliseconds === null || milliseconds < Date.UTC(1850, 0, 1) || milliseconds > Date.UTC(9998, 11, 31)) return null
+  return new Date(milliseconds).toISOString()
+}
+
+function countOf(value: unknown, name: string): number | null {
+  const member = integerOf(value, name)
+  return member !== null && member >= 0 ? member : null
 }
 
 function numberOf(value: unknown, name: string): number | null {
@@ -84,7 +97,7 @@ function numberOf(value: unknown, name: string): number | null {
 
 function integerOf(value: unknown, name: string): number | null {
   const member = numberOf(value, name)
-  return member !== null && Number.isSafeInteger(member) ? member : null
+  return member !== null && isInt32(member) ? member : null
 }
 
 function arrayOf(value: unknown, name: string): readonly unknown[] {

@@ -13,6 +13,7 @@ import type { ProcessDependencies } from '../dependencies.ts'
 import { nextDelay } from '../runtime/backoff.ts'
 import type { StepContext, StepOutcome, Todo } from '../runtime/process.ts'
 import { attemptCommand, orgOf, outcomeCommand, readCause } from '../step-identity.ts'
+import { throwIfStopping } from '../stopping.ts'
 import { requiredConsentCode } from './ai-review.process.ts'
 
 type Call = Extract<NextCall, { kind: 'call' }>
@@ -37,7 +38,11 @@ export async function start(todo: Todo, deps: ProcessDependencies, step: StepCon
   if (!isStarting(loaded) || planned.kind === 'nothing') return { kind: 'done' }
   if (planned.kind === 'wait') return planned
 
+  const openForMs = deps.provider.openForMs()
+  if (openForMs > 0) return { kind: 'retry', after: openForMs, reason: 'circuit_open' }
+
   const patientId = await deps.cases.patientOf({ orgId, caseId: loaded.caseId }, step.signal)
+  throwIfStopping(step.signal)
   if (patientId === null) return settle(run, null, deferred(run, loaded, 'case_lookup_unavailable', null))
   const begin = attemptCommand(orgId, readCause(todo))
   const started = await execute(
@@ -51,6 +56,7 @@ export async function start(todo: Todo, deps: ProcessDependencies, step: StepCon
 
   const consentCheckedAt = step.now()
   const consent = await deps.consent.check({ orgId, patientId, code: requiredConsentCode }, step.signal)
+  throwIfStopping(step.signal)
   if (consent === 'unavailable') return settle(run, null, deferred(run, review, 'consent_check_unavailable', null))
   if (consent === 'not-granted') return settle(run, null, failed('consent_missing', null))
   return planned.call === 'image'
@@ -93,6 +99,7 @@ async function sendImage(
     deps.images.open(image.presignedUrl, deps.configuration.stepTimeoutMs, step.signal)
 
   const fetched = await openImage()
+  throwIfStopping(step.signal)
   if (fetched.kind === 'refused') return settle(run, null, failed('image_fetch_failed', fetched.status))
   if (fetched.kind === 'unavailable') {
     return settle(run, null, deferred(run, review, 'provider_upstream_transient', fetched.status))
@@ -155,7 +162,8 @@ async function attempt(
   }
   const begun = await execute(deps.store, target, (state) => attemptCall(begin, state), context)
   if (begun.events.length === 0) return unclaimed(begun.state, step.now())
-  const answer = await call()
+  const answer = await answerOf(run, review, context, call)
+  throwIfStopping(step.signal)
   if (answer.kind === 'ok') return settle(run, context, answer.value)
   if (answer.kind === 'not-sent') {
     const retryAt = new Date(step.now().getTime() + answer.afterMs)
@@ -167,6 +175,22 @@ async function attempt(
   if (classification !== 'provider_upstream_transient') return settle(run, context, failed(classification, status))
   const abandons = isUnknown && next.call !== 'process'
   return settle(run, context, deferred(run, review, classification, status, abandons))
+}
+
+/** A call that throws has an outcome nobody foresaw: it counts as a try before the error goes on, so that none repeats for ever. */
+async function answerOf(
+  run: Run,
+  review: StartingReview,
+  context: CommandContext,
+  call: () => Promise<ProviderAnswer<CallOutcome>>,
+): Promise<ProviderAnswer<CallOutcome>> {
+  try {
+    return await call()
+  } catch (error) {
+    throwIfStopping(run.step.signal)
+    await settle(run, context, deferred(run, review, 'provider_upstream_transient', null, true))
+    throw error
+  }
 }
 
 function unclaimed(state: AiReviewState, now: Date): StepOutcome {

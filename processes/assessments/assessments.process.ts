@@ -11,6 +11,7 @@ const openedCases = defineTable({
   name: 'opened_cases',
   columns: { case_id: 'uuid', org_id: 'text', assessment_id: 'text' },
   primaryKey: ['case_id'],
+  indexes: [{ columns: ['assessment_id'] }],
 })
 
 /** What `conclude` needs to know of the event that ended the review: where it stands on the channel. */
@@ -44,10 +45,18 @@ export const assessmentsToDo = defineProjector<AssessmentEvent | AiReviewChannel
     'ai_review.completed': reviewEnded,
     'ai_review.failed': reviewEnded,
     'ai_review.cancelled': reviewEnded,
-    AssessmentCompleted: ({ data }) => [removeWhere(todoTable, { key: data.assessmentId })],
-    AssessmentFailed: ({ data }) => [removeWhere(todoTable, { key: data.assessmentId })],
+    AssessmentCompleted: ({ data }) => ended(data.assessmentId),
+    AssessmentFailed: ({ data }) => ended(data.assessmentId),
   },
 })
+
+/** A review that ends later finds no case here, and makes no row that nothing would remove. */
+function ended(assessmentId: string) {
+  return [
+    removeWhere(todoTable, { key: assessmentId }),
+    removeWhere(openedCases, { assessment_id: assessmentId }),
+  ]
+}
 
 type ReviewEnded = Extract<AiReviewChannelEvent, { type: 'ai_review.completed' | 'ai_review.failed' | 'ai_review.cancelled' }>
 

@@ -1,3 +1,4 @@
+import { EgressError } from '../../platform/egress-error.ts'
 import { doubling } from './backoff.ts'
 import type { Claimed, Settlement } from './claims.ts'
 import type { StepContext, StepOutcome, Todo } from './process.ts'
@@ -34,6 +35,9 @@ export async function runStep(
     const context = { ...surroundings, signal: AbortSignal.any([timeout.signal, signal]) }
     return await Promise.race([step(todo, context), abandonment.promise])
   } catch (error) {
+    if (error instanceof EgressError && error.code === 'circuit_open') {
+      return { kind: 'retry', after: error.retryAfterMs ?? 1_000, reason: 'circuit_open' }
+    }
     return { error }
   } finally {
     clearTimeout(timer)
@@ -48,7 +52,8 @@ export function settlementOf({ todo, failures }: Claimed, result: StepResult, no
   if ('error' in result) {
     return { ...row, notBefore: after(doubling(200, 60_000, failures + 1, random)), fence: undefined, failures: failures + 1 }
   }
-  if (result.kind === 'wait') return { ...row, notBefore: result.until, fence: undefined, failures: 0 }
+  // Waiting for a lease is no success: a step that throws once per lease must still be looked at less and less.
+  if (result.kind === 'wait') return { ...row, notBefore: result.until, fence: undefined, failures }
   if (result.kind === 'retry') return { ...row, notBefore: after(result.after), fence: undefined, failures: 0 }
   if (result.position !== undefined) return { ...row, notBefore: now, fence: result.position, failures: 0 }
   // The stream wants the step no more, which the list will see by itself: until then it is looked at less and less.

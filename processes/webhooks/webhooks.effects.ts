@@ -13,6 +13,7 @@ import type { SendResult } from '../adapters/webhook-sender.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { jittered, nextDelay } from '../runtime/backoff.ts'
 import { defineProcess, type StepContext, type StepOutcome, type Todo } from '../runtime/process.ts'
+import { throwIfStopping } from '../stopping.ts'
 import { attemptCommand, orgOf, outcomeCommand, readCause } from '../step-identity.ts'
 import { webhooksToDo, type DeliverPayload } from './webhooks.process.ts'
 
@@ -31,6 +32,8 @@ async function deliver(todo: Todo, deps: ProcessDependencies, step: StepContext)
   const openUntil = before.status === 'pending' ? before.openLeaseUntil : null
   if (openUntil !== null && Date.parse(openUntil) > step.now().getTime()) return { kind: 'wait', until: new Date(openUntil) }
   const body = await bodyOf(deps, orgId, payload)
+  const openForMs = deps.webhooks.openForMs(body.url)
+  if (openForMs > 0) return { kind: 'retry', after: openForMs, reason: 'circuit_open' }
   const begin = { delivery, now: step.now(), leaseUntil: new Date(step.leaseUntil) }
   const attempt = attemptCommand(orgId, readCause(todo))
   const begun = await execute(store, target, (state) => attemptDelivery(begin, state), attempt)
@@ -41,6 +44,7 @@ async function deliver(todo: Todo, deps: ProcessDependencies, step: StepContext)
   const message = { url: body.url, id: deliveryId, eventType, body: body.text, secret, sentAt }
   const result = await deps.webhooks.send(message, step.signal)
   deps.failpoint('webhook-sent')
+  throwIfStopping(step.signal)
   if (result.kind === 'not-sent') return { kind: 'retry', after: result.afterMs, reason: 'circuit_open' }
   const number = begun.state.finishedAttempts + 1
   const record = {

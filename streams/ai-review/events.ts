@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Id, Instant, Nullable, StoredObject } from '../types.ts'
+import { Count, Id, Instant, Int32, Nullable, StoredObject } from '../types.ts'
 import { ReviewImage } from './review-image.ts'
 
 /** Specification 7.3, and the two of contract section 3 for checks that could not be made. */
@@ -25,12 +25,12 @@ export const Coordinates = Type.Object({ x1: Type.Number(), y1: Type.Number(), x
 const text = Nullable(Type.String())
 
 export const Lesion = Type.Object({
-  lesionNumber: Type.Integer({ minimum: 1 }),
-  providerLesionId: Type.Integer(),
+  lesionNumber: Count,
+  providerLesionId: Int32,
   coordinates: Nullable(Coordinates),
   classification: text,
   category: text,
-  priority: Nullable(Type.Integer()),
+  priority: Nullable(Int32),
   suspectedDiagnosisIcd10Code: text,
   suspectedDiagnosisIcd10Term: text,
   suspectedDiagnosisSnomedCode: text,
@@ -80,14 +80,14 @@ export const aiReviewEvents = {
   ),
   AiReviewProviderCaseCreated: defineEvent(
     'AiReviewProviderCaseCreated',
-    Type.Object({ aiReviewId: Id, providerCaseId: Type.Integer(), createdAt: Instant }),
+    Type.Object({ aiReviewId: Id, providerCaseId: Int32, createdAt: Instant }),
   ),
   AiReviewImageSent: defineEvent(
     'AiReviewImageSent',
     Type.Object({
       aiReviewId: Id,
       imageId: Id,
-      providerImageId: Type.Integer(),
+      providerImageId: Int32,
       providerImageHash: text,
       sentAt: Instant,
     }),
@@ -109,7 +109,7 @@ export const aiReviewEvents = {
       aiReviewId: Id,
       retry: Type.Integer({ minimum: 1 }),
       classification: Classification,
-      upstreamStatus: Nullable(Type.Integer()),
+      upstreamStatus: Nullable(Int32),
       /** What the provider kept of the last call is unknown: the next run starts a new provider case (T29). */
       abandonsProviderCase: Type.Boolean(),
       deferredAt: Instant,
@@ -126,7 +126,7 @@ export const aiReviewEvents = {
     Type.Object({
       aiReviewId: Id,
       attemptCount: Type.Integer({ minimum: 1 }),
-      upstreamStatus: Nullable(Type.Integer()),
+      upstreamStatus: Nullable(Int32),
       polledAt: Instant,
       nextPollAt: Instant,
     }),
@@ -138,7 +138,7 @@ export const aiReviewEvents = {
       attemptCount: Type.Integer({ minimum: 1 }),
       analysisResult: Type.String(),
       analysisStatus: text,
-      lesionCount: Type.Integer({ minimum: 0 }),
+      lesionCount: Count,
       processingType: text,
       sensitivitySet: text,
       reportDate: Nullable(Instant),
@@ -155,7 +155,7 @@ export const aiReviewEvents = {
     Type.Object({
       aiReviewId: Id,
       classification: Classification,
-      upstreamStatus: Nullable(Type.Integer()),
+      upstreamStatus: Nullable(Int32),
       /** Null, or the answer of a provider that processed the case and found nothing it could use. */
       rawResponse: Nullable(StoredObject),
       attemptCount: Type.Integer({ minimum: 0 }),

@@ -69,7 +69,9 @@ function evolve(state: AiReviewState, event: AiReviewEvent): AiReviewState {
       return { ...state, isStarted: true, patientId: event.data.patientId }
     case 'AiReviewCallAttempted': {
       const { attemptId, call, imageId, leaseUntil } = event.data
-      return { ...state, openAttempt: { attemptId, call, imageId, leaseUntil } }
+      // An attempt that nobody settled leaves the provider's case unknown, however often other calls follow.
+      const isProviderCaseAbandoned = state.isProviderCaseAbandoned || leavesUnknown(state.openAttempt)
+      return { ...state, isProviderCaseAbandoned, openAttempt: { attemptId, call, imageId, leaseUntil } }
     }
     case 'AiReviewProviderCaseCreated':
       return {
@@ -112,6 +114,11 @@ function evolve(state: AiReviewState, event: AiReviewEvent): AiReviewState {
     case 'AiReviewCancelled':
       return { ...state, status: 'cancelled', openAttempt: null }
   }
+}
+
+/** Whether the provider may have acted on an attempt without our knowing, so that its case cannot be gone on with (T29). */
+export function leavesUnknown(attempt: OpenAttempt | null): boolean {
+  return attempt?.call === 'case' || attempt?.call === 'image'
 }
 
 export const aiReviewFold: Fold<AiReviewState, AiReviewEvent> = { category, initialState: { status: 'absent' }, evolve }

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
-import { CodedTerm, Fingerprint, Id, Instant, Nullable, StoredObject } from '../types.ts'
+import { CodedTerm, Count, Fingerprint, Id, Instant, Int32, Nullable, StoredObject } from '../types.ts'
 
 export const CaptureType = Type.Union([Type.Literal('dermoscopic'), Type.Literal('macroscopic'), Type.Literal('other')])
 export const FindingType = Type.Enum(['lesion', 'rash', 'patch', 'blemish', 'other'])
@@ -34,10 +34,10 @@ export const Outcome = Type.Object({
   scoring_version: Type.String(),
   lesions: Type.Array(
     Type.Object({
-      lesion_number: Type.Integer(),
+      lesion_number: Count,
       category: Nullable(Type.String()),
       classification: Nullable(Type.String()),
-      priority: Nullable(Type.Integer()),
+      priority: Nullable(Int32),
       icd10: CodedTerm,
       snomed: CodedTerm,
       referral_flag: Nullable(Type.String()),
@@ -55,8 +55,8 @@ const ReceivedImage = Type.Object({
   imageId: Id,
   object: StoredObject,
   /** Pixels; null where the development profile took an image that cannot be measured. */
-  width: Nullable(Type.Integer()),
-  height: Nullable(Type.Integer()),
+  width: Nullable(Int32),
+  height: Nullable(Int32),
 })
 
 export const assessmentEvents = {

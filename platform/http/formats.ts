@@ -1,0 +1,27 @@
+/** Earliest and latest instant that every part of the platform can keep: streams, Postgres and JavaScript alike. */
+const earliest = Date.UTC(1850, 0, 1)
+const latest = Date.UTC(9998, 11, 31, 23, 59, 59, 999)
+
+const instant = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:[0-5]\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:\d{2})$/
+const days = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+
+/** RFC 3339, years 1850 to 9998, no leap second: what `new Date` reads without a surprise. */
+export function isInstant(text: string): boolean {
+  if (!instant.test(text) || !isDate(text.slice(0, 10))) return false
+  const at = Date.parse(text)
+  return at >= earliest && at <= latest
+}
+
+/** RFC 3339 full-date of the Gregorian calendar. */
+export function isDate(text: string): boolean {
+  const [, year, month, day] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text)?.map(Number) ?? []
+  if (year === undefined || month === undefined || day === undefined || month < 1 || day < 1) return false
+  if (day > (days[month - 1] ?? 0)) return false
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+  return month !== 2 || day < 29 || isLeap
+}
+
+/** RFC 9562 in its usual form: `urn:uuid:` and the like are other spellings that streams and Postgres do not know. */
+export function isUuid(text: string): boolean {
+  return /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text)
+}
