@@ -1,4 +1,3 @@
-import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
@@ -15,6 +14,7 @@ import {
   type ConsentTerms,
 } from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { dropDatabase } from './drop-database.ts'
 import { answersTo, recordRoutes, type Asking, type Questions } from './every-get.ts'
 
 let platform: TestPlatform
@@ -136,18 +136,4 @@ async function ended(patientId: string): Promise<unknown> {
 function idsOf(page: unknown): string[] {
   const data = at(page, 'data')
   return Array.isArray(data) ? data.map((record) => textAt(record, 'id')) : []
-}
-
-/** As an operator would, through the `postgres` database of the same server. */
-async function dropDatabase(url: string): Promise<void> {
-  const maintenance = new URL(url)
-  const name = maintenance.pathname.slice(1)
-  maintenance.pathname = '/postgres'
-  const client = new Client({ connectionString: maintenance.href })
-  await client.connect()
-  try {
-    await client.query(`drop database ${client.escapeIdentifier(name)} with (force)`)
-  } finally {
-    await client.end()
-  }
 }

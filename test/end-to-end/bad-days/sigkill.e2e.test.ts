@@ -5,6 +5,7 @@ import { assessmentBody, consentedPatient, createConsentTerms, endOf, expecting,
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import type { ProviderCall } from '../../support/provider.ts'
 import { descendantsOf, untilGone } from './child-processes.ts'
+import { dropDatabase } from './drop-database.ts'
 import { eventsOf, eventsOfAll, type RecordedFact } from './recorded-events.ts'
 
 const whole = ['case 1', 'image 1 a', 'image 1 b', 'process 1', 'result 1']
@@ -133,6 +134,15 @@ describe('after five crashes', () => {
       expect(followed.filter(({ type }) => type === 'AssessmentCompleted')).toHaveLength(1)
     }
   })
+})
+
+test('the embedded database of the read models may be dropped: the platform says so and ends, and the next start fills it again', async () => {
+  const before = await expecting(200, api.call('/v1/ai-reviews?limit=200'))
+  await dropDatabase(platform.process.credentials.database_url ?? '')
+  expect(await platform.process.exited).toBe(1)
+  expect(platform.process.output()).toContain('platform: the database of the read models does not exist any more')
+  await platform.restart()
+  expect((await expecting(200, api.call('/v1/ai-reviews?limit=200'))).body).toEqual(before.body)
 })
 
 /** The provider's calls with its cases numbered as they come and the two photographs named a and b; logins left out. */

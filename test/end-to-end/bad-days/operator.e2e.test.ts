@@ -1,0 +1,129 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { freePort } from '../../../embedded/children/free-port.ts'
+import { at, createApiClient, requestToken, textAt } from '../../../platform/demo/api-client.ts'
+import { expecting, registerPatient } from '../../support/main-job.ts'
+import { waitFor } from '../../support/platform.ts'
+import { freshDatabase } from '../../support/postgres.ts'
+import { descendantsOf, untilGone } from './child-processes.ts'
+import { runProgram, type OperatorProgram } from './operator-program.ts'
+
+const up = ['node', 'platform/main.ts', 'up'] as const
+const ready = 'The platform is ready'
+
+let folder: string
+let settings: Record<string, string>
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'platform-'))
+  settings = { PLATFORM_DATA_DIR: join(folder, 'data'), PORT: String(await freePort()), LOG_LEVEL: 'warn' }
+})
+
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function credentialsFile(): Promise<unknown> {
+  return JSON.parse(await readFile(join(folder, 'data', 'credentials.json'), 'utf8'))
+}
+
+/** Ends a platform by a signal, and sees that it leaves nothing running. */
+async function expectCleanEnd(program: OperatorProgram, signal: () => void): Promise<void> {
+  const children = await descendantsOf(program.pid)
+  expect(children.length).toBeGreaterThan(2)
+  signal()
+  expect(await program.exited).toBe(0)
+  await untilGone(children)
+}
+
+describe('npm start', () => {
+  test('stops on SIGTERM to npm, has all its data when started again, admits no second one, and stops on Ctrl-C', async () => {
+    const first = runProgram(['npm', 'start'], settings)
+    await first.says(ready)
+    const credentials = await credentialsFile()
+    const baseUrl = textAt(credentials, 'base_url')
+    const secrets = { client_id: textAt(credentials, 'clients', 0, 'client_id'), client_secret: textAt(credentials, 'clients', 0, 'client_secret') }
+    const { body: token } = await requestToken(baseUrl, secrets)
+    const api = createApiClient(baseUrl, textAt(token, 'access_token'))
+    const patientId = await registerPatient(api)
+    const record = await expecting(200, api.call(`/v1/clinical-api/patients/${patientId}`))
+    await expectCleanEnd(first, () => first.kill('SIGTERM'))
+
+    const again = runProgram(['npm', 'start'], settings)
+    await again.says(ready)
+    expect((await expecting(200, api.call(`/v1/clinical-api/patients/${patientId}`))).body).toEqual(record.body)
+    expect(await credentialsFile()).toEqual(credentials)
+
+    const second = runProgram(up, { ...settings, PORT: '0' })
+    expect(await second.exited).toBe(1)
+    expect(second.output()).toMatch(/platform: .*(in use|already|another)/)
+    expect((await fetch(`${baseUrl}/health/ready`)).status).toBe(200)
+    await expectCleanEnd(again, () => again.killGroup('SIGINT'))
+  })
+})
+
+describe('a start that cannot succeed exits with 1 and says why', () => {
+  test.each([
+    ['PORT', { PORT: 'eighty' }],
+    ['PROVIDER_BASE_URL', { PROVIDER_BASE_URL: 'ftp://provider' }],
+    ['APP_ENV', { HOST: '0.0.0.0' }],
+    ['VAULT_DATABASE_URL', { DATABASE_URL: 'postgres://u:p@127.0.0.1/one', VAULT_DATABASE_URL: 'postgres://u:p@127.0.0.1/one' }],
+  ])('a wrong %s is named', async (name, wrong) => {
+    const program = runProgram(up, { ...settings, ...wrong })
+    expect(await program.exited).toBe(1)
+    expect(program.output()).toMatch(new RegExp(`platform: configuration: .*${name}`))
+  })
+
+  test('a taken port is named, and nothing is left running', async () => {
+    const taken = await listening(Number(settings['PORT']))
+    const program = runProgram(up, settings)
+    expect(await program.exited).toBe(1)
+    expect(program.output()).toMatch(new RegExp(`platform: .*${settings['PORT']}`))
+    await closed(taken)
+    await expectPortsFree(join(folder, 'data'))
+  })
+
+  // Each waits a while for a predecessor that may still hold the port, so they wait side by side.
+  test.concurrent.each(['eventstore', 'postgres', 'object_store', 'provider'])('the taken port of the embedded %s is named', async (server) => {
+    const taken = await listening(0)
+    const { port } = taken.address() as AddressInfo
+    const dataDir = join(folder, server)
+    await mkdir(dataDir)
+    await writeFile(join(dataDir, 'embedded.json'), JSON.stringify({ ports: { [server]: port }, secrets: {} }))
+    const database = await freshDatabase()
+    const databases = server === 'postgres' ? {} : { DATABASE_URL: database.url, VAULT_DATABASE_URL: database.vaultUrl }
+    const program = runProgram(up, { ...settings, ...databases, PORT: '0', PLATFORM_DATA_DIR: dataDir })
+    expect(await program.exited).toBe(1)
+    expect(program.output()).toMatch(new RegExp(`platform: [^]*${port}`))
+    await closed(taken)
+    await expectPortsFree(dataDir)
+    await database.drop()
+  })
+})
+
+/** Every embedded server's port can be taken: none of them runs. */
+async function expectPortsFree(dataDir: string): Promise<void> {
+  const settled: unknown = JSON.parse(await readFile(join(dataDir, 'embedded.json'), 'utf8'))
+  const ports = Object.values(at(settled, 'ports') ?? {})
+  expect(ports.length).toBeGreaterThan(3)
+  for (const port of ports) {
+    const free = await waitFor(`port ${String(port)}`, () => listening(Number(port)).catch(() => undefined))
+    await closed(free)
+  }
+}
+
+async function listening(port: number): Promise<Server> {
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', resolve)
+  })
+  return server
+}
+
+async function closed(server: Server): Promise<void> {
+  await new Promise((resolve) => server.close(resolve))
+}
