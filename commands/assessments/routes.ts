@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
 import { v5 } from 'uuid'
 import { tenantOf } from '../../platform/http/access.ts'
@@ -9,7 +10,7 @@ import { commandContext } from '../../platform/http/request-context.ts'
 import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import type { ObjectStore } from '../../platform/object-store.ts'
-import { problem } from '../../platform/problems.ts'
+import { problem, Problem } from '../../platform/problems.ts'
 import { AssessmentRecord, pollAfterMs, toAssessmentRecord } from '../../platform/records/assessment.ts'
 import { signDownloads } from '../../platform/records/download-urls.ts'
 import type { OrgId } from '../../platform/tenants.ts'
@@ -130,23 +131,31 @@ export function assessmentWriteRoutes(app: ServiceApp, deps: AssessmentDependenc
     if (body.patient_id !== undefined) return (await requirePatient(deps, orgId, body.patient_id)).patientId
     if (body.patient === undefined) throw problem('internal-error')
     const identifiers = body.patient.identifiers ?? []
-    const patientId = keyed.idOf('patient')
-    const holders = await patientsHolding(deps, orgId, identifiers)
-    if (holders.length > 1) throw problem('patient-identifier-conflict')
-    const [holder] = holders
-    if (holder !== undefined && holder !== patientId) return holder
+    const { given_name: givenName, family_name: familyName, dob } = body.patient
     const command = {
-      patientId,
+      patientId: keyed.idOf('patient'),
       organisationId: orgId,
-      givenName: body.patient.given_name,
-      familyName: body.patient.family_name,
-      dob: body.patient.dob,
+      givenName,
+      familyName,
+      dob,
       identifiers,
       now: now(),
       fingerprint: keyed.fingerprint,
     }
-    await registerWithIdentifiers(deps, orgId, command, commandContext(request, { orgId }))
-    return patientId
+    for (let attempt = 1; ; attempt++) {
+      const holders = await patientsHolding(deps, orgId, identifiers)
+      if (holders.length > 1) throw problem('patient-identifier-conflict')
+      const [holder] = holders
+      if (holder !== undefined && holder !== command.patientId) return holder
+      try {
+        await registerWithIdentifiers(deps, orgId, command, commandContext(request, { orgId }))
+        return command.patientId
+      } catch (error) {
+        // Another request is registering the same patient: soon it is the one match, and is reused.
+        if (!isIdentifierConflict(error) || attempt === conflictAttempts) throw error
+        await sleep(conflictPauseMs * attempt)
+      }
+    }
   }
 
   /** The key has a random part: no replay and no retry overwrites what an event names. */
@@ -157,6 +166,13 @@ export function assessmentWriteRoutes(app: ServiceApp, deps: AssessmentDependenc
     const { captureType, mimeType, width, height } = image
     return { imageId, captureType, mimeType, object, width, height }
   }
+}
+
+const conflictAttempts = 8
+const conflictPauseMs = 20
+
+function isIdentifierConflict(error: unknown): boolean {
+  return error instanceof Problem && error.code === 'patient-identifier-conflict'
 }
 
 /** What an Idempotency-Key stands for: the body, each image by hash and length of its bytes. */

@@ -89,11 +89,17 @@ export async function patientsHolding(
   return [...holders]
 }
 
-/** A revoked registration holds none of the identifiers that it had confirmed before it met the one that it lost. */
+/**
+ * A revoked registration holds none of the identifiers that it had confirmed before it met the one that it lost; nor does
+ * a registered patient hold one that was claimed for it by a request which a crash cut off.
+ */
 function identifiersOf(deps: CommandDependencies): Reservations {
-  return reservationsOf(deps, async (ownerStream) => {
+  return reservationsOf(deps, async (ownerStream, key) => {
     const { state } = await deps.store.load(patientFold, ownerStream, { fresh: true })
-    return state.status === 'registered' ? 'present' : state.status
+    if (state.status !== 'registered') return state.status
+    // Null after an erasure: what the patient held is not free for others.
+    const holds = state.identifiers === null || state.identifiers.some((identifier) => keyOf(identifier) === key)
+    return holds ? 'present' : 'revoked'
   })
 }
 

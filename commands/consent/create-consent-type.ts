@@ -11,10 +11,11 @@ export interface CreateConsentType {
   readonly legalBasis: string
   readonly required: boolean
   readonly now: Date
+  /** Of key and body together: the id is not fixed by the key, so the same body under another key is another request. */
   readonly fingerprint: string | null
 }
 
-/** The id follows from the code, so a stream that exists means that the code is taken, unless it is this very request. */
+/** The id follows from the code, so a stream that exists means that the code is taken, unless by this very request. */
 export function createConsentType(command: CreateConsentType, state: ConsentTypeState): Decision<ConsentTypeEvent> {
   const { now, ...data } = command
   if (state.status === 'defined') {

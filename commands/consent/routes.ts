@@ -76,9 +76,10 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
         legalBasis: body.legalBasis,
         required: body.required,
         now: now(),
-        fingerprint: keyed.fingerprint,
+        fingerprint: keyed.identity,
       }
-      const owner = { orgId, ownerId: consentTypeId, ownerStream: target.stream }
+      const hasHappened = async () => (await store.readLast(target.stream)) !== undefined
+      const owner = { orgId, ownerId: consentTypeId, ownerStream: target.stream, hasHappened }
       const { state, revision, position, events } = await onceByKey(deps, keyed, owner, context, () =>
         execute(store, target, (current) => createConsentType(command, current), context),
       )

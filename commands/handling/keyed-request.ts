@@ -15,6 +15,8 @@ export interface KeyedRequest {
   readonly idOf: (part: string) => string
   /** The key with its scope, as the name of a claim; null without a key. */
   readonly claimName: string | null
+  /** HMAC of key and body together, null without a key: tells requests apart whose id the key does not fix. */
+  readonly identity: string | null
 }
 
 /**
@@ -24,13 +26,16 @@ export interface KeyedRequest {
 export function keyedRequest(request: FastifyRequest, orgId: OrgId, vault: Vault, body: unknown): KeyedRequest {
   const idempotency = idempotencyOf(request, orgId)
   if (idempotency === null) {
-    return { id: v7(), fingerprint: null, isKeyed: false, idOf: () => v7(), claimName: null }
+    return { id: v7(), fingerprint: null, isKeyed: false, idOf: () => v7(), claimName: null, identity: null }
   }
+  const claimName = `idempotency\0${idempotency.scopeId}\0${idempotency.key}`
+  const fingerprint = fingerprintBody(body, (bytes) => vault.fingerprint(bytes))
   return {
     id: idempotentId(idempotency),
-    fingerprint: fingerprintBody(body, (bytes) => vault.fingerprint(bytes)),
+    fingerprint,
     isKeyed: true,
     idOf: (part) => idempotentId(idempotency, part),
-    claimName: `idempotency\0${idempotency.scopeId}\0${idempotency.key}`,
+    claimName,
+    identity: vault.fingerprint(`${claimName}\0${fingerprint}`),
   }
 }

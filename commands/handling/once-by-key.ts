@@ -4,28 +4,36 @@ import type { CommandDependencies } from './dependencies.ts'
 import type { KeyedRequest } from './keyed-request.ts'
 import { claim, reservationsOf } from './reservations.ts'
 
-interface Owner {
+export interface KeyOwner {
   readonly orgId: string
   readonly ownerId: string
   readonly ownerStream: string
+  /** Whether the create that claimed the key got as far as its own append. */
+  readonly hasHappened: () => Promise<boolean>
 }
 
 /**
- * Runs a create whose id follows from a natural key, so that its Idempotency-Key cannot fix the id: the key is claimed
- * with the fingerprint first, and given back when the create is refused, since no refusal is ever pinned to a key.
+ * Runs a create that its Idempotency-Key cannot fix by an id of its own, because the id follows from a natural key or
+ * because an existing record may be the answer. The key is claimed with the fingerprint first, and given back when the
+ * create is refused, since no refusal is ever pinned to a key. `isRepeat` tells the create that this key was here before.
  *
  * @throws Problem `idempotency-key-reused` when the key stands for another request
  */
 export async function onceByKey<Result>(
   deps: CommandDependencies,
   keyed: KeyedRequest,
-  owner: Owner,
+  { hasHappened, ...owner }: KeyOwner,
   context: CommandContext,
   create: () => Promise<Result>,
 ): Promise<Result> {
   if (keyed.claimName === null) return create()
   const request = { ...owner, key: keyed.claimName, fingerprint: keyed.fingerprint }
-  const claimed = await claim(reservationsOf(deps), request, context)
+  let claimed = await claim(reservationsOf(deps), request, context)
+  if (claimed.kind === 'claimed' && claimed.fingerprint !== keyed.fingerprint && !(await hasHappened())) {
+    // A request that came to nothing had claimed the key (a crash between the two): it pins nothing.
+    await claimed.release()
+    claimed = await claim(reservationsOf(deps), request, context)
+  }
   if (claimed.kind === 'held' || claimed.fingerprint !== keyed.fingerprint) throw problem('idempotency-key-reused')
   try {
     const result = await create()

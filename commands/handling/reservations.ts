@@ -11,7 +11,7 @@ import { execute } from './execute.ts'
 /** How long an unconfirmed claim is left alone while its owner is nowhere to be seen. */
 const graceMs = 30_000
 
-/** `revoked`: there once, but its claims count no more, confirmed or not. */
+/** `revoked`: gone, or there without the key: its claims count no more, confirmed or not. */
 export type OwnerState = 'absent' | 'present' | 'revoked'
 
 export interface Reservations {
@@ -19,7 +19,8 @@ export interface Reservations {
   /** HMAC with the vault's pepper, hex. */
   readonly hash: (key: string) => string
   readonly now: () => Date
-  readonly ownerOf: (ownerStream: string) => Promise<OwnerState>
+  /** @param key the claimed key, in the clear */
+  readonly ownerOf: (ownerStream: string, key: string) => Promise<OwnerState>
 }
 
 /** @param ownerOf for owners that can be revoked; without it, an owner is present as soon as its stream is */
@@ -54,7 +55,7 @@ export async function holderOf(reservations: Reservations, orgId: string, key: s
   const stream = reservationStream(orgId, reservations.hash(key))
   const { state } = await reservations.store.load(reservationFold, stream, { fresh: true })
   if (state.status === 'free') return null
-  const owner = await reservations.ownerOf(state.claim.ownerStream)
+  const owner = await reservations.ownerOf(state.claim.ownerStream, key)
   const isHeld = owner === 'present' || (owner === 'absent' && state.status === 'confirmed')
   return isHeld ? state.claim.ownerId : null
 }
@@ -78,7 +79,7 @@ export async function claim(
   const { state } = await store.load(target.fold, target.stream, { fresh: true })
   if (state.status !== 'free' && state.claim.ownerId !== request.ownerId) {
     const { claimId: other, ownerStream, claimedAt } = state.claim
-    const owner = await reservations.ownerOf(ownerStream)
+    const owner = await reservations.ownerOf(ownerStream, request.key)
     if (owner === 'revoked') {
       await execute(store, target, revokeClaim(other, now()), step('revoke-other'))
     } else if (owner === 'present') {

@@ -13,6 +13,7 @@ import { webhookSubscriptionsStream } from '../../streams/webhook-subscriptions/
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute } from '../handling/execute.ts'
 import { keyedRequest } from '../handling/keyed-request.ts'
+import { onceByKey } from '../handling/once-by-key.ts'
 import { duplicateOf, subscribeWebhook } from './subscribe-webhook.ts'
 
 
@@ -69,7 +70,12 @@ export function webhookWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
       }
       const target = { fold: webhookSubscriptionsFold, stream: webhookSubscriptionsStream(orgId) }
       const context = commandContext(request, { orgId })
-      const done = await execute(store, target, (state) => subscribeWebhook(command, state), context)
+      const hasHappened = async () =>
+        (await store.load(target.fold, target.stream, { fresh: true })).state.subscriptions.has(keyed.id)
+      const owner = { orgId, ownerId: keyed.id, ownerStream: target.stream, hasHappened }
+      const done = await onceByKey(deps, keyed, owner, context, () =>
+        execute(store, target, (state) => subscribeWebhook(command, state), context),
+      )
 
       const own = done.state.subscriptions.get(keyed.id)
       if (own === undefined) {

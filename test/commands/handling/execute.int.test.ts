@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createConsentType, type CreateConsentType } from '../../../commands/consent/create-consent-type.ts'
+import { useConsentType } from '../../../commands/consent/use-consent-type.ts'
+import { refuse, type Decision } from '../../../commands/handling/decision.ts'
+import { execute } from '../../../commands/handling/execute.ts'
+import type { KeyedRequest } from '../../../commands/handling/keyed-request.ts'
+import { onceByKey } from '../../../commands/handling/once-by-key.ts'
+import { problem } from '../../../platform/problems.ts'
+import { AppendOutcomeUnknownError } from '../../../streams/store/errors.ts'
+import type { ConsentTypeEvent } from '../../../streams/consent-type/events.ts'
+import { consentTypeFold, type ConsentTypeState } from '../../../streams/consent-type/state.ts'
+import { consentTypeIdOf, consentTypeStream } from '../../../streams/consent-type/stream.ts'
+import { consentTypeFact, hash } from '../../streams/facts.ts'
+import { contextOf, interrupted, openDecisionWorld, problemOf, type DecisionWorld } from './decision-world.ts'
+
+let world: DecisionWorld
+beforeAll(async () => {
+  world = await openDecisionWorld()
+})
+afterAll(() => world.close())
+
+function definition(code: string, changes: Partial<CreateConsentType> = {}): CreateConsentType {
+  const { createdAt: _, ...data } = consentTypeFact('ConsentTypeCreated').data
+  const consentTypeId = consentTypeIdOf(world.orgId, code)
+  return { ...data, code, consentTypeId, organisationId: world.orgId, now: world.now(), ...changes }
+}
+
+const targetOf = (code: string) => ({ fold: consentTypeFold, stream: consentTypeStream(world.orgId, consentTypeIdOf(world.orgId, code)) })
+const create = (command: CreateConsentType, store = world.store) =>
+  execute(store, targetOf(command.code), (state) => createConsentType(command, state), contextOf(world))
+const used = { now: new Date('2026-03-01T11:00:00.000Z') }
+
+describe('executing a command', () => {
+  it('appends what was decided, and says where', async () => {
+    const done = await create(definition('plain'))
+    expect(done).toMatchObject({ revision: 0n, events: [{ type: 'ConsentTypeCreated' }], state: { status: 'defined', code: 'plain' } })
+    expect(done.position?.commit).toBeGreaterThan(0n)
+  })
+
+  it('refuses with the problem of the refusal', async () => {
+    await create(definition('taken'))
+    expect(await problemOf(create(definition('taken')))).toBe('consent-type-code-in-use')
+  })
+
+  it('decides a refusal again after reading the tail: stale state of another process refuses nothing', async () => {
+    const { fold, stream } = targetOf('stale')
+    await world.otherStore.load(fold, stream)
+    await create(definition('stale'))
+    await world.otherStore.load(fold, stream)
+    const done = await execute(world.otherStore, { fold, stream }, (state) => useConsentType(used, state), contextOf(world))
+    expect(done.revision).toBe(1n)
+  })
+
+  it('decides an empty result again after reading the tail', async () => {
+    const target = targetOf('empty')
+    await create(definition('empty'))
+    await world.otherStore.load(target.fold, target.stream, { fresh: true })
+    await execute(world.store, target, (state) => useConsentType(used, state), contextOf(world))
+    const decided: boolean[] = []
+    const done = await execute(world.otherStore, target, (state) => {
+      decided.push(state.status === 'defined' && state.isUsed)
+      return []
+    }, contextOf(world))
+    expect(decided).toEqual([false, true])
+    expect(done).toMatchObject({ events: [], position: null, revision: 1n, state: { isUsed: true } })
+  })
+
+  it('decides again after a lost race, on what the winner wrote', async () => {
+    const command = definition('race', { fingerprint: hash('f') })
+    const racing = interrupted(world.store, 'consent_type', async () => void (await create(command, world.otherStore)))
+    expect(await create(command, racing)).toMatchObject({ events: [], position: null, state: { code: 'race' } })
+    const [refused, winner] = [definition('lost'), definition('lost', { displayName: 'The winner' })]
+    const beaten = interrupted(world.store, 'consent_type', async () => void (await create(winner, world.otherStore)))
+    expect(await problemOf(create(refused, beaten))).toBe('consent-type-code-in-use')
+  })
+
+  it('gives up with a conflict when the stream never stands still', async () => {
+    const target = targetOf('restless')
+    await create(definition('restless'))
+    let tries = 0
+    const touch = (state: ConsentTypeState): ConsentTypeEvent[] => (state.status === 'absent' ? [] : [consentTypeFact('ConsentTypeUsed')])
+    const decide = (state: ConsentTypeState) => {
+      tries += 1
+      return touch(state)
+    }
+    const work = execute(world.store, target, decide, contextOf(world), async () => {
+      const { state, revision } = await world.otherStore.load(target.fold, target.stream, { fresh: true })
+      await world.otherStore.append(target.fold, target.stream, revision, touch(state), contextOf(world))
+    })
+    expect(await problemOf(work)).toBe('conflict')
+    expect(tries).toBeGreaterThan(4)
+    expect(tries).toBeLessThan(100)
+  })
+
+  it('does what must come first once a decision stands, and never for a refusal or a repeat', async () => {
+    const calls: string[] = []
+    const target = targetOf('before')
+    const run = (name: string, decide: (state: ConsentTypeState) => Decision<ConsentTypeEvent>) =>
+      problemOf(execute(world.store, target, decide, contextOf(world), async () => void calls.push(name)))
+    expect(await run('refused', () => refuse('not-found'))).toBe('not-found')
+    expect(await run('repeated', () => [])).toBeNull()
+    expect(await run('decided', (state) => createConsentType(definition('before'), state))).toBeNull()
+    expect(calls).toEqual(['decided'])
+  })
+})
+
+describe('an Idempotency-Key beside a natural key', () => {
+  const keyed = (key: string, letter: string): KeyedRequest => ({ id: randomUUID(), fingerprint: hash(letter), isKeyed: true, idOf: () => randomUUID(), claimName: `idempotency\0${key}`, identity: hash(letter) })
+
+  function request(key: string, code: string, letter: string, work?: () => Promise<unknown>): Promise<unknown> {
+    const ownerId = consentTypeIdOf(world.orgId, code)
+    const ownerStream = consentTypeStream(world.orgId, ownerId)
+    const hasHappened = async () => (await world.store.readLast(ownerStream)) !== undefined
+    const owner = { orgId: world.orgId, ownerId, ownerStream, hasHappened }
+    return onceByKey(world, keyed(key, letter), owner, contextOf(world), work ?? (() => create(definition(code, { fingerprint: hash(letter) }))))
+  }
+
+  it('is taken by the first request; its repeat is answered, another one refused', async () => {
+    expect(await request('k1', 'keyed', 'a')).toMatchObject({ events: [{ type: 'ConsentTypeCreated' }] })
+    expect(await request('k1', 'keyed', 'a')).toMatchObject({ events: [] })
+    expect(await problemOf(request('k1', 'keyed', 'b'))).toBe('idempotency-key-reused')
+    expect(await problemOf(request('k1', 'another', 'b'))).toBe('idempotency-key-reused')
+  })
+
+  it('makes one record of fifty requests at once', async () => {
+    const all = await Promise.all(Array.from({ length: 50 }, () => request('k2', 'fifty', 'a')))
+    expect(all.filter((done) => (done as { events: unknown[] }).events.length > 0)).toHaveLength(1)
+  })
+
+  it('is given back when the request is refused: no refusal is pinned to it', async () => {
+    await create(definition('k3-taken'))
+    expect(await problemOf(request('k3', 'k3-taken', 'a'))).toBe('consent-type-code-in-use')
+    expect(await request('k3', 'k3-free', 'b')).toMatchObject({ events: [{ type: 'ConsentTypeCreated' }] })
+  })
+
+  const unknown = new AppendOutcomeUnknownError('consent_type', 3)
+
+  it('stays taken when an unknown outcome turns out to have happened', async () => {
+    const happened = () => create(definition('k4-code', { fingerprint: hash('a') })).then(() => Promise.reject(unknown))
+    await expect(request('k4', 'k4-code', 'a', happened)).rejects.toBe(unknown)
+    expect(await problemOf(request('k4', 'k4-code', 'b'))).toBe('idempotency-key-reused')
+    expect(await request('k4', 'k4-code', 'a')).toMatchObject({ events: [] })
+  })
+
+  it('is not pinned to an unknown outcome that came to nothing', async () => {
+    await expect(request('k6', 'k6-code', 'a', () => Promise.reject(unknown))).rejects.toBe(unknown)
+    expect(await request('k6', 'k6-code', 'b')).toMatchObject({ events: [{ type: 'ConsentTypeCreated' }] })
+    expect(await problemOf(request('k6', 'k6-code', 'a'))).toBe('idempotency-key-reused')
+  })
+
+  it('is not given back by a repeat that is refused: it belongs to the request that took it', async () => {
+    await request('k5', 'k5-code', 'a')
+    expect(await problemOf(request('k5', 'k5-code', 'a', () => Promise.reject(problem('conflict'))))).toBe('conflict')
+    expect(await problemOf(request('k5', 'k5-other', 'b'))).toBe('idempotency-key-reused')
+  })
+
+  it('is not needed', async () => {
+    const unkeyed = { ...keyed('', 'a'), claimName: null, fingerprint: null, isKeyed: false }
+    const owner = { orgId: world.orgId, ownerId: randomUUID(), ownerStream: 'consent_type-x', hasHappened: async () => false }
+    expect(await onceByKey(world, unkeyed, owner, contextOf(world), async () => 'created')).toBe('created')
+  })
+})
