@@ -48,6 +48,8 @@ describe('beginning a provider call', () => {
   })
 })
 
+const unavailable = { classification: 'consent_check_unavailable', upstreamStatus: null } as const
+
 const outcome = (of: CallOutcome, changes: Partial<RecordOutcome> = {}): RecordOutcome => ({ attemptId: ids.attempt, outcome: of, now: new Date(at(9)), ...changes })
 
 describe('recording what a call came to', () => {
@@ -77,6 +79,13 @@ describe('recording what a call came to', () => {
     given(aiReviewFold, ...inProgress, fact('AiReviewStartDeferred', { retry: 2 }), open('image', ids.image))
       .when(recordOutcome, outcome(transient))
       .thenEvents([fact('AiReviewStartDeferred', { retry: 3, abandonsProviderCase: true, deferredAt: at(9), retryAt: at(13) })])
+  })
+
+  it('a check that failed after a crash cut off an attempt: the provider case is abandoned all the same', () => {
+    const check = { kind: 'start-deferred', ...unavailable, abandonsProviderCase: false, retryAt: new Date(at(30)) } as const
+    given(aiReviewFold, ...inProgress, open('image', ids.image))
+      .when(recordOutcome, outcome(check, { attemptId: null, now: new Date(at(24)) }))
+      .thenEvents([fact('AiReviewStartDeferred', { ...unavailable, abandonsProviderCase: true, deferredAt: at(24), retryAt: at(30) })], [fact('AiReviewStartDeferred', { ...unavailable, retry: 2, deferredAt: at(24), retryAt: at(30) })])
   })
 
   it('a call that was not sent: due again, and no try used up', () => {

@@ -84,6 +84,13 @@ describe('the next provider call', () => {
     expect(nextCall(cutOff, now)).toEqual({ kind: 'call', call: 'case' })
   })
 
+  it('forgets no attempt that was cut off, whatever is attempted after it (T29)', () => {
+    const twice = after(requested, started, caseCreated, firstSent, attempt('image', at(40), ids.secondImage), attempt('case', at(50)))
+    expect(nextCall(twice, now)).toEqual({ kind: 'call', call: 'case' })
+    const settled = after(requested, started, caseCreated, attempt('image', at(40), ids.image), attempt('process', at(50)), fact('AiReviewCallPostponed', { call: 'process' }))
+    expect(nextCall(settled, now)).toEqual({ kind: 'call', call: 'case' })
+  })
+
   it('repeats process and result on the same provider case after a crash (T29)', () => {
     expect(nextCall(after(requested, started, caseCreated, firstSent, secondSent, attempt('process', at(50))), now)).toEqual({ kind: 'call', call: 'process' })
     expect(nextCall(after(...awaiting, attempt('result', at(50))), now)).toEqual({ kind: 'call', call: 'result' })
