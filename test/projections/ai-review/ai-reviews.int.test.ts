@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest'
+import { aiReviewsProjector } from '../../../projections/ai-review/ai-reviews.projector.ts'
+import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
+import { recorded, rowsAfter } from '../../support/given-projector.ts'
+import { at, ids, lesion, reviewFact as fact } from '../../streams/facts.ts'
+
+const requested = fact('AiReviewRequested')
+const started = fact('AiReviewStarted')
+const attempted = fact('AiReviewCallAttempted')
+const caseCreated = fact('AiReviewProviderCaseCreated')
+const sent = fact('AiReviewImageSent')
+const accepted = fact('AiReviewProcessingAccepted')
+
+const review = {
+  ai_review_id: ids.review,
+  org_id: ids.org,
+  case_id: ids.case,
+  product_id: ids.product,
+  patient_id: ids.patient,
+  status: 'pending',
+  attempt_count: 0,
+  correlation_id: ids.event,
+  provider_case_id: null,
+  provider_checksum: null,
+  provider_version: null,
+  error_classification: null,
+  upstream_status: null,
+  created_at: at(2),
+  updated_at: at(2),
+  completed_at: null,
+  stream_revision: '0',
+}
+
+const rows = (...events: AiReviewEvent[]) => rowsAfter(aiReviewsProjector, recorded(events))
+
+/** The one review after these facts, as far as it differs from one that was only requested. */
+async function changes(...events: AiReviewEvent[]): Promise<Record<string, unknown>> {
+  const { ai_reviews: [row] = [] } = await rows(...events)
+  return Object.fromEntries(Object.entries(row ?? {}).filter(([name, value]) => value !== Reflect.get(review, name)))
+}
+
+describe('the AI reviews read model', () => {
+  it('has the request and its images, and no address of any', async () => {
+    const all = await rows(requested)
+    expect(all['ai_reviews']).toEqual([review])
+    const image = { ai_review_id: ids.review, provider_image_id: null, provider_image_hash: null, image_quality: null, created_at: at(2) }
+    expect(all['ai_review_images']).toEqual([
+      { ...image, clinical_image_id: ids.image, ordinal: 0, image_type: 'DERMOSCOPIC' },
+      { ...image, clinical_image_id: ids.secondImage, ordinal: 1, image_type: 'MACROSCOPIC' },
+    ])
+    expect(JSON.stringify(all)).not.toContain('https://')
+  })
+
+  it('takes the patient from the start', async () => {
+    const unknown = fact('AiReviewRequested', { patientId: null })
+    expect(await changes(unknown)).toEqual({ patient_id: null })
+    expect(await changes(unknown, started)).toEqual({ updated_at: at(3), stream_revision: '1' })
+  })
+
+  it('follows each provider call', async () => {
+    expect(await changes(requested, attempted)).toEqual({ updated_at: at(4), stream_revision: '1' })
+    expect(await changes(requested, fact('AiReviewCallPostponed'))).toEqual({ updated_at: at(5), stream_revision: '1' })
+    expect(await changes(requested, fact('AiReviewStartDeferred'))).toEqual({ updated_at: at(5), stream_revision: '1' })
+    const inProgress = { status: 'in_progress', provider_case_id: 700 }
+    expect(await changes(requested, caseCreated)).toEqual({ ...inProgress, updated_at: at(5), stream_revision: '1' })
+    const awaiting = { ...inProgress, status: 'awaiting_result', provider_checksum: 'checksum' }
+    expect(await changes(requested, caseCreated, accepted)).toEqual({ ...awaiting, updated_at: at(8), stream_revision: '2' })
+    const polled = fact('AiReviewPollDeferred', { attemptCount: 3 })
+    expect(await changes(requested, caseCreated, accepted, polled)).toEqual({ ...awaiting, attempt_count: 3, updated_at: at(13), stream_revision: '3' })
+  })
+
+  it('forgets what a provider case held that was replaced (T29)', async () => {
+    const { ai_review_images: images } = await rows(requested, caseCreated, sent)
+    expect(images?.map((image) => [image['provider_image_id'], image['provider_image_hash']])).toEqual([[71, 'h71'], [null, null]])
+    const replaced = await rows(requested, caseCreated, sent, fact('AiReviewProviderCaseCreated', { providerCaseId: 701 }))
+    expect(replaced['ai_review_images']?.map((image) => image['provider_image_id'])).toEqual([null, null])
+    expect(replaced['ai_reviews']?.[0]).toMatchObject({ provider_case_id: 701, status: 'in_progress' })
+  })
+
+  it('has the result, its lesions and the quality of each image', async () => {
+    const second = { ...lesion, lesionNumber: 2, category: 'Malignant' }
+    const completed = fact('AiReviewCompleted', { lesions: [lesion, second], lesionCount: 2 })
+    const all = await rows(requested, caseCreated, sent, accepted, completed)
+    expect(all['ai_reviews']).toEqual([
+      {
+        ...review,
+        status: 'completed',
+        attempt_count: 2,
+        provider_case_id: 700,
+        provider_checksum: 'checksum',
+        provider_version: '4.2',
+        updated_at: at(18),
+        completed_at: at(18),
+        stream_revision: '4',
+      },
+    ])
+    const result = { analysis_result: 'SUCCESSFUL_PROCESSING', analysis_status: 'DONE', lesion_count: 2, processing_type: 'STANDARD', sensitivity_set: null }
+    expect(all['ai_review_results']).toEqual([{ ai_review_id: ids.review, ...result, report_date: at(17), created_at: at(18) }])
+    expect(all['ai_review_lesions']).toEqual([
+      { ai_review_id: ids.review, lesion_number: 1, lesion, created_at: at(18) },
+      { ai_review_id: ids.review, lesion_number: 2, lesion: second, created_at: at(18) },
+    ])
+    expect(all['ai_review_images']?.map((image) => image['image_quality'])).toEqual(['IMAGE_QUALITY_SUITABLE', null])
+    expect(JSON.stringify(all)).not.toContain('raw-responses')
+  })
+
+  it('has a completed review without any lesion', async () => {
+    const all = await rows(requested, caseCreated, accepted, fact('AiReviewCompleted', { lesions: [], lesionCount: 0 }))
+    expect(all['ai_review_lesions']).toEqual([])
+    expect(all['ai_review_results']).toHaveLength(1)
+  })
+
+  it('says why a review failed, and that it was cancelled', async () => {
+    const failed = { status: 'failed', error_classification: 'provider_client_error', upstream_status: 422, updated_at: at(9), completed_at: at(9), stream_revision: '1' }
+    expect(await changes(requested, fact('AiReviewFailed'))).toEqual(failed)
+    expect(await changes(requested, fact('AiReviewCancelled'))).toEqual({ status: 'cancelled', updated_at: at(14), stream_revision: '1' })
+  })
+})

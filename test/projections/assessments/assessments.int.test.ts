@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest'
+import { assessmentsProjector } from '../../../projections/assessments/assessments.projector.ts'
+import { recorded, rowsAfter } from '../../support/given-projector.ts'
+import { assessmentFact as fact, at, ids } from '../../streams/facts.ts'
+
+const requested = fact('AssessmentRequested')
+const submitted = fact('AssessmentSubmitted')
+const reviewRequested = fact('AssessmentReviewRequested')
+
+const row = {
+  assessment_id: ids.assessment,
+  org_id: ids.org,
+  patient_id: ids.patient,
+  case_id: ids.case,
+  status: 'processing',
+  external_reference: 'canary-reference',
+  result: null,
+  failure_code: null,
+  created_at: at(0),
+  updated_at: at(0),
+  stream_revision: '2',
+}
+
+describe('the assessments read model', () => {
+  it('has the request, and its images in the order of the request, before any is received', async () => {
+    const { assessments, assessment_images: images } = await rowsAfter(assessmentsProjector, recorded([requested]))
+    expect(assessments).toEqual([{ ...row, case_id: null, status: 'awaiting_images', stream_revision: '0' }])
+    expect(images).toEqual([
+      { assessment_id: ids.assessment, image_id: ids.image, ordinal: 0, capture_type: 'dermoscopic', object_key: null },
+      { assessment_id: ids.assessment, image_id: ids.secondImage, ordinal: 1, capture_type: 'other', object_key: null },
+    ])
+  })
+
+  it('has the case and the places of the images once it is submitted', async () => {
+    const { assessments, assessment_images: images } = await rowsAfter(assessmentsProjector, recorded([requested, submitted, reviewRequested]))
+    expect(assessments).toEqual([row])
+    expect(images?.map((image) => image['object_key'])).toEqual(submitted.data.images.map(({ object }) => object.key))
+  })
+
+  it('has the result, or why there is none', async () => {
+    const completed = fact('AssessmentCompleted')
+    const { assessments: done } = await rowsAfter(assessmentsProjector, recorded([requested, submitted, reviewRequested, completed]))
+    const { aiProvider: ai_provider, outcome, completedAt: completed_at } = completed.data
+    expect(done).toEqual([{ ...row, status: 'completed', result: { ai_provider, outcome, completed_at }, updated_at: at(30), stream_revision: '3' }])
+
+    const failed = fact('AssessmentFailed', { aiReviewId: null, code: 'ANALYSIS_TIMEOUT' })
+    const { assessments: over } = await rowsAfter(assessmentsProjector, recorded([requested, submitted, failed]))
+    expect(over).toEqual([{ ...row, status: 'failed', failure_code: 'ANALYSIS_TIMEOUT', updated_at: at(30) }])
+  })
+
+  it('keeps assessments apart', async () => {
+    const id = ids.event
+    const events = [requested, { ...fact('AssessmentRequested', { assessmentId: id, organisationId: ids.otherOrg }), stream: 'other' }, submitted]
+    const { assessments, assessment_images: images } = await rowsAfter(assessmentsProjector, recorded(events))
+    expect(assessments?.map((each) => [each['assessment_id'], each['org_id'], each['status']])).toEqual([
+      [id, ids.otherOrg, 'awaiting_images'],
+      [ids.assessment, ids.org, 'processing'],
+    ])
+    expect(images?.filter((image) => image['object_key'] === null)).toHaveLength(2)
+  })
+
+  it('stops at a fact of an assessment that it does not know', async () => {
+    await expect(rowsAfter(assessmentsProjector, recorded([submitted]))).rejects.toThrow('patch of a missing row')
+  })
+})

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest'
+import { consentRecordsProjector } from '../../../projections/consent/consent-records.projector.ts'
+import { consentTypesProjector } from '../../../projections/consent/consent-types.projector.ts'
+import { consentTypeStream } from '../../../streams/consent-type/stream.ts'
+import { recorded, rowsAfter } from '../../support/given-projector.ts'
+import { at, consentFact, consentTypeFact, hash, ids } from '../../streams/facts.ts'
+
+describe('the consent types read model', () => {
+  const stream = consentTypeStream(ids.org, ids.consentType)
+  const created = { ...consentTypeFact('ConsentTypeCreated'), stream }
+  const published = { ...consentTypeFact('ConsentTextVersionPublished'), stream }
+  const type = {
+    consent_type_id: ids.consentType,
+    org_id: ids.org,
+    code: 'ai_analysis',
+    display_name: 'Analysis by AI',
+    description: null,
+    legal_basis: 'consent',
+    required: true,
+    created_at: at(0),
+    updated_at: at(0),
+    stream_revision: '0',
+  }
+
+  it('has a row for each type and for each of its text versions, in the organisation that its stream names', async () => {
+    const second = { ...consentTypeFact('ConsentTextVersionPublished', { textVersionId: ids.event, locale: 'fr-FR', text: "J'accepte.", contentHash: hash('c'), createdAt: at(2) }), stream }
+    const { consent_types: types, text_versions: versions } = await rowsAfter(consentTypesProjector, recorded([created, published, second]))
+    expect(types).toEqual([{ ...type, stream_revision: '2' }])
+    const version = {
+      text_version_id: ids.textVersion,
+      org_id: ids.org,
+      consent_type_id: ids.consentType,
+      locale: 'en-GB',
+      text: 'I agree.',
+      content_hash: hash('b'),
+      effective_from: at(1),
+      created_at: at(1),
+    }
+    expect(versions).toEqual([version, { ...version, text_version_id: ids.event, locale: 'fr-FR', text: "J'accepte.", content_hash: hash('c'), created_at: at(2) }])
+  })
+
+  it('allows a code once in an organisation, and again in another', async () => {
+    const other = { ...consentTypeFact('ConsentTypeCreated', { consentTypeId: ids.event, organisationId: ids.otherOrg }), stream: consentTypeStream(ids.otherOrg, ids.event) }
+    const { consent_types: types } = await rowsAfter(consentTypesProjector, recorded([created, other]))
+    expect(types).toHaveLength(2)
+    const doubled = { ...consentTypeFact('ConsentTypeCreated', { consentTypeId: ids.event }), stream: consentTypeStream(ids.org, ids.event) }
+    await expect(rowsAfter(consentTypesProjector, recorded([created, doubled]))).rejects.toThrow('duplicate key')
+  })
+
+  it('stops at a text version of a type that it does not know', async () => {
+    await expect(rowsAfter(consentTypesProjector, recorded([published]))).rejects.toThrow('patch of a missing row')
+  })
+})
+
+describe('the consent records read model', () => {
+  it('keeps every decision, with the revision that breaks ties', async () => {
+    const granted = consentFact('ConsentRecorded')
+    const withdrawn = consentFact('ConsentRecorded', { consentId: ids.event, decision: 'withdrawn', recordedBy: null, createdAt: at(9) })
+    const { consent_records: rows } = await rowsAfter(consentRecordsProjector, recorded([granted, withdrawn]))
+    const row = {
+      consent_id: ids.consent,
+      org_id: ids.org,
+      patient_id: ids.patient,
+      consent_type_id: ids.consentType,
+      consent_type_code: 'ai_analysis',
+      text_version_id: ids.textVersion,
+      text_sha256: hash('b'),
+      decision: 'granted',
+      recorded_at: at(0),
+      recorded_by: 'Dr Canary',
+      created_at: at(0),
+      stream_revision: '0',
+    }
+    expect(rows).toEqual([row, { ...row, consent_id: ids.event, decision: 'withdrawn', recorded_by: null, created_at: at(9), stream_revision: '1' }])
+  })
+})

@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest'
+import { readModels } from '../../projections/registry.ts'
+import { processes } from '../../processes/registry.ts'
+import { catalogue } from '../../streams/catalogue.ts'
+
+const projectors = [...readModels, ...processes.map(({ list }) => list)]
+
+describe('the registries of projectors', () => {
+  it('name each once, with names that Postgres takes unquoted', () => {
+    const names = projectors.map(({ name }) => name)
+    expect(new Set(names).size).toBe(names.length)
+    for (const name of names) expect(name).toMatch(/^[a-z][a-z0-9_]{0,50}$/)
+  })
+
+  it.each(projectors)('$name listens to events that exist', ({ handlers }) => {
+    expect(Object.keys(handlers).filter((type) => catalogue.entry(type) === undefined)).toEqual([])
+    expect(Object.keys(handlers).length).toBeGreaterThan(0)
+  })
+
+  it.each(projectors)('$name declares keys and indexes of columns that it has', ({ tables }) => {
+    for (const { columns, primaryKey, indexes = [] } of tables) {
+      const used = [...primaryKey, ...indexes.flatMap((index) => index.columns)]
+      expect(used.filter((column) => !(column in columns))).toEqual([])
+      expect(primaryKey.length).toBeGreaterThan(0)
+    }
+  })
+
+  it.each(readModels)('$name keeps whose each row is, in every table that is read by itself', ({ tables }) => {
+    const [main] = tables
+    expect(main?.columns).toMatchObject({ org_id: 'uuid', stream_revision: 'bigint' })
+  })
+})
