@@ -17,3 +17,10 @@ export function withdrawConsent(command: { now: Date }, state: AiReviewState): D
   }
   return []
 }
+
+/** The decision that asked for the withdrawal is not the one that counts: the review goes on. */
+export function confirmConsent(command: { now: Date }, state: AiReviewState): Decision<AiReviewEvent> {
+  if (!isStarting(state) && !isAwaiting(state)) return []
+  const data = { aiReviewId: state.aiReviewId, checkedAt: command.now.toISOString() }
+  return [{ type: 'AiReviewConsentConfirmed', data }]
+}

@@ -101,6 +101,7 @@ export const aiReviewToDo = defineProjector<
     ],
     'consent.withdrawn': consentRefused,
     'consent.denied': consentRefused,
+    AiReviewConsentConfirmed: ({ data }) => [remove(todoTable, { key: data.aiReviewId, step: 'withdraw' })],
     AiReviewCompleted: ({ data }) => ended(data.aiReviewId),
     AiReviewFailed: ({ data }) => ended(data.aiReviewId),
     AiReviewCancelled: ({ data }) => ended(data.aiReviewId),

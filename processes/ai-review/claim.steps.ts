@@ -1,6 +1,7 @@
+import { v5 } from 'uuid'
 import { claimSlot } from '../../commands/ai-review/claim-slot.ts'
 import { openReview } from '../../commands/ai-review/open-review.ts'
-import { withdrawConsent } from '../../commands/ai-review/withdraw-consent.ts'
+import { confirmConsent, withdrawConsent } from '../../commands/ai-review/withdraw-consent.ts'
 import { execute } from '../../commands/handling/execute.ts'
 import { aiReviewFold } from '../../streams/ai-review/state.ts'
 import { aiReviewStream } from '../../streams/ai-review/stream.ts'
@@ -9,11 +10,12 @@ import { aiReviewSlotStream } from '../../streams/ai-review-slot/stream.ts'
 import { aiReviewChannel, type AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import { readChannelEvent } from '../channel-event.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import type { StepOutcome, Todo } from '../runtime/process.ts'
+import type { StepContext, StepOutcome, Todo } from '../runtime/process.ts'
 import { derivedV7 } from '../derived-id.ts'
 import { stepCommand } from '../runtime/step-command.ts'
 import { orgOf, readCause } from '../step-identity.ts'
-import type { ClaimPayload, OpenPayload } from './ai-review.process.ts'
+import { throwIfStopping } from '../stopping.ts'
+import { requiredConsentCode, type ClaimPayload, type OpenPayload } from './ai-review.process.ts'
 
 type Requested = Extract<AiReviewChannelEvent, { type: 'ai_review.requested' }>
 
@@ -62,11 +64,22 @@ async function writeFirstEvent(
   return { kind: 'done', position: position ?? undefined }
 }
 
-/** Ends a review whose consent was withdrawn or denied (T24). A call in flight meets this when it records its outcome. */
-export async function withdraw(todo: Todo, { store }: ProcessDependencies): Promise<StepOutcome> {
+/**
+ * Ends a review whose consent was withdrawn or denied (T24), unless a later decision overrides that one: a backdated
+ * withdrawal never does. Where that cannot be told, the review ends. A call in flight meets this when it records its outcome.
+ */
+export async function withdraw(todo: Todo, { store, consent }: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const orgId = orgOf(todo)
   const target = { fold: aiReviewFold, stream: aiReviewStream(orgId, todo.key) }
   const context = stepCommand({ name: 'ai-review.withdraw', ...readCause(todo), orgId })
-  const { position } = await execute(store, target, (state) => withdrawConsent({ now: todo.dueAt }, state), context)
+  const { state: review } = await store.load(target.fold, target.stream, { fresh: true })
+  const isConfirmed =
+    review.status !== 'absent' &&
+    review.patientId !== null &&
+    (await consent.check({ orgId, patientId: review.patientId, code: requiredConsentCode }, step.signal)) === 'granted'
+  throwIfStopping(step.signal)
+  const decide = isConfirmed ? confirmConsent : withdrawConsent
+  const confirmation = { ...context, commandId: v5('confirmed', context.commandId) }
+  const { position } = await execute(store, target, (state) => decide({ now: todo.dueAt }, state), isConfirmed ? confirmation : context)
   return { kind: 'done', position: position ?? undefined }
 }

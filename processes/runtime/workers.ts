@@ -52,6 +52,7 @@ interface Desk {
   readonly claims: Claims
   readonly settlements: Settlement[]
   isReady: boolean
+  inHand: number
 }
 
 /** Milliseconds between two sweeps of forgotten claims. */
@@ -88,6 +89,7 @@ export class Workers {
       claims: new Claims(options.pool, { name: process.name, list: process.list, steps: [...process.steps.keys()] }, this.#workerId),
       settlements: [],
       isReady: false,
+      inHand: 0,
     }))
   }
 
@@ -162,11 +164,18 @@ export class Workers {
     // Each process gets its share first, so that the work of one does not hold up the others.
     const share = Math.max(1, Math.floor(workers / Math.max(1, ready.length)))
     const hungry: Desk[] = []
-    for (const desk of order) if (await this.#take(desk, share)) hungry.push(desk)
-    for (const desk of hungry) await this.#take(desk, workers)
+    for (const desk of order) {
+      if (desk.inHand >= share || (await this.#take(desk, share - desk.inHand))) hungry.push(desk)
+    }
+    // What a process takes beyond its share still leaves a worker or two to each other one: calls of one that hang for
+    // their whole time limit must not keep those of another waiting.
+    const kept = Math.max(1, Math.floor(share / 2))
+    const most = Math.max(share, workers - kept * (ready.length - 1))
+    for (const desk of hungry) await this.#take(desk, most - desk.inHand)
     await this.#sweep(ready)
     if (this.#inHand.size >= workers) return pollMs
-    const next = await Promise.all(ready.map(({ claims }) => claims.nextDue(this.#clock.now())))
+    // A process at its limit is looked at again when one of its steps ends, which wakes us.
+    const next = await Promise.all(ready.filter((desk) => desk.inHand < most).map(({ claims }) => claims.nextDue(this.#clock.now())))
     const nextMs = next.flatMap((due) => (due === undefined ? [] : [due.getTime() - this.#clock.now().getTime()]))
     return Math.max(1, Math.min(pollMs, ...nextMs))
   }
@@ -184,7 +193,9 @@ export class Workers {
   }
 
   #begin(desk: Desk, claimed: Claimed, lease: string): void {
+    desk.inHand += 1
     const working = this.#work(desk, claimed, lease).finally(() => {
+      desk.inHand -= 1
       this.#inHand.delete(working)
       this.wake()
     })

@@ -150,6 +150,9 @@ export const aiReviewsProjector = defineProjector<AiReviewEvent>()({
         },
       ),
     ],
+    AiReviewConsentConfirmed: ({ data, revision }) => [
+      patch(aiReviews, { ai_review_id: data.aiReviewId }, { stream_revision: revision }),
+    ],
     AiReviewCancelled: ({ data, revision }) => [
       patch(
         aiReviews,

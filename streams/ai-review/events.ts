@@ -162,6 +162,11 @@ export const aiReviewEvents = {
       failedAt: Instant,
     }),
   ),
+  /** A withdrawal or denial was recorded that a later decision overrides (it was backdated): consent stands. */
+  AiReviewConsentConfirmed: defineEvent(
+    'AiReviewConsentConfirmed',
+    Type.Object({ aiReviewId: Id, checkedAt: Instant }),
+  ),
   AiReviewCancelled: defineEvent(
     'AiReviewCancelled',
     Type.Object({

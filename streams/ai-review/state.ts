@@ -111,6 +111,8 @@ function evolve(state: AiReviewState, event: AiReviewEvent): AiReviewState {
       return { ...state, status: 'completed', attemptCount: event.data.attemptCount, openAttempt: null }
     case 'AiReviewFailed':
       return { ...state, status: 'failed', classification: event.data.classification, openAttempt: null }
+    case 'AiReviewConsentConfirmed':
+      return state
     case 'AiReviewCancelled':
       return { ...state, status: 'cancelled', openAttempt: null }
   }

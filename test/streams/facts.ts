@@ -351,5 +351,6 @@ export const reviewFact = factsOf<AiReviewEvent>({
     attemptCount: 0,
     failedAt: at(9),
   },
+  AiReviewConsentConfirmed: { aiReviewId: ids.review, checkedAt: at(14) },
   AiReviewCancelled: { aiReviewId: ids.review, reason: 'consent_withdrawn', cancelledAt: at(14) },
 })

@@ -60,9 +60,12 @@ describe('what becomes of a claim', () => {
     expect(settled({ error: new Error('x') })).toMatchObject({ notBefore: new Date(now.getTime() + 800), failures: 3 })
   })
 
-  it('waits for an open attempt, and puts off without counting a failure', () => {
+  it('waits for an open attempt, which is no success: what failed before still counts', () => {
     const until = new Date('2026-03-01T10:00:09.000Z')
-    expect(settled({ kind: 'wait', until })).toMatchObject({ notBefore: until, failures: 0 })
+    expect(settled({ kind: 'wait', until })).toMatchObject({ notBefore: until, failures: claimed.failures })
+  })
+
+  it('puts off without counting a failure', () => {
     expect(settled({ kind: 'retry', after: 1_500, reason: 'circuit_open' })).toMatchObject({ notBefore: new Date('2026-03-01T10:00:01.500Z'), failures: 0 })
   })
 })
