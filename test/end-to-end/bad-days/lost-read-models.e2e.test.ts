@@ -1,4 +1,6 @@
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startPostgres } from '../../../embedded/postgres/start-postgres.ts'
 import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import {
@@ -25,7 +27,7 @@ let asking: Asking
 
 beforeAll(async () => {
   receiver = await startWebhookReceiver()
-  platform = await startTestPlatform()
+  platform = await startTestPlatform({ ownPostgres: true })
   const { org_id: orgId } = platform.process.credentials
   asking = { baseUrl: platform.baseUrl, orgId, client: clientOf(platform.process, 0) }
   api = await platform.connect()
@@ -47,7 +49,7 @@ test('the read models come back from the streams, whether their database was dro
   const databaseUrl = platform.process.credentials.database_url ?? ''
 
   expect(await platform.process.stop()).toBe(0)
-  await dropDatabase(databaseUrl)
+  await dropAtRest(databaseUrl)
   await platform.restart()
   expect(await answersTo(questions, asking)).toEqual(before)
 
@@ -121,6 +123,18 @@ async function aRunOfEverything(): Promise<Questions> {
     '/v1/consent-records': patients.map((id) => `/v1/consent-records?patientId=${id}&consentTypeCode=ai_analysis`),
     '/v1/patients/{patientId}/consents/check': patients.map((id) => `/v1/patients/${id}/consents/check?types=ai_analysis,other`),
     '/v1/patients/{patientId}/consents/{typeCode}/status': patients.map((id) => `/v1/patients/${id}/consents/ai_analysis/status`),
+  }
+}
+
+/** Drops a database of the embedded server, which runs for this alone. */
+async function dropAtRest(databaseUrl: string): Promise<void> {
+  const { port, password } = new URL(databaseUrl)
+  const dataDir = join(platform.dataDir, 'postgres')
+  const server = await startPostgres({ dataDir, port: Number(port), password, databases: [] })
+  try {
+    await dropDatabase(databaseUrl)
+  } finally {
+    await server.stop()
   }
 }
 
