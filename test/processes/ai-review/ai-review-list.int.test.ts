@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest'
+import { aiReviewProcess } from '../../../processes/ai-review/ai-review.effects.ts'
+import { aiReviewSlotStream } from '../../../streams/ai-review-slot/stream.ts'
+import { aiReviewStream } from '../../../streams/ai-review/stream.ts'
+import type { AiReviewSlotEvent } from '../../../streams/ai-review-slot/events.ts'
+import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
+import { aiReviewChannel } from '../../../streams/channels/ai-review.ts'
+import { consentChannel } from '../../../streams/channels/consent.ts'
+import { todosAfter } from '../../support/given-process.ts'
+import { recorded, type GivenEvent } from '../../support/given-projector.ts'
+import { consentPublicFact, reviewPublicFact } from '../../streams/channel-facts.ts'
+import { at, ids, reviewFact, slotFact } from '../../streams/facts.ts'
+
+const asked: GivenEvent = { ...reviewPublicFact('ai_review.requested'), stream: aiReviewChannel, id: ids.requestEvent, revision: 7n }
+const slot = (event: AiReviewSlotEvent): GivenEvent => ({ ...event, stream: aiReviewSlotStream(ids.org, ids.case, ids.product) })
+const review = (event: AiReviewEvent, id: string = ids.review): GivenEvent => ({ ...event, data: { ...event.data, aiReviewId: id }, stream: aiReviewStream(ids.org, id) })
+const consent = (event: GivenEvent): GivenEvent => ({ ...event, stream: consentChannel })
+
+const claimed = slot(slotFact('AiReviewSlotClaimed'))
+const requested = review(reviewFact('AiReviewRequested'))
+const started = review(reviewFact('AiReviewStarted'))
+const caseCreated = review(reviewFact('AiReviewProviderCaseCreated'))
+const accepted = review(reviewFact('AiReviewProcessingAccepted'))
+const ends = [review(reviewFact('AiReviewCompleted')), review(reviewFact('AiReviewFailed')), review(reviewFact('AiReviewCancelled'))]
+
+async function steps(...given: GivenEvent[]) {
+  return (await todosAfter(aiReviewProcess, recorded(given))).map(({ key, step, orgId, dueAt }) => ({ key, step, orgId, due: dueAt.toISOString() }))
+}
+
+const todo = (step: string, due: string, key: string = ids.review) => ({ key, step, orgId: ids.org, due })
+
+describe('what a requested review needs', () => {
+  it('is the slot, then its first event, then its start', async () => {
+    expect(await steps(asked)).toEqual([todo('claim', at(1), ids.requestEvent)])
+    expect(await steps(asked, claimed)).toEqual([todo('open', at(2))])
+    expect(await steps(asked, claimed, requested)).toEqual([todo('start', at(2))])
+  })
+
+  it('is nothing when the slot was taken', async () => {
+    const answered = slot(slotFact('AiReviewRequestAnswered', { requestEventId: ids.requestEvent }))
+    expect(await steps(asked, answered)).toEqual([])
+  })
+
+  it('is its first event when a client asked for it', async () => {
+    expect(await steps(slot(slotFact('AiReviewSlotClaimed', { requestEventId: null })))).toEqual([todo('open', at(2))])
+  })
+
+  it('names the request by its place on the channel, and copies nothing of it', async () => {
+    const [claim] = await todosAfter(aiReviewProcess, recorded([asked]))
+    expect(claim?.payload).toEqual({ channelRevision: '7', cause: { eventId: ids.requestEvent, correlationId: expect.any(String) } })
+    const all = await todosAfter(aiReviewProcess, recorded([asked, claimed, requested]))
+    expect(JSON.stringify(all)).not.toContain('https://')
+  })
+})
+
+describe('when a review is due again', () => {
+  it('is at once after each answer of the provider, and later after a failure or an open circuit', async () => {
+    expect(await steps(requested, started)).toEqual([todo('start', at(2))])
+    expect(await steps(requested, started, caseCreated)).toEqual([todo('start', at(5))])
+    expect(await steps(requested, started, caseCreated, review(reviewFact('AiReviewImageSent')))).toEqual([todo('start', at(6))])
+    expect(await steps(requested, review(reviewFact('AiReviewStartDeferred')))).toEqual([todo('start', at(7))])
+    expect(await steps(requested, review(reviewFact('AiReviewCallPostponed')))).toEqual([todo('start', at(6))])
+  })
+
+  it('is at each poll', async () => {
+    const awaiting = [requested, started, caseCreated, accepted]
+    expect(await steps(...awaiting)).toEqual([todo('poll', at(13))])
+    expect(await steps(...awaiting, review(reviewFact('AiReviewPollDeferred')))).toEqual([todo('poll', at(18))])
+    expect(await steps(...awaiting, review(reviewFact('AiReviewCallPostponed', { call: 'result', retryAt: at(20) })))).toEqual([todo('poll', at(20))])
+  })
+
+  it.each(ends)('is never after $type', async (end) => {
+    expect(await steps(requested, started, end)).toEqual([])
+    expect(await steps(requested, caseCreated, accepted, end)).toEqual([])
+    expect(await steps(requested, caseCreated, accepted, consent(consentPublicFact('consent.withdrawn')), end)).toEqual([])
+  })
+})
+
+describe('a consent that is withdrawn or denied (T24)', () => {
+  const start = todo('start', at(2))
+  const withdrawal = (due: string, key: string = ids.review) => todo('withdraw', due, key)
+
+  it.each([['consent.withdrawn', at(14)], ['consent.denied', at(10)]] as const)('%s ends each open review of that patient', async (type, due) => {
+    const other = review(reviewFact('AiReviewRequested'), ids.event)
+    expect(await steps(requested, other, consent(consentPublicFact(type)))).toEqual([start, withdrawal(due), todo('start', at(2), ids.event), withdrawal(due, ids.event)])
+  })
+
+  it('twice before the first is worked off is one withdrawal, the first', async () => {
+    const [denied, withdrawn] = [consent(consentPublicFact('consent.denied')), consent(consentPublicFact('consent.withdrawn'))]
+    expect(await steps(requested, denied, withdrawn, withdrawn)).toEqual([start, withdrawal(at(10))])
+    const later = review(reviewFact('AiReviewRequested'), ids.event)
+    expect(await steps(requested, denied, later, withdrawn)).toEqual([start, withdrawal(at(10)), todo('start', at(2), ids.event), withdrawal(at(14), ids.event)])
+  })
+
+  it('of another patient, organisation or consent type, or given again, ends none', async () => {
+    const others = [
+      consentPublicFact('consent.withdrawn', { patient_id: ids.otherPatient }),
+      consentPublicFact('consent.withdrawn', { org_id: ids.otherOrg }),
+      consentPublicFact('consent.withdrawn', { consent_type_code: 'marketing' }),
+      consentPublicFact('consent.granted'),
+    ]
+    expect(await steps(requested, ...others.map(consent))).toEqual([start])
+  })
+
+  it('ends no review that has ended, or that came later', async () => {
+    const withdrawn = consent(consentPublicFact('consent.withdrawn'))
+    for (const end of ends) expect(await steps(requested, end, withdrawn)).toEqual([])
+    expect(await steps(withdrawn, requested)).toEqual([start])
+  })
+
+  it('finds a review whose patient became known when it started, and none before', async () => {
+    const unknown = review(reviewFact('AiReviewRequested', { patientId: null }))
+    const withdrawn = consent(consentPublicFact('consent.withdrawn'))
+    expect(await steps(unknown, withdrawn)).toEqual([start])
+    expect(await steps(unknown, started, withdrawn)).toEqual([start, withdrawal(at(14))])
+  })
+})

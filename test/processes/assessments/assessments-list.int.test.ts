@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest'
+import { assessmentsProcess } from '../../../processes/assessments/assessments.effects.ts'
+import { assessmentStream } from '../../../streams/assessment/stream.ts'
+import { aiReviewChannel } from '../../../streams/channels/ai-review.ts'
+import type { AssessmentEvent } from '../../../streams/assessment/events.ts'
+import { dueAt, todosAfter } from '../../support/given-process.ts'
+import { recorded, type GivenEvent } from '../../support/given-projector.ts'
+import { reviewPublicFact as published } from '../../streams/channel-facts.ts'
+import { assessmentFact as fact, at, ids } from '../../streams/facts.ts'
+
+const own = (event: AssessmentEvent) => ({ ...event, stream: assessmentStream(ids.org, ids.assessment) })
+const channel = (event: GivenEvent): GivenEvent => ({ ...event, stream: aiReviewChannel })
+
+const submitted = own(fact('AssessmentSubmitted'))
+const requested = own(fact('AssessmentRequested'))
+const reviewRequested = own(fact('AssessmentReviewRequested'))
+
+async function steps(...given: GivenEvent[]) {
+  return (await todosAfter(assessmentsProcess, recorded(given))).map(({ key, step, orgId, dueAt: due }) => ({ key, step, orgId, due: due.toISOString() }))
+}
+
+const todo = (step: string, due: string) => ({ key: ids.assessment, step, orgId: ids.org, due })
+const expiry = todo('expire', at(3600))
+
+describe('what a submitted assessment still needs', () => {
+  it('is nothing before it is submitted', async () => {
+    expect(await steps(requested)).toEqual([])
+  })
+
+  it('is a review at once, and an end at its deadline', async () => {
+    expect(await steps(requested, submitted)).toEqual([expiry, todo('request-review', at(0))])
+  })
+
+  it('is only an end once the review is asked for', async () => {
+    expect(await steps(submitted, reviewRequested)).toEqual([expiry])
+    const todos = await todosAfter(assessmentsProcess, recorded([submitted, reviewRequested]))
+    expect(dueAt(todos, new Date(Date.parse(at(3600)) - 1))).toEqual([])
+    expect(dueAt(todos, new Date(at(3600)))).toHaveLength(1)
+  })
+
+  it.each(['ai_review.completed', 'ai_review.failed', 'ai_review.cancelled'] as const)('is a conclusion after %s', async (type) => {
+    const ended = channel(published(type))
+    expect(await steps(submitted, reviewRequested, ended)).toEqual([todo('conclude', published(type).data.occurred_at), expiry])
+  })
+
+  it('names the event of the channel that ended the review, by its place and its cause', async () => {
+    const events = recorded([submitted, { ...channel(published('ai_review.completed')), revision: 41n, metadata: { $correlationId: ids.event } }])
+    const [conclusion] = await todosAfter(assessmentsProcess, events)
+    expect(conclusion?.payload).toEqual({ channelRevision: '41', cause: { eventId: events[1]?.id, correlationId: ids.event } })
+    expect(JSON.stringify(conclusion?.payload)).not.toContain('lesions')
+  })
+
+  it('is not changed by other reviews: of another case, another organisation, or not ended', async () => {
+    const foreign = [
+      published('ai_review.completed', { caseId: ids.event }),
+      published('ai_review.completed', { orgId: ids.otherOrg }),
+      published('ai_review.started'),
+      published('ai_review.requested'),
+    ]
+    expect(await steps(submitted, reviewRequested, ...foreign.map(channel))).toEqual([expiry])
+  })
+
+  it.each([fact('AssessmentCompleted'), fact('AssessmentFailed')])('is nothing after $type', async (end) => {
+    expect(await steps(submitted, reviewRequested, channel(published('ai_review.completed')), own(end))).toEqual([])
+    expect(await steps(submitted, own(end))).toEqual([])
+  })
+
+  it('is nothing when its review ends after it has ended by itself', async () => {
+    const expired = own(fact('AssessmentFailed', { aiReviewId: null, code: 'ANALYSIS_TIMEOUT' }))
+    expect(await steps(submitted, reviewRequested, expired, channel(published('ai_review.completed')))).toEqual([])
+  })
+})
