@@ -9,6 +9,7 @@ export interface ReadDependencies {
   readonly cursors: Cursors
   readonly objects: ObjectStore
   readonly configuration: Configuration
+  readonly now: () => Date
   /** Whether a read model contains everything that was recorded when this is asked; waits a little for it (T24). */
   readonly isCurrent: (projector: string) => Promise<boolean>
 }

@@ -16,3 +16,6 @@ export async function rowOf<Row extends object>(pool: Pool, text: string, values
   if (row === undefined) throw problem('not-found')
   return row
 }
+
+/** What a query found, with the revision of its stream that the row shows. */
+export type Found<View> = View & { readonly revision: bigint }

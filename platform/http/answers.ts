@@ -40,7 +40,7 @@ export interface RouteFacts {
 /** The route's schema with the answers that follow from its access, parameters, query and body, and from what it stands on. */
 export function withStandardAnswers(schema: FastifySchema, facts: RouteFacts): FastifySchema {
   const codes = [...ofAccess(facts), ...ofInput(schema, facts), 'internal-error', 'shutting-down'] as const
-  const notModified = facts.isRead && facts.config.servedBy !== undefined ? { 304: { type: 'null', description: 'Not modified since If-None-Match' } } : {}
+  const notModified = facts.isRead && facts.config.hasEtag === true ? { 304: { type: 'null', description: 'Not modified since If-None-Match' } } : {}
   const own: unknown = schema.response
   return { ...schema, response: { ...notModified, ...mergeReplies(problemReplies(codes), typeof own === 'object' && own !== null ? own : {}) } }
 }

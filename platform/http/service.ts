@@ -37,6 +37,8 @@ declare module 'fastify' {
     errors?: 'oauth'
     /** Projectors whose tables a GET answers from: X-Min-Commit-Position waits for them. */
     servedBy?: readonly string[]
+    /** The GET answers with `found`: an ETag, and 304 to whoever has that version. */
+    hasEtag?: boolean
     /** Set by the platform. */
     route?: RouteIdentity
     /** Set by the platform: the mount that Location and Link headers use. */

@@ -3,7 +3,7 @@ import type { Pool } from '../../platform/database.ts'
 import type { CursorPlace } from '../../platform/http/cursors.ts'
 import { aiReviewFailures, type AiReviewDetails, type AiReviewRecord } from '../../platform/records/ai-review.ts'
 import type { TenantId } from '../../platform/tenants.ts'
-import { rowOf, rowsOf } from '../rows.ts'
+import { rowOf, rowsOf, type Found } from '../rows.ts'
 
 export interface ReviewRow {
   ai_review_id: string
@@ -22,6 +22,7 @@ export interface ReviewRow {
   created_at: Date
   updated_at: Date
   completed_at: Date | null
+  stream_revision: string
 }
 
 export function toReviewRecord(row: ReviewRow): AiReviewRecord {
@@ -94,7 +95,7 @@ interface DetailsRow extends ReviewRow {
 }
 
 /** The review with all that belongs to it in one statement, so that everything is of the same moment. */
-export async function getReview(pool: Pool, org: TenantId, id: string): Promise<AiReviewDetails> {
+export async function getReview(pool: Pool, org: TenantId, id: string): Promise<Found<{ readonly details: AiReviewDetails }>> {
   const row = await rowOf<DetailsRow>(
     pool,
     `select r.*, s.analysis_result, s.analysis_status, s.lesion_count, s.processing_type, s.sensitivity_set, s.report_date,
@@ -111,7 +112,7 @@ export async function getReview(pool: Pool, org: TenantId, id: string): Promise<
     [org, id],
   )
   const aiReviewId = row.ai_review_id
-  return {
+  const details = {
     ...toReviewRecord(row),
     images: row.images.map((image) => ({
       ...image,
@@ -140,4 +141,5 @@ export async function getReview(pool: Pool, org: TenantId, id: string): Promise<
       createdAt: new Date(createdAt).toISOString(),
     })),
   }
+  return { details, revision: BigInt(row.stream_revision) }
 }

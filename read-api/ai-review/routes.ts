@@ -3,6 +3,7 @@ import { tenantOf } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
 import { camelPage, camelPageMembers, listQuery, pageRequest } from '../../platform/http/cursors.ts'
 import { namedOrg, OrgQuery, orgQuery, Uuid } from '../../platform/http/parameters.ts'
+import { found } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { AiReviewDetails, AiReviewRecord, AiReviewStatus } from '../../platform/records/ai-review.ts'
 import type { ReadDependencies } from '../dependencies.ts'
@@ -64,8 +65,11 @@ export function aiReviewReadRoutes(app: ServiceApp, { pool, cursors }: ReadDepen
         querystring: OrgQuery,
         response: answers({ 200: AiReviewDetails }, ['org-required']),
       },
-      config: { access, servedBy },
+      config: { access, servedBy, hasEtag: true },
     },
-    async ({ caller, params, query }) => getReview(pool, tenantOf(caller, namedOrg(query)), params.id),
+    async ({ caller, params, query }, reply) => {
+      const { details, revision } = await getReview(pool, tenantOf(caller, namedOrg(query)), params.id)
+      return found(reply, { body: details, revision })
+    },
   )
 }

@@ -1,7 +1,7 @@
 import type { Pool } from '../../platform/database.ts'
 import type { AssessmentView } from '../../platform/records/assessment.ts'
 import type { TenantId } from '../../platform/tenants.ts'
-import { rowOf } from '../rows.ts'
+import { rowOf, type Found } from '../rows.ts'
 
 interface AssessmentRow {
   assessment_id: string
@@ -12,10 +12,11 @@ interface AssessmentRow {
   result: AssessmentView['result']
   failure_code: AssessmentView['failureCode']
   images: AssessmentView['images']
+  stream_revision: string
 }
 
 /** The assessment and its images in one statement, so that both are of the same moment. */
-export async function getAssessment(pool: Pool, org: TenantId, id: string): Promise<AssessmentView> {
+export async function getAssessment(pool: Pool, org: TenantId, id: string): Promise<Found<AssessmentView>> {
   const row = await rowOf<AssessmentRow>(
     pool,
     `select a.*, (
@@ -34,5 +35,6 @@ export async function getAssessment(pool: Pool, org: TenantId, id: string): Prom
     images: row.images,
     result: row.result,
     failureCode: row.failure_code,
+    revision: BigInt(row.stream_revision),
   }
 }

@@ -2,13 +2,14 @@ import { Type } from 'typebox'
 import { tenantOf } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
 import { namedOrg, OrgQuery, Uuid } from '../../platform/http/parameters.ts'
+import { found } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { AssessmentRecord, pollAfterMs, toAssessmentRecord } from '../../platform/records/assessment.ts'
 import { signDownloads } from '../../platform/records/download-urls.ts'
 import type { ReadDependencies } from '../dependencies.ts'
 import { getAssessment } from './queries.ts'
 
-export function assessmentReadRoutes(app: ServiceApp, { pool, objects, configuration }: ReadDependencies): void {
+export function assessmentReadRoutes(app: ServiceApp, { pool, objects, configuration, now }: ReadDependencies): void {
   app.get(
     '/assessments/:id',
     {
@@ -19,12 +20,16 @@ export function assessmentReadRoutes(app: ServiceApp, { pool, objects, configura
         querystring: OrgQuery,
         response: answers({ 200: AssessmentRecord }, ['org-required']),
       },
-      config: { access: { scopes: ['assessments:read'] }, servedBy: ['assessments'] },
+      config: { access: { scopes: ['assessments:read'] }, servedBy: ['assessments'], hasEtag: true },
     },
     async ({ caller, params, query }, reply) => {
       const view = await getAssessment(pool, tenantOf(caller, namedOrg(query)), params.id)
       if (view.status === 'processing') reply.header('retry-after', String(pollAfterMs / 1000))
-      return toAssessmentRecord(view, await signDownloads(objects, view, configuration.downloadUrlTtlSeconds))
+      const ttlSeconds = configuration.downloadUrlTtlSeconds
+      const body = toAssessmentRecord(view, await signDownloads(objects, view, ttlSeconds))
+      // Whoever keeps a record that holds signed addresses gets fresh ones before those expire.
+      const signingWindow = view.status === 'completed' ? Math.floor((now().getTime() * 2) / (ttlSeconds * 1000)) : undefined
+      return found(reply, { body, revision: view.revision, signingWindow })
     },
   )
 }

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { tenantOf } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
 import { namedOrg, OrgQuery, Uuid } from '../../platform/http/parameters.ts'
+import { found } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { CaseRecord, PatientRecord, toCaseRecord, toPatientRecord } from '../../platform/records/clinical.ts'
 import { requireCurrent, wantsCurrent } from '../current.ts'
@@ -21,9 +22,12 @@ export function clinicalReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
         querystring: OrgQuery,
         response: answers({ 200: PatientRecord }, ['org-required']),
       },
-      config: { access: { scopes: ['patients:read'] }, servedBy: ['patients'] },
+      config: { access: { scopes: ['patients:read'] }, servedBy: ['patients'], hasEtag: true },
     },
-    async ({ caller, params, query }) => toPatientRecord(await getPatient(pool, tenantOf(caller, namedOrg(query)), params.id)),
+    async ({ caller, params, query }, reply) => {
+      const patient = await getPatient(pool, tenantOf(caller, namedOrg(query)), params.id)
+      return found(reply, { body: toPatientRecord(patient), revision: patient.revision })
+    },
   )
 
   app.get(
@@ -37,12 +41,13 @@ export function clinicalReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
         querystring: OrgQuery,
         response: answers({ 200: CaseRecord }, ['org-required', 'read-model-behind', 'event-store-unavailable']),
       },
-      config: { access: { scopes: ['cases:read'] }, servedBy: ['cases'] },
+      config: { access: { scopes: ['cases:read'] }, servedBy: ['cases'], hasEtag: true },
     },
-    async ({ caller, headers, params, query }) => {
+    async ({ caller, headers, params, query }, reply) => {
       const org = tenantOf(caller, namedOrg(query))
       if (wantsCurrent(headers['cache-control'])) await requireCurrent(deps, 'cases')
-      return toCaseRecord(await getCase(pool, org, params.id))
+      const opened = await getCase(pool, org, params.id)
+      return found(reply, { body: toCaseRecord(opened), revision: opened.revision })
     },
   )
 }

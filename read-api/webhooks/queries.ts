@@ -11,6 +11,7 @@ export interface SubscriptionRow {
   description: string | null
   payload_mode: WebhookSubscriptionView['payloadMode']
   created_at: Date
+  stream_revision: string
 }
 
 export function viewOfSubscription(row: SubscriptionRow): WebhookSubscriptionView {

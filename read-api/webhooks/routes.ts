@@ -3,6 +3,7 @@ import { tenantOf } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
 import { listQuery, page, pageMembers, pageRequest } from '../../platform/http/cursors.ts'
 import { namedOrg, OrgQuery, orgQuery, Uuid } from '../../platform/http/parameters.ts'
+import { found } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { toWebhookSubscriptionRecord, WebhookSubscriptionRecord } from '../../platform/records/webhook-subscription.ts'
 import type { ReadDependencies } from '../dependencies.ts'
@@ -53,11 +54,11 @@ export function webhookReadRoutes(app: ServiceApp, { pool, cursors }: ReadDepend
         querystring: OrgQuery,
         response: answers({ 200: WebhookSubscriptionRecord }, ['org-required']),
       },
-      config: { access, servedBy },
+      config: { access, servedBy, hasEtag: true },
     },
-    async ({ caller, params, query }) => {
+    async ({ caller, params, query }, reply) => {
       const row = await getSubscription(pool, tenantOf(caller, namedOrg(query)), params.id)
-      return toWebhookSubscriptionRecord(viewOfSubscription(row))
+      return found(reply, { body: toWebhookSubscriptionRecord(viewOfSubscription(row)), revision: BigInt(row.stream_revision) })
     },
   )
 }

@@ -59,7 +59,7 @@ export const thingService: Service = {
     })
     app.get('/things/:id', {
       schema: { operationId: 'getThing', summary: 'One', params: ThingParams, querystring: Type.Object({ limit: Type.Optional(Type.Integer({ minimum: 1 })), org_id: Type.Optional(Type.String()) }), response: answers({ 200: Thing }) },
-      config: { access: { scopes: ['things:read'] }, servedBy: ['things'] },
+      config: { access: { scopes: ['things:read'] }, servedBy: ['things'], hasEtag: true },
     }, async (request, reply) => {
       const orgId = tenantOf(request.caller, request.query.org_id)
       return found(reply, { body: { id: request.params.id, name: `${orgId} ${typeof request.query.limit}` }, revision: 3n, signingWindow: 44 })
