@@ -7,6 +7,7 @@ import { createApiClient, requestToken, textAt, type ApiClient, type ClientSecre
 import { startPlatformProcess, type PlatformProcess } from '../../platform/demo/platform-process.ts'
 import { freshDatabase } from './postgres.ts'
 import { providerAt, type TestProvider } from './provider.ts'
+import { shareEventStore } from './shared-event-store.ts'
 
 type Env = Readonly<Record<string, string>>
 
@@ -26,7 +27,7 @@ export interface TestPlatformOptions {
   readonly ownPostgres?: boolean
 }
 
-/** A platform in a process and a data folder of its own; with `ESDB_URL` set it writes to that server, as fresh organisations. */
+/** A platform in a process and a data folder of its own; with `ESDB_URL` it writes to that server, as fresh organisations. */
 export interface TestPlatform {
   readonly dataDir: string
   readonly baseUrl: string
@@ -43,6 +44,9 @@ export interface TestPlatform {
 
 export async function startTestPlatform({ env = {}, ownPostgres = false }: TestPlatformOptions = {}): Promise<TestPlatform> {
   const dataDir = await mkdtemp(join(tmpdir(), 'platform-'))
+  // A server that the test itself names is its own.
+  const esdbUrl = env['ESDB_URL'] === undefined ? process.env['ESDB_URL'] : undefined
+  const shared = esdbUrl === undefined || esdbUrl === '' ? undefined : await shareEventStore(esdbUrl)
   const database = ownPostgres ? undefined : await freshDatabase()
   const settings = {
     ...fastSettings,
@@ -50,12 +54,14 @@ export async function startTestPlatform({ env = {}, ownPostgres = false }: TestP
     BASE_URL: '',
     PORT: String(await freePort()),
     DATABASE_URL: database?.url ?? '',
-    VAULT_DATABASE_URL: database?.vaultUrl ?? '',
+    VAULT_DATABASE_URL: shared?.vaultUrl ?? database?.vaultUrl ?? '',
+    MASTER_KEYS: shared?.masterKeys ?? '',
     ...env,
   }
   async function clear(): Promise<void> {
     await database?.drop()
     await rm(dataDir, { recursive: true, force: true })
+    await shared?.release()
   }
 
   let running: PlatformProcess

@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto'
+import { Client } from 'pg'
+import { ensureDatabase } from '../../platform/database.ts'
+import { postgresAdminUrl } from './postgres.ts'
+
+/** What makes the platforms of a test run one installation. */
+export interface SharedInstallation {
+  readonly vaultUrl: string
+  readonly masterKeys: string
+  /** Lets the next test file have its platform. */
+  release(): Promise<void>
+}
+
+let holders = 0
+let held: Promise<Client> | undefined
+
+/**
+ * With `ESDB_URL` all platforms write to one server. Events are signed, and personal data encrypted, with keys of the
+ * vault, so they share one; and since a platform works for every organisation that it finds, only one test file at a
+ * time has platforms: this waits for its turn (`--no-file-parallelism` spares the wait, which counts as the hook's time).
+ * The server must hold nothing but what this suite wrote with this vault: a fresh server for each run does.
+ */
+export async function shareEventStore(esdbUrl: string): Promise<SharedInstallation> {
+  const identity = createHash('sha256').update(esdbUrl).digest()
+  const vaultUrl = new URL(postgresAdminUrl())
+  vaultUrl.pathname = `/test_vault_${identity.toString('hex').slice(0, 12)}`
+  holders += 1
+  held ??= lock(identity.readInt32BE())
+  await held
+  await ensureDatabase(vaultUrl.href)
+  return { vaultUrl: vaultUrl.href, masterKeys: `test:${identity.toString('base64')}`, release }
+}
+
+async function lock(key: number): Promise<Client> {
+  const client = new Client({ connectionString: postgresAdminUrl() })
+  await client.connect()
+  await client.query('select pg_advisory_lock($1)', [key])
+  return client
+}
+
+async function release(): Promise<void> {
+  holders -= 1
+  if (holders > 0) return
+  const client = await held
+  held = undefined
+  await client?.end()
+}
