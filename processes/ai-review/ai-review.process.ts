@@ -101,7 +101,10 @@ export const aiReviewToDo = defineProjector<
     ],
     'consent.withdrawn': consentRefused,
     'consent.denied': consentRefused,
-    AiReviewConsentConfirmed: ({ data }) => [remove(todoTable, { key: data.aiReviewId, step: 'withdraw' })],
+    // A decision that came after the one that was looked at has its own instant here, and is still to be looked at.
+    AiReviewConsentConfirmed: ({ data }) => [
+      removeWhere(todoTable, { key: data.aiReviewId, step: 'withdraw', due_at: data.checkedAt }),
+    ],
     AiReviewCompleted: ({ data }) => ended(data.aiReviewId),
     AiReviewFailed: ({ data }) => ended(data.aiReviewId),
     AiReviewCancelled: ({ data }) => ended(data.aiReviewId),
@@ -119,11 +122,11 @@ function consentRefused(
   const payload: CausedPayload = { cause: causeOf(event) }
   if (data.consent_type_code !== requiredConsentCode) return []
   return [
-    // Denied and then withdrawn, or withdrawn twice, before the first is worked off: one withdrawal is due.
+    // Denied and then withdrawn, or withdrawn twice, before the first is worked off: one withdrawal is due, the latest.
     insertSelect(todoTable, {
       from: openReviews,
       where: { org_id: data.org_id, patient_id: data.patient_id },
-      existing: 'keep',
+      existing: 'replace',
       columns: {
         key: { column: 'ai_review_id' },
         step: { value: 'withdraw' },

@@ -33,8 +33,8 @@ export type RowChange =
       readonly from: string
       readonly where: Row
       readonly columns: Readonly<Record<string, Expression>>
-      /** What an existing row of the same key means: it stops the projector, unless it is to be kept as it is. */
-      readonly existing: 'refuse' | 'keep'
+      /** What an existing row of the same key means: it stops the projector, unless it is to be replaced. */
+      readonly existing: 'refuse' | 'replace'
     }
 
 /** Declared as a method so that a handler of one event type is a handler of the table without a cast. */
@@ -147,7 +147,7 @@ export function removeWhere<T extends Table>(table: T, where: WhereOf<T>): RowCh
 /**
  * Writes one row into `table` per row of the projector's own lookup table `from` that matches, as it stands at this
  * event's place in `$all`. A lookup without a match writes nothing. A row that is there already stops the projector,
- * or is kept as it is with `existing: 'keep'`.
+ * or is replaced with `existing: 'replace'`.
  */
 export function insertSelect<T extends Table, From extends Table>(
   table: T,
@@ -155,7 +155,7 @@ export function insertSelect<T extends Table, From extends Table>(
     from: From
     where: WhereOf<From>
     columns: { readonly [Name in keyof RowOf<T>]: Expression | undefined }
-    existing?: 'keep'
+    existing?: 'replace'
   },
 ): RowChange {
   const columns: Record<string, Expression> = {}

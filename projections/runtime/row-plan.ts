@@ -137,7 +137,7 @@ function keyText(table: Table, row: Row): string {
 
 /** What such a change writes depends on those before it, so it needs a statement of its own. */
 function dependsOnOrder(change: WhereChange): boolean {
-  return change.op === 'patch-where' || (change.op === 'insert-select' && change.existing === 'keep')
+  return change.op === 'patch-where' || (change.op === 'insert-select' && change.existing === 'replace')
 }
 
 /** Two changes of one shape differ only in values that a record set can carry. */

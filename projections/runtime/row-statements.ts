@@ -122,7 +122,9 @@ function buildWhere(schema: string, step: WhereStep, change: WhereChange): Built
     return `(${compile(expression, type, parameters)})::${type}`
   })
   const names = columns.map(([name]) => quoted(name)).join(', ')
-  const onConflict = change.existing === 'keep' ? ` on conflict (${table.primaryKey.map(quoted).join(', ')}) do nothing` : ''
+  const replacement = columns.filter(([name]) => !table.primaryKey.includes(name)).map(([name]) => `${quoted(name)} = excluded.${quoted(name)}`)
+  const key = table.primaryKey.map(quoted).join(', ')
+  const onConflict = change.existing === 'replace' ? ` on conflict (${key}) do update set ${replacement.join(', ')}` : ''
   const text = (source: string) =>
     `insert into ${target} (${names}) select ${values.join(', ')} from ${from} t, ${source} where ${matches}${onConflict}`
   return { parameters, text }

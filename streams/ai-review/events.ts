@@ -162,7 +162,10 @@ export const aiReviewEvents = {
       failedAt: Instant,
     }),
   ),
-  /** A withdrawal or denial was recorded that a later decision overrides (it was backdated): consent stands. */
+  /**
+   * A withdrawal or denial was recorded that a later decision overrides (it was backdated): consent stands. `checkedAt` is
+   * when that withdrawal was published.
+   */
   AiReviewConsentConfirmed: defineEvent(
     'AiReviewConsentConfirmed',
     Type.Object({ aiReviewId: Id, checkedAt: Instant }),

@@ -3,7 +3,7 @@ import { claimSlot } from '../../../commands/ai-review/claim-slot.ts'
 import { nextCall } from '../../../commands/ai-review/next-call.ts'
 import { openReview } from '../../../commands/ai-review/open-review.ts'
 import { startReview } from '../../../commands/ai-review/start-review.ts'
-import { withdrawConsent } from '../../../commands/ai-review/withdraw-consent.ts'
+import { confirmConsent, withdrawConsent } from '../../../commands/ai-review/withdraw-consent.ts'
 import { aiReviewSlotFold } from '../../../streams/ai-review-slot/state.ts'
 import { aiReviewFold, type AiReviewState } from '../../../streams/ai-review/state.ts'
 import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
@@ -122,6 +122,16 @@ describe('a consent that is withdrawn (T24)', () => {
 
   it('cancels a review that awaits its result', () => {
     given(aiReviewFold, ...awaiting).when(withdrawConsent, command).thenEvents([fact('AiReviewCancelled')])
+  })
+
+  it('but overridden by a later decision leaves the review as it is, and says so', () => {
+    const confirmed = fact('AiReviewConsentConfirmed', { checkedAt: at(14) })
+    for (const events of [[requested], [...awaiting]]) {
+      const before = given(aiReviewFold, ...events).state
+      expect(given(aiReviewFold, ...events).when(confirmConsent, command).thenEvents([confirmed], [confirmed])).toEqual(before)
+    }
+    for (const end of Object.values(ends)) given(aiReviewFold, ...awaiting, end).when(confirmConsent, command).thenNothing()
+    given(aiReviewFold).when(confirmConsent, command).thenNothing()
   })
 
   it('does nothing to a review that has ended, or never was', () => {

@@ -85,11 +85,21 @@ describe('a consent that is withdrawn or denied (T24)', () => {
     expect(await steps(requested, other, consent(consentPublicFact(type)))).toEqual([start, withdrawal(due), todo('start', at(2), ids.event), withdrawal(due, ids.event)])
   })
 
-  it('twice before the first is worked off is one withdrawal, the first', async () => {
+  it('twice before the first is worked off is one withdrawal, the latest', async () => {
     const [denied, withdrawn] = [consent(consentPublicFact('consent.denied')), consent(consentPublicFact('consent.withdrawn'))]
-    expect(await steps(requested, denied, withdrawn, withdrawn)).toEqual([start, withdrawal(at(10))])
+    expect(await steps(requested, denied, withdrawn, withdrawn)).toEqual([start, withdrawal(at(14))])
     const later = review(reviewFact('AiReviewRequested'), ids.event)
-    expect(await steps(requested, denied, later, withdrawn)).toEqual([start, withdrawal(at(10)), todo('start', at(2), ids.event), withdrawal(at(14), ids.event)])
+    expect(await steps(requested, denied, later, withdrawn)).toEqual([start, withdrawal(at(14)), todo('start', at(2), ids.event), withdrawal(at(14), ids.event)])
+    const [, todoOfLatest] = await todosAfter(aiReviewProcess, recorded([requested, denied, { ...withdrawn, id: ids.attempt }]))
+    expect(todoOfLatest?.payload).toMatchObject({ cause: { eventId: ids.attempt } })
+  })
+
+  it('that a later decision overrides is looked at no more; one that came meanwhile still is', async () => {
+    const [denied, withdrawn] = [consent(consentPublicFact('consent.denied')), consent(consentPublicFact('consent.withdrawn'))]
+    const confirmed = review(reviewFact('AiReviewConsentConfirmed', { checkedAt: at(10) }))
+    expect(await steps(requested, denied, confirmed)).toEqual([start])
+    expect(await steps(requested, denied, withdrawn, confirmed)).toEqual([start, withdrawal(at(14))])
+    expect(await steps(requested, denied, confirmed, withdrawn)).toEqual([start, withdrawal(at(14))])
   })
 
   it('of another patient, organisation or consent type, or given again, ends none', async () => {

@@ -3,10 +3,10 @@ import { defineProjector, insertSelect } from '../../../projections/runtime/proj
 import { recorded, rowsAfter } from '../../support/given-projector.ts'
 import { news, ticketBoard, tickets, watchers, type TicketEvent } from './tickets.ts'
 
-function told(existing: { readonly existing?: 'keep' }) {
+function told(existing: { readonly existing?: 'replace' }) {
   return defineProjector<TicketEvent>()({
     ...ticketBoard,
-    name: 'kept_rows',
+    name: 'replaced_rows',
     tables: [tickets, watchers, news],
     handlers: {
       ...ticketBoard.handlers,
@@ -27,10 +27,10 @@ const opened = (ticketId: string) => ({ type: 'TicketOpened', data: { ticketId, 
 const history = recorded([watched('ann'), opened('t1'), opened('t2'), watched('bob'), opened('t3')])
 
 describe('rows that an insert-select finds in its way', () => {
-  it('are kept as they are where the handler says so, the earliest first, in one batch and one by one', async () => {
-    const { news: rows } = await rowsAfter(told({ existing: 'keep' }), history)
+  it('are replaced where the handler says so, the latest last, in one batch and one by one', async () => {
+    const { news: rows } = await rowsAfter(told({ existing: 'replace' }), history)
     expect(rows).toEqual([
-      { key: 'ann', watcher: 'ann', detail: { ticket: 't1' } },
+      { key: 'ann', watcher: 'ann', detail: { ticket: 't3' } },
       { key: 'bob', watcher: 'bob', detail: { ticket: 't3' } },
     ])
   })
