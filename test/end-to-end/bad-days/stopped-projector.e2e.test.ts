@@ -115,12 +115,16 @@ test('while the consent records stand still, writes answer, GETs answer what the
   await stop()
 
   const begun = performance.now()
-  await decideConsent(api, patientId, terms, 'withdrawn')
+  const written = await decideConsent(api, patientId, terms, 'withdrawn')
   // Not waited for at all; the bound only tells a wait for the read model from none.
   expect(performance.now() - begun).toBeLessThan(10 * readYourWritesMs)
 
   const status = await expecting(200, api.call(`/v1/patients/${patientId}/consents/ai_analysis/status`))
   expect(status.body).toMatchObject({ granted: true, decision: 'granted' })
+  const position = { 'x-min-commit-position': written.headers.get('x-commit-position') ?? '' }
+  const late = await expecting(200, api.call(`/v1/patients/${patientId}/consents/ai_analysis/status`, { headers: position }))
+  expect(late.body).toEqual(status.body)
+  expect(late.headers.has('x-projection-lag-ms')).toBe(true)
   const check = await expecting(200, api.call(`/v1/patients/${patientId}/consents/check?types=ai_analysis`))
   expect(check.body).toEqual({ consents: { ai_analysis: true } })
   const records = `/v1/consent-records?patientId=${patientId}&consentTypeCode=ai_analysis`
@@ -129,6 +133,9 @@ test('while the consent records stand still, writes answer, GETs answer what the
   expect(at(refused.body, 'retriable')).toBe(true)
 
   await resume()
+  const current = await expecting(200, api.call(`/v1/patients/${patientId}/consents/ai_analysis/status`, { headers: position }))
+  expect(current.body).toMatchObject({ granted: false, decision: 'withdrawn' })
+  expect(current.headers.has('x-projection-lag-ms')).toBe(false)
   const answered = await expecting(200, api.call(records))
   expect(answered.body).toMatchObject({ status: 'withdrawn', granted: false })
 })
