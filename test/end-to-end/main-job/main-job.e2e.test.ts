@@ -27,11 +27,14 @@ let completed: unknown
 let review: unknown
 let webhook: ReceivedWebhook
 let calls: readonly ProviderCall[]
+/** The versions of the assessment that polling met, in order. */
+const etags: string[] = []
 /** What GET said of assessment and review, each change once, in order. */
 const stages: string[] = []
 
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  // The version of a record with signed addresses changes when they are signed anew: here, not within the test.
+  platform = await startTestPlatform({ env: { DOWNLOAD_URL_TTL_SECONDS: '604800' } })
   watched = watchPlatform(platform.baseUrl)
   receiver = await startWebhookReceiver()
   const { org_id: orgId } = platform.process.credentials
@@ -62,7 +65,9 @@ afterAll(async () => {
 async function followToEnd(id: string, caseId: string): Promise<unknown> {
   return waitFor('the assessment to end', async () => {
     const reviews = await expecting(200, api.call(`/v1/ai-reviews?caseId=${caseId}`))
-    const { body } = await expecting(200, api.call(`/v1/clinical-api/assessments/${id}`))
+    const { body, headers } = await expecting(200, api.call(`/v1/clinical-api/assessments/${id}`))
+    const etag = headers.get('etag') ?? ''
+    if (etags.at(-1) !== etag) etags.push(etag)
     const status = textAt(body, 'status')
     const hasReview = at(reviews.body, 'data', 0) !== undefined
     const stage = `${status}, review ${hasReview ? textAt(reviews.body, 'data', 0, 'status') : 'none'}`
@@ -211,6 +216,24 @@ test('the webhook carries the record that GET answers, signed after Standard Web
   expect(() => new Webhook(secret).verify(webhook.body.replace('completed', 'failed'), { ...webhook.headers })).toThrow()
   const download = await fetch(textAt(told, 'images', 0, 'download_url'))
   expect(Buffer.from(await download.arrayBuffer()).equals(photographs[0]?.bytes ?? Buffer.alloc(0))).toBe(true)
+})
+
+test('who has a version of a record is not sent it again', async () => {
+  const paths = [
+    `/v1/clinical-api/patients/${patientId}`, `/v1/clinical-api/cases/${textAt(created.body, 'case_id')}`, `/v1/clinical-api/assessments/${textAt(created.body, 'id')}`,
+    `/v1/clinical-api/webhook-subscriptions/${textAt(subscription.body, 'id')}`, `/v1/ai-reviews/${textAt(review, 'id')}`,
+  ]
+  for (const path of paths) {
+    const etag = (await expecting(200, api.call(path))).headers.get('etag') ?? ''
+    expect(etag).toMatch(/^"\d+(\.\d+)?"$/)
+    for (const known of [etag, `W/${etag}`, `"x", ${etag}`]) {
+      const same = await api.call(path, { headers: { 'if-none-match': known } })
+      expect([path, same.status, same.body, same.headers.get('etag')]).toEqual([path, 304, undefined, etag])
+    }
+    expect((await api.call(path, { headers: { 'if-none-match': '"x"' } })).status).toBe(200)
+  }
+  expect(etags.length).toBeGreaterThan(1)
+  expect(new Set(etags).size).toBe(etags.length)
 })
 
 test('what is finished stays as it is', async () => {
