@@ -1,0 +1,177 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Pool } from '../../platform/database.ts'
+import { createCursors, pageRequest, type CursorPlace } from '../../platform/http/cursors.ts'
+import type { TenantId } from '../../platform/tenants.ts'
+import * as reviews from '../../read-api/ai-review/queries.ts'
+import * as assessments from '../../read-api/assessments/queries.ts'
+import * as clinical from '../../read-api/clinical/queries.ts'
+import * as consent from '../../read-api/consent/queries.ts'
+import * as webhooks from '../../read-api/webhooks/queries.ts'
+import { assessmentStream } from '../../streams/assessment/stream.ts'
+import { consentTypeStream } from '../../streams/consent-type/stream.ts'
+import type { GivenEvent } from '../support/given-projector.ts'
+import { assessmentFact, at, caseFact, consentFact, consentTypeFact, ids, patientFact, reviewFact, subscriptionFact } from '../streams/facts.ts'
+import { openReadTables, org, otherOrg, problemOf, type ReadTables } from './read-tables.ts'
+
+const numbered = (group: string, number: number) => `00000000-0000-4000-9${group}00-${String(number).padStart(12, '0')}`
+const count = 7
+const each = <Value>(make: (number: number) => Value): Value[] => Array.from({ length: count }, (_, number) => make(number))
+/** Pairs share an instant, so that only the id tells them apart. */
+const paired = (number: number) => at(Math.floor(number / 2))
+
+const typeStream = consentTypeStream(ids.org, ids.consentType)
+const events: GivenEvent[] = [
+  patientFact('PatientRegistered'),
+  { ...caseFact('CaseOpened'), stream: 'case' },
+  ...[assessmentFact('AssessmentRequested'), assessmentFact('AssessmentSubmitted'), assessmentFact('AssessmentCompleted')].map((event) => ({
+    ...event,
+    stream: assessmentStream(ids.org, ids.assessment),
+  })),
+  { ...consentTypeFact('ConsentTypeCreated'), stream: typeStream },
+  { ...consentTypeFact('ConsentTextVersionPublished'), stream: typeStream },
+  ...each((number) => ({
+    ...consentTypeFact('ConsentTextVersionPublished', { textVersionId: numbered('1', number), locale: `x-${number}`, createdAt: paired(number) }),
+    stream: typeStream,
+  })),
+  ...each((number) => ({
+    ...consentTypeFact('ConsentTypeCreated', { consentTypeId: numbered('2', number), code: `code_${number}` }),
+    stream: consentTypeStream(ids.org, numbered('2', number)),
+  })),
+  ...each((number) => subscriptionFact('WebhookSubscribed', { subscriptionId: numbered('3', number), createdAt: paired(number) })),
+  ...[reviewFact('AiReviewRequested'), reviewFact('AiReviewProviderCaseCreated'), reviewFact('AiReviewProcessingAccepted'), reviewFact('AiReviewCompleted')].map((event) => ({ ...event, stream: 'review' })),
+  ...each((number) => ({
+    ...reviewFact('AiReviewRequested', { aiReviewId: numbered('4', number), caseId: numbered('5', number % 2), requestedAt: paired(number) }),
+    stream: `review-${number}`,
+  })),
+  { ...consentFact('ConsentRecorded'), stream: 'consent' },
+]
+
+let tables: ReadTables
+let pool: Pool
+beforeAll(async () => {
+  tables = await openReadTables(events)
+  pool = tables.pool
+})
+afterAll(() => tables.close())
+
+/** Every query by the name that it is exported under, asked for something that the first organisation has. */
+const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> = {
+  getAssessment: (tenant) => assessments.getAssessment(pool, tenant, ids.assessment),
+  getPatient: (tenant) => clinical.getPatient(pool, tenant, ids.patient),
+  getCase: (tenant) => clinical.getCase(pool, tenant, ids.case),
+  listConsentTypes: (tenant) => consent.listConsentTypes(pool, tenant, null, 50),
+  getConsentType: (tenant) => consent.getConsentType(pool, tenant, ids.consentType),
+  getConsentTypeByCode: (tenant) => consent.getConsentTypeByCode(pool, tenant, 'ai_analysis'),
+  listTextVersions: (tenant) => consent.listTextVersions(pool, tenant, ids.consentType, null, 50),
+  latestDecisions: (tenant) => consent.latestDecisions(pool, tenant, ids.patient, ['ai_analysis']),
+  listReviews: (tenant) => reviews.listReviews(pool, tenant, {}, null, 50),
+  getReview: (tenant) => reviews.getReview(pool, tenant, ids.review),
+  listSubscriptions: (tenant) => webhooks.listSubscriptions(pool, tenant, null, 50),
+  getSubscription: (tenant) => webhooks.getSubscription(pool, tenant, numbered('3', 0)),
+}
+
+describe('every query', () => {
+  it('is in this test', () => {
+    const modules = [assessments, clinical, consent, reviews, webhooks].flatMap((module) => Object.keys(module))
+    expect(modules.filter((name) => /^(get|list|latest)/.test(name)).toSorted()).toEqual(Object.keys(queries).toSorted())
+  })
+
+  it.each(Object.entries(queries))('%s finds what the organisation has, and for another one nothing, as if it did not exist', async (name, query) => {
+    const own = await query(org)
+    const sizeOf = (found: unknown) => (Array.isArray(found) ? found.length : found instanceof Map ? found.size : 1)
+    expect(sizeOf(own)).toBeGreaterThan(0)
+    if (name.startsWith('get')) expect(await problemOf(query(otherOrg))).toBe('not-found')
+    else expect(sizeOf(await query(otherOrg))).toBe(0)
+  })
+})
+
+describe('one record', () => {
+  it('of an assessment has its images in order, and its result', async () => {
+    const view = await assessments.getAssessment(pool, org, ids.assessment.toUpperCase())
+    const { aiProvider: ai_provider, outcome, completedAt: completed_at } = assessmentFact('AssessmentCompleted').data
+    expect(view).toMatchObject({ id: ids.assessment, status: 'completed', patientId: ids.patient, caseId: ids.case, externalReference: 'canary-reference', failureCode: null })
+    expect(view.result).toEqual({ ai_provider, outcome, completed_at })
+    expect(view.images.map(({ imageId, captureType }) => [imageId, captureType])).toEqual([[ids.image, 'dermoscopic'], [ids.secondImage, 'other']])
+  })
+
+  it('of a patient and of a case has what was registered, and the revision it stands at', async () => {
+    const { givenName, familyName, dob, identifiers } = patientFact('PatientRegistered').data
+    expect(await clinical.getPatient(pool, org, ids.patient)).toEqual({ patientId: ids.patient, givenName, familyName, dob, identifiers, registeredAt: at(0), revision: 0n })
+    const opened = { caseId: ids.case, patientId: ids.patient, productId: ids.product, externalReference: 'canary-reference', openedAt: at(0) }
+    expect(await clinical.getCase(pool, org, ids.case)).toEqual({ ...opened, revision: 0n })
+  })
+
+  it('of a review has images, result and lesions, with ids that stay the same', async () => {
+    const first = await reviews.getReview(pool, org, ids.review)
+    expect(first).toEqual(await reviews.getReview(pool, org, ids.review))
+    const { details } = first
+    expect(details.images.map(({ clinicalImageId, imageQuality }) => [clinicalImageId, imageQuality])).toEqual([[ids.image, 'IMAGE_QUALITY_SUITABLE'], [ids.secondImage, null]])
+    expect(details.result).toMatchObject({ aiReviewId: ids.review, lesionCount: 1, reportDate: at(17), createdAt: at(18) })
+    expect(details.lesions).toEqual([expect.objectContaining({ lesionNumber: 1, category: 'Benign', createdAt: at(18) })])
+    const pending = await reviews.getReview(pool, org, numbered('4', 0))
+    expect(pending.details).toMatchObject({ status: 'pending', result: null, lesions: [] })
+  })
+})
+
+interface List {
+  readonly page: (after: CursorPlace | null, limit: number) => Promise<readonly object[]>
+  readonly placeOf: (row: object) => CursorPlace
+}
+
+function listOf<Row extends object>(page: (after: CursorPlace | null, limit: number) => Promise<Row[]>, placeOf: (row: Row) => CursorPlace): List {
+  const places = new WeakMap<object, CursorPlace>()
+  return {
+    page: async (after, limit) => {
+      const rows = await page(after, limit)
+      for (const row of rows) places.set(row, placeOf(row))
+      return rows
+    },
+    placeOf: (row) => places.get(row) ?? [],
+  }
+}
+
+const lists: Readonly<Record<string, { readonly list: List; readonly size: number }>> = {
+  'consent types': { list: listOf((after, limit) => consent.listConsentTypes(pool, org, after, limit), (row) => [row.code]), size: count + 1 },
+  'text versions': { list: listOf((after, limit) => consent.listTextVersions(pool, org, ids.consentType, after, limit), consent.placeOfTextVersion), size: count + 1 },
+  subscriptions: { list: listOf((after, limit) => webhooks.listSubscriptions(pool, org, after, limit), (row) => [row.created_at.toISOString(), row.subscription_id]), size: count },
+  reviews: { list: listOf((after, limit) => reviews.listReviews(pool, org, {}, after, limit), (row) => [row.created_at.toISOString(), row.ai_review_id]), size: count + 1 },
+  'reviews of a case': {
+    list: listOf((after, limit) => reviews.listReviews(pool, org, { caseId: numbered('5', 0) }, after, limit), (row) => [row.created_at.toISOString(), row.ai_review_id]),
+    size: 4,
+  },
+}
+
+describe.each(Object.entries(lists))('paging through %s', (name, { list, size }) => {
+  const cursors = createCursors({ key: randomBytes(32) })
+  const identity = { list: name, orgId: org, sort: 'test', filters: {} }
+
+  it.each([1, 2, 3, 50])('%i at a time shows every row once, in the order of the whole list', async (limit) => {
+    const whole = await list.page(null, 200)
+    expect(whole).toHaveLength(size)
+    const shown: object[] = []
+    let cursor: string | undefined
+    do {
+      const request = pageRequest(cursors, identity, cursor === undefined ? { limit } : { limit, cursor })
+      const rows = await list.page(request.after, request.fetch)
+      const page = rows.slice(0, request.limit)
+      shown.push(...page)
+      const last = rows.length > request.limit ? page.at(-1) : undefined
+      cursor = last === undefined ? undefined : cursors.seal(identity, list.placeOf(last))
+    } while (cursor !== undefined)
+    expect(shown).toEqual(whole)
+  })
+})
+
+describe('filters of the reviews', () => {
+  const idsOf = async (filters: Parameters<typeof reviews.listReviews>[2], tenant = org) => (await reviews.listReviews(pool, tenant, filters, null, 50)).map((row) => row.ai_review_id)
+
+  it('are joined, newest first', async () => {
+    expect(await idsOf({ status: 'completed' })).toEqual([ids.review])
+    expect(await idsOf({ caseId: numbered('5', 1) })).toEqual([5, 3, 1].map((number) => numbered('4', number)))
+    expect(await idsOf({ caseId: numbered('5', 1), status: 'completed' })).toEqual([])
+    expect(await idsOf({ productId: ids.product })).toHaveLength(count + 1)
+    expect(await idsOf({ productId: ids.case })).toEqual([])
+    expect(await idsOf({ caseId: ids.case }, otherOrg)).toEqual([])
+  })
+})

@@ -1,0 +1,48 @@
+import { createPool, type Pool } from '../../platform/database.ts'
+import { Problem, type ProblemCode } from '../../platform/problems.ts'
+import { tenantOfFact } from '../../platform/tenants.ts'
+import { readModels } from '../../projections/registry.ts'
+import { shareOf, writeShares } from '../../projections/runtime/batch-writer.ts'
+import { ensureRuntimeSchema, prepareProjector } from '../../projections/runtime/schema.ts'
+import { inTransaction } from '../../projections/runtime/transaction.ts'
+import { recorded, type GivenEvent } from '../support/given-projector.ts'
+import { freshDatabase } from '../support/postgres.ts'
+import { ids } from '../streams/facts.ts'
+
+export const org = tenantOfFact(ids.org)
+export const otherOrg = tenantOfFact(ids.otherOrg)
+
+export interface ReadTables {
+  readonly pool: Pool
+  close(): Promise<void>
+}
+
+/** The tables of every read model as these facts leave them. */
+export async function openReadTables(events: readonly GivenEvent[]): Promise<ReadTables> {
+  const database = await freshDatabase()
+  const pool = createPool({ url: database.url, max: 4 })
+  await ensureRuntimeSchema(pool)
+  const stored = recorded(events)
+  for (const projector of readModels) {
+    const { position } = await inTransaction(pool, (client) => prepareProjector(client, projector))
+    await writeShares(pool, [shareOf(projector, stored, position, stored.at(-1)?.position ?? position)])
+  }
+  return {
+    pool,
+    close: async () => {
+      await pool.end()
+      await database.drop()
+    },
+  }
+}
+
+/** The problem that a query is refused with, or `null`. */
+export async function problemOf(query: Promise<unknown>): Promise<ProblemCode | null> {
+  try {
+    await query
+    return null
+  } catch (error) {
+    if (error instanceof Problem) return error.code
+    throw error
+  }
+}
