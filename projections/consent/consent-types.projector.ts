@@ -35,5 +35,8 @@ export const consentTypesProjector = defineProjector<ConsentTypeEvent>()({
       }),
       patch(consentTypes, { consent_type_id: data.consentTypeId }, { stream_revision: revision }),
     ],
+    ConsentTypeUsed: ({ data, revision }) => [
+      patch(consentTypes, { consent_type_id: data.consentTypeId }, { stream_revision: revision }),
+    ],
   },
 })

@@ -25,6 +25,12 @@ describe('the registries of projectors', () => {
     }
   })
 
+  it.each(readModels)('$name takes every event of the streams that it shows, so that its rows stand at their revision', ({ handlers }) => {
+    const shown = new Set(Object.keys(handlers).map((type) => catalogue.entry(type)?.category))
+    const passedOver = catalogue.types.filter((type) => shown.has(catalogue.entry(type)?.category) && !(type in handlers))
+    expect(passedOver).toEqual([])
+  })
+
   it.each(readModels)('$name keeps whose each row is, in every table that is read by itself', ({ tables }) => {
     const [main] = tables
     expect(main?.columns).toMatchObject({ org_id: 'uuid', stream_revision: 'bigint' })

@@ -39,6 +39,11 @@ describe('the consent types read model', () => {
     expect(versions).toEqual([version, { ...version, text_version_id: ids.event, locale: 'fr-FR', text: "J'accepte.", content_hash: hash('c'), created_at: at(2) }])
   })
 
+  it('stands at the revision of its stream once the type is used', async () => {
+    const { consent_types: types } = await rowsAfter(consentTypesProjector, recorded([created, { ...consentTypeFact('ConsentTypeUsed'), stream }]))
+    expect(types).toEqual([{ ...type, stream_revision: '1' }])
+  })
+
   it('allows a code once in an organisation, and again in another', async () => {
     const other = { ...consentTypeFact('ConsentTypeCreated', { consentTypeId: ids.event, organisationId: ids.otherOrg }), stream: consentTypeStream(ids.otherOrg, ids.event) }
     const { consent_types: types } = await rowsAfter(consentTypesProjector, recorded([created, other]))
