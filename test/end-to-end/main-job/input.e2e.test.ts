@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { actorContext, at, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
@@ -47,6 +48,19 @@ const inline = (members: Body, without = '') => (): Body => {
 }
 const withMembers = (members: Body) => (): Body => ({ ...valid(), ...members })
 const invalid = 'validation-failed'
+const mebibyte = 1024 * 1024
+const largeImage = () => Buffer.concat([photo.bytes, Buffer.alloc(20 * mebibyte)]).toString('base64')
+
+/** The header of a PNG of 100 000 by 100 000 pixels: small as a file, 40 GB in memory. */
+function pixelBomb(): string {
+  const header = Buffer.alloc(33)
+  header.write('\x89PNG\r\n\x1a\n', 'latin1')
+  header.writeUInt32BE(13, 8)
+  header.write('IHDR', 12, 'latin1')
+  header.writeUInt32BE(100_000, 16)
+  header.writeUInt32BE(100_000, 20)
+  return header.toString('base64')
+}
 const deep = JSON.parse(`${'{"a":'.repeat(17)}1${'}'.repeat(17)}`) as Body
 
 const wrongAssessments: readonly (readonly [what: string, body: () => Body, code: string, pointer: string])[] = [
@@ -74,6 +88,8 @@ const wrongAssessments: readonly (readonly [what: string, body: () => Body, code
   ['data that is no text', image({ data: 1 }), invalid, '/images/0/data'],
   ['bytes of another type', image({ mime_type: 'image/png' }), 'image-invalid', '/images/0/data'],
   ['bytes of no image', image({ data: Buffer.from('no image at all').toString('base64') }), 'image-invalid', '/images/0/data'],
+  ['an image of more than 20 MiB', () => image({ data: largeImage() })(), 'image-too-large', '/images/0/data'],
+  ['an image of 10 000 megapixels', () => image({ mime_type: 'image/png', data: pixelBomb() })(), 'image-too-large', '/images/0/data'],
   ['data of some images only', () => ({ ...valid(), images: [photo.entry, { capture_type: 'other', mime_type: 'image/png' }] }), 'mixed-image-mode', '/images/1/data'],
   ['external_reference of 256 characters', withMembers({ external_reference: 'x'.repeat(256) }), invalid, '/external_reference'],
   ['external_reference that is no text', withMembers({ external_reference: 1 }), invalid, '/external_reference'],
@@ -164,6 +180,12 @@ test.each([
 ] as const)('a body of %s is refused', async (_, type, body, status, code) => {
   const answer = await watched.send(assessments, { method: 'POST', headers: { authorization: `Bearer ${token}`, 'content-type': type }, body })
   expect(refusalOf(answer).slice(0, 2)).toEqual([status, code])
+})
+
+test('a body is not unpacked', async () => {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'content-encoding': 'gzip' }
+  const answer = await watched.send(assessments, { method: 'POST', headers, body: gzipSync(JSON.stringify(valid())) })
+  expect(refusalOf(answer).slice(0, 2)).toEqual([415, 'unsupported-media-type'])
 })
 
 test('a body that is too large is a 413', async () => {

@@ -6,7 +6,7 @@ import {
   assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, registerPatient, webhookAbout, webhooksAbout, withoutSignatures,
   type ConsentTerms,
 } from '../../support/main-job.ts'
-import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 
 const assessments = '/v1/clinical-api/assessments'
 
@@ -149,6 +149,56 @@ test('POST consents is repeatable too', async () => {
   expect(answers.map(({ status, headers }) => [status, headers.get('idempotency-replayed')])).toEqual([[201, null], [201, 'true']])
   expect(answers[1]?.body).toEqual(answers[0]?.body)
   expect(codeOf(await keyed(path, { ...body, decision: 'denied' }, 'key-consent'))).toEqual([409, 'idempotency-key-reused'])
+})
+
+function countsOf(answers: readonly ApiAnswer[]): Readonly<Record<string, number>> {
+  return Object.fromEntries([...Map.groupBy(answers, ({ status }) => status)].map(([status, alike]) => [status, alike.length]))
+}
+
+function inlinePatient(value: string): Readonly<Record<string, unknown>> {
+  return { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29', identifiers: [{ scheme: 'mrn', value }] }
+}
+
+test.each([
+  { what: 'with one key', keyOf: () => 'key-inline', distinct: 1 },
+  { what: 'without a key', keyOf: () => undefined, distinct: 20 },
+])('twenty requests $what at once that describe one patient register one', async ({ what, keyOf, distinct }) => {
+  const body = { patient: inlinePatient(what), finding: { finding_type: 'rash' }, images: [(await photograph()).entry] }
+  const key = keyOf()
+  const headers = key === undefined ? {} : { 'idempotency-key': key }
+  const answers = await Promise.all(Array.from({ length: 20 }, () => api.call(assessments, { body, headers })))
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 202))
+  expect(new Set(answers.map((answer) => at(answer.body, 'id'))).size).toBe(distinct)
+  const [patientId, ...others] = new Set(answers.map((answer) => textAt(answer.body, 'patient_id')))
+  expect(others).toEqual([])
+  const { body: patient } = await expecting(200, api.call(`/v1/clinical-api/patients/${String(patientId)}`))
+  expect(patient).toMatchObject(inlinePatient(what))
+})
+
+test('ten equal subscriptions at once are one, and the twenty-first is refused', async () => {
+  const second = watched.watch(await platform.connect(clientOf(platform.process, 1)))
+  const subscribe = (place: number) => {
+    const body = { url: `http://127.0.0.1:1/${place}`, event_types: ['assessment.failed'] }
+    return second.call('/v1/clinical-api/webhook-subscriptions', { body })
+  }
+  const equal = await Promise.all(Array.from({ length: 10 }, () => subscribe(0)))
+  expect(countsOf(equal)).toEqual({ 200: 9, 201: 1 })
+  expect(new Set(equal.map((answer) => at(answer.body, 'id'))).size).toBe(1)
+  expect(equal.filter(({ body }) => at(body, 'secret') !== undefined).map(({ status }) => status)).toEqual([201])
+  const rest = await Promise.all(Array.from({ length: 20 }, (_, place) => subscribe(place + 1)))
+  expect(countsOf(rest)).toEqual({ 201: 19, 409: 1 })
+  expect(codeOf(await subscribe(99))).toEqual([409, 'subscription-limit'])
+})
+
+test('twenty decisions at once are twenty records, and the latest of them counts', async () => {
+  const patientId = await registerPatient(api)
+  const path = `/v1/patients/${patientId}/consents`
+  const made = await Promise.all(Array.from({ length: 20 }, (_, place) => api.call(path, { body: { ...terms, decision: place % 2 === 0 ? 'granted' : 'withdrawn' } })))
+  expect(made.map(({ status }) => status)).toEqual(made.map(() => 201))
+  expect(new Set(made.map((answer) => at(answer.body, 'id'))).size).toBe(20)
+  const last = await expecting(201, api.call(path, { body: { ...terms, decision: 'denied' } }))
+  const { body } = await expecting(200, api.call(`${path}/ai_analysis/status`))
+  expect(body).toMatchObject({ decision: 'denied', recorded_at: at(last.body, 'recorded_at') })
 })
 
 test('the three mounts answer alike and share the scope of a key', async () => {
