@@ -1,4 +1,4 @@
-import { ConfigurationError } from './configuration.ts'
+import { ConfigurationError, loadConfiguration } from './configuration.ts'
 import { createGracefulStop } from './graceful-stop.ts'
 import { createLogger } from './logging.ts'
 import { up } from './main/up.ts'
@@ -17,21 +17,33 @@ async function main(command: string | undefined): Promise<void> {
 }
 
 async function runUp(): Promise<void> {
-  const logger = createLogger({ level: process.env['LOG_LEVEL'] ?? 'info' })
+  try {
+    await start(loadConfiguration(process.env).logLevel)
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    process.stderr.write(`platform: ${error instanceof ConfigurationError ? 'configuration: ' : ''}${message}\n`)
+    process.exit(1)
+  }
+}
+
+async function start(level: string): Promise<void> {
+  const logger = createLogger({ level })
   const stop = createGracefulStop({ logger })
   stop.listen()
   const onFatal = (reason: string) => {
     process.stderr.write(`platform: ${reason}\n`)
     void stop.stop({ reason: 'fatal', code: 1 }).then((code) => process.exit(code))
   }
+  // Node.js would print the error itself, with a message and members that may hold values of a request.
+  process.on('uncaughtException', (err) => {
+    logger.error({ component: 'platform', err }, 'unexpected error')
+    onFatal('an unexpected error, which the log names; start again')
+  })
   try {
     const { configuration, credentials } = await up({ env: process.env, onFatal, logger, stop })
     process.stdout.write(`${addresses(configuration.dataDir, configuration.profile, credentials)}\n`)
   } catch (error) {
-    if (stop.isStopping && error instanceof Error && error.name === 'AbortError') return
-    const message = error instanceof Error ? error.message : String(error)
-    process.stderr.write(`platform: ${error instanceof ConfigurationError ? 'configuration: ' : ''}${message}\n`)
-    process.exit(1)
+    if (!(stop.isStopping && error instanceof Error && error.name === 'AbortError')) throw error
   }
 }
 
