@@ -68,6 +68,7 @@ describe('npm start', () => {
 describe('a start that cannot succeed exits with 1 and says why', () => {
   test.each([
     ['PORT', { PORT: 'eighty' }],
+    ['LOG_LEVEL', { LOG_LEVEL: 'loud' }],
     ['PROVIDER_BASE_URL', { PROVIDER_BASE_URL: 'ftp://provider' }],
     ['APP_ENV', { HOST: '0.0.0.0' }],
     ['VAULT_DATABASE_URL', { DATABASE_URL: 'postgres://u:p@127.0.0.1/one', VAULT_DATABASE_URL: 'postgres://u:p@127.0.0.1/one' }],

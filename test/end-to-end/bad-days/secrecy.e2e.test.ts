@@ -13,6 +13,9 @@ const providerCanary = 'CanaryXw4Lm'
 /** A date of birth cannot hold a word: one that nothing else here is likely to be. */
 const birth = '1871-03-19'
 
+/** An error that nobody expects, with a value in it, when the test asks for one. */
+const crash = `process.on('SIGUSR2', () => { throw Object.assign(new Error('${canary}-message'), { detail: '${canary}-row' }) })`
+
 let platform: TestPlatform
 let receiver: WebhookReceiver
 let api: ApiClient
@@ -21,7 +24,7 @@ const records: ApiAnswer[] = []
 
 beforeAll(async () => {
   receiver = await startWebhookReceiver()
-  platform = await startTestPlatform({ env: { LOG_LEVEL: 'debug' } })
+  platform = await startTestPlatform({ env: { LOG_LEVEL: 'debug', NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(crash)}` } })
   api = await platform.connect()
   await runFullOfCanaries()
 })
@@ -139,11 +142,13 @@ test('raw responses of the provider are kept encrypted', async () => {
   for (const text of texts) expect(text).not.toMatch(/analysisResult|SUCCESSFUL_PROCESSING|lesion|caseId/)
 })
 
-test('no health answer, log line or file of the data folder shows it, but the image itself', async () => {
+test('no health answer, log line, last words of a crash or file of the data folder shows it, but the image itself', async () => {
   const health = await (await fetch(`${platform.baseUrl}/health`)).text()
   expect(whatLeaks(health)).toEqual([])
-  expect(await platform.process.stop()).toBe(0)
+  process.kill(platform.process.pid, 'SIGUSR2')
+  expect(await platform.process.exited).toBe(1)
   const output = platform.process.output()
+  expect(output).toContain('platform: an unexpected error')
   const lines = output.split('\n')
   expect(lines.filter((line) => line.includes('"status":400')).length).toBeGreaterThan(5)
   expect(lines.filter((line) => whatLeaks(line).length > 0)).toEqual([])
