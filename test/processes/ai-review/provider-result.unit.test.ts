@@ -1,0 +1,94 @@
+import { array, assert, constantFrom, jsonValue, oneof, property, record, type Arbitrary } from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { readProviderResult } from '../../../processes/ai-review/provider-result.ts'
+import { catalogue } from '../../../streams/catalogue.ts'
+import { aiReviewFold, type AwaitingReview } from '../../../streams/ai-review/state.ts'
+import { ids, lesion, reviewFact as fact } from '../../streams/facts.ts'
+import { given } from '../../support/given-decider.ts'
+
+function awaitingReview(): AwaitingReview {
+  const sent = [fact('AiReviewImageSent'), fact('AiReviewImageSent', { imageId: ids.secondImage, providerImageId: 72 })]
+  const { state } = given(aiReviewFold, fact('AiReviewRequested'), fact('AiReviewProviderCaseCreated'), ...sent, fact('AiReviewProcessingAccepted'))
+  if (state.status !== 'awaiting_result') throw new Error('the review awaits nothing')
+  return state
+}
+
+const review = awaitingReview()
+const { lesionNumber, providerLesionId, ...found } = lesion
+const payload = {
+  status: 'STATUS_PROCESSED',
+  analysisStatus: 'DONE',
+  analysisResult: 'SUCCESSFUL_PROCESSING',
+  processingType: 'STANDARD',
+  lesionCount: 1,
+  reportDate: Date.parse('2026-03-01T10:00:17.000Z'),
+  sensitivitySet: null,
+  assessedByProviderVersion: '4.2',
+  images: [{ imageId: 72, imageQuality: 'IMAGE_QUALITY_UNSUITABLE' }, { imageId: 71, imageQuality: 'IMAGE_QUALITY_SUITABLE' }],
+  lesions: [{ ...found, lesionNumber, lesionId: providerLesionId, suspectedDiagnosis: 'Naevus', unheardOf: true }],
+}
+
+function read(changes: Record<string, unknown> = {}) {
+  const answer = readProviderResult(JSON.stringify({ ...payload, ...changes }), review)
+  if (answer.kind !== 'processed') throw new Error('not processed')
+  return answer.result
+}
+
+/** What the schema of the event says against a result. */
+function refusals(result: ReturnType<typeof read>) {
+  return catalogue.entry('AiReviewCompleted')?.refusals({ ...fact('AiReviewCompleted').data, ...result })
+}
+
+describe("the provider's result", () => {
+  it('is read as far as the specification names it', () => {
+    const { aiReviewId: _, attemptCount: _count, rawResponse: _raw, completedAt: _at, ...result } = fact('AiReviewCompleted').data
+    const quality = [{ imageId: ids.image, quality: 'IMAGE_QUALITY_SUITABLE' }, { imageId: ids.secondImage, quality: 'IMAGE_QUALITY_UNSUITABLE' }]
+    expect(read()).toEqual({ ...result, imageQuality: quality })
+    expect(refusals(read())).toEqual([])
+  })
+
+  it.each([{ status: 'STATUS_PROCESSING' }, { status: 'status_processed' }, { status: null }, { status: 1 }])('is not there yet with $status', (changes) => {
+    expect(readProviderResult(JSON.stringify({ ...payload, ...changes }), review)).toEqual({ kind: 'not-processed' })
+  })
+
+  it.each(['null', '[]', '"STATUS_PROCESSED"', '7', '{}', '{"__proto__":{"status":"STATUS_PROCESSED"}}'])('is not there yet in %s', (text) => {
+    expect(readProviderResult(text, review)).toEqual({ kind: 'not-processed' })
+  })
+
+  it('has a quality for every image of the request, in its order, null where none is told', () => {
+    expect(read({ images: [] }).imageQuality.map(({ quality }) => quality)).toEqual([null, null])
+    expect(read({ images: [{ imageId: 99, imageQuality: 'X' }, { imageId: '71', imageQuality: 'X' }] }).imageQuality.map(({ quality }) => quality)).toEqual([null, null])
+  })
+
+  it('numbers the lesions itself where the provider numbers them twice, from zero or not at all', () => {
+    const numbers = (...given: unknown[]) => read({ lesions: given.map((number) => ({ ...found, lesionNumber: number })) }).lesions.map((each) => each.lesionNumber)
+    expect(numbers(3, 1)).toEqual([3, 1])
+    expect(numbers(2, 2)).toEqual([1, 2])
+    expect(numbers(0, 1)).toEqual([1, 2])
+    expect(numbers(1, null)).toEqual([1, 2])
+    expect(numbers(1.5, 2 ** 40)).toEqual([1, 2])
+  })
+
+  it('reads what is of another type or range than agreed as null, never as something else', () => {
+    expect(read({ reportDate: '2026-03-01' }).reportDate).toBeNull()
+    for (const reportDate of [8.64e15, 1e300, -1e15]) expect(read({ reportDate }).reportDate).toBeNull()
+    expect(read({ lesionCount: -1 }).lesionCount).toBe(1)
+    expect(read({ lesions: null, lesionCount: 2 })).toMatchObject({ lesions: [], lesionCount: 2 })
+    const odd = { ...found, category: 7, priority: '1', coordinates: { x1: 1, y1: 2, x2: 3 }, referralFlag: ['URGENT'], lesionId: 2 ** 31 }
+    expect(read({ lesions: [odd] }).lesions[0]).toMatchObject({ category: null, priority: null, coordinates: null, referralFlag: null, providerLesionId: 0 })
+  })
+
+  it('can be recorded, whatever it holds', () => {
+    const anything = (...usual: readonly unknown[]): Arbitrary<unknown> => oneof(constantFrom(...usual), jsonValue())
+    const lesions = record({
+      lesionNumber: anything(1, 2, 2 ** 31), lesionId: anything(9, 2 ** 31), category: anything('Benign'), priority: anything(1, -(2 ** 31) - 1), coordinates: anything({ x1: 1, y1: 1, x2: 2, y2: 2 }),
+    })
+    const hostile = record({
+      analysisResult: anything('SUCCESSFUL_PROCESSING'), analysisStatus: anything('DONE'), lesionCount: anything(1, 2 ** 31), reportDate: anything(0, 1e300),
+      sensitivitySet: anything(null), images: oneof(jsonValue(), array(record({ imageId: anything(71), imageQuality: anything('X') }))), lesions: oneof(jsonValue(), array(lesions)),
+    })
+    assert(property(hostile, (changes) => {
+      expect(refusals(read(changes))).toEqual([])
+    }))
+  })
+})
