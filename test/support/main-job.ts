@@ -36,8 +36,12 @@ export interface ConsentTerms {
   readonly text_version_id: string
 }
 
-export async function createConsentTerms(api: ApiClient, orgId: string, code = 'ai_analysis'): Promise<ConsentTerms> {
-  const headers = { 'x-actor-context': actorContext(orgId, ['consents:admin']) }
+export async function createConsentTerms(
+  api: ApiClient,
+  orgId: string,
+  code = 'ai_analysis',
+  headers: Readonly<Record<string, string>> = { 'x-actor-context': actorContext(orgId, ['consents:admin']) },
+): Promise<ConsentTerms> {
   const type = { code, displayName: 'Automated analysis', legalBasis: 'consent', required: true }
   const created = await expecting(201, api.call('/v1/admin/consent-types', { body: type, headers }))
   const consent_type_id = textAt(created.body, 'id')

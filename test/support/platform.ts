@@ -23,7 +23,7 @@ export const fastSettings: Env = {
 export interface TestPlatformOptions {
   /** On top of `fastSettings`. */
   readonly env?: Env
-  /** The platform starts an embedded PostgreSQL of its own instead of taking a fresh database of the test run's server. */
+  /** The platform starts an embedded PostgreSQL of its own instead of taking a fresh database of the test run's server (not with `ESDB_URL`). */
   readonly ownPostgres?: boolean
 }
 
@@ -47,7 +47,7 @@ export async function startTestPlatform({ env = {}, ownPostgres = false }: TestP
   // A server that the test itself names is its own.
   const esdbUrl = env['ESDB_URL'] === undefined ? process.env['ESDB_URL'] : undefined
   const shared = esdbUrl === undefined || esdbUrl === '' ? undefined : await shareEventStore(esdbUrl)
-  const database = ownPostgres ? undefined : await freshDatabase()
+  const database = ownPostgres && shared === undefined ? undefined : await freshDatabase()
   const settings = {
     ...fastSettings,
     // The test runner sets a BASE_URL of its own, which is no address.

@@ -1,0 +1,84 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Webhook } from 'standardwebhooks'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { actorContext, at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
+import {
+  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, registerPatient, requestAssessment, webhookAbout, withoutSignatures,
+} from '../../support/main-job.ts'
+import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { startTlsFront, type TlsFront } from '../../support/tls-front.ts'
+
+let folder: string
+let receiver: WebhookReceiver
+let front: TlsFront
+let platform: TestPlatform
+let watched: WatchedPlatform
+let api: ApiClient
+let orgId: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'production-'))
+  receiver = await startWebhookReceiver()
+  front = await startTlsFront(receiver.url)
+  const trusted = join(folder, 'receiver.pem')
+  await writeFile(trusted, front.certificate)
+  const { host } = new URL(front.url)
+  platform = await startTestPlatform({ env: { APP_ENV: 'production', EGRESS_ALLOW: host, NODE_EXTRA_CA_CERTS: trusted } })
+  watched = watchPlatform(platform.baseUrl)
+  api = watched.watch(await platform.connect())
+  orgId = platform.process.credentials.org_id
+})
+
+afterAll(async () => {
+  await platform.stop()
+  await front.close()
+  await receiver.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+function subscribe(url: string) {
+  return api.call('/v1/clinical-api/webhook-subscriptions', { body: { url, event_types: ['assessment.completed', 'assessment.failed'] } })
+}
+
+test('the main job holds in production: admin routes by the secret, the webhook by TLS', async () => {
+  expect(at((await watched.send('/health')).body, 'profile')).toBe('production')
+  const secret = { 'x-admin-api-secret': platform.process.credentials.admin_api_secret ?? '' }
+  const terms = await createConsentTerms(api, orgId, 'ai_analysis', secret)
+  const subscription = await expecting(201, subscribe(front.url))
+  const id = await requestAssessment(api, assessmentBody(await consentedPatient(api, terms), [await photograph(), await photograph('macroscopic', 'lesion-3.png')]))
+  const completed = await endOf(api, id)
+  expect(at(completed, 'status')).toBe('completed')
+  const webhook = await webhookAbout(receiver, id)
+  const told = new Webhook(textAt(subscription.body, 'secret')).verify(webhook.body, { ...webhook.headers })
+  expect(withoutSignatures(told)).toEqual(withoutSignatures(completed))
+  expect(await platform.provider.story()).toEqual(['login 200', 'case 200', 'image 200', 'image 200', 'process 200', 'result 200'])
+})
+
+test('an actor context opens nothing while there is nobody to check it against', async () => {
+  const { status, body } = await api.call('/v1/admin/consent-types', { headers: { 'x-actor-context': actorContext(orgId, ['consents:admin']) } })
+  expect([status, at(body, 'code')]).toEqual([403, 'actor-context-unsupported'])
+})
+
+test.each(['http://example.com/hook', 'https://10.0.0.1/hook', 'https://127.0.0.1:1/hook', 'https://169.254.169.254/', 'https://[::1]/hook', 'https://localhost/hook'])(
+  'a webhook to %s is refused',
+  async (url) => {
+    const { status, body } = await subscribe(url)
+    expect([status, at(body, 'code'), at(body, 'errors', 0, 'pointer')]).toEqual([400, 'webhook-url-forbidden', '/url'])
+  },
+)
+
+test('an image that does not say how large it is is refused', async () => {
+  const data = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff]), Buffer.alloc(64)]).toString('base64')
+  const body = { ...assessmentBody(await registerPatient(api), []), images: [{ capture_type: 'other', mime_type: 'image/jpeg', data }] }
+  const answer = await api.call('/v1/clinical-api/assessments', { body })
+  expect([answer.status, at(answer.body, 'code'), at(answer.body, 'errors', 0, 'code')]).toEqual([400, 'image-invalid', 'image-dimensions'])
+})
+
+test('every answer was one that the document allows', async () => {
+  expect(await watched.seen()).toContain('subscribeWebhook 400')
+  expect(await watched.undocumented()).toEqual([])
+})
