@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { at, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import { assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, requestAssessment, webhooksAbout } from '../../support/main-job.ts'
+import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+
+let platform: TestPlatform
+let receiver: WebhookReceiver
+let api: ApiClient
+let patientId: string
+
+/** After a first poll that comes too early the next one is due at the deadline. */
+const resultTimeoutMs = 3_000
+const settings = {
+  STEP_TIMEOUT_MS: '3500',
+  STEP_LEASE_MS: '4000',
+  PROVIDER_RESULT_INITIAL_DELAY_MS: '100',
+  PROVIDER_RESULT_BACKOFF_SCHEDULE_MS: '60000',
+  PROVIDER_RESULT_TIMEOUT_MS: String(resultTimeoutMs),
+}
+
+beforeAll(async () => {
+  receiver = await startWebhookReceiver()
+  platform = await startTestPlatform({ env: settings })
+  api = await platform.connect()
+  const terms = await createConsentTerms(api, platform.process.credentials.org_id)
+  const event_types = ['assessment.completed', 'assessment.failed']
+  await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: { url: receiver.url, event_types } }))
+  patientId = await consentedPatient(api, terms)
+})
+
+afterAll(async () => {
+  await platform.stop()
+  await receiver.close()
+})
+
+test('a stop in the middle of provider calls is clean, and the next start finishes what was begun', async () => {
+  // Longer than a stop waits: these calls are cut off.
+  await platform.provider.fault({ call: 'image', status: 200, delay_ms: 20_000, times: 2 })
+  const ids = await Promise.all([1, 2, 3].map(async () => requestAssessment(api, assessmentBody(patientId, [await photograph()]))))
+  await waitFor('two images on their way', async () => {
+    const calls = await platform.provider.calls()
+    return calls.filter(({ call }) => call === 'image').length >= 2 ? true : undefined
+  })
+  expect(await platform.process.stop()).toBe(0)
+
+  await platform.restart()
+  const records = await Promise.all(ids.map((id) => endOf(api, id)))
+  expect(records.map((record) => at(record, 'status'))).toEqual(['completed', 'completed', 'completed'])
+  for (const id of ids) await waitFor('the webhook', () => webhooksAbout(receiver, id)[0])
+  const calls = (await platform.provider.calls()).map(({ call }) => call)
+  // A case whose image was cut off is given up (T29); nothing else is done twice.
+  expect(calls.filter((call) => call === 'case')).toHaveLength(5)
+  expect(calls.filter((call) => call === 'image')).toHaveLength(5)
+  expect(calls.filter((call) => call === 'process')).toHaveLength(3)
+  expect(ids.map((id) => webhooksAbout(receiver, id).length)).toEqual([1, 1, 1])
+})
+
+test('a result that fell due while the platform was down is asked for once more, even after its deadline', async () => {
+  await platform.provider.reset()
+  const [ready, never] = [await photograph(), await photograph()]
+  await platform.provider.result({ sha256: ready.sha256, not_ready_polls: 1 }, { sha256: never.sha256, not_ready_polls: 1_000 })
+  const ids = await Promise.all([ready, never].map((image) => requestAssessment(api, assessmentBody(patientId, [image]))))
+  await waitFor('the first polls', async () => ((await resultCalls()) === 2 ? true : undefined))
+  await platform.process.kill()
+  await sleep(resultTimeoutMs)
+
+  await platform.restart()
+  const records = await Promise.all(ids.map((id) => endOf(api, id)))
+  expect(records.map((record) => at(record, 'error', 'code') ?? at(record, 'status'))).toEqual(['completed', 'ANALYSIS_TIMEOUT'])
+  expect(await resultCalls()).toBe(4)
+})
+
+async function resultCalls(): Promise<number> {
+  return (await platform.provider.calls()).filter(({ call }) => call === 'result').length
+}
