@@ -200,6 +200,17 @@ test('the host and every service tell their health to anybody', async () => {
   }
 })
 
+test('a read can wait for a write that did not wait for its read model', async () => {
+  const body = { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29' }
+  const written = await expecting(201, api.call('/v1/clinical-api/patients', { body, headers: { prefer: 'respond-async' } }))
+  expect(written.headers.get('preference-applied')).toBe('respond-async')
+  const path = `/v1/clinical-api/patients/${textAt(written.body, 'id')}`
+  const position = written.headers.get('x-commit-position') ?? ''
+  const read = await expecting(200, api.call(path, { headers: { 'x-min-commit-position': position } }))
+  expect([read.body, read.headers.get('etag')]).toEqual([written.body, written.headers.get('etag')])
+  expect(refusalOf(await api.call(path, { headers: { 'x-min-commit-position': 'nonsense' } }))).toEqual([400, 'malformed-request'])
+})
+
 test('a harmless X-Request-Id is echoed, another is replaced', async () => {
   const sent = async (id: string) => (await watched.send('/v1/ai-reviews', { headers: { 'x-request-id': id } })).headers.get('x-request-id')
   expect(await sent('a.b-c_1')).toBe('a.b-c_1')
