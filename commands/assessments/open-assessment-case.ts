@@ -12,7 +12,7 @@ export async function openAssessmentCase(
   { store }: Pick<CommandDependencies, 'store'>,
   assessment: ProcessingAssessment,
   context: CommandContext,
-): Promise<Position | null> {
+): Promise<Position | undefined> {
   const { organisationId, caseId, patientId, productId, assessmentId, externalReference, submittedAt } = assessment
   const command = {
     caseId,

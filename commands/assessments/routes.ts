@@ -22,13 +22,12 @@ import { requirePatient } from '../clinical/require-patient.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { isRefusal, repeated } from '../handling/decision.ts'
 import { execute } from '../handling/execute.ts'
-import { keyedRequest, type KeyedRequest } from '../handling/keyed-request.ts'
+import { keyedRequest, keyProblems, type KeyedRequest } from '../handling/keyed-request.ts'
 import { CreateAssessmentBody } from './bodies.ts'
 import { createInlineAssessment, type InlineImage } from './create-assessment.ts'
 import { decodeInlineImages, type DecodedImage } from './inline-images.ts'
 import { openAssessmentCase } from './open-assessment-case.ts'
 import { viewOf } from './views.ts'
-
 
 export interface AssessmentDependencies extends CommandDependencies {
   readonly objects: ObjectStore
@@ -47,19 +46,14 @@ export function assessmentWriteRoutes(app: ServiceApp, deps: AssessmentDependenc
         querystring: OrgQuery,
         body: CreateAssessmentBody,
         response: answers({ 202: AssessmentRecord }, [
-          'org-required',
           'product-required',
           'mixed-image-mode',
           'image-invalid',
           'image-too-large',
           'patient-not-found',
           'patient-identifier-conflict',
-          'idempotency-key-invalid',
-          'idempotency-key-reused',
-          'conflict',
-          'command-too-large',
-          'event-store-unavailable',
           'object-store-unavailable',
+          ...keyProblems,
         ]),
       },
       config: { access: { scopes: ['assessments:write'] } },
@@ -104,8 +98,8 @@ export function assessmentWriteRoutes(app: ServiceApp, deps: AssessmentDependenc
       const done = await execute(store, target, (state) => createInlineAssessment(command, state), context)
       if (done.state.status === 'absent') throw problem('internal-error')
       const open = { ...context, commandId: v5('open-case', context.commandId) }
-      const opened = done.state.status === 'processing' ? await openAssessmentCase(deps, done.state, open) : null
-      const position = latest(done.position ?? undefined, opened ?? undefined)
+      const opened = done.state.status === 'processing' ? await openAssessmentCase(deps, done.state, open) : undefined
+      const position = latest(done.position, opened)
       return answer(done.state, { isReplayed: done.events.length === 0, position })
 
       async function answer(

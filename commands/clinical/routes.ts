@@ -10,12 +10,11 @@ import { caseFold } from '../../streams/case/state.ts'
 import { caseStream } from '../../streams/case/stream.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute } from '../handling/execute.ts'
-import { keyedRequest } from '../handling/keyed-request.ts'
+import { keyedRequest, keyProblems } from '../handling/keyed-request.ts'
 import { birthErrors, freeFormErrors, OpenCaseBody, RegisterPatientBody } from './bodies.ts'
 import { openCase } from './open-case.ts'
 import { requirePatient } from './require-patient.ts'
 import { registerWithIdentifiers } from './register-with-identifiers.ts'
-
 
 export function clinicalWriteRoutes(app: ServiceApp, deps: CommandDependencies): void {
   const { store, vault, now } = deps
@@ -28,15 +27,7 @@ export function clinicalWriteRoutes(app: ServiceApp, deps: CommandDependencies):
         summary: 'Register a patient',
         querystring: OrgQuery,
         body: RegisterPatientBody,
-        response: answers({ 201: PatientRecord }, [
-          'org-required',
-          'not-found',
-          'patient-identifier-conflict',
-          'idempotency-key-invalid',
-          'idempotency-key-reused',
-          'conflict',
-          'event-store-unavailable',
-        ]),
+        response: answers({ 201: PatientRecord }, ['patient-identifier-conflict', ...keyProblems]),
       },
       config: { access: { scopes: ['patients:write'] } },
     },
@@ -61,9 +52,9 @@ export function clinicalWriteRoutes(app: ServiceApp, deps: CommandDependencies):
       return created(reply, {
         body: toPatientRecord(done.state),
         location: `/patients/${keyed.id}`,
-        position: done.position ?? undefined,
+        position: done.position,
         projectors: ['patients'],
-        revision: done.revision === 'no_stream' ? undefined : done.revision,
+        revision: done.revision,
         isReplayed: done.events.length === 0,
       })
     },
@@ -77,14 +68,7 @@ export function clinicalWriteRoutes(app: ServiceApp, deps: CommandDependencies):
         summary: 'Open a case',
         querystring: OrgQuery,
         body: OpenCaseBody,
-        response: answers({ 201: CaseRecord }, [
-          'org-required',
-          'patient-not-found',
-          'idempotency-key-invalid',
-          'idempotency-key-reused',
-          'conflict',
-          'event-store-unavailable',
-        ]),
+        response: answers({ 201: CaseRecord }, ['patient-not-found', ...keyProblems]),
       },
       config: { access: { scopes: ['cases:write'] } },
     },
@@ -113,9 +97,9 @@ export function clinicalWriteRoutes(app: ServiceApp, deps: CommandDependencies):
       return created(reply, {
         body: toCaseRecord(done.state),
         location: `/cases/${keyed.id}`,
-        position: done.position ?? undefined,
+        position: done.position,
         projectors: ['cases'],
-        revision: done.revision === 'no_stream' ? undefined : done.revision,
+        revision: done.revision,
         isReplayed: done.events.length === 0,
       })
     },

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { v5 } from 'uuid'
 import { tenantOf } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
-import { created, latest } from '../../platform/http/replies.ts'
+import { created } from '../../platform/http/replies.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
 import { namedOrg, OrgQuery, Uuid } from '../../platform/http/parameters.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
@@ -20,7 +20,7 @@ import { consentTypeFold, type DefinedConsentType, type TextVersion } from '../.
 import { consentTypeIdOf, consentTypeStream } from '../../streams/consent-type/stream.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute } from '../handling/execute.ts'
-import { keyedRequest } from '../handling/keyed-request.ts'
+import { keyedRequest, keyProblems } from '../handling/keyed-request.ts'
 import { onceByKey } from '../handling/once-by-key.ts'
 import {
   canonicalLocale,
@@ -48,15 +48,7 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
         summary: 'Create a consent type',
         querystring: OrgQuery,
         body: CreateConsentTypeBody,
-        response: answers({ 201: ConsentTypeRecord }, [
-          'org-required',
-          'not-found',
-          'consent-type-code-in-use',
-          'idempotency-key-invalid',
-          'idempotency-key-reused',
-          'conflict',
-          'event-store-unavailable',
-        ]),
+        response: answers({ 201: ConsentTypeRecord }, ['consent-type-code-in-use', ...keyProblems]),
       },
       config: { access: adminAccess },
     },
@@ -86,9 +78,9 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
       return created(reply, {
         body: typeRecord(defined(state)),
         location: `/admin/consent-types/${consentTypeId}`,
-        position: position ?? undefined,
+        position,
         projectors: ['consent_types'],
-        revision: revision === 'no_stream' ? undefined : revision,
+        revision,
         isReplayed: events.length === 0,
       })
     },
@@ -104,14 +96,7 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
         params: Type.Object({ typeId: Uuid }),
         querystring: OrgQuery,
         body: PublishTextVersionBody,
-        response: answers({ 201: ConsentTextVersionRecord }, [
-          'org-required',
-          'text-version-exists',
-          'idempotency-key-invalid',
-          'idempotency-key-reused',
-          'conflict',
-          'event-store-unavailable',
-        ]),
+        response: answers({ 201: ConsentTextVersionRecord }, ['text-version-exists', ...keyProblems]),
       },
       config: { access: adminAccess },
     },
@@ -138,7 +123,7 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
       return created(reply, {
         body: textVersionRecord(consentTypeId, version),
         location: `/admin/consent-types/${consentTypeId}/text-versions`,
-        position: done.position ?? undefined,
+        position: done.position,
         projectors: ['consent_types'],
         isReplayed: done.events.length === 0,
       })
@@ -156,14 +141,10 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
         querystring: OrgQuery,
         body: RecordConsentBody,
         response: answers({ 201: ConsentDecisionRecord }, [
-          'org-required',
           'consent-type-not-found',
           'consent-text-mismatch',
           'text-version-not-effective',
-          'idempotency-key-invalid',
-          'idempotency-key-reused',
-          'conflict',
-          'event-store-unavailable',
+          ...keyProblems,
         ]),
       },
       config: { access: 'token' },
@@ -198,7 +179,7 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
       return created(reply, {
         body: toConsentDecisionRecord(recorded),
         location: `/patients/${patientId}/consents/${recorded.consentTypeCode}/status`,
-        position: latest(done.position ?? undefined),
+        position: done.position,
         projectors: ['consent_records'],
         isReplayed: done.events.length === 0,
       })

@@ -17,8 +17,8 @@ export interface Executed<State, Event extends DomainEvent> {
   readonly revision: StreamRevision
   /** Empty when the command repeated what had been done. */
   readonly events: readonly Event[]
-  /** `$all` position of the last event appended; null when nothing was. */
-  readonly position: Position | null
+  /** `$all` position of the last event appended; undefined when nothing was. */
+  readonly position: Position | undefined
 }
 
 /** Enough for a burst on one stream, where each round lets one writer through. */
@@ -51,7 +51,7 @@ export async function execute<State, Event extends DomainEvent>(
       decision = decide(state)
     }
     if (isRefusal(decision)) throw problem(decision.refused, decision.details)
-    if (decision.length === 0) return { state, revision, events: [], position: null }
+    if (decision.length === 0) return { state, revision, events: [], position: undefined }
     await beforeAppend?.()
     try {
       const appended = await store.append(target.fold, target.stream, revision, decision, context)

@@ -4,6 +4,9 @@ import { fingerprintBody, idempotencyOf, idempotentId } from '../../platform/htt
 import type { OrgId } from '../../platform/tenants.ts'
 import type { Vault } from '../../platform/vault/vault.ts'
 
+/** What the Idempotency-Key of any keyed POST may be refused with. */
+export const keyProblems = ['idempotency-key-invalid', 'idempotency-key-reused'] as const
+
 /** The identity of what a POST creates. */
 export interface KeyedRequest {
   /** Fixed by the Idempotency-Key where there is one, so that a repeat meets what it created; else new. */

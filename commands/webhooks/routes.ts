@@ -12,10 +12,9 @@ import { webhookSubscriptionsFold } from '../../streams/webhook-subscriptions/st
 import { webhookSubscriptionsStream } from '../../streams/webhook-subscriptions/stream.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute } from '../handling/execute.ts'
-import { keyedRequest } from '../handling/keyed-request.ts'
+import { keyedRequest, keyProblems } from '../handling/keyed-request.ts'
 import { onceByKey } from '../handling/once-by-key.ts'
 import { duplicateOf, subscribeWebhook } from './subscribe-webhook.ts'
-
 
 export const SubscribeWebhookBody = Type.Object(
   {
@@ -41,14 +40,9 @@ export function webhookWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
         querystring: OrgQuery,
         body: SubscribeWebhookBody,
         response: answers({ 200: WebhookSubscriptionRecord, 201: WebhookSubscriptionRecord }, [
-          'org-required',
-          'not-found',
           'webhook-url-forbidden',
           'subscription-limit',
-          'idempotency-key-invalid',
-          'idempotency-key-reused',
-          'conflict',
-          'event-store-unavailable',
+          ...keyProblems,
         ]),
       },
       config: { access: { scopes: ['webhooks:write'] } },
@@ -88,7 +82,7 @@ export function webhookWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
       return created(reply, {
         body: toWebhookSubscriptionRecord(own, secret),
         location: `/webhook-subscriptions/${keyed.id}`,
-        position: done.position ?? undefined,
+        position: done.position,
         projectors: ['webhook_subscriptions'],
         isReplayed: done.events.length === 0,
       })

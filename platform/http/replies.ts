@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import type { StreamRevision } from '../../streams/store/events.ts'
 import { comparePositions, formatPosition, parsePosition, type Position } from '../../streams/store/positions.ts'
 import { problem } from '../problems.ts'
 
@@ -32,7 +33,7 @@ export interface Write<Body> {
   /** Names of the projectors whose tables serve the record. */
   readonly projectors: readonly string[]
   /** Revision of the record's stream; becomes the ETag. */
-  readonly revision?: bigint | undefined
+  readonly revision?: StreamRevision
   /** The Idempotency-Key was seen before and this is the existing record. */
   readonly isReplayed?: boolean
 }
@@ -57,7 +58,7 @@ export async function accepted<Body>(reply: ReplyHead, write: LocatedWrite<Body>
 export async function written<Body>(reply: ReplyHead, write: Write<Body>): Promise<Body> {
   reply.statusCode = 200
   if (write.isReplayed === true) reply.header('idempotency-replayed', 'true')
-  if (write.revision !== undefined) reply.header('etag', etagOf(write.revision))
+  if (typeof write.revision === 'bigint') reply.header('etag', etagOf(write.revision))
   if (write.position !== undefined) await settle(reply, write.position, write.projectors)
   return write.body
 }

@@ -38,7 +38,7 @@ export async function claim(todo: Todo, deps: ProcessDependencies): Promise<Step
   }
   const context = stepCommand({ name: 'ai-review.claim', ...readCause(todo), orgId })
   const { state, position, events } = await execute(deps.store, target, (slot) => claimSlot(command, slot), context)
-  if (events[0]?.type !== 'AiReviewSlotClaimed') return { kind: 'done', position: position ?? undefined }
+  if (events[0]?.type !== 'AiReviewSlotClaimed') return { kind: 'done', position }
   deps.failpoint('slot-claimed')
   return writeFirstEvent(state, deps, { eventId: id, correlationId: readCause(todo).correlationId })
 }
@@ -61,7 +61,7 @@ async function writeFirstEvent(
   const target = { fold: aiReviewFold, stream: aiReviewStream(claimed.orgId, claimed.aiReviewId) }
   const context = stepCommand({ name: 'ai-review.open', ...cause, orgId: claimed.orgId })
   const { position } = await execute(store, target, (state) => openReview({ claim: claimed }, state), context)
-  return { kind: 'done', position: position ?? undefined }
+  return { kind: 'done', position }
 }
 
 /**
@@ -81,5 +81,5 @@ export async function withdraw(todo: Todo, { store, consent }: ProcessDependenci
   const decide = isConfirmed ? confirmConsent : withdrawConsent
   const confirmation = { ...context, commandId: v5('confirmed', context.commandId) }
   const { position } = await execute(store, target, (state) => decide({ now: todo.dueAt }, state), isConfirmed ? confirmation : context)
-  return { kind: 'done', position: position ?? undefined }
+  return { kind: 'done', position }
 }

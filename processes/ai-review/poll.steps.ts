@@ -38,7 +38,7 @@ export async function poll(todo: Todo, deps: ProcessDependencies, step: StepCont
     leaseUntil: new Date(step.leaseUntil),
   }
   const begun = await execute(store, target, (state) => attemptCall(begin, state), context)
-  if (begun.events.length === 0 || !isAwaiting(begun.state)) return { kind: 'done', position: begun.position ?? undefined }
+  if (begun.events.length === 0 || !isAwaiting(begun.state)) return { kind: 'done', position: begun.position }
 
   const review = begun.state
   const record = (outcome: CallOutcome) => {
@@ -51,12 +51,12 @@ export async function poll(todo: Todo, deps: ProcessDependencies, step: StepCont
   try {
     const recorded = await record(outcome)
     if (recorded.events.length === 0) await dropUnnamed(outcome, deps)
-    return { kind: 'done', position: recorded.position ?? begun.position ?? undefined }
+    return { kind: 'done', position: recorded.position ?? begun.position }
   } catch (error) {
     // What the provider found cannot be recorded, now or later: the review ends, and its raw response says why.
     if (outcome.kind !== 'completed' || !isUnrecordable(error)) throw error
     const recorded = await record(failed('provider_processing_failed', null, outcome.rawResponse))
-    return { kind: 'done', position: recorded.position ?? begun.position ?? undefined }
+    return { kind: 'done', position: recorded.position ?? begun.position }
   }
 }
 

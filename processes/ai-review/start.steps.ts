@@ -221,7 +221,7 @@ async function settle(run: Run, attempted: CommandContext | null, outcome: CallO
   const context = outcomeCommand(attempted ?? attemptCommand(run.orgId, readCause(run.todo)))
   const command = { attemptId: attempted?.commandId ?? null, outcome, now: step.now() }
   const { position } = await execute(deps.store, target, (state) => recordOutcome(command, state), context)
-  return { kind: 'done', position: position ?? undefined }
+  return { kind: 'done', position }
 }
 
 function mapped<From, To>(answer: ProviderAnswer<From>, map: (value: From) => To): ProviderAnswer<To> {

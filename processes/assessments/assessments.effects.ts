@@ -28,7 +28,7 @@ async function askForReview(todo: Todo, deps: ProcessDependencies): Promise<Step
   await openAssessmentCase(deps, state, stepCommand({ name: 'assessments.open-case', ...cause }))
   const context = stepCommand({ name: 'assessments.request-review', ...cause })
   const done = await execute(deps.store, target, (current) => requestReview({ now: todo.dueAt }, current), context)
-  return { kind: 'done', position: done.position ?? undefined }
+  return { kind: 'done', position: done.position }
 }
 
 /** Turns the end of the case's review into the end of the assessment. */
@@ -43,7 +43,7 @@ async function conclude(todo: Todo, deps: ProcessDependencies): Promise<StepOutc
   }
   const context = stepCommand({ name: 'assessments.conclude', ...readCause(todo), orgId: orgOf(todo) })
   const done = await execute(deps.store, targetOf(todo), (state) => concludeAssessment(command, state), context)
-  return { kind: 'done', position: done.position ?? undefined }
+  return { kind: 'done', position: done.position }
 }
 
 function endOf(event: Ended): ReviewEnd {
@@ -61,7 +61,7 @@ async function expire(todo: Todo, deps: ProcessDependencies, step: StepContext):
   const context = stepCommand({ name: 'assessments.expire', ...readCause(todo), orgId: orgOf(todo) })
   const command = { now: step.now() }
   const done = await execute(deps.store, targetOf(todo), (state) => expireAssessment(command, state), context)
-  return { kind: 'done', position: done.position ?? undefined }
+  return { kind: 'done', position: done.position }
 }
 
 export const assessmentsProcess = defineProcess<ProcessDependencies>({

@@ -54,7 +54,7 @@ async function deliver(todo: Todo, deps: ProcessDependencies, step: StepContext)
     now: step.now(),
   }
   const recorded = await execute(store, target, (state) => recordDelivery(record, state), outcomeCommand(attempt))
-  return { kind: 'done', position: recorded.position ?? begun.position ?? undefined }
+  return { kind: 'done', position: recorded.position ?? begun.position }
 }
 
 /** The next place in the schedule counts attempts whose outcome is known; the first delay is that before the first one. */

@@ -18,7 +18,7 @@ export function assessmentReadRoutes(app: ServiceApp, { pool, objects, configura
         summary: 'An assessment',
         params: Type.Object({ id: Uuid }),
         querystring: OrgQuery,
-        response: answers({ 200: AssessmentRecord }, ['org-required']),
+        response: answers({ 200: AssessmentRecord }),
       },
       config: { access: { scopes: ['assessments:read'] }, servedBy: ['assessments'], hasEtag: true },
     },

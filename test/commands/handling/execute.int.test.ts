@@ -63,13 +63,13 @@ describe('executing a command', () => {
       return []
     }, contextOf(world))
     expect(decided).toEqual([false, true])
-    expect(done).toMatchObject({ events: [], position: null, revision: 1n, state: { isUsed: true } })
+    expect(done).toMatchObject({ events: [], position: undefined, revision: 1n, state: { isUsed: true } })
   })
 
   it('decides again after a lost race, on what the winner wrote', async () => {
     const command = definition('race', { fingerprint: hash('f') })
     const racing = interrupted(world.store, 'consent_type', async () => void (await create(command, world.otherStore)))
-    expect(await create(command, racing)).toMatchObject({ events: [], position: null, state: { code: 'race' } })
+    expect(await create(command, racing)).toMatchObject({ events: [], position: undefined, state: { code: 'race' } })
     const [refused, winner] = [definition('lost'), definition('lost', { displayName: 'The winner' })]
     const beaten = interrupted(world.store, 'consent_type', async () => void (await create(winner, world.otherStore)))
     expect(await problemOf(create(refused, beaten))).toBe('consent-type-code-in-use')
