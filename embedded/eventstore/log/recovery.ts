@@ -67,9 +67,10 @@ function walkSegment(segment: Segment, from: number, seed: number, onFrame: (fra
       at += length
     }
     position += at
-    const next = bytes.length - at >= 4 ? bytes.readUInt32LE(at) + FRAME_OVERHEAD : 0
-    const reachesFileEnd = position + next > segment.base + segment.size
-    if (next <= FRAME_OVERHEAD || reachesFileEnd || (at === 0 && wanted >= next)) return { end: position, crc }
+    const left = segment.base + segment.size - position
+    // A chunk that ends right behind a frame does not hold the length of the next one.
+    const next = bytes.length - at >= 4 ? bytes.readUInt32LE(at) + FRAME_OVERHEAD : FRAME_OVERHEAD + 1
+    if (next === FRAME_OVERHEAD || next > left || (at === 0 && wanted >= next)) return { end: position, crc }
     wanted = Math.max(CHUNK, next)
   }
 }

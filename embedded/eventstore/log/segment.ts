@@ -27,12 +27,7 @@ export function openSegments(folder: string): Segment[] {
     .filter((name) => name.endsWith(SUFFIX))
     .map((name) => Number(name.slice(0, -SUFFIX.length)))
     .toSorted((a, b) => a - b)
-  const newest = bases.at(-1)
-  if (newest !== undefined && isUnused(folder, newest, bases.at(-2))) {
-    unlinkSync(segmentPath(folder, newest))
-    syncFolder(folder)
-    bases.pop()
-  }
+  removeUnused(folder, bases)
   const segments: Segment[] = []
   for (const base of bases) {
     const segment = openSegment(folder, base)
@@ -47,9 +42,18 @@ export function openSegments(folder: string): Segment[] {
 }
 
 /**
- * Whether the newest segment was begun and never written to, by a node that was killed before the one before it was complete.
- * Nothing goes into a segment until the one before it is on disk and cut to its length.
+ * Removes the segments that were begun and never written to, by a node that was killed before the one before them was complete.
+ * A large backlog begins several.
  */
+function removeUnused(folder: string, bases: number[]): void {
+  for (let newest = bases.at(-1); newest !== undefined && isUnused(folder, newest, bases.at(-2)); newest = bases.at(-1)) {
+    unlinkSync(segmentPath(folder, newest))
+    syncFolder(folder)
+    bases.pop()
+  }
+}
+
+/** Nothing goes into a segment until the one before it is on disk and cut to its length. */
 function isUnused(folder: string, newest: number, previous: number | undefined): boolean {
   const { size } = statSync(segmentPath(folder, newest))
   if (size < SEGMENT_HEADER) return true

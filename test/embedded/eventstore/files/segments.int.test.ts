@@ -98,6 +98,19 @@ test('a segment that is missing, too long, too short or another one stops the st
   }
 })
 
+test('segments that a backlog began and nobody wrote to when the node was killed are begun again', async () => {
+  await fill(40)
+  const newest = segments().at(-1) ?? ''
+  const end = Number(newest.slice(0, 16)) + statSync(join(folder, newest)).size
+  const header = readFileSync(join(folder, newest)).subarray(0, 32)
+  for (const distance of [1000, 5000, 9000]) writeFileSync(join(folder, `${String(end + distance).padStart(16, '0')}.segment`), header)
+  const log = open()
+  expect(streams(log)).toEqual(expected(40))
+  await append(log, 40)
+  expect(streams(log)).toEqual(expected(41))
+  await log.close()
+})
+
 test('a segment that was begun and not used when the node was killed is begun again', async () => {
   await fill(40)
   const newest = segments().at(-1) ?? ''
