@@ -8,8 +8,9 @@ import { AppendOutcomeUnknownError } from '../../../streams/store/errors.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import { patientFold } from '../../../streams/patient/state.ts'
 import { patientStream } from '../../../streams/patient/stream.ts'
+import { parseOwnedStream } from '../../../streams/stream-name.ts'
 import { hash } from '../../streams/facts.ts'
-import { contextOf, interrupted, openDecisionWorld, problemOf, type DecisionWorld } from '../handling/decision-world.ts'
+import { contextOf, interrupted, openDecisionWorld, problemOf, watched, type DecisionWorld } from '../handling/decision-world.ts'
 
 let world: DecisionWorld
 beforeAll(async () => {
@@ -85,6 +86,19 @@ describe('registering a patient with identifiers', () => {
     await register({ ...registration(), identifiers: [{ scheme: 'a', value: 'b-c' }] })
     await register({ ...registration(), identifiers: [{ scheme: 'a-b', value: 'c' }, { scheme: 'a-b', value: 'c' }] })
     expect(await problemOf(register({ ...registration(), identifiers: [{ scheme: 'a', value: 'b-c' }] }))).toBe('patient-identifier-conflict')
+  })
+
+  it('claims in one order, however they are listed, so that two never hold what the other waits for', async () => {
+    const orderOf = async (...values: string[]) => {
+      const order: string[] = []
+      const orgId = randomUUID()
+      const store = watched(world.store, (stream) => void (stream.startsWith('reservation-') && order.push(parseOwnedStream(stream).id)))
+      await registerWithIdentifiers({ ...world, store }, orgId, { ...registration(...values), organisationId: orgId }, contextOf({ orgId }))
+      return order
+    }
+    const order = await orderOf('l1', 'l2', 'l3')
+    expect(new Set(order).size).toBe(3)
+    expect(await orderOf('l3', 'l1', 'l2')).toEqual(order)
   })
 
   it('of ten at once that share identifiers crosswise lets one through', async () => {

@@ -49,21 +49,27 @@ export function contextOf({ orgId }: Pick<DecisionWorld, 'orgId'>): CommandConte
   return { commandId: randomUUID(), correlationId: randomUUID(), orgId }
 }
 
-/** The store, but that something happens before an append to a stream of this category, once. */
-export function interrupted(store: EventStore, category: string, happens: () => Promise<void>): EventStore {
-  let hasHappened = false
+/** The store, but that something happens before each append to a stream. */
+export function watched(store: EventStore, beforeAppend: (stream: string) => Promise<void> | void): EventStore {
   return new Proxy(store, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target)
       if (typeof member !== 'function') return member
       return async (...parameters: readonly unknown[]): Promise<unknown> => {
-        if (name === 'append' && !hasHappened && String(parameters[1]).startsWith(`${category}-`)) {
-          hasHappened = true
-          await happens()
-        }
+        if (name === 'append') await beforeAppend(String(parameters[1]))
         return Reflect.apply(member, target, parameters)
       }
     },
+  })
+}
+
+/** The same for the first append to a stream of one category. */
+export function interrupted(store: EventStore, category: string, happens: () => Promise<void>): EventStore {
+  let hasHappened = false
+  return watched(store, async (stream) => {
+    if (hasHappened || !stream.startsWith(`${category}-`)) return
+    hasHappened = true
+    await happens()
   })
 }
 
