@@ -1,4 +1,3 @@
-export { ConfigurationError } from './profile-rules.ts'
 import { isEgressEntry } from './outbound-addresses.ts'
 import { ConfigurationError, checkProfile, deepFreeze, isLoopbackHost } from './profile-rules.ts'
 import { address, integer, integers, oneOf, optional, setting, text, texts, type Setting } from './settings.ts'

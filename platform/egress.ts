@@ -8,9 +8,6 @@ import { createConnector, resolveHost, type ResolveHost } from './outbound-conne
 import { parseEgressAllow, portOf, type OutboundRules } from './outbound-addresses.ts'
 import { limitBytes, readAll } from './response-body.ts'
 
-export { EgressError } from './egress-error.ts'
-export { checkOutboundUrl, parseEgressAllow } from './outbound-addresses.ts'
-
 /**
  * Why a call is made. Addresses that the configuration names (`service`: own services and object store, `provider`,
  * `image`: object store) are exempt from the public-only rule for that purpose; a webhook's never is, whatever it names.

@@ -1,7 +1,8 @@
-import { ConfigurationError, loadConfiguration } from './configuration.ts'
+import { loadConfiguration } from './configuration.ts'
 import { createGracefulStop } from './graceful-stop.ts'
 import { createLogger } from './logging.ts'
 import { up } from './main/up.ts'
+import { ConfigurationError } from './profile-rules.ts'
 
 const usage = `Usage: npm run platform -- up
 

@@ -1,10 +1,10 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { Type } from 'typebox'
 import { validate as isUuid } from 'uuid'
 import { answers } from '../../platform/http/answers.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { tokenEndpointError } from '../../platform/http/token-endpoint-errors.ts'
 import type { TokenIssuer } from '../../platform/http/tokens.ts'
+import { areEqualSecrets } from '../../platform/secret-comparison.ts'
 import { oauthClientFold, type RegisteredOauthClient } from '../../streams/oauth-client/state.ts'
 import { oauthClientStream } from '../../streams/oauth-client/stream.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
@@ -99,7 +99,7 @@ export function authRoutes(app: ServiceApp, { store, vault, tokens }: AuthDepend
     const id = clientId.toLowerCase()
     const state = isUuid(id) ? (await store.load(oauthClientFold, oauthClientStream(id))).state : oauthClientFold.initialState
     const expected = state.status === 'registered' ? state.secretHash : vault.fingerprint('no such client')
-    const isRight = areEqual(vault.fingerprint(clientSecret), expected)
+    const isRight = areEqualSecrets(vault.fingerprint(clientSecret), expected)
     if (state.status === 'absent' || !isRight) throw tokenEndpointError('invalid_client')
     return state
   }
@@ -112,8 +112,4 @@ function grantedScopes(client: RegisteredOauthClient, asked: string | undefined)
   const isGranted = wanted.every((scope) => client.scopes.includes(scope))
   if (!isGranted || new Set(wanted).size !== wanted.length) throw tokenEndpointError('invalid_scope')
   return wanted
-}
-
-function areEqual(given: string, expected: string): boolean {
-  return timingSafeEqual(createHash('sha256').update(given).digest(), createHash('sha256').update(expected).digest())
 }

@@ -1,9 +1,9 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { validate as isUuid } from 'uuid'
 import type { Configuration } from '../configuration.ts'
 import type { Logger } from '../logging.ts'
 import { problem, type Problem, type ProblemDetails } from '../problems.ts'
+import { areEqualSecrets } from '../secret-comparison.ts'
 import { tenantOfFact, type OrgId } from '../tenants.ts'
 import { readActorContext, type ActorContext } from './actor-context.ts'
 import { TokenRejectedError, type VerifiedToken } from './tokens.ts'
@@ -73,7 +73,7 @@ export function createAuthorization({ configuration, verifyToken, logger }: Acce
   /** The secret is enough; a token beside it (checked like any other) only says for which organisation. */
   async function admitBySecret(request: FastifyRequest, secret: string | string[]): Promise<Caller> {
     const { adminApiSecret } = configuration
-    const isRight = adminApiSecret !== undefined && typeof secret === 'string' && areEqual(secret, adminApiSecret)
+    const isRight = adminApiSecret !== undefined && typeof secret === 'string' && areEqualSecrets(secret, adminApiSecret)
     if (!isRight) throw problem('admin-secret-invalid')
     if (request.headers.authorization === undefined) return bootstrapAdmin
     const { orgId, productId } = await authenticate(request)
@@ -131,11 +131,6 @@ function unauthorized(code: 'token-missing' | 'token-invalid' | 'token-expired')
 
 function withIncluded(scope: string): string[] {
   return scope.endsWith(':write') ? [scope, `${scope.slice(0, -':write'.length)}:read`] : [scope]
-}
-
-/** Digests first, so that neither content nor length shows in the time it takes. */
-function areEqual(given: string, expected: string): boolean {
-  return timingSafeEqual(createHash('sha256').update(given).digest(), createHash('sha256').update(expected).digest())
 }
 
 /**

@@ -9,14 +9,13 @@ import { createAuthorization, type Caller, type VerifyToken } from './access.ts'
 import { addBodyParsers } from './body-parsers.ts'
 import { answerClientError } from './client-errors.ts'
 import { addDocumentation, type ScopeList } from './documentation.ts'
-import { createErrorHandler, sendProblem, type TranslateError } from './errors.ts'
+import { createErrorHandler, sendProblem } from './errors.ts'
 import { addHealthRoutes } from './health-routes.ts'
 import { addProblemPages } from './problem-pages.ts'
 import { awaitMinimumPosition, type ReadYourWrites } from './replies.ts'
 import { requestIdFrom, traceIdOf, traceparentFrom } from './request-context.ts'
 import { createMethodIndex } from './route-methods.ts'
 import { createSchemas, type Schemas } from './schemas.ts'
-import { translateStageError } from './stage-errors.ts'
 import { canonicalRouteOf, mountService, type Service } from './service.ts'
 
 declare module 'fastify' {
@@ -35,8 +34,6 @@ export interface ApplicationOptions {
   readonly health: Health
   readonly verifyToken: VerifyToken
   readonly readYourWrites: ReadYourWrites
-  /** More errors of the stages as problems, beside those of the event store, the database and egress. */
-  readonly translateError?: TranslateError
   /** True once a stop has begun: new requests are refused while those in flight finish. */
   readonly isStopping?: () => boolean
   /** Answers that differ from their documented schema become a 500 (tests). */
@@ -55,7 +52,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
   const version = options.version ?? '1.0.0'
   const schemas = createSchemas()
   const methods = createMethodIndex()
-  const onError = createErrorHandler(logger, (error) => options.translateError?.(error) ?? translateStageError(error))
+  const onError = createErrorHandler(logger)
   const app = Fastify({
     logger: false,
     bodyLimit: defaultBodyLimit,

@@ -2,10 +2,8 @@ import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidatio
 import { v4 as uuidv4 } from 'uuid'
 import type { Logger } from '../logging.ts'
 import { Problem, problem, problemType, problems, type MemberError, type ProblemDefinition } from '../problems.ts'
+import { translateStageError } from './stage-errors.ts'
 import { TokenEndpointError, tokenEndpointError } from './token-endpoint-errors.ts'
-
-/** Turns errors of the stages (event store away, append too large, …) into problems; undefined for what it does not know. */
-export type TranslateError = (error: unknown) => Problem | undefined
 
 const mostReported = 20
 
@@ -13,13 +11,13 @@ const mostReported = 20
 const freeForm: ReadonlySet<string> = new Set(['clinical_context', 'custom_fields', 'variables', 'output', 'contactPreferences'])
 
 /** Answers every error of every route: problems as they are, anything unknown as 500 with nothing of it in the body. */
-export function createErrorHandler(logger: Logger, translate: TranslateError) {
+export function createErrorHandler(logger: Logger) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const known = toTokenEndpointError(error, request)
     if (known !== undefined) {
       return reply.code(known.status).headers({ ...known.headers, 'content-type': 'application/json; charset=utf-8' }).send(JSON.stringify(known.body))
     }
-    const answer = toProblem(error, translate)
+    const answer = toProblem(error)
     const problemId = uuidv4()
     if (answer.status >= 500) {
       const { method, id: requestId, routeOptions: { url: route = '' } } = request
@@ -58,12 +56,12 @@ export function problemBody(answer: Problem, requestId: string, problemId: strin
 function toTokenEndpointError(error: unknown, request: FastifyRequest): TokenEndpointError | undefined {
   if (error instanceof TokenEndpointError) return error
   if (request.routeOptions.config?.errors !== 'oauth') return undefined
-  return toProblem(error, () => undefined).status === 400 ? tokenEndpointError('invalid_request') : undefined
+  return toProblem(error).status === 400 ? tokenEndpointError('invalid_request') : undefined
 }
 
-function toProblem(error: unknown, translate: TranslateError): Problem {
+function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error
-  return translate(error) ?? (isFastifyError(error) ? ofFastify(error) : undefined) ?? problem('internal-error', { cause: error })
+  return translateStageError(error) ?? (isFastifyError(error) ? ofFastify(error) : undefined) ?? problem('internal-error', { cause: error })
 }
 
 function isFastifyError(error: unknown): error is FastifyError {

@@ -1,4 +1,10 @@
-import { AppendOutcomeUnknownError, AppendTooLargeError, EventStoreUnavailableError, RevisionConflictError } from '../../streams/store/errors.ts'
+import {
+  AppendOutcomeUnknownError,
+  AppendTooLargeError,
+  EventStoreClosedError,
+  EventStoreUnavailableError,
+  RevisionConflictError,
+} from '../../streams/store/errors.ts'
 import { isDatabaseMissing, isDatabaseUnavailable } from '../database.ts'
 import { problem, type Problem } from '../problems.ts'
 
@@ -9,6 +15,7 @@ export function translateStageError(error: unknown): Problem | undefined {
   if (error instanceof EventStoreUnavailableError || error instanceof AppendOutcomeUnknownError) {
     return problem('event-store-unavailable', { cause: error, retryAfterSeconds: 2 })
   }
+  if (error instanceof EventStoreClosedError) return problem('shutting-down', { cause: error })
   if (isObjectStoreAway(error)) return problem('object-store-unavailable', { cause: error, retryAfterSeconds: 2 })
   if (isDatabaseMissing(error) || isDatabaseUnavailable(error)) return problem('database-unavailable', { cause: error, retryAfterSeconds: 2 })
   return undefined

@@ -31,7 +31,6 @@ import type { Logger } from '../logging.ts'
 import { connectObjectStore } from '../object-store.ts'
 import { openVault, type Vault } from '../vault/vault.ts'
 import type { MasterKeyRing } from '../vault/master-keys.ts'
-import { errorAsProblem } from './errors-as-problems.ts'
 import { addHealthChecks } from './health-checks.ts'
 import { servicesOf } from './services.ts'
 
@@ -192,7 +191,6 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     health,
     verifyToken: (token) => tokens.verify(token),
     readYourWrites: (position, names, timeoutMs) => reads.waitFor(position, names, timeoutMs),
-    translateError: errorAsProblem,
     isStopping: () => isRefusing,
   })
   stop.onStop('intake', 'http', () => app.close())

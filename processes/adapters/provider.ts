@@ -1,7 +1,8 @@
 import { PassThrough, type Readable } from 'node:stream'
 import FormData from 'form-data'
 import type { Configuration } from '../../platform/configuration.ts'
-import { EgressError, type Egress, type EgressRequest, type EgressResponse } from '../../platform/egress.ts'
+import type { Egress, EgressRequest, EgressResponse } from '../../platform/egress.ts'
+import { EgressError } from '../../platform/egress-error.ts'
 import { isInt32, memberOf } from './outside-value.ts'
 
 /** How a provider call ended (specification 7.3). */

@@ -1,4 +1,5 @@
-import { EgressError, type Egress } from '../../platform/egress.ts'
+import type { Egress } from '../../platform/egress.ts'
+import { EgressError } from '../../platform/egress-error.ts'
 import type { PlatformToken } from './platform-token.ts'
 
 export type ServiceAnswer =

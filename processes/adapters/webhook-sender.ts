@@ -1,5 +1,6 @@
 import { Webhook } from 'standardwebhooks'
-import { EgressError, type Egress } from '../../platform/egress.ts'
+import type { Egress } from '../../platform/egress.ts'
+import { EgressError } from '../../platform/egress-error.ts'
 import type { DeliveryErrorClass } from '../../streams/webhook-delivery/events.ts'
 
 export interface WebhookMessage {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { ConfigurationError, configurationTable, loadConfiguration } from '../../platform/configuration.ts'
+import { configurationTable, loadConfiguration } from '../../platform/configuration.ts'
+import { ConfigurationError } from '../../platform/profile-rules.ts'
 
 const production = { APP_ENV: 'production' }
 const secret = 'a-secret-that-nobody-should-ever-see'

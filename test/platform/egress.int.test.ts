@@ -4,7 +4,8 @@ import { createServer as createTcpServer } from 'node:net'
 import { Readable } from 'node:stream'
 import { afterEach, describe, expect, it } from 'vitest'
 import { loadConfiguration, type Environment } from '../../platform/configuration.ts'
-import { EgressError, createEgress, type Egress, type EgressOptions, type EgressRequest } from '../../platform/egress.ts'
+import { createEgress, type Egress, type EgressOptions, type EgressRequest } from '../../platform/egress.ts'
+import { EgressError } from '../../platform/egress-error.ts'
 
 const closers: (() => Promise<unknown>)[] = []
 afterEach(async () => {

@@ -1,7 +1,13 @@
 import { expect, it } from 'vitest'
 import { problem } from '../../../platform/problems.ts'
 import { translateStageError } from '../../../platform/http/stage-errors.ts'
-import { AppendOutcomeUnknownError, AppendTooLargeError, EventStoreUnavailableError, RevisionConflictError } from '../../../streams/store/errors.ts'
+import {
+  AppendOutcomeUnknownError,
+  AppendTooLargeError,
+  EventStoreClosedError,
+  EventStoreUnavailableError,
+  RevisionConflictError,
+} from '../../../streams/store/errors.ts'
 
 const withCode = (code: string, more: object = {}) => Object.assign(new Error('x'), { code, ...more })
 
@@ -10,6 +16,7 @@ it.each([
   ['command-too-large', new AppendTooLargeError('patient-a-b', 2_000_000, 1_048_576)],
   ['event-store-unavailable', new AppendOutcomeUnknownError('patient-a-b', 3)],
   ['event-store-unavailable', new EventStoreUnavailableError('a read')],
+  ['shutting-down', new EventStoreClosedError()],
   ['database-unavailable', withCode('ECONNREFUSED')],
   ['database-unavailable', withCode('57P01')],
   ['database-unavailable', withCode('3D000')],
