@@ -8,6 +8,8 @@ export default defineConfig({
     globalSetup: ['test/support/postgres.ts'],
     pool: 'forks',
     maxWorkers: 2,
+    // One event store holds one installation: its test files take turns.
+    fileParallelism: process.env['ESDB_URL'] === undefined,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     teardownTimeout: 20_000,

@@ -17,7 +17,8 @@ export const TokenBody = Type.Object(
     client_secret: Type.Optional(Type.String({ maxLength: 1024 })),
     scope: Type.Optional(Type.String({ maxLength: 4096 })),
   },
-  { $id: 'TokenBody', additionalProperties: false },
+  // RFC 6749, 3.2: parameters that the server does not know must be ignored; clients send `audience` and the like.
+  { $id: 'TokenBody', additionalProperties: true },
 )
 
 export const TokenReply = Type.Object(
