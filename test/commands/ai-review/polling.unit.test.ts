@@ -1,19 +1,22 @@
 import { array, assert, integer, property, record } from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { nextPollAt, type PollSchedule } from '../../../commands/ai-review/polling.ts'
+import { nextPollAt, pollScheduleOf, type PollSchedule } from '../../../commands/ai-review/polling.ts'
 import { loadConfiguration } from '../../../platform/configuration.ts'
 
 const start = Date.parse('2026-03-01T10:00:00.000Z')
 const defaults = loadConfiguration({})
-const schedule: PollSchedule = {
-  initialDelayMs: defaults.providerResultInitialDelayMs,
-  backoffMs: defaults.providerResultBackoffScheduleMs,
-  maxAttempts: defaults.providerResultMaxAttempts,
+/** A schedule, and the time budget that the deadline follows from. */
+interface Budgeted extends PollSchedule {
+  readonly timeoutMs: number
+}
+
+const schedule: Budgeted = {
+  ...pollScheduleOf(defaults),
   timeoutMs: defaults.providerResultTimeoutMs,
 }
 
 /** When each poll falls, in milliseconds from the start, when every one is made at its time and finds nothing. */
-function polls(of: PollSchedule, retryAfterMs = 0): number[] {
+function polls(of: Budgeted, retryAfterMs = 0): number[] {
   const deadlineAt = new Date(start + of.timeoutMs)
   const made: number[] = []
   let at = nextPollAt(of, { attemptCount: 0, deadlineAt }, new Date(start))

@@ -87,7 +87,8 @@ describe('inline images', () => {
 
   it('have at most 64 megapixels, as their header names them', () => {
     expect(refusal([declared(sized(8_000, 8_000), 'image/png')])).toBeNull()
-    expect(refusal([declared(sized(8_000, 8_001), 'image/png')])).toEqual({ code: 'image-too-large', errors: ['/images/0/data too-many-pixels'] })
+    expect(refusal([declared(sized(64_000_000, 1), 'image/png')])).toBeNull()
+    expect(refusal([declared(sized(1, 64_000_001), 'image/png')])).toEqual({ code: 'image-too-large', errors: ['/images/0/data too-many-pixels'] })
     expect(refusal([declared(sized(0xffffffff, 0xffffffff), 'image/png')])).toEqual({ code: 'image-too-large', errors: ['/images/0/data too-many-pixels'] })
   })
 

@@ -44,12 +44,12 @@ describe('executing a command', () => {
   })
 
   it('decides a refusal again after reading the tail: stale state of another process refuses nothing', async () => {
-    const { fold, stream } = targetOf('stale')
-    await world.otherStore.load(fold, stream)
+    const target = targetOf('stale')
     await create(definition('stale'))
-    await world.otherStore.load(fold, stream)
-    const done = await execute(world.otherStore, { fold, stream }, (state) => useConsentType(used, state), contextOf(world))
-    expect(done.revision).toBe(1n)
+    await world.otherStore.load(target.fold, target.stream, { fresh: true })
+    await execute(world.store, target, (state) => useConsentType(used, state), contextOf(world))
+    const refuseUnused = (state: ConsentTypeState) => (state.status === 'defined' && state.isUsed ? [] : refuse('conflict'))
+    expect(await execute(world.otherStore, target, refuseUnused, contextOf(world))).toMatchObject({ revision: 1n, events: [] })
   })
 
   it('decides an empty result again after reading the tail', async () => {
