@@ -32,7 +32,8 @@ export interface SupervisedSubscription {
 /** What a handler threw, told apart from what the connection threw. */
 class HandlerFailure extends Error {}
 
-const backoff = { firstMs: 100, mostMs: 10_000 }
+/** Two seconds between two tries at most: after an outage, what waits for the read models has a few tries of its own only. */
+const backoff = { firstMs: 100, mostMs: 2_000 }
 const confirmationMs = 15_000
 const defaultBatchSize = 500
 
