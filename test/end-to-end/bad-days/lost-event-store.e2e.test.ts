@@ -10,7 +10,8 @@ import { startTestPlatform, waitFor, type TestPlatform } from '../../support/pla
 import { descendantsOf, untilGone } from './child-processes.ts'
 import { eventsOf } from './recorded-events.ts'
 
-const shortLeases = { STEP_TIMEOUT_MS: '3500', STEP_LEASE_MS: '4000' }
+// Reviews that start while the read models find back are put off by the schedule that a platform has by default.
+const settings = { STEP_TIMEOUT_MS: '3500', STEP_LEASE_MS: '4000', PROVIDER_START_RETRY_SCHEDULE_MS: '2000,4000,8000' }
 
 let receiver: WebhookReceiver
 let platform: TestPlatform
@@ -27,7 +28,7 @@ afterEach(async () => {
 
 /** A platform with a subscription and a patient who agrees; resolves to the body of a request. */
 async function readyForRequests(eventStoreUrl: string): Promise<unknown> {
-  platform = await startTestPlatform({ env: { ...shortLeases, ESDB_URL: eventStoreUrl } })
+  platform = await startTestPlatform({ env: { ...settings, ESDB_URL: eventStoreUrl } })
   api = await platform.connect()
   const terms = await createConsentTerms(api, platform.process.credentials.org_id)
   const event_types = ['assessment.completed', 'assessment.failed']
