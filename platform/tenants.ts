@@ -1,16 +1,12 @@
 declare const tenant: unique symbol
 
 /**
- * The organisation in whose name something is read or written. Queries and stream names take only this type, so that a
- * tenant can be neither forgotten nor taken from a request unchecked: `tenantOf` makes it for requests, `tenantOfFact`
- * for processes.
+ * The organisation in whose name something is read or written. Queries take only this type, so that a tenant can be
+ * neither forgotten nor taken from a request unchecked: `tenantOf` makes it of a request's caller.
  */
 export type TenantId = string & { readonly [tenant]: true }
 
-/** The same type, where the text speaks of an organisation. */
-export type OrgId = TenantId
-
-/** The tenant of a stored fact, for processes and projectors: its organisation was checked when it was recorded. */
+/** For an id that was checked: a caller's own, or that of a fact. */
 export function tenantOfFact(orgId: string): TenantId {
   return orgId as TenantId
 }

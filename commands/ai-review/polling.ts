@@ -1,9 +1,20 @@
+import type { Configuration } from '../../platform/configuration.ts'
+
 export interface PollSchedule {
   readonly initialDelayMs: number
   /** Delays between polls; the last repeats. */
   readonly backoffMs: readonly number[]
   readonly maxAttempts: number
-  readonly timeoutMs: number
+}
+
+type PollSettings = Pick<Configuration, 'providerResultInitialDelayMs' | 'providerResultBackoffScheduleMs' | 'providerResultMaxAttempts'>
+
+export function pollScheduleOf(configuration: PollSettings): PollSchedule {
+  return {
+    initialDelayMs: configuration.providerResultInitialDelayMs,
+    backoffMs: configuration.providerResultBackoffScheduleMs,
+    maxAttempts: configuration.providerResultMaxAttempts,
+  }
 }
 
 /**

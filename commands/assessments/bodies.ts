@@ -1,7 +1,6 @@
 import { Type, type Static } from 'typebox'
+import { Uuid } from '../../platform/http/members.ts'
 import { freeForm, InlinePatient } from '../clinical/bodies.ts'
-
-const Id = Type.String({ format: 'uuid' })
 
 export const maxImages = 10
 
@@ -9,11 +8,11 @@ export const maxImages = 10
 export const CreateAssessmentBody = Type.Object(
   {
     patient: Type.Optional(InlinePatient),
-    patient_id: Type.Optional(Id),
+    patient_id: Type.Optional(Uuid),
     finding: Type.Object(
       {
         finding_type: Type.Enum(['lesion', 'rash', 'patch', 'blemish', 'other']),
-        body_site_id: Type.Optional(Id),
+        body_site_id: Type.Optional(Uuid),
       },
       { additionalProperties: false },
     ),

@@ -13,7 +13,7 @@ import type { ObjectStore } from '../../platform/object-store.ts'
 import { problem, Problem } from '../../platform/problems.ts'
 import { AssessmentRecord, pollAfterMs, toAssessmentRecord } from '../../platform/records/assessment.ts'
 import { signDownloads } from '../../platform/records/download-urls.ts'
-import type { OrgId } from '../../platform/tenants.ts'
+import type { TenantId } from '../../platform/tenants.ts'
 import { assessmentFold } from '../../streams/assessment/state.ts'
 import { assessmentStream } from '../../streams/assessment/stream.ts'
 import { birthErrors, freeFormErrors } from '../clinical/bodies.ts'
@@ -121,7 +121,7 @@ export function assessmentWriteRoutes(app: ServiceApp, deps: AssessmentDependenc
   )
 
   /** The patient that the body names, or the one it describes: an identifier that matches one patient reuses it. */
-  async function patientOf(request: FastifyRequest, orgId: OrgId, body: CreateAssessmentBody, keyed: KeyedRequest): Promise<string> {
+  async function patientOf(request: FastifyRequest, orgId: TenantId, body: CreateAssessmentBody, keyed: KeyedRequest): Promise<string> {
     if (body.patient_id !== undefined) return (await requirePatient(deps, orgId, body.patient_id)).patientId
     if (body.patient === undefined) throw problem('internal-error')
     const identifiers = body.patient.identifiers ?? []
@@ -153,7 +153,7 @@ export function assessmentWriteRoutes(app: ServiceApp, deps: AssessmentDependenc
   }
 
   /** The key has a random part: no replay and no retry overwrites what an event names. */
-  async function storeImage(orgId: OrgId, keyed: KeyedRequest, image: DecodedImage, index: number): Promise<InlineImage> {
+  async function storeImage(orgId: TenantId, keyed: KeyedRequest, image: DecodedImage, index: number): Promise<InlineImage> {
     const imageId = keyed.idOf(`image-${index}`)
     const key = `images/${orgId}/${keyed.id}/${imageId}/${randomBytes(12).toString('hex')}`
     const object = await objects.put(key, image.bytes, image.mimeType)

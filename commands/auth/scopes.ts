@@ -1,4 +1,7 @@
-/** Scopes that a client of an organisation may hold: those of specification section 5 and the additive ones. */
+/**
+ * Scopes that a client of an organisation may hold: those of specification section 5 and the additive ones, but
+ * `ai-review:read-raw` and `auth:admin`, which are for administrative clients only.
+ */
 export const clientScopes = [
   'ai-review:cancel',
   'ai-review:create',
@@ -21,9 +24,6 @@ export const clientScopes = [
   'webhooks:read',
   'webhooks:write',
 ] as const
-
-/** Granted to administrative client identities only. */
-export const administrativeScopes = ['ai-review:read-raw', 'auth:admin'] as const
 
 /** What the platform's own services need of each other. */
 export const serviceScopes = ['cases:read'] as const

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
+import { Uuid } from '../../platform/http/members.ts'
 import type { MemberError } from '../../platform/problems.ts'
 
-const Id = Type.String({ format: 'uuid' })
 const name = Type.String({ minLength: 1, maxLength: 255 })
 
 const patientMembers = {
@@ -24,7 +24,7 @@ const CustomFields = Type.Record(Type.String(), Type.String({ maxLength: 1024 })
   propertyNames: { type: 'string', maxLength: 64 },
 })
 
-/** Free-form members of a request about a lesion; depth and size are checked by `checkFreeForm`. */
+/** Free-form members of a request about a lesion; depth and size are checked by `freeFormErrors`. */
 export const freeForm = {
   external_reference: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
   clinical_context: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
@@ -32,7 +32,7 @@ export const freeForm = {
 }
 
 export const OpenCaseBody = Type.Object(
-  { patient_id: Id, product_id: Type.Optional(Id), ...freeForm },
+  { patient_id: Uuid, product_id: Type.Optional(Uuid), ...freeForm },
   { $id: 'OpenCaseBody', additionalProperties: false },
 )
 export type OpenCaseBody = Static<typeof OpenCaseBody>

@@ -1,17 +1,16 @@
 import type { FastifyRequest } from 'fastify'
 import { Type, type Static } from 'typebox'
+import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
 import { problem } from '../../platform/problems.ts'
 
-const Id = Type.String({ format: 'uuid' })
-const Instant = Type.String({ format: 'date-time' })
 const text = (maxLength: number) => Type.String({ minLength: 1, maxLength })
 
 export const CreateConsentTypeBody = Type.Object(
   {
-    organisationId: Type.Optional(Id),
+    organisationId: Type.Optional(Uuid),
     code: Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$' }),
     displayName: text(255),
-    description: Type.Optional(Type.Union([Type.String({ maxLength: 255 }), Type.Null()])),
+    description: Type.Optional(Nullable(Type.String({ maxLength: 255 }))),
     legalBasis: text(255),
     required: Type.Boolean(),
   },
@@ -31,8 +30,8 @@ export type PublishTextVersionBody = Static<typeof PublishTextVersionBody>
 
 export const RecordConsentBody = Type.Object(
   {
-    consent_type_id: Id,
-    text_version_id: Id,
+    consent_type_id: Uuid,
+    text_version_id: Uuid,
     decision: Type.Enum(['granted', 'denied', 'withdrawn']),
     recorded_by: Type.Optional(text(255)),
     recorded_at: Type.Optional(Instant),

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { v7 } from 'uuid'
 import { fingerprintBody, idempotencyOf, idempotentId } from '../../platform/http/idempotency.ts'
-import type { OrgId } from '../../platform/tenants.ts'
+import type { TenantId } from '../../platform/tenants.ts'
 import type { Vault } from '../../platform/vault/vault.ts'
 
 /** What the Idempotency-Key of any keyed POST may be refused with. */
@@ -26,7 +26,7 @@ export interface KeyedRequest {
  * @param body what the fingerprint covers; image bytes replaced by hash and length
  * @throws Problem `idempotency-key-invalid`
  */
-export function keyedRequest(request: FastifyRequest, orgId: OrgId, vault: Vault, body: unknown): KeyedRequest {
+export function keyedRequest(request: FastifyRequest, orgId: TenantId, vault: Vault, body: unknown): KeyedRequest {
   const idempotency = idempotencyOf(request, orgId)
   if (idempotency === null) {
     return { id: v7(), fingerprint: null, isKeyed: false, idOf: () => v7(), claimName: null, identity: null }

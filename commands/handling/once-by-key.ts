@@ -15,7 +15,7 @@ export interface KeyOwner {
 /**
  * Runs a create that its Idempotency-Key cannot fix by an id of its own, because the id follows from a natural key or
  * because an existing record may be the answer. The key is claimed with the fingerprint first, and given back when the
- * create is refused, since no refusal is ever pinned to a key. `isRepeat` tells the create that this key was here before.
+ * create is refused, since no refusal is ever pinned to a key.
  *
  * @throws Problem `idempotency-key-reused` when the key stands for another request
  */

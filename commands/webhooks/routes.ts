@@ -3,6 +3,7 @@ import { tenantOf } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
 import { created, written } from '../../platform/http/replies.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
+import { Nullable } from '../../platform/http/members.ts'
 import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { checkOutboundUrl, parseEgressAllow } from '../../platform/outbound-addresses.ts'
@@ -20,7 +21,7 @@ export const SubscribeWebhookBody = Type.Object(
   {
     url: Type.String({ minLength: 1, maxLength: 2048 }),
     event_types: Type.Array(Type.Enum(['assessment.completed', 'assessment.failed']), { minItems: 1, maxItems: 20 }),
-    description: Type.Optional(Type.Union([Type.String({ maxLength: 255 }), Type.Null()])),
+    description: Type.Optional(Nullable(Type.String({ maxLength: 255 }))),
     payload_mode: Type.Optional(Type.Enum(['full', 'thin'])),
   },
   { $id: 'SubscribeWebhookBody', additionalProperties: false },

@@ -4,7 +4,7 @@ import type { Configuration } from '../configuration.ts'
 import type { Logger } from '../logging.ts'
 import { problem, type Problem, type ProblemDetails } from '../problems.ts'
 import { areEqualSecrets } from '../secret-comparison.ts'
-import { tenantOfFact, type OrgId } from '../tenants.ts'
+import { tenantOfFact, type TenantId } from '../tenants.ts'
 import { readActorContext, type ActorContext } from './actor-context.ts'
 import { TokenRejectedError, type VerifiedToken } from './tokens.ts'
 
@@ -137,7 +137,7 @@ function withIncluded(scope: string): string[] {
  * The organisation in whose name the request acts. `named` is what the query or body names. A token (or actor context)
  * of an organisation stands for it, and another name is a 404; without one a name is required (400 `org-required`).
  */
-export function tenantOf(caller: Caller, named?: string): OrgId {
+export function tenantOf(caller: Caller, named?: string): TenantId {
   const own = caller.orgId ?? caller.actor?.orgId
   if (own === undefined && named === undefined) throw problem('org-required')
   if (own !== undefined && named !== undefined && own.toLowerCase() !== named.toLowerCase()) throw problem('not-found')

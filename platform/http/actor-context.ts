@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { Check } from 'typebox/value'
 import { problem } from '../problems.ts'
+import { Nullable } from './members.ts'
 
 /** What the platform uses of the claims of X-Actor-Context (spec 2.4); names and addresses stay out. */
 export interface ActorContext {
@@ -19,7 +20,7 @@ const ActorClaims = Type.Object({
   user_id: shortText,
   org_id: shortText,
   user_type: Type.Optional(shortText),
-  role: Type.Optional(Type.Union([shortText, Type.Null()])),
+  role: Type.Optional(Nullable(shortText)),
   permissions: Type.Array(shortText, { maxItems: 1000 }),
   product_ids: Type.Optional(Type.Array(shortText, { maxItems: 1000 })),
 })

@@ -2,7 +2,8 @@ import canonicalize from 'canonicalize'
 import { Type } from 'typebox'
 import { openBytes, sealBytes } from '../../streams/store/sealed-bytes.ts'
 import { problem } from '../problems.ts'
-import type { OrgId } from '../tenants.ts'
+import type { TenantId } from '../tenants.ts'
+import { Nullable } from './members.ts'
 import type { ReplyHead } from './replies.ts'
 
 /** Query members of every list; put them beside the filters: `Type.Object({ ...listQuery, status: … })`. */
@@ -21,7 +22,7 @@ export type CursorPlace = readonly (string | number | null)[]
 /** What a cursor is bound to: it continues this list of this organisation with these filters in this order, and no other. */
 export interface ListIdentity {
   readonly list: string
-  readonly orgId: OrgId
+  readonly orgId: TenantId
   readonly sort: string
   /** Filters as given; undefined members do not count. */
   readonly filters: Readonly<Record<string, string | number | boolean | undefined>>
@@ -123,9 +124,9 @@ function linkToNext({ request }: ReplyHead, cursor: string): string {
 
 /** Beside `data` in a page's schema: `Type.Object({ data: Type.Array(Item), ...pageMembers() }, { $id: 'Items' })`. */
 export function pageMembers() {
-  return { next_cursor: Type.Union([Type.String(), Type.Null()]), has_more: Type.Boolean() }
+  return { next_cursor: Nullable(Type.String()), has_more: Type.Boolean() }
 }
 
 export function camelPageMembers() {
-  return { nextCursor: Type.Union([Type.String(), Type.Null()]), hasMore: Type.Boolean() }
+  return { nextCursor: Nullable(Type.String()), hasMore: Type.Boolean() }
 }

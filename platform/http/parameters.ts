@@ -1,6 +1,5 @@
 import { Type } from 'typebox'
-
-export const Uuid = Type.String({ format: 'uuid' })
+import { Uuid } from './members.ts'
 
 /** How a platform client, whose token has no organisation, names one (contract section 1). Either casing. */
 export const orgQuery = { org_id: Type.Optional(Uuid), orgId: Type.Optional(Uuid) }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { CommandContext } from '../../streams/store/events.ts'
-import type { OrgId } from '../tenants.ts'
+import type { TenantId } from '../tenants.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -38,7 +38,7 @@ export function traceIdOf(traceparent: string): string {
  * Who causes an append and why, for the event metadata. Each call mints a command id of its own, since the ids of an
  * append's events derive from it and a request may append to several streams; the correlation id is the request's.
  */
-export function commandContext(request: FastifyRequest, { orgId }: { readonly orgId?: OrgId | undefined } = {}): CommandContext {
+export function commandContext(request: FastifyRequest, { orgId }: { readonly orgId?: TenantId | undefined } = {}): CommandContext {
   return {
     commandId: randomUUID(),
     correlationId: request.correlationId,

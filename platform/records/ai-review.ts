@@ -1,10 +1,9 @@
 import { Type, type Static } from 'typebox'
+import { Instant, Nullable, Uuid } from '../http/members.ts'
 
-const Id = Type.String({ format: 'uuid' })
-const Instant = Type.String({ format: 'date-time' })
-const text = Type.Union([Type.String(), Type.Null()])
-const integer = Type.Union([Type.Integer(), Type.Null()])
-const instant = Type.Union([Instant, Type.Null()])
+const text = Nullable(Type.String())
+const integer = Nullable(Type.Integer())
+const instant = Nullable(Instant)
 
 export const AiReviewStatus = Type.Enum([
   'pending',
@@ -17,18 +16,18 @@ export const AiReviewStatus = Type.Enum([
 ])
 
 const review = {
-  id: Id,
-  caseId: Id,
-  productId: Id,
-  orgId: Id,
-  patientId: Type.Union([Id, Type.Null()], { description: 'Additive (T24).' }),
+  id: Uuid,
+  caseId: Uuid,
+  productId: Uuid,
+  orgId: Uuid,
+  patientId: Type.Union([Uuid, Type.Null()], { description: 'Additive (T24).' }),
   status: AiReviewStatus,
   attemptCount: Type.Integer({ description: 'Result polls.' }),
   correlationId: text,
   providerCaseId: integer,
   providerChecksum: text,
   providerVersion: text,
-  supersededById: Type.Union([Id, Type.Null()]),
+  supersededById: Nullable(Uuid),
   supersededAt: instant,
   error: Type.Union([
     Type.Object({ code: Type.String(), message: Type.String(), classification: Type.String(), upstreamStatus: integer }),
@@ -50,9 +49,9 @@ export const AiReviewDetails = Type.Object(
     ...review,
     images: Type.Array(
       Type.Object({
-        id: Id,
-        aiReviewId: Id,
-        clinicalImageId: Id,
+        id: Uuid,
+        aiReviewId: Uuid,
+        clinicalImageId: Uuid,
         imageType: Type.Enum(['DERMOSCOPIC', 'MACROSCOPIC']),
         providerImageId: integer,
         providerImageHash: text,
@@ -62,8 +61,8 @@ export const AiReviewDetails = Type.Object(
     ),
     result: Type.Union([
       Type.Object({
-        id: Id,
-        aiReviewId: Id,
+        id: Uuid,
+        aiReviewId: Uuid,
         analysisResult: Type.String(),
         analysisStatus: text,
         lesionCount: Type.Integer(),
@@ -76,8 +75,8 @@ export const AiReviewDetails = Type.Object(
     ]),
     lesions: Type.Array(
       Type.Object({
-        id: Id,
-        aiReviewId: Id,
+        id: Uuid,
+        aiReviewId: Uuid,
         lesionNumber: Type.Integer(),
         providerLesionId: Type.Integer(),
         coordinates: Type.Union([

@@ -1,19 +1,20 @@
 import { Type, type Static } from 'typebox'
+import { Instant, Nullable, Uuid } from '../http/members.ts'
 
 /** Milliseconds that a client waits between two polls of a processing assessment. */
 export const pollAfterMs = 5000
 
 const optionalText = Type.Optional(Type.String())
-const nullableText = Type.Union([Type.String(), Type.Null()])
+const nullableText = Nullable(Type.String())
 const CodedTerm = Type.Object({ code: nullableText, term: nullableText })
 
 /** Specification 2.2, with the additive members of contract section 3, line 97. */
 export const AssessmentRecord = Type.Object(
   {
-    id: Type.String({ format: 'uuid' }),
+    id: Uuid,
     status: Type.Enum(['awaiting_images', 'processing', 'completed', 'failed']),
-    patient_id: Type.String({ format: 'uuid' }),
-    case_id: Type.Union([Type.String({ format: 'uuid' }), Type.Null()]),
+    patient_id: Uuid,
+    case_id: Nullable(Uuid),
     external_reference: optionalText,
     images: Type.Array(
       Type.Object({
@@ -39,7 +40,7 @@ export const AssessmentRecord = Type.Object(
               lesion_number: Type.Integer(),
               category: nullableText,
               classification: nullableText,
-              priority: Type.Union([Type.Integer(), Type.Null()]),
+              priority: Nullable(Type.Integer()),
               icd10: CodedTerm,
               snomed: CodedTerm,
               referral_flag: nullableText,
@@ -49,7 +50,7 @@ export const AssessmentRecord = Type.Object(
           ),
           image_quality: Type.Array(Type.Object({ image_id: Type.String(), quality: nullableText })),
         }),
-        completed_at: Type.String({ format: 'date-time' }),
+        completed_at: Instant,
       }),
       Type.Null(),
     ]),

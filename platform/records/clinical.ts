@@ -1,15 +1,14 @@
 import { Type, type Static } from 'typebox'
+import { Instant, Nullable, Uuid } from '../http/members.ts'
 
-const Id = Type.String({ format: 'uuid' })
-const Instant = Type.String({ format: 'date-time' })
-const nullableText = Type.Union([Type.String(), Type.Null()])
+const nullableText = Nullable(Type.String())
 
 export const PatientIdentifierRecord = Type.Object({ scheme: Type.String(), value: Type.String() })
 
 /** Contract section 3, line 104. Members are null after the patient's erasure. */
 export const PatientRecord = Type.Object(
   {
-    id: Id,
+    id: Uuid,
     given_name: nullableText,
     family_name: nullableText,
     dob: nullableText,
@@ -45,12 +44,12 @@ export function toPatientRecord(view: PatientView): PatientRecord {
 /** Contract section 3, line 104. `in_review` and `closed` come with the services that set them. */
 export const CaseRecord = Type.Object(
   {
-    id: Id,
-    patient_id: Id,
+    id: Uuid,
+    patient_id: Uuid,
     status: Type.Enum(['open', 'in_review', 'closed']),
     external_reference: nullableText,
-    product_id: Type.Union([Id, Type.Null()]),
-    workflow_instance_id: Type.Union([Id, Type.Null()]),
+    product_id: Nullable(Uuid),
+    workflow_instance_id: Nullable(Uuid),
     created_at: Instant,
     updated_at: Instant,
   },

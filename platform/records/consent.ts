@@ -1,17 +1,14 @@
 import { Type, type Static } from 'typebox'
-
-const Id = Type.String({ format: 'uuid' })
-const Instant = Type.String({ format: 'date-time' })
-const nullable = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) => Type.Union([schema, Type.Null()])
+import { Instant, Nullable, Uuid } from '../http/members.ts'
 
 /** Specification 2.5. */
 export const ConsentTypeRecord = Type.Object(
   {
-    id: Id,
-    organisationId: Id,
+    id: Uuid,
+    organisationId: Uuid,
     code: Type.String(),
     displayName: Type.String(),
-    description: nullable(Type.String()),
+    description: Nullable(Type.String()),
     legalBasis: Type.String(),
     required: Type.Boolean(),
     createdAt: Instant,
@@ -24,8 +21,8 @@ export type ConsentTypeRecord = Static<typeof ConsentTypeRecord>
 /** Specification 2.5, and `contentHash`: SHA-256 of the text's UTF-8 bytes, lowercase hex. */
 export const ConsentTextVersionRecord = Type.Object(
   {
-    id: Id,
-    consentTypeId: Id,
+    id: Uuid,
+    consentTypeId: Uuid,
     locale: Type.String(),
     text: Type.String(),
     contentHash: Type.String(),
@@ -39,16 +36,16 @@ export type ConsentTextVersionRecord = Static<typeof ConsentTextVersionRecord>
 /** Contract section 3, line 341. */
 export const ConsentDecisionRecord = Type.Object(
   {
-    id: Id,
-    organisation_id: Id,
-    patient_id: Id,
-    consent_type_id: Id,
+    id: Uuid,
+    organisation_id: Uuid,
+    patient_id: Uuid,
+    consent_type_id: Uuid,
     consent_type_code: Type.String(),
-    text_version_id: Id,
+    text_version_id: Uuid,
     text_sha256: Type.String(),
     decision: Type.Enum(['granted', 'denied', 'withdrawn']),
     recorded_at: Instant,
-    recorded_by: nullable(Type.String()),
+    recorded_by: Nullable(Type.String()),
     created_at: Instant,
   },
   { $id: 'ConsentDecisionRecord' },

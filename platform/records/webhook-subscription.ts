@@ -1,12 +1,12 @@
 import { Type, type Static } from 'typebox'
+import { Instant, Nullable, Uuid } from '../http/members.ts'
 
-const Instant = Type.String({ format: 'date-time' })
-const nullableText = Type.Union([Type.String(), Type.Null()])
+const nullableText = Nullable(Type.String())
 
 /** Contract section 3, line 102. `secret` stands only in the answer that created the subscription. */
 export const WebhookSubscriptionRecord = Type.Object(
   {
-    id: Type.String({ format: 'uuid' }),
+    id: Uuid,
     url: Type.String(),
     event_types: Type.Array(Type.Enum(['assessment.completed', 'assessment.failed'])),
     status: Type.Enum(['active', 'disabled']),
@@ -16,7 +16,7 @@ export const WebhookSubscriptionRecord = Type.Object(
     secret: Type.Optional(Type.String()),
     public_key_id: nullableText,
     disabled_reason: nullableText,
-    disabled_at: Type.Union([Instant, Type.Null()]),
+    disabled_at: Nullable(Instant),
     created_at: Instant,
     updated_at: Instant,
   },

@@ -1,5 +1,5 @@
 import { isAwaiting, nextCall } from '../../commands/ai-review/next-call.ts'
-import { nextPollAt } from '../../commands/ai-review/polling.ts'
+import { nextPollAt, pollScheduleOf } from '../../commands/ai-review/polling.ts'
 import { attemptCall, recordOutcome, type CallOutcome } from '../../commands/ai-review/provider-calls.ts'
 import { execute } from '../../commands/handling/execute.ts'
 import type { Classification } from '../../streams/ai-review/events.ts'
@@ -104,14 +104,8 @@ function again(
   upstreamStatus: number | null,
   retryAfterMs: number,
 ): CallOutcome {
-  const schedule = {
-    initialDelayMs: configuration.providerResultInitialDelayMs,
-    backoffMs: configuration.providerResultBackoffScheduleMs,
-    maxAttempts: configuration.providerResultMaxAttempts,
-    timeoutMs: configuration.providerResultTimeoutMs,
-  }
   const polled = { attemptCount: review.attemptCount + 1, deadlineAt: new Date(review.deadlineAt) }
-  const at = nextPollAt(schedule, polled, step.now(), retryAfterMs)
+  const at = nextPollAt(pollScheduleOf(configuration), polled, step.now(), retryAfterMs)
   return at === null
     ? failed('provider_result_timeout', upstreamStatus, null)
     : { kind: 'poll-deferred', upstreamStatus, nextPollAt: at }

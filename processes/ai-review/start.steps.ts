@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { isStarting, nextCall, type NextCall } from '../../commands/ai-review/next-call.ts'
+import { nextPollAt, pollScheduleOf } from '../../commands/ai-review/polling.ts'
 import { attemptCall, recordOutcome, type CallOutcome } from '../../commands/ai-review/provider-calls.ts'
 import { startReview } from '../../commands/ai-review/start-review.ts'
 import { execute } from '../../commands/handling/execute.ts'
@@ -76,12 +77,11 @@ async function callProvider(
   }
   const answer = await deps.provider.process(review.providerCaseId ?? 0, step.signal)
   deps.failpoint('process-answered')
-  const { providerResultTimeoutMs, providerResultInitialDelayMs } = deps.configuration
   return mapped(answer, ({ checksum }) => {
-    const now = step.now().getTime()
-    const deadlineAt = new Date(now + providerResultTimeoutMs)
-    const nextPollAt = new Date(Math.min(now + providerResultInitialDelayMs, deadlineAt.getTime()))
-    return { kind: 'processing-accepted', providerChecksum: checksum, nextPollAt, deadlineAt }
+    const now = step.now()
+    const deadlineAt = new Date(now.getTime() + deps.configuration.providerResultTimeoutMs)
+    const first = nextPollAt(pollScheduleOf(deps.configuration), { attemptCount: 0, deadlineAt }, now)
+    return { kind: 'processing-accepted', providerChecksum: checksum, nextPollAt: first ?? deadlineAt, deadlineAt }
   })
 }
 

@@ -2,7 +2,8 @@ import { Type } from 'typebox'
 import { tenantOf } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
 import { camelPage, camelPageMembers, listQuery, pageRequest } from '../../platform/http/cursors.ts'
-import { namedOrg, OrgQuery, orgQuery, Uuid } from '../../platform/http/parameters.ts'
+import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import { namedOrg, OrgQuery, orgQuery } from '../../platform/http/parameters.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { problem } from '../../platform/problems.ts'
 import { ConsentDecisionRecord, ConsentTextVersionRecord, ConsentTypeRecord } from '../../platform/records/consent.ts'
@@ -19,14 +20,12 @@ import {
   toTextVersionRecord,
 } from './queries.ts'
 
-const nullable = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) => Type.Union([schema, Type.Null()])
-
 export const ConsentStatusReply = Type.Object(
   {
     granted: Type.Boolean(),
-    decision: nullable(Type.Enum(['granted', 'denied', 'withdrawn'])),
-    recorded_at: nullable(Type.String({ format: 'date-time' })),
-    text_version_id: nullable(Uuid),
+    decision: Nullable(Type.Enum(['granted', 'denied', 'withdrawn'])),
+    recorded_at: Nullable(Instant),
+    text_version_id: Nullable(Uuid),
   },
   { $id: 'ConsentStatusReply' },
 )
@@ -43,7 +42,7 @@ export const ConsentRecordsReply = Type.Object(
     granted: Type.Boolean(),
     patientId: Uuid,
     consentTypeCode: Type.String(),
-    record: nullable(ConsentDecisionRecord),
+    record: Nullable(ConsentDecisionRecord),
     data: Type.Array(ConsentDecisionRecord),
   },
   { $id: 'ConsentRecordsReply' },

@@ -1,0 +1,10 @@
+import { Type, type TSchema } from 'typebox'
+
+/** Members that recur in bodies, parameters and records. A UUID is taken in either case and answered in lower case. */
+export const Uuid = Type.String({ format: 'uuid' })
+/** RFC 3339, years 1850 to 9998 (`formats.ts`). */
+export const Instant = Type.String({ format: 'date-time' })
+
+export function Nullable<Schema extends TSchema>(schema: Schema) {
+  return Type.Union([schema, Type.Null()])
+}
