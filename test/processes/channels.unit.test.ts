@@ -12,7 +12,8 @@ import { assessmentStream } from '../../streams/assessment/stream.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { consentStream } from '../../streams/consent/stream.ts'
 import type { DomainEvent, Fold, Loaded, RecordedEvent } from '../../streams/store/events.ts'
-import { assessmentFact, at, consentFact, ids, lesion, reviewFact } from '../streams/facts.ts'
+import { lesion, reviewFact } from '../streams/ai-review-facts.ts'
+import { assessmentFact, at, consentFact, ids } from '../streams/facts.ts'
 
 const correlation = v5('correlation', ids.event)
 

@@ -11,7 +11,8 @@ import * as webhooks from '../../read-api/webhooks/queries.ts'
 import { assessmentStream } from '../../streams/assessment/stream.ts'
 import { consentTypeStream } from '../../streams/consent-type/stream.ts'
 import type { GivenEvent } from '../support/given-projector.ts'
-import { assessmentFact, at, caseFact, consentFact, consentTypeFact, ids, patientFact, reviewFact, subscriptionFact } from '../streams/facts.ts'
+import { reviewFact } from '../streams/ai-review-facts.ts'
+import { assessmentFact, at, caseFact, consentFact, consentTypeFact, ids, patientFact, subscriptionFact } from '../streams/facts.ts'
 import { openReadTables, org, otherOrg, problemOf, type ReadTables } from './read-tables.ts'
 
 const numbered = (group: string, number: number) => `00000000-0000-4000-9${group}00-${String(number).padStart(12, '0')}`

@@ -1,6 +1,7 @@
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import type { ConsentChannelEvent } from '../../streams/channels/consent.ts'
-import { at, factsOf, ids, lesion, reviewFact } from './facts.ts'
+import { lesion, reviewFact } from './ai-review-facts.ts'
+import { at, factsOf, ids } from './facts.ts'
 
 function envelope<Type extends string>(event_type: Type, seconds: number) {
   const stored = { event_id: ids.requestEvent, event_type, occurred_at: at(seconds), schema_version: 1 }

@@ -1,5 +1,3 @@
-import type { AiReviewSlotEvent } from '../../streams/ai-review-slot/events.ts'
-import type { AiReviewEvent, Lesion } from '../../streams/ai-review/events.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
 import type { ConsentTypeEvent } from '../../streams/consent-type/events.ts'
@@ -56,23 +54,6 @@ export function at(seconds: number): string {
 export const hash = (letter: string) => letter.repeat(64)
 
 const object = (imageId: string) => ({ key: `images/${ids.org}/${ids.assessment}/${imageId}/0a1b2c`, sha256: hash('a'), bytes: 2048 })
-
-export const lesion: Lesion = {
-  lesionNumber: 1,
-  providerLesionId: 9001,
-  coordinates: { x1: 40, y1: 41, x2: 100, y2: 101.5 },
-  classification: 'NV',
-  category: 'Benign',
-  priority: 5,
-  suspectedDiagnosisIcd10Code: 'D22.9',
-  suspectedDiagnosisIcd10Term: 'Melanocytic naevi, unspecified',
-  suspectedDiagnosisSnomedCode: '400010006',
-  suspectedDiagnosisSnomedTerm: 'Melanocytic naevus of skin',
-  referralFlag: 'NO_REFERRAL',
-  referralRecommendation: 'No referral',
-  referralRecommendationGuidance: 'No action is needed unless the lesion changes.',
-  interpretationGuidance: null,
-}
 
 export const assessmentFact = factsOf<AssessmentEvent>({
   AssessmentRequested: {
@@ -267,90 +248,4 @@ export const deliveryFact = factsOf<WebhookDeliveryEvent>({
   WebhookDelivered: { ...attempted, statusCode: 204, deliveredAt: at(32) },
   WebhookDeliveryAttemptFailed: { ...attempted, statusCode: 500, errorClass: 'http_status', failedAt: at(32), nextAttemptAt: at(37) },
   WebhookDeliveryFailed: { ...attempted, attempt: 10, statusCode: null, errorClass: 'timeout', failedAt: at(32) },
-})
-
-const images = [
-  { imageId: ids.image, imageType: 'DERMOSCOPIC' as const, presignedUrl: 'https://store.example/1?sig=1', presignedUrlExpiresAt: at(3600) },
-  {
-    imageId: ids.secondImage,
-    imageType: 'MACROSCOPIC' as const,
-    presignedUrl: 'https://store.example/2?sig=2',
-    presignedUrlExpiresAt: at(3600),
-    deviceManufacturer: 'Lens',
-    deviceModel: 'One',
-  },
-]
-const reviewRequest = { aiReviewId: ids.review, caseId: ids.case, productId: ids.product, orgId: ids.org, patientId: ids.patient, correlationId: ids.event, images }
-
-export const slotFact = factsOf<AiReviewSlotEvent>({
-  AiReviewSlotClaimed: { ...reviewRequest, requestEventId: ids.requestEvent, claimedAt: at(2) },
-  AiReviewRequestAnswered: {
-    aiReviewId: ids.review,
-    caseId: ids.case,
-    productId: ids.product,
-    requestEventId: ids.event,
-    answeredAt: at(3),
-  },
-})
-
-export const reviewFact = factsOf<AiReviewEvent>({
-  AiReviewRequested: { ...reviewRequest, requestedAt: at(2) },
-  AiReviewStarted: { aiReviewId: ids.review, patientId: ids.patient, startedAt: at(3) },
-  AiReviewCallAttempted: {
-    aiReviewId: ids.review,
-    attemptId: ids.attempt,
-    call: 'case',
-    imageId: null,
-    consentCheckedAt: at(3),
-    attemptedAt: at(4),
-    leaseUntil: at(24),
-  },
-  AiReviewProviderCaseCreated: { aiReviewId: ids.review, providerCaseId: 700, createdAt: at(5) },
-  AiReviewImageSent: { aiReviewId: ids.review, imageId: ids.image, providerImageId: 71, providerImageHash: 'h71', sentAt: at(6) },
-  AiReviewProcessingAccepted: {
-    aiReviewId: ids.review,
-    providerChecksum: 'checksum',
-    acceptedAt: at(8),
-    nextPollAt: at(13),
-    deadlineAt: at(608),
-  },
-  AiReviewStartDeferred: {
-    aiReviewId: ids.review,
-    retry: 1,
-    classification: 'provider_upstream_transient',
-    upstreamStatus: 503,
-    abandonsProviderCase: false,
-    deferredAt: at(5),
-    retryAt: at(7),
-  },
-  AiReviewCallPostponed: { aiReviewId: ids.review, call: 'case', postponedAt: at(5), retryAt: at(6) },
-  AiReviewPollDeferred: { aiReviewId: ids.review, attemptCount: 1, upstreamStatus: null, polledAt: at(13), nextPollAt: at(18) },
-  AiReviewCompleted: {
-    aiReviewId: ids.review,
-    attemptCount: 2,
-    analysisResult: 'SUCCESSFUL_PROCESSING',
-    analysisStatus: 'DONE',
-    lesionCount: 1,
-    processingType: 'STANDARD',
-    sensitivitySet: null,
-    reportDate: at(17),
-    providerVersion: '4.2',
-    imageQuality: [
-      { imageId: ids.image, quality: 'IMAGE_QUALITY_SUITABLE' },
-      { imageId: ids.secondImage, quality: null },
-    ],
-    lesions: [lesion],
-    rawResponse: { key: 'raw-responses/1', sha256: hash('d'), bytes: 4096 },
-    completedAt: at(18),
-  },
-  AiReviewFailed: {
-    aiReviewId: ids.review,
-    classification: 'provider_client_error',
-    upstreamStatus: 422,
-    rawResponse: null,
-    attemptCount: 0,
-    failedAt: at(9),
-  },
-  AiReviewConsentConfirmed: { aiReviewId: ids.review, checkedAt: at(14) },
-  AiReviewCancelled: { aiReviewId: ids.review, reason: 'consent_withdrawn', cancelledAt: at(14) },
 })

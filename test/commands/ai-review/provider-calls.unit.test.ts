@@ -3,7 +3,8 @@ import type { NextCall } from '../../../commands/ai-review/next-call.ts'
 import { attemptCall, recordOutcome, type CallOutcome, type RecordOutcome } from '../../../commands/ai-review/provider-calls.ts'
 import { aiReviewFold } from '../../../streams/ai-review/state.ts'
 import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
-import { at, ids, lesion, reviewFact as fact } from '../../streams/facts.ts'
+import { lesion, reviewFact as fact } from '../../streams/ai-review-facts.ts'
+import { at, ids } from '../../streams/facts.ts'
 import { given } from '../../support/given-decider.ts'
 
 type Call = Extract<NextCall, { kind: 'call' }>

@@ -7,7 +7,8 @@ import { confirmConsent, withdrawConsent } from '../../../commands/ai-review/wit
 import { aiReviewSlotFold } from '../../../streams/ai-review-slot/state.ts'
 import { aiReviewFold, type AiReviewState } from '../../../streams/ai-review/state.ts'
 import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
-import { at, ids, reviewFact as fact, slotFact } from '../../streams/facts.ts'
+import { reviewFact as fact, slotFact } from '../../streams/ai-review-facts.ts'
+import { at, ids } from '../../streams/facts.ts'
 import { given } from '../../support/given-decider.ts'
 
 const requested = fact('AiReviewRequested')

@@ -7,7 +7,8 @@ import { requestReview } from '../../../commands/assessments/request-review.ts'
 import { assessmentFold } from '../../../streams/assessment/state.ts'
 import type { FailureCode } from '../../../streams/assessment/events.ts'
 import type { Classification } from '../../../streams/ai-review/events.ts'
-import { assessmentFact as fact, at, hash, ids, lesion } from '../../streams/facts.ts'
+import { lesion } from '../../streams/ai-review-facts.ts'
+import { assessmentFact as fact, at, hash, ids } from '../../streams/facts.ts'
 import { given } from '../../support/given-decider.ts'
 
 const requested = fact('AssessmentRequested')

@@ -5,7 +5,8 @@ import { outcomeOf, scoringVersion } from '../../../commands/assessments/outcome
 import { assessmentFold } from '../../../streams/assessment/state.ts'
 import { Recommendation, type Outcome } from '../../../streams/assessment/events.ts'
 import type { Lesion } from '../../../streams/ai-review/events.ts'
-import { assessmentFact, at, ids, lesion } from '../../streams/facts.ts'
+import { lesion } from '../../streams/ai-review-facts.ts'
+import { assessmentFact, at, ids } from '../../streams/facts.ts'
 import { given } from '../../support/given-decider.ts'
 
 type Graded = readonly [score: number, recommendation: Outcome['recommendation'], basis: string]

@@ -9,7 +9,8 @@ import { consentChannel } from '../../../streams/channels/consent.ts'
 import { todosAfter } from '../../support/given-process.ts'
 import { recorded, type GivenEvent } from '../../support/given-projector.ts'
 import { consentPublicFact, reviewPublicFact } from '../../streams/channel-facts.ts'
-import { at, ids, reviewFact, slotFact } from '../../streams/facts.ts'
+import { reviewFact, slotFact } from '../../streams/ai-review-facts.ts'
+import { at, ids } from '../../streams/facts.ts'
 
 const asked: GivenEvent = { ...reviewPublicFact('ai_review.requested'), stream: aiReviewChannel, id: ids.requestEvent, revision: 7n }
 const slot = (event: AiReviewSlotEvent): GivenEvent => ({ ...event, stream: aiReviewSlotStream(ids.org, ids.case, ids.product) })

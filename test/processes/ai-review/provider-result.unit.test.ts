@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { readProviderResult } from '../../../processes/ai-review/provider-result.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
 import { aiReviewFold, type AwaitingReview } from '../../../streams/ai-review/state.ts'
-import { ids, lesion, reviewFact as fact } from '../../streams/facts.ts'
+import { lesion, reviewFact as fact } from '../../streams/ai-review-facts.ts'
+import { ids } from '../../streams/facts.ts'
 import { given } from '../../support/given-decider.ts'
 
 function awaitingReview(): AwaitingReview {

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { aiReviewsProjector } from '../../../projections/ai-review/ai-reviews.projector.ts'
 import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
 import { recorded, rowsAfter } from '../../support/given-projector.ts'
-import { at, ids, lesion, reviewFact as fact } from '../../streams/facts.ts'
+import { lesion, reviewFact as fact } from '../../streams/ai-review-facts.ts'
+import { at, ids } from '../../streams/facts.ts'
 
 const requested = fact('AiReviewRequested')
 const started = fact('AiReviewStarted')
