@@ -1,15 +1,19 @@
-import { rmSync } from 'node:fs'
+import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Frame } from '../log/frame.ts'
 import type { ScanStart } from '../log/recovery.ts'
 import { NO_STREAM } from '../streams/revision.ts'
+import { PageChecksums, isIntact } from './page-checksums.ts'
 
 const FORMAT = 1
 const FLUSH_COUNT = 512
 const FLUSH_DELAY_MS = 200
 const MARK_DISTANCE = 128 << 10
 const KNOWN_IDS = 20_000
+/** Appends that a start after a crash reads again at most, and bytes of SQLite's write-ahead log, before a checkpoint. */
+const CHECKPOINT_COUNT = 10_000
+const CHECKPOINT_BYTES = 16 << 20
 
 /** Where one append of a stream lies. */
 export type AppendPlace = { revision: number; count: number; position: number }
@@ -26,13 +30,16 @@ const SCHEMA = `
 
 const FILE = 'index.sqlite'
 
+/** Opens the index of a folder; one that is not what was written is forgotten. */
 export function openIndex(folder: string): StreamIndex {
-  return new StreamIndex(join(folder, FILE))
+  const path = join(folder, FILE)
+  if (!isIntact(path)) removeIndex(folder)
+  return new StreamIndex(path)
 }
 
 /** Deletes the index of a folder, which must not be open. */
 export function removeIndex(folder: string): void {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(join(folder, `${FILE}${suffix}`), { force: true })
+  for (const suffix of ['', '-wal', '-shm', '-journal', '-checksums', '-checksums.new']) rmSync(join(folder, `${FILE}${suffix}`), { force: true })
 }
 
 /**
@@ -42,21 +49,26 @@ export function removeIndex(folder: string): void {
 export class StreamIndex {
   /** Names of the metadata streams that exist. */
   readonly metastreams = new Set<string>()
+  private readonly path: string
   private readonly database: DatabaseSync
+  private readonly checksums: PageChecksums
   private readonly statements: ReturnType<typeof prepare>
   private readonly pending = new Map<string, AppendPlace[]>()
   private readonly pendingMarks: number[] = []
   private readonly marks: number[]
   private readonly ids = new Map<string, number>()
   private pendingCount = 0
+  private countSinceCheckpoint = 0
   private end = 0
   private crc = 0
   private identity = 0
   private timer: NodeJS.Timeout | undefined
 
   constructor(path: string) {
+    this.path = path
     this.database = new DatabaseSync(path)
-    this.database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 4000')
+    this.database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 0')
+    this.checksums = new PageChecksums(path)
     if (this.formatOf() !== FORMAT) this.database.exec('DROP TABLE IF EXISTS state; DROP TABLE IF EXISTS appends; DROP TABLE IF EXISTS streams; DROP TABLE IF EXISTS marks')
     this.database.exec(SCHEMA)
     this.statements = prepare(this.database)
@@ -153,18 +165,27 @@ export class StreamIndex {
     this.database.exec('COMMIT')
     this.pending.clear()
     this.pendingMarks.length = 0
+    this.countSinceCheckpoint += this.pendingCount
     this.pendingCount = 0
+    if (this.countSinceCheckpoint >= CHECKPOINT_COUNT || statSync(`${this.path}-wal`).size >= CHECKPOINT_BYTES) this.checkpoint()
   }
 
   close(): void {
     this.flush()
-    this.database.close()
+    this.abandon()
   }
 
   /** Closes without writing what is held in memory. */
   abandon(): void {
     clearTimeout(this.timer)
+    this.checkpoint()
     this.database.close()
+  }
+
+  private checkpoint(): void {
+    this.countSinceCheckpoint = 0
+    this.checksums.beforeCheckpoint()
+    this.database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   }
 
   private storedLast(stream: string): AppendPlace | undefined {
