@@ -1,4 +1,3 @@
-import knexFactory, { type Knex } from 'knex'
 import { Client, Pool, types, type CustomTypesConfig, type PoolClient } from 'pg'
 import type { Logger } from './logging.ts'
 
@@ -34,7 +33,7 @@ export interface PoolOptions {
   readonly logger?: Logger
 }
 
-/** A pool whose lost idle connections are logged and replaced, never thrown. */
+/** A pool whose lost connections are replaced, idle ones with a log line; none of them ends the program. */
 export function createPool({ url, max = 10, statementTimeoutMs = 30_000, name = 'clinical-assessment-platform', logger }: PoolOptions): Pool {
   const pool = new Pool({
     connectionString: url,
@@ -47,12 +46,10 @@ export function createPool({ url, max = 10, statementTimeoutMs = 30_000, name = 
     keepAlive: true,
   })
   pool.on('error', (err) => logger?.warn({ component: name, err }, 'idle database connection lost'))
+  // A connection in use that is cut between two statements, or in the moment it is handed out, tells it as an event,
+  // which unheard would end the program. Its next statement fails anyway.
+  pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
-}
-
-/** Builds DDL and queries as text and bindings; it has no connection and runs nothing. */
-export function createSqlBuilder(): Knex {
-  return knexFactory({ client: 'pg' })
 }
 
 const duplicateDatabase = '42P04'
@@ -65,6 +62,7 @@ export async function ensureDatabase(url: string): Promise<boolean> {
   const name = decodeURIComponent(maintenance.pathname.slice(1))
   maintenance.pathname = '/postgres'
   const client = new Client({ connectionString: maintenance.href, connectionTimeoutMillis: 10_000 })
+  client.on('error', () => undefined)
   await client.connect()
   try {
     const { rowCount } = await client.query('select from pg_database where datname = $1', [name])

@@ -1,4 +1,5 @@
 import type { Logger } from './logging.ts'
+import { limited } from './time-limits.ts'
 
 /** In this order: no new step begins, nothing new comes in, what runs ends, then what it stood on closes. */
 export type StopStage = 'reactions' | 'intake' | 'work' | 'resources' | 'servers'
@@ -7,9 +8,9 @@ const order: readonly StopStage[] = ['reactions', 'intake', 'work', 'resources',
 
 export interface GracefulStop {
   /**
-   * Registers what has to end. `reactions`: workers, whose steps in hand still call our own services. `intake`: the HTTP server (its requests in flight finish). `work`: relays,
-   * projections. `resources`: event store, pools. `servers`: embedded children. Within a stage the last registered ends
-   * first.
+   * Registers what has to end. `reactions`: workers, whose steps in hand still call our own services. `intake`: the HTTP
+   * server (its requests in flight finish). `work`: relays, projections. `resources`: event store, pools. `servers`:
+   * embedded children. Within a stage the last registered ends first.
    */
   onStop(stage: StopStage, name: string, close: () => Promise<void> | void): void
   readonly isStopping: boolean
@@ -37,7 +38,7 @@ export function createGracefulStop({ logger, limitMs = 10_000 }: { readonly logg
     for (const stage of order) {
       for (const { name, close } of closers.filter((one) => one.stage === stage).toReversed()) {
         try {
-          await within(limitMs * closerShare, close)
+          await limited(limitMs * closerShare, Promise.resolve(close()))
         } catch (err) {
           isClean = false
           logger.error({ component: name, err }, 'closing failed')
@@ -81,16 +82,4 @@ export function createGracefulStop({ logger, limitMs = 10_000 }: { readonly logg
     },
   }
   return graceful
-}
-
-async function within(limitMs: number, close: () => Promise<void> | void): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const tooLate = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('did not close in time')), limitMs)
-  })
-  try {
-    await Promise.race([Promise.resolve(close()), tooLate])
-  } finally {
-    clearTimeout(timer)
-  }
 }

@@ -1,5 +1,6 @@
 import type { ProviderCall } from '../../streams/ai-review/events.ts'
 import { leavesUnknown, type AiReviewState, type AwaitingReview, type StartingReview } from '../../streams/ai-review/state.ts'
+import { openUntil } from '../handling/open-lease.ts'
 
 export type NextCall =
   | { readonly kind: 'call'; readonly call: Exclude<ProviderCall, 'image'> }
@@ -23,9 +24,8 @@ export function isAwaiting(state: AiReviewState): state is AwaitingReview {
 export function nextCall(state: AiReviewState, now: Date): NextCall {
   if (!isStarting(state) && !isAwaiting(state)) return { kind: 'nothing' }
   const { openAttempt } = state
-  if (openAttempt !== null && Date.parse(openAttempt.leaseUntil) > now.getTime()) {
-    return { kind: 'wait', until: new Date(openAttempt.leaseUntil) }
-  }
+  const until = openUntil(openAttempt?.leaseUntil, now)
+  if (until !== null) return { kind: 'wait', until }
   if (isAwaiting(state)) return { kind: 'call', call: 'result' }
 
   const isAbandoned = state.isProviderCaseAbandoned || leavesUnknown(openAttempt)

@@ -2,6 +2,7 @@ import type { AiReviewEvent, Classification, ImageQuality, Lesion, ProviderCall 
 import { leavesUnknown, type AiReviewState } from '../../streams/ai-review/state.ts'
 import type { StoredObject } from '../../streams/types.ts'
 import type { Decision } from '../handling/decision.ts'
+import { openUntil } from '../handling/open-lease.ts'
 import { isAwaiting, isStarting, nextCall, type NextCall } from './next-call.ts'
 
 export interface AttemptCall {
@@ -91,9 +92,7 @@ export function recordOutcome(command: RecordOutcome, state: AiReviewState): Dec
   if (!isStarting(state) && !isAwaiting(state)) return []
   const { attemptId, outcome } = command
   if (attemptId !== null && state.openAttempt?.attemptId !== attemptId) return []
-  if (attemptId === null && state.openAttempt !== null && Date.parse(state.openAttempt.leaseUntil) > command.now.getTime()) {
-    return []
-  }
+  if (attemptId === null && openUntil(state.openAttempt?.leaseUntil, command.now) !== null) return []
   const { aiReviewId } = state
   const at = command.now.toISOString()
   switch (outcome.kind) {

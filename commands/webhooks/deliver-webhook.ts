@@ -1,6 +1,7 @@
 import type { DeliveryErrorClass, WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
 import type { WebhookDeliveryState } from '../../streams/webhook-delivery/state.ts'
 import type { Decision } from '../handling/decision.ts'
+import { openUntil } from '../handling/open-lease.ts'
 
 type Scheduled = Extract<WebhookDeliveryEvent, { type: 'WebhookDeliveryScheduled' }>['data']
 
@@ -28,7 +29,7 @@ export function attemptDelivery(command: AttemptDelivery, state: WebhookDelivery
   if (state.status === 'absent') {
     return [{ type: 'WebhookDeliveryScheduled', data: { ...delivery, scheduledAt: now.toISOString() } }, attempt(0)]
   }
-  const isOpen = state.openLeaseUntil !== null && Date.parse(state.openLeaseUntil) > now.getTime()
+  const isOpen = openUntil(state.openLeaseUntil, now) !== null
   return state.status !== 'pending' || isOpen ? [] : [attempt(state.finishedAttempts)]
 }
 

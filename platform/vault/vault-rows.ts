@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { inTransaction } from '../transaction.ts'
 import { unwrapSecret, wrapSecret } from './wrapping.ts'
 import type { MasterKeyRing } from './master-keys.ts'
 
@@ -32,9 +33,7 @@ export class VaultRows {
 
   /** Creates the table; safe to run at once from several processes, and again. */
   async migrate(): Promise<void> {
-    const client = await this.#pool.connect()
-    try {
-      await client.query('begin')
+    await inTransaction(this.#pool, async (client) => {
       await client.query('select pg_advisory_xact_lock($1)', [migrationLock])
       await client.query(`
         create table if not exists vault_secrets (
@@ -47,13 +46,7 @@ export class VaultRows {
           primary key (kind, id),
           check ((wrapped is null) = (destroyed_at is not null))
         )`)
-      await client.query('commit')
-    } catch (error) {
-      await client.query('rollback').catch(() => undefined)
-      throw error
-    } finally {
-      client.release()
-    }
+    })
   }
 
   /** Undefined when there is no row. */

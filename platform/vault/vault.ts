@@ -1,9 +1,9 @@
 import { createHmac, createSecretKey, randomBytes, type KeyObject } from 'node:crypto'
 import type { JWK } from 'jose'
 import { LRUCache } from 'lru-cache'
-import { Pool } from 'pg'
 import { MissingKeyError } from '../../streams/store/errors.ts'
 import type { KeyVault } from '../../streams/store/ports.ts'
+import { createPool, type Pool } from '../database.ts'
 import type { MasterKeyRing } from './master-keys.ts'
 import { newSigningSecret, signingKeyOf, type SigningKey } from './signing-keys.ts'
 import { SubjectKeyReader } from './subject-key-reader.ts'
@@ -30,9 +30,7 @@ const theOne = 'current'
 
 /** Opens the vault and makes its table when it is new. Rejects when the database is away. */
 export async function openVault({ url, masterKeys, pool }: VaultOptions): Promise<Vault> {
-  const own = pool ?? new Pool({ connectionString: url, max: 4, connectionTimeoutMillis: 10_000 })
-  // An idle connection that breaks is replaced at the next query; without a listener it would end the process.
-  if (pool === undefined) own.on('error', () => undefined)
+  const own = pool ?? createPool({ url, max: 4, name: 'vault' })
   try {
     const rows = new VaultRows(own, masterKeys)
     await rows.migrate()

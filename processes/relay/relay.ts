@@ -201,4 +201,3 @@ export class Relay<Deps> {
     this.#options.logger.warn({ channel: this.#options.channel.stream, attempt, err: error }, message)
   }
 }
-

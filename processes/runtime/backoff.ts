@@ -7,9 +7,3 @@ export function nextDelay(scheduleMs: readonly number[], attempt: number): numbe
 export function jittered(delayMs: number, ratio: number, random: () => number): number {
   return Math.round(delayMs * (1 + ratio * (2 * random() - 1)))
 }
-
-/** Doubles from `firstMs` for each failure (from 1) up to `mostMs`, the upper half of it random. */
-export function doubling(firstMs: number, mostMs: number, failures: number, random: () => number): number {
-  const full = Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, 30))
-  return Math.round(full / 2 + (random() * full) / 2)
-}

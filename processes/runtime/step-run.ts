@@ -1,5 +1,5 @@
 import { EgressError } from '../../platform/egress-error.ts'
-import { doubling } from './backoff.ts'
+import { backoffMs } from '../../streams/store/backoff.ts'
 import type { Claimed, Settlement } from './claims.ts'
 import type { StepContext, StepOutcome, Todo } from './process.ts'
 
@@ -17,6 +17,9 @@ export interface StepLimits {
 export class StepAbandonedError extends Error {
   override readonly name = 'StepAbandonedError'
 }
+
+const afterError = { firstMs: 200, mostMs: 60_000 }
+const afterNothing = { firstMs: 100, mostMs: 10_000 }
 
 export type StepResult = StepOutcome | { readonly error: unknown }
 
@@ -50,12 +53,12 @@ export function settlementOf({ todo, failures }: Claimed, result: StepResult, no
   const row = { key: todo.key, step: todo.step }
   const after = (ms: number): Date => new Date(now.getTime() + ms)
   if ('error' in result) {
-    return { ...row, notBefore: after(doubling(200, 60_000, failures + 1, random)), fence: undefined, failures: failures + 1 }
+    return { ...row, notBefore: after(backoffMs(afterError, failures + 1, random)), fence: undefined, failures: failures + 1 }
   }
   // Waiting for a lease is no success: a step that throws once per lease must still be looked at less and less.
   if (result.kind === 'wait') return { ...row, notBefore: result.until, fence: undefined, failures }
   if (result.kind === 'retry') return { ...row, notBefore: after(result.after), fence: undefined, failures: 0 }
   if (result.position !== undefined) return { ...row, notBefore: now, fence: result.position, failures: 0 }
   // The stream wants the step no more, which the list will see by itself: until then it is looked at less and less.
-  return { ...row, notBefore: after(doubling(100, 10_000, failures + 1, random)), fence: undefined, failures: failures + 1 }
+  return { ...row, notBefore: after(backoffMs(afterNothing, failures + 1, random)), fence: undefined, failures: failures + 1 }
 }

@@ -4,7 +4,7 @@ import type { Logger } from '../../platform/logging.ts'
 import { readCheckpoints } from '../../projections/runtime/checkpoints.ts'
 import { systemClock, type Clock } from '../../projections/runtime/clock.ts'
 import type { Advance } from '../../projections/runtime/runner-options.ts'
-import { pause } from '../../streams/store/backoff.ts'
+import { backoffMs, pause } from '../../streams/store/backoff.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import { comparePositions, type Position } from '../../streams/store/positions.ts'
 import type { EventFilter } from '../../streams/store/subscription-options.ts'
@@ -54,6 +54,8 @@ interface Desk {
   isReady: boolean
   inHand: number
 }
+
+const backoff = { firstMs: 200, mostMs: 5_000 }
 
 /** Milliseconds between two sweeps of forgotten claims. */
 const sweepMs = 60_000
@@ -246,7 +248,7 @@ export class Workers {
         return await work()
       } catch (error) {
         this.#options.logger.warn({ component: 'processes', attempt, err: error }, 'workers cannot reach what they need')
-        await pause(Math.min(5_000, 100 * 2 ** attempt), this.#closing.signal)
+        await pause(backoffMs(backoff, attempt), this.#closing.signal)
       }
     }
     return undefined

@@ -1,5 +1,6 @@
 import { attemptDelivery, recordDelivery } from '../../commands/webhooks/deliver-webhook.ts'
 import { execute } from '../../commands/handling/execute.ts'
+import { openUntil } from '../../commands/handling/open-lease.ts'
 import { viewOf } from '../../commands/assessments/views.ts'
 import { toAssessmentRecord } from '../../platform/records/assessment.ts'
 import { signDownloads } from '../../platform/records/download-urls.ts'
@@ -29,15 +30,18 @@ async function deliver(todo: Todo, deps: ProcessDependencies, step: StepContext)
   const delivery = { deliveryId, subscriptionId, eventId, eventType, assessmentId, organisationId: orgId }
 
   const { state: before } = await store.load(target.fold, target.stream, { fresh: true })
-  const openUntil = before.status === 'pending' ? before.openLeaseUntil : null
-  if (openUntil !== null && Date.parse(openUntil) > step.now().getTime()) return { kind: 'wait', until: new Date(openUntil) }
+  const until = heldUntil(before, step.now())
+  if (until !== null) return { kind: 'wait', until }
   const body = await bodyOf(deps, orgId, payload)
   const openForMs = deps.webhooks.openForMs(body.url)
   if (openForMs > 0) return { kind: 'retry', after: openForMs, reason: 'circuit_open' }
   const begin = { delivery, now: step.now(), leaseUntil: new Date(step.leaseUntil) }
   const attempt = attemptCommand(orgId, readCause(todo))
   const begun = await execute(store, target, (state) => attemptDelivery(begin, state), attempt)
-  if (begun.events.length === 0 || begun.state.status !== 'pending') return settled(begun.state, step.now())
+  if (begun.events.length === 0 || begun.state.status !== 'pending') {
+    const heldByOther = heldUntil(begun.state, step.now())
+    return heldByOther === null ? { kind: 'done' } : { kind: 'wait', until: heldByOther }
+  }
 
   const sentAt = step.now()
   const secret = await deps.vault.secret('webhook', subscriptionId)
@@ -69,9 +73,8 @@ function outcomeOf(result: Exclude<SendResult, { kind: 'not-sent' }>, attempt: n
   return { kind: 'failed' as const, statusCode, errorClass, nextAttemptAt }
 }
 
-function settled(state: WebhookDeliveryState, now: Date): StepOutcome {
-  const until = state.status === 'pending' && state.openLeaseUntil !== null ? new Date(state.openLeaseUntil) : now
-  return until.getTime() > now.getTime() ? { kind: 'wait', until } : { kind: 'done' }
+function heldUntil(state: WebhookDeliveryState, now: Date): Date | null {
+  return state.status === 'pending' ? openUntil(state.openLeaseUntil, now) : null
 }
 
 /** The record as it is now, with addresses signed for this attempt (T21); thin bodies carry id and status only. */

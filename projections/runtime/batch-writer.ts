@@ -1,11 +1,11 @@
 import type { Pool, PoolClient } from 'pg'
+import { inTransaction } from '../../platform/transaction.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import type { Position } from '../../streams/store/positions.ts'
 import type { Handler, Projector, Table } from './projector.ts'
 import { RowConflictError, RowPlan } from './row-plan.ts'
 import { statementsOf, type Statement } from './row-statements.ts'
 import { storableJson } from './storable-json.ts'
-import { inTransaction } from './transaction.ts'
 
 /** One projector's part of a batch: its writes, and the move of its checkpoint, exclusive to inclusive. */
 export interface Share {
@@ -108,4 +108,3 @@ function tablesOf(projector: Projector): ReadonlyMap<string, Table> {
   tableMaps.set(projector, tables)
   return tables
 }
-

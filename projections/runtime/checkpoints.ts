@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg'
+import { categoryOf } from '../../streams/store/catalogue.ts'
 import type { EventHead } from '../../streams/store/errors.ts'
 import type { Position } from '../../streams/store/positions.ts'
 
@@ -110,8 +111,6 @@ export async function recordFailure(pool: Pool, name: string, failure: Projectio
   )
 }
 
-/** Streams are named `<category>-…`; a channel is its own category. */
 export function failureOf(head: EventHead, reason: string): ProjectionFailure {
-  const [category = head.stream] = head.stream.split('-', 1)
-  return { eventId: head.id, eventType: head.type, category, position: head.position, reason }
+  return { eventId: head.id, eventType: head.type, category: categoryOf(head.stream), position: head.position, reason }
 }

@@ -1,6 +1,6 @@
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { EventHead } from '../../streams/store/errors.ts'
-import { comparePositions } from '../../streams/store/positions.ts'
+import { comparePositions, formatPosition } from '../../streams/store/positions.ts'
 import type { EventFilter } from '../../streams/store/subscription-options.ts'
 import { Feed, type Member, type MemberBatch } from './feed.ts'
 
@@ -40,7 +40,7 @@ export class LogReadings {
 
   /** Begins to feed members; those at the same position share a reading. */
   add(members: readonly Member[]): void {
-    for (const group of Map.groupBy(members, ({ position }) => `${position.commit}/${position.prepare}`).values()) this.#open(group)
+    for (const group of Map.groupBy(members, ({ position }) => formatPosition(position)).values()) this.#open(group)
   }
 
   /** Feeds a member no more; what is in flight for it is dropped unless it is being written. */

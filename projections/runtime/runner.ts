@@ -1,3 +1,5 @@
+import { limited, within } from '../../platform/time-limits.ts'
+import { inTransaction } from '../../platform/transaction.ts'
 import { backoffMs, pause } from '../../streams/store/backoff.ts'
 import { UndecodableEventError, type EventHead } from '../../streams/store/errors.ts'
 import type { Position } from '../../streams/store/positions.ts'
@@ -10,8 +12,6 @@ import type { Projector } from './projector.ts'
 import type { Advance, ProjectionRunnerOptions, ProjectorState, ProjectorStatus } from './runner-options.ts'
 import { assertNames, ensureRuntimeSchema, prepareProjector } from './schema.ts'
 import { ShareWriter } from './share-writer.ts'
-import { limited, within } from './time-limits.ts'
-import { inTransaction } from './transaction.ts'
 
 interface Slot {
   readonly projector: Projector

@@ -1,10 +1,9 @@
 import type { Pool, PoolClient } from 'pg'
-import type { Position } from '../../streams/store/positions.ts'
-import { startOfLog } from '../../streams/store/positions.ts'
+import { inTransaction } from '../../platform/transaction.ts'
+import { startOfLog, type Position } from '../../streams/store/positions.ts'
 import { withoutFailure, type StoredStatus } from './checkpoints.ts'
 import type { Column, Projector, Table } from './projector.ts'
 import { columnType, quoted } from './row-statements.ts'
-import { inTransaction } from './transaction.ts'
 
 /** Any number that all instances agree on: serialises the creation of schemas. */
 const schemaLock = 7_305_001
@@ -64,7 +63,8 @@ interface CheckpointRow {
 
 /**
  * Makes the projector's schema ready and returns where it goes on from. One whose version or tables differ from what is
- * stored is dropped and starts anew; one that had failed tries its event again, since a start may bring the mended handler. The caller holds the projector's lock, and `client` is in a transaction.
+ * stored is dropped and starts anew; one that had failed tries its event again, since a start may bring the mended
+ * handler. The caller holds the projector's lock, and `client` is in a transaction.
  */
 export async function prepareProjector(client: PoolClient, projector: Projector): Promise<PreparedProjector> {
   const shape = JSON.stringify(projector.tables)
@@ -88,7 +88,7 @@ export async function prepareProjector(client: PoolClient, projector: Projector)
 }
 
 /** Drops and creates the projector's schema with its tables, inside the caller's transaction. */
-export async function createSchema(client: PoolClient, projector: Projector): Promise<void> {
+async function createSchema(client: PoolClient, projector: Projector): Promise<void> {
   const schema = quoted(projector.name)
   await client.query(`drop schema if exists ${schema} cascade; create schema ${schema}`)
   for (const table of projector.tables) await client.query(tableDefinition(projector.name, table))

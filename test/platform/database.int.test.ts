@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPool, createSqlBuilder, ensureDatabase, isDatabaseMissing, isDatabaseUnavailable } from '../../platform/database.ts'
+import { createPool, ensureDatabase, isDatabaseMissing, isDatabaseUnavailable } from '../../platform/database.ts'
 import { createLogger } from '../../platform/logging.ts'
 import { freshDatabase, type FreshDatabase } from '../support/postgres.ts'
 
@@ -35,6 +35,22 @@ describe('a pool', () => {
   })
 })
 
+describe('a connection in use that is cut', () => {
+  it('fails its next statement, and nothing else', async () => {
+    const pool = createPool({ url: database.url })
+    const other = createPool({ url: database.url })
+    const client = await pool.connect()
+    const { rows: [row] } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+    const ended = new Promise<void>((resolve) => client.once('end', resolve))
+    await other.query('select pg_terminate_backend($1)', [row?.pid])
+    await ended
+    await expect(client.query('select 1')).rejects.toThrow()
+    client.release(true)
+    expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+    await Promise.all([pool.end(), other.end()])
+  })
+})
+
 describe('a missing database', () => {
   it('is created once, whoever asks at the same time, and told apart from an absent server', async () => {
     const url = new URL(database.url)
@@ -55,9 +71,4 @@ describe('a missing database', () => {
     const absent = await reasonOf(ensureDatabase(url.href))
     expect([isDatabaseMissing(absent), isDatabaseUnavailable(absent)]).toEqual([false, true])
   })
-})
-
-it('the builder writes text and bindings', () => {
-  const query = createSqlBuilder()('assessments.rows').where({ org_id: 'a' }).limit(2).toSQL().toNative()
-  expect([query.sql, query.bindings]).toEqual(['select * from "assessments"."rows" where "org_id" = $1 limit $2', ['a', 2]])
 })

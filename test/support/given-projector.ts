@@ -5,7 +5,7 @@ import { shareOf, writeShares } from '../../projections/runtime/batch-writer.ts'
 import type { Projector, Row } from '../../projections/runtime/projector.ts'
 import { quoted } from '../../projections/runtime/row-statements.ts'
 import { ensureRuntimeSchema, prepareProjector } from '../../projections/runtime/schema.ts'
-import { inTransaction } from '../../projections/runtime/transaction.ts'
+import { inTransaction } from '../../platform/transaction.ts'
 import type { DomainEvent, EventMetadata, RecordedEvent } from '../../streams/store/events.ts'
 import { freshDatabase } from './postgres.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { doubling, jittered, nextDelay } from '../../../processes/runtime/backoff.ts'
-import { attemptState, leaseUntil } from '../../../processes/runtime/leases.ts'
+import { jittered, nextDelay } from '../../../processes/runtime/backoff.ts'
+import { leaseUntil } from '../../../processes/runtime/leases.ts'
 import { stepCommand } from '../../../processes/runtime/step-command.ts'
 import { settlementOf } from '../../../processes/runtime/step-run.ts'
 
@@ -15,11 +15,6 @@ describe('the retry schedule', () => {
   it('spreads a delay around itself', () => {
     expect([0, 0.5, 0.999999].map((random) => jittered(1_000, 0.2, () => random))).toEqual([800, 1_000, 1_200])
   })
-
-  it('doubles up to its limit', () => {
-    expect([1, 2, 3, 10, 1_000].map((failures) => doubling(100, 1_000, failures, () => 1))).toEqual([100, 200, 400, 1_000, 1_000])
-    expect(doubling(100, 1_000, 3, () => 0)).toBe(200)
-  })
 })
 
 describe('a lease', () => {
@@ -27,13 +22,6 @@ describe('a lease', () => {
     expect(leaseUntil(now, 20_000)).toBe('2026-03-01T10:00:20.000Z')
     expect(() => leaseUntil(now, 60_001)).toThrow(RangeError)
     expect(() => leaseUntil(now, 0)).toThrow(RangeError)
-  })
-
-  it('holds back whoever meets it until it ends', () => {
-    const open = { leaseUntil: '2026-03-01T10:00:20.000Z' }
-    expect(attemptState(open, now)).toEqual({ kind: 'held', until: new Date(open.leaseUntil) })
-    expect(attemptState(open, new Date(open.leaseUntil))).toEqual({ kind: 'abandoned' })
-    expect(attemptState(null, now)).toEqual({ kind: 'none' })
   })
 })
 

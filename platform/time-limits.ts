@@ -1,4 +1,4 @@
-import { pause } from '../../streams/store/backoff.ts'
+import { pause } from '../streams/store/backoff.ts'
 
 /** Waits for the work, but no longer than this, in milliseconds. */
 export async function within(limitMs: number, work: Promise<unknown>): Promise<void> {

@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest'
+import { openUntil } from '../../../commands/handling/open-lease.ts'
+
+const leaseUntil = '2026-03-01T10:00:20.000Z'
+
+it('holds back whoever meets an attempt until its lease ends, and not at that instant', () => {
+  expect(openUntil(leaseUntil, new Date('2026-03-01T10:00:19.999Z'))).toEqual(new Date(leaseUntil))
+  expect(openUntil(leaseUntil, new Date(leaseUntil))).toBeNull()
+})
+
+it('holds nobody back where no attempt is open', () => {
+  expect([openUntil(null, new Date(0)), openUntil(undefined, new Date(0))]).toEqual([null, null])
+})
