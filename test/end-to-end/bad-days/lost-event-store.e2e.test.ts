@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { startEventStoreNode, type EventStoreNode } from '../../../embedded/eventstore/start.ts'
 import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
@@ -12,6 +12,9 @@ import { eventsOf } from './recorded-events.ts'
 
 // Reviews that start while the read models find back are put off by the schedule that a platform has by default.
 const settings = { STEP_TIMEOUT_MS: '3500', STEP_LEASE_MS: '4000', PROVIDER_START_RETRY_SCHEDULE_MS: '2000,4000,8000' }
+
+// Several starts in one test, on machines that do other things too.
+vi.setConfig({ testTimeout: 120_000 })
 
 let receiver: WebhookReceiver
 let platform: TestPlatform

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { startPostgres } from '../../../embedded/postgres/start-postgres.ts'
 import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
@@ -18,6 +18,9 @@ import {
 import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { dropDatabase } from './drop-database.ts'
 import { answersTo, recordRoutes, type Asking, type Questions } from './every-get.ts'
+
+// Several starts in one test, on machines that do other things too.
+vi.setConfig({ testTimeout: 120_000 })
 
 let platform: TestPlatform
 let receiver: WebhookReceiver

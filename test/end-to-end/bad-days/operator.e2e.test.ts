@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { freePort } from '../../../embedded/children/free-port.ts'
 import { at, createApiClient, requestToken, textAt } from '../../../platform/demo/api-client.ts'
 import { expecting, registerPatient } from '../../support/main-job.ts'
@@ -13,6 +13,9 @@ import { runProgram, type OperatorProgram } from './operator-program.ts'
 
 const up = ['node', 'platform/main.ts', 'up'] as const
 const ready = 'The platform is ready'
+
+// Several starts in one test, on machines that do other things too.
+vi.setConfig({ testTimeout: 120_000 })
 
 let folder: string
 let settings: Record<string, string>

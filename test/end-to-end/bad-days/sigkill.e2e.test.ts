@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, webhooksAbout, type Photograph } from '../../support/main-job.ts'
@@ -32,6 +32,9 @@ const shortLeases = { STEP_TIMEOUT_MS: '3500', STEP_LEASE_MS: '4000' }
 
 const isRealEventStore = (process.env['ESDB_URL'] ?? '') !== ''
 const servers = ['postgres', 'object-store', 'provider', ...(isRealEventStore ? [] : ['eventstore'])]
+
+// Several starts in one test, on machines that do other things too.
+vi.setConfig({ testTimeout: 120_000 })
 
 let platform: TestPlatform
 let receiver: WebhookReceiver
