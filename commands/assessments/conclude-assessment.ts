@@ -1,6 +1,6 @@
 import type { AssessmentEvent, FailureCode } from '../../streams/assessment/events.ts'
 import type { AssessmentState } from '../../streams/assessment/state.ts'
-import type { Classification, ImageQuality, Lesion } from '../../streams/ai-review/events.ts'
+import type { CancellationReason, Classification, ImageQuality, Lesion } from '../../streams/ai-review/events.ts'
 import type { Decision } from '../handling/decision.ts'
 import { outcomeOf } from './outcome-mapping.ts'
 
@@ -8,7 +8,7 @@ import { outcomeOf } from './outcome-mapping.ts'
 export type ReviewEnd =
   | { readonly kind: 'completed'; readonly lesions: readonly Lesion[]; readonly imageQuality: readonly ImageQuality[] }
   | { readonly kind: 'failed'; readonly classification: Classification }
-  | { readonly kind: 'cancelled'; readonly reason: 'requested' | 'consent_withdrawn' }
+  | { readonly kind: 'cancelled'; readonly reason: CancellationReason }
 
 export interface ConcludeAssessment {
   readonly aiReviewId: string

@@ -3,6 +3,7 @@ import FormData from 'form-data'
 import type { Configuration } from '../../platform/configuration.ts'
 import type { Egress, EgressRequest, EgressResponse } from '../../platform/egress.ts'
 import { EgressError } from '../../platform/egress-error.ts'
+import type { ImageType } from '../../streams/types.ts'
 import { isInt32, memberOf } from './outside-value.ts'
 
 /** How a provider call ended (specification 7.3). */
@@ -22,7 +23,7 @@ export type ProviderAnswer<Value> =
 
 export interface ImageUpload {
   readonly providerCaseId: number
-  readonly imageType: 'DERMOSCOPIC' | 'MACROSCOPIC'
+  readonly imageType: ImageType
   readonly correlationId: string | null
   readonly deviceManufacturer?: string | undefined
   readonly deviceModel?: string | undefined

@@ -17,6 +17,9 @@ export const Classification = Type.Enum([
 ])
 export type Classification = Static<typeof Classification>
 
+export const CancellationReason = Type.Union([Type.Literal('requested'), Type.Literal('consent_withdrawn')])
+export type CancellationReason = Static<typeof CancellationReason>
+
 export const ProviderCall = Type.Enum(['case', 'image', 'process', 'result'])
 export type ProviderCall = Static<typeof ProviderCall>
 
@@ -174,7 +177,7 @@ export const aiReviewEvents = {
     'AiReviewCancelled',
     Type.Object({
       aiReviewId: Id,
-      reason: Type.Union([Type.Literal('requested'), Type.Literal('consent_withdrawn')]),
+      reason: CancellationReason,
       cancelledAt: Instant,
     }),
   ),

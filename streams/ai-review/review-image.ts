@@ -1,10 +1,10 @@
 import { Type, type Static } from 'typebox'
-import { Id, Instant } from '../types.ts'
+import { Id, ImageType, Instant } from '../types.ts'
 
 /** An image of a review as the request named it. The address is a credential: shown in no GET and no log (T30). */
 export const ReviewImage = Type.Object({
   imageId: Id,
-  imageType: Type.Union([Type.Literal('DERMOSCOPIC'), Type.Literal('MACROSCOPIC')]),
+  imageType: ImageType,
   presignedUrl: Type.String(),
   presignedUrlExpiresAt: Instant,
   deviceManufacturer: Type.Optional(Type.String()),

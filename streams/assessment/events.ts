@@ -1,12 +1,9 @@
 import { Type, type Static } from 'typebox'
 import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
-import { CodedTerm, Count, Fingerprint, Id, Instant, Int32, Nullable, StoredObject } from '../types.ts'
+import { CodedTerm, Count, Fingerprint, Id, ImageType, Instant, Int32, Nullable, StoredObject } from '../types.ts'
 
 export const CaptureType = Type.Union([Type.Literal('dermoscopic'), Type.Literal('macroscopic'), Type.Literal('other')])
 export const FindingType = Type.Enum(['lesion', 'rash', 'patch', 'blemish', 'other'])
-
-export const ImageType = Type.Union([Type.Literal('DERMOSCOPIC'), Type.Literal('MACROSCOPIC')])
-export type ImageType = Static<typeof ImageType>
 
 /** Why an assessment failed; each has a fixed message (`platform/records/assessment.ts`), so that no free text is stored. */
 export const FailureCode = Type.Enum([

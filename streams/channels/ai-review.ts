@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Classification, Lesion } from '../ai-review/events.ts'
+import { CancellationReason, Classification, ImageQuality, Lesion } from '../ai-review/events.ts'
 import { ReviewImage } from '../ai-review/review-image.ts'
 import { defineEvent, type EventOf } from '../store/schema.ts'
 import { Id, Instant, Nullable } from '../types.ts'
@@ -32,7 +32,7 @@ export const aiReviewChannelEvents = {
       assessedByProviderVersion: Nullable(Type.String()),
       reportDate: Nullable(Instant),
       analysisResult: Type.String(),
-      imageQuality: Type.Array(Type.Object({ imageId: Id, quality: Nullable(Type.String()) })),
+      imageQuality: Type.Array(ImageQuality),
       lesions: Type.Array(Lesion),
     }),
   ),
@@ -51,7 +51,7 @@ export const aiReviewChannelEvents = {
     'ai_review.cancelled',
     publicData({
       ...review,
-      reason: Type.Union([Type.Literal('requested'), Type.Literal('consent_withdrawn')]),
+      reason: CancellationReason,
       cancelledAt: Instant,
     }),
   ),

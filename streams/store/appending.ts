@@ -1,5 +1,6 @@
 import type { AppendResult, EventData } from '@eventstore/db-client'
 import { backoffMs, pause } from './backoff.ts'
+import { categoryOf } from './catalogue.ts'
 import { ClientAppendTooLarge, ClientStreamTombstoned, ClientWrongVersion, isRefusal, reasonOf } from './client-errors.ts'
 import type { EventStoreConnection } from './connection.ts'
 import { AppendOutcomeUnknownError, AppendTooLargeError, EventStoreRefusedError, StreamTombstonedError } from './errors.ts'
@@ -52,7 +53,7 @@ export async function appendExactly(
     // A refusal tells nothing about an earlier try whose answer was lost.
     if (outcome.kind === 'failed' && attempt === 1) throw outcome.error
     const waitMs = backoffMs(backoff, attempt)
-    logger?.warn({ stream: append.stream, attempt, reason: reasonOf(outcome.error) }, 'append without a known outcome')
+    logger?.warn({ category: categoryOf(append.stream), attempt, reason: reasonOf(outcome.error) }, 'append without a known outcome')
     if (performance.now() - startedAt + waitMs >= timing.budgetMs) {
       throw new AppendOutcomeUnknownError(append.stream, attempt, { cause: outcome.error })
     }

@@ -13,11 +13,18 @@ export interface KeyVault {
   eventSigningKey(): Promise<Uint8Array>
 }
 
-/** The part of a pino logger that the store uses. Fields hold names, codes and counts, never event data. */
+/** Names, codes and counts, never event data; a logger that keeps members by a list must have these on it. */
+export interface StoreLogFields {
+  readonly category?: string
+  readonly subscription?: string
+  readonly attempt?: number
+  readonly reason?: string
+}
+
+/** The part of a pino logger that the store uses. */
 export interface StoreLogger {
-  info(fields: Readonly<Record<string, unknown>>, message: string): void
-  warn(fields: Readonly<Record<string, unknown>>, message: string): void
-  error(fields: Readonly<Record<string, unknown>>, message: string): void
+  warn(fields: StoreLogFields, message: string): void
+  error(fields: StoreLogFields, message: string): void
 }
 
 export interface StoreClock {
