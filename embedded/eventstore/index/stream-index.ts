@@ -12,7 +12,7 @@ const FLUSH_DELAY_MS = 200
 const MARK_DISTANCE = 128 << 10
 const KNOWN_IDS = 20_000
 /** Appends that a start after a crash reads again at most, and bytes of SQLite's write-ahead log, before a checkpoint. */
-const CHECKPOINT_COUNT = 10_000
+const CHECKPOINT_COUNT = 25_000
 const CHECKPOINT_BYTES = 16 << 20
 
 /** Where one append of a stream lies. */

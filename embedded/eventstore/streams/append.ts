@@ -1,8 +1,21 @@
 import { randomUUID } from 'node:crypto'
+import { eventData, frameEvents, type Frame } from '../log/frame.ts'
 import type { ProposedEvent } from '../wire/append-request.ts'
 import { checkAppend } from './append-check.ts'
+import { readLogBackwards } from './read-all.ts'
 import { DELETED_STREAM, NO_STREAM, type ExpectedRevision } from './revision.ts'
-import { METADATA_EVENT, SOFT_DELETED_JSON, isMetastream, isSoftDeleted, metastreamOf, originalStreamOf, withTruncateBefore } from './stream-metadata.ts'
+import {
+  METADATA_EVENT,
+  NO_METADATA,
+  SOFT_DELETED_JSON,
+  isMetastream,
+  isSoftDeleted,
+  metastreamOf,
+  originalStreamOf,
+  parseStreamMetadata,
+  withTruncateBefore,
+  type StreamMetadata,
+} from './stream-metadata.ts'
 import type { StreamStore } from './stream-store.ts'
 
 /** Outcome of a write. `revision` is NO_STREAM after an empty append to a missing stream; `position` that of the last event. */
@@ -56,13 +69,36 @@ export function tombstone(store: StreamStore, stream: string, expected: Expected
 }
 
 /**
- * An append to a soft-deleted stream is followed by the metadata that makes it readable again. Killed between the two, the node
- * would keep the events and hide them: the start writes what is missing.
+ * An append or new metadata that revives a soft-deleted stream is followed by metadata that says from where on it is readable.
+ * Killed between the two, the node would hide the new events, or show the deleted ones: the start writes what is missing.
  */
 export function finishInterruptedUndelete(store: StreamStore): void {
   const frame = store.lastRecovered
-  if (frame === undefined || isMetastream(frame.stream) || frame.firstRevision === DELETED_STREAM) return
-  if (isSoftDeleted(store.writtenMetadata(frame.stream))) undelete(store, frame.stream, frame.firstRevision)
+  if (frame === undefined || frame.firstRevision === DELETED_STREAM) return
+  if (!isMetastream(frame.stream)) {
+    if (isSoftDeleted(store.writtenMetadata(frame.stream))) undelete(store, frame.stream, frame.firstRevision)
+    return
+  }
+  const stream = originalStreamOf(frame.stream)
+  const isFirstOfTwo = replacesSoftDelete(store, frame) && streamBefore(store, frame) !== stream
+  if (isFirstOfTwo) undelete(store, stream, store.head(stream) + 1)
+}
+
+function replacesSoftDelete(store: StreamStore, frame: Frame): boolean {
+  const place = store.index.placesBackFrom(frame.stream, frame.firstRevision - 1, 1)[0]
+  if (place === undefined || isSoftDeleted(metadataIn(frame))) return false
+  return isSoftDeleted(metadataIn(store.eventsAt(frame.stream, place).frame))
+}
+
+function metadataIn(frame: Frame): StreamMetadata {
+  const last = frameEvents(frame).at(-1)
+  return last?.json === true ? parseStreamMetadata(eventData(last)) : NO_METADATA
+}
+
+/** Stream of the append right before a frame. */
+function streamBefore(store: StreamStore, frame: Frame): string | undefined {
+  const [newest] = readLogBackwards(store, frame.position)
+  return newest?.[0]?.frame.stream
 }
 
 function undelete(store: StreamStore, stream: string, firstRevision: number): void {
