@@ -15,7 +15,7 @@ import {
   type RowChange,
 } from '../../projections/runtime/projector.ts'
 import { todoTable } from '../runtime/process.ts'
-import { causeOf, type CausedPayload } from '../step-identity.ts'
+import { causeOf, type CausedPayload } from '../runtime/step-identity.ts'
 
 /** The consent that an analysis needs (specification 4.4). */
 export const requiredConsentCode = 'ai_analysis'

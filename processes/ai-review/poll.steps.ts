@@ -10,9 +10,9 @@ import { aiReviewStream } from '../../streams/ai-review/stream.ts'
 import type { ProviderAnswer } from '../adapters/provider.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import type { StepContext, StepOutcome, Todo } from '../runtime/process.ts'
-import { attemptCommand, orgOf, outcomeCommand, readCause } from '../step-identity.ts'
+import { attemptCommand, orgOf, outcomeCommand, readCause } from '../runtime/step-identity.ts'
 import { readProviderResult } from './provider-result.ts'
-import { throwIfStopping } from '../stopping.ts'
+import { throwIfStopping } from '../runtime/stopping.ts'
 import { storeRawResponse } from './raw-response.ts'
 
 /** One result poll. A poll that fell due during an outage is still made once after the deadline (T29). */

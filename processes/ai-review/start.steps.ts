@@ -13,8 +13,8 @@ import type { ProviderAnswer } from '../adapters/provider.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { nextDelay } from '../runtime/backoff.ts'
 import type { StepContext, StepOutcome, Todo } from '../runtime/process.ts'
-import { attemptCommand, orgOf, outcomeCommand, readCause } from '../step-identity.ts'
-import { throwIfStopping } from '../stopping.ts'
+import { attemptCommand, orgOf, outcomeCommand, readCause } from '../runtime/step-identity.ts'
+import { throwIfStopping } from '../runtime/stopping.ts'
 import { requiredConsentCode } from './ai-review.process.ts'
 
 type Call = Extract<NextCall, { kind: 'call' }>

@@ -6,11 +6,11 @@ import { execute } from '../../commands/handling/execute.ts'
 import { assessmentFold } from '../../streams/assessment/state.ts'
 import { assessmentStream } from '../../streams/assessment/stream.ts'
 import { aiReviewChannel, type AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
-import { readChannelEvent } from '../channel-event.ts'
+import { readChannelEvent } from '../relay/channel-event.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { defineProcess, type StepContext, type StepOutcome, type Todo } from '../runtime/process.ts'
 import { stepCommand } from '../runtime/step-command.ts'
-import { orgOf, readCause } from '../step-identity.ts'
+import { orgOf, readCause } from '../runtime/step-identity.ts'
 import { assessmentsToDo, type ConcludePayload } from './assessments.process.ts'
 
 type Ended = Extract<AiReviewChannelEvent, { type: 'ai_review.completed' | 'ai_review.failed' | 'ai_review.cancelled' }>

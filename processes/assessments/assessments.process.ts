@@ -4,7 +4,7 @@ import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import { parseOwnedStream } from '../../streams/stream-name.ts'
 import { defineProjector, defineTable, insert, insertSelect, removeWhere } from '../../projections/runtime/projector.ts'
 import { todoTable } from '../runtime/process.ts'
-import { causeOf, type CausedPayload } from '../step-identity.ts'
+import { causeOf, type CausedPayload } from '../runtime/step-identity.ts'
 
 /** Which assessment opened a case: the reviews on the channel name the case only. */
 const openedCases = defineTable({

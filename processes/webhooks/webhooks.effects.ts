@@ -14,8 +14,8 @@ import type { SendResult } from '../adapters/webhook-sender.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { jittered, nextDelay } from '../runtime/backoff.ts'
 import { defineProcess, type StepContext, type StepOutcome, type Todo } from '../runtime/process.ts'
-import { throwIfStopping } from '../stopping.ts'
-import { attemptCommand, orgOf, outcomeCommand, readCause } from '../step-identity.ts'
+import { throwIfStopping } from '../runtime/stopping.ts'
+import { attemptCommand, orgOf, outcomeCommand, readCause } from '../runtime/step-identity.ts'
 import { webhooksToDo, type DeliverPayload } from './webhooks.process.ts'
 
 const jitterRatio = 0.2

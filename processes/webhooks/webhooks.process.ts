@@ -13,7 +13,7 @@ import {
   type RowChange,
 } from '../../projections/runtime/projector.ts'
 import { todoTable } from '../runtime/process.ts'
-import { causeOf, type CausedPayload } from '../step-identity.ts'
+import { causeOf, type CausedPayload } from '../runtime/step-identity.ts'
 
 /** The receivers as they stand at an event's place in `$all`. */
 const receivers = defineTable({

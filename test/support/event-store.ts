@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { startEventStoreNode } from '../../embedded/eventstore/start.ts'
 
 /** An event store for one test file: a fresh embedded node, or the real server that `ESDB_URL` names. */
-export type TestEventStore = {
-  url: string
+export interface TestEventStore {
+  readonly url: string
   /** True for a real server: it is not empty and cannot be killed. */
-  isReal: boolean
+  readonly isReal: boolean
   /** Folder of the embedded node's data. */
-  dataDir: string
+  readonly dataDir: string
   stop(): Promise<void>
   /** SIGKILL, then the same folder and port again. */
   restart(): Promise<void>

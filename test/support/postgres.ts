@@ -9,10 +9,10 @@ import { startPostgres } from '../../embedded/postgres/start-postgres.ts'
 /** Set for the workers by `setup`; a real server's `DATABASE_URL` goes before the embedded one. */
 const ADMIN_URL = 'TEST_POSTGRES_ADMIN_URL'
 
-export type FreshDatabase = {
+export interface FreshDatabase {
   /** The read models' database. */
-  url: string
-  vaultUrl: string
+  readonly url: string
+  readonly vaultUrl: string
   /** Drops both, whoever is still connected. */
   drop(): Promise<void>
 }

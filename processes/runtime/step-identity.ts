@@ -1,6 +1,6 @@
 import { v5, v7 } from 'uuid'
-import type { CommandContext, RecordedEvent } from '../streams/store/events.ts'
-import type { Todo } from './runtime/process.ts'
+import type { CommandContext, RecordedEvent } from '../../streams/store/events.ts'
+import type { Todo } from './process.ts'
 
 /** What made a step due; stands in the payload of every to-do row. */
 export interface Cause {

@@ -1,5 +1,5 @@
-import type { EventStore } from '../streams/store/event-store.ts'
-import type { DomainEvent, RecordedEvent } from '../streams/store/events.ts'
+import type { EventStore } from '../../streams/store/event-store.ts'
+import type { DomainEvent, RecordedEvent } from '../../streams/store/events.ts'
 
 /** The public event that a to-do row stands for: rows name its place, so that payloads stay out of the list. */
 export async function readChannelEvent<Event extends DomainEvent>(
