@@ -4,7 +4,6 @@ import type { ConsentTypeEvent } from '../../streams/consent-type/events.ts'
 import type { ConsentEvent } from '../../streams/consent/events.ts'
 import type { OauthClientEvent } from '../../streams/oauth-client/events.ts'
 import type { PatientEvent } from '../../streams/patient/events.ts'
-import type { ReservationEvent } from '../../streams/reservation/events.ts'
 import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
 import type { WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
 
@@ -205,18 +204,6 @@ export const clientFact = factsOf<OauthClientEvent>({
     trustedActorContext: true,
     registeredAt: at(0),
   },
-})
-
-export const reservationFact = factsOf<ReservationEvent>({
-  ReservationClaimed: {
-    claimId: ids.claim,
-    ownerStream: `patient-${ids.org}-${ids.patient}`,
-    ownerId: ids.patient,
-    fingerprint: null,
-    claimedAt: at(0),
-  },
-  ReservationConfirmed: { claimId: ids.claim, confirmedAt: at(1) },
-  ReservationReleased: { claimId: ids.claim, releasedAt: at(1) },
 })
 
 export const subscriptionFact = factsOf<WebhookSubscriptionEvent>({
