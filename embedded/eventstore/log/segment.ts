@@ -58,7 +58,20 @@ function isUnused(folder: string, newest: number, previous: number | undefined):
   const { size } = statSync(segmentPath(folder, newest))
   if (size < SEGMENT_HEADER) return true
   if (size > SEGMENT_HEADER || previous === undefined) return false
-  return previous + statSync(segmentPath(folder, previous)).size !== newest
+  return previous + statSync(segmentPath(folder, previous)).size !== newest || !isContinued(folder, previous, newest)
+}
+
+/** Whether an empty segment begins with the last CRC of the one before, whose room may by chance end at the same place. */
+function isContinued(folder: string, previous: number, next: number): boolean {
+  return lastBytes(folder, previous).equals(lastBytes(folder, next))
+}
+
+function lastBytes(folder: string, base: number): Buffer {
+  const fd = openSync(segmentPath(folder, base), 'r')
+  const { size } = fstatSync(fd)
+  const bytes = readSegment({ base, fd, size, seed: 0 }, size - 4, 4)
+  closeSync(fd)
+  return bytes
 }
 
 /** Creates the segment that starts at `base`; on disk, with its folder entry, when this returns. */

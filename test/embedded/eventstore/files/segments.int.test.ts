@@ -111,6 +111,20 @@ test('segments that a backlog began and nobody wrote to when the node was killed
   await log.close()
 })
 
+test('a segment that was begun where the room of the one before it ends by chance is begun again', async () => {
+  await fill(40)
+  const newest = join(folder, segments().at(-1) ?? '')
+  const header = Buffer.from(readFileSync(newest).subarray(0, 32))
+  writeFileSync(newest, Buffer.concat([readFileSync(newest), Buffer.alloc(1000)]))
+  const room = Number(segments().at(-1)?.slice(0, 16)) + statSync(newest).size
+  writeFileSync(join(folder, `${String(room).padStart(16, '0')}.segment`), header)
+  const log = open()
+  expect(streams(log)).toEqual(expected(40))
+  await append(log, 40)
+  expect(streams(log)).toEqual(expected(41))
+  await log.close()
+})
+
 test('a segment that was begun and not used when the node was killed is begun again', async () => {
   await fill(40)
   const newest = segments().at(-1) ?? ''
