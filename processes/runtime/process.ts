@@ -34,7 +34,6 @@ export interface StepContext {
   readonly signal: AbortSignal
   /** RFC 3339: the end of this attempt's lease, for the event that opens an attempt. */
   readonly leaseUntil: string
-  readonly workerId: string
 }
 
 /**

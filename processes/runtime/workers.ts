@@ -210,7 +210,7 @@ export class Workers {
     const { todo, failures } = claimed
     const step = process.steps.get(todo.step)
     if (step === undefined) return
-    const surroundings = { now: () => this.#clock.now(), leaseUntil: lease, workerId: this.#workerId }
+    const surroundings = { now: () => this.#clock.now(), leaseUntil: lease }
     const limits = { timeoutMs: stepTimeoutMs, abandonMs: stepLeaseMs, signal: this.#aborting.signal }
     const result = await runStep(step, todo, surroundings, limits)
     if ('error' in result) {

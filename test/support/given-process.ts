@@ -24,6 +24,6 @@ export function dueAt(todos: readonly Todo[], now: Date): Todo[] {
 export function whenWorkedOff<Deps>(process: Process<Deps>, todo: Todo, deps: Deps, now: Date): Promise<StepOutcome> {
   const step = process.steps[todo.step]
   if (step === undefined) throw new Error(`process ${process.name} has no step ${todo.step}`)
-  const context = { now: () => now, signal: new AbortController().signal, leaseUntil: leaseUntil(now, 20_000), workerId: 'given-worker' }
+  const context = { now: () => now, signal: new AbortController().signal, leaseUntil: leaseUntil(now, 20_000) }
   return step(todo, deps, context)
 }
