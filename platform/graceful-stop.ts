@@ -19,11 +19,13 @@ export interface GracefulStop {
   /** Ends everything once and resolves to the exit code: `code` (0), or 1 when something failed or the time ran out. */
   stop(options?: { readonly reason?: string; readonly code?: number }): Promise<number>
   /**
-   * SIGINT and SIGTERM stop and exit. A repeat changes nothing: npm passes on what the terminal has already sent to the
+   * SIGINT, SIGTERM and SIGHUP (the terminal was closed) stop and exit. A repeat changes nothing: npm passes on what the terminal has already sent to the
    * group, so each Ctrl-C arrives twice. Returns a function that takes the handlers off.
    */
   listen(exit?: (code: number) => void): () => void
 }
+
+const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** One that hangs is left behind, so that the others are still closed in time. */
 const closerShare = 0.4
@@ -73,11 +75,9 @@ export function createGracefulStop({ logger, limitMs = 10_000 }: { readonly logg
       const onSignal = (signal: NodeJS.Signals): void => {
         if (!graceful.isStopping) void graceful.stop({ reason: signal }).then(exit)
       }
-      process.on('SIGINT', onSignal)
-      process.on('SIGTERM', onSignal)
+      for (const signal of stopSignals) process.on(signal, onSignal)
       return () => {
-        process.off('SIGINT', onSignal)
-        process.off('SIGTERM', onSignal)
+        for (const signal of stopSignals) process.off(signal, onSignal)
       }
     },
   }

@@ -88,7 +88,7 @@ function decodedLength(data: string): number {
 }
 
 function base64Error(index: number): MemberError {
-  return { pointer: `/images/${index}/data`, detail: 'must be base64 with padding', code: 'base64' }
+  return { pointer: `/images/${index}/data`, detail: 'must be base64 in the standard alphabet with padding, without line breaks and without a data: prefix', code: 'base64' }
 }
 
 function measure(image: DeclaredImage, bytes: Buffer): DecodedImage {

@@ -9,7 +9,7 @@ const patientMembers = {
   family_name: name,
   dob: Type.String({ format: 'date', description: 'Calendar date, 1850 or later, not in the future' }),
   identifiers: Type.Optional(
-    Type.Array(Type.Object({ scheme: name, value: name }, { additionalProperties: false }), { maxItems: 50 }),
+    Type.Array(Type.Object({ scheme: name, value: name }, { additionalProperties: false }), { maxItems: 50, uniqueItems: true }),
   ),
 }
 

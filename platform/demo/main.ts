@@ -12,15 +12,22 @@ const photographs = ['lesion-1.jpg', 'lesion-3.png'].map((name) =>
 )
 const mediaTypes: Readonly<Record<string, string>> = { '.jpg': 'image/jpeg', '.jpeg': 'image/jpeg', '.png': 'image/png' }
 
+const usage = `Usage: npm run demo -- [--image PHOTO.jpg|PHOTO.png]… [--keep]
+
+  --image  your own photograph; repeat it for several (10 at most)
+  --keep   leaves the platform running, and its data folder behind`
+
 async function readImage(path: string): Promise<DemoImage> {
   const mimeType = mediaTypes[extname(path).toLowerCase()]
   if (mimeType === undefined) throw new Error(`${path} must be a .jpg, .jpeg or .png file`)
-  return { mimeType, data: (await readFile(path)).toString('base64') }
+  const bytes = await readFile(path).catch(() => {
+    throw new Error(`${path} cannot be read`)
+  })
+  return { mimeType, data: bytes.toString('base64') }
 }
 
-/** Runs the main job on a platform of its own; 0 only when every step held. */
-async function demo(paths: readonly string[], isKept: boolean): Promise<number> {
-  const images = await Promise.all(paths.map(readImage))
+/** Runs the main job on a platform of its own; 0 only when every step held. What it kept is left where it says. */
+async function demo(images: readonly DemoImage[], isKept: boolean): Promise<number> {
   const dataDir = await mkdtemp(join(tmpdir(), 'clinical-assessment-demo-'))
   const receiver = await startWebhookReceiver()
   let platform: PlatformProcess | undefined
@@ -30,8 +37,9 @@ async function demo(paths: readonly string[], isKept: boolean): Promise<number> 
     console.log(line('start the platform', `ready at ${platform.credentials.base_url}`, performance.now() - begun))
     const result = await runMainJob({ credentials: platform.credentials, images, receiver, report: (...told) => console.log(line(...told)) })
     console.log(`\nThe assessment:\n${JSON.stringify(result, null, 2)}\n`)
-    console.log(addressesOf(platform, dataDir, isKept))
+    if (!isKept) console.log('With --keep the platform goes on, and its documentation, health and credentials can be looked at.')
     if (isKept) {
+      console.log(addressesOf(platform, dataDir))
       console.log('Ctrl-C stops the platform.')
       process.once('SIGINT', () => undefined)
       process.once('SIGTERM', () => void platform?.stop())
@@ -53,18 +61,41 @@ function line(what: string, result: string, milliseconds: number): string {
   return `${what.padEnd(42)} ${result.padEnd(52)} ${milliseconds.toFixed(0).padStart(6)} ms`
 }
 
-function addressesOf({ credentials }: PlatformProcess, dataDir: string, isKept: boolean): string {
+function addressesOf({ credentials }: PlatformProcess, dataDir: string): string {
   const { base_url, provider_url } = credentials
-  const where = isKept ? 'To look at' : 'With --keep the platform goes on, and you can look at'
   return [
-    `${where}:`,
+    'To look at:',
     `  API documentation   ${base_url}/docs`,
     `  OpenAPI document    ${base_url}/openapi.json`,
     `  health              ${base_url}/health`,
     `  provider's calls    ${provider_url}/control/calls`,
     `  credentials         ${join(dataDir, 'credentials.json')}`,
+    `The data stays in ${dataDir} until you remove it.`,
   ].join('\n')
 }
 
-const { values } = parseArgs({ options: { image: { type: 'string', multiple: true }, keep: { type: 'boolean', default: false } } })
-process.exitCode = await demo(values.image ?? photographs, values.keep)
+/** The arguments, or what is wrong with them. */
+function readArguments() {
+  const options = { image: { type: 'string', multiple: true }, keep: { type: 'boolean' }, help: { type: 'boolean' } } as const
+  try {
+    return parseArgs({ options }).values
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+async function main(): Promise<number> {
+  const given = readArguments()
+  if (typeof given === 'string' || given.help === true) {
+    console.log(typeof given === 'string' ? `${given}\n\n${usage}` : usage)
+    return typeof given === 'string' ? 2 : 0
+  }
+  try {
+    return await demo(await Promise.all((given.image ?? photographs).map(readImage)), given.keep ?? false)
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : String(error))
+    return 2
+  }
+}
+
+process.exitCode = await main()

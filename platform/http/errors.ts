@@ -88,6 +88,8 @@ function memberErrors(errors: readonly FastifySchemaValidationError[]): MemberEr
     const pointer = withoutForeignNames(typeof member === 'string' ? `${instancePath}/${escapePointer(member)}` : instancePath)
     if (keyword === 'required') return { pointer, detail: 'is required', code: 'required' }
     if (keyword === 'additionalProperties') return { pointer, detail: 'is not a member of this request', code: 'unknown-member' }
+    const allowed: unknown = params['allowedValues']
+    if (keyword === 'enum' && Array.isArray(allowed)) return { pointer, detail: `must be one of ${allowed.join(', ')}`, code: keyword }
     return { pointer, detail: message ?? 'is not valid', code: keyword }
   })
   const different = new Map(all.map((one) => [`${one.pointer} ${one.code} ${one.detail}`, one]))

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger, FastifyInstance, RawReplyDefaultExpression, RawRequestDefaultExpression, RawServerDefault, RouteOptions } from 'fastify'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
 import type { Access } from './access.ts'
 import { withStandardAnswers } from './answers.ts'
 import type { Schemas } from './schemas.ts'
@@ -46,6 +47,13 @@ declare module 'fastify' {
   }
 }
 
+/** Every POST that creates or advances something takes one; `idempotencyOf` checks its form. */
+const KeyHeaders = Type.Object({
+  'idempotency-key': Type.Optional(
+    Type.String({ description: 'The same key with the same body is answered with the same record; 1 to 255 visible ASCII characters' }),
+  ),
+})
+
 const allMounts: readonly Mount[] = ['prefixed', 'gateway', 'bare']
 
 export async function mountService(app: FastifyInstance, service: Service, schemas: Schemas): Promise<void> {
@@ -65,7 +73,9 @@ function pathOf(prefix: ServicePrefix, mount: Mount): string {
 function prepareRoute(route: RouteOptions & { routePath: string; path: string; prefix: string }, service: Service, mount: Mount, schemas: Schemas): void {
   const access = route.config?.access
   if (access === undefined) throw new Error(`${String(route.method)} ${route.url} does not say who may call it (config.access)`)
-  const schema = { tags: [service.prefix], ...route.schema, security: securityOf(access) }
+  const isKeyed = route.method === 'POST' && access !== 'public'
+  const headers = isKeyed ? { headers: KeyHeaders } : {}
+  const schema = { tags: [service.prefix], ...headers, ...route.schema, security: securityOf(access) }
   const isDocumented = mount === service.documentedAt && route.schema?.hide !== true
   const isRead = [route.method].flat().every((method) => method === 'GET' || method === 'HEAD')
   route.schema = { ...schemas.hoist(withStandardAnswers(schema, { access, isRead, config: route.config ?? {} })), hide: !isDocumented }

@@ -198,7 +198,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   stop.onStop('intake', 'refusal', () => {
     isRefusing = true
   })
-  await app.listen({ host: configuration.host, port: configuration.port })
+  await listen(app, configuration)
   // Steps call our own services, so they begin when those answer: a check that fails because we are starting is a try lost.
   startWorkers()
   const { port } = app.server.address() as AddressInfo
@@ -206,6 +206,17 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
 
   function isCurrent(positions: ReadPositions, events: EventStore, projector: string, timeoutMs: number): Promise<boolean> {
     return positions.requireHead((reached) => events.head(filter, { downTo: reached }), projector, timeoutMs)
+  }
+}
+
+async function listen(app: FastifyInstance, { host, port }: Configuration): Promise<void> {
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'EADDRINUSE') throw new Error(`port ${port} of ${host} is taken: set PORT to another one`, { cause: error })
+    if (code === 'EACCES') throw new Error(`port ${port} of ${host} needs more rights: set PORT to 1024 or above`, { cause: error })
+    throw error
   }
 }
 

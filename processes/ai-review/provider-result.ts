@@ -1,3 +1,4 @@
+import { unsuitableQuality } from '../../commands/assessments/conclude-assessment.ts'
 import type { ReviewResult } from '../../commands/ai-review/provider-calls.ts'
 import type { ImageQuality, Lesion } from '../../streams/ai-review/events.ts'
 import type { AwaitingReview } from '../../streams/ai-review/state.ts'
@@ -29,9 +30,12 @@ export function readProviderResult(text: string, review: AwaitingReview): Provid
 
 /** In the request's order, by the ids that the provider gave when it got the images. */
 function qualitiesOf(payload: unknown, review: AwaitingReview): ImageQuality[] {
-  const reported = new Map(
-    arrayOf(payload, 'images').map((image) => [numberOf(image, 'imageId'), textOf(image, 'imageQuality')]),
-  )
+  const reported = new Map<number | null, string | null>()
+  for (const image of arrayOf(payload, 'images')) {
+    const [id, quality] = [numberOf(image, 'imageId'), textOf(image, 'imageQuality')]
+    // Said twice and differently, the worse counts: an unsuitable image must not hide behind a suitable one.
+    if (reported.get(id) !== unsuitableQuality) reported.set(id, quality)
+  }
   return review.images.map(({ imageId }) => {
     const sent = review.sentImages.get(imageId)
     return { imageId, quality: sent === undefined ? null : (reported.get(sent.providerImageId) ?? null) }
