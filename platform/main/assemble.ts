@@ -9,6 +9,7 @@ import { createWebhookSender } from '../../processes/adapters/webhook-sender.ts'
 import type { ProcessDependencies } from '../../processes/dependencies.ts'
 import { channels, processes } from '../../processes/registry.ts'
 import { createRelay } from '../../processes/relay/relay.ts'
+import { notifyWorkers } from '../../processes/runtime/wake-ups.ts'
 import { bindProcess, createWorkers } from '../../processes/runtime/workers.ts'
 import { readModels } from '../../projections/registry.ts'
 import { createReadPositions, type ReadPositions } from '../../projections/runtime/read-positions.ts'
@@ -115,6 +116,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         })
   runner?.start()
   if (runner !== undefined) stop.onStop('work', 'projections', () => runner.close())
+  // The workers of other instances hear of what this one's runner put on a list.
+  if (runner !== undefined && runsProcessor) stop.onStop('work', 'word of new work', notifyWorkers(runner, pool, logger))
   const reads = createReadPositions(runner === undefined ? { pool } : { pool, runner })
   stop.onStop('work', 'read positions', () => reads.close())
 

@@ -33,7 +33,7 @@ export interface WorkersOptions {
   /** The projection runner's filter. */
   readonly filter: EventFilter
   readonly logger: Logger
-  /** A runner of the same process wakes workers in memory; without one they listen to Postgres. */
+  /** A runner of the same process wakes workers in memory, beside what Postgres tells of the runners of others. */
   readonly runner?: { onAdvance(listener: (advance: Advance) => void): () => void }
   readonly clock?: Clock
   /** Steps at a time. Default 10. */
@@ -102,7 +102,8 @@ export class Workers {
     this.#unsubscribe = runner?.onAdvance((advance) => {
       if (changedLists(advance).some((list) => lists.has(list))) this.wake()
     })
-    const listening = runner === undefined ? listenForLists(pool, () => this.wake(), logger, this.#closing.signal) : Promise.resolve()
+    // A list's projector runs in one instance only, which may be another one than ours.
+    const listening = listenForLists(pool, () => this.wake(), logger, this.#closing.signal)
     this.#loops = Promise.all([this.#untilReady(), this.#dispatch(), listening])
   }
 
