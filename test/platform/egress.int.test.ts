@@ -192,6 +192,41 @@ describe('the circuit', () => {
     expect(await (await egress.request(origin, limits)).text()).toBe('ok')
   })
 
+  it('is one per purpose: what webhooks meet at a host keeps nobody else from calling it', async () => {
+    const breaking = createTcpServer((socket) => socket.destroy())
+    await new Promise<void>((resolve) => breaking.listen(0, '127.0.0.1', resolve))
+    const address = breaking.address()
+    const port = typeof address === 'object' && address !== null ? address.port : 0
+    const url = `http://127.0.0.1:${port}/`
+    const egress = open({}, { breaker: { threshold: 2, openMs: 1000 }, now: () => 0 })
+    for (let index = 0; index < 2; index += 1) await failure(egress.request(url, limits))
+    await new Promise((resolve) => breaking.close(resolve))
+    const healthy = createServer((_, response) => response.end('ok'))
+    await new Promise<void>((resolve) => healthy.listen(port, '127.0.0.1', resolve))
+    closers.push(() => new Promise((resolve) => { healthy.close(resolve); healthy.closeAllConnections() }))
+    expect((await failure(egress.request(url, limits))).code).toBe('circuit_open')
+    for (const purpose of ['image', 'service', 'provider'] as const) {
+      expect(egress.openForMs(url, purpose)).toBe(0)
+      expect(await (await egress.request(url, { ...limits, purpose })).text()).toBe('ok')
+    }
+    // Their success does not close it either.
+    expect(egress.openForMs(url, 'webhook')).toBe(1000)
+  })
+
+  it('is asked about without taking the trial that it lets through', async () => {
+    const { origin, server } = await serve((_, response) => response.end('ok'))
+    let now = 0
+    const egress = open({}, { breaker: { threshold: 1, openMs: 1000 }, now: () => now })
+    const port = Number(new URL(origin).port)
+    await new Promise((resolve) => { server.close(resolve); server.closeAllConnections() })
+    await failure(egress.request(origin, limits))
+    expect(egress.openForMs(`${origin}/any?path`, 'webhook')).toBe(1000)
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+    now = 1000
+    expect([egress.openForMs(origin, 'webhook'), egress.openForMs(origin, 'webhook')]).toEqual([0, 0])
+    expect(await (await egress.request(origin, limits)).text()).toBe('ok')
+  })
+
   it('stays closed for answers, whatever their status, and for refused addresses', async () => {
     const { origin } = await serve((_, response) => response.writeHead(500).end())
     const egress = open({}, { breaker: { threshold: 2, openMs: 1000 } })
