@@ -5,7 +5,7 @@ import { createLogger } from '../../platform/logging.ts'
 const logger = createLogger({ level: 'silent' })
 
 describe('a stop', () => {
-  it('ends intake, work, resources, servers in this order, within a stage the last first, each awaited', async () => {
+  it('ends reactions, intake, work, resources, servers in this order, within a stage the last first, each awaited', async () => {
     const graceful = createGracefulStop({ logger })
     const log: string[] = []
     const closer = (name: string) => async () => {
@@ -16,10 +16,11 @@ describe('a stop', () => {
     graceful.onStop('servers', 'postgres', closer('postgres'))
     graceful.onStop('resources', 'pool', closer('pool'))
     graceful.onStop('work', 'relay', closer('relay'))
-    graceful.onStop('work', 'workers', closer('workers'))
+    graceful.onStop('work', 'projections', closer('projections'))
     graceful.onStop('intake', 'http', closer('http'))
+    graceful.onStop('reactions', 'workers', closer('workers'))
     expect(await graceful.stop()).toBe(0)
-    expect(log).toEqual(['http', 'workers', 'relay', 'pool', 'postgres'].flatMap((name) => [`${name} begins`, `${name} ends`]))
+    expect(log).toEqual(['workers', 'http', 'projections', 'relay', 'pool', 'postgres'].flatMap((name) => [`${name} begins`, `${name} ends`]))
   })
 
   it('happens once, whoever asks, and tells at once that it has begun', async () => {
@@ -44,20 +45,23 @@ describe('a stop', () => {
 
   it('ends when its time is over', async () => {
     const graceful = createGracefulStop({ logger, limitMs: 20 })
-    for (const stage of ['intake', 'work', 'resources', 'servers'] as const) graceful.onStop(stage, stage, () => new Promise(() => undefined))
+    for (const stage of ['reactions', 'intake', 'work', 'resources', 'servers'] as const) graceful.onStop(stage, stage, () => new Promise(() => undefined))
     expect(await graceful.stop()).toBe(1)
   })
 })
 
-it('a signal stops and exits; its repeat changes nothing', async () => {
+it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s stops and exits; what follows it changes nothing', async (signal) => {
   const graceful = createGracefulStop({ logger })
   const codes: number[] = []
-  const done = new Promise<void>((resolve) => {
-    const unlisten = graceful.listen((code) => { codes.push(code); unlisten(); resolve() })
-  })
-  graceful.onStop('work', 'x', () => undefined)
-  process.emit('SIGINT')
-  process.emit('SIGTERM')
-  await done
-  expect(codes).toEqual([0])
+  const done = Promise.withResolvers<void>()
+  const unlisten = graceful.listen((code) => { codes.push(code); done.resolve() })
+  try {
+    graceful.onStop('work', 'x', () => undefined)
+    expect(process.emit(signal)).toBe(true)
+    expect([graceful.isStopping, process.emit('SIGINT'), process.emit('SIGTERM')]).toEqual([true, true, true])
+    await done.promise
+    expect(codes).toEqual([0])
+  } finally {
+    unlisten()
+  }
 })
