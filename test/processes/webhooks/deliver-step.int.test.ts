@@ -4,14 +4,6 @@ import { attemptDelivery } from '../../../commands/webhooks/deliver-webhook.ts'
 import { execute } from '../../../commands/handling/execute.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { createEgress, type Egress } from '../../../platform/egress.ts'
-import { createFailpoint } from '../../../platform/failpoint.ts'
-import { connectObjectStore } from '../../../platform/object-store.ts'
-import { createCaseLookup } from '../../../processes/adapters/case-lookup.ts'
-import { createConsentCheck } from '../../../processes/adapters/consent-check.ts'
-import { createImageFetch } from '../../../processes/adapters/image-fetch.ts'
-import { createPlatformToken } from '../../../processes/adapters/platform-token.ts'
-import { createProvider } from '../../../processes/adapters/provider.ts'
-import { createWebhookSender } from '../../../processes/adapters/webhook-sender.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import type { StepOutcome, Todo } from '../../../processes/runtime/process.ts'
 import { webhooksProcess } from '../../../processes/webhooks/webhooks.effects.ts'
@@ -25,6 +17,7 @@ import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptio
 import { contextOf, openDecisionWorld, type DecisionWorld } from '../../commands/handling/decision-world.ts'
 import { assessmentFact, ids, subscriptionFact } from '../../streams/facts.ts'
 import { whenWorkedOff } from '../../support/given-process.ts'
+import { processDependencies } from '../../support/process-world.ts'
 
 let world: DecisionWorld
 let egress: Egress
@@ -36,21 +29,9 @@ let eventId: string
 beforeAll(async () => {
   world = await openDecisionWorld()
   receiver = await startWebhookReceiver(() => status)
-  const { orgId, store, configuration, now } = world
+  const { orgId, store, configuration } = world
   egress = createEgress({ configuration })
-  const calls = { egress, token: createPlatformToken(egress, configuration, now) }
-  const account = { accessKeyId: 'a', secretAccessKey: 'b' }
-  deps = {
-    ...world,
-    objects: connectObjectStore({ endpoint: 'http://127.0.0.1:1', region: 'r', bucket: 'images', ...account, now }),
-    provider: createProvider(egress, configuration, now),
-    images: createImageFetch(egress),
-    consent: createConsentCheck(calls, configuration.consentBaseUrl),
-    cases: createCaseLookup(calls, configuration.clinicalBaseUrl),
-    webhooks: createWebhookSender(egress, configuration),
-    failpoint: createFailpoint({ failpoint: undefined }),
-    random: () => 0.5,
-  }
+  deps = processDependencies(world, egress)
   const subscribed = subscriptionFact('WebhookSubscribed', { url: receiver.url, organisationId: orgId })
   await store.append(webhookSubscriptionsFold, webhookSubscriptionsStream(orgId), 'no_stream', [subscribed], contextOf(world))
   const story = [assessmentFact('AssessmentRequested'), assessmentFact('AssessmentSubmitted'), assessmentFact('AssessmentFailed')]

@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto'
+import type { ProcessDependencies } from '../../../processes/dependencies.ts'
+import { aiReviewProcess } from '../../../processes/ai-review/ai-review.effects.ts'
+import type { Todo } from '../../../processes/runtime/process.ts'
+import type { StepResult } from '../../../processes/runtime/step-run.ts'
+import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
+import { aiReviewFold } from '../../../streams/ai-review/state.ts'
+import { aiReviewStream } from '../../../streams/ai-review/stream.ts'
+import { contextOf } from '../../commands/handling/decision-world.ts'
+import { reviewFact } from '../../streams/ai-review-facts.ts'
+import { ids } from '../../streams/facts.ts'
+import { workOff, type ProcessWorld } from '../../support/process-world.ts'
+
+type Images = Extract<AiReviewEvent, { type: 'AiReviewRequested' }>['data']['images']
+
+/** An image in the object store, as a request names it. */
+export async function storedImages({ deps }: ProcessWorld): Promise<Images> {
+  const { key } = await deps.objects.put(`images/${randomUUID()}`, Buffer.from(`bytes ${randomUUID()}`), 'image/jpeg')
+  const { url, expiresAt } = await deps.objects.presignRead(key, 3600)
+  return [{ imageId: ids.image, imageType: 'DERMOSCOPIC', presignedUrl: url, presignedUrlExpiresAt: expiresAt.toISOString() }]
+}
+
+/** A review that was asked for now, and to which these facts happened; its id. */
+export async function seedReview(world: ProcessWorld, images: Images, ...facts: readonly AiReviewEvent[]): Promise<string> {
+  const aiReviewId = randomUUID()
+  const requested = reviewFact('AiReviewRequested', { aiReviewId, orgId: world.orgId, images, requestedAt: world.now().toISOString() })
+  const stream = aiReviewStream(world.orgId, aiReviewId)
+  await world.store.append(aiReviewFold, stream, 'no_stream', [requested, ...facts], contextOf(world))
+  return aiReviewId
+}
+
+export interface Running {
+  readonly deps?: ProcessDependencies
+  readonly signal?: AbortSignal
+  readonly todo?: Partial<Todo>
+}
+
+/** Works off one step of a review as it is due now. */
+export function runReviewStep(world: ProcessWorld, step: string, key: string, { todo, ...running }: Running = {}): Promise<StepResult> {
+  const payload = { cause: { eventId: randomUUID(), correlationId: randomUUID() } }
+  return workOff(world, aiReviewProcess, { key, step, orgId: world.orgId, dueAt: world.now(), payload, ...todo }, running)
+}
+
+/** What the review's stream holds. */
+export async function recorded({ otherStore, orgId }: ProcessWorld, aiReviewId: string): Promise<AiReviewEvent[]> {
+  const events: AiReviewEvent[] = []
+  for await (const { type, data } of otherStore.readStream(aiReviewStream(orgId, aiReviewId))) events.push({ type, data } as AiReviewEvent)
+  return events
+}
+
+export async function recordedTypes(world: ProcessWorld, aiReviewId: string): Promise<string[]> {
+  return (await recorded(world, aiReviewId)).map(({ type }) => type)
+}
+
+/** A review whose images the simulator has and processes. */
+export async function awaitingReview(world: ProcessWorld, deps = world.deps): Promise<string> {
+  const aiReviewId = await seedReview(world, await storedImages(world))
+  for (let call = 1; call <= 3; call += 1) await runReviewStep(world, 'start', aiReviewId, { deps })
+  const types = await recordedTypes(world, aiReviewId)
+  if (types.at(-1) !== 'AiReviewProcessingAccepted') throw new Error(`the review awaits no result: ${types.join(', ')}`)
+  return aiReviewId
+}

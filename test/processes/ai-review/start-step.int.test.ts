@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { reviewFact as fact } from '../../streams/ai-review-facts.ts'
+import { openProcessWorld, startOutsideServer, type ProcessWorld } from '../../support/process-world.ts'
+import { recorded, recordedTypes, runReviewStep, seedReview, storedImages, type Running } from './review-steps.ts'
+
+let world: ProcessWorld
+
+beforeAll(async () => {
+  world = await openProcessWorld()
+})
+afterAll(() => world.close())
+beforeEach(() => world.reset())
+
+const newReview = async () => seedReview(world, await storedImages(world))
+const start = (aiReviewId: string, running?: Running) => runReviewStep(world, 'start', aiReviewId, running)
+const last = async (aiReviewId: string) => (await recorded(world, aiReviewId)).at(-1)
+const later = (seconds: number) => new Date(world.now().getTime() + seconds * 1000).toISOString()
+const unanswered = () => new Promise<never>(() => undefined)
+
+it('makes one provider call per run, each after a consent check of its own', async () => {
+  const review = await newReview()
+  const deps = world.rewired({})
+  for (const story of [['case'], ['case', 'image'], ['case', 'image', 'process']]) {
+    expect(await start(review, { deps })).toMatchObject({ kind: 'done', position: expect.anything() })
+    expect((await world.provider.calls()).map(({ call }) => call)).toEqual(['login', ...story])
+  }
+  const events = await recorded(world, review)
+  const attempts = events.flatMap((event) => (event.type === 'AiReviewCallAttempted' ? [event.data] : []))
+  expect(attempts.map(({ call, consentCheckedAt }) => [call, consentCheckedAt])).toEqual([
+    ['case', later(0)],
+    ['image', later(0)],
+    ['process', later(0)],
+  ])
+  expect(events.at(-1)).toMatchObject({ type: 'AiReviewProcessingAccepted', data: { nextPollAt: later(5), deadlineAt: later(600) } })
+  expect(await start(review)).toEqual({ kind: 'done' })
+})
+
+describe('an open circuit uses no try, and nothing is recorded', () => {
+  it.each(['providerBaseUrl', 'clinicalBaseUrl', 'consentBaseUrl', 's3Endpoint'] as const)('of %s', async (address) => {
+    const images = (await storedImages(world)).map((image) => ({ ...image, presignedUrl: 'http://127.0.0.1:1/image' }))
+    const review = await seedReview(world, images, fact('AiReviewStarted'), fact('AiReviewProviderCaseCreated'))
+    const deps = await world.withOpenCircuit(address)
+    expect(await start(review, { deps })).toMatchObject({ kind: 'retry', reason: 'circuit_open', after: expect.any(Number) })
+    expect(await recordedTypes(world, review)).toEqual(['AiReviewRequested', 'AiReviewStarted', 'AiReviewProviderCaseCreated'])
+    expect(await world.provider.calls()).toEqual([])
+  })
+})
+
+describe('a call that is cut off', () => {
+  /** A run during whose `case` call its signal aborts for a reason. */
+  async function cutOff(review: string, reason: DOMException) {
+    const controller = new AbortController()
+    const server = await startOutsideServer(({ route }) => {
+      if (route === 'POST /api5/login') return { status: 200, headers: { authorization: 'session' } }
+      controller.abort(reason)
+      return unanswered()
+    })
+    const result = await start(review, { deps: world.rewired({ providerBaseUrl: server.url }), signal: controller.signal })
+    const { asked } = server
+    await server.close()
+    return { result, asked }
+  }
+
+  it('by a stop has no outcome: its attempt stays open for whoever comes next', async () => {
+    const review = await newReview()
+    const reason = new DOMException('stopping', 'AbortError')
+    expect(await cutOff(review, reason)).toEqual({ result: { error: reason }, asked: ['POST /api5/login', 'POST /api5/case'] })
+    expect(await recordedTypes(world, review)).toEqual(['AiReviewRequested', 'AiReviewStarted', 'AiReviewCallAttempted'])
+    expect(await start(review)).toEqual({ kind: 'wait', until: new Date(later(20)) })
+  })
+
+  it('by its time limit is a try, and abandons what the provider may have opened', async () => {
+    const review = await newReview()
+    await cutOff(review, new DOMException('too long', 'TimeoutError'))
+    const data = { retry: 1, classification: 'provider_upstream_transient', upstreamStatus: null, abandonsProviderCase: true, retryAt: later(2) }
+    expect(await last(review)).toMatchObject({ type: 'AiReviewStartDeferred', data })
+  })
+
+  it.each(['/v1/clinical-api/cases/', '/v1/consent-records'])('by a stop while %s is asked records no outcome either', async (path) => {
+    const review = await seedReview(world, await storedImages(world), fact('AiReviewStarted'))
+    const controller = new AbortController()
+    world.services.before = (route) => {
+      if (!route.includes(path)) return
+      controller.abort()
+      return unanswered()
+    }
+    expect(await start(review, { signal: controller.signal })).toEqual({ error: controller.signal.reason })
+    expect(await recordedTypes(world, review)).toEqual(['AiReviewRequested', 'AiReviewStarted'])
+  })
+})
+
+describe('an answer that nobody foresaw', () => {
+  it.each(['{"caseId":1.5}', '{"caseId":2147483648}', '{"caseId":"7"}', '{}', 'null', 'no JSON'])('such as %s is a counted try, and its case is given up', async (body) => {
+    const review = await newReview()
+    await world.provider.fault({ call: 'case', status: 200, body })
+    await start(review)
+    expect(await last(review)).toMatchObject({ type: 'AiReviewStartDeferred', data: { retry: 1, abandonsProviderCase: true } })
+  })
+
+  it('ends the review when the schedule is used up', async () => {
+    const review = await newReview()
+    await world.provider.fault({ call: 'case', status: 200, body: '{"caseId":1.5}', times: 4 })
+    for (const seconds of [2, 4, 8]) {
+      await start(review)
+      expect(await last(review)).toMatchObject({ type: 'AiReviewStartDeferred', data: { retryAt: later(seconds) } })
+      world.pass(seconds)
+    }
+    await start(review)
+    expect(await last(review)).toMatchObject({ type: 'AiReviewFailed', data: { classification: 'provider_upstream_transient' } })
+    expect(await start(review)).toEqual({ kind: 'done' })
+  })
+
+  it('is a counted try where the call throws, too: an image that cannot be opened again for a new login', async () => {
+    let opened = 0
+    const server = await startOutsideServer(() => ({ status: ++opened === 1 ? 200 : 403 }))
+    const images = (await storedImages(world)).map((image) => ({ ...image, presignedUrl: `${server.url}/image` }))
+    const review = await seedReview(world, images)
+    const deps = world.rewired({ s3Endpoint: server.url })
+    await start(review, { deps })
+    await world.provider.fault({ call: 'image', status: 401 })
+    expect(await start(review, { deps })).toEqual({ error: expect.any(Error) })
+    await server.close()
+    expect(await last(review)).toMatchObject({ type: 'AiReviewStartDeferred', data: { retry: 1, abandonsProviderCase: true } })
+  })
+})
+
+describe('without an answer to its checks', () => {
+  it.each([
+    ['case_lookup_unavailable', { patientId: null }],
+    ['consent_check_unavailable', { consent: null }],
+  ] as const)('a run is put off, and in the end failed, with %s', async (classification, answers) => {
+    const review = await newReview()
+    Object.assign(world.services, answers)
+    for (const retry of [1, 2, 3]) {
+      await start(review)
+      const data = { retry, classification, upstreamStatus: null, abandonsProviderCase: false }
+      expect(await last(review)).toMatchObject({ type: 'AiReviewStartDeferred', data })
+    }
+    await start(review)
+    expect(await last(review)).toMatchObject({ type: 'AiReviewFailed', data: { classification, attemptCount: 0 } })
+    expect(await world.provider.calls()).toEqual([])
+  })
+
+  it.each(['denied', 'withdrawn'] as const)('but with consent %s, the review fails and the provider hears nothing', async (consent) => {
+    const review = await newReview()
+    world.services.consent = consent
+    await start(review)
+    expect(await last(review)).toMatchObject({ type: 'AiReviewFailed', data: { classification: 'consent_missing' } })
+    expect(await world.provider.calls()).toEqual([])
+  })
+})
+
+it.each([
+  [429, 'AiReviewFailed', 'provider_client_error'],
+  [422, 'AiReviewFailed', 'provider_client_error'],
+  [503, 'AiReviewStartDeferred', 'provider_upstream_transient'],
+])('takes a %i while starting for what the specification says', async (status, type, classification) => {
+  const review = await newReview()
+  await world.provider.fault({ call: 'case', status })
+  await start(review)
+  expect(await last(review)).toMatchObject({ type, data: { classification, upstreamStatus: status } })
+})

@@ -1,0 +1,207 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { listenOnLoopback } from '../../embedded/children/loopback-server.ts'
+import { startObjectStore } from '../../embedded/object-store/start-object-store.ts'
+import { startProvider } from '../../embedded/provider/start-provider.ts'
+import { loadConfiguration, type Configuration } from '../../platform/configuration.ts'
+import { createEgress, type Egress, type EgressPurpose } from '../../platform/egress.ts'
+import { createFailpoint } from '../../platform/failpoint.ts'
+import { connectObjectStore, type ObjectStore } from '../../platform/object-store.ts'
+import { createCaseLookup } from '../../processes/adapters/case-lookup.ts'
+import { createConsentCheck } from '../../processes/adapters/consent-check.ts'
+import { createImageFetch } from '../../processes/adapters/image-fetch.ts'
+import { createPlatformToken } from '../../processes/adapters/platform-token.ts'
+import { createProvider } from '../../processes/adapters/provider.ts'
+import { createWebhookSender } from '../../processes/adapters/webhook-sender.ts'
+import type { ProcessDependencies } from '../../processes/dependencies.ts'
+import { leaseUntil } from '../../processes/runtime/leases.ts'
+import type { Process, Todo } from '../../processes/runtime/process.ts'
+import { runStep, type StepResult } from '../../processes/runtime/step-run.ts'
+import { openDecisionWorld, type DecisionWorld } from '../commands/handling/decision-world.ts'
+import { ids } from '../streams/facts.ts'
+import { providerAt, type TestProvider } from './provider.ts'
+
+/** Nothing listens here. */
+const closed = 'http://127.0.0.1:1'
+
+/** What processes are given, over the real adapters; without an object store, one that nobody reaches. */
+export function processDependencies(world: DecisionWorld, egress: Egress, objects?: ObjectStore): ProcessDependencies {
+  const { configuration, now } = world
+  const calls = { egress, token: createPlatformToken(egress, configuration, now) }
+  const account = { accessKeyId: 'a', secretAccessKey: 'b' }
+  return {
+    ...world,
+    objects: objects ?? connectObjectStore({ endpoint: closed, region: 'r', bucket: 'images', ...account, now }),
+    provider: createProvider(egress, configuration, now),
+    images: createImageFetch(egress),
+    consent: createConsentCheck(calls, configuration.consentBaseUrl),
+    cases: createCaseLookup(calls, configuration.clinicalBaseUrl),
+    webhooks: createWebhookSender(egress, configuration),
+    failpoint: createFailpoint({ failpoint: undefined }),
+    random: () => 0.5,
+  }
+}
+
+export interface Asked {
+  /** Method and path, without the query. */
+  readonly route: string
+  readonly token: string
+}
+
+export interface Reply {
+  readonly status: number
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** What the other side answers; `cut` breaks the connection off, a promise that never settles leaves it without an answer. */
+export type Answering = (asked: Asked) => Reply | 'cut' | Promise<Reply | 'cut'>
+
+export interface OutsideServer {
+  readonly url: string
+  readonly asked: readonly string[]
+  close(): Promise<void>
+}
+
+/** An HTTP server on loopback that answers as a test wants. */
+export async function startOutsideServer(answer: Answering): Promise<OutsideServer> {
+  const asked: string[] = []
+  async function reply(one: Asked, response: ServerResponse): Promise<void> {
+    asked.push(one.route)
+    const answered = await answer(one)
+    if (answered === 'cut') {
+      response.destroy()
+      return
+    }
+    const { status, body = {}, headers = {} } = answered
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+  }
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url ?? '/', closed)
+    const one = { route: `${request.method} ${pathname}`, token: request.headers.authorization ?? '' }
+    request.resume().on('end', () => {
+      reply(one, response).catch(() => response.destroy())
+    })
+  })
+  const port = await listenOnLoopback(server, 'outside server', 0)
+  return {
+    url: `http://127.0.0.1:${port}`,
+    asked,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** What the clinical and the consent service say. */
+export interface Services {
+  /** Null while the case is not known. */
+  patientId: string | null
+  /** Null while consent cannot be told. */
+  consent: 'granted' | 'denied' | 'withdrawn' | null
+  /** Happens before either answers. */
+  before: (route: string) => Promise<void> | void
+}
+
+export interface ProcessWorld extends DecisionWorld {
+  readonly deps: ProcessDependencies
+  readonly provider: TestProvider
+  readonly services: Services
+  /** Services and provider as they are at first. */
+  reset(): Promise<void>
+  /** The same world with other addresses, on connections and circuits of its own. */
+  rewired(changes: Partial<Configuration>): ProcessDependencies
+  /** The same world, but that one address is closed, and its circuit open. */
+  withOpenCircuit(address: 'providerBaseUrl' | 'clinicalBaseUrl' | 'consentBaseUrl' | 's3Endpoint'): Promise<ProcessDependencies>
+}
+
+const purposes = { providerBaseUrl: 'provider', clinicalBaseUrl: 'service', consentBaseUrl: 'service', s3Endpoint: 'image' } as const
+
+/** A decision world with a provider simulator, an object store, and services that say what a test has them say. */
+export async function openProcessWorld(): Promise<ProcessWorld> {
+  const folders = await Promise.all([mkdtemp(join(tmpdir(), 'provider-')), mkdtemp(join(tmpdir(), 'objects-'))])
+  const [providerDir, objectsDir] = folders
+  const account = { accessKeyId: 'test', secretAccessKey: randomUUID() }
+  const password = randomUUID()
+  const services: Services = { patientId: ids.patient, consent: 'granted', before: () => undefined }
+  const [world, simulator, store, server] = await Promise.all([
+    openDecisionWorld(),
+    startProvider({ dataDir: providerDir, port: 0, login: 'platform', password }),
+    startObjectStore({ dataDir: objectsDir, port: 0, bucket: 'assessments', ...account }),
+    startOutsideServer((asked) => serviceAnswer(services, asked)),
+  ])
+  const configuration = loadConfiguration({
+    PROVIDER_BASE_URL: simulator.url,
+    PROVIDER_LOGIN: 'platform',
+    PROVIDER_PASSWORD: password,
+    S3_ENDPOINT: store.endpoint,
+    S3_ACCESS_KEY_ID: account.accessKeyId,
+    S3_SECRET_ACCESS_KEY: account.secretAccessKey,
+    BASE_URL: server.url,
+  })
+  // Presigned addresses are checked by the clock of the store, which does not stand still.
+  const objects = connectObjectStore({ endpoint: store.endpoint, region: 'us-east-1', bucket: 'assessments', ...account, now: () => new Date() })
+  const opened: Egress[] = []
+  const wire = (changes: Partial<Configuration>, breaker?: { threshold: number; openMs: number }) => {
+    const wired = { ...configuration, ...changes }
+    const egress = createEgress({ configuration: wired, ...(breaker === undefined ? {} : { breaker }) })
+    opened.push(egress)
+    return { egress, deps: processDependencies({ ...world, configuration: wired }, egress, objects) }
+  }
+  const provider = providerAt(simulator.url)
+  return {
+    ...world,
+    configuration,
+    deps: wire({}).deps,
+    provider,
+    services,
+    reset: async () => {
+      Object.assign(services, { patientId: ids.patient, consent: 'granted', before: () => undefined })
+      await provider.reset()
+    },
+    rewired: (changes) => wire(changes).deps,
+    withOpenCircuit: async (address) => {
+      const { egress, deps } = wire({ [address]: closed }, { threshold: 1, openMs: 3_600_000 })
+      await openCircuit(egress, purposes[address])
+      return deps
+    },
+    close: async () => {
+      await Promise.all(opened.map((egress) => egress.close()))
+      objects.close()
+      await Promise.all([world.close(), simulator.stop(), store.stop(), server.close()])
+      await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })))
+    },
+  }
+}
+
+async function openCircuit(egress: Egress, purpose: EgressPurpose): Promise<void> {
+  await egress.request(closed, { purpose, timeoutMs: 5_000, maxBytes: 1 }).catch(() => undefined)
+  if (egress.openForMs(closed, purpose) === 0) throw new Error('the circuit is not open')
+}
+
+async function serviceAnswer(services: Services, { route }: Asked): Promise<Reply> {
+  if (route === 'POST /v1/auth/oauth/token') return { status: 200, body: { access_token: 'token', expires_in: 3600 } }
+  await services.before(route)
+  if (route === 'GET /v1/consent-records') {
+    return services.consent === null ? { status: 503 } : { status: 200, body: { status: services.consent } }
+  }
+  return services.patientId === null ? { status: 404 } : { status: 200, body: { patient_id: services.patientId } }
+}
+
+/** Runs one step as a worker does, with a lease of 20 s; `signal` is what its stop or its time limit aborts. */
+export function workOff(
+  world: Pick<ProcessWorld, 'now' | 'deps'>,
+  process: Process<ProcessDependencies>,
+  todo: Todo,
+  { deps = world.deps, signal = new AbortController().signal }: { deps?: ProcessDependencies; signal?: AbortSignal } = {},
+): Promise<StepResult> {
+  const step = process.steps[todo.step]
+  if (step === undefined) throw new Error(`process ${process.name} has no step ${todo.step}`)
+  const surroundings = { now: world.now, leaseUntil: leaseUntil(world.now(), 20_000) }
+  return runStep((due, context) => step(due, deps, context), todo, surroundings, { timeoutMs: 30_000, abandonMs: 40_000, signal })
+}
