@@ -1,0 +1,29 @@
+import { defineProjector, insert } from '../../../projections/runtime/projector.ts'
+import { defineProcess, todoTable, type Todo } from '../../../processes/runtime/process.ts'
+import type { TicketEvent } from '../../projections/runtime/tickets.ts'
+
+/** Told of each step; what it appends is no matter of the tests that use it. */
+export interface FarewellDeps {
+  readonly told: (todo: Todo) => void
+}
+
+/** Another process beside `reminders`, with a list of its own: a ticket that was closed is told once an hour. */
+export const farewells = defineProcess<FarewellDeps>({
+  name: 'farewells',
+  list: defineProjector<TicketEvent>()({
+    name: 'farewell_list',
+    version: 1,
+    tables: [todoTable],
+    handlers: {
+      TicketClosed: ({ data, recordedAt, metadata }) => [
+        insert(todoTable, { key: data.ticketId, step: 'say', org_id: metadata.orgId, due_at: recordedAt, payload: {} }),
+      ],
+    },
+  }),
+  steps: {
+    async say(todo, deps) {
+      deps.told(todo)
+      return { kind: 'retry', after: 3_600_000, reason: 'every hour' }
+    },
+  },
+})
