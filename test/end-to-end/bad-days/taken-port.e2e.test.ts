@@ -1,0 +1,20 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, test } from 'vitest'
+import { startTestPlatform } from '../../support/platform.ts'
+
+test('a port that is taken is named, with the setting that chooses another', async () => {
+  const occupant = createServer()
+  await new Promise<void>((resolve) => {
+    occupant.listen(0, '127.0.0.1', resolve)
+  })
+  try {
+    const { port } = occupant.address() as AddressInfo
+    const starting = startTestPlatform({ env: { PORT: String(port), HOST: '127.0.0.1' } })
+    const told = await starting.then(() => 'it started', (error: unknown) => String(error))
+    expect(told).toContain(`platform: port ${port} of 127.0.0.1 is taken: set PORT to another one\n`)
+    expect(told).not.toMatch(/\n\s+at /)
+  } finally {
+    await new Promise((resolve) => occupant.close(resolve))
+  }
+})
