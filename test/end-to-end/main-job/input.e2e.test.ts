@@ -106,6 +106,7 @@ const wrongAssessments: readonly (readonly [what: string, body: () => Body, code
   ['a dob to come', inline({ dob: '2999-01-01' }), invalid, '/patient/dob'],
   ['a dob before 1850', inline({ dob: '1849-12-31' }), invalid, '/patient/dob'],
   ['an unknown member of the patient', inline({ sex: 'f' }), invalid, '/patient/sex'],
+  ['the same identifier twice', inline({ identifiers: [{ scheme: 'mrn', value: 'twice' }, { scheme: 'mrn', value: 'twice' }] }), invalid, '/patient/identifiers'],
   ['an identifier without value', inline({ identifiers: [{ scheme: 'mrn' }] }), invalid, '/patient/identifiers/0/value'],
 ]
 
@@ -127,6 +128,7 @@ const wrongPosts: readonly WrongPost[] = [
   ['a patient whose name is a number', '/v1/clinical-api/patients', () => ({ given_name: 1, family_name: 'x', dob: '1980-02-29' }), 400, invalid, '/given_name'],
   ['a patient born tomorrow in a year', '/v1/clinical-api/patients', () => ({ given_name: 'x', family_name: 'x', dob: '2999-02-01' }), 400, invalid, '/dob'],
   ['a patient with a taken identifier', '/v1/clinical-api/patients', () => ({ given_name: 'x', family_name: 'x', dob: '1980-02-29', identifiers: [{ scheme: 'mrn', value: 'first' }] }), 409, 'patient-identifier-conflict'],
+  ['a patient with the same identifier twice', '/v1/clinical-api/patients', () => ({ given_name: 'x', family_name: 'x', dob: '1980-02-29', identifiers: [{ scheme: 'mrn', value: 'twice' }, { value: 'twice', scheme: 'mrn' }] }), 400, invalid, '/identifiers'],
   ['a case without a patient', '/v1/clinical-api/cases', () => ({}), 400, invalid, '/patient_id'],
   ['a case of a status', '/v1/clinical-api/cases', () => ({ patient_id: patientId, status: 'open' }), 400, invalid, '/status'],
   ['a webhook without events', '/v1/clinical-api/webhook-subscriptions', () => ({ url: 'http://127.0.0.1/', event_types: [] }), 400, invalid, '/event_types'],
@@ -147,6 +149,28 @@ const wrongPosts: readonly WrongPost[] = [
 test.each(wrongPosts.map((post) => ({ what: post[0], post })))('$what is refused', async ({ post: [, path, body, status, code, pointer] }) => {
   const filled = path.replace('{type}', terms.consent_type_id).replace('{patient}', patientId)
   expect(refusalOf(await api.call(filled, { body: body(), headers: admin }))).toEqual([status, code, pointer])
+})
+
+test('a value that is none of several is told which they are', async () => {
+  const decision = await api.call(`/v1/patients/${patientId}/consents`, { body: { ...terms, decision: 'Jane' } })
+  expect(at(decision.body, 'errors')).toEqual([{ pointer: '/decision', detail: 'must be one of granted, denied, withdrawn', code: 'enum' }])
+  const captured = await api.call(assessments, { body: image({ capture_type: 'Jane' })() })
+  expect(at(captured.body, 'errors')).toEqual([{ pointer: '/images/0/capture_type', detail: 'must be one of dermoscopic, macroscopic, other', code: 'enum' }])
+})
+
+test.each(['0000-01-01T00:00:00Z', '1849-12-31T23:59:59Z', '9999-01-01T00:00:00Z', '9999-12-31T23:59:59-14:00'])('the instant %s is refused, and the read models go on', async (instant) => {
+  const versions = `/v1/admin/consent-types/${terms.consent_type_id}/text-versions`
+  const text = { locale: 'en-GB', text: `In force from ${instant}.` }
+  expect(refusalOf(await api.call(versions, { body: { ...text, effectiveFrom: instant }, headers: admin }))).toEqual([400, invalid, '/effectiveFrom'])
+  const consents = `/v1/patients/${patientId}/consents`
+  expect(refusalOf(await api.call(consents, { body: { ...terms, decision: 'denied', recorded_at: instant } }))).toEqual([400, invalid, '/recorded_at'])
+
+  const locale = `en-x-${instant.slice(0, 4)}${instant.slice(5, 7)}`
+  const version = await expecting(201, api.call(versions, { body: { ...text, locale, effectiveFrom: '1850-01-01T00:00:00Z' }, headers: admin }))
+  const listed = at((await expecting(200, api.call(versions, { headers: admin }))).body, 'data')
+  expect(listed).toContainEqual(expect.objectContaining({ id: textAt(version.body, 'id') }))
+  await expecting(200, api.call(`/v1/clinical-api/patients/${await registerPatient(api)}`))
+  expect((await fetch(`${platform.baseUrl}/health/ready`)).status).toBe(200)
 })
 
 test('a text that is not in force yet cannot be granted, but refused', async () => {

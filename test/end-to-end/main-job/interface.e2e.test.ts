@@ -169,6 +169,14 @@ test('the document is OpenAPI 3.1, each operation once, every schema under its o
   ]) expect(paths).toContain(expected)
 })
 
+test('every POST but that for a token takes an Idempotency-Key, and nothing else does', () => {
+  const parametersOf = (path: string, method: string) => Object.values(Object(at(document, 'paths', path, method, 'parameters') ?? []) as object)
+  const keyed = operations.filter(({ path, method }) => parametersOf(path, method.toLowerCase()).some((parameter) => at(parameter, 'in') === 'header' && at(parameter, 'name') === 'idempotency-key'))
+  const posts = operations.filter(({ path, method }) => method === 'POST' && path !== '/v1/auth/oauth/token')
+  expect(posts.length).toBeGreaterThan(5)
+  expect(keyed).toEqual(posts)
+})
+
 test('the documentation page is served with its scripts', async () => {
   const page = await fetch(`${platform.baseUrl}/docs`)
   expect([page.status, page.headers.get('content-type')]).toEqual([200, expect.stringMatching(/^text\/html/)])
