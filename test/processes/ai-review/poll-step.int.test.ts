@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { withdrawConsent } from '../../../commands/ai-review/withdraw-consent.ts'
+import { execute } from '../../../commands/handling/execute.ts'
+import type { ProcessDependencies } from '../../../processes/dependencies.ts'
+import { aiReviewFold } from '../../../streams/ai-review/state.ts'
+import { aiReviewStream } from '../../../streams/ai-review/stream.ts'
+import { openBytes } from '../../../streams/store/sealed-bytes.ts'
+import type { StoredObject } from '../../../streams/types.ts'
+import { contextOf } from '../../commands/handling/decision-world.ts'
+import { ids } from '../../streams/facts.ts'
+import { openProcessWorld, startOutsideServer, type ProcessWorld } from '../../support/process-world.ts'
+import { awaitingReview, recorded, recordedTypes, runReviewStep, type Running } from './review-steps.ts'
+
+let world: ProcessWorld
+
+beforeAll(async () => {
+  world = await openProcessWorld()
+})
+afterAll(() => world.close())
+beforeEach(() => world.reset())
+
+const poll = (aiReviewId: string, running?: Running) => runReviewStep(world, 'poll', aiReviewId, running)
+const last = async (aiReviewId: string) => (await recorded(world, aiReviewId)).at(-1)
+const later = (seconds: number) => new Date(world.now().getTime() + seconds * 1000).toISOString()
+const polls = async () => (await world.provider.calls()).filter(({ call }) => call === 'result').length
+
+/** What the object that an event names says, opened with the key of the review's patient. */
+async function opened({ key }: StoredObject): Promise<unknown> {
+  const patientKey = await world.vault.subjectKeyForReading(world.orgId, ids.patient)
+  if (patientKey === 'destroyed') throw new Error('the patient was erased')
+  return JSON.parse(openBytes(patientKey, key, await world.deps.objects.get(key)).toString('utf8'))
+}
+
+it('waits for the instant that the schedule names', async () => {
+  const review = await awaitingReview(world)
+  world.pass(4)
+  expect(await poll(review)).toEqual({ kind: 'wait', until: new Date(later(1)) })
+  expect(await polls()).toBe(0)
+})
+
+it('records what the provider found, and keeps the whole answer under the key of the patient', async () => {
+  const review = await awaitingReview(world)
+  world.pass(5)
+  expect(await poll(review)).toMatchObject({ kind: 'done', position: expect.anything() })
+  const event = await last(review)
+  if (event?.type !== 'AiReviewCompleted') throw new Error(`the review did not complete: ${event?.type}`)
+  expect(event.data).toMatchObject({ attemptCount: 1, analysisResult: 'SUCCESSFUL_PROCESSING' })
+  expect(await opened(event.data.rawResponse)).toMatchObject({ status: 'STATUS_PROCESSED', regulatory: expect.anything() })
+  expect(await poll(review)).toEqual({ kind: 'done' })
+  expect(await polls()).toBe(1)
+})
+
+it('keeps nothing of a result that comes after its review was cancelled', async () => {
+  const review = await awaitingReview(world)
+  world.pass(5)
+  const target = { fold: aiReviewFold, stream: aiReviewStream(world.orgId, review) }
+  const stored: string[] = []
+  const put: ProcessDependencies['objects']['put'] = async (...parameters) => {
+    const object = await world.deps.objects.put(...parameters)
+    stored.push(object.key)
+    await execute(world.store, target, (state) => withdrawConsent({ now: world.now() }, state), contextOf(world))
+    return object
+  }
+  await poll(review, { deps: { ...world.deps, objects: { ...world.deps.objects, put } } })
+  expect((await recordedTypes(world, review)).slice(-2)).toEqual(['AiReviewCallAttempted', 'AiReviewCancelled'])
+  expect(stored).toHaveLength(1)
+  await expect(world.deps.objects.get(stored[0] ?? '')).rejects.toMatchObject({ name: 'NoSuchKey' })
+})
+
+it.each([
+  ['many lesions', Array.from({ length: 4000 }, () => ({}))],
+  ['long texts', Array.from({ length: 150 }, () => ({ interpretationGuidance: 'x'.repeat(12_000) }))],
+])('ends a review whose result has too %s to be recorded, and keeps the answer', async (_, lesions) => {
+  const review = await awaitingReview(world)
+  await world.provider.result({ sha256: '*', lesions })
+  world.pass(5)
+  await poll(review)
+  const event = await last(review)
+  if (event?.type !== 'AiReviewFailed' || event.data.rawResponse === null) throw new Error('the review did not fail with its answer')
+  expect(event.data).toMatchObject({ classification: 'provider_processing_failed', attemptCount: 1 })
+  expect(await opened(event.data.rawResponse)).toMatchObject({ lesionCount: lesions.length })
+})
+
+it('ends a review that the provider could not process, and keeps the answer', async () => {
+  const review = await awaitingReview(world)
+  await world.provider.result({ sha256: '*', analysis_result: 'PROCESSING_FAILED' })
+  world.pass(5)
+  await poll(review)
+  expect(await last(review)).toMatchObject({
+    type: 'AiReviewFailed',
+    data: { classification: 'provider_processing_failed', rawResponse: expect.objectContaining({ bytes: expect.any(Number) }) },
+  })
+})
+
+describe('a poll without a result', () => {
+  it('counts, whether the provider is not ready, too busy, or failing', async () => {
+    const review = await awaitingReview(world)
+    await world.provider.result({ sha256: '*', not_ready_polls: 1 })
+    await world.provider.fault({ call: 'result', status: 500 }, { call: 'result', status: 429 })
+    world.pass(5)
+    for (const [attemptCount, upstreamStatus, delay] of [[1, 500, 5], [2, 429, 15], [3, null, 30]] as const) {
+      await poll(review)
+      expect(await last(review)).toMatchObject({ type: 'AiReviewPollDeferred', data: { attemptCount, upstreamStatus, nextPollAt: later(delay) } })
+      world.pass(delay)
+    }
+    await poll(review)
+    expect(await last(review)).toMatchObject({ type: 'AiReviewCompleted', data: { attemptCount: 4 } })
+  })
+
+  it.each([
+    [429, '90', 90],
+    [503, '90', 90],
+    [429, '2', 5],
+    [429, 'soon', 5],
+  ])('is made again as late as a %i with Retry-After %s asks, and never before the schedule', async (status, retryAfter, seconds) => {
+    const review = await awaitingReview(world)
+    world.pass(5)
+    const server = await startOutsideServer(({ route }) =>
+      route === 'POST /api5/login' ? { status: 200, headers: { authorization: 'session' } } : { status, headers: { 'retry-after': retryAfter } },
+    )
+    await poll(review, { deps: world.rewired({ providerBaseUrl: server.url }) })
+    await server.close()
+    const data = { attemptCount: 1, upstreamStatus: status, nextPollAt: later(seconds) }
+    expect(await last(review)).toMatchObject({ type: 'AiReviewPollDeferred', data })
+  })
+
+  it('ends the review at the deadline, at which the last one falls', async () => {
+    const review = await awaitingReview(world)
+    await world.provider.result({ sha256: '*', not_ready_polls: 100 })
+    world.pass(590)
+    await poll(review)
+    world.pass(5)
+    await poll(review)
+    expect(await last(review)).toMatchObject({ type: 'AiReviewPollDeferred', data: { attemptCount: 2, nextPollAt: later(5) } })
+    world.pass(5)
+    await poll(review)
+    expect(await last(review)).toMatchObject({ type: 'AiReviewFailed', data: { classification: 'provider_result_timeout', attemptCount: 3 } })
+  })
+
+  it('is no end of a review that is refused nothing but late: one poll is made after the deadline, and takes the result', async () => {
+    const review = await awaitingReview(world)
+    world.pass(3600)
+    await poll(review)
+    expect(await last(review)).toMatchObject({ type: 'AiReviewCompleted', data: { attemptCount: 1 } })
+  })
+
+  it('ends the review when the provider refuses it', async () => {
+    const review = await awaitingReview(world)
+    await world.provider.fault({ call: 'result', status: 404 })
+    world.pass(5)
+    await poll(review)
+    expect(await last(review)).toMatchObject({ type: 'AiReviewFailed', data: { classification: 'provider_client_error', upstreamStatus: 404, rawResponse: null } })
+  })
+})
+
+it('uses no try while the circuit is open, nor when a stop cuts it off', async () => {
+  const review = await awaitingReview(world)
+  world.pass(5)
+  const before = await recordedTypes(world, review)
+  expect(await poll(review, { deps: await world.withOpenCircuit('providerBaseUrl') })).toMatchObject({ kind: 'retry', reason: 'circuit_open' })
+  expect(await recordedTypes(world, review)).toEqual(before)
+
+  const controller = new AbortController()
+  const server = await startOutsideServer(({ route }) => {
+    if (route === 'POST /api5/login') return { status: 200, headers: { authorization: 'session' } }
+    controller.abort()
+    return new Promise<never>(() => undefined)
+  })
+  const stopped = await poll(review, { deps: world.rewired({ providerBaseUrl: server.url }), signal: controller.signal })
+  await server.close()
+  expect(stopped).toEqual({ error: controller.signal.reason })
+  expect(await recordedTypes(world, review)).toEqual([...before, 'AiReviewCallAttempted'])
+})
