@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { aiReviewProcess } from '../../../processes/ai-review/ai-review.effects.ts'
+import type { ClaimPayload, OpenPayload } from '../../../processes/ai-review/ai-review.process.ts'
+import type { Todo } from '../../../processes/runtime/process.ts'
+import { aiReviewSlotStream } from '../../../streams/ai-review-slot/stream.ts'
+import type { AiReviewSlotEvent } from '../../../streams/ai-review-slot/events.ts'
+import { aiReviewStream } from '../../../streams/ai-review/stream.ts'
+import { aiReviewChannel } from '../../../streams/channels/ai-review.ts'
+import { reviewPublicFact } from '../../streams/channel-facts.ts'
+import { ids } from '../../streams/facts.ts'
+import { openProcessWorld, workOff, type ProcessWorld } from '../../support/process-world.ts'
+
+let world: ProcessWorld
+
+beforeAll(async () => {
+  world = await openProcessWorld()
+})
+afterAll(() => world.close())
+
+/** A request on the channel for a case, and the row that stands for it. */
+async function request(caseId: string): Promise<Todo> {
+  const id = randomUUID()
+  const { type, data } = reviewPublicFact('ai_review.requested', { caseId, orgId: world.orgId, event_id: id })
+  const metadata = { commandId: randomUUID(), $correlationId: randomUUID(), $causationId: randomUUID() }
+  const before = await world.store.readLast(aiReviewChannel)
+  const { revision } = await world.store.appendRaw(aiReviewChannel, before?.revision ?? 'no_stream', [{ id, type, data, metadata }])
+  const payload: ClaimPayload = { cause: { eventId: id, correlationId: metadata.$correlationId }, channelRevision: revision.toString() }
+  return { key: id, step: 'claim', orgId: world.orgId, dueAt: world.now(), payload }
+}
+
+const work = (todo: Todo, deps = world.deps) => workOff(world, aiReviewProcess, todo, { deps })
+
+async function eventsOf(stream: string) {
+  const events: { readonly type: string; readonly data: unknown }[] = []
+  for await (const { type, data } of world.otherStore.readStream(stream)) events.push({ type, data })
+  return events
+}
+
+const slotOf = (caseId: string) => eventsOf(aiReviewSlotStream(world.orgId, caseId, ids.product))
+
+async function holderOf(caseId: string): Promise<string> {
+  const [claimed] = await slotOf(caseId)
+  if (claimed?.type !== 'AiReviewSlotClaimed') throw new Error('nobody holds the slot')
+  return (claimed.data as Extract<AiReviewSlotEvent, { type: 'AiReviewSlotClaimed' }>['data']).aiReviewId
+}
+
+it('opens one review for a request, however often it is worked off', async () => {
+  const caseId = randomUUID()
+  const todo = await request(caseId)
+  expect(await work(todo)).toMatchObject({ kind: 'done', position: expect.anything() })
+  const review = await holderOf(caseId)
+  world.pass(30)
+  await work(todo)
+  expect(await slotOf(caseId)).toHaveLength(1)
+  expect(await holderOf(caseId)).toBe(review)
+  const requested = { aiReviewId: review, caseId, orgId: world.orgId, requestedAt: todo.dueAt.toISOString() }
+  expect(await eventsOf(aiReviewStream(world.orgId, review))).toEqual([{ type: 'AiReviewRequested', data: expect.objectContaining(requested) }])
+})
+
+it('answers a request that finds the slot taken, once, and opens nothing for it', async () => {
+  const caseId = randomUUID()
+  await work(await request(caseId))
+  const second = await request(caseId)
+  world.pass(30)
+  await work(second)
+  await work(second)
+  const aiReviewId = await holderOf(caseId)
+  expect((await slotOf(caseId)).slice(1)).toEqual([
+    { type: 'AiReviewRequestAnswered', data: { aiReviewId, caseId, productId: ids.product, requestEventId: second.key, answeredAt: second.dueAt.toISOString() } },
+  ])
+  expect(await eventsOf(aiReviewStream(world.orgId, aiReviewId))).toHaveLength(1)
+})
+
+it('gives a slot to one of two requests that are worked off at the same time', async () => {
+  const caseId = randomUUID()
+  const requests = [await request(caseId), await request(caseId)]
+  await Promise.all(requests.map((todo) => work(todo)))
+  expect((await slotOf(caseId)).map(({ type }) => type)).toEqual(['AiReviewSlotClaimed', 'AiReviewRequestAnswered'])
+})
+
+it('writes the first event of a review that a crash cut off from its claim, once, as the claim says it', async () => {
+  const caseId = randomUUID()
+  const todo = await request(caseId)
+  const crash = () => {
+    throw new Error('crashed')
+  }
+  expect(await work(todo, { ...world.deps, failpoint: crash })).toMatchObject({ error: expect.any(Error) })
+  const review = await holderOf(caseId)
+  expect(await eventsOf(aiReviewStream(world.orgId, review))).toEqual([])
+
+  const cause = { eventId: randomUUID(), correlationId: randomUUID() }
+  const payload: OpenPayload = { cause, caseId, productId: ids.product }
+  const open: Todo = { key: review, step: 'open', orgId: world.orgId, dueAt: todo.dueAt, payload }
+  world.pass(30)
+  await work(open)
+  await work(open)
+  const requested = { aiReviewId: review, caseId, patientId: ids.patient, requestedAt: todo.dueAt.toISOString() }
+  expect(await eventsOf(aiReviewStream(world.orgId, review))).toEqual([{ type: 'AiReviewRequested', data: expect.objectContaining(requested) }])
+})
+
+it('has nothing to open where nobody claimed', async () => {
+  const payload: OpenPayload = { cause: { eventId: randomUUID(), correlationId: randomUUID() }, caseId: randomUUID(), productId: ids.product }
+  expect(await work({ key: randomUUID(), step: 'open', orgId: world.orgId, dueAt: world.now(), payload })).toEqual({ kind: 'done' })
+})
