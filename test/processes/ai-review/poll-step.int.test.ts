@@ -92,8 +92,8 @@ it('ends a review that the provider could not process, and keeps the answer', as
   })
 })
 
-describe('a poll without a result', () => {
-  it('counts, whether the provider is not ready, too busy, or failing', async () => {
+describe('a poll', () => {
+  it('without a result counts, whether the provider is not ready, too busy, or failing', async () => {
     const review = await awaitingReview(world)
     await world.provider.result({ sha256: '*', not_ready_polls: 1 })
     await world.provider.fault({ call: 'result', status: 500 }, { call: 'result', status: 429 })
@@ -124,7 +124,7 @@ describe('a poll without a result', () => {
     expect(await last(review)).toMatchObject({ type: 'AiReviewPollDeferred', data })
   })
 
-  it('ends the review at the deadline, at which the last one falls', async () => {
+  it('without a result ends the review at the deadline, at which the last one falls', async () => {
     const review = await awaitingReview(world)
     await world.provider.result({ sha256: '*', not_ready_polls: 100 })
     world.pass(590)
@@ -137,14 +137,14 @@ describe('a poll without a result', () => {
     expect(await last(review)).toMatchObject({ type: 'AiReviewFailed', data: { classification: 'provider_result_timeout', attemptCount: 3 } })
   })
 
-  it('is no end of a review that is refused nothing but late: one poll is made after the deadline, and takes the result', async () => {
+  it('that fell due during an outage is still made once after the deadline, and takes the result', async () => {
     const review = await awaitingReview(world)
     world.pass(3600)
     await poll(review)
     expect(await last(review)).toMatchObject({ type: 'AiReviewCompleted', data: { attemptCount: 1 } })
   })
 
-  it('ends the review when the provider refuses it', async () => {
+  it('that the provider refuses ends the review', async () => {
     const review = await awaitingReview(world)
     await world.provider.fault({ call: 'result', status: 404 })
     world.pass(5)
