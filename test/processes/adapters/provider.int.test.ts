@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { loadConfiguration } from '../../../platform/configuration.ts'
 import { createEgress } from '../../../platform/egress.ts'
 import { createProvider, type Provider } from '../../../processes/adapters/provider.ts'
-import { startOutsideServer, type Asked, type Reply } from '../../support/process-world.ts'
+import { startOutsideServer, type Asked, type OutsideServer, type Reply } from '../../support/process-world.ts'
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -18,13 +18,13 @@ async function providerThat(answer: (asked: Asked) => Reply | Promise<Reply>, no
   const server = await startOutsideServer((asked) =>
     asked.route === 'POST /api5/login' ? { status: 200, headers: { authorization: `s${++sessions}` } } : answer(asked),
   )
-  return { ...adapterOf(server.url, server.close, now), asked: server.asked, logins: () => sessions }
+  return { ...adapterOf(server, now), asked: server.asked, logins: () => sessions }
 }
 
-function adapterOf(url: string, close: () => Promise<void>, now = () => new Date()): { readonly provider: Provider } {
-  const configuration = loadConfiguration({ PROVIDER_BASE_URL: url, PROVIDER_LOGIN: 'platform', PROVIDER_PASSWORD: 'secret' })
+function adapterOf(server: OutsideServer, now = () => new Date()): { readonly provider: Provider } {
+  const configuration = loadConfiguration({ PROVIDER_BASE_URL: server.url, PROVIDER_LOGIN: 'platform', PROVIDER_PASSWORD: 'secret' })
   const egress = createEgress({ configuration })
-  closing.push(() => egress.close(), close)
+  closing.push(() => egress.close(), () => server.close())
   return { provider: createProvider(egress, configuration, now) }
 }
 
@@ -91,7 +91,7 @@ describe('a login that fails leaves nothing of a case unknown', () => {
     ['brings no session', { status: 200 }, 'provider_upstream_transient', 200],
   ] as const)('when it %s', async (_, answer, classification, status) => {
     const server = await startOutsideServer(() => answer)
-    const { provider } = adapterOf(server.url, server.close)
+    const { provider } = adapterOf(server)
     const failed = { kind: 'failed', classification, status, isUnknown: false, retryAfterMs: 0 }
     expect(await Promise.all([provider.createCase(signal), provider.createCase(signal)])).toEqual([failed, failed])
     expect(server.asked).toEqual(['POST /api5/login'])
@@ -100,6 +100,6 @@ describe('a login that fails leaves nothing of a case unknown', () => {
 
 it('calls what became of a case unknown where the connection breaks off after the call', async () => {
   const server = await startOutsideServer(({ route }) => (route === 'POST /api5/login' ? { status: 200, headers: { authorization: 's' } } : 'cut'))
-  const { provider } = adapterOf(server.url, server.close)
+  const { provider } = adapterOf(server)
   expect(await provider.createCase(signal)).toMatchObject({ kind: 'failed', classification: 'provider_upstream_transient', status: null, isUnknown: true })
 })
