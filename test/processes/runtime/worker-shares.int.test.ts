@@ -101,8 +101,8 @@ it('a process that has all the workers it may have is not asked after until one 
     workers.wake()
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  // A round asks for rows of the other process and when its next one is due; nothing asks in between.
+  // A round asks for rows of the other process and when its next one is due; twice that leaves room for one from before.
   expect(asked - before).toBeGreaterThan(0)
-  expect(asked - before).toBeLessThanOrEqual(wakes * 2)
+  expect(asked - before).toBeLessThanOrEqual(wakes * 4)
   expect(calls).toHaveLength(8)
 }, 20_000)
