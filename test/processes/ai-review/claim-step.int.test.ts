@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { aiReviewProcess } from '../../../processes/ai-review/ai-review.effects.ts'
 import type { ClaimPayload, OpenPayload } from '../../../processes/ai-review/ai-review.process.ts'
+import { derivedV7 } from '../../../processes/runtime/derived-id.ts'
 import type { Todo } from '../../../processes/runtime/process.ts'
 import { aiReviewSlotStream } from '../../../streams/ai-review-slot/stream.ts'
 import type { AiReviewSlotEvent } from '../../../streams/ai-review-slot/events.ts'
@@ -50,6 +51,8 @@ it('opens one review for a request, however often it is worked off', async () =>
   const todo = await request(caseId)
   expect(await work(todo)).toMatchObject({ kind: 'done', position: expect.anything() })
   const review = await holderOf(caseId)
+  // Two workers that claim at once are both told that their claim stands: they must name the same review.
+  expect(review).toBe(derivedV7(todo.key, todo.dueAt))
   world.pass(30)
   await work(todo)
   expect(await slotOf(caseId)).toHaveLength(1)
