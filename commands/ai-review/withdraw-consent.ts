@@ -20,7 +20,8 @@ export function withdrawConsent(command: { now: Date }, state: AiReviewState): D
 
 /** The decision that asked for the withdrawal is not the one that counts: the review goes on. */
 export function confirmConsent(command: { now: Date }, state: AiReviewState): Decision<AiReviewEvent> {
-  if (!isStarting(state) && !isAwaiting(state)) return []
-  const data = { aiReviewId: state.aiReviewId, checkedAt: command.now.toISOString() }
+  const checkedAt = command.now.toISOString()
+  if ((!isStarting(state) && !isAwaiting(state)) || state.consentConfirmedAt === checkedAt) return []
+  const data = { aiReviewId: state.aiReviewId, checkedAt }
   return [{ type: 'AiReviewConsentConfirmed', data }]
 }

@@ -26,6 +26,8 @@ interface Review extends Requested {
   /** The provider call that was begun and has no recorded outcome. */
   readonly openAttempt: OpenAttempt | null
   readonly startRetries: number
+  /** Of the last withdrawal that a later decision overrode. */
+  readonly consentConfirmedAt: string | null
   readonly attemptCount: number
 }
 
@@ -60,6 +62,7 @@ function evolve(state: AiReviewState, event: AiReviewEvent): AiReviewState {
       sentImages: new Map(),
       openAttempt: null,
       startRetries: 0,
+      consentConfirmedAt: null,
       attemptCount: 0,
     }
   }
@@ -112,7 +115,7 @@ function evolve(state: AiReviewState, event: AiReviewEvent): AiReviewState {
     case 'AiReviewFailed':
       return { ...state, status: 'failed', classification: event.data.classification, openAttempt: null }
     case 'AiReviewConsentConfirmed':
-      return state
+      return { ...state, consentConfirmedAt: event.data.checkedAt }
     case 'AiReviewCancelled':
       return { ...state, status: 'cancelled', openAttempt: null }
   }
