@@ -1,33 +1,24 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { createPool, type Pool } from '../../../platform/database.ts'
+import type { Pool } from '../../../platform/database.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../../projections/runtime/runner.ts'
 import { bindProcess, createWorkers, type Workers, type WorkersOptions } from '../../../processes/runtime/workers.ts'
 import { notifyWorkers } from '../../../processes/runtime/wake-ups.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
-import { freshEventStore, type TestEventStore } from '../../support/event-store.ts'
-import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
-import { emptyDatabase, filter, opened, openTicketStore, renamed, say, silentLogger } from '../../projections/runtime/tickets.ts'
+import { emptyDatabase, filter, opened, renamed, say, silentLogger } from '../../projections/runtime/tickets.ts'
+import { openTicketWorld, type TicketWorld } from '../../projections/runtime/ticket-world.ts'
 import { appendRenaming, reminders, type ReminderDeps } from './reminders.ts'
 
-let node: TestEventStore
+let world: TicketWorld
 let store: EventStore
-let database: FreshDatabase
 let pool: Pool
 let runner: ProjectionRunner
 const running: Workers[] = []
 
 beforeAll(async () => {
-  node = await freshEventStore()
-  store = await openTicketStore(node.url)
-  database = await freshDatabase()
-  pool = createPool({ url: database.url, max: 12 })
+  world = await openTicketWorld({ connections: 12 })
+  ;({ store, pool } = world)
 })
-afterAll(async () => {
-  await store.close()
-  await node.stop()
-  await pool.end()
-  await database.drop()
-})
+afterAll(() => world.close())
 afterEach(async () => {
   await Promise.all(running.splice(0).map((workers) => workers.close(200)))
   await runner.close()

@@ -1,32 +1,23 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { createPool, type Pool } from '../../../platform/database.ts'
+import type { Pool } from '../../../platform/database.ts'
 import { createReadPositions, type ReadPositions } from '../../../projections/runtime/read-positions.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../../projections/runtime/runner.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
-import { freshEventStore, type TestEventStore } from '../../support/event-store.ts'
 import { readRows } from '../../support/given-projector.ts'
-import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
-import { emptyDatabase, filter, opened, openTicketStore, renamed, say, silentLogger, ticketBoard, ticketCounts } from './tickets.ts'
+import { emptyDatabase, filter, opened, renamed, say, silentLogger, ticketBoard, ticketCounts } from './tickets.ts'
+import { openTicketWorld, type TicketWorld } from './ticket-world.ts'
 
-let node: TestEventStore
+let world: TicketWorld
 let store: EventStore
-let database: FreshDatabase
 let pool: Pool
 let runner: ProjectionRunner
 const readers: ReadPositions[] = []
 
 beforeAll(async () => {
-  node = await freshEventStore()
-  store = await openTicketStore(node.url)
-  database = await freshDatabase()
-  pool = createPool({ url: database.url, max: 6 })
+  world = await openTicketWorld({ connections: 6 })
+  ;({ store, pool } = world)
 })
-afterAll(async () => {
-  await store.close()
-  await node.stop()
-  await pool.end()
-  await database.drop()
-})
+afterAll(() => world.close())
 afterEach(async () => {
   for (const reader of readers.splice(0)) reader.close()
   await runner.close()

@@ -9,25 +9,18 @@ import { freshEventStore, type TestEventStore } from '../../support/event-store.
 import { readRows } from '../../support/given-projector.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { closed, emptyDatabase, filter, opened, openTicketStore, renamed, say, silentLogger, ticketBoard, ticketCounts, tickets, type TicketEvent } from './tickets.ts'
+import { openTicketWorld, type TicketWorld } from './ticket-world.ts'
 
-let node: TestEventStore
+let world: TicketWorld
 let store: EventStore
-let database: FreshDatabase
 let pool: Pool
 const runners: ProjectionRunner[] = []
 
 beforeAll(async () => {
-  node = await freshEventStore()
-  store = await openTicketStore(node.url)
-  database = await freshDatabase()
-  pool = createPool({ url: database.url, max: 6 })
+  world = await openTicketWorld({ connections: 6 })
+  ;({ store, pool } = world)
 })
-afterAll(async () => {
-  await store.close()
-  await node.stop()
-  await pool.end()
-  await database.drop()
-})
+afterAll(() => world.close())
 afterEach(async () => {
   await Promise.all(runners.splice(0).map((runner) => runner.close()))
   await emptyDatabase(pool)

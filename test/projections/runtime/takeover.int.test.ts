@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { createPool, type Pool } from '../../../platform/database.ts'
+import type { Pool } from '../../../platform/database.ts'
 import { CheckpointLostError, shareOf, writeShares } from '../../../projections/runtime/batch-writer.ts'
 import { readCheckpoints } from '../../../projections/runtime/checkpoints.ts'
 import type { Projector } from '../../../projections/runtime/projector.ts'
@@ -8,29 +8,20 @@ import { ensureRuntimeSchema, prepareProjector } from '../../../projections/runt
 import { inTransaction } from '../../../platform/transaction.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import type { AllSubscription } from '../../../streams/store/subscription-options.ts'
-import { freshEventStore, type TestEventStore } from '../../support/event-store.ts'
 import { readRows, recorded } from '../../support/given-projector.ts'
-import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
-import { emptyDatabase, filter, opened, openTicketStore, renamed, say, silentLogger, ticketBoard, ticketCounts } from './tickets.ts'
+import { emptyDatabase, filter, opened, renamed, say, silentLogger, ticketBoard, ticketCounts } from './tickets.ts'
+import { openTicketWorld, type TicketWorld } from './ticket-world.ts'
 
-let node: TestEventStore
+let world: TicketWorld
 let store: EventStore
-let database: FreshDatabase
 let pool: Pool
 const runners: ProjectionRunner[] = []
 
 beforeAll(async () => {
-  node = await freshEventStore()
-  store = await openTicketStore(node.url)
-  database = await freshDatabase()
-  pool = createPool({ url: database.url, max: 8 })
+  world = await openTicketWorld({ connections: 8 })
+  ;({ store, pool } = world)
 })
-afterAll(async () => {
-  await store.close()
-  await node.stop()
-  await pool.end()
-  await database.drop()
-})
+afterAll(() => world.close())
 afterEach(async () => {
   await Promise.all(runners.splice(0).map((runner) => runner.close()))
   await emptyDatabase(pool)
