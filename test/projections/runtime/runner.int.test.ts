@@ -5,9 +5,9 @@ import { defineProjector, insert, patch, type Projector } from '../../../project
 import { createProjectionRunner, type ProjectionRunner } from '../../../projections/runtime/runner.ts'
 import type { ProjectionRunnerOptions } from '../../../projections/runtime/runner-options.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
-import { freshEventStore, type TestEventStore } from '../../support/event-store.ts'
+import { freshEventStore } from '../../support/event-store.ts'
 import { readRows } from '../../support/given-projector.ts'
-import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { freshDatabase } from '../../support/postgres.ts'
 import { closed, emptyDatabase, filter, opened, openTicketStore, renamed, say, silentLogger, ticketBoard, ticketCounts, tickets, type TicketEvent } from './tickets.ts'
 import { openTicketWorld, type TicketWorld } from './ticket-world.ts'
 
