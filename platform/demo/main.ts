@@ -31,9 +31,12 @@ async function demo(images: readonly DemoImage[], isKept: boolean): Promise<numb
   const dataDir = await mkdtemp(join(tmpdir(), 'clinical-assessment-demo-'))
   const receiver = await startWebhookReceiver()
   let platform: PlatformProcess | undefined
+  // A signal may reach us alone: the platform, a process of its own, is stopped by us whatever the terminal does.
+  const stopping = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stopping.abort())
   try {
     const begun = performance.now()
-    platform = await startPlatformProcess(dataDir, { LOG_LEVEL: 'warn' })
+    platform = await startPlatformProcess(dataDir, { LOG_LEVEL: 'warn' }, stopping.signal)
     console.log(line('start the platform', `ready at ${platform.credentials.base_url}`, performance.now() - begun))
     const result = await runMainJob({ credentials: platform.credentials, images, receiver, report: (...told) => console.log(line(...told)) })
     console.log(`\nThe assessment:\n${JSON.stringify(result, null, 2)}\n`)
@@ -41,12 +44,14 @@ async function demo(images: readonly DemoImage[], isKept: boolean): Promise<numb
     if (isKept) {
       console.log(addressesOf(platform, dataDir))
       console.log('Ctrl-C stops the platform.')
-      process.once('SIGINT', () => undefined)
-      process.once('SIGTERM', () => void platform?.stop())
       await platform.exited
     }
     return 0
   } catch (error) {
+    if (stopping.signal.aborted) {
+      console.error('\nThe demo was stopped.')
+      return 1
+    }
     console.error(`\nThe demo failed: ${error instanceof Error ? error.message : String(error)}`)
     if (platform !== undefined) console.error(platform.output())
     return 1

@@ -21,8 +21,15 @@ export interface PlatformProcess {
   kill(): Promise<void>
 }
 
-/** Runs `platform up` over a data folder and waits until it is ready. Rejects with what it wrote when it is not. */
-export async function startPlatformProcess(dataDir: string, env: Readonly<Record<string, string>> = {}): Promise<PlatformProcess> {
+/**
+ * Runs `platform up` over a data folder and waits until it is ready. Rejects with what it wrote when it is not. The signal
+ * stops it at any time, while it starts too.
+ */
+export async function startPlatformProcess(
+  dataDir: string,
+  env: Readonly<Record<string, string>> = {},
+  signal?: AbortSignal,
+): Promise<PlatformProcess> {
   const child = spawn(process.execPath, [main, 'up'], {
     env: { ...process.env, PORT: '0', ...env, PLATFORM_DATA_DIR: dataDir },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -41,6 +48,8 @@ export async function startPlatformProcess(dataDir: string, env: Readonly<Record
     if (!isOver) child.kill('SIGTERM')
     return exited
   }
+  signal?.addEventListener('abort', () => void stop(), { once: true })
+  if (signal?.aborted === true) void stop()
 
   const deadline = Date.now() + startLimitMs
   while (!output.includes('The platform is ready')) {
