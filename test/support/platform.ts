@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../embedded/children/free-port.ts'
 import { createApiClient, requestToken, textAt, type ApiClient, type ClientSecrets } from '../../platform/demo/api-client.ts'
 import { startPlatformProcess, type PlatformProcess } from '../../platform/demo/platform-process.ts'
-import { freshDatabase } from './postgres.ts'
+import { freshDatabase, isRealPostgres } from './postgres.ts'
 import { providerAt, type TestProvider } from './provider.ts'
 import { shareEventStore } from './shared-event-store.ts'
 
@@ -23,7 +23,10 @@ export const fastSettings: Env = {
 export interface TestPlatformOptions {
   /** On top of `fastSettings`. */
   readonly env?: Env
-  /** The platform starts an embedded PostgreSQL of its own instead of taking a fresh database of the test run's server (not with `ESDB_URL`). */
+  /**
+   * The platform starts an embedded PostgreSQL of its own instead of taking fresh databases of the test run's server; not
+   * where real servers are tested (`ESDB_URL`, `DATABASE_URL`).
+   */
   readonly ownPostgres?: boolean
 }
 
@@ -47,7 +50,7 @@ export async function startTestPlatform({ env = {}, ownPostgres = false }: TestP
   // A server that the test itself names is its own.
   const esdbUrl = env['ESDB_URL'] === undefined ? process.env['ESDB_URL'] : undefined
   const shared = esdbUrl === undefined || esdbUrl === '' ? undefined : await shareEventStore(esdbUrl)
-  const database = ownPostgres && shared === undefined ? undefined : await freshDatabase()
+  const database = ownPostgres && shared === undefined && !isRealPostgres ? undefined : await freshDatabase()
   const settings = {
     ...fastSettings,
     // The test runner sets a BASE_URL of its own, which is no address.

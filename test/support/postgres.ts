@@ -6,8 +6,9 @@ import { Client } from 'pg'
 import { freePort } from '../../embedded/children/free-port.ts'
 import { startPostgres } from '../../embedded/postgres/start-postgres.ts'
 
-/** Set for the workers by `setup`; a real server's `DATABASE_URL` goes before the embedded one. */
+/** Set for the workers by `setup`; what `DATABASE_URL` and `VAULT_DATABASE_URL` name goes before the embedded server. */
 const ADMIN_URL = 'TEST_POSTGRES_ADMIN_URL'
+const VAULT_ADMIN_URL = 'TEST_POSTGRES_VAULT_ADMIN_URL'
 
 export interface FreshDatabase {
   /** The read models' database. */
@@ -19,64 +20,76 @@ export interface FreshDatabase {
 
 let stopServer: (() => Promise<void>) | undefined
 
+/** True where the read models' server was not started by the tests. */
+export const isRealPostgres = (process.env['DATABASE_URL'] ?? '') !== ''
+
 /** Global set-up of the test run: one PostgreSQL for all test files. */
 export async function setup(): Promise<void> {
-  const real = process.env['DATABASE_URL']
-  if (real !== undefined && real !== '') {
-    process.env[ADMIN_URL] = real
-    return
-  }
+  const real = process.env['DATABASE_URL'] ?? ''
+  process.env[ADMIN_URL] = real === '' ? await startServer() : real
+  const realVault = process.env['VAULT_DATABASE_URL'] ?? ''
+  process.env[VAULT_ADMIN_URL] = realVault === '' ? process.env[ADMIN_URL] : realVault
+}
+
+async function startServer(): Promise<string> {
   const dataDir = await mkdtemp(join(tmpdir(), 'test-postgres-'))
   const password = randomBytes(16).toString('hex')
   const server = await startPostgres({ dataDir, port: await freePort(), password, databases: [], durable: false })
-  process.env[ADMIN_URL] = server.url('postgres')
   stopServer = async () => {
     await server.stop()
     await rm(dataDir, { recursive: true, force: true })
   }
+  return server.url('postgres')
 }
 
 export async function teardown(): Promise<void> {
   await stopServer?.()
 }
 
-/** The address of the server's administrative database. */
+/** The address of the administrative database of the read models' server. */
 export function postgresAdminUrl(): string {
-  const url = process.env[ADMIN_URL]
+  return adminUrl(ADMIN_URL)
+}
+
+/** The same of the vault's server, which may be another one. */
+export function vaultAdminUrl(): string {
+  return adminUrl(VAULT_ADMIN_URL)
+}
+
+function adminUrl(variable: string): string {
+  const url = process.env[variable]
   if (url === undefined) throw new Error('no test PostgreSQL: run through vitest, whose global set-up starts it')
   return url
 }
 
-/** Two empty databases of a test file's own, read models and vault, cloned from the server's template. */
+/** Two empty databases of a test file's own, read models and vault, cloned from their servers' template. */
 export async function freshDatabase(): Promise<FreshDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`
-  const vaultName = `${name}_vault`
-  await onAdminDatabase(async (client) => {
-    await client.query(`CREATE DATABASE ${name} TEMPLATE template0 STRATEGY FILE_COPY`)
-    await client.query(`CREATE DATABASE ${vaultName} TEMPLATE template0 STRATEGY FILE_COPY`)
-  })
+  const databases = [
+    { server: postgresAdminUrl(), name },
+    { server: vaultAdminUrl(), name: `${name}_vault` },
+  ] as const
+  for (const database of databases) await onServer(database.server, `CREATE DATABASE ${database.name} TEMPLATE template0 STRATEGY FILE_COPY`)
   return {
-    url: withDatabase(name),
-    vaultUrl: withDatabase(vaultName),
-    drop: () =>
-      onAdminDatabase(async (client) => {
-        await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
-        await client.query(`DROP DATABASE IF EXISTS ${vaultName} WITH (FORCE)`)
-      }),
+    url: urlOf(databases[0]),
+    vaultUrl: urlOf(databases[1]),
+    async drop() {
+      for (const database of databases) await onServer(database.server, `DROP DATABASE IF EXISTS ${database.name} WITH (FORCE)`)
+    },
   }
 }
 
-function withDatabase(name: string): string {
-  const url = new URL(postgresAdminUrl())
+function urlOf({ server, name }: { readonly server: string; readonly name: string }): string {
+  const url = new URL(server)
   url.pathname = `/${name}`
   return url.href
 }
 
-async function onAdminDatabase(work: (client: Client) => Promise<void>): Promise<void> {
-  const client = new Client({ connectionString: postgresAdminUrl() })
+async function onServer(url: string, statement: string): Promise<void> {
+  const client = new Client({ connectionString: url })
   await client.connect()
   try {
-    await work(client)
+    await client.query(statement)
   } finally {
     await client.end()
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Client } from 'pg'
 import { ensureDatabase } from '../../platform/database.ts'
-import { postgresAdminUrl } from './postgres.ts'
+import { vaultAdminUrl } from './postgres.ts'
 
 /** What makes the platforms of a test run one installation. */
 export interface SharedInstallation {
@@ -22,7 +22,7 @@ let held: Promise<Client> | undefined
  */
 export async function shareEventStore(esdbUrl: string): Promise<SharedInstallation> {
   const identity = createHash('sha256').update(esdbUrl).digest()
-  const vaultUrl = new URL(postgresAdminUrl())
+  const vaultUrl = new URL(vaultAdminUrl())
   vaultUrl.pathname = `/test_vault_${identity.toString('hex').slice(0, 12)}`
   holders += 1
   held ??= lock(identity.readInt32BE())
@@ -32,7 +32,7 @@ export async function shareEventStore(esdbUrl: string): Promise<SharedInstallati
 }
 
 async function lock(key: number): Promise<Client> {
-  const client = new Client({ connectionString: postgresAdminUrl() })
+  const client = new Client({ connectionString: vaultAdminUrl() })
   await client.connect()
   await client.query('select pg_advisory_lock($1)', [key])
   return client

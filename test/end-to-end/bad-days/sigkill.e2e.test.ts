@@ -3,6 +3,7 @@ import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, webhooksAbout, type Photograph } from '../../support/main-job.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { isRealPostgres } from '../../support/postgres.ts'
 import type { ProviderCall } from '../../support/provider.ts'
 import { descendantsOf, untilGone } from './child-processes.ts'
 import { eventsOf, eventsOfAll, type RecordedFact } from './recorded-events.ts'
@@ -31,7 +32,8 @@ const crashes: readonly Crash[] = [
 const shortLeases = { STEP_TIMEOUT_MS: '3500', STEP_LEASE_MS: '4000' }
 
 const isRealEventStore = (process.env['ESDB_URL'] ?? '') !== ''
-const servers = ['postgres', 'object-store', 'provider', ...(isRealEventStore ? [] : ['eventstore'])]
+const ownPostgres = !isRealEventStore && !isRealPostgres
+const servers = ['object-store', 'provider', ...(ownPostgres ? ['postgres'] : []), ...(isRealEventStore ? [] : ['eventstore'])]
 
 // Several starts in one test, on machines that do other things too.
 vi.setConfig({ testTimeout: 120_000 })
@@ -49,7 +51,7 @@ const runs = new Map<string, string>()
 
 beforeAll(async () => {
   receiver = await startWebhookReceiver()
-  platform = await startTestPlatform({ env: shortLeases, ownPostgres: true })
+  platform = await startTestPlatform({ env: shortLeases, ownPostgres })
   api = await platform.connect()
   const terms = await createConsentTerms(api, platform.process.credentials.org_id)
   patientId = await consentedPatient(api, terms)
