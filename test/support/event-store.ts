@@ -29,7 +29,8 @@ function realEventStore(url: string): TestEventStore {
   return { url, isReal: true, dataDir: '', stop: async () => {}, restart: async () => refuse(), kill: refuse }
 }
 
-async function embeddedEventStore(): Promise<TestEventStore> {
+/** An empty embedded node in any case: for what runs a whole installation, which shares no log. */
+export async function embeddedEventStore(): Promise<TestEventStore> {
   const dataDir = await mkdtemp(join(tmpdir(), 'event-store-'))
   let node = await startEventStoreNode({ dataDir, port: 0 })
   const { port, url } = node

@@ -20,7 +20,7 @@ import type { ProcessDependencies } from '../../processes/dependencies.ts'
 import { leaseUntil } from '../../processes/runtime/leases.ts'
 import type { Process, Todo } from '../../processes/runtime/process.ts'
 import { runStep, type StepResult } from '../../processes/runtime/step-run.ts'
-import { openDecisionWorld, type DecisionWorld } from '../commands/handling/decision-world.ts'
+import { openDecisionWorld, type DecisionWorld, type DecisionWorldOptions } from '../commands/handling/decision-world.ts'
 import { ids } from '../streams/facts.ts'
 import { providerAt, type TestProvider } from './provider.ts'
 
@@ -123,14 +123,14 @@ export interface ProcessWorld extends DecisionWorld {
 const purposes = { providerBaseUrl: 'provider', clinicalBaseUrl: 'service', consentBaseUrl: 'service', s3Endpoint: 'image' } as const
 
 /** A decision world with a provider simulator, an object store, and services that say what a test has them say. */
-export async function openProcessWorld(): Promise<ProcessWorld> {
+export async function openProcessWorld(options: DecisionWorldOptions = {}): Promise<ProcessWorld> {
   const folders = await Promise.all([mkdtemp(join(tmpdir(), 'provider-')), mkdtemp(join(tmpdir(), 'objects-'))])
   const [providerDir, objectsDir] = folders
   const account = { accessKeyId: 'test', secretAccessKey: randomUUID() }
   const password = randomUUID()
   const services: Services = { patientId: ids.patient, consent: 'granted', before: () => undefined }
   const [world, simulator, store, server] = await Promise.all([
-    openDecisionWorld(),
+    openDecisionWorld(options),
     startProvider({ dataDir: providerDir, port: 0, login: 'platform', password }),
     startObjectStore({ dataDir: objectsDir, port: 0, bucket: 'assessments', ...account }),
     startOutsideServer((asked) => serviceAnswer(services, asked)),
@@ -149,7 +149,7 @@ export async function openProcessWorld(): Promise<ProcessWorld> {
   const opened: Egress[] = []
   const wire = (changes: Partial<Configuration>, breaker?: { threshold: number; openMs: number }) => {
     const wired = { ...configuration, ...changes }
-    const egress = createEgress({ configuration: wired, ...(breaker === undefined ? {} : { breaker }) })
+    const egress = createEgress({ configuration: wired, now: () => world.now().getTime(), ...(breaker === undefined ? {} : { breaker }) })
     opened.push(egress)
     return { egress, deps: processDependencies({ ...world, configuration: wired }, egress, objects) }
   }

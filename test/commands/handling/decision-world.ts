@@ -7,7 +7,7 @@ import { openVault } from '../../../platform/vault/vault.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
 import { openEventStore, type EventStore } from '../../../streams/store/event-store.ts'
 import type { CommandContext } from '../../../streams/store/events.ts'
-import { freshEventStore } from '../../support/event-store.ts'
+import { embeddedEventStore, freshEventStore } from '../../support/event-store.ts'
 import { freshDatabase } from '../../support/postgres.ts'
 
 /** What commands are given: a node, a vault, a clock that stands still until a test moves it. */
@@ -19,8 +19,13 @@ export interface DecisionWorld extends CommandDependencies {
   close(): Promise<void>
 }
 
-export async function openDecisionWorld(): Promise<DecisionWorld> {
-  const [node, database] = await Promise.all([freshEventStore(), freshDatabase()])
+export interface DecisionWorldOptions {
+  /** A node of its own also where a real server is named: relays and workers take everything in a log for theirs. */
+  readonly hasOwnNode?: boolean
+}
+
+export async function openDecisionWorld({ hasOwnNode = false }: DecisionWorldOptions = {}): Promise<DecisionWorld> {
+  const [node, database] = await Promise.all([hasOwnNode ? embeddedEventStore() : freshEventStore(), freshDatabase()])
   const masterKeys = parseMasterKeys(`test:${randomBytes(32).toString('base64')}`)
   const vault = await openVault({ url: database.vaultUrl, masterKeys })
   const store = await openEventStore({ url: node.url, catalogue, vault })
@@ -34,7 +39,7 @@ export async function openDecisionWorld(): Promise<DecisionWorld> {
     orgId: randomUUID(),
     now: () => new Date(time),
     pass: (seconds) => {
-      time += seconds * 1000
+      time += Math.round(seconds * 1000)
     },
     close: async () => {
       await Promise.all([store.close(), otherStore.close()])
@@ -55,8 +60,10 @@ export function watched(store: EventStore, beforeAppend: (stream: string) => Pro
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target)
       if (typeof member !== 'function') return member
+      // Only an append waits: what reads gives its events one by one, and no promise of them.
+      if (name !== 'append') return (...parameters: readonly unknown[]): unknown => Reflect.apply(member, target, parameters)
       return async (...parameters: readonly unknown[]): Promise<unknown> => {
-        if (name === 'append') await beforeAppend(String(parameters[1]))
+        await beforeAppend(String(parameters[1]))
         return Reflect.apply(member, target, parameters)
       }
     },

@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import { at as memberAt } from '../../../platform/demo/api-client.ts'
+import type { AiReviewDetails } from '../../../platform/records/ai-review.ts'
+import { tenantOfFact } from '../../../platform/tenants.ts'
+import { getReview, listReviews } from '../../../read-api/ai-review/queries.ts'
+import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
+import { aiReviewStream } from '../../../streams/ai-review/stream.ts'
+import type { AssessmentEvent } from '../../../streams/assessment/events.ts'
+import { assessmentFold } from '../../../streams/assessment/state.ts'
+import { assessmentStream } from '../../../streams/assessment/stream.ts'
+import { consentFold } from '../../../streams/consent/state.ts'
+import { consentStream } from '../../../streams/consent/stream.ts'
+import { webhookSubscriptionsFold } from '../../../streams/webhook-subscriptions/state.ts'
+import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
+import { contextOf } from '../../commands/handling/decision-world.ts'
+import { assessmentFact, consentFact, ids, subscriptionFact } from '../../streams/facts.ts'
+import type { ProcessWorld } from '../../support/process-world.ts'
+import type { Timeline } from './timeline.ts'
+
+/** A submitted assessment of one image. */
+export interface Analysis {
+  readonly assessmentId: string
+  readonly caseId: string
+  readonly submittedAt: Date
+}
+
+/** An assessment submitted now, for a patient of its own, with an hour until its deadline; nothing of it is worked off yet. */
+export async function submitAnalysis(world: ProcessWorld): Promise<Analysis> {
+  const [assessmentId, caseId, patientId] = [randomUUID(), randomUUID(), randomUUID()]
+  const submittedAt = world.now()
+  world.services.patientId = patientId
+  const object = await world.deps.objects.put(`images/${randomUUID()}`, Buffer.from(`bytes ${randomUUID()}`), 'image/jpeg')
+  const deadlineAt = new Date(submittedAt.getTime() + world.configuration.assessmentDeadlineSeconds * 1000)
+  const images = [{ imageId: ids.image, captureType: 'dermoscopic' as const, mimeType: 'image/jpeg' as const }]
+  const story = [
+    assessmentFact('AssessmentRequested', { assessmentId, organisationId: world.orgId, patientId, images, requestedAt: submittedAt.toISOString() }),
+    assessmentFact('AssessmentSubmitted', {
+      assessmentId,
+      caseId,
+      images: [{ imageId: ids.image, object, width: null, height: null }],
+      submittedAt: submittedAt.toISOString(),
+      deadlineAt: deadlineAt.toISOString(),
+    }),
+  ]
+  await world.store.append(assessmentFold, assessmentStream(world.orgId, assessmentId), 'no_stream', story, contextOf(world))
+  return { assessmentId, caseId, submittedAt }
+}
+
+/** A decision of the patient whose case was opened last, as the consent service records it and answers from then on. */
+export async function decideConsent(world: ProcessWorld, decision: 'granted' | 'denied' | 'withdrawn'): Promise<void> {
+  const patientId = world.services.patientId ?? ids.patient
+  const stream = consentStream(world.orgId, patientId)
+  const { revision } = await world.store.load(consentFold, stream, { fresh: true })
+  const recordedAt = world.now().toISOString()
+  const decided = consentFact('ConsentRecorded', { consentId: randomUUID(), organisationId: world.orgId, patientId, decision, recordedAt, createdAt: recordedAt })
+  await world.store.append(consentFold, stream, revision, [decided], contextOf(world))
+  world.services.consent = decision
+}
+
+/** A receiver of every assessment's end. */
+export async function subscribeReceiver(world: ProcessWorld): Promise<WebhookReceiver> {
+  const receiver = await startWebhookReceiver()
+  const subscribed = subscriptionFact('WebhookSubscribed', { subscriptionId: randomUUID(), organisationId: world.orgId, url: receiver.url })
+  await world.store.append(webhookSubscriptionsFold, webhookSubscriptionsStream(world.orgId), 'no_stream', [subscribed], contextOf(world))
+  return receiver
+}
+
+/** What the review's GET says. */
+export async function reviewOf({ pool }: Timeline, { orgId }: ProcessWorld, { caseId }: Analysis): Promise<AiReviewDetails> {
+  const org = tenantOfFact(orgId)
+  const [review] = await listReviews(pool, org, { caseId }, null, 2)
+  if (review === undefined) throw new Error('the case has no review')
+  return (await getReview(pool, org, review.ai_review_id)).details
+}
+
+export async function reviewEventsOf(timeline: Timeline, world: ProcessWorld, analysis: Analysis): Promise<AiReviewEvent[]> {
+  const { id } = await reviewOf(timeline, world, analysis)
+  const events: AiReviewEvent[] = []
+  for await (const { type, data } of world.otherStore.readStream(aiReviewStream(world.orgId, id))) events.push({ type, data } as AiReviewEvent)
+  return events
+}
+
+/** The assessment's events after its submission. */
+export async function assessmentEventsOf({ otherStore, orgId }: ProcessWorld, { assessmentId }: Analysis): Promise<AssessmentEvent[]> {
+  const events: AssessmentEvent[] = []
+  for await (const { type, data } of otherStore.readStream(assessmentStream(orgId, assessmentId))) events.push({ type, data } as AssessmentEvent)
+  return events.slice(2)
+}
+
+/** Seconds from the attempt of `process` to that of each poll. */
+export function pollInstants(events: readonly AiReviewEvent[]): number[] {
+  const attempts = (call: string) => events.flatMap((event) => (event.type === 'AiReviewCallAttempted' && event.data.call === call ? [Date.parse(event.data.attemptedAt)] : []))
+  const accepted = events.flatMap((event) => (event.type === 'AiReviewProcessingAccepted' ? [Date.parse(event.data.acceptedAt)] : []))
+  return attempts('result').map((instant) => (instant - (accepted[0] ?? 0)) / 1000)
+}
+
+export interface Ending {
+  /** The codes of the assessment's ends, `completed` for a success: one, whatever happened. */
+  readonly assessment: readonly string[]
+  readonly review: string
+  /** Why, where it failed. */
+  readonly classification: string | null
+  /** What the webhooks about it say. */
+  readonly webhooks: readonly string[]
+}
+
+/** How an analysis ended, and what was told of it. */
+export async function endingOf(timeline: Timeline, world: ProcessWorld, receiver: WebhookReceiver, analysis: Analysis): Promise<Ending> {
+  const review = await reviewOf(timeline, world, analysis)
+  const assessment = (await assessmentEventsOf(world, analysis)).flatMap((event) =>
+    event.type === 'AssessmentCompleted' ? ['completed'] : event.type === 'AssessmentFailed' ? [event.data.code] : [],
+  )
+  const bodies = receiver.received.map(({ body }) => JSON.parse(body) as unknown)
+  const webhooks = bodies.flatMap((body) => (memberAt(body, 'id') === analysis.assessmentId ? [String(memberAt(body, 'error', 'code') ?? memberAt(body, 'status'))] : []))
+  return { assessment, review: review.status, classification: review.errorClassification, webhooks }
+}

@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createPool, type Pool } from '../../../platform/database.ts'
+import type { ProcessDependencies } from '../../../processes/dependencies.ts'
+import { channels, processes } from '../../../processes/registry.ts'
+import { createRelay } from '../../../processes/relay/relay.ts'
+import { Claims } from '../../../processes/runtime/claims.ts'
+import { bindProcess, createWorkers } from '../../../processes/runtime/workers.ts'
+import { readModels } from '../../../projections/registry.ts'
+import { readCheckpoints } from '../../../projections/runtime/checkpoints.ts'
+import { createProjectionRunner } from '../../../projections/runtime/runner.ts'
+import { projectedStreams } from '../../../platform/main/assemble.ts'
+import { comparePositions, type Position } from '../../../streams/store/positions.ts'
+import { silentLogger } from '../../projections/runtime/tickets.ts'
+import { freshDatabase } from '../../support/postgres.ts'
+import type { ProcessWorld } from '../../support/process-world.ts'
+
+export interface TimelineOptions {
+  readonly deps?: ProcessDependencies
+  /** How much later than due a row is looked at, in milliseconds; 0 unless said. */
+  readonly lateMs?: () => number
+  /** A read model or list that does not run before `resume`. */
+  readonly stopped?: readonly string[]
+}
+
+/** All projectors, relays and workers of a world, over a database of their own; they know no time but the world's. */
+export interface Timeline {
+  readonly pool: Pool
+  /** Works off what is due by now, and what that makes due, until nothing is. */
+  settle(): Promise<void>
+  /** Goes from one due instant to the next, each settled, and ends `seconds` from now. */
+  runFor(seconds: number): Promise<void>
+  /** The same until nothing is due ever again; at most `seconds`. */
+  runOut(seconds: number): Promise<void>
+  resume(projector: string): Promise<void>
+  close(): Promise<void>
+}
+
+const settleLimitMs = 30_000
+
+/** Needs a world with a node of its own. Moves its clock past the present: what the node records bears the present. */
+export async function openTimeline(world: ProcessWorld, { deps = world.deps, lateMs = () => 0, stopped = [] }: TimelineOptions = {}): Promise<Timeline> {
+  const ahead = Date.now() + 3_600_000 - world.now().getTime()
+  if (ahead > 0) world.pass(ahead / 1000)
+  const { store } = world
+  const database = await freshDatabase()
+  const pool = createPool({ url: database.url, max: 12 })
+  const filter = { streamPrefixes: projectedStreams }
+  const projectors = [...readModels, ...processes.map(({ list }) => list)]
+  const runner = createProjectionRunner({ eventStore: store, pool, projectors, filter, logger: silentLogger, heartbeatMs: 50 })
+  runner.start()
+  await runner.caughtUp()
+  for (const name of stopped) await runner.stop(name)
+  const relays = channels.map((channel) => ({ sources: channel.sources, relay: createRelay({ eventStore: store, channel, logger: silentLogger, deps }) }))
+  for (const { relay } of relays) relay.start()
+  const bound = processes.map((process) => bindProcess(process, deps))
+  const clock = { now: world.now }
+  const workers = createWorkers({ eventStore: store, pool, processes: bound, filter, logger: silentLogger, runner, clock, pollMs: 20, random: deps.random })
+  workers.start()
+  const halted = new Set(stopped)
+  const desks = bound.map(({ name, list, steps }) => ({ name, list, claims: new Claims(pool, { name, list, steps: [...steps.keys()] }, 'timeline') }))
+
+  /** Whether everything that was recorded is read, and everything that is due worked off. */
+  async function isSettled(): Promise<boolean> {
+    const head = await store.head(filter)
+    for (const { sources, relay } of relays) {
+      const wanted = await store.head({ streamPrefixes: sources })
+      if (!hasReached(relay.status().position, wanted)) return false
+    }
+    const running = projectors.map(({ name }) => name).filter((name) => !halted.has(name))
+    const checkpoints = await readCheckpoints(pool, running)
+    if (running.some((name) => !hasReached(checkpoints.get(name)?.position, head))) return false
+    if ((await openWork(desks.filter(({ list }) => !halted.has(list)), pool, world.now())) > 0) return false
+    return comparePositions(await store.head(filter), head) === 0
+  }
+
+  async function settle(): Promise<void> {
+    workers.wake()
+    const deadline = performance.now() + settleLimitMs
+    while (!(await isSettled())) {
+      if (performance.now() > deadline) throw new Error(`does not settle at ${world.now().toISOString()}: ${JSON.stringify(await rowsOf(desks, pool))}`)
+      await sleep(5)
+    }
+  }
+
+  async function nextDue(): Promise<number | undefined> {
+    const dues = await Promise.all(desks.map(({ claims }) => claims.nextDue(world.now())))
+    const instants = dues.flatMap((due) => (due === undefined ? [] : [due.getTime()]))
+    return instants.length === 0 ? undefined : Math.min(...instants) + lateMs()
+  }
+
+  async function run(seconds: number, isCutShort: boolean): Promise<void> {
+    const end = world.now().getTime() + seconds * 1000
+    for (;;) {
+      await settle()
+      const next = await nextDue()
+      if (next === undefined && isCutShort) return
+      const to = Math.min(next ?? end, end)
+      if (to <= world.now().getTime()) return
+      world.pass((to - world.now().getTime()) / 1000)
+    }
+  }
+
+  return {
+    pool,
+    settle,
+    runFor: (seconds) => run(seconds, false),
+    runOut: (seconds) => run(seconds, true),
+    resume: async (projector) => {
+      halted.delete(projector)
+      await runner.resume(projector)
+    },
+    close: async () => {
+      await workers.close(200)
+      await Promise.all(relays.map(({ relay }) => relay.close()))
+      await runner.close()
+      await pool.end()
+      await database.drop()
+    },
+  }
+}
+
+function hasReached(position: Position | undefined, wanted: Position): boolean {
+  return comparePositions(position ?? { commit: 0n, prepare: 0n }, wanted) >= 0
+}
+
+interface Desk {
+  readonly name: string
+  readonly list: string
+}
+
+/** Rows that are due, or that a worker has in hand. */
+async function openWork(desks: readonly Desk[], pool: Pool, now: Date): Promise<number> {
+  let open = 0
+  for (const { name, list } of desks) {
+    const { rows } = await pool.query<{ count: number }>(
+      `select (select count(*) from ${list}.todo t left join runtime.claims c on c.process = $1 and c.key = t.key and c.step = t.step
+          where t.due_at <= $2 and (c.key is null or c.not_before <= $2))::int
+        + (select count(*) from runtime.claims c where c.process = $1 and c.lease_until > $2)::int as count`,
+      [name, now],
+    )
+    open += rows[0]?.count ?? 0
+  }
+  return open
+}
+
+async function rowsOf(desks: readonly Desk[], pool: Pool): Promise<unknown[]> {
+  const found: unknown[] = []
+  for (const { list } of desks) found.push(...(await pool.query(`select key, step, due_at from ${list}.todo`)).rows)
+  return found
+}
