@@ -1,4 +1,4 @@
-import { isEgressEntry } from './outbound-addresses.ts'
+import { isAddressRange, isEgressEntry } from './outbound-addresses.ts'
 import { ConfigurationError, checkProfile, deepFreeze, isLoopbackHost } from './profile-rules.ts'
 import { address, integer, integers, oneOf, optional, setting, text, texts, type Setting } from './settings.ts'
 
@@ -16,6 +16,13 @@ const settings = {
   dataDir: setting('PLATFORM_DATA_DIR', text(), '.platform', { meaning: 'Folder of the embedded servers and of credentials.json' }),
   adminApiSecret: optional('ADMIN_API_SECRET', text({ minLength: 32, pattern: '^[\\x21-\\x7e]+$' }, 'at least 32 visible ASCII characters'), { meaning: 'Admits to admin routes by X-Admin-Api-Secret; off unless set', isSecret: true }),
   actorContextMode: optional('ACTOR_CONTEXT_MODE', oneOf('trust', 'signed', 'resolve'), { meaning: 'How X-Actor-Context is believed', shownDefault: 'trust in development, resolve in production' }),
+  trustedProxies: setting('TRUSTED_PROXIES', texts('addresses or address ranges, separated by commas', isAddressRange), '', { meaning: 'Proxies whose X-Forwarded-For says who calls' }),
+  rateLimitClientPerMinute: setting('RATE_LIMIT_CLIENT_PER_MINUTE', integer(0, 1_000_000), '600', { meaning: 'Requests of a client; enforced in production, as all limits of requests; 0 turns one off' }),
+  rateLimitClientBurst: setting('RATE_LIMIT_CLIENT_BURST', integer(0, 1_000_000), '100', { meaning: 'Requests of a client that may come at once' }),
+  rateLimitOrganisationPerMinute: setting('RATE_LIMIT_ORGANISATION_PER_MINUTE', integer(0, 10_000_000), '6000', { meaning: 'Requests of all clients of an organisation' }),
+  rateLimitCreatesPerMinute: setting('RATE_LIMIT_CREATES_PER_MINUTE', integer(0, 1_000_000), '120', { meaning: 'Assessments that a client requests' }),
+  rateLimitTokensPerMinute: setting('RATE_LIMIT_TOKENS_PER_MINUTE', integer(0, 1_000_000), '30', { meaning: 'Tokens of a client' }),
+  rateLimitTokenFailuresPerMinute: setting('RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE', integer(0, 1_000_000), '10', { meaning: 'Wrong credentials from one address before it has to wait, longer each time' }),
   tokenTtlSeconds: setting('TOKEN_TTL_SECONDS', integer(60, daySeconds, 's'), '3600', { meaning: 'Lifetime of access tokens' }),
   databaseUrl: optional('DATABASE_URL', address(postgres, 'with-credentials'), { meaning: 'Postgres database of the read models', isSecret: true, shownDefault: 'embedded' }),
   vaultDatabaseUrl: optional('VAULT_DATABASE_URL', address(postgres, 'with-credentials'), { meaning: 'Postgres database of the vault; never the one of the read models', isSecret: true, shownDefault: 'embedded' }),
@@ -48,6 +55,8 @@ const settings = {
   webhookTimeoutMs: setting('WEBHOOK_TIMEOUT_MS', integer(100, 60_000, 'ms'), '15000', { meaning: 'Time limit of one delivery attempt' }),
   readUrlTtlSeconds: setting('READ_URL_TTL_SECONDS', integer(1, 604_800, 's'), '3600', { meaning: 'Lifetime of the presigned addresses from which the AI review reads images' }),
   downloadUrlTtlSeconds: setting('DOWNLOAD_URL_TTL_SECONDS', integer(1, 604_800, 's'), '900', { meaning: 'Lifetime of download_url' }),
+  uploadUrlTtlSeconds: setting('UPLOAD_URL_TTL_SECONDS', integer(1, 604_800, 's'), '300', { meaning: 'Lifetime of upload_url' }),
+  uploadWindowSeconds: setting('UPLOAD_WINDOW_SECONDS', integer(1, 2_592_000, 's'), '86400', { meaning: 'Time after which an assessment whose images were not submitted fails with UPLOAD_WINDOW_EXPIRED' }),
   assessmentDeadlineSeconds: setting('ASSESSMENT_DEADLINE_SECONDS', integer(1, 604_800, 's'), '3600', { meaning: 'Time after which an unfinished analysis fails with ANALYSIS_TIMEOUT' }),
   processWorkers: setting('PROCESS_WORKERS', integer(1, 1000), '10', { meaning: 'Workers of one instance' }),
   stepTimeoutMs: setting('STEP_TIMEOUT_MS', integer(1, 59_000, 'ms'), '15000', { meaning: 'Time limit of one process step; below STEP_LEASE_MS' }),

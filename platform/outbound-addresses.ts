@@ -61,8 +61,15 @@ export function parseEgressAllow(entries: readonly string[]): EgressAllow {
 
 /** Whether a text can be an entry of EGRESS_ALLOW. */
 export function isEgressEntry(entry: string): boolean {
-  const [address = '', prefix, ...rest] = entry.split('/')
+  const [address = ''] = entry.split('/')
   if (isIP(address) === 0) return /^[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,252})(?::\d{1,5})?$/.test(entry)
+  return isAddressRange(entry)
+}
+
+/** An address, or a range of them in CIDR form. */
+export function isAddressRange(entry: string): boolean {
+  const [address = '', prefix, ...rest] = entry.split('/')
+  if (isIP(address) === 0) return false
   return rest.length === 0 && (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (isIP(address) === 6 ? 128 : 32)))
 }
 

@@ -56,7 +56,7 @@ export function assessmentWriteRoutes(app: ServiceApp, deps: AssessmentDependenc
           ...keyProblems,
         ]),
       },
-      config: { access: { scopes: ['assessments:write'] } },
+      config: { access: { scopes: ['assessments:write'] }, rateLimit: 'creates' },
     },
     async (request, reply) => {
       const { body, caller, query } = request

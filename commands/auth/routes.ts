@@ -1,8 +1,9 @@
+import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { validate as isUuid } from 'uuid'
 import { answers } from '../../platform/http/answers.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { tokenEndpointError } from '../../platform/http/token-endpoint-errors.ts'
+import { TokenEndpointError, tokenEndpointError } from '../../platform/http/token-endpoint-errors.ts'
 import type { TokenIssuer } from '../../platform/http/tokens.ts'
 import { areEqualSecrets } from '../../platform/secret-comparison.ts'
 import { oauthClientFold, type RegisteredOauthClient } from '../../streams/oauth-client/state.ts'
@@ -62,14 +63,15 @@ export function authRoutes(app: ServiceApp, { store, vault, tokens }: AuthDepend
         summary: 'Issue an access token (client credentials)',
         consumes: ['application/x-www-form-urlencoded'],
         body: TokenBody,
-        response: answers({ 200: TokenReply, 400: TokenErrorReply, 401: TokenErrorReply }, ['event-store-unavailable']),
+        response: answers({ 200: TokenReply, 400: TokenErrorReply, 401: TokenErrorReply }, ['quota-exceeded', 'event-store-unavailable']),
       },
       config: { access: 'public', form: true, errors: 'oauth' },
     },
     async (request, reply) => {
       const { body } = request
       if (body.grant_type !== 'client_credentials') throw tokenEndpointError('unsupported_grant_type')
-      const client = await authenticate(readCredentials(request.headers.authorization, body))
+      const client = await admit(request, readCredentials(request.headers.authorization, body))
+      app.rateLimits.admitToken(reply, client.clientId)
       const { clientId, orgId, productId, trustedActorContext } = client
       const scopes = grantedScopes(client, body.scope)
       reply.header('pragma', 'no-cache')
@@ -94,6 +96,17 @@ export function authRoutes(app: ServiceApp, { store, vault, tokens }: AuthDepend
       return reply.send({ keys: keys.map((key) => ({ ...key })) })
     },
   )
+
+  /** Whoever gave wrong credentials too often has to wait, with right ones too: otherwise the wait would tell them apart. */
+  async function admit(request: FastifyRequest, credentials: ClientCredentials): Promise<RegisteredOauthClient> {
+    app.rateLimits.admitCredentials(request, credentials.clientId)
+    try {
+      return await authenticate(credentials)
+    } catch (error) {
+      if (error instanceof TokenEndpointError) app.rateLimits.credentialsRefused(request)
+      throw error
+    }
+  }
 
   /** An unknown client takes the same comparison, so that its answer tells nothing. */
   async function authenticate({ clientId, clientSecret }: ClientCredentials): Promise<RegisteredOauthClient> {

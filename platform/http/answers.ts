@@ -49,7 +49,7 @@ function ofAccess({ access, isRead }: RouteFacts): ProblemCode[] {
   if (access === 'public') return []
   const any: ProblemCode[] = [
     'token-missing', 'token-invalid', 'token-expired', 'actor-context-not-accepted', 'actor-context-invalid', 'org-mismatch',
-    'org-required', 'not-found', 'database-unavailable',
+    'org-required', 'not-found', 'quota-exceeded', 'database-unavailable',
     ...(isRead ? [] : ['conflict', 'command-too-large', 'event-store-unavailable'] as const),
   ]
   if (access === 'token') return any

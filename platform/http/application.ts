@@ -7,11 +7,13 @@ import type { LogFields, Logger } from '../logging.ts'
 import { problem } from '../problems.ts'
 import { createAuthorization, type Caller, type VerifyToken } from './access.ts'
 import { addBodyParsers } from './body-parsers.ts'
-import { answerClientError } from './client-errors.ts'
+import { createClientErrorHandler } from './client-errors.ts'
+import { commonHeaders } from './common-headers.ts'
 import { addDocumentation, type ScopeList } from './documentation.ts'
 import { createErrorHandler, sendProblem } from './errors.ts'
 import { addHealthRoutes } from './health-routes.ts'
 import { addProblemPages } from './problem-pages.ts'
+import { createRateLimits } from './rate-limits.ts'
 import { awaitMinimumPosition, type ReadYourWrites } from './replies.ts'
 import { requestIdFrom, traceIdOf, traceparentFrom } from './request-context.ts'
 import { createMethodIndex } from './route-methods.ts'
@@ -38,6 +40,8 @@ export interface ApplicationOptions {
   readonly isStopping?: () => boolean
   /** Answers that differ from their documented schema become a 500 (tests). */
   readonly checkReplies?: boolean
+  /** Milliseconds of a clock that does not jump, by which requests are counted. */
+  readonly clockMs?: () => number
   /** Semantic version of the contract, answered as API-Version. */
   readonly version?: string
 }
@@ -56,14 +60,19 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
   const app = Fastify({
     logger: false,
     bodyLimit: defaultBodyLimit,
+    trustProxy: configuration.trustedProxies.length > 0 && [...configuration.trustedProxies],
     genReqId: (request) => requestIdFrom(request.headers['x-request-id']),
     requestIdHeader: false,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     requestTimeout: 120_000,
     http: { headersTimeout: 20_000 },
-    clientErrorHandler: answerClientError,
-    frameworkErrors: (error, request, reply) => void onError(error, request, reply),
+    clientErrorHandler: createClientErrorHandler(version),
+    // An address that cannot be decoded is refused before the hooks that set the headers of every answer.
+    frameworkErrors: (error, request, reply) => {
+      reply.headers(commonHeaders({ requestId: request.id, traceparent: traceparentFrom(request.headers['traceparent']), version }))
+      onError(error, request, reply)
+    },
     schemaController: { bucket: () => schemas.bucket },
   })
   app.setValidatorCompiler(schemas.compileValidator)
@@ -71,6 +80,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
   app.setErrorHandler(onError)
   app.decorate('readYourWrites', options.readYourWrites)
   app.decorate('readYourWritesMs', configuration.readYourWritesMs)
+  app.decorate('rateLimits', createRateLimits({ configuration, ...(options.clockMs === undefined ? {} : { now: options.clockMs }) }))
   for (const name of ['caller', 'correlationId', 'traceparent', 'canonicalRoute', 'documentedBase'] as const) app.decorateRequest(name)
   const scopes: ScopeList = {}
   app.addHook('onRoute', ({ url, method, config }) => {
@@ -124,12 +134,10 @@ function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, vers
     request.traceparent = traceparentFrom(request.headers['traceparent'])
     request.canonicalRoute = canonicalRouteOf(config.route, request.params)
     request.documentedBase = config.documentedBase ?? ''
-    reply.headers({
-      'x-request-id': request.id, traceparent: request.traceparent, 'api-version': version,
-      'cache-control': 'no-store', 'x-content-type-options': 'nosniff',
-    })
+    reply.headers(commonHeaders({ requestId: request.id, traceparent: request.traceparent, version }))
     if (options.isStopping?.() === true && config.route !== undefined) throw problem('shutting-down')
     request.caller = await authorize(request, request.is404 ? 'public' : (config.access ?? 'public'))
+    app.rateLimits.admit(request, reply, request.caller)
   })
   app.addHook('preValidation', async ({ params, query }) => {
     // Neither Postgres nor a stream name can hold it, and no id or filter has one.

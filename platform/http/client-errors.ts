@@ -1,22 +1,37 @@
+import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { v4 as uuidv4, v7 as uuidv7 } from 'uuid'
-import { problem } from '../problems.ts'
+import { v4 as uuidv4 } from 'uuid'
+import { problem, type ProblemCode } from '../problems.ts'
+import { commonHeaders } from './common-headers.ts'
 import { problemBody } from './errors.ts'
+import { requestIdFrom, traceparentFrom } from './request-context.ts'
 
 /** Answers what the HTTP parser refuses before there is a request: malformed or oversized heads, timeouts. */
-export function answerClientError(error: Error & { readonly code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
+export function createClientErrorHandler(version: string) {
+  return (error: Error & { readonly code?: string }, socket: Socket): void => {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy()
+      return
+    }
+    const { status, headers, body } = answerTo(codeOf(error), version)
+    const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${fields.join('\r\n')}\r\n\r\n${body}`)
   }
-  const answer = problem(error.code === 'HPE_HEADER_OVERFLOW' ? 'headers-too-large' : 'malformed-request')
-  const body = JSON.stringify(problemBody(answer, uuidv7(), uuidv4()))
-  const head = [
-    `HTTP/1.1 ${answer.status} ${answer.status === 431 ? 'Request Header Fields Too Large' : 'Bad Request'}`,
-    'content-type: application/problem+json; charset=utf-8',
-    `content-length: ${Buffer.byteLength(body)}`,
-    'cache-control: no-store',
-    'connection: close',
-  ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}
+
+function codeOf({ code }: { readonly code?: string }): ProblemCode {
+  return code === 'HPE_HEADER_OVERFLOW' ? 'headers-too-large' : 'malformed-request'
+}
+
+function answerTo(code: ProblemCode, version: string) {
+  const answer = problem(code)
+  const requestId = requestIdFrom(undefined)
+  const body = JSON.stringify(problemBody(answer, requestId, uuidv4()))
+  const headers = {
+    ...commonHeaders({ requestId, traceparent: traceparentFrom(undefined), version }),
+    'content-type': 'application/problem+json; charset=utf-8',
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+  }
+  return { status: answer.status, headers, body }
 }

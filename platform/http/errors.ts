@@ -30,8 +30,7 @@ export function createErrorHandler(logger: Logger) {
 export function sendProblem(reply: FastifyReply, answer: Problem, requestId: string, problemId: string = uuidv4()): FastifyReply {
   return reply
     .code(answer.status)
-    // An address that cannot be decoded is refused before the hooks that set the headers of every answer.
-    .headers({ 'x-request-id': requestId, 'cache-control': 'no-store', ...answer.headers, 'content-type': 'application/problem+json; charset=utf-8' })
+    .headers({ 'cache-control': 'no-store', ...answer.headers, 'content-type': 'application/problem+json; charset=utf-8' })
     .send(JSON.stringify(problemBody(answer, requestId, problemId)))
 }
 

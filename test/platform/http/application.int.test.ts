@@ -132,8 +132,24 @@ describe('refusals', () => {
   })
 
   it('answers malformed and oversized heads with a problem', async () => {
-    expect(await raw('GET / HTTP/1.1\r\nbroken\r\n\r\n')).toMatch(/^HTTP\/1\.1 400[^]*application\/problem\+json[^]*malformed-request/)
-    expect(await raw(`GET / HTTP/1.1\r\nhost: x\r\nx-big: ${'x'.repeat(40_000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431[^]*headers-too-large/)
+    const answers = [await raw('GET / HTTP/1.1\r\nbroken\r\n\r\n'), await raw(`GET / HTTP/1.1\r\nhost: x\r\nx-big: ${'x'.repeat(40_000)}\r\n\r\n`)]
+    expect(answers[0]).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n[^]*application\/problem\+json[^]*malformed-request/)
+    expect(answers[1]).toMatch(/^HTTP\/1\.1 431 Request Header Fields Too Large\r\n[^]*application\/problem\+json[^]*headers-too-large/)
+    for (const answer of answers) {
+      const requestId = /\r\nx-request-id: ([0-9a-f-]{36})\r\n/.exec(answer)?.[1] ?? 'none'
+      expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({ request_id: requestId })
+      expect(answer).toMatch(/\r\napi-version: \d+\.\d+\.\d+\r\n/)
+      expect(answer).toMatch(/\r\ntraceparent: 00-[0-9a-f-]{52}\r\n/)
+      for (const field of ['cache-control: no-store', 'x-content-type-options: nosniff', 'connection: close']) expect(answer).toContain(`\r\n${field}\r\n`)
+    }
+  })
+
+  it('gives the headers of every answer to an address that cannot be decoded', async () => {
+    const every = ['x-request-id', 'api-version', 'traceparent', 'cache-control', 'x-content-type-options']
+    for (const path of ['/%zz', '/v1/nothing', `/v1/things/${'x'.repeat(300)}`]) {
+      const response = await fetch(`${address}${path}`)
+      expect([path, every.filter((name) => !response.headers.has(name))]).toEqual([path, []])
+    }
   })
 
   it('speaks RFC 6749 at a token endpoint', async () => {
@@ -219,7 +235,7 @@ describe('documentation', () => {
     expect(Object.keys(document.paths).filter((path) => path.includes('things'))).toEqual(['/v1/clinical-api/things', '/v1/clinical-api/things/{id}', '/v1/clinical-api/admin/things'])
     expect(Object.keys(document.components.schemas)).toEqual(expect.arrayContaining(['ThingBody', 'Thing', 'Problem']))
     const create = document.paths['/v1/clinical-api/things']?.['post']
-    expect(Object.keys(create?.responses ?? {})).toEqual(['201', '400', '401', '403', '404', '409', '413', '415', '500', '503'])
+    expect(Object.keys(create?.responses ?? {})).toEqual(['201', '400', '401', '403', '404', '409', '413', '415', '429', '500', '503'])
     expect(create).toMatchObject({
       requestBody: { content: { 'application/json': { schema: { $ref: '#/components/schemas/ThingBody' } } } },
       responses: { 409: { content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } } } },
@@ -228,7 +244,7 @@ describe('documentation', () => {
 
   it('says that a versioned record may be unmodified', async () => {
     const document = (await t.app.inject({ url: '/openapi.json' })).json<{ paths: Record<string, Record<string, { responses: object }>> }>()
-    expect(Object.keys(document.paths['/v1/clinical-api/things/{id}']?.['get']?.responses ?? {})).toEqual(['200', '304', '400', '401', '403', '404', '500', '503'])
+    expect(Object.keys(document.paths['/v1/clinical-api/things/{id}']?.['get']?.responses ?? {})).toEqual(['200', '304', '400', '401', '403', '404', '429', '500', '503'])
   })
 
   it('names the scopes that a token can have', async () => {

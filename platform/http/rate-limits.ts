@@ -1,0 +1,127 @@
+import { isIPv6 } from 'node:net'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Configuration } from '../configuration.ts'
+import { problem } from '../problems.ts'
+import type { Caller } from './access.ts'
+import { createFailureDelays, type FailureDelays } from './failure-delays.ts'
+import { createTokenBuckets, type BucketLevel, type BucketPolicy, type TokenBuckets } from './token-bucket.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    rateLimits: RateLimits
+  }
+  interface FastifyContextConfig {
+    /** The route has a limit of its own, beside those of its caller. */
+    rateLimit?: 'creates'
+  }
+}
+
+type LimitSettings =
+  | 'rateLimitClientPerMinute' | 'rateLimitClientBurst' | 'rateLimitOrganisationPerMinute' | 'rateLimitCreatesPerMinute'
+  | 'rateLimitTokensPerMinute' | 'rateLimitTokenFailuresPerMinute'
+
+export interface RateLimitOptions {
+  readonly configuration: Pick<Configuration, 'profile' | 'serviceClientId' | LimitSettings>
+  /** Milliseconds of a clock that does not jump. */
+  readonly now?: () => number
+}
+
+/**
+ * How often whom may call (contract section 1): counted in the memory of this instance, and enforced in production;
+ * development only tells. The platform's own client has no limit: its calls are what tenants have caused already.
+ */
+export interface RateLimits {
+  /** Counts a request of an authorised caller. Throws `quota-exceeded`; either way the answer tells what is left. */
+  admit(request: FastifyRequest, reply: LimitedReply, caller: Caller): void
+  /** Before the credentials of a token request are looked at: throws `quota-exceeded` while its address has to wait. */
+  admitCredentials(request: FastifyRequest, clientId: string): void
+  /** Notes that they were wrong. */
+  credentialsRefused(request: FastifyRequest): void
+  /** Counts a token for a client that proved who it is, so that nobody else can use up what it has. */
+  admitToken(reply: LimitedReply, clientId: string): void
+}
+
+type LimitedReply = Pick<FastifyReply, 'header'>
+
+interface Limit extends BucketPolicy {
+  readonly name: string
+  readonly buckets: TokenBuckets
+}
+
+export function createRateLimits({ configuration, now = () => performance.now() }: RateLimitOptions): RateLimits {
+  const isEnforced = configuration.profile === 'production'
+  const limits = {
+    client: limitOf('client', configuration.rateLimitClientPerMinute, configuration.rateLimitClientBurst),
+    organisation: limitOf('organisation', configuration.rateLimitOrganisationPerMinute),
+    creates: limitOf('creates', configuration.rateLimitCreatesPerMinute),
+    tokens: limitOf('tokens', configuration.rateLimitTokensPerMinute),
+  }
+  const failures: FailureDelays = createFailureDelays(configuration.rateLimitTokenFailuresPerMinute, now)
+
+  return {
+    admit({ routeOptions }, reply, caller) {
+      if (caller.clientId === 'anonymous' || isOurs(caller.clientId)) return
+      const orgId = caller.orgId ?? caller.actor?.orgId ?? null
+      count(reply, [
+        [limits.client, caller.clientId],
+        ...(orgId === null ? [] : [[limits.organisation, orgId.toLowerCase()] as const]),
+        ...(routeOptions.config.rateLimit === 'creates' ? [[limits.creates, caller.clientId] as const] : []),
+      ])
+    },
+    admitCredentials({ ip }, clientId) {
+      const waitMs = failures.waitMs(networkOf(ip))
+      if (isEnforced && waitMs > 0 && !isOurs(clientId)) throw exceeded(waitMs)
+    },
+    credentialsRefused: ({ ip }) => failures.note(networkOf(ip)),
+    admitToken(reply, clientId) {
+      if (!isOurs(clientId)) count(reply, [[limits.tokens, clientId]])
+    },
+  }
+
+  function isOurs(clientId: string): boolean {
+    return clientId.toLowerCase() === configuration.serviceClientId?.toLowerCase()
+  }
+
+  /** A request that one bucket refuses takes nothing from the others. */
+  function count(reply: LimitedReply, asked: readonly (readonly [Limit | undefined, string])[]): void {
+    const known = asked.flatMap(([limit, key]) => (limit === undefined ? [] : [{ limit, key }]))
+    if (known.length === 0) return
+    const waitMs = Math.max(...known.map(({ limit, key }) => limit.buckets.levelOf(key).nextInMs))
+    const isRefused = isEnforced && waitMs > 0
+    const left = known.map(({ limit, key }) => ({ limit, level: isRefused ? limit.buckets.levelOf(key) : limit.buckets.take(key) }))
+    reply.header('ratelimit-policy', left.map(({ limit }) => policyField(limit)).join(', '))
+    reply.header('ratelimit', left.map(({ limit, level }) => levelField(limit, level)).join(', '))
+    if (isRefused) throw exceeded(waitMs)
+  }
+
+  function limitOf(name: string, perMinute: number, burst: number = perMinute): Limit | undefined {
+    if (perMinute === 0 || burst === 0) return undefined
+    const policy = { perMinute, burst }
+    return { name, ...policy, buckets: createTokenBuckets(policy, now) }
+  }
+}
+
+function exceeded(waitMs: number) {
+  return problem('quota-exceeded', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })
+}
+
+/** `q` requests may come at once, and as many again within `w` seconds: so much the bucket holds, so fast it fills. */
+function policyField({ name, perMinute, burst }: Limit): string {
+  return `"${name}";q=${burst};w=${Math.ceil((burst * 60) / perMinute)}`
+}
+
+function levelField({ name }: Limit, { remaining, fullInMs }: BucketLevel): string {
+  return `"${name}";r=${remaining};t=${Math.ceil(fullInMs / 1000)}`
+}
+
+/** Whoever has one address of IPv6 has the 2^64 of its network. */
+function networkOf(ip: string): string {
+  if (!isIPv6(ip)) return ip
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1]
+  if (mapped !== undefined) return mapped
+  const [head = '', tail] = ip.split('::')
+  const groups = head.split(':')
+  const missing = tail === undefined ? 0 : 8 - groups.length - tail.split(':').length
+  const whole = [...groups, ...Array.from({ length: missing }, () => '0'), ...(tail ?? '').split(':')]
+  return whole.slice(0, 4).map((group) => Number.parseInt(group || '0', 16).toString(16)).join(':')
+}
