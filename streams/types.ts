@@ -22,6 +22,13 @@ export function Nullable<Schema extends TSchema>(schema: Schema) {
  */
 export const Fingerprint = Nullable(Sha256)
 
+/**
+ * The Idempotency-Key of the request that caused an event on a stream that was there before, and the fingerprint of its
+ * body; both are HMACs. Null without a key.
+ */
+export const CausingRequest = Nullable(Type.Object({ key: Sha256, fingerprint: Sha256 }))
+export type CausingRequest = Static<typeof CausingRequest>
+
 /** Where bytes lie in the object store, and what they must hash to. */
 export const StoredObject = Type.Object({
   key: Type.String(),

@@ -3,6 +3,7 @@ import { v7 } from 'uuid'
 import { fingerprintBody, idempotencyOf, idempotentId } from '../../platform/http/idempotency.ts'
 import type { TenantId } from '../../platform/tenants.ts'
 import type { Vault } from '../../platform/vault/vault.ts'
+import type { CausingRequest } from '../../streams/types.ts'
 
 /** What the Idempotency-Key of any keyed POST may be refused with. */
 export const keyProblems = ['idempotency-key-invalid', 'idempotency-key-reused'] as const
@@ -20,6 +21,8 @@ export interface KeyedRequest {
   readonly claimName: string | null
   /** HMAC of key and body together, null without a key: tells requests apart whose id the key does not fix. */
   readonly identity: string | null
+  /** For the event that a POST to an existing stream causes. */
+  readonly causing: CausingRequest
 }
 
 /**
@@ -29,7 +32,7 @@ export interface KeyedRequest {
 export function keyedRequest(request: FastifyRequest, orgId: TenantId, vault: Vault, body: unknown): KeyedRequest {
   const idempotency = idempotencyOf(request, orgId)
   if (idempotency === null) {
-    return { id: v7(), fingerprint: null, isKeyed: false, idOf: () => v7(), claimName: null, identity: null }
+    return { id: v7(), fingerprint: null, isKeyed: false, idOf: () => v7(), claimName: null, identity: null, causing: null }
   }
   const claimName = `idempotency\0${idempotency.scopeId}\0${idempotency.key}`
   const fingerprint = fingerprintBody(body, (bytes) => vault.fingerprint(bytes))
@@ -40,5 +43,6 @@ export function keyedRequest(request: FastifyRequest, orgId: TenantId, vault: Va
     idOf: (part) => idempotentId(idempotency, part),
     claimName,
     identity: vault.fingerprint(`${claimName}\0${fingerprint}`),
+    causing: { key: vault.fingerprint(claimName), fingerprint },
   }
 }
