@@ -101,6 +101,7 @@ function withoutForeignNames(pointer: string): string {
   return freeForm.has(first) ? `/${first}` : pointer
 }
 
-function escapePointer(member: string): string {
+/** A member's name as part of a JSON pointer (RFC 6901). */
+export function escapePointer(member: string): string {
   return member.slice(0, 255).replaceAll('~', '~0').replaceAll('/', '~1')
 }
