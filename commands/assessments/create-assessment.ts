@@ -1,25 +1,26 @@
-import type { AssessmentEvent } from '../../streams/assessment/events.ts'
-import type { AssessmentState } from '../../streams/assessment/state.ts'
+import type { AssessmentEvent, ReceivedImage } from '../../streams/assessment/events.ts'
+import type { AssessmentState, DeclaredImage } from '../../streams/assessment/state.ts'
 import { repeated, type Decision } from '../handling/decision.ts'
 
 type Requested = Extract<AssessmentEvent, { type: 'AssessmentRequested' }>['data']
-type Submitted = Extract<AssessmentEvent, { type: 'AssessmentSubmitted' }>['data']
 
-export interface InlineImage {
-  readonly imageId: string
-  readonly captureType: Requested['images'][number]['captureType']
-  readonly mimeType: string
-  readonly object: Submitted['images'][number]['object']
-  readonly width: number | null
-  readonly height: number | null
-}
+/** An image whose bytes came with the request: as declared, and as stored. */
+export interface InlineImage extends DeclaredImage, ReceivedImage {}
 
-export interface CreateInlineAssessment
-  extends Omit<Requested, 'mode' | 'images' | 'requestedAt'> {
+type Request = Omit<Requested, 'mode' | 'images' | 'requestedAt'>
+
+export interface CreateInlineAssessment extends Request {
   readonly caseId: string
   readonly images: readonly InlineImage[]
   /** How long the analysis may take before the assessment fails with ANALYSIS_TIMEOUT. */
   readonly deadlineMs: number
+  readonly now: Date
+}
+
+export interface CreateSlotAssessment extends Request {
+  readonly images: readonly DeclaredImage[]
+  /** How long the images may be uploaded and submitted before the assessment fails with UPLOAD_WINDOW_EXPIRED. */
+  readonly uploadWindowMs: number
   readonly now: Date
 }
 
@@ -31,16 +32,9 @@ export function createInlineAssessment(
   if (state.status !== 'absent') return repeated(command, state)
   const { now, images, caseId, deadlineMs, ...request } = command
   const submittedAt = now.toISOString()
+  const declared = images.map(({ imageId, captureType, mimeType }) => ({ imageId, captureType, mimeType }))
   return [
-    {
-      type: 'AssessmentRequested',
-      data: {
-        ...request,
-        mode: 'inline',
-        images: images.map(({ imageId, captureType, mimeType }) => ({ imageId, captureType, mimeType })),
-        requestedAt: submittedAt,
-      },
-    },
+    { type: 'AssessmentRequested', data: { ...request, mode: 'inline', images: declared, requestedAt: submittedAt } },
     {
       type: 'AssessmentSubmitted',
       data: {
@@ -49,7 +43,20 @@ export function createInlineAssessment(
         images: images.map(({ imageId, object, width, height }) => ({ imageId, object, width, height })),
         submittedAt,
         deadlineAt: new Date(now.getTime() + deadlineMs).toISOString(),
+        request: null,
       },
     },
+  ]
+}
+
+/** Slot mode: the images are declared, their bytes awaited. */
+export function createSlotAssessment(command: CreateSlotAssessment, state: AssessmentState): Decision<AssessmentEvent> {
+  if (state.status !== 'absent') return repeated(command, state)
+  const { now, images, uploadWindowMs, ...request } = command
+  const closesAt = new Date(now.getTime() + uploadWindowMs).toISOString()
+  const data = { ...request, mode: 'slot' as const, images: [...images], requestedAt: now.toISOString() }
+  return [
+    { type: 'AssessmentRequested', data },
+    { type: 'AssessmentUploadsAwaited', data: { assessmentId: command.assessmentId, closesAt } },
   ]
 }

@@ -1,3 +1,4 @@
+import { closeUploads } from '../../commands/assessments/close-uploads.ts'
 import { concludeAssessment, type ReviewEnd } from '../../commands/assessments/conclude-assessment.ts'
 import { expireAssessment } from '../../commands/assessments/expire-assessment.ts'
 import { openAssessmentCase } from '../../commands/assessments/open-assessment-case.ts'
@@ -64,8 +65,16 @@ async function expire(todo: Todo, deps: ProcessDependencies, step: StepContext):
   return { kind: 'done', position: done.position }
 }
 
+/** Ends an assessment whose uploads were not submitted in time. */
+async function close(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+  const context = stepCommand({ name: 'assessments.close-uploads', ...readCause(todo), orgId: orgOf(todo) })
+  const command = { now: step.now() }
+  const done = await execute(deps.store, targetOf(todo), (state) => closeUploads(command, state), context)
+  return { kind: 'done', position: done.position }
+}
+
 export const assessmentsProcess = defineProcess<ProcessDependencies>({
   name: 'assessments',
   list: assessmentsToDo,
-  steps: { 'request-review': askForReview, conclude, expire },
+  steps: { 'close-uploads': close, 'request-review': askForReview, conclude, expire },
 })

@@ -20,20 +20,30 @@ export interface ConcludePayload extends CausedPayload {
 }
 
 /**
- * What a submitted assessment still needs: a review asked for, that review's end recorded, and an end of its own when
- * the deadline passes. Keyed by the assessment's id.
+ * What an assessment still needs: an end when its uploads are not submitted in time; once they are, a review asked for,
+ * that review's end recorded, and an end of its own when the deadline passes. Keyed by the assessment's id.
  */
 export const assessmentsToDo = defineProjector<AssessmentEvent | AiReviewChannelEvent>()({
   name: 'assessments_todo',
   version: 1,
   tables: [todoTable, openedCases],
   handlers: {
+    AssessmentUploadsAwaited: (event) => [
+      insert(todoTable, {
+        key: event.data.assessmentId,
+        step: 'close-uploads',
+        org_id: parseOwnedStream(event.stream).orgId,
+        due_at: event.data.closesAt,
+        payload: { cause: causeOf(event) } satisfies CausedPayload,
+      }),
+    ],
     AssessmentSubmitted: (event) => {
       const { data } = event
       const { orgId } = parseOwnedStream(event.stream)
       const payload: CausedPayload = { cause: causeOf(event) }
       const todo = { key: data.assessmentId, org_id: orgId, payload }
       return [
+        removeWhere(todoTable, { key: data.assessmentId, step: 'close-uploads' }),
         insert(openedCases, { case_id: data.caseId, org_id: orgId, assessment_id: data.assessmentId }),
         insert(todoTable, { ...todo, step: 'request-review', due_at: data.submittedAt }),
         insert(todoTable, { ...todo, step: 'expire', due_at: data.deadlineAt }),

@@ -27,6 +27,9 @@ export const assessmentsProjector = defineProjector<AssessmentEvent>()({
         }),
       ),
     ],
+    AssessmentUploadsAwaited: ({ data, revision }) => [
+      patch(assessments, { assessment_id: data.assessmentId }, { stream_revision: revision }),
+    ],
     AssessmentSubmitted: ({ data, revision }) => [
       patch(
         assessments,

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
-import { CodedTerm, Count, Fingerprint, Id, ImageType, Instant, Int32, Nullable, StoredObject } from '../types.ts'
+import { CausingRequest, CodedTerm, Count, Fingerprint, Id, ImageType, Instant, Int32, Nullable, StoredObject } from '../types.ts'
+import { submittedUpcasters } from './upcasters.ts'
 
 export const CaptureType = Type.Union([Type.Literal('dermoscopic'), Type.Literal('macroscopic'), Type.Literal('other')])
 export const FindingType = Type.Enum(['lesion', 'rash', 'patch', 'blemish', 'other'])
@@ -48,13 +49,15 @@ export type Outcome = Static<typeof Outcome>
 
 const DeclaredImage = Type.Object({ imageId: Id, captureType: CaptureType, mimeType: Type.String() })
 
-const ReceivedImage = Type.Object({
+/** An image under the key that nothing overwrites. */
+export const ReceivedImage = Type.Object({
   imageId: Id,
   object: StoredObject,
   /** Pixels; null where the development profile took an image that cannot be measured. */
   width: Nullable(Int32),
   height: Nullable(Int32),
 })
+export type ReceivedImage = Static<typeof ReceivedImage>
 
 export const assessmentEvents = {
   AssessmentRequested: defineEvent(
@@ -75,6 +78,11 @@ export const assessmentEvents = {
     }),
     { subject: 'patientId' },
   ),
+  /** Slot mode: the images are uploaded and submitted until then, or the assessment fails with UPLOAD_WINDOW_EXPIRED. */
+  AssessmentUploadsAwaited: defineEvent(
+    'AssessmentUploadsAwaited',
+    Type.Object({ assessmentId: Id, closesAt: Instant }),
+  ),
   /** Every image is in the object store; the case id is minted here, the case opened after (T10). */
   AssessmentSubmitted: defineEvent(
     'AssessmentSubmitted',
@@ -84,7 +92,10 @@ export const assessmentEvents = {
       images: Type.Array(ReceivedImage),
       submittedAt: Instant,
       deadlineAt: Instant,
+      /** Of the submit call; null in inline mode, whose request stands in AssessmentRequested. */
+      request: CausingRequest,
     }),
+    { version: 2, upcasters: submittedUpcasters },
   ),
   /** The case is open: the relay publishes this as `ai_review.requested`, with freshly signed read addresses. */
   AssessmentReviewRequested: defineEvent(

@@ -1,10 +1,10 @@
 import type { Fold } from '../store/events.ts'
-import type { StoredObject } from '../types.ts'
+import type { CausingRequest, StoredObject } from '../types.ts'
 import type { AssessmentEvent, FailureCode, Outcome } from './events.ts'
 import { category } from './stream.ts'
 
 type Requested = Extract<AssessmentEvent, { type: 'AssessmentRequested' }>['data']
-type DeclaredImage = Requested['images'][number]
+export type DeclaredImage = Requested['images'][number]
 
 export interface SubmittedImage extends DeclaredImage {
   readonly object: StoredObject
@@ -20,11 +20,18 @@ interface Submission extends Request {
   readonly submittedAt: string
   readonly deadlineAt: string
   readonly isReviewRequested: boolean
+  /** The request that submitted the uploads; null in inline mode. */
+  readonly submittedBy: CausingRequest
 }
 
 export type AssessmentState =
   | { readonly status: 'absent' }
-  | (Request & { readonly status: 'awaiting_images'; readonly images: readonly DeclaredImage[] })
+  | (Request & {
+      readonly status: 'awaiting_images'
+      readonly images: readonly DeclaredImage[]
+      /** Until when uploads may be submitted; null where none are awaited, within the append of an inline request. */
+      readonly uploadsCloseAt: string | null
+    })
   | (Submission & { readonly status: 'processing' })
   | (Submission & {
       readonly status: 'completed'
@@ -32,30 +39,37 @@ export type AssessmentState =
       readonly outcome: Outcome
       readonly completedAt: string
     })
-  | (Omit<Submission, 'caseId'> & {
+  | (Request & {
       readonly status: 'failed'
+      /** Null where the uploads were never submitted. */
       readonly caseId: string | null
+      readonly images: readonly (DeclaredImage | SubmittedImage)[]
+      readonly submittedBy: CausingRequest
       readonly code: FailureCode
       readonly failedAt: string
     })
 
 export type ExistingAssessment = Exclude<AssessmentState, { status: 'absent' }>
+export type AwaitingAssessment = Extract<AssessmentState, { status: 'awaiting_images' }>
 export type ProcessingAssessment = Extract<AssessmentState, { status: 'processing' }>
 
 function evolve(state: AssessmentState, event: AssessmentEvent): AssessmentState {
   switch (event.type) {
     case 'AssessmentRequested':
-      return { ...event.data, status: 'awaiting_images', updatedAt: event.data.requestedAt }
+      return { ...event.data, status: 'awaiting_images', uploadsCloseAt: null, updatedAt: event.data.requestedAt }
+    case 'AssessmentUploadsAwaited':
+      return state.status === 'awaiting_images' ? { ...state, uploadsCloseAt: event.data.closesAt } : state
     case 'AssessmentSubmitted': {
       if (state.status !== 'awaiting_images') return state
+      const { uploadsCloseAt: _, ...request } = state
       const received = new Map(event.data.images.map((image) => [image.imageId, image.object]))
       const images = state.images.flatMap((image) => {
         const object = received.get(image.imageId)
         return object === undefined ? [] : [{ ...image, object }]
       })
-      const { caseId, deadlineAt, submittedAt } = event.data
-      const submission = { caseId, images, submittedAt, deadlineAt, isReviewRequested: false }
-      return { ...state, status: 'processing', ...submission, updatedAt: submittedAt }
+      const { caseId, deadlineAt, submittedAt, request: submittedBy } = event.data
+      const submission = { caseId, images, submittedAt, deadlineAt, isReviewRequested: false, submittedBy }
+      return { ...request, status: 'processing', ...submission, updatedAt: submittedAt }
     }
     case 'AssessmentReviewRequested':
       return state.status === 'processing' ? { ...state, isReviewRequested: true } : state
@@ -66,7 +80,9 @@ function evolve(state: AssessmentState, event: AssessmentEvent): AssessmentState
     }
     case 'AssessmentFailed': {
       const { code, failedAt } = event.data
-      return state.status === 'processing' ? { ...state, status: 'failed', code, failedAt, updatedAt: failedAt } : state
+      const failed = { status: 'failed' as const, code, failedAt, updatedAt: failedAt }
+      if (state.status === 'processing') return { ...state, ...failed }
+      return state.status === 'awaiting_images' ? { ...state, ...failed, caseId: null, submittedBy: null } : state
     }
   }
 }

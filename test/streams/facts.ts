@@ -32,6 +32,7 @@ export const ids = {
   image: id('f1'),
   secondImage: id('f2'),
   review: id('11'),
+  newReview: id('14'),
   attempt: id('12'),
   requestEvent: id('13'),
   consentType: id('21'),
@@ -72,6 +73,7 @@ export const assessmentFact = factsOf<AssessmentEvent>({
     requestedAt: at(0),
     fingerprint: hash('f'),
   },
+  AssessmentUploadsAwaited: { assessmentId: ids.assessment, closesAt: at(86_400) },
   AssessmentSubmitted: {
     assessmentId: ids.assessment,
     caseId: ids.case,
@@ -81,6 +83,7 @@ export const assessmentFact = factsOf<AssessmentEvent>({
     ],
     submittedAt: at(0),
     deadlineAt: at(3600),
+    request: null,
   },
   AssessmentReviewRequested: {
     assessmentId: ids.assessment,

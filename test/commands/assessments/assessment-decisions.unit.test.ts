@@ -1,9 +1,11 @@
-import { describe, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { closeUploads } from '../../../commands/assessments/close-uploads.ts'
 import { concludeAssessment, unsuitableQuality, type ReviewEnd } from '../../../commands/assessments/conclude-assessment.ts'
-import { createInlineAssessment, type CreateInlineAssessment } from '../../../commands/assessments/create-assessment.ts'
+import { createInlineAssessment, createSlotAssessment, type CreateInlineAssessment, type CreateSlotAssessment } from '../../../commands/assessments/create-assessment.ts'
 import { expireAssessment } from '../../../commands/assessments/expire-assessment.ts'
 import { outcomeOf } from '../../../commands/assessments/outcome-mapping.ts'
 import { requestReview } from '../../../commands/assessments/request-review.ts'
+import { meetSubmission, submitAssessment, type SubmitAssessment } from '../../../commands/assessments/submit-assessment.ts'
 import { assessmentFold } from '../../../streams/assessment/state.ts'
 import type { FailureCode } from '../../../streams/assessment/events.ts'
 import type { Classification } from '../../../streams/ai-review/events.ts'
@@ -15,6 +17,9 @@ const requested = fact('AssessmentRequested')
 const submitted = fact('AssessmentSubmitted')
 const reviewRequested = fact('AssessmentReviewRequested')
 const ended = { completed: fact('AssessmentCompleted'), failed: fact('AssessmentFailed') }
+const slotRequested = fact('AssessmentRequested', { mode: 'slot' })
+const awaited = fact('AssessmentUploadsAwaited')
+const closed = fact('AssessmentFailed', { aiReviewId: null, code: 'UPLOAD_WINDOW_EXPIRED', failedAt: awaited.data.closesAt })
 const processing = [requested, submitted, reviewRequested] as const
 
 describe('creating an assessment from inline images', () => {
@@ -42,6 +47,91 @@ describe('creating an assessment from inline images', () => {
 
   it.each(Object.entries(ended))('answers the repeat of one that is %s without an event', (_status, end) => {
     given(assessmentFold, ...processing, end).when(createInlineAssessment, command).thenNothing()
+  })
+})
+
+describe('creating an assessment from declared images', () => {
+  const { mode: _, requestedAt: _at, ...request } = requested.data
+  const command: CreateSlotAssessment = { ...request, uploadWindowMs: 86_400_000, now: new Date(at(0)) }
+
+  it('awaits the uploads in the same append; the same keyed request again does nothing', () => {
+    given(assessmentFold).when(createSlotAssessment, command).thenEvents([slotRequested, awaited])
+  })
+
+  it('refuses another body under the same key, and any repeat of a request without one', () => {
+    given(assessmentFold, slotRequested, awaited).when(createSlotAssessment, { ...command, fingerprint: hash('e') }).thenRefused('idempotency-key-reused')
+    given(assessmentFold, slotRequested, awaited).when(createSlotAssessment, { ...command, fingerprint: null }).thenRefused('idempotency-key-reused')
+  })
+
+  it('answers the repeat of one that is submitted, or was closed, without an event', () => {
+    given(assessmentFold, slotRequested, awaited, submitted).when(createSlotAssessment, command).thenNothing()
+    given(assessmentFold, slotRequested, awaited, closed).when(createSlotAssessment, command).thenNothing()
+  })
+})
+
+describe('submitting uploads', () => {
+  const request = { key: hash('c'), fingerprint: hash('d') }
+  const other = { ...request, key: hash('e') }
+  const command: SubmitAssessment = { request, caseId: ids.case, images: submitted.data.images, deadlineMs: 3_600_000, now: new Date(at(0)) }
+  const bySubmit = fact('AssessmentSubmitted', { request })
+  const closesAt = Date.parse(awaited.data.closesAt)
+
+  it('submits once, under a key or without', () => {
+    given(assessmentFold, slotRequested, awaited).when(submitAssessment, command).thenEvents([bySubmit])
+    given(assessmentFold, slotRequested, awaited).when(submitAssessment, { ...command, request: null }).thenEvents([submitted])
+  })
+
+  it('does nothing where a submission stands, whoever asks', () => {
+    for (const story of [[], [reviewRequested], [reviewRequested, ended.completed]]) {
+      given(assessmentFold, slotRequested, awaited, bySubmit, ...story).when(submitAssessment, command).thenNothing()
+      given(assessmentFold, slotRequested, awaited, bySubmit, ...story).when(submitAssessment, { ...command, request: other }).thenNothing()
+      given(assessmentFold, slotRequested, awaited, bySubmit, ...story).when(submitAssessment, { ...command, request: null }).thenNothing()
+      given(assessmentFold, requested, submitted, ...story).when(submitAssessment, command).thenNothing()
+    }
+  })
+
+  it('refuses one that has failed, but answers the very key that submitted it', () => {
+    const failed = given(assessmentFold, slotRequested, awaited, bySubmit, ended.failed)
+    failed.when(submitAssessment, command).thenNothing()
+    failed.when(submitAssessment, { ...command, request: other }).thenRefused('assessment-not-awaiting-images')
+    failed.when(submitAssessment, { ...command, request: null }).thenRefused('assessment-not-awaiting-images')
+    given(assessmentFold, requested, submitted, ended.failed).when(submitAssessment, { ...command, request: null }).thenRefused('assessment-not-awaiting-images')
+    given(assessmentFold, slotRequested, awaited, closed).when(submitAssessment, command).thenRefused('assessment-not-awaiting-images')
+  })
+
+  it('refuses a key that submitted with another body', () => {
+    const changed = { ...command, request: { ...request, fingerprint: hash('e') } }
+    given(assessmentFold, slotRequested, awaited, bySubmit).when(submitAssessment, changed).thenRefused('idempotency-key-reused')
+  })
+
+  it('refuses what does not exist, and what was requested otherwise', () => {
+    given(assessmentFold).when(submitAssessment, command).thenRefused('not-found')
+    given(assessmentFold, requested).when(submitAssessment, command).thenRefused('assessment-not-awaiting-images')
+  })
+
+  it('takes the last millisecond of the window, and no later one', () => {
+    const last = { ...command, now: new Date(closesAt - 1) }
+    const { state } = given(assessmentFold, slotRequested, awaited)
+    expect(meetSubmission(last, state)).toBe('uploads')
+    given(assessmentFold, slotRequested, awaited).when(submitAssessment, { ...command, now: new Date(closesAt) }).thenRefused('assessment-not-awaiting-images')
+  })
+})
+
+describe('closing the upload window', () => {
+  const closesAt = Date.parse(awaited.data.closesAt)
+
+  it('ends the assessment when the window has passed, not a millisecond before', () => {
+    given(assessmentFold, slotRequested, awaited).when(closeUploads, { now: new Date(closesAt - 1) }).thenNothing()
+    given(assessmentFold, slotRequested, awaited).when(closeUploads, { now: new Date(closesAt) }).thenEvents([closed])
+  })
+
+  it('leaves one that is submitted, has ended, or was requested otherwise as it is', () => {
+    const late = { now: new Date(closesAt + 60_000) }
+    given(assessmentFold).when(closeUploads, late).thenNothing()
+    given(assessmentFold, requested).when(closeUploads, late).thenNothing()
+    given(assessmentFold, slotRequested, awaited, submitted).when(closeUploads, late).thenNothing()
+    given(assessmentFold, slotRequested, awaited, submitted, ended.completed).when(closeUploads, late).thenNothing()
+    given(assessmentFold, slotRequested, awaited, closed).when(closeUploads, late).thenNothing()
   })
 })
 

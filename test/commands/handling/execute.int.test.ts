@@ -106,7 +106,7 @@ describe('executing a command', () => {
 })
 
 describe('an Idempotency-Key beside a natural key', () => {
-  const keyed = (key: string, letter: string): KeyedRequest => ({ id: randomUUID(), fingerprint: hash(letter), isKeyed: true, idOf: () => randomUUID(), claimName: `idempotency\0${key}`, identity: hash(letter) })
+  const keyed = (key: string, letter: string): KeyedRequest => ({ id: randomUUID(), fingerprint: hash(letter), isKeyed: true, idOf: () => randomUUID(), claimName: `idempotency\0${key}`, identity: hash(letter), causing: null })
 
   function request(key: string, code: string, letter: string, work?: () => Promise<unknown>): Promise<unknown> {
     const ownerId = consentTypeIdOf(world.orgId, code)

@@ -65,6 +65,33 @@ async function eventsOf(stream: string) {
 
 const endsOf = async ({ assessmentId }: Submitted) => (await eventsOf(assessmentStream(world.orgId, assessmentId))).slice(2)
 
+it('ends an assessment whose uploads were not submitted when their window closes, once, and not before', async () => {
+  const assessmentId = randomUUID()
+  const closesAt = later(3600).toISOString()
+  const story = [
+    assessmentFact('AssessmentRequested', { assessmentId, organisationId: world.orgId, mode: 'slot' }),
+    assessmentFact('AssessmentUploadsAwaited', { assessmentId, closesAt }),
+  ]
+  const stream = assessmentStream(world.orgId, assessmentId)
+  await world.store.append(assessmentFold, stream, 'no_stream', story, contextOf(world))
+  const todo = todoOf('close-uploads', { assessmentId, caseId: randomUUID(), deadlineAt: later(3600) })
+  world.pass(3599)
+  expect(await work(todo)).toEqual({ kind: 'done' })
+  world.pass(1)
+  expect(await work(todo)).toMatchObject({ kind: 'done', position: expect.anything() })
+  world.pass(60)
+  await work(todo)
+  const data = { assessmentId, aiReviewId: null, code: 'UPLOAD_WINDOW_EXPIRED', failedAt: closesAt }
+  expect((await eventsOf(stream)).slice(2)).toEqual([{ type: 'AssessmentFailed', data }])
+})
+
+it('closes no window of uploads that were submitted', async () => {
+  const assessment = await submitted()
+  world.pass(3600)
+  expect(await work(todoOf('close-uploads', assessment))).toEqual({ kind: 'done' })
+  expect(await endsOf(assessment)).toEqual([])
+})
+
 it('ends an assessment at its deadline, once, and not before', async () => {
   const assessment = await submitted()
   const todo = todoOf('expire', assessment)

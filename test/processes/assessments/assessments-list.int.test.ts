@@ -13,6 +13,7 @@ const channel = (event: GivenEvent): GivenEvent => ({ ...event, stream: aiReview
 
 const submitted = own(fact('AssessmentSubmitted'))
 const requested = own(fact('AssessmentRequested'))
+const awaited = own(fact('AssessmentUploadsAwaited'))
 const reviewRequested = own(fact('AssessmentReviewRequested'))
 
 async function steps(...given: GivenEvent[]) {
@@ -25,6 +26,13 @@ const expiry = todo('expire', at(3600))
 describe('what a submitted assessment still needs', () => {
   it('is nothing before it is submitted', async () => {
     expect(await steps(requested)).toEqual([])
+  })
+
+  it('is, while its uploads are awaited, an end when their window closes', async () => {
+    const closing = todo('close-uploads', at(86_400))
+    expect(await steps(requested, awaited)).toEqual([closing])
+    expect(await steps(requested, awaited, submitted)).toEqual([expiry, todo('request-review', at(0))])
+    expect(await steps(requested, awaited, own(fact('AssessmentFailed', { aiReviewId: null, code: 'UPLOAD_WINDOW_EXPIRED' })))).toEqual([])
   })
 
   it('is a review at once, and an end at its deadline', async () => {

@@ -31,6 +31,17 @@ describe('the assessments read model', () => {
     ])
   })
 
+  it('follows an assessment whose images are awaited, to its end without them', async () => {
+    const awaited = fact('AssessmentUploadsAwaited')
+    const { assessments: waiting } = await rowsAfter(assessmentsProjector, recorded([requested, awaited]))
+    expect(waiting).toEqual([{ ...row, case_id: null, status: 'awaiting_images', stream_revision: '1' }])
+
+    const expired = fact('AssessmentFailed', { aiReviewId: null, code: 'UPLOAD_WINDOW_EXPIRED', failedAt: at(86_400) })
+    const { assessments: over, assessment_images: images } = await rowsAfter(assessmentsProjector, recorded([requested, awaited, expired]))
+    expect(over).toEqual([{ ...row, case_id: null, status: 'failed', failure_code: 'UPLOAD_WINDOW_EXPIRED', updated_at: at(86_400) }])
+    expect(images?.map((image) => image['object_key'])).toEqual([null, null])
+  })
+
   it('has the case and the places of the images once it is submitted', async () => {
     const { assessments, assessment_images: images } = await rowsAfter(assessmentsProjector, recorded([requested, submitted, reviewRequested]))
     expect(assessments).toEqual([row])

@@ -1,0 +1,50 @@
+import type { AssessmentEvent, ReceivedImage } from '../../streams/assessment/events.ts'
+import type { AssessmentState, AwaitingAssessment } from '../../streams/assessment/state.ts'
+import type { CausingRequest } from '../../streams/types.ts'
+import { refuse, type Decision, type Refusal } from '../handling/decision.ts'
+
+/** A call of submit, before its uploads are looked at. */
+export interface Submission {
+  readonly request: CausingRequest
+  readonly now: Date
+}
+
+export interface SubmitAssessment extends Submission {
+  readonly caseId: string
+  /** Every declared image, checked and frozen. */
+  readonly images: readonly ReceivedImage[]
+  /** How long the analysis may take before the assessment fails with ANALYSIS_TIMEOUT. */
+  readonly deadlineMs: number
+}
+
+/** Whether uploads may still be made and submitted. */
+export function areUploadsOpen(now: Date, { uploadsCloseAt }: AwaitingAssessment): boolean {
+  return uploadsCloseAt !== null && now.getTime() < Date.parse(uploadsCloseAt)
+}
+
+/** What a submit meets: uploads to check, a submission that stands already, or a refusal. */
+export function meetSubmission({ request, now }: Submission, state: AssessmentState): 'uploads' | 'submitted' | Refusal {
+  if (state.status === 'absent') return refuse('not-found')
+  if (state.status === 'awaiting_images') {
+    return areUploadsOpen(now, state) ? 'uploads' : refuse('assessment-not-awaiting-images')
+  }
+  const isRepeat = isSubmittedBy(request, state)
+  if (isRepeat && request?.fingerprint !== state.submittedBy?.fingerprint) return refuse('idempotency-key-reused')
+  // The same key is answered with what became of its request, even where that is a failure.
+  return state.status === 'failed' && !isRepeat ? refuse('assessment-not-awaiting-images') : 'submitted'
+}
+
+/** Whether the call carries the very Idempotency-Key that submitted the assessment. */
+export function isSubmittedBy(request: CausingRequest, state: AssessmentState): boolean {
+  return 'submittedBy' in state && state.submittedBy !== null && state.submittedBy.key === request?.key
+}
+
+export function submitAssessment(command: SubmitAssessment, state: AssessmentState): Decision<AssessmentEvent> {
+  const met = meetSubmission(command, state)
+  if (typeof met !== 'string') return met
+  if (state.status !== 'awaiting_images') return []
+  const { request, now, caseId, images, deadlineMs } = command
+  const deadlineAt = new Date(now.getTime() + deadlineMs).toISOString()
+  const data = { assessmentId: state.assessmentId, caseId, images: [...images], submittedAt: now.toISOString(), deadlineAt, request }
+  return [{ type: 'AssessmentSubmitted', data }]
+}
