@@ -20,6 +20,8 @@ export interface HealthCheck {
 export interface HealthReport {
   readonly status: CheckStatus
   readonly profile: Profile
+  /** What this process does of the platform's work; absent where nobody said. */
+  readonly roles?: readonly string[]
   readonly checks: readonly (CheckResult & { readonly name: string })[]
 }
 
@@ -29,14 +31,15 @@ export interface Health {
   report(kind: 'live' | 'ready' | 'full', service?: string): Promise<HealthReport>
 }
 
-export function createHealth(options: { readonly profile: Profile; readonly limitMs?: number }): Health {
+export function createHealth(options: { readonly profile: Profile; readonly roles?: readonly string[]; readonly limitMs?: number }): Health {
   const checks: HealthCheck[] = []
+  const about = { profile: options.profile, ...(options.roles === undefined ? {} : { roles: options.roles }) }
   return {
     register: (check) => void checks.push(check),
     async report(kind, service) {
       const asked = checks.filter((check) => concerns(check, kind, service))
       const results = await Promise.all(asked.map((check) => runWithin(check, options.limitMs ?? 2000)))
-      return { status: worst(results.map((result) => result.status)), profile: options.profile, checks: results }
+      return { status: worst(results.map((result) => result.status)), ...about, checks: results }
     },
   }
 }

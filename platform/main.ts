@@ -1,25 +1,31 @@
 import { loadConfiguration } from './configuration.ts'
-import { createGracefulStop } from './graceful-stop.ts'
-import { createLogger } from './logging.ts'
+import { createGracefulStop, type GracefulStop } from './graceful-stop.ts'
+import { createLogger, type Logger } from './logging.ts'
+import { registerOrdered } from './main/client-registration.ts'
+import { readCommand, usage, type ClientOrder } from './main/command-line.ts'
+import { requireVariables, serverNeeds, type Role } from './main/roles.ts'
+import { serve } from './main/serve.ts'
 import { up } from './main/up.ts'
 import { ConfigurationError } from './profile-rules.ts'
 
-const usage = `Usage: npm run platform -- up
-
-  up    the whole platform on this machine, embedded servers included (the same as npm start)
-
-The environment configures it; the README lists every variable.`
-
-async function main(command: string | undefined): Promise<void> {
-  if (command === 'up') return runUp()
-  const isHelp = command === 'help' || command === '--help' || command === undefined
-  ;(isHelp ? process.stdout : process.stderr).write(`${usage}\n`)
-  process.exitCode = isHelp ? 0 : 2
+async function main(args: readonly string[]): Promise<void> {
+  const command = readCommand(args)
+  switch (command.name) {
+    case 'up': return orExit(() => live(startUp))
+    case 'serve': return orExit(() => live((surroundings) => startServe(command.roles, surroundings)))
+    case 'register-client': return orExit(() => register(command.order))
+    case 'help':
+      process.stdout.write(`${usage}\n`)
+      return
+    case 'wrong':
+      process.stderr.write(`platform: ${command.reason}\n\n${usage}\n`)
+      process.exitCode = 2
+  }
 }
 
-async function runUp(): Promise<void> {
+async function orExit(work: () => Promise<void>): Promise<void> {
   try {
-    await start(loadConfiguration(process.env).logLevel)
+    await work()
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     process.stderr.write(`platform: ${error instanceof ConfigurationError ? 'configuration: ' : ''}${message}\n`)
@@ -27,8 +33,15 @@ async function runUp(): Promise<void> {
   }
 }
 
-async function start(level: string): Promise<void> {
-  const logger = createLogger({ level })
+interface Surroundings {
+  readonly logger: Logger
+  readonly stop: GracefulStop
+  readonly onFatal: (reason: string) => void
+}
+
+/** Starts what goes on until a signal or a fatal error ends it; `start` resolves to what the operator is told. */
+async function live(start: (surroundings: Surroundings) => Promise<string>): Promise<void> {
+  const logger = createLogger({ level: loadConfiguration({ LOG_LEVEL: process.env['LOG_LEVEL'] }).logLevel })
   const stop = createGracefulStop({ logger })
   stop.listen()
   const onFatal = (reason: string) => {
@@ -41,23 +54,39 @@ async function start(level: string): Promise<void> {
     onFatal('an unexpected error, which the log names; start again')
   })
   try {
-    const { configuration, credentials } = await up({ env: process.env, onFatal, logger, stop })
-    process.stdout.write(`${addresses(configuration.dataDir, configuration.profile, credentials)}\n`)
+    process.stdout.write(`${await start({ logger, stop, onFatal })}\n`)
   } catch (error) {
     if (!(stop.isStopping && error instanceof Error && error.name === 'AbortError')) throw error
   }
 }
 
-function addresses(dataDir: string, profile: string, { base_url, provider_url }: { base_url: string; provider_url: string | null }): string {
-  const lines = [
-    `The platform is ready (profile ${profile}).`,
-    `  API            ${base_url}`,
-    `  documentation  ${base_url}/docs`,
-    `  health         ${base_url}/health`,
-    `  provider       ${provider_url ?? 'none'}`,
-    `  credentials    ${dataDir}/credentials.json`,
-  ]
-  return lines.join('\n')
+async function startUp(surroundings: Surroundings): Promise<string> {
+  const { configuration, credentials } = await up({ env: process.env, ...surroundings })
+  const { base_url: baseUrl, provider_url: providerUrl } = credentials
+  return [
+    `The platform is ready (profile ${configuration.profile}).`,
+    `  API            ${baseUrl}`,
+    `  documentation  ${baseUrl}/docs`,
+    `  health         ${baseUrl}/health`,
+    `  provider       ${providerUrl ?? 'none'}`,
+    `  credentials    ${configuration.dataDir}/credentials.json`,
+  ].join('\n')
 }
 
-await main(process.argv[2])
+async function startServe(roles: readonly Role[], surroundings: Surroundings): Promise<string> {
+  const { configuration, port } = await serve({ env: process.env, roles, ...surroundings })
+  const { host, profile } = configuration
+  return [
+    `The platform is ready (profile ${profile}): ${roles.join(', ')}.`,
+    `  health         http://${host.includes(':') ? `[${host}]` : host}:${port}/health`,
+  ].join('\n')
+}
+
+async function register(order: ClientOrder): Promise<void> {
+  requireVariables(process.env, serverNeeds, 'clients register')
+  const configuration = loadConfiguration(process.env)
+  const credentials = await registerOrdered(configuration, order, createLogger({ level: 'silent' }))
+  process.stdout.write(`${JSON.stringify(credentials, null, 2)}\n`)
+}
+
+await main(process.argv.slice(2))

@@ -29,14 +29,15 @@ import { createApplication } from '../http/application.ts'
 import { createCursors } from '../http/cursors.ts'
 import { createTokenIssuer } from '../http/tokens.ts'
 import type { Logger } from '../logging.ts'
-import { connectObjectStore } from '../object-store.ts'
+import { connectObjectStore, type ObjectStore } from '../object-store.ts'
 import { openVault, type Vault } from '../vault/vault.ts'
 import type { MasterKeyRing } from '../vault/master-keys.ts'
 import { addHealthChecks } from './health-checks.ts'
+import { requireBucket } from './bucket-check.ts'
+import type { Role } from './roles.ts'
+import { untilServicesAnswer } from './service-gate.ts'
 import { servicesOf } from './services.ts'
-
-export type Role = 'api' | 'projector' | 'processor'
-export const allRoles: readonly Role[] = ['api', 'projector', 'processor']
+import { clearly } from './start-errors.ts'
 
 export interface PlatformOptions {
   readonly configuration: Configuration
@@ -47,12 +48,15 @@ export interface PlatformOptions {
   readonly now?: () => Date
   /** The read models' database disappeared while the platform runs. */
   readonly onDatabaseGone?: () => void
+  /** What must stand in the event store before anybody can call. */
+  readonly beforeListening?: (opened: { readonly store: EventStore; readonly vault: Vault }) => Promise<void>
 }
 
 export interface Platform {
   readonly app: FastifyInstance
   readonly store: EventStore
   readonly vault: Vault
+  readonly roles: readonly Role[]
   /** Undefined where neither projector nor processor runs. */
   readonly runner: ProjectionRunner | undefined
   readonly port: number
@@ -75,7 +79,10 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const databaseUrl = required(configuration.databaseUrl, 'DATABASE_URL')
   const vaultUrl = required(configuration.vaultDatabaseUrl, 'VAULT_DATABASE_URL')
 
-  await Promise.all([ensureDatabase(databaseUrl), ensureDatabase(vaultUrl)])
+  await Promise.all([
+    clearly('DATABASE_URL', () => ensureDatabase(databaseUrl)),
+    clearly('VAULT_DATABASE_URL', () => ensureDatabase(vaultUrl)),
+  ])
   const vault = await openVault({ url: vaultUrl, masterKeys: options.masterKeys })
   stop.onStop('resources', 'vault', () => vault.close())
   const esdbUrl = required(configuration.esdbUrl, 'ESDB_URL')
@@ -84,18 +91,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const pool = createPool({ url: databaseUrl, max: 20, logger, name: 'platform' })
   stop.onStop('resources', 'database', () => pool.end())
   await ensureRuntimeSchema(pool)
-  const objects = connectObjectStore({
-    endpoint: required(configuration.s3Endpoint, 'S3_ENDPOINT'),
-    region: configuration.s3Region,
-    bucket: configuration.s3Bucket,
-    accessKeyId: required(configuration.s3AccessKeyId, 'S3_ACCESS_KEY_ID'),
-    secretAccessKey: required(configuration.s3SecretAccessKey, 'S3_SECRET_ACCESS_KEY'),
-    now,
-  })
-  stop.onStop('resources', 'object store', () => objects.close())
-  const egress = createEgress({ configuration })
-  stop.onStop('resources', 'egress', () => egress.close())
 
+  const runsApi = roles.includes('api')
   const runsProjector = roles.includes('projector')
   const runsProcessor = roles.includes('processor')
   const projectors = [
@@ -121,12 +118,16 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const reads = createReadPositions(runner === undefined ? { pool } : { pool, runner })
   stop.onStop('work', 'read positions', () => reads.close())
 
-  const health = createHealth({ profile: configuration.profile })
+  const health = createHealth({ profile: configuration.profile, roles })
   health.register(configurationCheck(configuration))
-  let startWorkers = (): void => undefined
+  let startWorkers = async (): Promise<void> => undefined
+  const objects = runsApi || runsProcessor ? await openObjectStore(options, stop) : undefined
   const relays: { status(): { channel: string; state: string } }[] = []
-  if (runsProcessor) {
-    const calls = { egress, token: createPlatformToken(egress, configuration, now) }
+  if (runsProcessor && objects !== undefined) {
+    const egress = createEgress({ configuration })
+    stop.onStop('resources', 'egress', () => egress.close())
+    const token = createPlatformToken(egress, configuration, now)
+    const calls = { egress, token }
     const deps: ProcessDependencies = {
       store,
       vault,
@@ -153,7 +154,9 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       stepLeaseMs: configuration.stepLeaseMs,
       ...(runner === undefined ? {} : { runner }),
     })
-    startWorkers = () => {
+    startWorkers = async () => {
+      if (!runsApi) await untilServicesAnswer(token, logger, stop.signal)
+      if (stop.isStopping) return
       workers.start()
       stop.onStop('reactions', 'workers', () => workers.close(2_000))
     }
@@ -164,7 +167,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       relays.push(relay)
     }
   }
-  addHealthChecks(health, { pool, store, runner, relays })
+  addHealthChecks(health, { pool, store, runner, relays, served: runsApi && !runsProjector ? readModels.map(({ name }) => name) : [] })
 
   let isRefusing = false
   const tokens = createTokenIssuer({
@@ -174,7 +177,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     ttlSeconds: configuration.tokenTtlSeconds,
     now,
   })
-  const services = roles.includes('api')
+  const services = runsApi && objects !== undefined
     ? servicesOf({
         store,
         vault,
@@ -201,15 +204,30 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   stop.onStop('intake', 'refusal', () => {
     isRefusing = true
   })
+  await options.beforeListening?.({ store, vault })
   await listen(app, configuration)
   // Steps call our own services, so they begin when those answer: a check that fails because we are starting is a try lost.
-  startWorkers()
+  await startWorkers()
   const { port } = app.server.address() as AddressInfo
-  return { app, store, vault, runner, port, stop, caughtUp: async () => runner?.caughtUp() }
+  return { app, store, vault, roles, runner, port, stop, caughtUp: async () => runner?.caughtUp() }
 
   function isCurrent(positions: ReadPositions, events: EventStore, projector: string, timeoutMs: number): Promise<boolean> {
     return positions.requireHead((reached) => events.head(filter, { downTo: reached }), projector, timeoutMs)
   }
+}
+
+async function openObjectStore({ configuration, now = () => new Date() }: PlatformOptions, stop: GracefulStop): Promise<ObjectStore> {
+  const objects = connectObjectStore({
+    endpoint: required(configuration.s3Endpoint, 'S3_ENDPOINT'),
+    region: configuration.s3Region,
+    bucket: configuration.s3Bucket,
+    accessKeyId: required(configuration.s3AccessKeyId, 'S3_ACCESS_KEY_ID'),
+    secretAccessKey: required(configuration.s3SecretAccessKey, 'S3_SECRET_ACCESS_KEY'),
+    now,
+  })
+  stop.onStop('resources', 'object store', () => objects.close())
+  await requireBucket(configuration)
+  return objects
 }
 
 async function listen(app: FastifyInstance, { host, port }: Configuration): Promise<void> {

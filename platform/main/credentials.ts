@@ -2,16 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Check } from 'typebox/value'
-import { v4, v5 } from 'uuid'
-import { registerClient } from '../../commands/auth/register-client.ts'
+import { v4 } from 'uuid'
 import { clientScopes, serviceScopes } from '../../commands/auth/scopes.ts'
-import { execute } from '../../commands/handling/execute.ts'
 import { writeDurably } from '../../embedded/children/durable-file.ts'
-import { oauthClientFold } from '../../streams/oauth-client/state.ts'
-import { oauthClientStream } from '../../streams/oauth-client/stream.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { Configuration } from '../configuration.ts'
 import type { Vault } from '../vault/vault.ts'
+import { registerOnce } from './client-registration.ts'
 import { Credentials } from './credentials-file.ts'
 
 const file = (dataDir: string) => join(dataDir, 'credentials.json')
@@ -47,20 +44,16 @@ export function serviceClientOf({ clients }: Credentials): Credentials['clients'
 /** Registers the clients of the credentials; those that are registered already stay as they are. */
 export async function registerClients(store: EventStore, vault: Vault, { clients }: Credentials, now: Date): Promise<void> {
   for (const client of clients) {
-    const target = { fold: oauthClientFold, stream: oauthClientStream(client.client_id) }
-    const command = {
+    const registered = {
       clientId: client.client_id,
+      secret: client.client_secret,
       name: client.org_id === null ? 'platform services' : 'first client',
       orgId: client.org_id,
       productId: client.product_id,
       scopes: client.scopes,
-      secretHash: vault.fingerprint(client.client_secret),
       trustedActorContext: client.trusted_actor_context,
-      now,
     }
-    const commandId = v5('register', client.client_id)
-    const context = { commandId, correlationId: commandId, ...(client.org_id === null ? {} : { orgId: client.org_id }) }
-    await execute(store, target, (state) => registerClient(command, state), context)
+    await registerOnce(store, vault, registered, now)
   }
 }
 

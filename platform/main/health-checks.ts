@@ -1,3 +1,4 @@
+import { readCheckpoints } from '../../projections/runtime/checkpoints.ts'
 import type { ProjectionRunner } from '../../projections/runtime/runner.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { Pool } from '../database.ts'
@@ -7,6 +8,8 @@ interface Watched {
   readonly pool: Pool
   readonly store: EventStore
   readonly runner: ProjectionRunner | undefined
+  /** Read models that are answered from here and filled elsewhere. */
+  readonly served: readonly string[]
   readonly relays: readonly { status(): { readonly channel: string; readonly state: string } }[]
 }
 
@@ -14,8 +17,8 @@ interface Watched {
  * Ready: what every request needs is reachable, and the read models have caught up once. A read model that stopped later
  * turns `/health` red and names its event, but not `/health/ready`: one broken read model must not take every API down.
  */
-export function addHealthChecks(health: Health, { pool, store, runner, relays }: Watched): void {
-  let hasCaughtUp = runner === undefined
+export function addHealthChecks(health: Health, { pool, store, runner, served, relays }: Watched): void {
+  let hasCaughtUp = runner === undefined && served.length === 0
   health.register({
     name: 'database',
     gatesReadiness: true,
@@ -35,8 +38,8 @@ export function addHealthChecks(health: Health, { pool, store, runner, relays }:
   health.register({
     name: 'first_catch_up',
     gatesReadiness: true,
-    run: () => {
-      hasCaughtUp ||= runner?.isCaughtUp() === true
+    run: async () => {
+      hasCaughtUp ||= (runner === undefined || runner.isCaughtUp()) && (await areFilled(pool, served))
       return hasCaughtUp ? { status: 'ok' } : { status: 'failing', detail: 'the read models are catching up' }
     },
   })
@@ -58,5 +61,15 @@ export function addHealthChecks(health: Health, { pool, store, runner, relays }:
       if (blocked.length === 0) return { status: 'ok' }
       return { status: 'failing', detail: `blocked: ${blocked.map(({ channel }) => channel).join(', ')}` }
     },
+  })
+}
+
+/** A read model that stopped is filled: it answers, and waiting for it would take every API down. */
+async function areFilled(pool: Pool, readModels: readonly string[]): Promise<boolean> {
+  if (readModels.length === 0) return true
+  const checkpoints = await readCheckpoints(pool, readModels)
+  return readModels.every((name) => {
+    const status = checkpoints.get(name)?.status
+    return status !== undefined && status !== 'rebuilding'
   })
 }

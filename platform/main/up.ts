@@ -5,10 +5,11 @@ import { loadConfiguration, type Configuration, type Environment } from '../conf
 import { createGracefulStop, type GracefulStop } from '../graceful-stop.ts'
 import { createLogger, type Logger } from '../logging.ts'
 import { createMasterKeyFile, parseMasterKeys } from '../vault/master-keys.ts'
-import { allRoles, startPlatform, type Platform } from './assemble.ts'
+import { startPlatform, type Platform } from './assemble.ts'
 import { keepCredentials, registerClients, serviceClientOf } from './credentials.ts'
 import type { Credentials } from './credentials-file.ts'
 import { startEmbedded } from './embedded.ts'
+import { allRoles } from './roles.ts'
 
 export interface UpOptions {
   readonly env: Environment
@@ -70,12 +71,14 @@ async function start(first: Configuration, { env, logger, stop, onFatal, now }: 
     roles: allRoles,
     stop,
     ...(now === undefined ? {} : { now }),
-    onDatabaseGone: () => onFatal('the database of the read models does not exist any more; start again to rebuild it'),
+    onDatabaseGone: () => onFatal(databaseGone),
   })
   await registerClients(platform.store, platform.vault, credentials, now?.() ?? new Date())
   await platform.caughtUp()
   return { ...platform, configuration, credentials }
 }
+
+export const databaseGone = 'the database of the read models does not exist any more; start again to rebuild it'
 
 /** An empty variable counts as unset. */
 function withoutEmpty(env: Environment): Environment {

@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto'
+import { v4, v5, validate as isUuid } from 'uuid'
+import { registerClient } from '../../commands/auth/register-client.ts'
+import { serviceScopes } from '../../commands/auth/scopes.ts'
+import { execute } from '../../commands/handling/execute.ts'
+import { catalogue } from '../../streams/catalogue.ts'
+import { oauthClientFold, type RegisteredOauthClient } from '../../streams/oauth-client/state.ts'
+import { oauthClientStream } from '../../streams/oauth-client/stream.ts'
+import { openEventStore, type EventStore } from '../../streams/store/event-store.ts'
+import type { Configuration } from '../configuration.ts'
+import { ensureDatabase } from '../database.ts'
+import type { Logger } from '../logging.ts'
+import { ConfigurationError } from '../profile-rules.ts'
+import { parseMasterKeys } from '../vault/master-keys.ts'
+import { openVault, type Vault } from '../vault/vault.ts'
+import type { ClientOrder } from './command-line.ts'
+import { clearly } from './start-errors.ts'
+
+export interface NewClient {
+  readonly clientId: string
+  readonly secret: string
+  readonly name: string
+  /** Null for the platform-level client. */
+  readonly orgId: string | null
+  readonly productId: string | null
+  readonly scopes: readonly string[]
+  readonly trustedActorContext: boolean
+}
+
+/** Registers a client, or finds the one that has its id; resolves to what stands in the event store then, which decides. */
+export async function registerOnce(store: EventStore, vault: Vault, client: NewClient, now: Date): Promise<RegisteredOauthClient> {
+  const { secret, ...data } = client
+  const target = { fold: oauthClientFold, stream: oauthClientStream(client.clientId) }
+  const command = { ...data, secretHash: vault.fingerprint(secret), now }
+  const commandId = v5('register', client.clientId)
+  const context = { commandId, correlationId: commandId, ...(client.orgId === null ? {} : { orgId: client.orgId }) }
+  await execute(store, target, (state) => registerClient(command, state), context)
+  // Instances that start at once send the same event id, and the server acknowledges all of them: only the stream knows whose came first.
+  const { state } = await store.load(target.fold, target.stream, { fresh: true })
+  if (state.status !== 'registered') throw new Error('the event store lost the client that it had just stored')
+  return state
+}
+
+/**
+ * Registers the client with which services call each other; every API instance does so at its start.
+ * @throws ConfigurationError when the id stands for another secret or another client
+ */
+export async function registerServiceClient(store: EventStore, vault: Vault, configuration: Configuration, now: Date): Promise<void> {
+  const { serviceClientId = '', serviceClientSecret: secret = '' } = configuration
+  const clientId = serviceClientId.toLowerCase()
+  if (!isUuid(clientId)) throw new ConfigurationError('SERVICE_CLIENT_ID must be a UUID')
+  const wanted = { clientId, secret, name: 'platform services', orgId: null, productId: null, scopes: serviceScopes, trustedActorContext: false }
+  const registered = await registerOnce(store, vault, wanted, now)
+  if (registered.orgId !== null) throw new ConfigurationError('SERVICE_CLIENT_ID names the client of an organisation: choose another id')
+  if (registered.secretHash !== vault.fingerprint(secret)) {
+    throw new ConfigurationError('SERVICE_CLIENT_ID is registered with another SERVICE_CLIENT_SECRET: set that one, or choose a new id')
+  }
+  const lacking = serviceScopes.filter((scope) => !registered.scopes.includes(scope))
+  if (lacking.length > 0) throw new ConfigurationError(`SERVICE_CLIENT_ID is registered without ${lacking.join(', ')}: choose a new id and secret`)
+}
+
+/** What is printed of a new client, once. */
+export interface ClientCredentials {
+  readonly client_id: string
+  readonly client_secret: string
+  readonly org_id: string
+  readonly product_id: string
+  readonly scopes: readonly string[]
+  readonly trusted_actor_context: boolean
+}
+
+/** Registers a client of an organisation with the servers that the configuration names. */
+export async function registerOrdered(configuration: Configuration, order: ClientOrder, logger: Logger): Promise<ClientCredentials> {
+  const { vaultDatabaseUrl = '', masterKeys = '', esdbUrl = '' } = configuration
+  await clearly('VAULT_DATABASE_URL', () => ensureDatabase(vaultDatabaseUrl))
+  const vault = await openVault({ url: vaultDatabaseUrl, masterKeys: parseMasterKeys(masterKeys) })
+  try {
+    const store = await openEventStore({ url: esdbUrl, catalogue, vault, logger })
+    try {
+      const client = {
+        clientId: v4(),
+        secret: randomBytes(32).toString('base64url'),
+        name: 'client registered by an operator',
+        orgId: order.orgId ?? v4(),
+        productId: order.productId ?? v4(),
+        scopes: order.scopes,
+        trustedActorContext: order.trustedActorContext,
+      }
+      await clearly('ESDB_URL', () => registerOnce(store, vault, client, new Date()))
+      const { clientId, secret, orgId, productId, scopes, trustedActorContext } = client
+      return { client_id: clientId, client_secret: secret, org_id: orgId, product_id: productId, scopes, trusted_actor_context: trustedActorContext }
+    } finally {
+      await store.close()
+    }
+  } finally {
+    await vault.close()
+  }
+}
