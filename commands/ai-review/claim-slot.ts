@@ -1,10 +1,8 @@
 import type { AiReviewSlotEvent } from '../../streams/ai-review-slot/events.ts'
-import type { AiReviewSlotState } from '../../streams/ai-review-slot/state.ts'
+import type { AiReviewSlotState, SlotClaim } from '../../streams/ai-review-slot/state.ts'
 import type { Decision } from '../handling/decision.ts'
 
-type Claim = Extract<AiReviewSlotEvent, { type: 'AiReviewSlotClaimed' }>['data']
-
-export interface ClaimSlot extends Omit<Claim, 'claimedAt' | 'requestEventId'> {
+export interface ClaimSlot extends Omit<SlotClaim, 'claimedAt' | 'requestEventId' | 'supersedes' | 'request'> {
   readonly requestEventId: string
   readonly now: Date
 }
@@ -12,14 +10,12 @@ export interface ClaimSlot extends Omit<Claim, 'claimedAt' | 'requestEventId'> {
 /** The check and the claim are one append. A request that finds the slot taken is answered with its holder, once. */
 export function claimSlot(command: ClaimSlot, state: AiReviewSlotState): Decision<AiReviewSlotEvent> {
   const { now, ...claim } = command
-  if (state.status === 'free') return [{ type: 'AiReviewSlotClaimed', data: { ...claim, claimedAt: now.toISOString() } }]
+  const at = now.toISOString()
+  if (state.status === 'free') {
+    return [{ type: 'AiReviewSlotClaimed', data: { ...claim, supersedes: null, request: null, claimedAt: at } }]
+  }
   const { requestEventId, caseId, productId } = command
-  if (state.claim.requestEventId === requestEventId || state.answeredRequests.includes(requestEventId)) return []
+  if (state.answeredRequests.includes(requestEventId)) return []
   const { aiReviewId } = state.claim
-  return [
-    {
-      type: 'AiReviewRequestAnswered',
-      data: { aiReviewId, caseId, productId, requestEventId, answeredAt: now.toISOString() },
-    },
-  ]
+  return [{ type: 'AiReviewRequestAnswered', data: { aiReviewId, caseId, productId, requestEventId, answeredAt: at } }]
 }

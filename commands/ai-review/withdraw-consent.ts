@@ -12,7 +12,7 @@ export function withdrawConsent(command: { now: Date }, state: AiReviewState): D
     return [{ type: 'AiReviewFailed', data: { ...data, attemptCount, failedAt: at } }]
   }
   if (isAwaiting(state)) {
-    const data = { aiReviewId: state.aiReviewId, reason: 'consent_withdrawn' as const, cancelledAt: at }
+    const data = { aiReviewId: state.aiReviewId, reason: 'consent_withdrawn' as const, request: null, cancelledAt: at }
     return [{ type: 'AiReviewCancelled', data }]
   }
   return []

@@ -40,15 +40,27 @@ export const aiReviewEventsChannel: ChannelDefinition<AiReviewChannelDependencie
     },
 
     AiReviewFailed: async (event, deps) => {
-      const { classification } = event.data as DataOf<AiReviewEvent, 'AiReviewFailed'>
+      const { classification, failedAt } = event.data as DataOf<AiReviewEvent, 'AiReviewFailed'>
       const { message, retriable } = aiReviewFailures[classification]
       const error = { errorCode: classification, errorClassification: classification, errorMessage: message, retriable }
-      return [{ type: 'ai_review.failed', data: { ...(await reviewOf(event, deps)), ...error } }]
+      const { images, ...review } = await requestOf(event, deps)
+      const hasExpired = images.some(({ presignedUrlExpiresAt }) => Date.parse(presignedUrlExpiresAt) <= Date.parse(failedAt))
+      const addressesExpired = classification === 'image_fetch_failed' && hasExpired
+      return [{ type: 'ai_review.failed', data: { ...review, ...error, addressesExpired } }]
     },
 
     AiReviewCancelled: async (event, deps) => {
       const { reason, cancelledAt } = event.data as DataOf<AiReviewEvent, 'AiReviewCancelled'>
       return [{ type: 'ai_review.cancelled', data: { ...(await reviewOf(event, deps)), reason, cancelledAt } }]
+    },
+
+    AiReviewSuperseded: async (event, deps) => {
+      const data = event.data as DataOf<AiReviewEvent, 'AiReviewSuperseded'>
+      const { caseId, productId } = await reviewOf(event, deps)
+      const { aiReviewId: oldAiReviewId, supersededById: newAiReviewId, supersededAt } = data
+      const reason = data.reason === null ? {} : { reason: data.reason }
+      const superseded = { oldAiReviewId, newAiReviewId, caseId, productId, supersededAt, ...reason }
+      return [{ type: 'ai_review.superseded', data: superseded }]
     },
   },
 }
@@ -67,10 +79,16 @@ async function requested(event: RecordedEvent, deps: AiReviewChannelDependencies
   return [{ type: 'ai_review.requested', data: { caseId, productId, correlationId, requestedAt, images, patientId } }]
 }
 
-/** What every event of a review names of it; its first event says it, so any state of the stream does. */
-async function reviewOf({ stream }: RecordedEvent, { store }: AiReviewChannelDependencies) {
+/** What every event of a review names of it. */
+async function reviewOf(event: RecordedEvent, deps: AiReviewChannelDependencies) {
+  const { images: _, ...review } = await requestOf(event, deps)
+  return review
+}
+
+/** The review's first event says it, so any state of the stream does. */
+async function requestOf({ stream }: RecordedEvent, { store }: AiReviewChannelDependencies) {
   const { state } = await store.load(aiReviewFold, stream)
   if (state.status === 'absent') throw new Error('an event of a review that was never requested')
-  const { aiReviewId, caseId, productId, orgId, correlationId } = state
-  return { aiReviewId, caseId, productId, orgId, correlationId }
+  const { aiReviewId, caseId, productId, orgId, correlationId, images } = state
+  return { aiReviewId, caseId, productId, orgId, correlationId, images }
 }

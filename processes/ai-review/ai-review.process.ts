@@ -45,7 +45,7 @@ export const aiReviewToDo = defineProjector<
   AiReviewChannelEvent | ConsentChannelEvent | AiReviewSlotEvent | AiReviewEvent
 >()({
   name: 'ai_review_todo',
-  version: 1,
+  version: 2,
   tables: [todoTable, openReviews],
   handlers: {
     'ai_review.requested': (event) => {
@@ -108,6 +108,7 @@ export const aiReviewToDo = defineProjector<
     AiReviewCompleted: ({ data }) => ended(data.aiReviewId),
     AiReviewFailed: ({ data }) => ended(data.aiReviewId),
     AiReviewCancelled: ({ data }) => ended(data.aiReviewId),
+    AiReviewSuperseded: ({ data }) => ended(data.aiReviewId),
   },
 })
 

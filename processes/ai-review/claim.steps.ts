@@ -1,11 +1,11 @@
 import { v5 } from 'uuid'
 import { claimSlot } from '../../commands/ai-review/claim-slot.ts'
-import { openReview } from '../../commands/ai-review/open-review.ts'
+import { openClaimedReview } from '../../commands/ai-review/open-claimed-review.ts'
 import { confirmConsent, withdrawConsent } from '../../commands/ai-review/withdraw-consent.ts'
 import { execute } from '../../commands/handling/execute.ts'
 import { aiReviewFold } from '../../streams/ai-review/state.ts'
 import { aiReviewStream } from '../../streams/ai-review/stream.ts'
-import { aiReviewSlotFold, type AiReviewSlotState } from '../../streams/ai-review-slot/state.ts'
+import { aiReviewSlotFold, type SlotClaim } from '../../streams/ai-review-slot/state.ts'
 import { aiReviewSlotStream } from '../../streams/ai-review-slot/stream.ts'
 import { aiReviewChannel, type AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import { readChannelEvent } from '../relay/channel-event.ts'
@@ -38,30 +38,31 @@ export async function claim(todo: Todo, deps: ProcessDependencies): Promise<Step
   }
   const context = stepCommand({ name: 'ai-review.claim', ...readCause(todo), orgId })
   const { state, position, events } = await execute(deps.store, target, (slot) => claimSlot(command, slot), context)
-  if (events[0]?.type !== 'AiReviewSlotClaimed') return { kind: 'done', position }
+  if (events[0]?.type !== 'AiReviewSlotClaimed' || state.status === 'free') return { kind: 'done', position }
   deps.failpoint('slot-claimed')
-  return writeFirstEvent(state, deps, { eventId: id, correlationId: readCause(todo).correlationId })
+  return openClaimed(state.claim, deps, { eventId: id, correlationId: readCause(todo).correlationId })
 }
 
-/** Writes the review's first event where a crash came between the claim and it. */
+/**
+ * Tells the superseded review and writes the new one's first event where a crash came between the claim and either. A
+ * review that does not hold the slot any more was opened: only an open one can be superseded.
+ */
 export async function open(todo: Todo, deps: ProcessDependencies): Promise<StepOutcome> {
   const { caseId, productId } = todo.payload as OpenPayload
   const stream = aiReviewSlotStream(orgOf(todo), caseId, productId)
   const { state } = await deps.store.load(aiReviewSlotFold, stream, { fresh: true })
-  return writeFirstEvent(state, deps, readCause(todo))
+  if (state.status === 'free' || state.claim.aiReviewId !== todo.key) return { kind: 'done' }
+  return openClaimed(state.claim, deps, readCause(todo))
 }
 
-async function writeFirstEvent(
-  slot: AiReviewSlotState,
-  { store }: ProcessDependencies,
+async function openClaimed(
+  claimed: SlotClaim,
+  deps: ProcessDependencies,
   cause: { readonly eventId: string; readonly correlationId: string },
 ): Promise<StepOutcome> {
-  if (slot.status === 'free') return { kind: 'done' }
-  const { claim: claimed } = slot
-  const target = { fold: aiReviewFold, stream: aiReviewStream(claimed.orgId, claimed.aiReviewId) }
-  const context = stepCommand({ name: 'ai-review.open', ...cause, orgId: claimed.orgId })
-  const { position } = await execute(store, target, (state) => openReview({ claim: claimed }, state), context)
-  return { kind: 'done', position }
+  const command = (name: string) => stepCommand({ name, ...cause, orgId: claimed.orgId })
+  const contexts = { supersede: command('ai-review.supersede'), open: command('ai-review.open') }
+  return { kind: 'done', position: await openClaimedReview(deps, claimed, contexts) }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { isAwaiting, nextCall } from '../../commands/ai-review/next-call.ts'
 import { nextPollAt, pollScheduleOf } from '../../commands/ai-review/polling.ts'
 import { attemptCall, recordOutcome, type CallOutcome } from '../../commands/ai-review/provider-calls.ts'
+import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { execute } from '../../commands/handling/execute.ts'
 import type { Classification } from '../../streams/ai-review/events.ts'
 import { AppendTooLargeError, InvalidEventError } from '../../streams/store/errors.ts'
@@ -25,6 +26,7 @@ export async function poll(todo: Todo, deps: ProcessDependencies, step: StepCont
   if (Date.parse(loaded.nextPollAt) > step.now().getTime()) return { kind: 'wait', until: new Date(loaded.nextPollAt) }
   const next = nextCall(loaded, step.now())
   if (next.kind !== 'call') return next.kind === 'wait' ? next : { kind: 'done' }
+  if ((await successorOf(store, loaded)) !== null) return { kind: 'done' }
 
   const openForMs = deps.provider.openForMs()
   if (openForMs > 0) return { kind: 'retry', after: openForMs, reason: 'circuit_open' }

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import { isStarting, nextCall, type NextCall } from '../../commands/ai-review/next-call.ts'
 import { nextPollAt, pollScheduleOf } from '../../commands/ai-review/polling.ts'
 import { attemptCall, recordOutcome, type CallOutcome } from '../../commands/ai-review/provider-calls.ts'
+import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { startReview } from '../../commands/ai-review/start-review.ts'
 import { execute } from '../../commands/handling/execute.ts'
 import type { CommandContext } from '../../streams/store/events.ts'
@@ -38,6 +39,7 @@ export async function start(todo: Todo, deps: ProcessDependencies, step: StepCon
   const planned = nextCall(loaded, step.now())
   if (!isStarting(loaded) || planned.kind === 'nothing') return { kind: 'done' }
   if (planned.kind === 'wait') return planned
+  if ((await successorOf(deps.store, loaded)) !== null) return { kind: 'done' }
 
   const openForMs = deps.provider.openForMs()
   if (openForMs > 0) return { kind: 'retry', after: openForMs, reason: 'circuit_open' }

@@ -4,7 +4,7 @@ import { aiReviewImages, aiReviewLesions, aiReviewResults, aiReviews } from './t
 
 export const aiReviewsProjector = defineProjector<AiReviewEvent>()({
   name: 'ai_reviews',
-  version: 1,
+  version: 2,
   tables: [aiReviews, aiReviewImages, aiReviewResults, aiReviewLesions],
   handlers: {
     AiReviewRequested: ({ data, revision }) => [
@@ -158,6 +158,19 @@ export const aiReviewsProjector = defineProjector<AiReviewEvent>()({
         aiReviews,
         { ai_review_id: data.aiReviewId },
         { status: 'cancelled', updated_at: data.cancelledAt, stream_revision: revision },
+      ),
+    ],
+    AiReviewSuperseded: ({ data, revision }) => [
+      patch(
+        aiReviews,
+        { ai_review_id: data.aiReviewId },
+        {
+          status: 'superseded',
+          superseded_by_id: data.supersededById,
+          superseded_at: data.supersededAt,
+          updated_at: data.supersededAt,
+          stream_revision: revision,
+        },
       ),
     ],
   },

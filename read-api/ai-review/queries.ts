@@ -19,6 +19,8 @@ export interface ReviewRow {
   provider_version: string | null
   error_classification: keyof typeof aiReviewFailures | null
   upstream_status: number | null
+  superseded_by_id: string | null
+  superseded_at: Date | null
   created_at: Date
   updated_at: Date
   completed_at: Date | null
@@ -39,8 +41,8 @@ export function toReviewRecord(row: ReviewRow): AiReviewRecord {
     providerCaseId: row.provider_case_id,
     providerChecksum: row.provider_checksum,
     providerVersion: row.provider_version,
-    supersededById: null,
-    supersededAt: null,
+    supersededById: row.superseded_by_id,
+    supersededAt: row.superseded_at?.toISOString() ?? null,
     error:
       classification === null
         ? null

@@ -1,10 +1,14 @@
 import { Type } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Id, Instant, Nullable } from '../types.ts'
+import { CausingRequest, Id, Instant, Nullable } from '../types.ts'
 import { ReviewImage } from '../ai-review/review-image.ts'
+import { claimedUpcasters } from './upcasters.ts'
 
 export const aiReviewSlotEvents = {
-  /** Carries everything that the review's first event needs, so that a crash between the two loses nothing. */
+  /**
+   * Carries everything that the review's first event needs, and what the superseded one is told, so that a crash
+   * between the appends loses nothing. A claim that supersedes replaces the holder.
+   */
   AiReviewSlotClaimed: defineEvent(
     'AiReviewSlotClaimed',
     Type.Object({
@@ -17,8 +21,13 @@ export const aiReviewSlotEvents = {
       images: Type.Array(ReviewImage),
       /** The `ai_review.requested` event that asked; null when a client did. */
       requestEventId: Nullable(Id),
+      /** The review that held the slot before; the reason is declared free of personal data. */
+      supersedes: Nullable(Type.Object({ aiReviewId: Id, reason: Nullable(Type.String()) })),
+      /** Of the client's request; null without a key, and when an event asked. */
+      request: CausingRequest,
       claimedAt: Instant,
     }),
+    { version: 2, upcasters: claimedUpcasters },
   ),
   /** A request found the slot taken: it is answered with the review that holds it, and nothing is enqueued. */
   AiReviewRequestAnswered: defineEvent(

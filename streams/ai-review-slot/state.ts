@@ -2,16 +2,37 @@ import type { Fold } from '../store/events.ts'
 import type { AiReviewSlotEvent } from './events.ts'
 import { category } from './stream.ts'
 
-type Claim = Extract<AiReviewSlotEvent, { type: 'AiReviewSlotClaimed' }>['data']
+export type SlotClaim = Extract<AiReviewSlotEvent, { type: 'AiReviewSlotClaimed' }>['data']
+
+/** What a keyed request to supersede came to. */
+export interface KeyedClaim {
+  readonly fingerprint: string
+  readonly claim: SlotClaim
+}
 
 export type AiReviewSlotState =
   | { readonly status: 'free' }
-  | { readonly status: 'taken'; readonly claim: Claim; readonly answeredRequests: readonly string[] }
+  | {
+      readonly status: 'taken'
+      /** Of the review that holds the slot. */
+      readonly claim: SlotClaim
+      /** Request events that the slot has answered or given itself to. */
+      readonly answeredRequests: readonly string[]
+      /** By the HMAC of their key: also those whose review was superseded in turn. */
+      readonly keyedClaims: ReadonlyMap<string, KeyedClaim>
+    }
 
 function evolve(state: AiReviewSlotState, event: AiReviewSlotEvent): AiReviewSlotState {
   switch (event.type) {
-    case 'AiReviewSlotClaimed':
-      return { status: 'taken', claim: event.data, answeredRequests: [] }
+    case 'AiReviewSlotClaimed': {
+      const claim = event.data
+      const { requestEventId, request } = claim
+      const before = state.status === 'free' ? { answeredRequests: [], keyedClaims: new Map<string, KeyedClaim>() } : state
+      const answeredRequests = requestEventId === null ? before.answeredRequests : [...before.answeredRequests, requestEventId]
+      const keyedClaims = new Map(before.keyedClaims)
+      if (request !== null) keyedClaims.set(request.key, { fingerprint: request.fingerprint, claim })
+      return { status: 'taken', claim, answeredRequests, keyedClaims }
+    }
     case 'AiReviewRequestAnswered':
       return state.status === 'taken'
         ? { ...state, answeredRequests: [...state.answeredRequests, event.data.requestEventId] }

@@ -1,7 +1,8 @@
 import { Type, type Static } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Count, Id, Instant, Int32, Nullable, StoredObject } from '../types.ts'
+import { CausingRequest, Count, Id, Instant, Int32, Nullable, StoredObject } from '../types.ts'
 import { ReviewImage } from './review-image.ts'
+import { cancelledUpcasters } from './upcasters.ts'
 
 /** Specification 7.3, and the two of contract section 3 for checks that could not be made. */
 export const Classification = Type.Enum([
@@ -178,8 +179,16 @@ export const aiReviewEvents = {
     Type.Object({
       aiReviewId: Id,
       reason: CancellationReason,
+      /** Of the request that cancelled it; null where a withdrawn consent did. */
+      request: CausingRequest,
       cancelledAt: Instant,
     }),
+    { version: 2, upcasters: cancelledUpcasters },
+  ),
+  /** Another review holds the slot: whatever becomes of this one changes nothing any more. */
+  AiReviewSuperseded: defineEvent(
+    'AiReviewSuperseded',
+    Type.Object({ aiReviewId: Id, supersededById: Id, reason: text, supersededAt: Instant }),
   ),
 } as const
 

@@ -1,4 +1,5 @@
 import type { Fold } from '../store/events.ts'
+import type { CausingRequest } from '../types.ts'
 import type { AiReviewEvent, Classification, ProviderCall } from './events.ts'
 import { category } from './stream.ts'
 
@@ -29,6 +30,8 @@ interface Review extends Requested {
   /** Of the last withdrawal that a later decision overrode. */
   readonly consentConfirmedAt: string | null
   readonly attemptCount: number
+  /** The keyed request that cancelled it, also once it is superseded: a repeat is answered as the first was. */
+  readonly cancelRequest: CausingRequest
 }
 
 interface Awaiting extends Review {
@@ -46,7 +49,9 @@ export type AiReviewState =
   | (Review & { readonly status: 'completed' })
   | (Review & { readonly status: 'failed'; readonly classification: Classification })
   | (Review & { readonly status: 'cancelled' })
+  | (Review & { readonly status: 'superseded'; readonly supersededById: string })
 
+export type ExistingReview = Exclude<AiReviewState, { status: 'absent' }>
 export type StartingReview = Extract<AiReviewState, { status: 'pending' | 'in_progress' }>
 export type AwaitingReview = Extract<AiReviewState, { status: 'awaiting_result' }>
 
@@ -64,6 +69,7 @@ function evolve(state: AiReviewState, event: AiReviewEvent): AiReviewState {
       startRetries: 0,
       consentConfirmedAt: null,
       attemptCount: 0,
+      cancelRequest: null,
     }
   }
   if (state.status === 'absent') return state
@@ -117,7 +123,9 @@ function evolve(state: AiReviewState, event: AiReviewEvent): AiReviewState {
     case 'AiReviewConsentConfirmed':
       return { ...state, consentConfirmedAt: event.data.checkedAt }
     case 'AiReviewCancelled':
-      return { ...state, status: 'cancelled', openAttempt: null }
+      return { ...state, status: 'cancelled', cancelRequest: event.data.request, openAttempt: null }
+    case 'AiReviewSuperseded':
+      return { ...state, status: 'superseded', supersededById: event.data.supersededById, openAttempt: null }
   }
 }
 

@@ -44,6 +44,8 @@ export const aiReviewChannelEvents = {
       errorClassification: Classification,
       errorMessage: Type.String(),
       retriable: Type.Boolean(),
+      /** Additive (T30): an image could not be fetched, and an address of the review had expired by then. */
+      addressesExpired: Type.Optional(Type.Boolean()),
     }),
   ),
   /** Additive (T28). */
@@ -53,6 +55,18 @@ export const aiReviewChannelEvents = {
       ...review,
       reason: CancellationReason,
       cancelledAt: Instant,
+    }),
+  ),
+  superseded: defineEvent(
+    'ai_review.superseded',
+    publicData({
+      oldAiReviewId: Id,
+      newAiReviewId: Id,
+      caseId: Id,
+      productId: Id,
+      orgId: Id,
+      supersededAt: Instant,
+      reason: Type.Optional(Type.String()),
     }),
   ),
 } as const

@@ -86,9 +86,25 @@ describe('the AI-review channel', () => {
     expect(cancelled).toMatchObject({ type: 'ai_review.cancelled', data: { ...review, reason: 'consent_withdrawn', cancelledAt: at(14) } })
   })
 
+  it('says which review superseded one, and why if it was said', async () => {
+    const superseded = { oldAiReviewId: ids.review, newAiReviewId: ids.newReview, caseId: ids.case, productId: ids.product, orgId: ids.org, supersededAt: at(15) }
+    expect(await reviewed(reviewFact('AiReviewSuperseded'))).toMatchObject([{ type: 'ai_review.superseded', data: { ...superseded, reason: 'expired addresses' } }])
+    const [silent] = await reviewed(reviewFact('AiReviewSuperseded', { reason: null }))
+    expect(silent).toMatchObject({ type: 'ai_review.superseded', data: superseded })
+    expect(silent?.data).not.toHaveProperty('reason')
+  })
+
+  it.each([
+    ['image_fetch_failed', 3599.999, false],
+    ['image_fetch_failed', 3600, true],
+    ['provider_client_error', 7200, false],
+  ] as const)('says of a failure with %s after %d s whether the addresses had expired (T30): %s', async (classification, seconds, addressesExpired) => {
+    expect(await reviewed(reviewFact('AiReviewFailed', { classification, failedAt: at(seconds) }))).toMatchObject([{ data: { addressesExpired } }])
+  })
+
   it.each(Classification.enum)('says that a review failed with %s, in fixed words', async (classification) => {
     const { message, retriable } = aiReviewFailures[classification]
-    const error = { errorCode: classification, errorClassification: classification, errorMessage: message, retriable }
+    const error = { errorCode: classification, errorClassification: classification, errorMessage: message, retriable, addressesExpired: false }
     expect(await reviewed(reviewFact('AiReviewFailed', { classification }))).toMatchObject([{ type: 'ai_review.failed', data: { ...review, ...error } }])
   })
 

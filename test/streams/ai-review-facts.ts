@@ -33,7 +33,7 @@ const images = [
 const reviewRequest = { aiReviewId: ids.review, caseId: ids.case, productId: ids.product, orgId: ids.org, patientId: ids.patient, correlationId: ids.event, images }
 
 export const slotFact = factsOf<AiReviewSlotEvent>({
-  AiReviewSlotClaimed: { ...reviewRequest, requestEventId: ids.requestEvent, claimedAt: at(2) },
+  AiReviewSlotClaimed: { ...reviewRequest, requestEventId: ids.requestEvent, supersedes: null, request: null, claimedAt: at(2) },
   AiReviewRequestAnswered: {
     aiReviewId: ids.review,
     caseId: ids.case,
@@ -102,5 +102,6 @@ export const reviewFact = factsOf<AiReviewEvent>({
     failedAt: at(9),
   },
   AiReviewConsentConfirmed: { aiReviewId: ids.review, checkedAt: at(14) },
-  AiReviewCancelled: { aiReviewId: ids.review, reason: 'consent_withdrawn', cancelledAt: at(14) },
+  AiReviewCancelled: { aiReviewId: ids.review, reason: 'consent_withdrawn', request: null, cancelledAt: at(14) },
+  AiReviewSuperseded: { aiReviewId: ids.review, supersededById: ids.newReview, reason: 'expired addresses', supersededAt: at(15) },
 })

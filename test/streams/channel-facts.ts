@@ -47,6 +47,16 @@ export const reviewPublicFact = factsOf<AiReviewChannelEvent>({
     cancelledAt: at(14),
     ...envelope('ai_review.cancelled', 14),
   },
+  'ai_review.superseded': {
+    oldAiReviewId: aiReviewId,
+    newAiReviewId: ids.newReview,
+    caseId,
+    productId,
+    orgId,
+    supersededAt: at(15),
+    reason: 'expired addresses',
+    ...envelope('ai_review.superseded', 15),
+  },
 })
 
 function decision<Type extends ConsentChannelEvent['type']>(type: Type, seconds: number) {

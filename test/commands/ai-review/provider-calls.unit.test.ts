@@ -17,7 +17,7 @@ const accepted = fact('AiReviewProcessingAccepted')
 const pending = [requested, started] as const
 const inProgress = [...pending, caseCreated] as const
 const awaiting = [...inProgress, ...sent, accepted] as const
-const ends = [fact('AiReviewCompleted'), fact('AiReviewFailed'), fact('AiReviewCancelled')]
+const ends = [fact('AiReviewCompleted'), fact('AiReviewFailed'), fact('AiReviewCancelled'), fact('AiReviewSuperseded')]
 const open = (call: Call['call'], imageId: string | null = null) => fact('AiReviewCallAttempted', { call, imageId })
 
 describe('beginning a provider call', () => {

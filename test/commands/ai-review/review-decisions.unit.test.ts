@@ -18,11 +18,11 @@ const firstSent = fact('AiReviewImageSent')
 const secondSent = fact('AiReviewImageSent', { imageId: ids.secondImage, providerImageId: 72 })
 const accepted = fact('AiReviewProcessingAccepted')
 const awaiting = [requested, started, caseCreated, firstSent, secondSent, accepted] as const
-const ends = { completed: fact('AiReviewCompleted'), failed: fact('AiReviewFailed'), cancelled: fact('AiReviewCancelled') }
+const ends = { completed: fact('AiReviewCompleted'), failed: fact('AiReviewFailed'), cancelled: fact('AiReviewCancelled'), superseded: fact('AiReviewSuperseded') }
 
 describe('the slot of a case and a product', () => {
   const claimed = slotFact('AiReviewSlotClaimed')
-  const { claimedAt: _, ...claim } = claimed.data
+  const { claimedAt: _, supersedes: _supersedes, request: _request, ...claim } = claimed.data
   const command = { ...claim, requestEventId: ids.requestEvent, now: new Date(at(2)) }
   const another = { ...command, aiReviewId: ids.attempt, requestEventId: ids.event, now: new Date(at(3)) }
 

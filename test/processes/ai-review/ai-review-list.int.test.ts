@@ -22,7 +22,7 @@ const requested = review(reviewFact('AiReviewRequested'))
 const started = review(reviewFact('AiReviewStarted'))
 const caseCreated = review(reviewFact('AiReviewProviderCaseCreated'))
 const accepted = review(reviewFact('AiReviewProcessingAccepted'))
-const ends = [review(reviewFact('AiReviewCompleted')), review(reviewFact('AiReviewFailed')), review(reviewFact('AiReviewCancelled'))]
+const ends = [review(reviewFact('AiReviewCompleted')), review(reviewFact('AiReviewFailed')), review(reviewFact('AiReviewCancelled')), review(reviewFact('AiReviewSuperseded'))]
 
 async function steps(...given: GivenEvent[]) {
   return (await todosAfter(aiReviewProcess, recorded(given))).map(({ key, step, orgId, dueAt }) => ({ key, step, orgId, due: dueAt.toISOString() }))
@@ -44,6 +44,17 @@ describe('what a requested review needs', () => {
 
   it('is its first event when a client asked for it', async () => {
     expect(await steps(slot(slotFact('AiReviewSlotClaimed', { requestEventId: null })))).toEqual([todo('open', at(2))])
+  })
+
+  it('is its first event when it supersedes another, which needs nothing any more once it is told', async () => {
+    const supersedes = { aiReviewId: ids.review, reason: null }
+    const claimedAnew = slot(slotFact('AiReviewSlotClaimed', { aiReviewId: ids.newReview, requestEventId: null, supersedes, claimedAt: at(15) }))
+    const told = review(reviewFact('AiReviewSuperseded'))
+    const opened = review(reviewFact('AiReviewRequested', { requestedAt: at(15) }), ids.newReview)
+    const open = todo('open', at(15), ids.newReview)
+    expect(await steps(asked, claimed, requested, claimedAnew)).toEqual([todo('start', at(2)), open])
+    expect(await steps(asked, claimed, requested, claimedAnew, told)).toEqual([open])
+    expect(await steps(asked, claimed, requested, claimedAnew, told, opened)).toEqual([todo('start', at(15), ids.newReview)])
   })
 
   it('names the request by its place on the channel, and copies nothing of it', async () => {

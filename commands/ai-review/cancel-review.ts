@@ -1,0 +1,28 @@
+import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
+import type { AiReviewState } from '../../streams/ai-review/state.ts'
+import type { CausingRequest } from '../../streams/types.ts'
+import { refuse, type Decision } from '../handling/decision.ts'
+import { isAwaiting, isStarting } from './next-call.ts'
+
+export interface CancelReview {
+  readonly request: CausingRequest
+  readonly now: Date
+}
+
+/**
+ * Ends a review that has no end yet. Cancelled twice is cancelled once; the very request that did it is answered alike
+ * for ever, also when the review has been superseded since.
+ */
+export function cancelReview(command: CancelReview, state: AiReviewState): Decision<AiReviewEvent> {
+  if (isStarting(state) || isAwaiting(state)) {
+    const { request, now } = command
+    const data = { aiReviewId: state.aiReviewId, reason: 'requested' as const, request, cancelledAt: now.toISOString() }
+    return [{ type: 'AiReviewCancelled', data }]
+  }
+  return state.status === 'cancelled' || isSameRequest(command, state) ? [] : refuse('ai-review-not-cancellable')
+}
+
+/** Whether this is the keyed request that cancelled the review. */
+export function isSameRequest({ request }: Pick<CancelReview, 'request'>, state: AiReviewState): boolean {
+  return state.status !== 'absent' && request !== null && state.cancelRequest?.key === request.key
+}

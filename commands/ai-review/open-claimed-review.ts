@@ -1,0 +1,34 @@
+import type { SlotClaim } from '../../streams/ai-review-slot/state.ts'
+import { aiReviewFold } from '../../streams/ai-review/state.ts'
+import { aiReviewStream } from '../../streams/ai-review/stream.ts'
+import type { CommandContext } from '../../streams/store/events.ts'
+import type { Position } from '../../streams/store/positions.ts'
+import type { CommandDependencies } from '../handling/dependencies.ts'
+import { execute } from '../handling/execute.ts'
+import { openReview } from './open-review.ts'
+import { supersedeReview } from './supersede-review.ts'
+
+/** Who appends, one command for each of the two streams. */
+export interface OpeningContexts {
+  readonly supersede: CommandContext
+  readonly open: CommandContext
+}
+
+/**
+ * What follows from a claim: the superseded review is told first, then the new one begins, so that no two of a slot are
+ * ever open together. By whoever made the claim, and by the process after a crash. Undefined when both had happened.
+ */
+export async function openClaimedReview(
+  { store }: Pick<CommandDependencies, 'store'>,
+  claim: SlotClaim,
+  contexts: OpeningContexts,
+): Promise<Position | undefined> {
+  const { orgId, aiReviewId, supersedes } = claim
+  if (supersedes !== null) {
+    const old = { fold: aiReviewFold, stream: aiReviewStream(orgId, supersedes.aiReviewId) }
+    await execute(store, old, (state) => supersedeReview({ claim }, state), contexts.supersede)
+  }
+  const target = { fold: aiReviewFold, stream: aiReviewStream(orgId, aiReviewId) }
+  const { position } = await execute(store, target, (state) => openReview({ claim }, state), contexts.open)
+  return position
+}

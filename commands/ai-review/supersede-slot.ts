@@ -1,0 +1,26 @@
+import type { AiReviewSlotEvent } from '../../streams/ai-review-slot/events.ts'
+import type { AiReviewSlotState, SlotClaim } from '../../streams/ai-review-slot/state.ts'
+import { refuse, type Decision } from '../handling/decision.ts'
+
+export interface SupersedeSlot extends Omit<SlotClaim, 'claimedAt' | 'requestEventId' | 'supersedes'> {
+  readonly supersedes: NonNullable<SlotClaim['supersedes']>
+  readonly now: Date
+}
+
+/**
+ * Gives the slot to a new review in place of the one that holds it. Of two requests that supersede one review the first
+ * has it; the second is refused, since it decided on a review that is not the active one any more.
+ */
+export function supersedeSlot(command: SupersedeSlot, state: AiReviewSlotState): Decision<AiReviewSlotEvent> {
+  if (state.status === 'free') return refuse('conflict')
+  const { now, ...claim } = command
+  const known = keyedClaimOf(command, state)
+  if (known !== undefined) return known.fingerprint === command.request?.fingerprint ? [] : refuse('idempotency-key-reused')
+  if (state.claim.aiReviewId !== command.supersedes.aiReviewId) return refuse('ai-review-already-superseded')
+  return [{ type: 'AiReviewSlotClaimed', data: { ...claim, requestEventId: null, claimedAt: now.toISOString() } }]
+}
+
+/** What the same Idempotency-Key came to before. */
+export function keyedClaimOf({ request }: Pick<SlotClaim, 'request'>, state: AiReviewSlotState) {
+  return request === null || state.status === 'free' ? undefined : state.keyedClaims.get(request.key)
+}
