@@ -5,6 +5,7 @@ import type { Egress, EgressRequest, EgressResponse } from '../../platform/egres
 import { EgressError } from '../../platform/egress-error.ts'
 import type { ImageType } from '../../streams/types.ts'
 import { isInt32, memberOf } from './outside-value.ts'
+import { readRetryAfter } from './retry-after.ts'
 
 /** How a provider call ended (specification 7.3). */
 export type ProviderAnswer<Value> =
@@ -84,7 +85,7 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
     if (sent.kind !== 'ok') return sent
     await sent.value.discard()
     if (sent.value.status === 401) return failed('provider_auth_failed', 401)
-    const refusal = refusalOf(sent.value)
+    const refusal = refusalOf(sent.value, now())
     if (refusal !== null) return refusal
     const token = sent.value.headers['authorization']
     if (typeof token !== 'string') return failed('provider_upstream_transient', sent.value.status)
@@ -115,7 +116,7 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
         if (attempt === 1) continue
         return failed('provider_auth_failed', 401)
       }
-      const refusal = refusalOf(response)
+      const refusal = refusalOf(response, now())
       if (refusal !== null) {
         await response.discard()
         return refusal
@@ -186,12 +187,11 @@ function failed(
 }
 
 /** An answer that is not a success, classified; null for a success. A 401 is the caller's business. */
-function refusalOf({ status, headers }: EgressResponse): ProviderAnswer<never> | null {
+function refusalOf({ status, headers }: EgressResponse, now: Date): ProviderAnswer<never> | null {
   if (status >= 200 && status < 300) return null
   const isTransient = status >= 500 || status === 429
-  const seconds = Number(headers['retry-after'])
-  const retryAfterMs = Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : 0
-  return failed(isTransient ? 'provider_upstream_transient' : 'provider_client_error', status, false, retryAfterMs)
+  const classification = isTransient ? 'provider_upstream_transient' : 'provider_client_error'
+  return failed(classification, status, false, readRetryAfter(headers['retry-after'], now))
 }
 
 /** Undefined when the answer broke off or is not what was asked for. */

@@ -2,6 +2,7 @@ import { Webhook } from 'standardwebhooks'
 import type { Egress } from '../../platform/egress.ts'
 import { EgressError } from '../../platform/egress-error.ts'
 import type { DeliveryErrorClass } from '../../streams/webhook-delivery/events.ts'
+import { readRetryAfter } from './retry-after.ts'
 
 export interface WebhookMessage {
   readonly url: string
@@ -33,7 +34,6 @@ export interface WebhookSender {
 }
 
 const mostAnswerBytes = 64 * 1024
-const longestRetryAfterMs = 86_400_000
 
 export function createWebhookSender(egress: Egress, { webhookTimeoutMs }: { readonly webhookTimeoutMs: number }): WebhookSender {
   return {
@@ -65,11 +65,4 @@ export function createWebhookSender(egress: Egress, { webhookTimeoutMs }: { read
       }
     },
   }
-}
-
-/** Seconds or an HTTP date (RFC 9110, 10.2.3), at most a day. */
-function readRetryAfter(header: string | string[] | undefined, now: Date): number {
-  if (typeof header !== 'string') return 0
-  const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now.getTime()
-  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), longestRetryAfterMs) : 0
 }
