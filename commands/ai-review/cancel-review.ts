@@ -14,6 +14,7 @@ export interface CancelReview {
  * for ever, also when the review has been superseded since.
  */
 export function cancelReview(command: CancelReview, state: AiReviewState): Decision<AiReviewEvent> {
+  if (state.status === 'absent') return refuse('not-found')
   if (isStarting(state) || isAwaiting(state)) {
     const { request, now } = command
     const data = { aiReviewId: state.aiReviewId, reason: 'requested' as const, request, cancelledAt: now.toISOString() }

@@ -38,17 +38,17 @@ const pauseMs = 10
 export async function execute<State, Event extends DomainEvent>(
   store: EventStore,
   target: Target<State, Event>,
-  decide: (state: State) => Decision<Event>,
+  decide: (state: State, revision: StreamRevision) => Decision<Event>,
   context: CommandContext,
   beforeAppend?: () => Promise<void>,
 ): Promise<Executed<State, Event>> {
   let isFresh = false
   for (let attempt = 1; attempt <= attempts; attempt++) {
     let { state, revision } = await store.load(target.fold, target.stream, { fresh: isFresh })
-    let decision = decide(state)
+    let decision = decide(state, revision)
     if (!isFresh && (isRefusal(decision) || decision.length === 0)) {
       ;({ state, revision } = await store.load(target.fold, target.stream, { fresh: true }))
-      decision = decide(state)
+      decision = decide(state, revision)
     }
     if (isRefusal(decision)) throw problem(decision.refused, decision.details)
     if (decision.length === 0) return { state, revision, events: [], position: undefined }

@@ -1,3 +1,4 @@
+import { aiReviewWriteRoutes } from '../../commands/ai-review/routes.ts'
 import { assessmentWriteRoutes, type AssessmentDependencies } from '../../commands/assessments/routes.ts'
 import { authRoutes, type AuthDependencies } from '../../commands/auth/routes.ts'
 import { clinicalWriteRoutes } from '../../commands/clinical/routes.ts'
@@ -37,6 +38,13 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
         consentReadRoutes(app, deps)
       },
     },
-    { prefix: 'ai-review', documentedAt: 'bare', routes: (app) => aiReviewReadRoutes(app, deps) },
+    {
+      prefix: 'ai-review',
+      documentedAt: 'bare',
+      routes: (app) => {
+        aiReviewWriteRoutes(app, deps)
+        aiReviewReadRoutes(app, deps)
+      },
+    },
   ]
 }

@@ -102,6 +102,9 @@ export const AiReviewDetails = Type.Object(
 )
 export type AiReviewDetails = Static<typeof AiReviewDetails>
 
+/** When a caller should look at a new review again. */
+export const pollAfterSeconds = 2
+
 /** Fixed texts: a provider's own words never reach an error (T27). */
 export const aiReviewFailures = {
   provider_auth_failed: { message: 'The provider refused the session after a new login.', retriable: false },

@@ -1,0 +1,39 @@
+import { Type, type Static } from 'typebox'
+import { Instant, Uuid } from '../../platform/http/members.ts'
+
+export const maxReviewImages = 10
+
+const device = Type.String({ minLength: 1, maxLength: 255 })
+
+/** Specification 5.4: the images of the new review, under addresses that can be read now. */
+export const SupersedeAiReviewBody = Type.Object(
+  {
+    reason: Type.Optional(Type.String({ maxLength: 500, description: 'Free of personal data: it is published' })),
+    images: Type.Array(
+      Type.Object(
+        {
+          imageId: Uuid,
+          imageType: Type.Enum(['DERMOSCOPIC', 'MACROSCOPIC']),
+          presignedUrl: Type.String({ minLength: 1, maxLength: 8192 }),
+          presignedUrlExpiresAt: Instant,
+          deviceManufacturer: Type.Optional(device),
+          deviceModel: Type.Optional(device),
+        },
+        { additionalProperties: false },
+      ),
+      { minItems: 1, maxItems: maxReviewImages },
+    ),
+  },
+  { $id: 'SupersedeAiReviewBody', additionalProperties: false },
+)
+export type SupersedeAiReviewBody = Static<typeof SupersedeAiReviewBody>
+
+export const SupersedeAiReviewReply = Type.Object(
+  { aiReviewId: Uuid, status: Type.Literal('pending'), supersededAiReviewId: Uuid },
+  { $id: 'SupersedeAiReviewReply' },
+)
+
+export const CancelAiReviewReply = Type.Object(
+  { aiReviewId: Uuid, status: Type.Literal('cancelled') },
+  { $id: 'CancelAiReviewReply' },
+)

@@ -1,0 +1,48 @@
+import { checkOutboundUrl, type OutboundRules, type UrlRefusal } from '../../platform/outbound-addresses.ts'
+import type { MemberError } from '../../platform/problems.ts'
+import type { ReviewImage } from '../../streams/ai-review/review-image.ts'
+import type { SupersedeAiReviewBody } from './bodies.ts'
+
+type RequestedImage = SupersedeAiReviewBody['images'][number]
+
+export interface AddressRules {
+  readonly outbound: OutboundRules
+  /** Its addresses are accepted wherever it stands: they are ours. */
+  readonly objectStore: string | undefined
+  readonly now: Date
+}
+
+/** What no review could begin with: an image named twice, an address that has expired or that the platform must not call. */
+export function imageErrors(images: readonly RequestedImage[], rules: AddressRules): MemberError[] {
+  const seen = new Set<string>()
+  return images.flatMap((image, index) => {
+    const errors: MemberError[] = []
+    const refuse = (member: keyof RequestedImage, detail: string, code: string) =>
+      errors.push({ pointer: `/images/${index}/${member}`, detail, code })
+    const imageId = image.imageId.toLowerCase()
+    if (seen.has(imageId)) refuse('imageId', 'is named twice', 'duplicate')
+    seen.add(imageId)
+    const refused = addressRefusal(image.presignedUrl, rules)
+    if (refused !== null) refuse('presignedUrl', `is not allowed: ${refused.replaceAll('_', ' ')}`, refused)
+    if (Date.parse(image.presignedUrlExpiresAt) <= rules.now.getTime()) refuse('presignedUrlExpiresAt', 'has passed', 'expired')
+    return errors
+  })
+}
+
+const neverAccepted: readonly UrlRefusal[] = ['malformed', 'credentials', 'fragment']
+
+function addressRefusal(address: string, { outbound, objectStore }: AddressRules): UrlRefusal | null {
+  const checked = checkOutboundUrl(address, outbound)
+  if ('url' in checked) return null
+  const isOurs = objectStore !== undefined && URL.canParse(address) && new URL(address).origin === new URL(objectStore).origin
+  return isOurs && !neverAccepted.includes(checked.refused) ? null : checked.refused
+}
+
+/** As events hold them: ids in lower case, instants in UTC to the millisecond. */
+export function toReviewImages(images: readonly RequestedImage[]): ReviewImage[] {
+  return images.map((image) => ({
+    ...image,
+    imageId: image.imageId.toLowerCase(),
+    presignedUrlExpiresAt: new Date(image.presignedUrlExpiresAt).toISOString(),
+  }))
+}
