@@ -63,6 +63,7 @@ function ofInput({ params, querystring, body }: FastifySchema, { isRead, config 
     ...(params === undefined ? [] : ['not-found'] as const),
     ...(querystring === undefined && body === undefined ? [] : [invalid] as const),
     ...(isRead ? [] : ['malformed-body', 'body-too-large', 'unsupported-media-type'] as const),
+    ...(config.takesIfMatch === true ? ['precondition-failed'] as const : []),
     ...(config.servedBy === undefined ? [] : ['malformed-request'] as const),
   ]
 }

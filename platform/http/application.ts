@@ -19,6 +19,7 @@ import { requestIdFrom, traceIdOf, traceparentFrom } from './request-context.ts'
 import { createMethodIndex } from './route-methods.ts'
 import { createSchemas, type Schemas } from './schemas.ts'
 import { canonicalRouteOf, mountService, type Service } from './service.ts'
+import { createWaiting } from './waiting.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -52,7 +53,7 @@ export const assessmentBodyLimit = 64 * 1024 * 1024
 
 /** The HTTP side of the platform: all services at all mounts, ready to listen. */
 export async function createApplication(options: ApplicationOptions): Promise<FastifyInstance> {
-  const { configuration, logger, services } = options
+  const { configuration, logger, services, isStopping = () => false } = options
   const version = options.version ?? '1.0.0'
   const schemas = createSchemas()
   const methods = createMethodIndex()
@@ -80,6 +81,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
   app.setErrorHandler(onError)
   app.decorate('readYourWrites', options.readYourWrites)
   app.decorate('readYourWritesMs', configuration.readYourWritesMs)
+  app.decorate('waiting', createWaiting({ isStopping }))
   app.decorate('rateLimits', createRateLimits({ configuration, ...(options.clockMs === undefined ? {} : { now: options.clockMs }) }))
   for (const name of ['caller', 'correlationId', 'traceparent', 'canonicalRoute', 'documentedBase'] as const) app.decorateRequest(name)
   const scopes: ScopeList = {}
@@ -98,7 +100,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
   })
 
   await addDocumentation(app, { baseUrl: configuration.baseUrl, version, scopes })
-  addHealthRoutes(app, schemas, options.health, services.map(({ prefix }) => prefix), options.isStopping ?? (() => false))
+  addHealthRoutes(app, schemas, options.health, services.map(({ prefix }) => prefix), isStopping)
   addProblemPages(app, schemas)
   for (const service of services) await mountService(app, service, schemas)
   return app

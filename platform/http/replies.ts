@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { StreamRevision } from '../../streams/store/events.ts'
 import { comparePositions, formatPosition, parsePosition, type Position } from '../../streams/store/positions.ts'
 import { problem } from '../problems.ts'
+import { applyPreference, preferencesOf } from './preferences.ts'
 
 /** What happened to a wait for read models; `lagMs` when they were not there in time. */
 export interface ReadYourWritesResult {
@@ -24,6 +25,7 @@ export interface ReplyHead {
   statusCode: number
   readonly request: FastifyRequest
   header(name: string, value: string): unknown
+  getHeader(name: string): unknown
 }
 
 export interface Write<Body> {
@@ -73,8 +75,8 @@ async function located<Body>(reply: ReplyHead, status: number, write: LocatedWri
 async function settle(reply: ReplyHead, position: Position, projectors: readonly string[]): Promise<void> {
   const { request } = reply
   reply.header('x-commit-position', formatPosition(position))
-  if (prefers(request, 'respond-async')) {
-    reply.header('preference-applied', 'respond-async')
+  if (preferencesOf(request.headers.prefer).has('respond-async')) {
+    applyPreference(reply, 'respond-async')
     return
   }
   const { readYourWrites, readYourWritesMs } = request.server
@@ -134,13 +136,12 @@ export interface FoundRecord<Body> {
 export function found<Body>(reply: ReplyHead, { body, revision, signingWindow }: FoundRecord<Body>): Body {
   const etag = etagOf(revision, signingWindow)
   reply.header('etag', etag)
-  const known = reply.request.headers['if-none-match']?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? []
-  if (known.includes(etag) || known.includes('*')) reply.statusCode = 304
+  if (namesVersion(reply.request.headers['if-none-match'], etag)) reply.statusCode = 304
   return body
 }
 
-function prefers(request: FastifyRequest, preference: string): boolean {
-  const header = request.headers['prefer']
-  const text = typeof header === 'string' ? header : (header ?? []).join(',')
-  return text.split(',').some((one) => one.split(';')[0]?.trim().toLowerCase() === preference)
+/** Whether If-None-Match names the version; compared weakly (RFC 9110, 13.1.2). */
+export function namesVersion(ifNoneMatch: string | undefined, etag: string): boolean {
+  const known = ifNoneMatch?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? []
+  return known.includes(etag) || known.includes('*')
 }

@@ -1,8 +1,8 @@
 import type { FastifyBaseLogger, FastifyInstance, RawReplyDefaultExpression, RawRequestDefaultExpression, RawServerDefault, RouteOptions } from 'fastify'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
 import type { Access } from './access.ts'
 import { withStandardAnswers } from './answers.ts'
+import { requestHeaders } from './request-headers.ts'
 import type { Schemas } from './schemas.ts'
 
 /** Where a service's routes are registered: fastify with types from TypeBox schemas. Paths are below the mount. */
@@ -40,19 +40,16 @@ declare module 'fastify' {
     servedBy?: readonly string[]
     /** The GET answers with `found`: an ETag, and 304 to whoever has that version. */
     hasEtag?: boolean
+    /** The write honours If-Match with `requireMatch`. */
+    takesIfMatch?: boolean
+    /** The route holds its answer back for `Prefer: wait=N` (`waiting.ts`). */
+    takesWait?: boolean
     /** Set by the platform. */
     route?: RouteIdentity
     /** Set by the platform: the mount that Location and Link headers use. */
     documentedBase?: string
   }
 }
-
-/** Every POST that creates or advances something takes one; `idempotencyOf` checks its form. */
-const KeyHeaders = Type.Object({
-  'idempotency-key': Type.Optional(
-    Type.String({ description: 'The same key with the same body is answered with the same record; 1 to 255 visible ASCII characters' }),
-  ),
-})
 
 const allMounts: readonly Mount[] = ['prefixed', 'gateway', 'bare']
 
@@ -73,11 +70,10 @@ function pathOf(prefix: ServicePrefix, mount: Mount): string {
 function prepareRoute(route: RouteOptions & { routePath: string; path: string; prefix: string }, service: Service, mount: Mount, schemas: Schemas): void {
   const access = route.config?.access
   if (access === undefined) throw new Error(`${String(route.method)} ${route.url} does not say who may call it (config.access)`)
-  const isKeyed = route.method === 'POST' && access !== 'public'
-  const headers = isKeyed ? { headers: KeyHeaders } : {}
+  const isRead = [route.method].flat().every((method) => method === 'GET' || method === 'HEAD')
+  const headers = requestHeaders({ isKeyed: route.method === 'POST' && access !== 'public', isRead, config: route.config ?? {} })
   const schema = { tags: [service.prefix], ...headers, ...route.schema, security: securityOf(access) }
   const isDocumented = mount === service.documentedAt && route.schema?.hide !== true
-  const isRead = [route.method].flat().every((method) => method === 'GET' || method === 'HEAD')
   route.schema = { ...schemas.hoist(withStandardAnswers(schema, { access, isRead, config: route.config ?? {} })), hide: !isDocumented }
   route.config = {
     ...route.config,

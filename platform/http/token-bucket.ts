@@ -53,8 +53,8 @@ export function createTokenBuckets({ perMinute, burst }: BucketPolicy, now: () =
     const remaining = Math.floor(tokens + roundingError)
     return {
       remaining,
-      nextInMs: remaining > 0 ? 0 : Math.ceil((1 - tokens) / perMs),
-      fullInMs: Math.ceil((burst - tokens) / perMs),
+      nextInMs: remaining > 0 ? 0 : Math.ceil((1 - roundingError - tokens) / perMs),
+      fullInMs: Math.max(0, Math.ceil((burst - roundingError - tokens) / perMs)),
     }
   }
 

@@ -6,6 +6,7 @@ import { Uuid } from '../../platform/http/members.ts'
 import { namedOrg, OrgQuery, orgQuery } from '../../platform/http/parameters.ts'
 import { found } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
+import { heldRecord } from '../../platform/http/waiting.ts'
 import { AiReviewDetails, AiReviewRecord, AiReviewStatus } from '../../platform/records/ai-review.ts'
 import type { ReadDependencies } from '../dependencies.ts'
 import { getReview, listReviews, toReviewRecord } from './queries.ts'
@@ -17,6 +18,7 @@ export const AiReviewPage = Type.Object(
 
 const access = { scopes: ['ai-review:read'] } as const
 const servedBy = ['ai_reviews']
+const ended: ReadonlySet<AiReviewDetails['status']> = new Set(['completed', 'failed', 'cancelled', 'superseded'])
 
 export function aiReviewReadRoutes(app: ServiceApp, { pool, cursors }: ReadDependencies): void {
   app.get(
@@ -66,11 +68,16 @@ export function aiReviewReadRoutes(app: ServiceApp, { pool, cursors }: ReadDepen
         querystring: OrgQuery,
         response: answers({ 200: AiReviewDetails }),
       },
-      config: { access, servedBy, hasEtag: true },
+      config: { access, servedBy, hasEtag: true, takesWait: true },
     },
     async ({ caller, params, query }, reply) => {
-      const { details, revision } = await getReview(pool, tenantOf(caller, namedOrg(query)), params.id)
+      const org = tenantOf(caller, namedOrg(query))
+      const { details, revision } = await heldRecord(reply, () => getReview(pool, org, params.id), isOver)
       return found(reply, { body: details, revision })
     },
   )
+}
+
+function isOver({ details: { status } }: { readonly details: AiReviewDetails }): boolean {
+  return ended.has(status)
 }

@@ -5,7 +5,8 @@ import { Uuid } from '../../platform/http/members.ts'
 import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
 import { found } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { AssessmentRecord, pollAfterMs, toAssessmentRecord } from '../../platform/records/assessment.ts'
+import { heldRecord } from '../../platform/http/waiting.ts'
+import { AssessmentRecord, pollAfterMs, toAssessmentRecord, type AssessmentView } from '../../platform/records/assessment.ts'
 import { signDownloads } from '../../platform/records/download-urls.ts'
 import type { ReadDependencies } from '../dependencies.ts'
 import { getAssessment } from './queries.ts'
@@ -21,10 +22,11 @@ export function assessmentReadRoutes(app: ServiceApp, { pool, objects, configura
         querystring: OrgQuery,
         response: answers({ 200: AssessmentRecord }),
       },
-      config: { access: { scopes: ['assessments:read'] }, servedBy: ['assessments'], hasEtag: true },
+      config: { access: { scopes: ['assessments:read'] }, servedBy: ['assessments'], hasEtag: true, takesWait: true },
     },
     async ({ caller, params, query }, reply) => {
-      const view = await getAssessment(pool, tenantOf(caller, namedOrg(query)), params.id)
+      const org = tenantOf(caller, namedOrg(query))
+      const view = await heldRecord(reply, () => getAssessment(pool, org, params.id), isOver)
       if (view.status === 'processing') reply.header('retry-after', String(pollAfterMs / 1000))
       const ttlSeconds = configuration.downloadUrlTtlSeconds
       const body = toAssessmentRecord(view, await signDownloads(objects, view, ttlSeconds))
@@ -33,4 +35,8 @@ export function assessmentReadRoutes(app: ServiceApp, { pool, objects, configura
       return found(reply, { body, revision: view.revision, signingWindow })
     },
   )
+}
+
+function isOver({ status }: AssessmentView): boolean {
+  return status === 'completed' || status === 'failed'
 }

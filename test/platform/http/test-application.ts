@@ -88,7 +88,7 @@ export interface TestApplication {
   token(claims?: Partial<TokenClaims>): Promise<{ authorization: string }>
 }
 
-export async function startApplication(options: { env?: Environment; readYourWrites?: ReadYourWrites; isStopping?: () => boolean; services?: readonly Service[]; checkReplies?: boolean } = {}): Promise<TestApplication> {
+export async function startApplication(options: { env?: Environment; readYourWrites?: ReadYourWrites; isStopping?: () => boolean; services?: readonly Service[]; checkReplies?: boolean; clockMs?: () => number } = {}): Promise<TestApplication> {
   const configuration = loadConfiguration(options.env ?? {})
   const lines: string[] = []
   const destination = new Writable({ write: (chunk: Buffer, _encoding, done) => { lines.push(chunk.toString()); done() } })
@@ -105,6 +105,7 @@ export async function startApplication(options: { env?: Environment; readYourWri
       return { caughtUp: true }
     }),
     checkReplies: options.checkReplies ?? false,
+    ...(options.clockMs === undefined ? {} : { clockMs: options.clockMs }),
     ...(options.isStopping === undefined ? {} : { isStopping: options.isStopping }),
   })
   return {

@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { applyPreference, preferencesOf } from './preferences.ts'
+import { etagOf, namesVersion, type ReplyHead } from './replies.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    waiting: Waiting
+  }
+}
+
+/** Answers that are held back because their caller prefers to wait (`Prefer: wait=N`). */
+export interface Waiting {
+  /**
+   * Looks until the caller has what it waits for, but no longer than it prefers; at once without the preference. Only
+   * the first look may fail: what was seen before is an answer, too.
+   */
+  hold<Look>(reply: ReplyHead, look: () => Promise<Look>, isSettled: (look: Look) => boolean): Promise<Look>
+}
+
+const longestSeconds = 25
+const firstPauseMs = 50
+const longestPauseMs = 250
+/** Each held answer looks again and again; whoever comes on top of these is answered at once. */
+const mostHeld = 200
+
+export function createWaiting({ isStopping }: { readonly isStopping: () => boolean }): Waiting {
+  let heldNow = 0
+
+  async function lookOn<Look>({ request }: ReplyHead, look: () => Promise<Look>, isSettled: (look: Look) => boolean, first: Look, seconds: number): Promise<Look> {
+    const deadline = performance.now() + seconds * 1000
+    let seen = first
+    for (let pauseMs = firstPauseMs; !isSettled(seen); pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
+      const leftMs = deadline - performance.now()
+      if (leftMs <= 0 || isStopping() || request.socket.destroyed) return seen
+      await sleep(Math.min(pauseMs, leftMs))
+      try {
+        seen = await look()
+      } catch {
+        return seen
+      }
+    }
+    return seen
+  }
+
+  return {
+    async hold(reply, look, isSettled) {
+      const first = await look()
+      const seconds = preferredSeconds(reply.request.headers.prefer)
+      if (seconds === undefined || (heldNow >= mostHeld && !isSettled(first))) return first
+      applyPreference(reply, `wait=${seconds}`)
+      heldNow += 1
+      try {
+        return await lookOn(reply, look, isSettled, first, seconds)
+      } finally {
+        heldNow -= 1
+      }
+    },
+  }
+}
+
+/** The N of `wait=N`, at most 25; undefined when there is none to honour: a malformed preference counts as none (RFC 7240). */
+export function preferredSeconds(header: string | readonly string[] | undefined): number | undefined {
+  const wait = preferencesOf(header).get('wait')
+  if (wait === undefined || !/^\d+$/.test(wait)) return undefined
+  const seconds = Math.min(Number(wait), longestSeconds)
+  return seconds === 0 ? undefined : seconds
+}
+
+/**
+ * The record once it is over, if the caller prefers to wait; for a caller that knows a version (If-None-Match) also as
+ * soon as there is another one.
+ */
+export function heldRecord<View extends { readonly revision: bigint }>(
+  reply: ReplyHead,
+  look: () => Promise<View>,
+  isOver: (view: View) => boolean,
+): Promise<View> {
+  const known = reply.request.headers['if-none-match']
+  const isNews = (view: View): boolean => known !== undefined && !namesVersion(known, etagOf(view.revision))
+  return reply.request.server.waiting.hold(reply, look, (view) => isOver(view) || isNews(view))
+}

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest'
+import { createFailureDelays } from '../../../platform/http/failure-delays.ts'
+import { createTokenBuckets } from '../../../platform/http/token-bucket.ts'
+
+function moved() {
+  let nowMs = 1_000_000
+  return { now: () => nowMs, pass: (ms: number) => { nowMs += ms } }
+}
+
+describe('a bucket', () => {
+  it('gives its burst at once and fills evenly', () => {
+    const clock = moved()
+    const buckets = createTokenBuckets({ perMinute: 600, burst: 100 }, clock.now)
+    for (let left = 99; left >= 0; left -= 1) expect(buckets.take('a').remaining).toBe(left)
+    expect(buckets.levelOf('a')).toEqual({ remaining: 0, nextInMs: 100, fullInMs: 10_000 })
+    clock.pass(99)
+    expect(buckets.levelOf('a')).toMatchObject({ remaining: 0, nextInMs: 1 })
+    clock.pass(1)
+    expect(buckets.take('a')).toMatchObject({ remaining: 0, nextInMs: 100 })
+    clock.pass(5_000)
+    expect(buckets.levelOf('a').remaining).toBe(50)
+    clock.pass(3_600_000)
+    expect(buckets.levelOf('a')).toEqual({ remaining: 100, nextInMs: 0, fullInMs: 0 })
+  })
+
+  it('lets through what its policy says, whatever the rhythm', () => {
+    const clock = moved()
+    const buckets = createTokenBuckets({ perMinute: 60, burst: 7 }, clock.now)
+    let taken = 0
+    for (let step = 0; step < 10_000; step += 1) {
+      if (buckets.levelOf('a').remaining > 0) {
+        buckets.take('a')
+        taken += 1
+      }
+      clock.pass(17)
+    }
+    expect(taken).toBe(7 + 170 - 1)
+  })
+
+  it('is one of its key', () => {
+    const clock = moved()
+    const buckets = createTokenBuckets({ perMinute: 1, burst: 1 }, clock.now)
+    buckets.take('a')
+    expect([buckets.levelOf('a').remaining, buckets.levelOf('b').remaining]).toEqual([0, 1])
+  })
+
+  it('is never overdrawn: what nobody refused counts down to nothing and no further', () => {
+    const clock = moved()
+    const buckets = createTokenBuckets({ perMinute: 60, burst: 2 }, clock.now)
+    for (let time = 0; time < 10; time += 1) buckets.take('a')
+    expect(buckets.levelOf('a')).toEqual({ remaining: 0, nextInMs: 1000, fullInMs: 2000 })
+  })
+})
+
+describe('failures', () => {
+  it('are free up to their number a minute, then each one doubles the wait', () => {
+    const clock = moved()
+    const delays = createFailureDelays(3, clock.now)
+    for (let time = 0; time < 3; time += 1) delays.note('a')
+    expect(delays.waitMs('a')).toBe(0)
+    const waits: number[] = []
+    for (let time = 0; time < 4; time += 1) {
+      delays.note('a')
+      waits.push(delays.waitMs('a'))
+      clock.pass(delays.waitMs('a'))
+      expect(delays.waitMs('a')).toBe(0)
+    }
+    expect([waits, delays.waitMs('b')]).toEqual([[1000, 2000, 4000, 8000], 0])
+  })
+
+  it('wait five minutes at most, and are forgotten ten minutes after the last', () => {
+    const clock = moved()
+    const delays = createFailureDelays(1, clock.now)
+    let longest = 0
+    for (let time = 0; time < 40; time += 1) {
+      delays.note('a')
+      longest = Math.max(longest, delays.waitMs('a'))
+      clock.pass(delays.waitMs('a'))
+    }
+    expect(longest).toBe(300_000)
+    clock.pass(600_000)
+    delays.note('a')
+    delays.note('a')
+    expect(delays.waitMs('a')).toBe(1000)
+  })
+
+  it('that were let in together count as one', () => {
+    const clock = moved()
+    const delays = createFailureDelays(1, clock.now)
+    for (let time = 0; time < 100; time += 1) delays.note('a')
+    expect(delays.waitMs('a')).toBe(1000)
+  })
+
+  it('never wait where they are not counted', () => {
+    const delays = createFailureDelays(0, () => 0)
+    for (let time = 0; time < 100; time += 1) delays.note('a')
+    expect(delays.waitMs('a')).toBe(0)
+  })
+})

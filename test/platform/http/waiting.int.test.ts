@@ -1,0 +1,180 @@
+import { request as httpRequest } from 'node:http'
+import { Type } from 'typebox'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { answers } from '../../../platform/http/answers.ts'
+import { found, written } from '../../../platform/http/replies.ts'
+import type { Service } from '../../../platform/http/service.ts'
+import { heldRecord } from '../../../platform/http/waiting.ts'
+import { startApplication, type TestApplication } from './test-application.ts'
+
+interface Work {
+  status: 'processing' | 'completed'
+  revision: bigint
+}
+
+let work: Work
+let looks: number
+let onLook: (look: number) => void
+let onAnswer: () => void
+let isStopping: boolean
+let t: TestApplication
+let address: string
+
+const Reply = Type.Object({ status: Type.String() }, { $id: 'WorkReply' })
+
+/** A record that ends when the test says so. */
+const service: Service = { prefix: 'consent', documentedAt: 'bare', routes: (app) => {
+  const look = async () => {
+    looks += 1
+    onLook(looks)
+    return { ...work }
+  }
+  const isOver = ({ status }: Work) => status === 'completed'
+  app.get('/work', { schema: { operationId: 'getWork', response: answers({ 200: Reply }) }, config: { access: 'public', hasEtag: true, takesWait: true } }, async (_, reply) => {
+    const { status, revision } = await heldRecord(reply, look, isOver)
+    onAnswer()
+    return found(reply, { body: { status }, revision })
+  })
+  app.post('/work', { schema: { operationId: 'startWork', response: answers({ 200: Reply }) }, config: { access: 'public', takesWait: true, takesIfMatch: true } }, async (_, reply) => {
+    const { status, revision } = await app.waiting.hold(reply, look, isOver)
+    return written(reply, { body: { status }, projectors: ['work'], position: { commit: 1n, prepare: 1n }, revision })
+  })
+} }
+
+beforeEach(async () => {
+  work = { status: 'processing', revision: 3n }
+  looks = 0
+  onLook = () => undefined
+  onAnswer = () => undefined
+  isStopping = false
+  t = await startApplication({ services: [service], isStopping: () => isStopping })
+  address = await t.app.listen({ port: 0, host: '127.0.0.1' })
+})
+afterEach(() => t.app.close())
+
+function end(): void {
+  work = { status: 'completed', revision: 4n }
+}
+
+async function ask(headers: Record<string, string> = {}, method = 'GET') {
+  const response = await fetch(`${address}/v1/work`, { method, headers })
+  const text = await response.text()
+  return { status: response.status, applied: response.headers.get('preference-applied'), etag: response.headers.get('etag'), body: text === '' ? undefined : JSON.parse(text) as unknown }
+}
+
+const processing = { status: 200, etag: '"3"', body: { status: 'processing' } }
+const completed = { status: 200, etag: '"4"', body: { status: 'completed' } }
+
+describe('an answer with Prefer: wait', () => {
+  it('comes at once when the record is over, and says that the preference was honoured', async () => {
+    end()
+    expect(await ask({ prefer: 'wait=20' })).toEqual({ ...completed, applied: 'wait=20' })
+    expect(looks).toBe(1)
+  })
+
+  it('comes when the record ends', async () => {
+    onLook = (look) => { if (look === 4) end() }
+    expect(await ask({ prefer: 'wait=20' })).toEqual({ ...completed, applied: 'wait=20' })
+    expect(looks).toBe(4)
+  })
+
+  it('comes after its time with the record as it is then', async () => {
+    onLook = (look) => { work.revision = BigInt(look) }
+    const answer = await ask({ prefer: 'wait=1' })
+    expect(answer).toMatchObject({ status: 200, applied: 'wait=1', body: processing.body })
+    expect(looks).toBeGreaterThan(3)
+    expect(answer.etag).toBe(`"${looks}"`)
+  })
+
+  it('is held for 25 seconds at most, and says so', async () => {
+    onLook = (look) => { if (look === 2) end() }
+    expect(await ask({ prefer: 'wait=9999' })).toEqual({ ...completed, applied: 'wait=25' })
+  })
+
+  it.each([undefined, 'wait=x', 'wait=0', 'wait=-1', 'wait', 'foo', ''])('is not held for %s', async (prefer) => {
+    expect(await ask(prefer === undefined ? {} : { prefer })).toEqual({ ...processing, applied: null })
+    expect(looks).toBe(1)
+  })
+
+  it('is the last one that could be had where a later look fails', async () => {
+    onLook = (look) => { if (look > 2) throw new Error('the database went away') }
+    expect(await ask({ prefer: 'wait=20' })).toEqual({ ...processing, applied: 'wait=20' })
+    expect(looks).toBe(3)
+  })
+
+  it('is an error where the first look fails', async () => {
+    onLook = () => { throw new Error('the database is away') }
+    expect(await ask({ prefer: 'wait=20' })).toMatchObject({ status: 500, applied: null })
+    expect(looks).toBe(1)
+  })
+
+  it('ends when the server stops', async () => {
+    onLook = (look) => { if (look === 3) isStopping = true }
+    expect(await ask({ prefer: 'wait=20' })).toEqual({ ...processing, applied: 'wait=20' })
+    expect(looks).toBe(3)
+  })
+
+  it('is looked for no more once its caller is gone', async () => {
+    const asked = httpRequest(`${address}/v1/work`, { headers: { prefer: 'wait=20' } })
+    asked.on('error', () => undefined)
+    const isHeld = new Promise<void>((resolve) => { onLook = (look) => { if (look === 2) resolve() } })
+    asked.end()
+    await isHeld
+    const isOver = new Promise<void>((resolve) => { onAnswer = resolve })
+    asked.destroy()
+    await isOver
+    // Twenty seconds would have been some eighty looks.
+    expect(looks).toBeLessThan(20)
+  })
+
+  it('belongs to whoever asked: others are answered meanwhile', async () => {
+    const held = ask({ prefer: 'wait=20' })
+    for (let time = 0; time < 20; time += 1) expect((await ask()).body).toEqual(processing.body)
+    end()
+    expect((await held).body).toEqual(completed.body)
+  })
+
+  it('comes at once, without a word of the preference, on top of 200 that are held already', async () => {
+    const held = Array.from({ length: 200 }, () => ask({ prefer: 'wait=20' }))
+    await new Promise<void>((resolve) => { onLook = (look) => { if (look > 250) resolve() } })
+    expect(await ask({ prefer: 'wait=20' })).toEqual({ ...processing, applied: null })
+    end()
+    expect((await Promise.all(held)).every(({ applied, body }) => applied === 'wait=20' && JSON.stringify(body) === JSON.stringify(completed.body))).toBe(true)
+    expect((await ask({ prefer: 'wait=20' })).applied).toBe('wait=20')
+  })
+})
+
+describe('with If-None-Match', () => {
+  it('another version than the known one is waited for', async () => {
+    onLook = (look) => { if (look === 3) work.revision = 8n }
+    expect(await ask({ prefer: 'wait=20', 'if-none-match': '"3"' })).toEqual({ ...processing, etag: '"8"', applied: 'wait=20' })
+    expect(looks).toBe(3)
+  })
+
+  it('a version that is not the known one comes at once', async () => {
+    expect(await ask({ prefer: 'wait=20', 'if-none-match': '"2"' })).toEqual({ ...processing, applied: 'wait=20' })
+    expect(looks).toBe(1)
+  })
+
+  it('the known version is a 304 once the time is over, and at once when the record is', async () => {
+    expect(await ask({ prefer: 'wait=1', 'if-none-match': 'W/"3"' })).toEqual({ status: 304, etag: '"3"', applied: 'wait=1', body: undefined })
+    end()
+    looks = 0
+    expect(await ask({ prefer: 'wait=20', 'if-none-match': '"4"' })).toMatchObject({ status: 304, applied: 'wait=20' })
+    expect(looks).toBe(1)
+  })
+})
+
+it('a write names both preferences that it honoured', async () => {
+  end()
+  expect((await ask({ prefer: 'respond-async, wait=5' }, 'POST')).applied).toBe('wait=5, respond-async')
+  expect(t.waits).toEqual([])
+})
+
+it('the document names the headers that a route honours, and 412 where it takes If-Match', async () => {
+  const document = (await t.app.inject({ url: '/openapi.json' })).json<{ paths: Record<string, Record<string, { parameters?: { name: string }[]; responses: object }>> }>()
+  const { get, post } = document.paths['/v1/work'] ?? {}
+  expect(get?.parameters?.map(({ name }) => name)).toEqual(['if-none-match', 'prefer'])
+  expect(post?.parameters?.map(({ name }) => name)).toEqual(['if-match', 'prefer'])
+  expect([Object.keys(get?.responses ?? {}).includes('412'), Object.keys(post?.responses ?? {}).includes('412')]).toEqual([false, true])
+})
