@@ -47,15 +47,15 @@ export async function submitAnalysis(world: ProcessWorld): Promise<Analysis> {
   return { assessmentId, caseId, submittedAt }
 }
 
-/** A decision of the patient whose case was opened last, as the consent service records it and answers from then on. */
-export async function decideConsent(world: ProcessWorld, decision: 'granted' | 'denied' | 'withdrawn'): Promise<void> {
+/** A decision of the patient whose case was opened last, and what the consent service answers from then on. */
+export async function decideConsent(world: ProcessWorld, decision: 'granted' | 'denied' | 'withdrawn', told: ProcessWorld['services']['consent'] = decision): Promise<void> {
+  world.services.consent = told
   const patientId = world.services.patientId ?? ids.patient
   const stream = consentStream(world.orgId, patientId)
   const { revision } = await world.store.load(consentFold, stream, { fresh: true })
   const recordedAt = world.now().toISOString()
   const decided = consentFact('ConsentRecorded', { consentId: randomUUID(), organisationId: world.orgId, patientId, decision, recordedAt, createdAt: recordedAt })
   await world.store.append(consentFold, stream, revision, [decided], contextOf(world))
-  world.services.consent = decision
 }
 
 /** A receiver of every assessment's end. */
@@ -66,12 +66,17 @@ export async function subscribeReceiver(world: ProcessWorld): Promise<WebhookRec
   return receiver
 }
 
-/** What the review's GET says. */
-export async function reviewOf({ pool }: Timeline, { orgId }: ProcessWorld, { caseId }: Analysis): Promise<AiReviewDetails> {
+/** What the GET of the review of its case says; null without one. */
+export async function findReview({ pool }: Timeline, { orgId }: ProcessWorld, { caseId }: Analysis): Promise<AiReviewDetails | null> {
   const org = tenantOfFact(orgId)
   const [review] = await listReviews(pool, org, { caseId }, null, 2)
-  if (review === undefined) throw new Error('the case has no review')
-  return (await getReview(pool, org, review.ai_review_id)).details
+  return review === undefined ? null : (await getReview(pool, org, review.ai_review_id)).details
+}
+
+export async function reviewOf(timeline: Timeline, world: ProcessWorld, analysis: Analysis): Promise<AiReviewDetails> {
+  const review = await findReview(timeline, world, analysis)
+  if (review === null) throw new Error('the case has no review')
+  return review
 }
 
 export async function reviewEventsOf(timeline: Timeline, world: ProcessWorld, analysis: Analysis): Promise<AiReviewEvent[]> {
@@ -98,7 +103,8 @@ export function pollInstants(events: readonly AiReviewEvent[]): number[] {
 export interface Ending {
   /** The codes of the assessment's ends, `completed` for a success: one, whatever happened. */
   readonly assessment: readonly string[]
-  readonly review: string
+  /** Null without one. */
+  readonly review: string | null
   /** Why, where it failed. */
   readonly classification: string | null
   /** What the webhooks about it say. */
@@ -107,11 +113,11 @@ export interface Ending {
 
 /** How an analysis ended, and what was told of it. */
 export async function endingOf(timeline: Timeline, world: ProcessWorld, receiver: WebhookReceiver, analysis: Analysis): Promise<Ending> {
-  const review = await reviewOf(timeline, world, analysis)
+  const review = await findReview(timeline, world, analysis)
   const assessment = (await assessmentEventsOf(world, analysis)).flatMap((event) =>
     event.type === 'AssessmentCompleted' ? ['completed'] : event.type === 'AssessmentFailed' ? [event.data.code] : [],
   )
   const bodies = receiver.received.map(({ body }) => JSON.parse(body) as unknown)
   const webhooks = bodies.flatMap((body) => (memberAt(body, 'id') === analysis.assessmentId ? [String(memberAt(body, 'error', 'code') ?? memberAt(body, 'status'))] : []))
-  return { assessment, review: review.status, classification: review.errorClassification, webhooks }
+  return { assessment, review: review?.status ?? null, classification: review?.errorClassification ?? null, webhooks }
 }

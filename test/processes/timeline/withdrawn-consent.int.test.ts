@@ -1,0 +1,137 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import type { Provider } from '../../../processes/adapters/provider.ts'
+import type { ProcessDependencies } from '../../../processes/dependencies.ts'
+import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'
+import { waitFor } from '../../support/platform.ts'
+import { assessmentEventsOf, decideConsent, endingOf, reviewEventsOf, reviewOf, submitAnalysis, subscribeReceiver, type Analysis } from './analyses.ts'
+import { openTimeline, type Timeline } from './timeline.ts'
+
+let world: ProcessWorld
+let receiver: WebhookReceiver
+let timeline: Timeline
+
+beforeAll(async () => {
+  world = await openProcessWorld({ hasOwnNode: true })
+  receiver = await subscribeReceiver(world)
+})
+afterAll(async () => {
+  await receiver.close()
+  await world.close()
+})
+beforeEach(() => world.reset())
+afterEach(() => timeline.close())
+
+const refusals = ['withdrawn', 'denied'] as const
+const failed = { assessment: ['CONSENT_MISSING'], review: 'failed', classification: 'consent_missing', webhooks: ['CONSENT_MISSING'] }
+const cancelled = { ...failed, review: 'cancelled', classification: null }
+
+/** The world's dependencies, but that something happens after the provider has answered a call and before that is recorded. */
+function after(call: keyof Pick<Provider, 'createCase' | 'sendImage' | 'process' | 'result'>, happens: () => Promise<void>): ProcessDependencies {
+  const { provider } = world.deps
+  const answered = async (...parameters: readonly unknown[]): Promise<unknown> => {
+    const answer: unknown = await Reflect.apply(provider[call], provider, parameters)
+    await happens()
+    return answer
+  }
+  return { ...world.deps, provider: { ...provider, [call]: answered } }
+}
+
+/** Lets two more hours pass: what has ended stays as it ended, and the provider hears nothing more. */
+async function endsFor(analysis: Analysis, ending: object, story: readonly string[]): Promise<void> {
+  await timeline.runFor(7200)
+  expect(await endingOf(timeline, world, receiver, analysis)).toEqual(ending)
+  expect((await world.provider.calls()).map(({ call }) => call).filter((call) => call !== 'login')).toEqual(story)
+  const ends = (await reviewEventsOf(timeline, world, analysis)).filter(({ type }) => ['AiReviewCompleted', 'AiReviewFailed', 'AiReviewCancelled'].includes(type))
+  expect(ends).toHaveLength(1)
+  expect(await reviewOf(timeline, world, analysis)).toMatchObject({ result: null, lesions: [] })
+}
+
+describe.each(refusals)('consent %s', (decision) => {
+  it('before anything began: the provider hears nothing', async () => {
+    timeline = await openTimeline(world)
+    const analysis = await submitAnalysis(world)
+    await decideConsent(world, decision)
+    await endsFor(analysis, failed, [])
+  })
+
+  it('while the start waits for a check that is not to be had: the provider hears nothing', async () => {
+    timeline = await openTimeline(world)
+    world.services.consent = null
+    const analysis = await submitAnalysis(world)
+    await timeline.settle()
+    expect(await reviewOf(timeline, world, analysis)).toMatchObject({ status: 'pending' })
+    await decideConsent(world, decision, null)
+    await timeline.settle()
+    expect(await reviewOf(timeline, world, analysis)).toMatchObject({ status: 'failed', errorClassification: 'consent_missing' })
+    await endsFor(analysis, failed, [])
+  })
+
+  it.each([
+    ['createCase', ['case']],
+    ['sendImage', ['case', 'image']],
+    ['process', ['case', 'image', 'process']],
+  ] as const)('while %s is answered: nothing follows', async (call, story) => {
+    timeline = await openTimeline(world, { deps: after(call, () => decideConsent(world, decision)) })
+    const analysis = await submitAnalysis(world)
+    await timeline.settle()
+    const ending = call === 'process' ? await endingOf(timeline, world, receiver, analysis) : failed
+    // Whether `process` or the withdrawal is recorded first is a matter of milliseconds; both end the review.
+    expect([failed, cancelled]).toContainEqual(ending)
+    await endsFor(analysis, ending, story)
+  })
+
+  it('while the result is awaited: nobody polls again', async () => {
+    await world.provider.result({ sha256: '*', not_ready_polls: 2 })
+    timeline = await openTimeline(world)
+    const analysis = await submitAnalysis(world)
+    await timeline.runFor(7)
+    expect(await reviewOf(timeline, world, analysis)).toMatchObject({ status: 'awaiting_result', attemptCount: 1 })
+    await decideConsent(world, decision)
+    await endsFor(analysis, cancelled, ['case', 'image', 'process', 'result'])
+  })
+
+  it('while a poll brings the result: nothing of it is kept', async () => {
+    const stored: string[] = []
+    let analysis: Analysis | undefined
+    const isCancelled = async () => {
+      if (analysis === undefined) return undefined
+      return (await reviewOf(timeline, world, analysis)).status === 'cancelled' ? true : undefined
+    }
+    const deps = after('result', async () => {
+      await decideConsent(world, decision)
+      await waitFor('the end of the review', isCancelled)
+    })
+    const put: typeof deps.objects.put = async (...parameters) => {
+      const object = await deps.objects.put(...parameters)
+      stored.push(object.key)
+      return object
+    }
+    timeline = await openTimeline(world, { deps: { ...deps, objects: { ...deps.objects, put } } })
+    analysis = await submitAnalysis(world)
+    await endsFor(analysis, cancelled, ['case', 'image', 'process', 'result'])
+    expect(stored).toHaveLength(1)
+    await expect(deps.objects.get(stored[0] ?? '')).rejects.toMatchObject({ name: 'NoSuchKey' })
+  })
+})
+
+it('a consent withdrawn and granted again at once ends nothing', async () => {
+  await world.provider.result({ sha256: '*', not_ready_polls: 1 })
+  timeline = await openTimeline(world)
+  const analysis = await submitAnalysis(world)
+  await timeline.settle()
+  for (const decision of ['withdrawn', 'granted'] as const) await decideConsent(world, decision, 'granted')
+  await timeline.runFor(7200)
+  expect(await endingOf(timeline, world, receiver, analysis)).toEqual({ assessment: ['completed'], review: 'completed', classification: null, webhooks: ['completed'] })
+})
+
+it('a consent withdrawn after the end changes nothing', async () => {
+  timeline = await openTimeline(world)
+  const analysis = await submitAnalysis(world)
+  await timeline.runFor(60)
+  const before = await assessmentEventsOf(world, analysis)
+  await decideConsent(world, 'withdrawn')
+  await timeline.runFor(7200)
+  expect(await assessmentEventsOf(world, analysis)).toEqual(before)
+  expect(await endingOf(timeline, world, receiver, analysis)).toMatchObject({ assessment: ['completed'], review: 'completed', webhooks: ['completed'] })
+})
