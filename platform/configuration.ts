@@ -37,6 +37,7 @@ const settings = {
   authBaseUrl: optional('AUTH_BASE_URL', address(http), { meaning: 'Where the auth service answers', shownDefault: 'BASE_URL' }),
   clinicalBaseUrl: optional('CLINICAL_BASE_URL', address(http), { meaning: 'Where clinical-api answers', shownDefault: 'BASE_URL' }),
   consentBaseUrl: optional('CONSENT_BASE_URL', address(http), { meaning: 'Where the consent service answers', shownDefault: 'BASE_URL' }),
+  aiReviewBaseUrl: optional('AI_REVIEW_BASE_URL', address(http), { meaning: 'Where the AI-review service answers', shownDefault: 'BASE_URL' }),
   serviceClientId: optional('SERVICE_CLIENT_ID', text({ maxLength: 255 }), { meaning: 'Platform client with which services call each other', shownDefault: 'embedded' }),
   serviceClientSecret: optional('SERVICE_CLIENT_SECRET', text(), { meaning: 'Its secret', isSecret: true, shownDefault: 'embedded' }),
   providerBaseUrl: optional('PROVIDER_BASE_URL', address(http), { meaning: 'Inference provider', shownDefault: 'embedded simulator' }),
@@ -72,7 +73,7 @@ export type ActorContextMode = 'trust' | 'signed' | 'resolve'
 
 /** The platform's configuration: frozen, checked, with every default applied. Units are in the names. */
 export type Configuration = Readonly<
-  Omit<Parsed, 'appEnv' | 'baseUrl' | 'actorContextMode' | 'authBaseUrl' | 'clinicalBaseUrl' | 'consentBaseUrl'> & {
+  Omit<Parsed, 'appEnv' | 'baseUrl' | 'actorContextMode' | 'authBaseUrl' | 'clinicalBaseUrl' | 'consentBaseUrl' | 'aiReviewBaseUrl'> & {
     /** The active profile (contract section 4). */
     profile: Profile
     actorContextMode: ActorContextMode
@@ -80,6 +81,7 @@ export type Configuration = Readonly<
     authBaseUrl: string
     clinicalBaseUrl: string
     consentBaseUrl: string
+    aiReviewBaseUrl: string
     /** What the profile does not forbid but an operator should know; logged at start, shown by readiness. */
     warnings: readonly string[]
   }
@@ -104,6 +106,7 @@ export function loadConfiguration(env: Environment): Configuration {
     authBaseUrl: parsed.authBaseUrl ?? baseUrl,
     clinicalBaseUrl: parsed.clinicalBaseUrl ?? baseUrl,
     consentBaseUrl: parsed.consentBaseUrl ?? baseUrl,
+    aiReviewBaseUrl: parsed.aiReviewBaseUrl ?? baseUrl,
   }
   const warnings = checkProfile(configuration)
   return deepFreeze({ ...configuration, warnings })

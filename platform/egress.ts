@@ -47,7 +47,7 @@ export interface Egress {
   close(): Promise<void>
 }
 
-type EgressConfiguration = Pick<Configuration, 'profile' | 'egressAllow' | 'baseUrl' | 'authBaseUrl' | 'clinicalBaseUrl' | 'consentBaseUrl' | 's3Endpoint' | 'providerBaseUrl'>
+type EgressConfiguration = Pick<Configuration, 'profile' | 'egressAllow' | 'baseUrl' | 'authBaseUrl' | 'clinicalBaseUrl' | 'consentBaseUrl' | 'aiReviewBaseUrl' | 's3Endpoint' | 'providerBaseUrl'>
 
 export interface EgressOptions {
   readonly configuration: EgressConfiguration
@@ -140,12 +140,12 @@ function parseUrl(given: string | URL): URL {
 }
 
 function exemptOrigins(configuration: EgressConfiguration, purpose: EgressPurpose): ReadonlySet<string> {
-  const { s3Endpoint, providerBaseUrl, baseUrl, authBaseUrl, clinicalBaseUrl, consentBaseUrl } = configuration
+  const { s3Endpoint, providerBaseUrl, baseUrl, authBaseUrl, clinicalBaseUrl, consentBaseUrl, aiReviewBaseUrl } = configuration
   const named = {
     webhook: [],
     image: [s3Endpoint],
     provider: [providerBaseUrl],
-    service: [baseUrl, authBaseUrl, clinicalBaseUrl, consentBaseUrl, s3Endpoint],
+    service: [baseUrl, authBaseUrl, clinicalBaseUrl, consentBaseUrl, aiReviewBaseUrl, s3Endpoint],
   }[purpose]
   return new Set(named.flatMap((address) => (address === undefined ? [] : [new URL(address).origin])))
 }

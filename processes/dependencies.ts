@@ -5,6 +5,7 @@ import type { CaseLookup } from './adapters/case-lookup.ts'
 import type { ConsentCheck } from './adapters/consent-check.ts'
 import type { ImageFetch } from './adapters/image-fetch.ts'
 import type { Provider } from './adapters/provider.ts'
+import type { ReviewSupersession } from './adapters/review-supersession.ts'
 import type { WebhookSender } from './adapters/webhook-sender.ts'
 
 /** What the effects of every process are given. */
@@ -14,6 +15,7 @@ export interface ProcessDependencies extends CommandDependencies {
   readonly images: ImageFetch
   readonly consent: ConsentCheck
   readonly cases: CaseLookup
+  readonly reviews: ReviewSupersession
   readonly webhooks: WebhookSender
   readonly failpoint: Failpoint
   /** From [0, 1); spreads retries. */

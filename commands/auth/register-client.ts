@@ -2,7 +2,7 @@ import type { OauthClientEvent } from '../../streams/oauth-client/events.ts'
 import type { OauthClientState } from '../../streams/oauth-client/state.ts'
 import type { Decision } from '../handling/decision.ts'
 
-type Registered = OauthClientEvent['data']
+type Registered = Extract<OauthClientEvent, { type: 'OauthClientRegistered' }>['data']
 
 export interface RegisterClient extends Omit<Registered, 'registeredAt' | 'scopes'> {
   readonly scopes: readonly string[]

@@ -26,4 +26,4 @@ export const clientScopes = [
 ] as const
 
 /** What the platform's own services need of each other. */
-export const serviceScopes = ['cases:read'] as const
+export const serviceScopes = ['ai-review:supersede', 'cases:read'] as const

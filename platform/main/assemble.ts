@@ -5,6 +5,7 @@ import { createConsentCheck } from '../../processes/adapters/consent-check.ts'
 import { createImageFetch } from '../../processes/adapters/image-fetch.ts'
 import { createPlatformToken } from '../../processes/adapters/platform-token.ts'
 import { createProvider } from '../../processes/adapters/provider.ts'
+import { createReviewSupersession } from '../../processes/adapters/review-supersession.ts'
 import { createWebhookSender } from '../../processes/adapters/webhook-sender.ts'
 import type { ProcessDependencies } from '../../processes/dependencies.ts'
 import { channels, processes } from '../../processes/registry.ts'
@@ -138,6 +139,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       images: createImageFetch(egress),
       consent: createConsentCheck(calls, configuration.consentBaseUrl),
       cases: createCaseLookup(calls, configuration.clinicalBaseUrl),
+      reviews: createReviewSupersession(calls, configuration.aiReviewBaseUrl),
       webhooks: createWebhookSender(egress, configuration),
       failpoint: createFailpoint(configuration),
       random: Math.random,

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { v4, v5, validate as isUuid } from 'uuid'
+import { grantScopes } from '../../commands/auth/grant-scopes.ts'
 import { registerClient } from '../../commands/auth/register-client.ts'
 import { serviceScopes } from '../../commands/auth/scopes.ts'
 import { execute } from '../../commands/handling/execute.ts'
@@ -27,14 +28,17 @@ export interface NewClient {
   readonly trustedActorContext: boolean
 }
 
-/** Registers a client, or finds the one that has its id; resolves to what stands in the event store then, which decides. */
+/** Registers a client, or finds the one that has its id and gives it the scopes that it lacks; resolves to what stands in the event store then, which decides. */
 export async function registerOnce(store: EventStore, vault: Vault, client: NewClient, now: Date): Promise<RegisteredOauthClient> {
   const { secret, ...data } = client
   const target = { fold: oauthClientFold, stream: oauthClientStream(client.clientId) }
   const command = { ...data, secretHash: vault.fingerprint(secret), now }
-  const commandId = v5('register', client.clientId)
-  const context = { commandId, correlationId: commandId, ...(client.orgId === null ? {} : { orgId: client.orgId }) }
-  await execute(store, target, (state) => registerClient(command, state), context)
+  const contextOf = (name: string) => {
+    const commandId = v5(name, client.clientId)
+    return { commandId, correlationId: commandId, ...(client.orgId === null ? {} : { orgId: client.orgId }) }
+  }
+  await execute(store, target, (state) => registerClient(command, state), contextOf('register'))
+  await execute(store, target, (state) => grantScopes(command, state), contextOf(`grant ${client.scopes.toSorted().join(' ')}`))
   // Instances that start at once send the same event id, and the server acknowledges all of them: only the stream knows whose came first.
   const { state } = await store.load(target.fold, target.stream, { fresh: true })
   if (state.status !== 'registered') throw new Error('the event store lost the client that it had just stored')
@@ -55,8 +59,6 @@ export async function registerServiceClient(store: EventStore, vault: Vault, con
   if (registered.secretHash !== vault.fingerprint(secret)) {
     throw new ConfigurationError('SERVICE_CLIENT_ID is registered with another SERVICE_CLIENT_SECRET: set that one, or choose a new id')
   }
-  const lacking = serviceScopes.filter((scope) => !registered.scopes.includes(scope))
-  if (lacking.length > 0) throw new ConfigurationError(`SERVICE_CLIENT_ID is registered without ${lacking.join(', ')}: choose a new id and secret`)
 }
 
 /** What is printed of a new client, once. */

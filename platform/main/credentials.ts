@@ -19,7 +19,7 @@ const file = (dataDir: string) => join(dataDir, 'credentials.json')
  */
 export async function keepCredentials(configuration: Configuration): Promise<Credentials> {
   const path = file(configuration.dataDir)
-  const kept = (await readCredentials(path)) ?? newIdentities()
+  const kept = withServiceScopes((await readCredentials(path)) ?? newIdentities())
   const credentials: Credentials = {
     ...kept,
     base_url: configuration.baseUrl,
@@ -34,6 +34,14 @@ export async function keepCredentials(configuration: Configuration): Promise<Cre
   return credentials
 }
 
+/** What the services need of each other may have grown since the folder was made. */
+function withServiceScopes<Kept extends Pick<Credentials, 'clients'>>(kept: Kept): Kept {
+  const clients = kept.clients.map((client) =>
+    client.org_id === null ? { ...client, scopes: [...new Set([...client.scopes, ...serviceScopes])] } : client,
+  )
+  return { ...kept, clients }
+}
+
 /** The platform-level client, with which the services call each other. */
 export function serviceClientOf({ clients }: Credentials): Credentials['clients'][number] {
   const client = clients.find((each) => each.org_id === null)
@@ -41,7 +49,7 @@ export function serviceClientOf({ clients }: Credentials): Credentials['clients'
   return client
 }
 
-/** Registers the clients of the credentials; those that are registered already stay as they are. */
+/** Registers the clients of the credentials; those that are registered already get the scopes that they lack. */
 export async function registerClients(store: EventStore, vault: Vault, { clients }: Credentials, now: Date): Promise<void> {
   for (const client of clients) {
     const registered = {

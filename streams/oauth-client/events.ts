@@ -18,6 +18,11 @@ export const oauthClientEvents = {
       registeredAt: Instant,
     }),
   ),
+  /** Beyond those that it has. */
+  OauthClientScopesGranted: defineEvent(
+    'OauthClientScopesGranted',
+    Type.Object({ clientId: Id, scopes: Type.Array(Type.String()), grantedAt: Instant }),
+  ),
 } as const
 
 export type OauthClientEvent = EventOf<typeof oauthClientEvents>

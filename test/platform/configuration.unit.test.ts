@@ -8,7 +8,7 @@ const secret = 'a-secret-that-nobody-should-ever-see'
 describe('defaults', () => {
   it('need no variable at all', () => {
     expect(loadConfiguration({})).toMatchObject({
-      profile: 'development', host: '127.0.0.1', port: 8080, baseUrl: 'http://127.0.0.1:8080', consentBaseUrl: 'http://127.0.0.1:8080',
+      profile: 'development', host: '127.0.0.1', port: 8080, baseUrl: 'http://127.0.0.1:8080', consentBaseUrl: 'http://127.0.0.1:8080', aiReviewBaseUrl: 'http://127.0.0.1:8080',
       actorContextMode: 'trust', tokenTtlSeconds: 3600, providerSessionTtlSeconds: 1800, providerResultMaxAttempts: 20,
       providerResultBackoffScheduleMs: [5000, 15000, 30000, 60000, 120000, 300000], providerStartRetryScheduleMs: [2000, 4000, 8000],
       readYourWritesMs: 500, stepTimeoutMs: 15000, stepLeaseMs: 20000, egressAllow: [], adminApiSecret: undefined, warnings: [],

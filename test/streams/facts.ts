@@ -207,6 +207,7 @@ export const clientFact = factsOf<OauthClientEvent>({
     trustedActorContext: true,
     registeredAt: at(0),
   },
+  OauthClientScopesGranted: { clientId: ids.client, scopes: ['webhooks:write'], grantedAt: at(5) },
 })
 
 export const subscriptionFact = factsOf<WebhookSubscriptionEvent>({

@@ -15,6 +15,7 @@ import { createConsentCheck } from '../../processes/adapters/consent-check.ts'
 import { createImageFetch } from '../../processes/adapters/image-fetch.ts'
 import { createPlatformToken } from '../../processes/adapters/platform-token.ts'
 import { createProvider } from '../../processes/adapters/provider.ts'
+import { createReviewSupersession } from '../../processes/adapters/review-supersession.ts'
 import { createWebhookSender } from '../../processes/adapters/webhook-sender.ts'
 import type { ProcessDependencies } from '../../processes/dependencies.ts'
 import { leaseUntil } from '../../processes/runtime/leases.ts'
@@ -39,6 +40,7 @@ export function processDependencies(world: DecisionWorld, egress: Egress, object
     images: createImageFetch(egress),
     consent: createConsentCheck(calls, configuration.consentBaseUrl),
     cases: createCaseLookup(calls, configuration.clinicalBaseUrl),
+    reviews: createReviewSupersession(calls, configuration.aiReviewBaseUrl),
     webhooks: createWebhookSender(egress, configuration),
     failpoint: createFailpoint({ failpoint: undefined }),
     random: () => 0.5,

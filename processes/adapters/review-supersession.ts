@@ -1,0 +1,48 @@
+import type { ReviewImage } from '../../streams/ai-review/review-image.ts'
+import { memberOf } from './outside-value.ts'
+import { callService, type ServiceCalls } from './service-call.ts'
+
+export interface SupersessionRequest {
+  readonly orgId: string
+  readonly aiReviewId: string
+  readonly images: readonly ReviewImage[]
+  readonly reason: string
+  /** The same for every try; the addresses, and with them the body, differ from try to try. */
+  readonly idempotencyKey: string
+}
+
+export type Supersession =
+  | { readonly kind: 'superseded'; readonly aiReviewId: string }
+  /** An earlier try got through, and its answer was lost. */
+  | { readonly kind: 'done-before' }
+  | { readonly kind: 'done-by-another' }
+  | { readonly kind: 'refused'; readonly status: number }
+  /** Not reached, or not able to answer now. */
+  | { readonly kind: 'unavailable'; readonly status: number | null }
+
+/** Asks the AI-review service for a new review in place of one (T30). */
+export interface ReviewSupersession {
+  supersede(request: SupersessionRequest, signal: AbortSignal): Promise<Supersession>
+}
+
+/** Of the request, not of the review: they pass, or an operator mends them. */
+const passing: readonly number[] = [401, 403, 408, 412, 429]
+
+export function createReviewSupersession(calls: ServiceCalls, baseUrl: string): ReviewSupersession {
+  return {
+    async supersede({ orgId, aiReviewId, images, reason, idempotencyKey }, signal) {
+      const url = new URL(`${baseUrl}/v1/ai-reviews/${aiReviewId}/supersede`)
+      url.searchParams.set('org_id', orgId)
+      const headers = { 'content-type': 'application/json', 'idempotency-key': idempotencyKey }
+      const reply = await callService(calls, url, { method: 'POST', headers, body: JSON.stringify({ reason, images }) }, signal)
+      if (reply === null) return { kind: 'unavailable', status: null }
+      const { status, body } = reply
+      const [made, code] = [memberOf(body, 'aiReviewId'), memberOf(body, 'code')]
+      if (status === 202 && typeof made === 'string') return { kind: 'superseded', aiReviewId: made }
+      if (code === 'idempotency-key-reused') return { kind: 'done-before' }
+      if (code === 'ai-review-already-superseded') return { kind: 'done-by-another' }
+      const isRefused = status >= 400 && status < 500 && status !== 409 && !passing.includes(status)
+      return isRefused ? { kind: 'refused', status } : { kind: 'unavailable', status }
+    },
+  }
+}
