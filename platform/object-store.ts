@@ -1,7 +1,16 @@
 import { createHash } from 'node:crypto'
-import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
+import { addAbortSignal, Readable } from 'node:stream'
+import {
+  CopyObjectCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  PutObjectCommand,
+  S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
-import { problem } from './problems.ts'
+import { Problem, problem } from './problems.ts'
 
 export interface ObjectStoreOptions {
   readonly endpoint: string
@@ -19,6 +28,22 @@ export interface StoredBytes {
   readonly bytes: number
 }
 
+/** Bytes as they are read: of the version that the ETag names, whatever is stored under the key meanwhile. */
+export interface ReadObject {
+  readonly etag: string
+  readonly bytes: number
+  /** Read once. Breaks off with Problem `object-store-unavailable`. */
+  readonly chunks: AsyncIterable<Buffer>
+  /** For whoever does not read the chunks to their end. */
+  close(): void
+}
+
+/** An address that needs no further credentials until it expires. */
+export interface SignedAddress {
+  readonly url: string
+  readonly expiresAt: Date
+}
+
 /** Image bytes and raw provider responses; events name them by key, hash and length. */
 export interface ObjectStore {
   /**
@@ -27,10 +52,21 @@ export interface ObjectStore {
    */
   put(key: string, bytes: Uint8Array, contentType: string): Promise<StoredBytes>
   get(key: string): Promise<Uint8Array>
+  /** Whether anything lies under a key. @throws Problem `object-store-unavailable` */
+  exists(key: string): Promise<boolean>
+  /** Undefined where nothing lies under the key. @throws Problem `object-store-unavailable` */
+  read(key: string): Promise<ReadObject | undefined>
+  /**
+   * Copies one version under a key that nothing else has; false where the source is no longer that version.
+   * @throws Problem `object-store-unavailable`
+   */
+  copy(source: { readonly key: string; readonly etag: string }, key: string): Promise<boolean>
   /** Removes an object if it is there. */
   remove(key: string): Promise<void>
-  /** An address that reads the object without further credentials until it expires. */
-  presignRead(key: string, ttlSeconds: number): Promise<{ readonly url: string; readonly expiresAt: Date }>
+  /** Reads the object. */
+  presignRead(key: string, ttlSeconds: number): Promise<SignedAddress>
+  /** Stores bytes of that Content-Type, which the request must carry, in place of what is there. */
+  presignWrite(key: string, contentType: string, ttlSeconds: number): Promise<SignedAddress>
   close(): void
 }
 
@@ -55,7 +91,7 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
           new PutObjectCommand({ Bucket: bucket, Key: key, Body: bytes, ContentType: contentType, ContentLength: bytes.length }),
         )
       } catch (error) {
-        throw problem('object-store-unavailable', { retryAfterSeconds: 2, cause: error })
+        throw unavailable(error)
       }
       return { key, sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length }
     },
@@ -64,6 +100,31 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
       const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }))
       if (Body === undefined) throw new Error('the object store answered without a body')
       return Body.transformToByteArray()
+    },
+
+    async exists(key) {
+      const found = await unlessMissing(client.send(new HeadObjectCommand({ Bucket: bucket, Key: key })))
+      return found !== undefined
+    },
+
+    async read(key) {
+      const found = await unlessMissing(client.send(new GetObjectCommand({ Bucket: bucket, Key: key })))
+      if (found === undefined) return undefined
+      const { Body, ETag, ContentLength } = found
+      if (!(Body instanceof Readable) || ETag === undefined || ContentLength === undefined) throw unavailable()
+      const body = addAbortSignal(AbortSignal.timeout(readTimeoutMs), Body)
+      return { etag: ETag, bytes: ContentLength, chunks: chunksOf(body), close: () => body.destroy() }
+    },
+
+    async copy(source, key) {
+      const CopySource = `${bucket}/${source.key.split('/').map(encodeURIComponent).join('/')}`
+      const command = new CopyObjectCommand({ Bucket: bucket, Key: key, CopySource, CopySourceIfMatch: source.etag })
+      try {
+        return (await unlessMissing(client.send(command))) !== undefined
+      } catch (error) {
+        if (error instanceof Problem && statusOf(error.cause) === 412) return false
+        throw error
+      }
     },
 
     async remove(key) {
@@ -77,6 +138,42 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
       return { url, expiresAt: new Date(signingDate.getTime() + ttlSeconds * 1000) }
     },
 
+    async presignWrite(key, contentType, ttlSeconds) {
+      const signingDate = now()
+      const command = new PutObjectCommand({ Bucket: bucket, Key: key, ContentType: contentType })
+      const signableHeaders = new Set(['content-type', 'host'])
+      const url = await getSignedUrl(client, command, { expiresIn: ttlSeconds, signingDate, signableHeaders })
+      return { url, expiresAt: new Date(signingDate.getTime() + ttlSeconds * 1000) }
+    },
+
     close: () => client.destroy(),
   }
+}
+
+/** Time for all the bytes of an object: a store that stops sending must not hold a request for ever. */
+const readTimeoutMs = 60_000
+
+async function* chunksOf(body: Readable): AsyncGenerator<Buffer> {
+  try {
+    yield* body
+  } catch (error) {
+    throw unavailable(error)
+  }
+}
+
+async function unlessMissing<Output>(sent: Promise<Output>): Promise<Output | undefined> {
+  try {
+    return await sent
+  } catch (error) {
+    if (statusOf(error) === 404) return undefined
+    throw unavailable(error)
+  }
+}
+
+function statusOf(error: unknown): number | undefined {
+  return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined
+}
+
+function unavailable(cause?: unknown): Problem {
+  return problem('object-store-unavailable', { retryAfterSeconds: 2, cause })
 }

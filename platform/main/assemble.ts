@@ -119,6 +119,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const reads = createReadPositions(runner === undefined ? { pool } : { pool, runner })
   stop.onStop('work', 'read positions', () => reads.close())
 
+  const failpoint = createFailpoint(configuration)
   const health = createHealth({ profile: configuration.profile, roles })
   health.register(configurationCheck(configuration))
   let startWorkers = async (): Promise<void> => undefined
@@ -141,7 +142,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       cases: createCaseLookup(calls, configuration.clinicalBaseUrl),
       reviews: createReviewSupersession(calls, configuration.aiReviewBaseUrl),
       webhooks: createWebhookSender(egress, configuration),
-      failpoint: createFailpoint(configuration),
+      failpoint,
       random: Math.random,
     }
     const workers = createWorkers({
@@ -184,6 +185,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         store,
         vault,
         objects,
+        failpoint,
         configuration,
         now,
         tokens,

@@ -1,5 +1,6 @@
 import { aiReviewWriteRoutes } from '../../commands/ai-review/routes.ts'
-import { assessmentWriteRoutes, type AssessmentDependencies } from '../../commands/assessments/routes.ts'
+import type { AssessmentDependencies } from '../../commands/assessments/dependencies.ts'
+import { assessmentWriteRoutes } from '../../commands/assessments/routes.ts'
 import { authRoutes, type AuthDependencies } from '../../commands/auth/routes.ts'
 import { clinicalWriteRoutes } from '../../commands/clinical/routes.ts'
 import { consentWriteRoutes } from '../../commands/consent/routes.ts'

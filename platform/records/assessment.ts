@@ -92,15 +92,21 @@ export interface AssessmentView {
 
 type CaptureType = AssessmentRecord['images'][number]['capture_type']
 
-const imageStatus = {
-  awaiting_images: 'awaiting_upload',
-  processing: 'received',
-  failed: 'received',
-  completed: 'processed',
-} as const
+type ImageStatus = AssessmentRecord['images'][number]['status']
 
-/** @param downloadUrls by object key; signed at response time, needed for completed assessments only */
-export function toAssessmentRecord(view: AssessmentView, downloadUrls: ReadonlyMap<string, string>): AssessmentRecord {
+/** What was never submitted is awaited, also after its assessment failed. */
+function imageStatus(status: AssessmentView['status'], objectKey: string | null): ImageStatus {
+  if (objectKey === null) return 'awaiting_upload'
+  return status === 'completed' ? 'processed' : 'received'
+}
+
+const none: ReadonlyMap<string, string> = new Map()
+
+/**
+ * @param downloadUrls by object key; signed at response time, needed for completed assessments only
+ * @param uploadUrls by image id; for the answer of a create only
+ */
+export function toAssessmentRecord(view: AssessmentView, downloadUrls: ReadonlyMap<string, string>, uploadUrls = none): AssessmentRecord {
   const failure = view.failureCode === null ? null : assessmentFailures[view.failureCode]
   return {
     id: view.id,
@@ -109,12 +115,14 @@ export function toAssessmentRecord(view: AssessmentView, downloadUrls: ReadonlyM
     case_id: view.caseId,
     ...(view.externalReference === null ? {} : { external_reference: view.externalReference }),
     images: view.images.map(({ imageId, captureType, objectKey }) => {
-      const url = objectKey === null ? undefined : downloadUrls.get(objectKey)
+      const download = objectKey === null ? undefined : downloadUrls.get(objectKey)
+      const upload = uploadUrls.get(imageId)
       return {
         id: imageId,
         capture_type: captureType,
-        status: imageStatus[view.status],
-        ...(view.status === 'completed' && url !== undefined ? { download_url: url } : {}),
+        status: imageStatus(view.status, objectKey),
+        ...(upload === undefined ? {} : { upload_url: upload }),
+        ...(view.status === 'completed' && download !== undefined ? { download_url: download } : {}),
       }
     }),
     result: view.result === null ? null : inOrder(view.result),

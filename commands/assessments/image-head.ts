@@ -1,0 +1,64 @@
+import { imageSize } from 'image-size'
+
+/** Enough for what stands between the metadata of a JPEG and its frame header. */
+const keptBytes = 64 * 1024
+const empty: Buffer = Buffer.alloc(0)
+
+/** The beginning of an image that passes by, without the metadata of a JPEG, which may have megabytes. */
+export interface ImageHead {
+  push(chunk: Buffer): void
+  /** Pixels as the header names them; null where it names none, or is none of this type (by `image-size`'s name). */
+  measure(type: string): { readonly width: number; readonly height: number } | null
+}
+
+export function createImageHead(): ImageHead {
+  let kept = empty
+  /** What came since and is neither kept nor skipped: the first bytes of a segment at most, between two chunks. */
+  let pending = empty
+  let skip = 0
+  let isSkippingMetadata = true
+
+  function keep(length: number): void {
+    kept = Buffer.concat([kept, pending.subarray(0, length)])
+    pending = pending.subarray(length)
+  }
+
+  /** Takes one segment of `pending`, as far as it is there; false where nothing more can be told of it. */
+  function advance(): boolean {
+    if (skip > 0) {
+      const length = Math.min(skip, pending.length)
+      pending = pending.subarray(length)
+      skip -= length
+    } else if (kept.length === 0) {
+      if (pending.length < 2) return false
+      if (pending.readUInt16BE() === 0xffd8) keep(2)
+      else isSkippingMetadata = false
+    } else {
+      if (pending.length < 4) return false
+      const marker = pending.readUInt16BE()
+      const isMetadata = (marker >= 0xffe0 && marker <= 0xffef) || marker === 0xfffe
+      if (isMetadata) skip = 2 + pending.readUInt16BE(2)
+      else isSkippingMetadata = false
+    }
+    return isSkippingMetadata && pending.length > 0
+  }
+
+  return {
+    push(chunk) {
+      if (kept.length >= keptBytes) return
+      pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])
+      while (isSkippingMetadata && advance());
+      if (isSkippingMetadata) return
+      keep(keptBytes - kept.length)
+      pending = empty
+    },
+    measure(type) {
+      try {
+        const size = imageSize(Buffer.concat([kept, pending]))
+        return size.type === type && size.width > 0 && size.height > 0 ? { width: size.width, height: size.height } : null
+      } catch {
+        return null
+      }
+    },
+  }
+}

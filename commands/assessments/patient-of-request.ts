@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyRequest } from 'fastify'
+import { commandContext } from '../../platform/http/request-context.ts'
+import { Problem, problem } from '../../platform/problems.ts'
+import type { TenantId } from '../../platform/tenants.ts'
+import { patientsHolding, registerWithIdentifiers } from '../clinical/register-with-identifiers.ts'
+import { requirePatient } from '../clinical/require-patient.ts'
+import type { CommandDependencies } from '../handling/dependencies.ts'
+import type { KeyedRequest } from '../handling/keyed-request.ts'
+import type { CreateAssessmentBody } from './bodies.ts'
+
+const conflictAttempts = 8
+const conflictPauseMs = 20
+
+/**
+ * The patient that the body names, or the one it describes: an identifier that matches one patient reuses it.
+ *
+ * @throws Problem `patient-not-found`, `patient-identifier-conflict`
+ */
+export async function patientOfRequest(
+  deps: CommandDependencies,
+  request: FastifyRequest,
+  orgId: TenantId,
+  body: CreateAssessmentBody,
+  keyed: KeyedRequest,
+): Promise<string> {
+  if (body.patient_id !== undefined) return (await requirePatient(deps, orgId, body.patient_id)).patientId
+  if (body.patient === undefined) throw problem('internal-error')
+  const identifiers = body.patient.identifiers ?? []
+  const { given_name: givenName, family_name: familyName, dob } = body.patient
+  const command = {
+    patientId: keyed.idOf('patient'),
+    organisationId: orgId,
+    givenName,
+    familyName,
+    dob,
+    identifiers,
+    now: deps.now(),
+    fingerprint: keyed.fingerprint,
+  }
+  for (let attempt = 1; ; attempt++) {
+    const holders = await patientsHolding(deps, orgId, identifiers)
+    if (holders.length > 1) throw problem('patient-identifier-conflict')
+    const [holder] = holders
+    if (holder !== undefined && holder !== command.patientId) return holder
+    try {
+      await registerWithIdentifiers(deps, orgId, command, commandContext(request, { orgId }))
+      return command.patientId
+    } catch (error) {
+      // Another request is registering the same patient: soon it is the one match, and is reused.
+      if (!isIdentifierConflict(error) || attempt === conflictAttempts) throw error
+      await sleep(conflictPauseMs * attempt)
+    }
+  }
+}
+
+function isIdentifierConflict(error: unknown): boolean {
+  return error instanceof Problem && error.code === 'patient-identifier-conflict'
+}

@@ -1,0 +1,71 @@
+import { Type } from 'typebox'
+import { v5 } from 'uuid'
+import { tenantOf } from '../../platform/http/access.ts'
+import { answers } from '../../platform/http/answers.ts'
+import { Uuid } from '../../platform/http/members.ts'
+import { requireNoBody } from '../../platform/http/no-body.ts'
+import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
+import { latest, requireMatch, written } from '../../platform/http/replies.ts'
+import { commandContext } from '../../platform/http/request-context.ts'
+import type { ServiceApp } from '../../platform/http/service.ts'
+import { problem } from '../../platform/problems.ts'
+import { AssessmentRecord } from '../../platform/records/assessment.ts'
+import { keyedRequest, keyProblems } from '../handling/keyed-request.ts'
+import { createTurns } from '../handling/turns.ts'
+import type { AssessmentDependencies } from './dependencies.ts'
+import { openAssessmentCase } from './open-assessment-case.ts'
+import { recordOf } from './record-of.ts'
+import { isSubmittedBy } from './submit-assessment.ts'
+import { submitUploads } from './submit-uploads.ts'
+import { removeUploads } from './uploads.ts'
+
+export function submitRoute(app: ServiceApp, deps: AssessmentDependencies): void {
+  const { vault, objects, failpoint } = deps
+  const inTurn = createTurns()
+
+  app.post(
+    '/assessments/:id/submit',
+    {
+      schema: {
+        operationId: 'submitAssessment',
+        summary: 'Submit the uploaded images of an assessment',
+        params: Type.Object({ id: Uuid }),
+        querystring: OrgQuery,
+        response: answers({ 200: AssessmentRecord }, [
+          'assessment-not-awaiting-images',
+          'uploads-incomplete',
+          'image-invalid',
+          'image-too-large',
+          'precondition-failed',
+          'object-store-unavailable',
+          ...keyProblems,
+        ]),
+      },
+      config: { access: { scopes: ['assessments:write'] } },
+    },
+    async (request, reply) => {
+      const { body, caller, params, query } = request
+      const orgId = tenantOf(caller, namedOrg(query))
+      requireNoBody(body)
+      const { causing } = keyedRequest(request, orgId, vault, null)
+      const context = commandContext(request, { orgId })
+      const assessmentId = params.id.toLowerCase()
+      const requireRevision = (revision: bigint) => requireMatch(request, revision)
+      const submit = { orgId, assessmentId, request: causing, requireRevision }
+
+      // Who comes while another call reads the same uploads finds them submitted; nothing is read and copied twice.
+      const { state, events, position } = await inTurn(`${orgId} ${assessmentId}`, () => submitUploads(deps, submit, context))
+      if (state.status === 'absent') throw problem('internal-error')
+      if (events.length > 0) failpoint('assessment-submitted')
+      const open = { ...context, commandId: v5('open-case', context.commandId) }
+      const opened = state.status === 'processing' ? await openAssessmentCase(deps, state, open) : undefined
+      if (events.length > 0) await removeUploads(objects, state)
+      return written(reply, {
+        body: await recordOf(deps, state),
+        position: latest(position, opened),
+        projectors: ['assessments', 'cases'],
+        isReplayed: events.length === 0 && isSubmittedBy(causing, state),
+      })
+    },
+  )
+}

@@ -1,0 +1,65 @@
+import { v7 } from 'uuid'
+import { Problem, problem } from '../../platform/problems.ts'
+import type { AssessmentEvent } from '../../streams/assessment/events.ts'
+import { assessmentFold, type AssessmentState } from '../../streams/assessment/state.ts'
+import { assessmentStream } from '../../streams/assessment/stream.ts'
+import type { CommandContext } from '../../streams/store/events.ts'
+import type { CausingRequest } from '../../streams/types.ts'
+import { execute, type Executed } from '../handling/execute.ts'
+import type { AssessmentDependencies } from './dependencies.ts'
+import { freezeUploads } from './freeze-uploads.ts'
+import { meetSubmission, submitAssessment } from './submit-assessment.ts'
+
+export interface SubmitUploads {
+  readonly orgId: string
+  readonly assessmentId: string
+  readonly request: CausingRequest
+  /** Throws where the caller expects another revision than the one that would be changed. */
+  readonly requireRevision: (revision: bigint) => void
+}
+
+/**
+ * Submits the uploads of an assessment once, whoever asks and however often. What a lost race had copied is removed, and
+ * the submission that won is the answer. No refusal changes anything.
+ *
+ * @throws Problem `not-found`, `assessment-not-awaiting-images`, `precondition-failed`, and those of `freezeUploads`
+ */
+export async function submitUploads(
+  deps: AssessmentDependencies,
+  { orgId, assessmentId, request, requireRevision }: SubmitUploads,
+  context: CommandContext,
+): Promise<Executed<AssessmentState, AssessmentEvent>> {
+  const { store, objects, configuration, now } = deps
+  const target = { fold: assessmentFold, stream: assessmentStream(orgId, assessmentId) }
+
+  async function look() {
+    const { state, revision } = await store.load(target.fold, target.stream, { fresh: true })
+    const met = meetSubmission({ request, now: now() }, state)
+    if (typeof met !== 'string') throw problem(met.refused, met.details)
+    return { state, revision, events: [], position: undefined }
+  }
+
+  const before = await look()
+  if (before.state.status !== 'awaiting_images') return before
+  if (typeof before.revision === 'bigint') requireRevision(before.revision)
+
+  const requiresDimensions = configuration.profile === 'production'
+  const frozen = await freezeUploads({ objects, requiresDimensions }, before.state).catch(async (error: unknown) => {
+    // Another call may have submitted meanwhile, and have removed the uploads: then its submission is the answer.
+    const after = error instanceof Problem ? await look() : before
+    if (after.state.status !== 'awaiting_images') return after
+    throw error
+  })
+  if (!('images' in frozen)) return frozen
+
+  const command = { request, caseId: v7(), images: frozen.images, deadlineMs: configuration.assessmentDeadlineSeconds * 1000 }
+  try {
+    const done = await execute(store, target, (state) => submitAssessment({ ...command, now: now() }, state), context)
+    if (done.events.length === 0) await frozen.discard()
+    return done
+  } catch (error) {
+    // After an unknown outcome the copies stay: an event may name them.
+    if (error instanceof Problem) await frozen.discard()
+    throw error
+  }
+}
