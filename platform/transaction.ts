@@ -1,4 +1,4 @@
-import type { Pool, PoolClient } from './database.ts'
+import { isDatabaseUnavailable, type Pool, type PoolClient } from './database.ts'
 
 /** Runs `work` in one transaction; a connection that failed in it is closed, not put back. */
 export async function inTransaction<Result>(pool: Pool, work: (client: PoolClient) => Promise<Result>): Promise<Result> {
@@ -10,11 +10,16 @@ export async function inTransaction<Result>(pool: Pool, work: (client: PoolClien
     client.release()
     return result
   } catch (error) {
-    const isUsable = await client.query('rollback').then(
-      () => true,
-      () => false,
-    )
+    // A server that did not answer will not answer this either; it rolls back when the connection ends.
+    const isUsable = !isDatabaseUnavailable(error) && (await rolledBack(client))
     client.release(!isUsable)
     throw error
   }
+}
+
+function rolledBack(client: PoolClient): Promise<boolean> {
+  return client.query('rollback').then(
+    () => true,
+    () => false,
+  )
 }

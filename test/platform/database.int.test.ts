@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPool, ensureDatabase, isDatabaseMissing, isDatabaseUnavailable } from '../../platform/database.ts'
 import { createLogger } from '../../platform/logging.ts'
+import { inTransaction } from '../../platform/transaction.ts'
 import { freshDatabase, type FreshDatabase } from '../support/postgres.ts'
 
 let database: FreshDatabase
@@ -48,6 +50,54 @@ describe('a connection in use that is cut', () => {
     client.release(true)
     expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
     await Promise.all([pool.end(), other.end()])
+  })
+})
+
+/** The way to the database, on which nothing goes through any more once it is silent; closed connections are not told of either. */
+async function silentWay(): Promise<{ readonly url: string; readonly silence: () => void; readonly close: () => void }> {
+  const { hostname, port } = new URL(database.url)
+  const sockets: Socket[] = []
+  let isSilent = false
+  const server = createServer((near) => {
+    const far = connect(Number(port), hostname)
+    sockets.push(near, far)
+    for (const socket of [near, far]) socket.on('error', () => undefined)
+    near.on('data', (bytes) => isSilent || far.write(bytes))
+    far.on('data', (bytes) => isSilent || near.write(bytes))
+  })
+  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve) })
+  const url = new URL(database.url)
+  url.hostname = '127.0.0.1'
+  url.port = String((server.address() as AddressInfo).port)
+  const close = () => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  }
+  return { url: url.href, silence: () => { isSilent = true }, close }
+}
+
+describe('a server that stands', () => {
+  it('is given up after the time limit, also in the middle of a transaction', async () => {
+    const way = await silentWay()
+    const pool = createPool({ url: way.url, statementTimeoutMs: 200 })
+    const clients = await Promise.all([pool.connect(), pool.connect()])
+    for (const client of clients) client.release()
+    const transaction = inTransaction(pool, async (client) => {
+      way.silence()
+      await client.query('select 1')
+    })
+    const reasons = [await reasonOf(transaction), await reasonOf(pool.query('select 1'))]
+    expect(reasons.map(isDatabaseUnavailable)).toEqual([true, true])
+    expect(pool.totalCount).toBe(0)
+    way.close()
+    await pool.end()
+  })
+
+  it('a statement that takes too long is ended by the server, and its connection goes on', async () => {
+    const pool = createPool({ url: database.url, statementTimeoutMs: 200, max: 1 })
+    expect(isDatabaseUnavailable(await reasonOf(pool.query('select pg_sleep(10)')))).toBe(true)
+    expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+    await pool.end()
   })
 })
 
