@@ -65,6 +65,7 @@ function ofInput({ params, querystring, body }: FastifySchema, { isRead, config 
     ...(isRead ? [] : ['malformed-body', 'body-too-large', 'unsupported-media-type'] as const),
     ...(config.takesIfMatch === true ? ['precondition-failed'] as const : []),
     ...(config.servedBy === undefined ? [] : ['malformed-request'] as const),
+    ...(isRead && config.servedBy !== undefined ? ['read-model-behind', 'event-store-unavailable'] as const : []),
   ]
 }
 

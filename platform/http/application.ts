@@ -12,6 +12,7 @@ import { commonHeaders } from './common-headers.ts'
 import { addDocumentation, type ScopeList } from './documentation.ts'
 import { createErrorHandler, sendProblem } from './errors.ts'
 import { addHealthRoutes } from './health-routes.ts'
+import type { IsCurrent } from './missing-records.ts'
 import { addProblemPages } from './problem-pages.ts'
 import { createRateLimits } from './rate-limits.ts'
 import { awaitMinimumPosition, type ReadYourWrites } from './replies.ts'
@@ -37,6 +38,8 @@ export interface ApplicationOptions {
   readonly health: Health
   readonly verifyToken: VerifyToken
   readonly readYourWrites: ReadYourWrites
+  /** Asked before a GET says that a record does not exist; always true when omitted (tests). */
+  readonly isCurrent?: IsCurrent
   /** True once a stop has begun: new requests are refused while those in flight finish. */
   readonly isStopping?: () => boolean
   /** Answers that differ from their documented schema become a 500 (tests). */
@@ -80,6 +83,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
   app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(onError)
   app.decorate('readYourWrites', options.readYourWrites)
+  app.decorate('isCurrent', options.isCurrent ?? (async () => true))
   app.decorate('readYourWritesMs', configuration.readYourWritesMs)
   app.decorate('waiting', createWaiting({ isStopping }))
   app.decorate('rateLimits', createRateLimits({ configuration, ...(options.clockMs === undefined ? {} : { now: options.clockMs }) }))

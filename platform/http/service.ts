@@ -2,6 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance, RawReplyDefaultExpression, Raw
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { Access } from './access.ts'
 import { withStandardAnswers } from './answers.ts'
+import { certainOfAbsence } from './missing-records.ts'
 import { requestHeaders } from './request-headers.ts'
 import type { Schemas } from './schemas.ts'
 
@@ -75,6 +76,8 @@ function prepareRoute(route: RouteOptions & { routePath: string; path: string; p
   const schema = { tags: [service.prefix], ...headers, ...route.schema, security: securityOf(access) }
   const isDocumented = mount === service.documentedAt && route.schema?.hide !== true
   route.schema = { ...schemas.hoist(withStandardAnswers(schema, { access, isRead, config: route.config ?? {} })), hide: !isDocumented }
+  const servedBy = route.config?.servedBy
+  if (isRead && servedBy !== undefined) route.handler = certainOfAbsence(route.handler, servedBy)
   route.config = {
     ...route.config,
     route: { service: service.prefix, path: route.routePath },

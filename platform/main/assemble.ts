@@ -13,7 +13,7 @@ import { createRelay } from '../../processes/relay/relay.ts'
 import { notifyWorkers } from '../../processes/runtime/wake-ups.ts'
 import { bindProcess, createWorkers } from '../../processes/runtime/workers.ts'
 import { readModels } from '../../projections/registry.ts'
-import { createReadPositions, type ReadPositions } from '../../projections/runtime/read-positions.ts'
+import { createReadPositions } from '../../projections/runtime/read-positions.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../projections/runtime/runner.ts'
 import { ensureRuntimeSchema } from '../../projections/runtime/schema.ts'
 import { catalogue } from '../../streams/catalogue.ts'
@@ -180,6 +180,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     ttlSeconds: configuration.tokenTtlSeconds,
     now,
   })
+  const isCurrent = (projector: string) =>
+    reads.requireHead((reached) => store.head(filter, { downTo: reached }), projector, configuration.readYourWritesMs)
   const services = runsApi && objects !== undefined
     ? servicesOf({
         store,
@@ -191,7 +193,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         tokens,
         pool,
         cursors: createCursors({ key: await vault.secret('cursor', 'current'), now }),
-        isCurrent: (projector) => isCurrent(reads, store, projector, configuration.readYourWritesMs),
+        isCurrent,
       })
     : []
   const app = await createApplication({
@@ -201,6 +203,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     health,
     verifyToken: (token) => tokens.verify(token),
     readYourWrites: (position, names, timeoutMs) => reads.waitFor(position, names, timeoutMs),
+    isCurrent,
     isStopping: () => isRefusing,
   })
   stop.onStop('intake', 'http', () => app.close())
@@ -214,10 +217,6 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   await startWorkers()
   const { port } = app.server.address() as AddressInfo
   return { app, store, vault, roles, runner, port, stop, caughtUp: async () => runner?.caughtUp() }
-
-  function isCurrent(positions: ReadPositions, events: EventStore, projector: string, timeoutMs: number): Promise<boolean> {
-    return positions.requireHead((reached) => events.head(filter, { downTo: reached }), projector, timeoutMs)
-  }
 }
 
 async function openObjectStore({ configuration, now = () => new Date() }: PlatformOptions, stop: GracefulStop): Promise<ObjectStore> {
