@@ -12,7 +12,7 @@ const local: readonly Subnet[] = [
 /** Link-local and the metadata services of clouds: never, whatever the configuration says. */
 const metadata: readonly Subnet[] = [
   ['169.254.0.0', 16], ['100.100.100.200', 32], ['168.63.129.16', 32], ['192.0.0.192', 32],
-  ['fe80::', 10], ['fd00:ec2::254', 128], ['fd20:ce::254', 128],
+  ['fe80::', 10], ['fd00:ec2::', 32], ['fd20:ce::254', 128], ['fd00:c1::a9fe:a9fe', 128], ['fd00:42::42', 128], ['fd00:a9fe:a9fe::1', 128],
 ]
 
 /**
@@ -26,16 +26,23 @@ const special: readonly Subnet[] = [
   ['2002::', 16], ['2620:4f:8000::', 48], ['3fff::', 20], ['5f00::', 16], ['fec0::', 10], ['ff00::', 8],
 ]
 
-const lists = { local: blockListOf(local), metadata: blockListOf(metadata), special: blockListOf(special) }
+/** What of IPv6 is given out for the internet, and the IPv4 addresses that it holds as they are. */
+const global: readonly Subnet[] = [['2000::', 3], ['::ffff:0:0', 96]]
+
+const lists = { local: blockListOf(local), metadata: blockListOf(metadata), special: blockListOf(special), global: blockListOf(global) }
 
 export type AddressKind = 'public' | 'local' | 'metadata' | 'special'
 
-export function kindOfAddress(address: string): AddressKind {
-  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-  if (isIP(address) === 0) return 'special'
+export function kindOfAddress(given: string): AddressKind {
+  // A resolver names the interface of a link-local address, which the lists do not know.
+  const [address = ''] = given.split('%')
+  const version = isIP(address)
+  if (version === 0) return 'special'
+  const family = version === 6 ? 'ipv6' : 'ipv4'
   if (lists.metadata.check(address, family)) return 'metadata'
   if (lists.local.check(address, family)) return 'local'
-  return lists.special.check(address, family) ? 'special' : 'public'
+  if (lists.special.check(address, family)) return 'special'
+  return version === 6 && !lists.global.check(address, family) ? 'special' : 'public'
 }
 
 /** EGRESS_ALLOW: hosts, host:port pairs, addresses and address ranges. */
@@ -106,7 +113,7 @@ export function checkOutboundUrl(text: string, rules: OutboundRules): { readonly
   const port = portOf(url)
   if (port === 0 || (rules.profile === 'production' && port !== 443 && port < 1024)) return { refused: 'port' }
   const host = hostOf(url)
-  const literal = host === 'localhost' || host.endsWith('.localhost') ? '127.0.0.1' : host
+  const literal = /(?:^|\.)localhost\.?$/.test(host) ? '127.0.0.1' : host
   if (isIP(literal) !== 0 && !isAddressAllowed(literal, { host, port }, rules)) return { refused: 'address' }
   return { url }
 }

@@ -11,6 +11,7 @@ import { idempotencyOf, idempotentId } from '../../../platform/http/idempotency.
 import { created, found, requireMatch, written, type ReadYourWrites } from '../../../platform/http/replies.ts'
 import { commandContext } from '../../../platform/http/request-context.ts'
 import type { Service } from '../../../platform/http/service.ts'
+import type { IsCurrent } from '../../../platform/http/missing-records.ts'
 import { createTokenIssuer, type TokenClaims, type TokenIssuer, type TokenKeys } from '../../../platform/http/tokens.ts'
 import { createLogger } from '../../../platform/logging.ts'
 
@@ -88,7 +89,7 @@ export interface TestApplication {
   token(claims?: Partial<TokenClaims>): Promise<{ authorization: string }>
 }
 
-export async function startApplication(options: { env?: Environment; readYourWrites?: ReadYourWrites; isStopping?: () => boolean; services?: readonly Service[]; checkReplies?: boolean; clockMs?: () => number } = {}): Promise<TestApplication> {
+export async function startApplication(options: { env?: Environment; readYourWrites?: ReadYourWrites; isCurrent?: IsCurrent; isStopping?: () => boolean; services?: readonly Service[]; checkReplies?: boolean; clockMs?: () => number } = {}): Promise<TestApplication> {
   const configuration = loadConfiguration(options.env ?? {})
   const lines: string[] = []
   const destination = new Writable({ write: (chunk: Buffer, _encoding, done) => { lines.push(chunk.toString()); done() } })
@@ -106,6 +107,7 @@ export async function startApplication(options: { env?: Environment; readYourWri
     }),
     checkReplies: options.checkReplies ?? false,
     ...(options.clockMs === undefined ? {} : { clockMs: options.clockMs }),
+    ...(options.isCurrent === undefined ? {} : { isCurrent: options.isCurrent }),
     ...(options.isStopping === undefined ? {} : { isStopping: options.isStopping }),
   })
   return {

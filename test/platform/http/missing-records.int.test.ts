@@ -1,0 +1,48 @@
+import { Type } from 'typebox'
+import { expect, test } from 'vitest'
+import { answers } from '../../../platform/http/answers.ts'
+import type { Service } from '../../../platform/http/service.ts'
+import { problem } from '../../../platform/problems.ts'
+import { startApplication } from './test-application.ts'
+
+/** A read model that the record reaches while it catches up, or that never has it. */
+async function answerOf(readModel: { isBehind: boolean; catchesUp: boolean; hasRecord: boolean }) {
+  const asked: string[] = []
+  let isThere = false
+  const service: Service = {
+    prefix: 'clinical-api',
+    documentedAt: 'prefixed',
+    routes: (app) => {
+      app.get('/notes/:id', {
+        schema: { operationId: 'getNote', summary: 'A note', params: Type.Object({ id: Type.String() }), response: answers({ 200: Type.Object({ ok: Type.Boolean() }) }) },
+        config: { access: 'token', servedBy: ['notes'] },
+      }, async () => {
+        if (!isThere) throw problem('not-found')
+        return { ok: true }
+      })
+    },
+  }
+  const { app, token } = await startApplication({
+    services: [service],
+    isCurrent: async (projector) => {
+      asked.push(projector)
+      isThere = readModel.catchesUp && readModel.hasRecord
+      return !readModel.isBehind || readModel.catchesUp
+    },
+  })
+  const { statusCode, headers, body } = await app.inject({ url: '/v1/clinical-api/notes/1', headers: await token() })
+  await app.close()
+  return { status: statusCode, retryAfter: headers['retry-after'], code: /"code":"([^"]+)"/.exec(body)?.[1], asked }
+}
+
+test('a record that a current read model does not hold does not exist', async () => {
+  expect(await answerOf({ isBehind: false, catchesUp: false, hasRecord: false })).toEqual({ status: 404, retryAfter: undefined, code: 'not-found', asked: ['notes'] })
+})
+
+test('a read model that is behind cannot say so: the caller is asked to come back', async () => {
+  expect(await answerOf({ isBehind: true, catchesUp: false, hasRecord: true })).toEqual({ status: 503, retryAfter: '1', code: 'read-model-behind', asked: ['notes'] })
+})
+
+test('a record that arrives while the answer waits is answered', async () => {
+  expect(await answerOf({ isBehind: true, catchesUp: true, hasRecord: true })).toEqual({ status: 200, retryAfter: undefined, code: undefined, asked: ['notes'] })
+})
