@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { cancelReview } from '../../../commands/ai-review/cancel-review.ts'
+import { supersedeReview } from '../../../commands/ai-review/supersede-review.ts'
+import { execute } from '../../../commands/handling/execute.ts'
+import type { OpenPayload } from '../../../processes/ai-review/ai-review.process.ts'
+import type { ProcessDependencies } from '../../../processes/dependencies.ts'
+import { aiReviewSlotFold, type SlotClaim } from '../../../streams/ai-review-slot/state.ts'
+import { aiReviewSlotStream } from '../../../streams/ai-review-slot/stream.ts'
+import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
+import { aiReviewFold } from '../../../streams/ai-review/state.ts'
+import { aiReviewStream } from '../../../streams/ai-review/stream.ts'
+import { contextOf, watched } from '../../commands/handling/decision-world.ts'
+import { reviewFact as fact, slotFact } from '../../streams/ai-review-facts.ts'
+import { ids } from '../../streams/facts.ts'
+import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'
+import { awaitingReview, recorded, recordedTypes, runReviewStep, storedImages } from './review-steps.ts'
+
+let world: ProcessWorld
+
+beforeAll(async () => {
+  world = await openProcessWorld()
+})
+afterAll(() => world.close())
+beforeEach(() => world.reset())
+
+/** A review that holds the slot of a case of its own, and to which these facts happened. */
+async function holder(...facts: readonly AiReviewEvent[]): Promise<SlotClaim> {
+  const own = { aiReviewId: randomUUID(), caseId: randomUUID(), orgId: world.orgId, images: await storedImages(world) }
+  const claimedAt = world.now().toISOString()
+  const claimed = slotFact('AiReviewSlotClaimed', { ...own, requestEventId: randomUUID(), claimedAt })
+  await world.store.append(aiReviewSlotFold, slotOf(claimed.data), 'no_stream', [claimed], contextOf(world))
+  const requested = fact('AiReviewRequested', { ...own, requestedAt: claimedAt })
+  const stream = aiReviewStream(world.orgId, own.aiReviewId)
+  await world.store.append(aiReviewFold, stream, 'no_stream', [requested, ...facts], contextOf(world))
+  return claimed.data
+}
+
+const slotOf = ({ caseId }: SlotClaim) => aiReviewSlotStream(world.orgId, caseId, ids.product)
+
+/** Another instance gives the slot to a new review, and gets no further. */
+async function superseding(old: SlotClaim): Promise<SlotClaim> {
+  const supersedes = { aiReviewId: old.aiReviewId, reason: 'new photographs' }
+  const claimedAt = world.now().toISOString()
+  const claimed = slotFact('AiReviewSlotClaimed', { ...old, aiReviewId: randomUUID(), requestEventId: null, supersedes, claimedAt })
+  await world.otherStore.append(aiReviewSlotFold, slotOf(old), 0n, [claimed], contextOf(world))
+  return claimed.data
+}
+
+/** The row that stands for a claim whose appends have not all happened. */
+function open({ aiReviewId, caseId, claimedAt }: SlotClaim, deps: ProcessDependencies = world.deps) {
+  const payload: OpenPayload = { cause: { eventId: aiReviewId, correlationId: ids.event }, caseId, productId: ids.product }
+  return runReviewStep(world, 'open', aiReviewId, { deps, todo: { dueAt: new Date(claimedAt), payload } })
+}
+
+const awaiting = () => [
+  fact('AiReviewStarted'),
+  fact('AiReviewProviderCaseCreated'),
+  fact('AiReviewImageSent'),
+  fact('AiReviewProcessingAccepted', { nextPollAt: world.now().toISOString(), deadlineAt: new Date(world.now().getTime() + 600_000).toISOString() }),
+]
+
+describe('a review that lost its slot', () => {
+  it.each([
+    ['start', 'pending', () => []],
+    ['start', 'in progress', () => [fact('AiReviewStarted'), fact('AiReviewProviderCaseCreated')]],
+    ['poll', 'awaiting its result', awaiting],
+  ] as const)('makes no provider call in %s, %s, and records nothing', async (step, _status, facts) => {
+    const old = await holder(...facts())
+    await superseding(old)
+    const before = await recordedTypes(world, old.aiReviewId)
+    expect(await runReviewStep(world, step, old.aiReviewId)).toEqual({ kind: 'done' })
+    expect(await recordedTypes(world, old.aiReviewId)).toEqual(before)
+    expect(await world.provider.calls()).toEqual([])
+  })
+
+  it.each(['start', 'poll'] as const)('makes the call of %s while it holds the slot', async (step) => {
+    const old = await holder(...(step === 'poll' ? awaiting() : []))
+    await runReviewStep(world, step, old.aiReviewId)
+    expect((await world.provider.calls()).map(({ call }) => call)).toContain(step === 'poll' ? 'result' : 'case')
+  })
+})
+
+describe('what a crash cut off from the claim', () => {
+  /** Both streams as they have to be in the end, whatever happened on the way. */
+  async function expectOpened(old: SlotClaim, made: SlotClaim): Promise<void> {
+    const told = { aiReviewId: old.aiReviewId, supersededById: made.aiReviewId, reason: 'new photographs', supersededAt: made.claimedAt }
+    expect((await recorded(world, old.aiReviewId)).slice(1)).toEqual([{ type: 'AiReviewSuperseded', data: told }])
+    const { aiReviewId, caseId, images, claimedAt } = made
+    const requested = { aiReviewId, caseId, images, orgId: world.orgId, requestedAt: claimedAt }
+    expect(await recorded(world, aiReviewId)).toEqual([{ type: 'AiReviewRequested', data: expect.objectContaining(requested) }])
+  }
+
+  it('is done by `open`, once: the old review is told, and the new one begins', async () => {
+    const old = await holder()
+    const made = await superseding(old)
+    world.pass(30)
+    expect(await open(made)).toMatchObject({ kind: 'done', position: expect.anything() })
+    await expectOpened(old, made)
+    world.pass(30)
+    expect(await open(made)).toEqual({ kind: 'done' })
+    await expectOpened(old, made)
+  })
+
+  it('is done by `open` where the crash came between the two', async () => {
+    const old = await holder()
+    const made = await superseding(old)
+    const target = aiReviewStream(world.orgId, made.aiReviewId)
+    const store = watched(world.store, (stream) => {
+      if (stream === target) throw new Error('crashed')
+    })
+    expect(await open(made, { ...world.deps, store })).toEqual({ error: expect.objectContaining({ message: 'crashed' }) })
+    expect(await recordedTypes(world, old.aiReviewId)).toEqual(['AiReviewRequested', 'AiReviewSuperseded'])
+    expect(await recorded(world, made.aiReviewId)).toEqual([])
+    await open(made)
+    await expectOpened(old, made)
+  })
+
+  it('is done by two workers at once as by one', async () => {
+    const old = await holder()
+    const made = await superseding(old)
+    await Promise.all([open(made), open(made, { ...world.deps, store: world.otherStore })])
+    await expectOpened(old, made)
+  })
+
+  it('is nothing for a row whose review was superseded in turn', async () => {
+    const old = await holder()
+    const made = await superseding(old)
+    expect(await open(old)).toEqual({ kind: 'done' })
+    expect(await recorded(world, made.aiReviewId)).toEqual([])
+  })
+})
+
+it.each(['cancelled', 'superseded'] as const)('keeps nothing of a result that comes after its review was %s', async (end) => {
+  const review = await awaitingReview(world)
+  world.pass(5)
+  const target = { fold: aiReviewFold, stream: aiReviewStream(world.orgId, review) }
+  const claim = slotFact('AiReviewSlotClaimed', { aiReviewId: randomUUID(), supersedes: { aiReviewId: review, reason: null } }).data
+  const command = { claim, request: null, now: world.now() }
+  const decide = end === 'cancelled' ? cancelReview : supersedeReview
+  const stored: string[] = []
+  const put: ProcessDependencies['objects']['put'] = async (...parameters) => {
+    const object = await world.deps.objects.put(...parameters)
+    stored.push(object.key)
+    await execute(world.otherStore, target, (state) => decide(command, state), contextOf(world))
+    return object
+  }
+  await runReviewStep(world, 'poll', review, { deps: { ...world.deps, objects: { ...world.deps.objects, put } } })
+  const last = end === 'cancelled' ? 'AiReviewCancelled' : 'AiReviewSuperseded'
+  expect((await recordedTypes(world, review)).slice(-2)).toEqual(['AiReviewCallAttempted', last])
+  expect(stored).toHaveLength(1)
+  await expect(world.deps.objects.get(stored[0] ?? '')).rejects.toMatchObject({ name: 'NoSuchKey' })
+})
