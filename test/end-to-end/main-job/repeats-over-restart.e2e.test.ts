@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { at, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import {
+  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, registerPatient, requestAssessment, webhookAbout, webhooksAbout,
+  withoutSignatures, type ConsentTerms,
+} from '../../support/main-job.ts'
+import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+
+let platform: TestPlatform
+let terms: ConsentTerms
+let receiver: WebhookReceiver
+
+beforeAll(async () => {
+  // Whoever comes after a kill waits for the leases that it left open.
+  platform = await startTestPlatform({ env: { STEP_TIMEOUT_MS: '4000', STEP_LEASE_MS: '5000' } })
+  const api = await platform.connect()
+  terms = await createConsentTerms(api, platform.process.credentials.org_id)
+  receiver = await startWebhookReceiver()
+  const body = { url: receiver.url, event_types: ['assessment.completed', 'assessment.failed'] }
+  await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))
+})
+
+afterAll(async () => {
+  await platform.stop()
+  await receiver.close()
+})
+
+function keyed(api: ApiClient, path: string, body: unknown, key: string): Promise<ApiAnswer> {
+  return api.call(path, { body, headers: { 'idempotency-key': key } })
+}
+
+function wasReplayed({ headers }: ApiAnswer): boolean {
+  return headers.get('idempotency-replayed') === 'true'
+}
+
+test('a key answers what it made under another token, after a stop, and after a kill', async () => {
+  const api = await platform.connect()
+  const patientId = await consentedPatient(api, terms)
+  const requests: readonly (readonly [path: string, body: unknown])[] = [
+    ['/v1/clinical-api/assessments', assessmentBody(patientId, [await photograph()])],
+    ['/v1/clinical-api/patients', { given_name: 'Grace', family_name: 'Example', dob: '1990-01-01', identifiers: [{ scheme: 'mrn', value: 'restarted' }] }],
+    ['/v1/clinical-api/cases', { patient_id: patientId }],
+    ['/v1/clinical-api/webhook-subscriptions', { url: `${receiver.url}/other`, event_types: ['assessment.failed'] }],
+    [`/v1/patients/${patientId}/consents`, { ...terms, decision: 'granted' }],
+  ]
+  const repeat = async (client: ApiClient) => Promise.all(requests.map(([path, body]) => keyed(client, path, body, 'lasting')))
+  const first = await repeat(api)
+  expect(first.map((answer) => [answer.status, wasReplayed(answer)])).toEqual([202, 201, 201, 201, 201].map((status) => [status, false]))
+  await endOf(api, textAt(first[0]?.body, 'id'))
+
+  const again = [await repeat(await platform.connect())]
+  await platform.restart()
+  again.push(await repeat(await platform.connect()))
+  await platform.process.kill()
+  await platform.restart()
+  again.push(await repeat(await platform.connect()))
+  for (const answers of again) {
+    expect(answers.map((answer) => [answer.status, wasReplayed(answer)])).toEqual(first.map(({ status }) => [status, true]))
+    expect(answers.map(({ body }) => at(body, 'id'))).toEqual(first.map(({ body }) => at(body, 'id')))
+    // An assessment answers as it is now, the rest as it was made.
+    expect(at(answers[0]?.body, 'status')).toBe('completed')
+    expect(answers.slice(1).map(({ body }) => body)).toEqual(first.slice(1).map(({ body }) => body))
+  }
+  const client = await platform.connect()
+  const [path = '', body] = requests[1] ?? []
+  const other = await keyed(client, path, { ...Object(body), given_name: 'Ada' }, 'lasting')
+  expect([other.status, at(other.body, 'code')]).toEqual([409, 'idempotency-key-reused'])
+})
+
+test('a kill amid two hundred requests with one key leaves one assessment, one review and one webhook', async () => {
+  const api = await platform.connect()
+  const photo = await photograph()
+  const body = assessmentBody(await consentedPatient(api, terms), [photo])
+  const path = '/v1/clinical-api/assessments'
+  let answered = 0
+  const cut = Promise.withResolvers<void>()
+  const sent = Array.from({ length: 200 }, async () => {
+    const answer = await keyed(api, path, body, 'cut-off')
+    answered += 1
+    if (answered === 20) cut.resolve()
+    return answer
+  })
+  const settled = Promise.allSettled(sent)
+  await cut.promise
+  await platform.process.kill()
+  const answers = (await settled).flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+  expect(answers.length).toBeGreaterThanOrEqual(20)
+
+  await platform.restart()
+  const client = await platform.connect()
+  const later = await Promise.all(Array.from({ length: 20 }, () => keyed(client, path, body, 'cut-off')))
+  const [id = '', ...more] = new Set([...answers, ...later].map((answer) => textAt(answer.body, 'id')))
+  expect(more).toEqual([])
+  expect(later.every((answer) => answer.status === 202 && wasReplayed(answer))).toBe(true)
+
+  const ended = await endOf(client, id)
+  expect(at(ended, 'status')).toBe('completed')
+  const reviews = await expecting(200, client.call(`/v1/ai-reviews?caseId=${textAt(ended, 'case_id')}`))
+  expect(at(reviews.body, 'data')).toHaveLength(1)
+  const webhook = await webhookAbout(receiver, id)
+  expect(withoutSignatures(JSON.parse(webhook.body))).toEqual(withoutSignatures(ended))
+  const next = await requestAssessment(client, assessmentBody(await registerPatient(client), [await photograph()]))
+  await webhookAbout(receiver, next)
+  expect(new Set(webhooksAbout(receiver, id).map(({ headers }) => headers['webhook-id'])).size).toBe(1)
+})
