@@ -1,3 +1,4 @@
+import { tolerateClosedOutput } from '../embedded/children/parent-watch.ts'
 import { loadConfiguration } from './configuration.ts'
 import { createGracefulStop, type GracefulStop } from './graceful-stop.ts'
 import { createLogger, type Logger } from './logging.ts'
@@ -41,6 +42,7 @@ interface Surroundings {
 
 /** Starts what goes on until a signal or a fatal error ends it; `start` resolves to what the operator is told. */
 async function live(start: (surroundings: Surroundings) => Promise<string>): Promise<void> {
+  tolerateClosedOutput()
   const logger = createLogger({ level: loadConfiguration({ LOG_LEVEL: process.env['LOG_LEVEL'] }).logLevel })
   const stop = createGracefulStop({ logger })
   stop.listen()

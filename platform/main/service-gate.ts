@@ -14,7 +14,7 @@ export async function untilServicesAnswer(token: Pick<PlatformToken, 'get'>, log
       await token.get()
       return
     } catch (err) {
-      logger.warn({ component: 'processes', attempt, err }, 'steps wait: our own services do not admit us yet')
+      if (attempt % 10 === 1) logger.warn({ component: 'processes', attempt, err }, 'steps wait: our own services do not admit us yet')
       await pause(backoffMs(backoff, attempt), signal)
     }
   }

@@ -5,11 +5,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../embedded/children/free-port.ts'
 import { createApiClient, requestToken, textAt, type ApiClient, type ClientSecrets } from '../../platform/demo/api-client.ts'
 import { startPlatformProcess, type PlatformProcess } from '../../platform/demo/platform-process.ts'
+import { startPlatformApart } from './apart.ts'
 import { freshDatabase, isRealPostgres } from './postgres.ts'
 import { providerAt, type TestProvider } from './provider.ts'
 import { shareEventStore } from './shared-event-store.ts'
 
 type Env = Readonly<Record<string, string>>
+
+/** `PLATFORM_ROLES=apart`: two processes of each role behind a front, instead of one process that does everything. */
+const startProcess: (dataDir: string, env: Env) => Promise<PlatformProcess> =
+  process.env['PLATFORM_ROLES'] === 'apart' ? startPlatformApart : startPlatformProcess
 
 /** Every schedule of the main job, shortened so that a whole run takes a second or two. */
 export const fastSettings: Env = {
@@ -69,7 +74,7 @@ export async function startTestPlatform({ env = {}, ownPostgres = false }: TestP
 
   let running: PlatformProcess
   try {
-    running = await startPlatformProcess(dataDir, settings)
+    running = await startProcess(dataDir, settings)
   } catch (error) {
     await clear()
     throw error
@@ -87,7 +92,7 @@ export async function startTestPlatform({ env = {}, ownPostgres = false }: TestP
     },
     async restart(added = {}) {
       await running.stop()
-      running = await startPlatformProcess(dataDir, { ...settings, ...added })
+      running = await startProcess(dataDir, { ...settings, ...added })
     },
     async stop() {
       await running.stop()

@@ -1,0 +1,167 @@
+import { spawn } from 'node:child_process'
+import { mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { freePort } from '../../embedded/children/free-port.ts'
+import { loadConfiguration, type Environment } from '../../platform/configuration.ts'
+import { ensureDatabase } from '../../platform/database.ts'
+import type { PlatformProcess } from '../../platform/demo/platform-process.ts'
+import { createGracefulStop } from '../../platform/graceful-stop.ts'
+import { createLogger } from '../../platform/logging.ts'
+import { keepCredentials, registerClients, serviceClientOf } from '../../platform/main/credentials.ts'
+import type { Credentials } from '../../platform/main/credentials-file.ts'
+import { startEmbedded } from '../../platform/main/embedded.ts'
+import { isRole, type Role } from '../../platform/main/roles.ts'
+import { createMasterKeyFile, parseMasterKeys } from '../../platform/vault/master-keys.ts'
+import { openVault } from '../../platform/vault/vault.ts'
+import { catalogue } from '../../streams/catalogue.ts'
+import { openEventStore } from '../../streams/store/event-store.ts'
+import { startFront, type Front } from './front.ts'
+
+const main = fileURLToPath(new URL('../../platform/main.ts', import.meta.url))
+/** Six processes load the same sources: compiled once, they start in half the time. */
+const compiled = fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url))
+const endWithParent = fileURLToPath(new URL('end-with-parent.ts', import.meta.url))
+const startLimitMs = 60_000
+
+/** One process of one role. */
+export interface RoleProcess {
+  readonly role: Role
+  readonly pid: number
+  readonly port: number
+  readonly output: () => string
+  readonly exited: Promise<number | null>
+  stop(): Promise<number | null>
+  /** SIGKILL. */
+  kill(): Promise<void>
+}
+
+/** A platform whose roles run apart, two processes of each, behind a front that hands requests round. */
+export interface PlatformApart extends PlatformProcess {
+  readonly instances: readonly RoleProcess[]
+  readonly front: Front
+}
+
+/**
+ * What `platform up` gives over a data folder, with the roles apart: embedded servers for all that the environment does not
+ * name, the credentials of the folder, the same address again. `pid` is the first API's.
+ */
+export async function startPlatformApart(dataDir: string, env: Readonly<Record<string, string>>): Promise<PlatformApart> {
+  const logger = createLogger({ level: 'silent' })
+  const servers = createGracefulStop({ logger })
+  const instances: RoleProcess[] = []
+  try {
+    const port = Number(env['PORT'] ?? (await freePort()))
+    const given = { ...withoutEmpty(env), PLATFORM_DATA_DIR: dataDir, PORT: String(port), BASE_URL: `http://127.0.0.1:${port}` }
+    const embedded = await startEmbedded(loadConfiguration(given), { logger, stop: servers, onLost: () => undefined })
+    const shared = { ...embedded, MASTER_KEYS: await masterKeys(dataDir), ...given }
+    const { credentials, service } = await prepareClients(shared)
+    const settings = { ...shared, ...service, PORT: '0' }
+    const begin = (role: Role) => startRole(role, settings, (instance) => instances.push(instance))
+    const others = Promise.all(['projector', 'projector', 'processor', 'processor'].filter(isRole).map(begin))
+    // Processors are ready once our own services admit them, which they ask by way of the front.
+    const answering = Promise.all([begin('api'), begin('api')]).then(async (ports) => {
+      const opened = await startFront(port, ports)
+      servers.onStop('intake', 'front', () => opened.close())
+      return opened
+    })
+    const [front] = await Promise.all([answering, others])
+    const output = () => instances.map((instance) => instance.output()).join('')
+    const exited = Promise.all(instances.map((instance) => instance.exited)).then(worst)
+    return {
+      credentials, instances, front, output, exited,
+      pid: instances.find(({ role }) => role === 'api')?.pid ?? 0,
+      async stop() {
+        const code = worst(await Promise.all(instances.map((instance) => instance.stop())))
+        await servers.stop()
+        return code
+      },
+      async kill() {
+        await Promise.all(instances.map((instance) => instance.kill()))
+        await servers.stop()
+      },
+    }
+  } catch (error) {
+    await Promise.all(instances.map((instance) => instance.stop()))
+    await servers.stop()
+    throw error
+  }
+}
+
+async function masterKeys(dataDir: string): Promise<string> {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  const path = join(dataDir, 'master-keys')
+  await createMasterKeyFile(path)
+  return (await readFile(path, 'utf8')).trim()
+}
+
+/** The first clients, registered as an operator does it before anything runs. */
+async function prepareClients(env: Environment): Promise<{ credentials: Credentials; service: Record<string, string> }> {
+  const configuration = loadConfiguration(env)
+  const credentials = await keepCredentials(configuration)
+  const { client_id: id, client_secret: secret } = serviceClientOf(credentials)
+  const { vaultDatabaseUrl = '', esdbUrl = '' } = configuration
+  await ensureDatabase(vaultDatabaseUrl)
+  const vault = await openVault({ url: vaultDatabaseUrl, masterKeys: parseMasterKeys(configuration.masterKeys ?? '') })
+  const store = await openEventStore({ url: esdbUrl, catalogue, vault })
+  try {
+    await registerClients(store, vault, credentials, new Date())
+  } finally {
+    await store.close()
+    await vault.close()
+  }
+  return { credentials, service: { SERVICE_CLIENT_ID: id, SERVICE_CLIENT_SECRET: secret } }
+}
+
+async function startRole(role: Role, env: Environment, started: (instance: RoleProcess) => void): Promise<number> {
+  const child = spawn(process.execPath, ['--import', endWithParent, main, 'serve', '--role', role], {
+    env: { ...process.env, NODE_COMPILE_CACHE: compiled, ...env },
+    stdio: 'pipe',
+  })
+  let output = ''
+  let isOver = false
+  const ready = Promise.withResolvers<number>()
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.toString('utf8')
+      const [, port] = /is ready[\s\S]*http:\/\/127\.0\.0\.1:(\d+)\/health/.exec(output) ?? []
+      if (port !== undefined) ready.resolve(Number(port))
+    })
+  }
+  const exited = new Promise<number | null>((resolve) => {
+    child.on('close', (code) => {
+      isOver = true
+      resolve(code)
+      ready.reject(new Error(`the ${role} did not start:\n${output}`))
+    })
+  })
+  const end = async (signal: NodeJS.Signals) => {
+    if (!isOver) child.kill(signal)
+    return exited
+  }
+  const limit = setTimeout(() => ready.reject(new Error(`the ${role} was not ready in time:\n${output}`)), startLimitMs)
+  let port = 0
+  started({
+    role, exited,
+    get port() { return port },
+    pid: child.pid ?? 0,
+    output: () => output,
+    stop: () => end('SIGTERM'),
+    kill: async () => void (await end('SIGKILL')),
+  })
+  try {
+    port = await ready.promise
+    return port
+  } finally {
+    clearTimeout(limit)
+  }
+}
+
+/** An exit code of a killed process is null, which says nothing of the others. */
+function worst(codes: readonly (number | null)[]): number | null {
+  return codes.find((code) => code !== null && code !== 0) ?? codes.find((code) => code === 0) ?? null
+}
+
+function withoutEmpty(env: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
+}

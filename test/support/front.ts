@@ -1,0 +1,83 @@
+import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http'
+import { connect, type Socket } from 'node:net'
+
+/** An HTTP server that hands each request to the next one behind it, as a balancer does. */
+export interface Front {
+  /** Requests that each of the targets answered, in the order in which the targets were named. */
+  answered(): readonly number[]
+  close(): Promise<void>
+}
+
+/**
+ * Listens on a port of 127.0.0.1 for servers on other ports there. A server that takes no connection is passed over; with
+ * none left the answer is 502. A request that a server had taken is never given to another one.
+ */
+export async function startFront(port: number, targets: readonly number[]): Promise<Front> {
+  const counts = targets.map(() => 0)
+  let turn = 0
+  const server = createServer((incoming, outgoing) => {
+    turn += 1
+    void forward(incoming, outgoing, turn)
+  })
+  server.requestTimeout = 0
+
+  async function forward(incoming: IncomingMessage, outgoing: ServerResponse, first: number): Promise<void> {
+    for (const [offset] of targets.entries()) {
+      const place = (first + offset) % targets.length
+      const socket = await connected(targets[place] ?? 0)
+      if (socket === undefined) continue
+      pass(incoming, outgoing, socket, () => (counts[place] = (counts[place] ?? 0) + 1))
+      return
+    }
+    outgoing.writeHead(502).end()
+  }
+
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', resolve)
+  })
+  return {
+    answered: () => [...counts],
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function pass(incoming: IncomingMessage, outgoing: ServerResponse, socket: Socket, onAnswer: () => void): void {
+  const { method, url, rawHeaders } = incoming
+  const onward = request({ method, path: url, headers: withoutConnection(rawHeaders), setDefaultHeaders: false, createConnection: () => socket })
+  onward.on('response', (answer) => {
+    onAnswer()
+    outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage, withoutConnection(answer.rawHeaders))
+    answer.pipe(outgoing)
+    answer.on('error', () => outgoing.destroy())
+  })
+  // The server went away after it had taken the request: its caller sees what it would have seen without us.
+  onward.on('error', () => outgoing.destroy())
+  outgoing.on('close', () => onward.destroy())
+  incoming.pipe(onward)
+}
+
+/** Each connection has its own manners; everything else is passed on as it came. */
+function withoutConnection(raw: readonly string[]): string[] {
+  const kept: string[] = []
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const [name = '', value = ''] = raw.slice(at, at + 2)
+    if (!['connection', 'keep-alive'].includes(name.toLowerCase())) kept.push(name, value)
+  }
+  return kept
+}
+
+function connected(port: number): Promise<Socket | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => {
+      socket.removeAllListeners('error')
+      resolve(socket)
+    })
+    socket.once('error', () => resolve(undefined))
+  })
+}
