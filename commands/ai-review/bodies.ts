@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Uuid } from '../../platform/http/members.ts'
+import { AiReviewStatus } from '../../platform/records/ai-review.ts'
 
 export const maxReviewImages = 10
 
@@ -29,7 +30,7 @@ export const SupersedeAiReviewBody = Type.Object(
 export type SupersedeAiReviewBody = Static<typeof SupersedeAiReviewBody>
 
 export const SupersedeAiReviewReply = Type.Object(
-  { aiReviewId: Uuid, status: Type.Literal('pending'), supersededAiReviewId: Uuid },
+  { aiReviewId: Uuid, status: AiReviewStatus, supersededAiReviewId: Uuid },
   { $id: 'SupersedeAiReviewReply' },
 )
 

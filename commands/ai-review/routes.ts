@@ -15,18 +15,22 @@ import { aiReviewSlotFold } from '../../streams/ai-review-slot/state.ts'
 import { aiReviewSlotStream } from '../../streams/ai-review-slot/stream.ts'
 import { aiReviewFold } from '../../streams/ai-review/state.ts'
 import { aiReviewStream } from '../../streams/ai-review/stream.ts'
+import type { CommandContext } from '../../streams/store/events.ts'
 import { isRefusal, refuse } from '../handling/decision.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute } from '../handling/execute.ts'
+import { holdForEnd } from '../handling/hold-for-end.ts'
 import { keyedRequest, keyProblems } from '../handling/keyed-request.ts'
 import { CancelAiReviewReply, SupersedeAiReviewBody, SupersedeAiReviewReply } from './bodies.ts'
 import { cancelReview, isSameRequest } from './cancel-review.ts'
 import { imageErrors, toReviewImages } from './image-addresses.ts'
-import { openClaimedReview } from './open-claimed-review.ts'
+import { openClaimedReview, type OpeningContexts } from './open-claimed-review.ts'
+import { successorOf } from './slot-holder.ts'
 import { keyedClaimOf, supersedeSlot } from './supersede-slot.ts'
 
 const params = Type.Object({ id: Uuid })
 const projectors = ['ai_reviews']
+const ended: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled', 'superseded'])
 
 export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies): void {
   const { store, vault, configuration, now } = deps
@@ -41,9 +45,9 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
         description: 'The provider is not told. A cancelled review keeps its slot until it is superseded.',
         params,
         querystring: OrgQuery,
-        response: answers({ 200: CancelAiReviewReply }, ['ai-review-not-cancellable', 'precondition-failed', ...keyProblems]),
+        response: answers({ 200: CancelAiReviewReply }, ['ai-review-not-cancellable', ...keyProblems]),
       },
-      config: { access: { scopes: ['ai-review:cancel'] } },
+      config: { access: { scopes: ['ai-review:cancel'] }, takesIfMatch: true },
     },
     async (request, reply) => {
       requireNoBody(request.body)
@@ -51,6 +55,11 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
       const aiReviewId = request.params.id.toLowerCase()
       const target = { fold: aiReviewFold, stream: aiReviewStream(orgId, aiReviewId) }
       const command = { request: keyedRequest(request, orgId, vault, null).causing, now: now() }
+      const context = commandContext(request, { orgId })
+      const { state: known } = await store.load(target.fold, target.stream)
+      const successor = known.status === 'absent' ? null : await successorOf(store, known)
+      // Somebody superseded it and got no further: it must not end in another way in between.
+      if (successor !== null) await openClaimedReview(deps, successor, openingOf(context))
       const admitted = ifMatch(request)
       const done = await execute(
         store,
@@ -61,7 +70,7 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
           const isAdmitted = admitted === undefined || (typeof revision === 'bigint' && admitted.includes(revision))
           return isChange && !isAdmitted ? refuse('precondition-failed') : decision
         },
-        commandContext(request, { orgId }),
+        context,
       )
       return written(reply, {
         body: { aiReviewId, status: 'cancelled' as const },
@@ -83,9 +92,9 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
         params,
         querystring: OrgQuery,
         body: SupersedeAiReviewBody,
-        response: answers({ 202: SupersedeAiReviewReply }, ['ai-review-already-superseded', 'precondition-failed', ...keyProblems]),
+        response: answers({ 202: SupersedeAiReviewReply }, ['ai-review-already-superseded', ...keyProblems]),
       },
-      config: { access: { scopes: ['ai-review:supersede'] } },
+      config: { access: { scopes: ['ai-review:supersede'] }, takesIfMatch: true, takesWait: true },
     },
     async (request, reply) => {
       const { body, caller, query } = request
@@ -118,18 +127,29 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
         const { revision } = await load()
         if (typeof revision === 'bigint') requireMatch(request, revision)
       })
-      const claim = keyedClaimOf(command, done.state)?.claim ?? (done.state.status === 'taken' ? done.state.claim : undefined)
-      if (claim === undefined) throw problem('internal-error')
-      const part = (name: string) => ({ ...context, commandId: v5(name, context.commandId) })
-      const opened = await openClaimedReview(deps, claim, { supersede: part('supersede'), open: part('open') })
+      if (done.state.status === 'free') throw problem('internal-error')
+      const { claim } = done.state
+      const aiReviewId = keyedClaimOf(command, done.state)?.aiReviewId ?? claim.aiReviewId
+      // One that was superseded in turn was opened before.
+      const opened = aiReviewId === claim.aiReviewId ? await openClaimedReview(deps, claim, openingOf(context)) : undefined
+      const successor = { fold: aiReviewFold, stream: aiReviewStream(orgId, claim.aiReviewId) }
+      // Who does not wait is told how it begins, at each repeat.
+      const held = await holdForEnd(store, reply, successor, aiReviewFold.initialState, ({ status }) => ended.has(status))
+      const status = held.state.status === 'absent' ? 'pending' : held.state.status
       return accepted(reply, {
-        body: { aiReviewId: claim.aiReviewId, status: 'pending' as const, supersededAiReviewId },
-        location: `/ai-reviews/${claim.aiReviewId}`,
+        body: { aiReviewId, status, supersededAiReviewId },
+        location: `/ai-reviews/${aiReviewId}`,
         projectors,
-        position: latest(done.position, opened),
+        position: latest(done.position, opened, held.position),
         isReplayed: done.events.length === 0,
-        retryAfterSeconds: pollAfterSeconds,
+        ...(ended.has(status) ? {} : { retryAfterSeconds: pollAfterSeconds }),
       })
     },
   )
+}
+
+/** The appends that follow from a claim, beside the request's own. */
+function openingOf(context: CommandContext): OpeningContexts {
+  const part = (name: string) => ({ ...context, commandId: v5(name, context.commandId) })
+  return { supersede: part('supersede'), open: part('open') }
 }

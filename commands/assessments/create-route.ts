@@ -14,6 +14,7 @@ import { assessmentStream } from '../../streams/assessment/stream.ts'
 import { birthErrors, freeFormErrors } from '../clinical/bodies.ts'
 import { isRefusal, repeated } from '../handling/decision.ts'
 import { execute, type Executed } from '../handling/execute.ts'
+import { holdForEnd } from '../handling/hold-for-end.ts'
 import { keyedRequest, keyProblems, type KeyedRequest } from '../handling/keyed-request.ts'
 import { CreateAssessmentBody } from './bodies.ts'
 import { createInlineAssessment, createSlotAssessment, type InlineImage } from './create-assessment.ts'
@@ -49,7 +50,7 @@ export function createRoute(app: ServiceApp, deps: AssessmentDependencies): void
           ...keyProblems,
         ]),
       },
-      config: { access: { scopes: ['assessments:write'] } },
+      config: { access: { scopes: ['assessments:write'] }, rateLimit: 'creates', takesWait: true },
     },
     async (request, reply) => {
       const { body, caller, query } = request
@@ -113,9 +114,11 @@ export function createRoute(app: ServiceApp, deps: AssessmentDependencies): void
       }
 
       async function answer(
-        state: ExistingAssessment,
+        written: ExistingAssessment,
         write: { readonly isReplayed: boolean; readonly position: ReturnType<typeof latest> },
       ): Promise<AssessmentRecord> {
+        const { state, position } = await holdForEnd(store, reply, target, written, ({ status }) => status !== 'processing')
+        if (state.status === 'absent') throw problem('internal-error')
         const isAwaiting = state.status === 'awaiting_images' && areUploadsOpen(now(), state)
         const uploadUrls = isAwaiting ? await signUploads(objects, state, configuration.uploadUrlTtlSeconds) : undefined
         const retryAfter = state.status === 'processing' ? { retryAfterSeconds: pollAfterMs / 1000 } : {}
@@ -123,7 +126,8 @@ export function createRoute(app: ServiceApp, deps: AssessmentDependencies): void
           body: await recordOf(deps, state, uploadUrls),
           location: `/assessments/${keyed.id}`,
           projectors: ['assessments', 'cases'],
-          ...write,
+          isReplayed: write.isReplayed,
+          position: latest(write.position, position),
           ...retryAfter,
         })
       }

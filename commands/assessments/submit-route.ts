@@ -10,6 +10,9 @@ import { commandContext } from '../../platform/http/request-context.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { problem } from '../../platform/problems.ts'
 import { AssessmentRecord } from '../../platform/records/assessment.ts'
+import { assessmentFold } from '../../streams/assessment/state.ts'
+import { assessmentStream } from '../../streams/assessment/stream.ts'
+import { holdForEnd } from '../handling/hold-for-end.ts'
 import { keyedRequest, keyProblems } from '../handling/keyed-request.ts'
 import { createTurns } from '../handling/turns.ts'
 import type { AssessmentDependencies } from './dependencies.ts'
@@ -20,7 +23,7 @@ import { submitUploads } from './submit-uploads.ts'
 import { removeUploads } from './uploads.ts'
 
 export function submitRoute(app: ServiceApp, deps: AssessmentDependencies): void {
-  const { vault, objects, failpoint } = deps
+  const { store, vault, objects, failpoint } = deps
   const inTurn = createTurns()
 
   app.post(
@@ -36,12 +39,11 @@ export function submitRoute(app: ServiceApp, deps: AssessmentDependencies): void
           'uploads-incomplete',
           'image-invalid',
           'image-too-large',
-          'precondition-failed',
           'object-store-unavailable',
           ...keyProblems,
         ]),
       },
-      config: { access: { scopes: ['assessments:write'] } },
+      config: { access: { scopes: ['assessments:write'] }, takesIfMatch: true, takesWait: true },
     },
     async (request, reply) => {
       const { body, caller, params, query } = request
@@ -60,9 +62,12 @@ export function submitRoute(app: ServiceApp, deps: AssessmentDependencies): void
       const open = { ...context, commandId: v5('open-case', context.commandId) }
       const opened = state.status === 'processing' ? await openAssessmentCase(deps, state, open) : undefined
       if (events.length > 0) await removeUploads(objects, state)
+      const target = { fold: assessmentFold, stream: assessmentStream(orgId, assessmentId) }
+      const held = await holdForEnd(store, reply, target, state, ({ status }) => status !== 'processing')
+      if (held.state.status === 'absent') throw problem('internal-error')
       return written(reply, {
-        body: await recordOf(deps, state),
-        position: latest(position, opened),
+        body: await recordOf(deps, held.state),
+        position: latest(position, opened, held.position),
         projectors: ['assessments', 'cases'],
         isReplayed: events.length === 0 && isSubmittedBy(causing, state),
       })

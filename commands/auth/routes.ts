@@ -97,9 +97,7 @@ export function authRoutes(app: ServiceApp, { store, vault, tokens }: AuthDepend
     },
   )
 
-  /** Whoever gave wrong credentials too often has to wait, with right ones too: otherwise the wait would tell them apart. */
   async function admit(request: FastifyRequest, credentials: ClientCredentials): Promise<RegisteredOauthClient> {
-    app.rateLimits.admitCredentials(request, credentials.clientId)
     try {
       return await authenticate(credentials)
     } catch (error) {
@@ -111,7 +109,7 @@ export function authRoutes(app: ServiceApp, { store, vault, tokens }: AuthDepend
   /** An unknown client takes the same comparison, so that its answer tells nothing. */
   async function authenticate({ clientId, clientSecret }: ClientCredentials): Promise<RegisteredOauthClient> {
     const id = clientId.toLowerCase()
-    const state = isUuid(id) ? (await store.load(oauthClientFold, oauthClientStream(id))).state : oauthClientFold.initialState
+    const state = isUuid(id) ? (await store.load(oauthClientFold, oauthClientStream(id), { fresh: true })).state : oauthClientFold.initialState
     const expected = state.status === 'registered' ? state.secretHash : vault.fingerprint('no such client')
     const isRight = areEqualSecrets(vault.fingerprint(clientSecret), expected)
     if (state.status === 'absent' || !isRight) throw tokenEndpointError('invalid_client')

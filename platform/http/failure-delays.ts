@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import { createTokenBuckets } from './token-bucket.ts'
 
-/** Failures of one origin: so many a minute are free, each further one makes it wait twice as long as the one before. */
+/** Failures of one origin: so many a minute are free; each further one has the next ones wait, twice as long each time. */
 export interface FailureDelays {
-  /** Milliseconds until the origin may try again, 0 when it may. */
+  /** Milliseconds until the origin may fail again, 0 when it may. */
   waitMs(origin: string): number
   note(origin: string): void
 }
@@ -32,8 +32,6 @@ export function createFailureDelays(perMinute: number, now: () => number): Failu
       free.take(origin)
       if (isFree) return
       const last = delays.get(origin)
-      // Tries that were let in together count as one.
-      if (last !== undefined && now() < last.untilMs) return
       const isRecent = last !== undefined && now() < last.untilMs + forgetAfterMs
       const lengthMs = isRecent ? Math.min(last.lengthMs * 2, longestDelayMs) : firstDelayMs
       delays.set(origin, { untilMs: now() + lengthMs, lengthMs })

@@ -33,9 +33,10 @@ export interface RateLimitOptions {
 export interface RateLimits {
   /** Counts a request of an authorised caller. Throws `quota-exceeded`; either way the answer tells what is left. */
   admit(request: FastifyRequest, reply: LimitedReply, caller: Caller): void
-  /** Before the credentials of a token request are looked at: throws `quota-exceeded` while its address has to wait. */
-  admitCredentials(request: FastifyRequest, clientId: string): void
-  /** Notes that they were wrong. */
+  /**
+   * Notes wrong credentials of a token request. Throws `quota-exceeded` while its address has to wait. Right ones pass
+   * all the same: an address can be that of a whole clinic, or of a proxy.
+   */
   credentialsRefused(request: FastifyRequest): void
   /** Counts a token for a client that proved who it is, so that nobody else can use up what it has. */
   admitToken(reply: LimitedReply, clientId: string): void
@@ -68,11 +69,11 @@ export function createRateLimits({ configuration, now = () => performance.now() 
         ...(routeOptions.config.rateLimit === 'creates' ? [[limits.creates, caller.clientId] as const] : []),
       ])
     },
-    admitCredentials({ ip }, clientId) {
+    credentialsRefused({ ip }) {
       const waitMs = failures.waitMs(networkOf(ip))
-      if (isEnforced && waitMs > 0 && !isOurs(clientId)) throw exceeded(waitMs)
+      if (isEnforced && waitMs > 0) throw exceeded(waitMs)
+      failures.note(networkOf(ip))
     },
-    credentialsRefused: ({ ip }) => failures.note(networkOf(ip)),
     admitToken(reply, clientId) {
       if (!isOurs(clientId)) count(reply, [[limits.tokens, clientId]])
     },

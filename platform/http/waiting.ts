@@ -20,11 +20,20 @@ export interface Waiting {
 const longestSeconds = 25
 const firstPauseMs = 50
 const longestPauseMs = 250
-/** Each held answer looks again and again; whoever comes on top of these is answered at once. */
+/** Each held answer looks again and again. Whoever comes on top of these, of one client or all, is answered at once. */
 const mostHeld = 200
+const mostHeldOfClient = 50
 
 export function createWaiting({ isStopping }: { readonly isStopping: () => boolean }): Waiting {
   let heldNow = 0
+  const heldByClient = new Map<string, number>()
+
+  function count(clientId: string, change: 1 | -1): void {
+    const ofClient = (heldByClient.get(clientId) ?? 0) + change
+    heldNow += change
+    if (ofClient === 0) heldByClient.delete(clientId)
+    else heldByClient.set(clientId, ofClient)
+  }
 
   async function lookOn<Look>({ request }: ReplyHead, look: () => Promise<Look>, isSettled: (look: Look) => boolean, first: Look, seconds: number): Promise<Look> {
     const deadline = performance.now() + seconds * 1000
@@ -46,13 +55,16 @@ export function createWaiting({ isStopping }: { readonly isStopping: () => boole
     async hold(reply, look, isSettled) {
       const first = await look()
       const seconds = preferredSeconds(reply.request.headers.prefer)
-      if (seconds === undefined || (heldNow >= mostHeld && !isSettled(first))) return first
+      if (seconds === undefined) return first
+      const { clientId } = reply.request.caller
+      const hasRoom = heldNow < mostHeld && (heldByClient.get(clientId) ?? 0) < mostHeldOfClient
+      if (!hasRoom && !isSettled(first)) return first
       applyPreference(reply, `wait=${seconds}`)
-      heldNow += 1
+      count(clientId, 1)
       try {
         return await lookOn(reply, look, isSettled, first, seconds)
       } finally {
-        heldNow -= 1
+        count(clientId, -1)
       }
     },
   }

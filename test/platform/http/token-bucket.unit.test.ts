@@ -84,13 +84,6 @@ describe('failures', () => {
     expect(delays.waitMs('a')).toBe(1000)
   })
 
-  it('that were let in together count as one', () => {
-    const clock = moved()
-    const delays = createFailureDelays(1, clock.now)
-    for (let time = 0; time < 100; time += 1) delays.note('a')
-    expect(delays.waitMs('a')).toBe(1000)
-  })
-
   it('never wait where they are not counted', () => {
     const delays = createFailureDelays(0, () => 0)
     for (let time = 0; time < 100; time += 1) delays.note('a')

@@ -30,12 +30,12 @@ const service: Service = { prefix: 'consent', documentedAt: 'bare', routes: (app
     return { ...work }
   }
   const isOver = ({ status }: Work) => status === 'completed'
-  app.get('/work', { schema: { operationId: 'getWork', response: answers({ 200: Reply }) }, config: { access: 'public', hasEtag: true, takesWait: true } }, async (_, reply) => {
+  app.get('/work', { schema: { operationId: 'getWork', response: answers({ 200: Reply }) }, config: { access: 'token', hasEtag: true, takesWait: true } }, async (_, reply) => {
     const { status, revision } = await heldRecord(reply, look, isOver)
     onAnswer()
     return found(reply, { body: { status }, revision })
   })
-  app.post('/work', { schema: { operationId: 'startWork', response: answers({ 200: Reply }) }, config: { access: 'public', takesWait: true, takesIfMatch: true } }, async (_, reply) => {
+  app.post('/work', { schema: { operationId: 'startWork', response: answers({ 200: Reply }) }, config: { access: 'token', takesWait: true, takesIfMatch: true } }, async (_, reply) => {
     const { status, revision } = await app.waiting.hold(reply, look, isOver)
     return written(reply, { body: { status }, projectors: ['work'], position: { commit: 1n, prepare: 1n }, revision })
   })
@@ -57,7 +57,7 @@ function end(): void {
 }
 
 async function ask(headers: Record<string, string> = {}, method = 'GET') {
-  const response = await fetch(`${address}/v1/work`, { method, headers })
+  const response = await fetch(`${address}/v1/work`, { method, headers: { ...await t.token(), ...headers } })
   const text = await response.text()
   return { status: response.status, applied: response.headers.get('preference-applied'), etag: response.headers.get('etag'), body: text === '' ? undefined : JSON.parse(text) as unknown }
 }
@@ -115,7 +115,7 @@ describe('an answer with Prefer: wait', () => {
   })
 
   it('is looked for no more once its caller is gone', async () => {
-    const asked = httpRequest(`${address}/v1/work`, { headers: { prefer: 'wait=20' } })
+    const asked = httpRequest(`${address}/v1/work`, { headers: { prefer: 'wait=20', ...await t.token() } })
     asked.on('error', () => undefined)
     const isHeld = new Promise<void>((resolve) => { onLook = (look) => { if (look === 2) resolve() } })
     asked.end()
@@ -134,13 +134,19 @@ describe('an answer with Prefer: wait', () => {
     expect((await held).body).toEqual(completed.body)
   })
 
-  it('comes at once, without a word of the preference, on top of 200 that are held already', async () => {
-    const held = Array.from({ length: 200 }, () => ask({ prefer: 'wait=20' }))
-    await new Promise<void>((resolve) => { onLook = (look) => { if (look > 250) resolve() } })
-    expect(await ask({ prefer: 'wait=20' })).toEqual({ ...processing, applied: null })
+  it('comes at once, without a word of the preference, on top of 50 of the same client or 200 of all', async () => {
+    const asking = async (clientId: string) => ask({ prefer: 'wait=20', ...await t.token({ clientId }) })
+    const isHeld = (count: number) => new Promise<void>((resolve) => { onLook = (look) => { if (look > count) resolve() } })
+    const held = Array.from({ length: 50 }, () => asking('client-0'))
+    await isHeld(60)
+    expect(await asking('client-0')).toEqual({ ...processing, applied: null })
+    for (const clientId of ['client-1', 'client-2', 'client-3']) held.push(...Array.from({ length: 50 }, () => asking(clientId)))
+    looks = 0
+    await isHeld(600)
+    expect(await asking('client-4')).toEqual({ ...processing, applied: null })
     end()
     expect((await Promise.all(held)).every(({ applied, body }) => applied === 'wait=20' && JSON.stringify(body) === JSON.stringify(completed.body))).toBe(true)
-    expect((await ask({ prefer: 'wait=20' })).applied).toBe('wait=20')
+    for (const clientId of ['client-0', 'client-4']) expect((await asking(clientId)).applied).toBe('wait=20')
   })
 })
 
@@ -175,6 +181,6 @@ it('the document names the headers that a route honours, and 412 where it takes 
   const document = (await t.app.inject({ url: '/openapi.json' })).json<{ paths: Record<string, Record<string, { parameters?: { name: string }[]; responses: object }>> }>()
   const { get, post } = document.paths['/v1/work'] ?? {}
   expect(get?.parameters?.map(({ name }) => name)).toEqual(['if-none-match', 'prefer'])
-  expect(post?.parameters?.map(({ name }) => name)).toEqual(['if-match', 'prefer'])
+  expect(post?.parameters?.map(({ name }) => name)).toEqual(['idempotency-key', 'if-match', 'prefer'])
   expect([Object.keys(get?.responses ?? {}).includes('412'), Object.keys(post?.responses ?? {}).includes('412')]).toEqual([false, true])
 })
