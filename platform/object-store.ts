@@ -132,14 +132,14 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
     },
 
     async presignRead(key, ttlSeconds) {
-      const signingDate = now()
+      const signingDate = wholeSecond(now())
       const command = new GetObjectCommand({ Bucket: bucket, Key: key })
       const url = await getSignedUrl(client, command, { expiresIn: ttlSeconds, signingDate })
       return { url, expiresAt: new Date(signingDate.getTime() + ttlSeconds * 1000) }
     },
 
     async presignWrite(key, contentType, ttlSeconds) {
-      const signingDate = now()
+      const signingDate = wholeSecond(now())
       const command = new PutObjectCommand({ Bucket: bucket, Key: key, ContentType: contentType })
       const signableHeaders = new Set(['content-type', 'host'])
       const url = await getSignedUrl(client, command, { expiresIn: ttlSeconds, signingDate, signableHeaders })
@@ -176,4 +176,9 @@ function statusOf(error: unknown): number | undefined {
 
 function unavailable(cause?: unknown): Problem {
   return problem('object-store-unavailable', { retryAfterSeconds: 2, cause })
+}
+
+/** What a signature names: an address lives from there, not from the milliseconds after it. */
+function wholeSecond(instant: Date): Date {
+  return new Date(Math.floor(instant.getTime() / 1000) * 1000)
 }
