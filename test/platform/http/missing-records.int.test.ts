@@ -22,7 +22,7 @@ async function answerOf(readModel: { isBehind: boolean; catchesUp: boolean; hasR
       })
     },
   }
-  const { app, token } = await startApplication({
+  const application = await startApplication({
     services: [service],
     isCurrent: async (projector) => {
       asked.push(projector)
@@ -30,8 +30,8 @@ async function answerOf(readModel: { isBehind: boolean; catchesUp: boolean; hasR
       return !readModel.isBehind || readModel.catchesUp
     },
   })
-  const { statusCode, headers, body } = await app.inject({ url: '/v1/clinical-api/notes/1', headers: await token() })
-  await app.close()
+  const { statusCode, headers, body } = await application.app.inject({ url: '/v1/clinical-api/notes/1', headers: await application.token() })
+  await application.app.close()
   return { status: statusCode, retryAfter: headers['retry-after'], code: /"code":"([^"]+)"/.exec(body)?.[1], asked }
 }
 

@@ -1,0 +1,196 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { at, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import { assessmentBody, consentedPatient, createConsentTerms, expecting, photograph, registerPatient, webhooksAbout, type Photograph } from '../../support/main-job.ts'
+import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { isRealPostgres, postgresAdminUrl, vaultAdminUrl } from '../../support/postgres.ts'
+import { stopServer } from './listening-process.ts'
+import { eventsOfAll } from './recorded-events.ts'
+
+/** How long each server stands, in seconds. */
+const stopSeconds = Number(process.env['STOP_SECONDS'] ?? 30)
+
+// A platform's own schedule for the start of a review, and its own time limits of steps.
+const settings = { PROVIDER_START_RETRY_SCHEDULE_MS: '2000,4000,8000' }
+vi.setConfig({ testTimeout: 600_000 })
+
+const assessments = '/v1/clinical-api/assessments'
+
+type Ending = 'completed' | 'CONSENT_MISSING' | 'IMAGE_QUALITY_INSUFFICIENT'
+
+interface Run {
+  readonly id: string
+  readonly ending: Ending
+  readonly image: Photograph
+}
+
+let platform: TestPlatform
+let receiver: WebhookReceiver
+let api: ApiClient
+let consenting: string
+let undecided: string
+const runs: Promise<Run>[] = []
+
+beforeAll(async () => {
+  receiver = await startWebhookReceiver()
+  platform = await startTestPlatform({ ownPostgres: true, env: settings })
+  api = await platform.connect()
+  const terms = await createConsentTerms(api, platform.process.credentials.org_id)
+  const event_types = ['assessment.completed', 'assessment.failed']
+  await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: { url: receiver.url, event_types } }))
+  consenting = await consentedPatient(api, terms)
+  undecided = await registerPatient(api)
+})
+
+afterAll(async () => {
+  await platform.stop()
+  await receiver.close()
+})
+
+/** As the README tells clients: whatever is answered 503 is asked again, after the time that the answer names. */
+async function patiently(ask: () => Promise<ApiAnswer>): Promise<ApiAnswer> {
+  for (;;) {
+    const answer = await ask()
+    if (answer.status !== 503) return answer
+    expectRefusal(answer)
+    await sleep(Number(answer.headers.get('retry-after')) * 1_000)
+  }
+}
+
+function expectRefusal(answer: ApiAnswer): void {
+  expect(answer).toMatchObject({ status: 503, body: { retriable: true } })
+  expect(['event-store-unavailable', 'database-unavailable', 'read-model-behind']).toContain(at(answer.body, 'code'))
+  expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+}
+
+/** Sends a request under a key of its own until it is taken. */
+function request(ending: Ending = 'completed'): void {
+  runs.push(submitted(`run-${runs.length}`, ending))
+}
+
+async function submitted(key: string, ending: Ending): Promise<Run> {
+  const image = await photograph()
+  if (ending === 'IMAGE_QUALITY_INSUFFICIENT') {
+    await platform.provider.result({ sha256: image.sha256, image_quality: 'IMAGE_QUALITY_UNSUITABLE' })
+  }
+  const answer = await expecting(202, patiently(() => submission({ ending, image }, key)))
+  return { id: textAt(answer.body, 'id'), ending, image }
+}
+
+function submission({ ending, image }: Pick<Run, 'ending' | 'image'>, key: string): Promise<ApiAnswer> {
+  const body = assessmentBody(ending === 'CONSENT_MISSING' ? undecided : consenting, [image])
+  return api.call(assessments, { body, headers: { 'idempotency-key': key } })
+}
+
+/** Acknowledged, a record is there at every time: no answer may say that it does not exist. */
+async function endOf({ id }: Run): Promise<unknown> {
+  for (;;) {
+    const { body } = await expecting(200, patiently(() => api.call(`${assessments}/${id}`)))
+    if (at(body, 'status') !== 'processing') return body
+    await sleep(200)
+  }
+}
+
+/** A run is under way, the servers stand, more is asked of the platform, and they go on once every answer has come. */
+async function whileStopped(addresses: readonly string[], look: () => Promise<void>): Promise<void> {
+  const before = (await platform.provider.calls()).length
+  for (const ending of ['completed', 'CONSENT_MISSING', 'IMAGE_QUALITY_INSUFFICIENT'] as const) request(ending)
+  while (runs.length % 16 < 11) request()
+  await waitFor('calls at the provider', async () => ((await platform.provider.calls()).length > before + 3 ? true : undefined))
+  const stopped = await Promise.all(addresses.map(stopServer))
+  try {
+    while (runs.length % 16 !== 0) request()
+    await Promise.all([look(), sleep(stopSeconds * 1_000)])
+  } finally {
+    for (const server of stopped) server.goOn()
+  }
+  await waitFor('a healthy platform', async () => ((await fetch(`${platform.baseUrl}/health`)).ok ? true : undefined))
+}
+
+async function healthOf(path = ''): Promise<ApiAnswer> {
+  const response = await fetch(`${platform.baseUrl}/health${path}`)
+  return { status: response.status, headers: response.headers, body: await response.json() }
+}
+
+function failing(name: string): unknown {
+  return expect.objectContaining({ checks: expect.arrayContaining([expect.objectContaining({ name, status: 'failing' })]) })
+}
+
+test('event store, Postgres and provider stand for a while, one after the other: each of 50 assessments ends once and right', async () => {
+  const { credentials } = platform.process
+  const known = await submitted('known', 'completed')
+  const path = `${assessments}/${known.id}`
+  await endOf(known)
+
+  await whileStopped([credentials.eventstore_url ?? ''], async () => {
+    const [repeat, record, unknown, list, token, full] = await Promise.all([
+      submission(known, 'known'),
+      api.call(path),
+      api.call(`${assessments}/0190b0a0-0000-7000-8000-000000000001`),
+      api.call('/v1/ai-reviews?limit=10'),
+      requestToken(platform.baseUrl, clientOf(platform.process, 0)),
+      healthOf(),
+    ])
+    expectRefusal(repeat)
+    expectRefusal(unknown)
+    expect([record.status, list.status, (await healthOf('/live')).status]).toEqual([200, 200, 200])
+    if (token.status !== 200) expectRefusal(token)
+    for (const health of [full, await healthOf('/ready')]) expect(health).toMatchObject({ status: 503, body: failing('event_store') })
+  })
+  const servers = isRealPostgres ? [postgresAdminUrl(), vaultAdminUrl()] : [credentials.database_url ?? '']
+  await whileStopped([...new Set(servers)], async () => {
+    const [record, list, token, full] = await Promise.all([
+      api.call(path),
+      api.call('/v1/ai-reviews?limit=10'),
+      requestToken(platform.baseUrl, clientOf(platform.process, 0)),
+      healthOf(),
+    ])
+    expectRefusal(record)
+    expectRefusal(list)
+    if (token.status !== 200) expectRefusal(token)
+    for (const health of [full, await healthOf('/ready')]) expect(health).toMatchObject({ status: 503, body: failing('database') })
+    expect(await healthOf('/live')).toMatchObject({ status: 200 })
+  })
+  await whileStopped([credentials.provider_url ?? ''], async () => {
+    expect(await api.call(path)).toMatchObject({ status: 200 })
+    expect(await healthOf()).toMatchObject({ status: 200 })
+  })
+  request()
+  request('IMAGE_QUALITY_INSUFFICIENT')
+  expect(runs).toHaveLength(50)
+
+  const done = await Promise.all(runs)
+  expect(new Set(done.map(({ id }) => id)).size).toBe(50)
+  const records = await Promise.all(done.map(endOf))
+  expect(records.map((record) => at(record, 'error', 'code') ?? at(record, 'status'))).toEqual(done.map(({ ending }) => ending))
+  await expectOneWebhookEach(done)
+  await expectOneStoryEach(done)
+  expect(platform.process.output()).not.toContain('internal-error')
+})
+
+async function expectOneWebhookEach(done: readonly Run[]): Promise<void> {
+  for (const { id } of done) {
+    await waitFor(`the webhook about ${id}`, () => webhooksAbout(receiver, id)[0])
+    expect(new Set(webhooksAbout(receiver, id).map(({ headers }) => headers['webhook-id'])).size).toBe(1)
+  }
+}
+
+/** One end in each stream, one case analysed by the provider, and never more analyses asked for than attempts recorded. */
+async function expectOneStoryEach(done: readonly Run[]): Promise<void> {
+  const facts = await eventsOfAll(platform.process.credentials.eventstore_url ?? '')
+  const calls = await platform.provider.calls()
+  const caseOf = (id: string) => textAt(facts.find(({ type, data }) => type === 'AssessmentSubmitted' && at(data, 'assessmentId') === id)?.data, 'caseId')
+  for (const { id, ending, image } of done) {
+    const ends = facts.filter(({ type, data }) => ['AssessmentCompleted', 'AssessmentFailed'].includes(type) && at(data, 'assessmentId') === id)
+    expect(ends).toHaveLength(1)
+    const requested = facts.filter(({ type, data }) => type === 'AiReviewRequested' && at(data, 'caseId') === caseOf(id))
+    expect(requested).toHaveLength(1)
+    const story = facts.filter(({ stream }) => stream === requested[0]?.stream)
+    const attempts = story.filter(({ type, data }) => type === 'AiReviewCallAttempted' && at(data, 'call') === 'process')
+    const cases = calls.filter(({ call, sha256 }) => call === 'image' && sha256 === image.sha256).map(({ caseId }) => caseId)
+    const analysed = calls.filter(({ call, caseId }) => call === 'process' && cases.includes(caseId)).map(({ caseId }) => caseId)
+    expect(new Set(analysed).size).toBe(ending === 'CONSENT_MISSING' ? 0 : 1)
+    expect(analysed.length).toBeLessThanOrEqual(attempts.length)
+  }
+}
