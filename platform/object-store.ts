@@ -28,14 +28,16 @@ export interface StoredBytes {
   readonly bytes: number
 }
 
-/** Bytes as they are read: of the version that the ETag names, whatever is stored under the key meanwhile. */
-export interface ReadObject {
+/** What is stored under a key at a moment. */
+export interface ObjectVersion {
   readonly etag: string
   readonly bytes: number
+}
+
+/** Bytes as they are read: of one version, whatever is stored under the key meanwhile. */
+export interface ReadObject extends ObjectVersion {
   /** Read once. Breaks off with Problem `object-store-unavailable`. */
   readonly chunks: AsyncIterable<Buffer>
-  /** For whoever does not read the chunks to their end. */
-  close(): void
 }
 
 /** An address that needs no further credentials until it expires. */
@@ -52,8 +54,8 @@ export interface ObjectStore {
    */
   put(key: string, bytes: Uint8Array, contentType: string): Promise<StoredBytes>
   get(key: string): Promise<Uint8Array>
-  /** Whether anything lies under a key. @throws Problem `object-store-unavailable` */
-  exists(key: string): Promise<boolean>
+  /** What lies under a key now; undefined where nothing does. @throws Problem `object-store-unavailable` */
+  head(key: string): Promise<ObjectVersion | undefined>
   /** Undefined where nothing lies under the key. @throws Problem `object-store-unavailable` */
   read(key: string): Promise<ReadObject | undefined>
   /**
@@ -102,18 +104,17 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
       return Body.transformToByteArray()
     },
 
-    async exists(key) {
+    async head(key) {
       const found = await unlessMissing(client.send(new HeadObjectCommand({ Bucket: bucket, Key: key })))
-      return found !== undefined
+      return found === undefined ? undefined : versionOf(found)
     },
 
     async read(key) {
       const found = await unlessMissing(client.send(new GetObjectCommand({ Bucket: bucket, Key: key })))
       if (found === undefined) return undefined
-      const { Body, ETag, ContentLength } = found
-      if (!(Body instanceof Readable) || ETag === undefined || ContentLength === undefined) throw unavailable()
-      const body = addAbortSignal(AbortSignal.timeout(readTimeoutMs), Body)
-      return { etag: ETag, bytes: ContentLength, chunks: chunksOf(body), close: () => body.destroy() }
+      if (!(found.Body instanceof Readable)) throw unavailable()
+      const body = addAbortSignal(AbortSignal.timeout(readTimeoutMs), found.Body)
+      return { ...versionOf(found), chunks: chunksOf(body) }
     },
 
     async copy(source, key) {
@@ -152,6 +153,11 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
 
 /** Time for all the bytes of an object: a store that stops sending must not hold a request for ever. */
 const readTimeoutMs = 60_000
+
+function versionOf({ ETag, ContentLength }: { ETag?: string | undefined; ContentLength?: number | undefined }): ObjectVersion {
+  if (ETag === undefined || ContentLength === undefined) throw unavailable()
+  return { etag: ETag, bytes: ContentLength }
+}
 
 async function* chunksOf(body: Readable): AsyncGenerator<Buffer> {
   try {

@@ -120,7 +120,7 @@ export function createRoute(app: ServiceApp, deps: AssessmentDependencies): void
         const { state, position } = await holdForEnd(store, reply, target, written, ({ status }) => status !== 'processing')
         if (state.status === 'absent') throw problem('internal-error')
         const isAwaiting = state.status === 'awaiting_images' && areUploadsOpen(now(), state)
-        const uploadUrls = isAwaiting ? await signUploads(objects, state, configuration.uploadUrlTtlSeconds) : undefined
+        const uploadUrls = isAwaiting ? await signUploads(deps, state) : undefined
         const retryAfter = state.status === 'processing' ? { retryAfterSeconds: pollAfterMs / 1000 } : {}
         return accepted(reply, {
           body: await recordOf(deps, state, uploadUrls),

@@ -1,16 +1,16 @@
-import type { ObjectStore } from '../../platform/object-store.ts'
-import { problem, type MemberError } from '../../platform/problems.ts'
+import type { ObjectStore, ObjectVersion } from '../../platform/object-store.ts'
+import { problem, type MemberError, type Problem } from '../../platform/problems.ts'
 import type { ReceivedImage } from '../../streams/assessment/events.ts'
-import type { AwaitingAssessment, DeclaredImage } from '../../streams/assessment/state.ts'
-import { contentErrors, inspectImage, pixelErrors, sizeErrors, type InspectedImage } from './image-checks.ts'
+import type { AssessmentState, AwaitingAssessment, DeclaredImage } from '../../streams/assessment/state.ts'
+import { contentErrors, inspectImage, pixelErrors, sizeErrors } from './image-checks.ts'
 import { newImageKey } from './image-key.ts'
 import { uploadKey } from './uploads.ts'
 
 export interface FrozenUploads {
   /** In the order of the request. */
   readonly images: readonly ReceivedImage[]
-  /** Removes the copies, where nothing came to name them. */
-  discard(): Promise<void>
+  /** Removes the copies, but for those that the assessment names. */
+  discard(state: AssessmentState): Promise<void>
 }
 
 export interface FreezeOptions {
@@ -26,95 +26,98 @@ interface Slot {
   readonly pointer: string
 }
 
-interface CheckedUpload {
-  readonly slot: Slot
-  readonly etag: string
-  readonly inspected: InspectedImage
-}
+type Upload = readonly [slot: Slot, version: ObjectVersion]
 
-/** An upload that is overwritten while it is copied is checked again, as often as this. */
-const freezeAttempts = 3
+/** An upload that is overwritten while it is copied is looked at again, as often as this. */
+const copyAttempts = 3
 
 /**
- * Checks every upload (type, size, pixels) in one pass over its bytes, one upload at a time, then copies the very
- * versions that were checked under keys that nothing overwrites: a later PUT changes nothing any more (T31).
+ * Copies every upload under a key that nothing overwrites, then checks the copy (type, pixels, SHA-256) in one pass over
+ * its bytes, one image at a time: what was checked is what is kept, and a later PUT changes nothing any more (T31).
  *
  * @throws Problem `uploads-incomplete`, `image-invalid`, `image-too-large`; `conflict` when an upload would not stand
  * still; `object-store-unavailable`. No copy is left behind then.
  */
-export async function freezeUploads(options: FreezeOptions, { organisationId, assessmentId, images }: AwaitingAssessment): Promise<FrozenUploads> {
+export async function freezeUploads(options: FreezeOptions, state: AwaitingAssessment): Promise<FrozenUploads> {
   const { objects } = options
-  const slots = images.map((image, index): Slot => {
-    return { image, key: uploadKey(organisationId, assessmentId, image.imageId), pointer: `/images/${index}` }
-  })
-  const areThere = await Promise.all(slots.map(({ key }) => objects.exists(key)))
-  requireAll(slots.filter((_, index) => areThere[index] === false))
-  const checked = await checkAll(options, slots)
-
+  const { organisationId, assessmentId } = state
   const copies: string[] = []
-  const discard = async () => void (await Promise.allSettled(copies.map((key) => objects.remove(key))))
+  const discard = async (named: ReadonlySet<string>) => {
+    await Promise.allSettled(copies.filter((key) => !named.has(key)).map((key) => objects.remove(key)))
+  }
+  const uploads = await findUploads(objects, state)
   try {
-    const frozen: ReceivedImage[] = []
-    for (const upload of checked) {
-      const key = newImageKey(organisationId, assessmentId, upload.slot.image.imageId)
+    const images: ReceivedImage[] = []
+    const errors: MemberError[] = []
+    for (const upload of uploads) {
+      const key = newImageKey(organisationId, assessmentId, upload[0].image.imageId)
       copies.push(key)
-      frozen.push(await freeze(options, upload, key))
+      const frozen = await freeze(options, upload, key)
+      if (Array.isArray(frozen)) errors.push(...frozen)
+      else images.push(frozen)
     }
-    return { images: frozen, discard }
+    refuse(errors)
+    return { images, discard: (after) => discard(keysOf(after)) }
   } catch (error) {
-    await discard()
+    await discard(new Set())
     throw error
   }
 }
 
-async function freeze(options: FreezeOptions, upload: CheckedUpload, key: string): Promise<ReceivedImage> {
-  let current = upload
-  for (let attempt = 1; ; attempt++) {
-    const { slot, etag, inspected } = current
-    if (await options.objects.copy({ key: slot.key, etag }, key)) {
-      const { sha256, bytes, width, height } = inspected
-      return { imageId: slot.image.imageId, object: { key, sha256, bytes }, width, height }
-    }
-    if (attempt === freezeAttempts) throw problem('conflict')
-    for (const again of await checkAll(options, [slot])) current = again
-  }
+/** Every upload as it is now. */
+async function findUploads(objects: ObjectStore, { organisationId, assessmentId, images }: AwaitingAssessment): Promise<Upload[]> {
+  const slots = images.map((image, index): Slot => {
+    return { image, key: uploadKey(organisationId, assessmentId, image.imageId), pointer: `/images/${index}` }
+  })
+  const versions = await Promise.all(slots.map(({ key }) => objects.head(key)))
+  const missing = slots.filter((_, index) => versions[index] === undefined)
+  if (missing.length > 0) throw incomplete(missing)
+  return slots.flatMap((slot, index) => {
+    const version = versions[index]
+    return version === undefined ? [] : [[slot, version] as const]
+  })
 }
 
-async function checkAll(options: FreezeOptions, slots: readonly Slot[]): Promise<CheckedUpload[]> {
-  const checked: CheckedUpload[] = []
-  const errors: MemberError[] = []
-  const missing: Slot[] = []
-  for (const slot of slots) {
-    const looked = await look(options, slot)
-    if (looked === undefined) missing.push(slot)
-    else if (Array.isArray(looked)) errors.push(...looked)
-    else checked.push(looked)
-  }
-  requireAll(missing)
-  if (errors.length > 0) {
-    const isInvalid = errors.some(({ code }) => code === 'image-type' || code === 'image-dimensions')
-    throw problem(isInvalid ? 'image-invalid' : 'image-too-large', { errors })
-  }
-  return checked
-}
-
-/** The upload checked, what is wrong with it, or undefined where there is none. */
-async function look({ objects, requiresDimensions }: FreezeOptions, slot: Slot): Promise<CheckedUpload | MemberError[] | undefined> {
-  const found = await objects.read(slot.key)
-  if (found === undefined) return undefined
-  const tooLarge = sizeErrors(found.bytes, slot.pointer)
-  if (tooLarge.length > 0) {
-    found.close()
-    return tooLarge
-  }
-  const inspection = inspectImage(slot.image.mimeType)
-  for await (const chunk of found.chunks) inspection.push(chunk)
+/** The image as it is kept, or what is wrong with it. */
+async function freeze({ objects, requiresDimensions }: FreezeOptions, [slot, version]: Upload, key: string): Promise<ReceivedImage | MemberError[]> {
+  const { image, pointer } = slot
+  const tooLarge = await copyUpload(objects, slot, version, key)
+  if (tooLarge.length > 0) return tooLarge
+  const copy = await objects.read(key)
+  if (copy === undefined) throw problem('object-store-unavailable')
+  const inspection = inspectImage(image.mimeType)
+  for await (const chunk of copy.chunks) inspection.push(chunk)
   const inspected = inspection.end()
-  const errors = [...contentErrors(inspected, slot.pointer, requiresDimensions), ...pixelErrors(inspected, slot.pointer)]
-  return errors.length > 0 ? errors : { slot, etag: found.etag, inspected }
+  const errors = [...contentErrors(inspected, pointer, requiresDimensions), ...pixelErrors(inspected, pointer)]
+  if (errors.length > 0) return errors
+  const { sha256, bytes, width, height } = inspected
+  return { imageId: image.imageId, object: { key, sha256, bytes }, width, height }
 }
 
-function requireAll(missing: readonly Slot[]): void {
-  if (missing.length === 0) return
-  throw problem('uploads-incomplete', { extensions: { missing_image_ids: missing.map(({ image }) => image.imageId) } })
+/** Copies the version whose size was looked at; one that is too large is not copied. */
+async function copyUpload(objects: ObjectStore, slot: Slot, version: ObjectVersion, key: string): Promise<MemberError[]> {
+  let current: ObjectVersion | undefined = version
+  for (let attempt = 1; attempt <= copyAttempts; attempt++) {
+    if (current === undefined) throw incomplete([slot])
+    const tooLarge = sizeErrors(current.bytes, slot.pointer)
+    if (tooLarge.length > 0) return tooLarge
+    if (await objects.copy({ key: slot.key, etag: current.etag }, key)) return []
+    current = await objects.head(slot.key)
+  }
+  throw problem('conflict')
+}
+
+function keysOf(state: AssessmentState): ReadonlySet<string> {
+  if (state.status === 'absent') return new Set()
+  return new Set(state.images.flatMap((image) => ('object' in image ? [image.object.key] : [])))
+}
+
+function refuse(errors: readonly MemberError[]): void {
+  if (errors.length === 0) return
+  const isInvalid = errors.some(({ code }) => code === 'image-type' || code === 'image-dimensions')
+  throw problem(isInvalid ? 'image-invalid' : 'image-too-large', { errors })
+}
+
+function incomplete(missing: readonly Slot[]): Problem {
+  return problem('uploads-incomplete', { extensions: { missing_image_ids: missing.map(({ image }) => image.imageId) } })
 }

@@ -55,11 +55,11 @@ export async function submitUploads(
   const command = { request, caseId: v7(), images: frozen.images, deadlineMs: configuration.assessmentDeadlineSeconds * 1000 }
   try {
     const done = await execute(store, target, (state) => submitAssessment({ ...command, now: now() }, state), context)
-    if (done.events.length === 0) await frozen.discard()
+    await frozen.discard(done.state)
     return done
   } catch (error) {
-    // After an unknown outcome the copies stay: an event may name them.
-    if (error instanceof Problem) await frozen.discard()
+    // A refusal appends nothing. After any other failure an event may name the copies, so they stay.
+    if (error instanceof Problem) await frozen.discard((await store.load(target.fold, target.stream, { fresh: true })).state)
     throw error
   }
 }

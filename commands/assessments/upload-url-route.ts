@@ -11,7 +11,7 @@ import { assessmentFold } from '../../streams/assessment/state.ts'
 import { assessmentStream } from '../../streams/assessment/stream.ts'
 import type { AssessmentDependencies } from './dependencies.ts'
 import { areUploadsOpen } from './submit-assessment.ts'
-import { uploadKey } from './uploads.ts'
+import { signUpload } from './uploads.ts'
 
 const UploadUrlReply = Type.Object(
   {
@@ -23,7 +23,9 @@ const UploadUrlReply = Type.Object(
 )
 
 /** A fresh address for an image whose first one has expired (T9); changes nothing. */
-export function uploadUrlRoute(app: ServiceApp, { store, objects, configuration, now }: AssessmentDependencies): void {
+export function uploadUrlRoute(app: ServiceApp, deps: AssessmentDependencies): void {
+  const { store, now } = deps
+
   app.post(
     '/assessments/:id/images/:imageId/upload-url',
     {
@@ -46,8 +48,7 @@ export function uploadUrlRoute(app: ServiceApp, { store, objects, configuration,
       const image = state.status === 'absent' ? undefined : state.images.find((each) => each.imageId === imageId)
       if (image === undefined) throw problem('not-found')
       if (state.status !== 'awaiting_images' || !areUploadsOpen(now(), state)) throw problem('assessment-not-awaiting-images')
-      const key = uploadKey(orgId, state.assessmentId, imageId)
-      const { url, expiresAt } = await objects.presignWrite(key, image.mimeType, configuration.uploadUrlTtlSeconds)
+      const { url, expiresAt } = await signUpload(deps, state, image)
       return { image_id: imageId, upload_url: url, upload_url_expires_at: expiresAt.toISOString() }
     },
   )

@@ -1,25 +1,33 @@
-import type { ObjectStore } from '../../platform/object-store.ts'
-import type { AwaitingAssessment } from '../../streams/assessment/state.ts'
+import type { Configuration } from '../../platform/configuration.ts'
+import type { ObjectStore, SignedAddress } from '../../platform/object-store.ts'
+import type { AwaitingAssessment, DeclaredImage } from '../../streams/assessment/state.ts'
 
 /** Where an image is uploaded to: one place, whichever address it came by; may be overwritten until it is submitted. */
 export function uploadKey(orgId: string, assessmentId: string, imageId: string): string {
   return `uploads/${orgId}/${assessmentId}/${imageId}`
 }
 
+interface Signing {
+  readonly objects: Pick<ObjectStore, 'presignWrite'>
+  readonly configuration: Pick<Configuration, 'uploadUrlTtlSeconds'>
+  readonly now: () => Date
+}
+
+/** An address to put one image to; of no use once the window has closed. */
+export async function signUpload({ objects, configuration, now }: Signing, state: AwaitingAssessment, image: DeclaredImage): Promise<SignedAddress> {
+  const { organisationId, assessmentId, uploadsCloseAt } = state
+  const leftSeconds = Math.ceil((Date.parse(uploadsCloseAt ?? '') - now().getTime()) / 1000)
+  const ttlSeconds = Math.max(1, Math.min(configuration.uploadUrlTtlSeconds, leftSeconds))
+  return objects.presignWrite(uploadKey(organisationId, assessmentId, image.imageId), image.mimeType, ttlSeconds)
+}
+
 /** An upload address for each image that is awaited, by image id. */
-export async function signUploads(
-  objects: Pick<ObjectStore, 'presignWrite'>,
-  { organisationId, assessmentId, images }: AwaitingAssessment,
-  ttlSeconds: number,
-): Promise<ReadonlyMap<string, string>> {
-  const signed = images.map(async ({ imageId, mimeType }) => {
-    const { url } = await objects.presignWrite(uploadKey(organisationId, assessmentId, imageId), mimeType, ttlSeconds)
-    return [imageId, url] as const
-  })
+export async function signUploads(signing: Signing, state: AwaitingAssessment): Promise<ReadonlyMap<string, string>> {
+  const signed = state.images.map(async (image) => [image.imageId, (await signUpload(signing, state, image)).url] as const)
   return new Map(await Promise.all(signed))
 }
 
-/** What was uploaded is not needed once it is frozen; a copy that stays behind is swept later. */
+/** Uploads are not needed once they are frozen, or their window has closed. One that stays behind harms nobody. */
 export async function removeUploads(
   objects: Pick<ObjectStore, 'remove'>,
   { organisationId, assessmentId, images }: { readonly organisationId: string; readonly assessmentId: string; readonly images: readonly { readonly imageId: string }[] },

@@ -2,6 +2,7 @@ import { closeUploads } from '../../commands/assessments/close-uploads.ts'
 import { concludeAssessment, type ReviewEnd } from '../../commands/assessments/conclude-assessment.ts'
 import { expireAssessment } from '../../commands/assessments/expire-assessment.ts'
 import { openAssessmentCase } from '../../commands/assessments/open-assessment-case.ts'
+import { removeUploads } from '../../commands/assessments/uploads.ts'
 import { requestReview } from '../../commands/assessments/request-review.ts'
 import { execute } from '../../commands/handling/execute.ts'
 import { assessmentFold } from '../../streams/assessment/state.ts'
@@ -70,6 +71,7 @@ async function close(todo: Todo, deps: ProcessDependencies, step: StepContext): 
   const context = stepCommand({ name: 'assessments.close-uploads', ...readCause(todo), orgId: orgOf(todo) })
   const command = { now: step.now() }
   const done = await execute(deps.store, targetOf(todo), (state) => closeUploads(command, state), context)
+  if (done.state.status === 'failed') await removeUploads(deps.objects, done.state)
   return { kind: 'done', position: done.position }
 }
 
