@@ -1,4 +1,4 @@
-import { aiReviewSlotFold } from '../../streams/ai-review-slot/state.ts'
+import { aiReviewSlotFold, type SlotClaim } from '../../streams/ai-review-slot/state.ts'
 import { aiReviewSlotStream } from '../../streams/ai-review-slot/stream.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 
@@ -11,13 +11,13 @@ export interface SlotOfReview {
 }
 
 /**
- * The review that took the slot away from this one, read afresh; null while it holds the slot. The slot knows before
- * the review's own stream does, when a crash came between the two.
+ * The claim of the review that took the slot away from this one, read afresh; null while it holds the slot. The slot
+ * knows before the review's own stream does, when a crash came between the two.
  */
 export async function successorOf(
   store: Pick<EventStore, 'load'>,
   { orgId, caseId, productId, aiReviewId }: SlotOfReview,
-): Promise<string | null> {
+): Promise<SlotClaim | null> {
   const { state } = await store.load(aiReviewSlotFold, aiReviewSlotStream(orgId, caseId, productId), { fresh: true })
-  return state.status === 'free' || state.claim.aiReviewId === aiReviewId ? null : state.claim.aiReviewId
+  return state.status === 'free' || state.claim.aiReviewId === aiReviewId ? null : state.claim
 }

@@ -1,8 +1,19 @@
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
-import type { AssessmentState } from '../../streams/assessment/state.ts'
+import type { AssessmentState, ProcessingAssessment } from '../../streams/assessment/state.ts'
 import type { Decision } from '../handling/decision.ts'
 
-/** Asks for the AI review, once, when the case is open. `other` is sent as MACROSCOPIC (T32). */
+type ReviewRequested = Extract<AssessmentEvent, { type: 'AssessmentReviewRequested' }>['data']
+
+/** The frozen images as the AI review names them. `other` is sent as MACROSCOPIC (T32). */
+export function reviewImagesOf({ images }: ProcessingAssessment): ReviewRequested['images'] {
+  return images.map(({ imageId, captureType, object }) => ({
+    imageId,
+    imageType: captureType === 'dermoscopic' ? 'DERMOSCOPIC' : 'MACROSCOPIC',
+    objectKey: object.key,
+  }))
+}
+
+/** Asks for the AI review, once, when the case is open. */
 export function requestReview(command: { now: Date }, state: AssessmentState): Decision<AssessmentEvent> {
   if (state.status !== 'processing' || state.isReviewRequested) return []
   const { assessmentId, caseId, patientId, productId } = state
@@ -14,11 +25,7 @@ export function requestReview(command: { now: Date }, state: AssessmentState): D
         caseId,
         patientId,
         productId,
-        images: state.images.map(({ imageId, captureType, object }) => ({
-          imageId,
-          imageType: captureType === 'dermoscopic' ? 'DERMOSCOPIC' : 'MACROSCOPIC',
-          objectKey: object.key,
-        })),
+        images: reviewImagesOf(state),
         requestedAt: command.now.toISOString(),
       },
     },

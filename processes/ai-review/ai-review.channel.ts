@@ -10,6 +10,10 @@ import { aiReviewChannel } from '../../streams/channels/ai-review.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { DomainEvent, RecordedEvent } from '../../streams/store/events.ts'
 import type { ChannelDefinition, PublicEvent } from '../relay/channel.ts'
+import { signedImages } from './signed-images.ts'
+
+/** The object store goes by its own clock: what it refuses a little early had expired all the same. */
+const storeClockAheadMs = 5_000
 
 export interface AiReviewChannelDependencies {
   readonly store: Pick<EventStore, 'load'>
@@ -44,7 +48,8 @@ export const aiReviewEventsChannel: ChannelDefinition<AiReviewChannelDependencie
       const { message, retriable } = aiReviewFailures[classification]
       const error = { errorCode: classification, errorClassification: classification, errorMessage: message, retriable }
       const { images, ...review } = await requestOf(event, deps)
-      const hasExpired = images.some(({ presignedUrlExpiresAt }) => Date.parse(presignedUrlExpiresAt) <= Date.parse(failedAt))
+      const byTheStore = Date.parse(failedAt) + storeClockAheadMs
+      const hasExpired = images.some(({ presignedUrlExpiresAt }) => Date.parse(presignedUrlExpiresAt) <= byTheStore)
       const addressesExpired = classification === 'image_fetch_failed' && hasExpired
       return [{ type: 'ai_review.failed', data: { ...review, ...error, addressesExpired } }]
     },
@@ -65,15 +70,9 @@ export const aiReviewEventsChannel: ChannelDefinition<AiReviewChannelDependencie
   },
 }
 
-/** The read addresses are signed here, as late as possible before they are used (T30). */
 async function requested(event: RecordedEvent, deps: AiReviewChannelDependencies): Promise<PublicEvent[]> {
   const data = event.data as DataOf<AssessmentEvent, 'AssessmentReviewRequested'>
-  const images = await Promise.all(
-    data.images.map(async ({ imageId, imageType, objectKey }) => {
-      const { url, expiresAt } = await deps.objects.presignRead(objectKey, deps.configuration.readUrlTtlSeconds)
-      return { imageId, imageType, presignedUrl: url, presignedUrlExpiresAt: expiresAt.toISOString() }
-    }),
-  )
+  const images = await signedImages(data.images, deps.objects, deps.configuration.readUrlTtlSeconds)
   const { caseId, productId, patientId, requestedAt } = data
   const correlationId = event.metadata.$correlationId
   return [{ type: 'ai_review.requested', data: { caseId, productId, correlationId, requestedAt, images, patientId } }]

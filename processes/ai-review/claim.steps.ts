@@ -1,6 +1,7 @@
 import { v5 } from 'uuid'
 import { claimSlot } from '../../commands/ai-review/claim-slot.ts'
 import { openClaimedReview } from '../../commands/ai-review/open-claimed-review.ts'
+import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { confirmConsent, withdrawConsent } from '../../commands/ai-review/withdraw-consent.ts'
 import { execute } from '../../commands/handling/execute.ts'
 import { aiReviewFold } from '../../streams/ai-review/state.ts'
@@ -68,12 +69,14 @@ async function openClaimed(
 /**
  * Ends a review whose consent was withdrawn or denied (T24), unless a later decision overrides that one: a backdated
  * withdrawal never does. Where that cannot be told, the review ends. A call in flight meets this when it records its outcome.
+ * A review that lost its slot has no end of its own.
  */
 export async function withdraw(todo: Todo, { store, consent }: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const orgId = orgOf(todo)
   const target = { fold: aiReviewFold, stream: aiReviewStream(orgId, todo.key) }
   const context = stepCommand({ name: 'ai-review.withdraw', ...readCause(todo), orgId })
   const { state: review } = await store.load(target.fold, target.stream, { fresh: true })
+  if (review.status !== 'absent' && (await successorOf(store, review)) !== null) return { kind: 'done' }
   const isConfirmed =
     review.status !== 'absent' &&
     review.patientId !== null &&

@@ -50,6 +50,10 @@ export async function poll(todo: Todo, deps: ProcessDependencies, step: StepCont
   const answer = await deps.provider.result(review.providerCaseId, review.providerChecksum, step.signal)
   throwIfStopping(step.signal)
   const outcome = await outcomeOf(answer, review, deps, step)
+  if (outcome.kind === 'failed' && (await successorOf(store, review)) !== null) {
+    await dropUnnamed(outcome, deps)
+    return { kind: 'done', position: begun.position }
+  }
   try {
     const recorded = await record(outcome)
     if (recorded.events.length === 0) await dropUnnamed(outcome, deps)

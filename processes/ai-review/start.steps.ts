@@ -26,6 +26,8 @@ interface Run {
   readonly todo: Todo
   readonly orgId: string
   readonly target: { readonly fold: typeof aiReviewFold; readonly stream: string }
+  /** The review as it was when the run began. */
+  readonly loaded: StartingReview
 }
 
 /**
@@ -34,12 +36,12 @@ interface Run {
  */
 export async function start(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const orgId = orgOf(todo)
-  const run: Run = { deps, step, todo, orgId, target: { fold: aiReviewFold, stream: aiReviewStream(orgId, todo.key) } }
-  const { state: loaded } = await deps.store.load(run.target.fold, run.target.stream, { fresh: true })
+  const target = { fold: aiReviewFold, stream: aiReviewStream(orgId, todo.key) }
+  const { state: loaded } = await deps.store.load(target.fold, target.stream, { fresh: true })
   const planned = nextCall(loaded, step.now())
   if (!isStarting(loaded) || planned.kind === 'nothing') return { kind: 'done' }
   if (planned.kind === 'wait') return planned
-  if ((await successorOf(deps.store, loaded)) !== null) return { kind: 'done' }
+  const run: Run = { deps, step, todo, orgId, target, loaded }
 
   const openForMs = deps.provider.openForMs()
   if (openForMs > 0) return { kind: 'retry', after: openForMs, reason: 'circuit_open' }
@@ -50,7 +52,7 @@ export async function start(todo: Todo, deps: ProcessDependencies, step: StepCon
   const begin = attemptCommand(orgId, readCause(todo))
   const started = await execute(
     deps.store,
-    run.target,
+    target,
     (state) => startReview({ patientId, now: step.now() }, state),
     begin,
   )
@@ -162,6 +164,7 @@ async function attempt(
     now: step.now(),
     leaseUntil: new Date(step.leaseUntil),
   }
+  if ((await successorOf(deps.store, review)) !== null) return { kind: 'done' }
   const begun = await execute(deps.store, target, (state) => attemptCall(begin, state), context)
   if (begun.events.length === 0) return unclaimed(begun.state, step.now())
   const answer = await answerOf(run, review, context, call)
@@ -219,7 +222,9 @@ function failed(classification: Classification, upstreamStatus: number | null): 
 }
 
 async function settle(run: Run, attempted: CommandContext | null, outcome: CallOutcome): Promise<StepOutcome> {
-  const { deps, step, target } = run
+  const { deps, step, target, loaded } = run
+  // What a review without a slot comes to must not end anything: its successor goes on.
+  if (outcome.kind === 'failed' && (await successorOf(deps.store, loaded)) !== null) return { kind: 'done' }
   const context = outcomeCommand(attempted ?? attemptCommand(run.orgId, readCause(run.todo)))
   const command = { attemptId: attempted?.commandId ?? null, outcome, now: step.now() }
   const { position } = await execute(deps.store, target, (state) => recordOutcome(command, state), context)

@@ -1,5 +1,4 @@
 import { closeUploads } from '../../commands/assessments/close-uploads.ts'
-import { concludeAssessment, type ReviewEnd } from '../../commands/assessments/conclude-assessment.ts'
 import { expireAssessment } from '../../commands/assessments/expire-assessment.ts'
 import { openAssessmentCase } from '../../commands/assessments/open-assessment-case.ts'
 import { removeUploads } from '../../commands/assessments/uploads.ts'
@@ -7,15 +6,12 @@ import { requestReview } from '../../commands/assessments/request-review.ts'
 import { execute } from '../../commands/handling/execute.ts'
 import { assessmentFold } from '../../streams/assessment/state.ts'
 import { assessmentStream } from '../../streams/assessment/stream.ts'
-import { aiReviewChannel, type AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
-import { readChannelEvent } from '../relay/channel-event.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { defineProcess, type StepContext, type StepOutcome, type Todo } from '../runtime/process.ts'
 import { stepCommand } from '../runtime/step-command.ts'
 import { orgOf, readCause } from '../runtime/step-identity.ts'
-import { assessmentsToDo, type ConcludePayload } from './assessments.process.ts'
-
-type Ended = Extract<AiReviewChannelEvent, { type: 'ai_review.completed' | 'ai_review.failed' | 'ai_review.cancelled' }>
+import { assessmentsToDo } from './assessments.process.ts'
+import { conclude } from './conclude.steps.ts'
 
 function targetOf(todo: Todo) {
   return { fold: assessmentFold, stream: assessmentStream(orgOf(todo), todo.key) }
@@ -31,32 +27,6 @@ async function askForReview(todo: Todo, deps: ProcessDependencies): Promise<Step
   const context = stepCommand({ name: 'assessments.request-review', ...cause })
   const done = await execute(deps.store, target, (current) => requestReview({ now: todo.dueAt }, current), context)
   return { kind: 'done', position: done.position }
-}
-
-/** Turns the end of the case's review into the end of the assessment. */
-async function conclude(todo: Todo, deps: ProcessDependencies): Promise<StepOutcome> {
-  const { channelRevision } = todo.payload as ConcludePayload
-  const { type, data } = await readChannelEvent<Ended>(deps.store, aiReviewChannel, BigInt(channelRevision))
-  const command = {
-    aiReviewId: data.aiReviewId,
-    aiProvider: deps.configuration.providerName,
-    end: endOf({ type, data } as Ended),
-    now: todo.dueAt,
-  }
-  const context = stepCommand({ name: 'assessments.conclude', ...readCause(todo), orgId: orgOf(todo) })
-  const done = await execute(deps.store, targetOf(todo), (state) => concludeAssessment(command, state), context)
-  return { kind: 'done', position: done.position }
-}
-
-function endOf(event: Ended): ReviewEnd {
-  switch (event.type) {
-    case 'ai_review.completed':
-      return { kind: 'completed', lesions: event.data.lesions, imageQuality: event.data.imageQuality }
-    case 'ai_review.failed':
-      return { kind: 'failed', classification: event.data.errorClassification }
-    case 'ai_review.cancelled':
-      return { kind: 'cancelled', reason: event.data.reason }
-  }
 }
 
 async function expire(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {

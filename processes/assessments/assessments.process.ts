@@ -14,9 +14,10 @@ const openedCases = defineTable({
   indexes: [{ columns: ['assessment_id'] }],
 })
 
-/** What `conclude` needs to know of the event that ended the review: where it stands on the channel. */
+/** What `conclude` needs to know of the event that ended the review: where it stands on the channel, and whose end it is. */
 export interface ConcludePayload extends CausedPayload {
   readonly channelRevision: string
+  readonly aiReviewId: string
 }
 
 /**
@@ -25,7 +26,7 @@ export interface ConcludePayload extends CausedPayload {
  */
 export const assessmentsToDo = defineProjector<AssessmentEvent | AiReviewChannelEvent>()({
   name: 'assessments_todo',
-  version: 1,
+  version: 2,
   tables: [todoTable, openedCases],
   handlers: {
     AssessmentUploadsAwaited: (event) => [
@@ -55,6 +56,10 @@ export const assessmentsToDo = defineProjector<AssessmentEvent | AiReviewChannel
     'ai_review.completed': reviewEnded,
     'ai_review.failed': reviewEnded,
     'ai_review.cancelled': reviewEnded,
+    // Whatever it came to counts no more; its successor's end concludes (T28).
+    'ai_review.superseded': ({ data }) => [
+      removeWhere(todoTable, { step: 'conclude', org_id: data.orgId, payload: { contains: { aiReviewId: data.oldAiReviewId } } }),
+    ],
     AssessmentCompleted: ({ data }) => ended(data.assessmentId),
     AssessmentFailed: ({ data }) => ended(data.assessmentId),
   },
@@ -72,11 +77,13 @@ type ReviewEnded = Extract<AiReviewChannelEvent, { type: 'ai_review.completed' |
 
 function reviewEnded(event: Pick<RecordedEvent, 'id' | 'metadata' | 'revision'> & { readonly data: ReviewEnded['data'] }) {
   const { data, revision } = event
-  const payload: ConcludePayload = { cause: causeOf(event), channelRevision: revision.toString() }
+  const payload: ConcludePayload = { cause: causeOf(event), channelRevision: revision.toString(), aiReviewId: data.aiReviewId }
   return [
     insertSelect(todoTable, {
       from: openedCases,
       where: { case_id: data.caseId, org_id: data.orgId },
+      // The end of a successor may come before the row of its predecessor is worked off: the later end counts.
+      existing: 'replace',
       columns: {
         key: { column: 'assessment_id' },
         step: { value: 'conclude' },

@@ -47,6 +47,9 @@ export const assessmentsProjector = defineProjector<AssessmentEvent>()({
     AssessmentReviewRequested: ({ data, revision }) => [
       patch(assessments, { assessment_id: data.assessmentId }, { stream_revision: revision }),
     ],
+    AssessmentReviewRenewed: ({ data, revision }) => [
+      patch(assessments, { assessment_id: data.assessmentId }, { stream_revision: revision }),
+    ],
     AssessmentCompleted: ({ data, revision }) => [
       patch(
         assessments,

@@ -7,7 +7,7 @@ export type SlotClaim = Extract<AiReviewSlotEvent, { type: 'AiReviewSlotClaimed'
 /** What a keyed request to supersede came to. */
 export interface KeyedClaim {
   readonly fingerprint: string
-  readonly claim: SlotClaim
+  readonly aiReviewId: string
 }
 
 export type AiReviewSlotState =
@@ -30,7 +30,7 @@ function evolve(state: AiReviewSlotState, event: AiReviewSlotEvent): AiReviewSlo
       const before = state.status === 'free' ? { answeredRequests: [], keyedClaims: new Map<string, KeyedClaim>() } : state
       const answeredRequests = requestEventId === null ? before.answeredRequests : [...before.answeredRequests, requestEventId]
       const keyedClaims = new Map(before.keyedClaims)
-      if (request !== null) keyedClaims.set(request.key, { fingerprint: request.fingerprint, claim })
+      if (request !== null) keyedClaims.set(request.key, { fingerprint: request.fingerprint, aiReviewId: claim.aiReviewId })
       return { status: 'taken', claim, answeredRequests, keyedClaims }
     }
     case 'AiReviewRequestAnswered':

@@ -109,6 +109,11 @@ export const assessmentEvents = {
       requestedAt: Instant,
     }),
   ),
+  /** The one renewal of an assessment: AI review is asked to supersede this review, whose addresses had expired (T30). */
+  AssessmentReviewRenewed: defineEvent(
+    'AssessmentReviewRenewed',
+    Type.Object({ assessmentId: Id, aiReviewId: Id, renewedAt: Instant }),
+  ),
   AssessmentCompleted: defineEvent(
     'AssessmentCompleted',
     Type.Object({

@@ -20,6 +20,8 @@ interface Submission extends Request {
   readonly submittedAt: string
   readonly deadlineAt: string
   readonly isReviewRequested: boolean
+  /** The review that was to be superseded since its addresses had expired; null while that is unspent (T30). */
+  readonly renewedReviewId: string | null
   /** The request that submitted the uploads; null in inline mode. */
   readonly submittedBy: CausingRequest
 }
@@ -68,11 +70,13 @@ function evolve(state: AssessmentState, event: AssessmentEvent): AssessmentState
         return object === undefined ? [] : [{ ...image, object }]
       })
       const { caseId, deadlineAt, submittedAt, request: submittedBy } = event.data
-      const submission = { caseId, images, submittedAt, deadlineAt, isReviewRequested: false, submittedBy }
+      const submission = { caseId, images, submittedAt, deadlineAt, isReviewRequested: false, renewedReviewId: null, submittedBy }
       return { ...request, status: 'processing', ...submission, updatedAt: submittedAt }
     }
     case 'AssessmentReviewRequested':
       return state.status === 'processing' ? { ...state, isReviewRequested: true } : state
+    case 'AssessmentReviewRenewed':
+      return state.status === 'processing' ? { ...state, renewedReviewId: event.data.aiReviewId } : state
     case 'AssessmentCompleted': {
       if (state.status !== 'processing') return state
       const { aiProvider, outcome, completedAt } = event.data

@@ -95,7 +95,8 @@ describe('the AI-review channel', () => {
   })
 
   it.each([
-    ['image_fetch_failed', 3599.999, false],
+    ['image_fetch_failed', 3594.999, false],
+    ['image_fetch_failed', 3595, true],
     ['image_fetch_failed', 3600, true],
     ['provider_client_error', 7200, false],
   ] as const)('says of a failure with %s after %d s whether the addresses had expired (T30): %s', async (classification, seconds, addressesExpired) => {

@@ -96,6 +96,7 @@ export const assessmentFact = factsOf<AssessmentEvent>({
     ],
     requestedAt: at(1),
   },
+  AssessmentReviewRenewed: { assessmentId: ids.assessment, aiReviewId: ids.review, renewedAt: at(20) },
   AssessmentCompleted: {
     assessmentId: ids.assessment,
     aiReviewId: ids.review,

@@ -62,7 +62,7 @@ const awaiting = () => [
 
 describe('a review that lost its slot', () => {
   it.each([
-    ['start', 'pending', () => []],
+    ['start', 'pending', () => [fact('AiReviewStarted')]],
     ['start', 'in progress', () => [fact('AiReviewStarted'), fact('AiReviewProviderCaseCreated')]],
     ['poll', 'awaiting its result', awaiting],
   ] as const)('makes no provider call in %s, %s, and records nothing', async (step, _status, facts) => {
@@ -78,6 +78,42 @@ describe('a review that lost its slot', () => {
     const old = await holder(...(step === 'poll' ? awaiting() : []))
     await runReviewStep(world, step, old.aiReviewId)
     expect((await world.provider.calls()).map(({ call }) => call)).toContain(step === 'poll' ? 'result' : 'case')
+  })
+})
+
+describe('a review that loses its slot while a step is under way', () => {
+  it.each([
+    ['the case is looked up', '/v1/clinical-api/cases/', { consent: 'granted' }],
+    ['consent is asked, and denied', '/v1/consent-records', { consent: 'denied' }],
+  ] as const)('%s makes no provider call and has no end of its own', async (_when, path, answers) => {
+    const old = await holder(fact('AiReviewStarted'))
+    Object.assign(world.services, answers)
+    let hasHappened = false
+    world.services.before = async (route) => {
+      if (!route.includes(path) || hasHappened) return
+      hasHappened = true
+      await superseding(old)
+    }
+    expect(await runReviewStep(world, 'start', old.aiReviewId)).toEqual({ kind: 'done' })
+    expect(await recordedTypes(world, old.aiReviewId)).toEqual(['AiReviewRequested', 'AiReviewStarted'])
+    expect(await world.provider.calls()).toEqual([])
+  })
+
+  it('has no end of its own when its poll is refused, nor when its consent is withdrawn', async () => {
+    const old = await holder(...awaiting())
+    const provider: ProcessDependencies['provider'] = {
+      ...world.deps.provider,
+      result: async (...parameters) => {
+        await superseding(old)
+        return world.deps.provider.result(...parameters)
+      },
+    }
+    await runReviewStep(world, 'poll', old.aiReviewId, { deps: { ...world.deps, provider } })
+    expect((await recordedTypes(world, old.aiReviewId)).at(-1)).toBe('AiReviewCallAttempted')
+    expect((await world.provider.calls()).at(-1)).toMatchObject({ call: 'result', status: 404 })
+    world.services.consent = 'withdrawn'
+    expect(await runReviewStep(world, 'withdraw', old.aiReviewId)).toEqual({ kind: 'done' })
+    expect((await recordedTypes(world, old.aiReviewId)).at(-1)).toBe('AiReviewCallAttempted')
   })
 })
 

@@ -54,7 +54,7 @@ describe('what a submitted assessment still needs', () => {
   it('names the event of the channel that ended the review, by its place and its cause', async () => {
     const events = recorded([submitted, { ...channel(published('ai_review.completed')), revision: 41n, metadata: { $correlationId: ids.event } }])
     const [conclusion] = await todosAfter(assessmentsProcess, events)
-    expect(conclusion?.payload).toEqual({ channelRevision: '41', cause: { eventId: events[1]?.id, correlationId: ids.event } })
+    expect(conclusion?.payload).toEqual({ channelRevision: '41', aiReviewId: ids.review, cause: { eventId: events[1]?.id, correlationId: ids.event } })
     expect(JSON.stringify(conclusion?.payload)).not.toContain('lesions')
   })
 
@@ -66,6 +66,28 @@ describe('what a submitted assessment still needs', () => {
       published('ai_review.requested'),
     ]
     expect(await steps(submitted, reviewRequested, ...foreign.map(channel))).toEqual([expiry])
+  })
+
+  it('is no conclusion of a review that was superseded, but of the one that took its place (T28)', async () => {
+    const ofNew = { aiReviewId: ids.newReview, occurred_at: at(40) }
+    const [failed, superseded] = [channel(published('ai_review.failed')), channel(published('ai_review.superseded'))]
+    const completed = channel(published('ai_review.completed', ofNew))
+    const conclusion = todo('conclude', at(40))
+    expect(await steps(submitted, reviewRequested, failed, superseded)).toEqual([expiry])
+    expect(await steps(submitted, reviewRequested, superseded)).toEqual([expiry])
+    expect(await steps(submitted, reviewRequested, failed, superseded, completed)).toEqual([conclusion, expiry])
+    const renewed = own(fact('AssessmentReviewRenewed'))
+    expect(await steps(submitted, reviewRequested, failed, renewed)).toEqual([todo('conclude', at(9)), expiry])
+    expect(await steps(submitted, reviewRequested, failed, renewed, superseded, completed)).toEqual([conclusion, expiry])
+  })
+
+  it('is the conclusion of the later of two ends, whichever is worked off first', async () => {
+    const ends = [channel(published('ai_review.failed')), channel(published('ai_review.completed', { aiReviewId: ids.newReview, occurred_at: at(40) }))]
+    const todos = await todosAfter(assessmentsProcess, recorded([submitted, reviewRequested, ...ends]))
+    expect(todos.map(({ step }) => step)).toEqual(['conclude', 'expire'])
+    expect(todos[0]).toMatchObject({ dueAt: new Date(at(40)), payload: { aiReviewId: ids.newReview } })
+    const foreign = channel(published('ai_review.superseded', { orgId: ids.otherOrg, oldAiReviewId: ids.newReview }))
+    expect(await steps(submitted, reviewRequested, ...ends, foreign)).toEqual([todo('conclude', at(40)), expiry])
   })
 
   it.each([fact('AssessmentCompleted'), fact('AssessmentFailed')])('is nothing after $type', async (end) => {

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { assessmentsProcess } from '../../../processes/assessments/assessments.effects.ts'
+import type { ProcessDependencies } from '../../../processes/dependencies.ts'
+import type { Todo } from '../../../processes/runtime/process.ts'
+import { aiReviewSlotFold } from '../../../streams/ai-review-slot/state.ts'
+import { aiReviewSlotStream } from '../../../streams/ai-review-slot/stream.ts'
+import { contextOf } from '../../commands/handling/decision-world.ts'
+import { slotFact } from '../../streams/ai-review-facts.ts'
+import { reviewPublicFact } from '../../streams/channel-facts.ts'
+import { ids } from '../../streams/facts.ts'
+import { openProcessWorld, startOutsideServer, workOff, type OutsideServer, type ProcessWorld } from '../../support/process-world.ts'
+import { concludeOf, sinceSubmitted, submitted, todoOf, type Submitted } from './submitted.ts'
+
+let world: ProcessWorld
+/** The AI-review service, and what it answers next; without an answer it cuts the connection off. */
+let service: OutsideServer
+let answers: { readonly status: number; readonly body?: object }[]
+let asked: string[]
+let deps: ProcessDependencies
+
+beforeAll(async () => {
+  world = await openProcessWorld()
+  service = await startOutsideServer(({ route }) => {
+    asked.push(route)
+    return answers.shift() ?? 'cut'
+  })
+  deps = world.rewired({ aiReviewBaseUrl: service.url })
+})
+afterAll(async () => {
+  await world.close()
+  await service.close()
+})
+beforeEach(() => {
+  asked = []
+})
+
+const expired = reviewPublicFact('ai_review.failed', { errorClassification: 'image_fetch_failed', addressesExpired: true })
+const asking = `POST /v1/ai-reviews/${ids.review}/supersede`
+const renewed = { type: 'AssessmentReviewRenewed', data: expect.objectContaining({ aiReviewId: ids.review }) }
+const failedWith = (code: string, aiReviewId: string | null = ids.review) => ({ type: 'AssessmentFailed', data: expect.objectContaining({ aiReviewId, code }) })
+
+const work = (todo: Todo) => workOff(world, assessmentsProcess, todo, { deps })
+
+it('has a review whose addresses expired superseded, and waits for the new one', async () => {
+  const assessment = await submitted(world)
+  const todo = await concludeOf(world, assessment, expired)
+  answers = [{ status: 202, body: { aiReviewId: ids.newReview, status: 'pending', supersededAiReviewId: ids.review } }]
+  expect(await work(todo)).toEqual({ kind: 'done' })
+  expect(asked).toEqual([asking])
+  expect(await sinceSubmitted(world, assessment)).toEqual([renewed])
+})
+
+it.each(['idempotency-key-reused', 'ai-review-already-superseded'])('asks again where the answer was lost, and waits when it is %s', async (code) => {
+  const assessment = await submitted(world)
+  const todo = await concludeOf(world, assessment, expired)
+  answers = []
+  expect(await work(todo)).toEqual({ error: expect.objectContaining({ message: expect.stringContaining('no answer') }) })
+  answers = [{ status: 409, body: { code } }]
+  expect(await work(todo)).toEqual({ kind: 'done' })
+  expect(asked).toEqual([asking, asking])
+  expect(await sinceSubmitted(world, assessment)).toEqual([renewed])
+})
+
+it.each([400, 404, 422])('fails the assessment when the service refuses for good, as by %i', async (status) => {
+  const assessment = await submitted(world)
+  answers = [{ status }]
+  expect(await work(await concludeOf(world, assessment, expired))).toMatchObject({ kind: 'done', position: expect.anything() })
+  expect(await sinceSubmitted(world, assessment)).toEqual([renewed, failedWith('IMAGE_FETCH_FAILED')])
+})
+
+it.each([403, 409, 412, 429, 500, 503])('tries again after a %i, until the deadline ends the assessment', async (status) => {
+  const assessment = await submitted(world)
+  const todo = await concludeOf(world, assessment, expired)
+  for (let attempt = 1; attempt <= 2; attempt += 1) {
+    answers = [{ status, body: { code: 'something' } }]
+    expect(await work(todo)).toEqual({ error: expect.objectContaining({ message: expect.stringContaining(String(status)) }) })
+  }
+  expect(await sinceSubmitted(world, assessment)).toEqual([renewed])
+  world.pass(3600)
+  await work(todoOf(world, 'expire', assessment))
+  asked = []
+  expect(await work(todo)).toEqual({ kind: 'done' })
+  expect(asked).toEqual([])
+  expect(await sinceSubmitted(world, assessment)).toEqual([renewed, failedWith('ANALYSIS_TIMEOUT', null)])
+})
+
+it('renews once: when the addresses of the new review expire too, the assessment fails', async () => {
+  const assessment = await submitted(world)
+  answers = [{ status: 202, body: { aiReviewId: ids.newReview } }]
+  await work(await concludeOf(world, assessment, expired))
+  asked = []
+  const again = reviewPublicFact('ai_review.failed', { ...expired.data, aiReviewId: ids.newReview })
+  await work(await concludeOf(world, assessment, again))
+  expect(asked).toEqual([])
+  expect(await sinceSubmitted(world, assessment)).toEqual([renewed, failedWith('IMAGE_FETCH_FAILED', ids.newReview)])
+})
+
+it.each([{ addressesExpired: false }, { addressesExpired: true, errorClassification: 'provider_client_error' as const }])('renews nothing that is not an expiry: %j', async (changes) => {
+  const assessment = await submitted(world)
+  const failure = reviewPublicFact('ai_review.failed', { ...expired.data, ...changes })
+  const code = failure.data.errorClassification === 'image_fetch_failed' ? 'IMAGE_FETCH_FAILED' : 'PROVIDER_REJECTED'
+  answers = [{ status: 400 }]
+  await work(await concludeOf(world, assessment, failure))
+  expect(asked).toEqual([])
+  expect(await sinceSubmitted(world, assessment)).toEqual([failedWith(code)])
+})
+
+/** Another review takes the slot of the assessment's case. */
+async function superseded({ caseId }: Submitted): Promise<void> {
+  const claims = [
+    slotFact('AiReviewSlotClaimed', { caseId, orgId: world.orgId, requestEventId: randomUUID() }),
+    slotFact('AiReviewSlotClaimed', { caseId, orgId: world.orgId, aiReviewId: ids.newReview, requestEventId: null, supersedes: { aiReviewId: ids.review, reason: null } }),
+  ]
+  await world.otherStore.append(aiReviewSlotFold, aiReviewSlotStream(world.orgId, caseId, ids.product), 'no_stream', claims, contextOf(world))
+}
+
+it.each([
+  expired,
+  reviewPublicFact('ai_review.completed'),
+  reviewPublicFact('ai_review.failed'),
+  reviewPublicFact('ai_review.cancelled', { reason: 'requested' }),
+])('takes no end of a review that lost its slot, but that of its successor, case %#', async (ended) => {
+  const assessment = await submitted(world)
+  const todo = await concludeOf(world, assessment, ended)
+  await superseded(assessment)
+  expect(await work(todo)).toEqual({ kind: 'done' })
+  expect(asked).toEqual([])
+  expect(await sinceSubmitted(world, assessment)).toEqual([])
+
+  await work(await concludeOf(world, assessment, reviewPublicFact('ai_review.completed', { aiReviewId: ids.newReview })))
+  expect(await sinceSubmitted(world, assessment)).toEqual([{ type: 'AssessmentCompleted', data: expect.objectContaining({ aiReviewId: ids.newReview }) }])
+})

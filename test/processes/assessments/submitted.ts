@@ -1,0 +1,56 @@
+import { randomUUID } from 'node:crypto'
+import type { ConcludePayload } from '../../../processes/assessments/assessments.process.ts'
+import type { Todo } from '../../../processes/runtime/process.ts'
+import { assessmentFold } from '../../../streams/assessment/state.ts'
+import { assessmentStream } from '../../../streams/assessment/stream.ts'
+import { aiReviewChannel, type AiReviewChannelEvent } from '../../../streams/channels/ai-review.ts'
+import { contextOf } from '../../commands/handling/decision-world.ts'
+import { assessmentFact, ids } from '../../streams/facts.ts'
+import type { ProcessWorld } from '../../support/process-world.ts'
+
+export interface Submitted {
+  readonly assessmentId: string
+  readonly caseId: string
+  readonly deadlineAt: Date
+}
+
+/** An assessment submitted now, with an hour until its deadline. */
+export async function submitted(world: ProcessWorld): Promise<Submitted> {
+  const [assessmentId, caseId] = [randomUUID(), randomUUID()]
+  const deadlineAt = new Date(world.now().getTime() + 3_600_000)
+  const story = [
+    assessmentFact('AssessmentRequested', { assessmentId, organisationId: world.orgId }),
+    assessmentFact('AssessmentSubmitted', { assessmentId, caseId, submittedAt: world.now().toISOString(), deadlineAt: deadlineAt.toISOString() }),
+  ]
+  await world.store.append(assessmentFold, assessmentStream(world.orgId, assessmentId), 'no_stream', story, contextOf(world))
+  return { assessmentId, caseId, deadlineAt }
+}
+
+export function todoOf(world: ProcessWorld, step: string, { assessmentId }: Submitted, payload: object = {}): Todo {
+  const cause = { eventId: randomUUID(), correlationId: randomUUID() }
+  return { key: assessmentId, step, orgId: world.orgId, dueAt: world.now(), payload: { cause, ...payload } }
+}
+
+/** What is due once a review of the assessment's case has ended so. */
+export async function concludeOf(world: ProcessWorld, assessment: Submitted, ended: AiReviewChannelEvent): Promise<Todo> {
+  const id = randomUUID()
+  const data = { ...ended.data, caseId: assessment.caseId, orgId: world.orgId, event_id: id }
+  const metadata = { commandId: randomUUID(), $correlationId: randomUUID(), $causationId: randomUUID() }
+  const before = await world.store.readLast(aiReviewChannel)
+  const { revision } = await world.store.appendRaw(aiReviewChannel, before?.revision ?? 'no_stream', [{ id, type: ended.type, data, metadata }])
+  const aiReviewId = 'aiReviewId' in ended.data ? ended.data.aiReviewId : ids.review
+  const payload: Omit<ConcludePayload, 'cause'> = { channelRevision: revision.toString(), aiReviewId }
+  return todoOf(world, 'conclude', assessment, payload)
+}
+
+/** What a stream holds. */
+export async function eventsOf({ otherStore }: ProcessWorld, stream: string) {
+  const events: { readonly type: string; readonly data: unknown }[] = []
+  for await (const { type, data } of otherStore.readStream(stream)) events.push({ type, data })
+  return events
+}
+
+/** What happened to an assessment after it was submitted. */
+export async function sinceSubmitted(world: ProcessWorld, { assessmentId }: Submitted) {
+  return (await eventsOf(world, assessmentStream(world.orgId, assessmentId))).slice(2)
+}
