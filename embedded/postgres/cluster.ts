@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { syncFolder } from '../children/durable-file.ts'
 import type { PostgresBinaries } from './binaries.ts'
+import { endWithThisProcess } from './outlived-holder.ts'
 import { readPostmasterFile } from './stale-postmaster.ts'
 import type { Launcher } from './unprivileged.ts'
 
@@ -82,6 +83,7 @@ export async function startCluster(options: ClusterOptions & { port: number }): 
     options,
   )
   const exited = exitOf(child)
+  if (child.pid !== undefined) child.on('exit', endWithThisProcess(child.pid))
   const stop = async (): Promise<void> => {
     child.kill('SIGINT')
     await exited

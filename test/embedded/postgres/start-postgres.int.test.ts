@@ -5,6 +5,7 @@ import { Client } from 'pg'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { freePort } from '../../../embedded/children/free-port.ts'
 import { type EmbeddedPostgres, startPostgres } from '../../../embedded/postgres/start-postgres.ts'
+import { descendantsOf } from '../../end-to-end/bad-days/child-processes.ts'
 
 const PASSWORD = 'p@ss/wörd'
 const running: EmbeddedPostgres[] = []
@@ -85,11 +86,26 @@ test('it keeps its data, and a dropped database comes back empty at the next sta
   await expect(query(second.url('platform'), 'SELECT n FROM views')).rejects.toThrow('does not exist')
 })
 
-test('a killed holder leaves a server behind, which the next start ends, with its committed data', async () => {
+test('a killed holder takes its server with it', async () => {
+  const port = await freePort()
+  const first = await start(port)
+  await query(first.url('vault'), 'CREATE TABLE keys AS SELECT 7 AS n')
+  const postmaster = await postmasterPid()
+  process.kill(first.pid, 'SIGKILL')
+  await first.exited
+  await vi.waitFor(() => expect(isAlive(postmaster)).toBe(false), { timeout: 10_000 })
+
+  const second = await start(port)
+  expect(await query(second.url('vault'), 'SELECT n FROM keys')).toEqual([{ n: 7 }])
+})
+
+test('a server that is left behind even so is ended by the next start, with its committed data', async () => {
   const port = await freePort()
   const first = await start(port)
   await query(first.url('vault'), 'CREATE TABLE keys AS SELECT 7 AS n')
   const orphan = await postmasterPid()
+  const watcher = (await descendantsOf(first.pid)).find(({ command }) => command.includes('kill -INT'))
+  process.kill(watcher?.pid ?? Number.NaN, 'SIGKILL')
   process.kill(first.pid, 'SIGKILL')
   await first.exited
   expect(isAlive(orphan)).toBe(true)
