@@ -122,6 +122,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const failpoint = createFailpoint(configuration)
   const health = createHealth({ profile: configuration.profile, roles })
   health.register(configurationCheck(configuration))
+  let areStepsWaiting = runsProcessor
   let startWorkers = async (): Promise<void> => undefined
   const objects = runsApi || runsProcessor ? await openObjectStore(options, stop) : undefined
   const relays: { status(): { channel: string; state: string } }[] = []
@@ -158,8 +159,10 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       ...(runner === undefined ? {} : { runner }),
     })
     startWorkers = async () => {
-      if (!runsApi) await untilServicesAnswer(token, logger, stop.signal)
+      const { consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl } = configuration
+      if (!runsApi) await untilServicesAnswer(calls, [consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl], logger, stop.signal)
       if (stop.isStopping) return
+      areStepsWaiting = false
       workers.start()
       stop.onStop('reactions', 'workers', () => workers.close(2_000))
     }
@@ -170,7 +173,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       relays.push(relay)
     }
   }
-  addHealthChecks(health, { pool, store, runner, relays, served: runsApi && !runsProjector ? readModels.map(({ name }) => name) : [] })
+  const served = runsApi && !runsProjector ? readModels.map(({ name }) => name) : []
+  addHealthChecks(health, { pool, store, runner, served, relays, areStepsWaiting: () => areStepsWaiting })
 
   let isRefusing = false
   const tokens = createTokenIssuer({

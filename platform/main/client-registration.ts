@@ -28,7 +28,11 @@ export interface NewClient {
   readonly trustedActorContext: boolean
 }
 
-/** Registers a client, or finds the one that has its id and gives it the scopes that it lacks; resolves to what stands in the event store then, which decides. */
+/**
+ * Registers a client, or finds the one that has its id and gives it the scopes that it lacks; resolves to what stands in
+ * the event store then.
+ * @throws ClientTakenError when the id stands for another organisation's client or another secret, which then is given nothing
+ */
 export async function registerOnce(store: EventStore, vault: Vault, client: NewClient, now: Date): Promise<RegisteredOauthClient> {
   const { secret, ...data } = client
   const target = { fold: oauthClientFold, stream: oauthClientStream(client.clientId) }
@@ -37,12 +41,18 @@ export async function registerOnce(store: EventStore, vault: Vault, client: NewC
     const commandId = v5(name, client.clientId)
     return { commandId, correlationId: commandId, ...(client.orgId === null ? {} : { orgId: client.orgId }) }
   }
-  await execute(store, target, (state) => registerClient(command, state), contextOf('register'))
-  await execute(store, target, (state) => grantScopes(command, state), contextOf(`grant ${client.scopes.toSorted().join(' ')}`))
   // Instances that start at once send the same event id, and the server acknowledges all of them: only the stream knows whose came first.
-  const { state } = await store.load(target.fold, target.stream, { fresh: true })
-  if (state.status !== 'registered') throw new Error('the event store lost the client that it had just stored')
-  return state
+  const standing = async (): Promise<RegisteredOauthClient> => {
+    const { state } = await store.load(target.fold, target.stream, { fresh: true })
+    if (state.status !== 'registered') throw new Error('the event store lost the client that it had just stored')
+    return state
+  }
+  await execute(store, target, (state) => registerClient(command, state), contextOf('register'))
+  const { orgId, secretHash } = await standing()
+  if (orgId !== client.orgId) throw new ClientTakenError(`the client ${client.clientId} is registered for another organisation: choose another id`)
+  if (secretHash !== command.secretHash) throw new ClientTakenError(`the client ${client.clientId} is registered with another secret: set that one, or choose a new id`)
+  await execute(store, target, (state) => grantScopes(command, state), contextOf(`grant ${client.scopes.toSorted().join(' ')}`))
+  return standing()
 }
 
 /**
@@ -53,12 +63,16 @@ export async function registerServiceClient(store: EventStore, vault: Vault, con
   const { serviceClientId = '', serviceClientSecret: secret = '' } = configuration
   const clientId = serviceClientId.toLowerCase()
   if (!isUuid(clientId)) throw new ConfigurationError('SERVICE_CLIENT_ID must be a UUID')
-  const wanted = { clientId, secret, name: 'platform services', orgId: null, productId: null, scopes: serviceScopes, trustedActorContext: false }
-  const registered = await registerOnce(store, vault, wanted, now)
-  if (registered.orgId !== null) throw new ConfigurationError('SERVICE_CLIENT_ID names the client of an organisation: choose another id')
-  if (registered.secretHash !== vault.fingerprint(secret)) {
-    throw new ConfigurationError('SERVICE_CLIENT_ID is registered with another SERVICE_CLIENT_SECRET: set that one, or choose a new id')
-  }
+  const client = { clientId, secret, name: 'platform services', orgId: null, productId: null, scopes: serviceScopes, trustedActorContext: false }
+  await registerOnce(store, vault, client, now).catch((error: unknown) => {
+    if (!(error instanceof ClientTakenError)) throw error
+    throw new ConfigurationError(`SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET: ${error.message}`, { cause: error })
+  })
+}
+
+/** The id of a client is taken by one that differs in what no start may change. */
+class ClientTakenError extends Error {
+  override readonly name = 'ClientTakenError'
 }
 
 /** What is printed of a new client, once. */

@@ -3,9 +3,6 @@ import { validate as isUuid } from 'uuid'
 import { clientScopes } from '../../commands/auth/scopes.ts'
 import { allRoles, isRole, type Role } from './roles.ts'
 
-/** Scopes that no client has unless an operator says so. */
-const administrativeScopes = ['ai-review:read-raw', 'auth:admin']
-
 export interface ClientOrder {
   /** Null: a new one is made. */
   readonly orgId: string | null
@@ -80,7 +77,7 @@ function readRegister(args: string[]): Command {
   const named = [...(values.scope ?? []), ...positionals].flatMap((text) => text.split(/[\s,]+/)).filter((scope) => scope !== '')
   if (named.length === 0) return wrong('clients register needs at least one --scope')
   const scopes = [...new Set(named.flatMap((scope) => (scope === 'all' ? clientScopes : [scope])))]
-  const known: readonly string[] = [...clientScopes, ...administrativeScopes]
+  const known: readonly string[] = clientScopes
   const unknown = scopes.find((scope) => !known.includes(scope))
   if (unknown !== undefined) return wrong(`there is no scope ${unknown}: scopes are ${known.join(', ')}`)
   const ids = { orgId: values.org?.toLowerCase() ?? null, productId: values.product?.toLowerCase() ?? null }

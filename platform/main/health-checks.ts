@@ -10,6 +10,8 @@ interface Watched {
   readonly runner: ProjectionRunner | undefined
   /** Read models that are answered from here and filled elsewhere. */
   readonly served: readonly string[]
+  /** True until our own services answered the first time. */
+  readonly areStepsWaiting: () => boolean
   readonly relays: readonly { status(): { readonly channel: string; readonly state: string } }[]
 }
 
@@ -17,7 +19,7 @@ interface Watched {
  * Ready: what every request needs is reachable, and the read models have caught up once. A read model that stopped later
  * turns `/health` red and names its event, but not `/health/ready`: one broken read model must not take every API down.
  */
-export function addHealthChecks(health: Health, { pool, store, runner, served, relays }: Watched): void {
+export function addHealthChecks(health: Health, { pool, store, runner, served, areStepsWaiting, relays }: Watched): void {
   let hasCaughtUp = runner === undefined && served.length === 0
   health.register({
     name: 'database',
@@ -42,6 +44,11 @@ export function addHealthChecks(health: Health, { pool, store, runner, served, r
       hasCaughtUp ||= (runner === undefined || runner.isCaughtUp()) && (await areFilled(pool, served))
       return hasCaughtUp ? { status: 'ok' } : { status: 'failing', detail: 'the read models are catching up' }
     },
+  })
+  health.register({
+    name: 'steps',
+    gatesReadiness: true,
+    run: () => (areStepsWaiting() ? { status: 'failing', detail: 'the services that steps call do not answer yet' } : { status: 'ok' }),
   })
   health.register({
     name: 'projections',

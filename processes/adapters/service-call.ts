@@ -1,5 +1,7 @@
 import type { Egress, EgressRequest } from '../../platform/egress.ts'
 import { EgressError } from '../../platform/egress-error.ts'
+import { pause } from '../../streams/store/backoff.ts'
+import { memberOf } from './outside-value.ts'
 import type { PlatformToken } from './platform-token.ts'
 
 export type ServiceAnswer =
@@ -40,20 +42,40 @@ export async function callService(
   request: Pick<EgressRequest, 'method' | 'headers' | 'body'>,
   signal: AbortSignal,
 ): Promise<ServiceReply | null> {
-  for (let attempt = 1; ; attempt++) {
+  let isRenewed = false
+  for (let round = 1; ; round++) {
     try {
       const headers = { ...request.headers, authorization: `Bearer ${await token.get()}` }
       const limits = { timeoutMs: 10_000, maxBytes: 1024 * 1024, signal }
       const response = await egress.request(url, { ...request, purpose: 'service', headers, ...limits })
-      if (response.status !== 401 || attempt === 2) return { status: response.status, body: jsonOf(await response.text()) }
-      await response.discard()
-      token.drop()
+      const { status } = response
+      if (status === 401 && !isRenewed) {
+        isRenewed = true
+        await response.discard()
+        token.drop()
+        continue
+      }
+      const body = jsonOf(await response.text())
+      if (!isLeaving(status, body) || round > restartPauses.length) return { status, body }
     } catch (error) {
       // An open circuit is no try: the worker puts the step off. Whatever else broke, there is no answer to rely on.
       if (error instanceof EgressError && error.code === 'circuit_open') throw error
-      return null
+      const isUnheard = error instanceof EgressError && error.code === 'connect' && !error.mayHaveBeenSent
+      if (!isUnheard || round > restartPauses.length) return null
     }
+    await pause(restartPauses[round - 1] ?? 0, signal)
+    if (signal.aborted) return null
   }
+}
+
+/**
+ * Milliseconds between the calls to an instance that is going away or not there yet, until a balancer finds another one:
+ * a rolling restart of the APIs must not use up the tries of a step.
+ */
+const restartPauses = [200, 400, 800]
+
+function isLeaving(status: number, body: unknown): boolean {
+  return status === 503 && memberOf(body, 'code') === 'shutting-down'
 }
 
 function jsonOf(text: string): unknown {

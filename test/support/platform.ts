@@ -13,8 +13,8 @@ import { shareEventStore } from './shared-event-store.ts'
 type Env = Readonly<Record<string, string>>
 
 /** `PLATFORM_ROLES=apart`: two processes of each role behind a front, instead of one process that does everything. */
-const startProcess: (dataDir: string, env: Env) => Promise<PlatformProcess> =
-  process.env['PLATFORM_ROLES'] === 'apart' ? startPlatformApart : startPlatformProcess
+const areRolesApart = process.env['PLATFORM_ROLES'] === 'apart'
+const startProcess: (dataDir: string, env: Env) => Promise<PlatformProcess> = areRolesApart ? startPlatformApart : startPlatformProcess
 
 /** Every schedule of the main job, shortened so that a whole run takes a second or two. */
 export const fastSettings: Env = {
@@ -82,7 +82,7 @@ export async function startTestPlatform({ env = {}, ownPostgres = false }: TestP
   return {
     dataDir,
     baseUrl: running.credentials.base_url,
-    provider: providerAt(running.credentials.provider_url ?? ''),
+    provider: providerAt(running.credentials.provider_url ?? '', areRolesApart),
     get process() {
       return running
     },

@@ -27,7 +27,24 @@ export interface TestProvider {
   reset(): Promise<void>
 }
 
-export function providerAt(url: string): TestProvider {
+/**
+ * The provider at an address. Each processor logs in for itself: with `isShared` by several, a login that nothing asked for,
+ * neither the beginning nor a refused call, is another one's first, and is left out of what it was asked.
+ */
+export function providerAt(url: string, isShared = false): TestProvider {
+  let isLoggedIn = false
+
+  function asOfOne(list: readonly ProviderCall[]): readonly ProviderCall[] {
+    let isLoginDue = !isLoggedIn
+    return list.filter(({ call, status }) => {
+      if (status !== 200) isLoginDue = true
+      if (call !== 'login' || status !== 200) return true
+      const isWanted = isLoginDue
+      isLoginDue = false
+      return isWanted
+    })
+  }
+
   async function send(method: string, path: string, body?: unknown): Promise<unknown> {
     const response = await fetch(`${url}/control${path}`, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
     const text = await response.text()
@@ -37,13 +54,16 @@ export function providerAt(url: string): TestProvider {
   async function calls(): Promise<readonly ProviderCall[]> {
     const list = await send('GET', '/calls')
     if (!Check(Type.Array(ProviderCall), list)) throw new Error('the call list of the simulator is not what it should be')
-    return list
+    return isShared ? asOfOne(list) : list
   }
   return {
     calls,
     story: async () => (await calls()).map(({ call, status }) => `${call} ${status}`),
     fault: async (...faults) => void (await send('POST', '/faults', faults)),
     result: async (...results) => void (await send('POST', '/results', results)),
-    reset: async () => void (await send('DELETE', '')),
+    async reset() {
+      isLoggedIn ||= (await calls()).some(({ call, status }) => call === 'login' && status === 200)
+      await send('DELETE', '')
+    },
   }
 }
