@@ -1,6 +1,6 @@
 import { isAddressRange, isEgressEntry } from './outbound-addresses.ts'
 import { ConfigurationError, checkProfile, deepFreeze, isLoopbackHost } from './profile-rules.ts'
-import { address, integer, integers, oneOf, optional, setting, text, texts, type Setting } from './settings.ts'
+import { address, connectionString, integer, integers, oneOf, optional, setting, text, texts, type Setting } from './settings.ts'
 
 const http = ['http', 'https'] as const
 const postgres = ['postgres', 'postgresql'] as const
@@ -27,7 +27,7 @@ const settings = {
   databaseUrl: optional('DATABASE_URL', address(postgres, 'with-credentials'), { meaning: 'Postgres database of the read models', isSecret: true, shownDefault: 'embedded' }),
   vaultDatabaseUrl: optional('VAULT_DATABASE_URL', address(postgres, 'with-credentials'), { meaning: 'Postgres database of the vault; never the one of the read models', isSecret: true, shownDefault: 'embedded' }),
   masterKeys: optional('MASTER_KEYS', text({ pattern: '^[A-Za-z0-9._-]+:[A-Za-z0-9+/=_-]+(,[A-Za-z0-9._-]+:[A-Za-z0-9+/=_-]+)*$' }, 'id:base64key pairs, separated by commas'), { meaning: 'Key ring that wraps the keys of the vault; the first one wraps', isSecret: true, shownDefault: 'a file in the data folder' }),
-  esdbUrl: optional('ESDB_URL', address(['esdb', 'esdb+discover', 'kurrentdb', 'kurrentdb+discover'], 'with-credentials'), { meaning: 'Connection string of the event store, which belongs to this installation alone', isSecret: true, shownDefault: 'embedded' }),
+  esdbUrl: optional('ESDB_URL', connectionString(['esdb', 'esdb+discover', 'kurrentdb', 'kurrentdb+discover']), { meaning: 'Connection string of the event store, which belongs to this installation alone', isSecret: true, shownDefault: 'embedded' }),
   s3Endpoint: optional('S3_ENDPOINT', address(http), { meaning: 'Object store', shownDefault: 'embedded' }),
   s3Region: setting('S3_REGION', text({ maxLength: 64 }), 'us-east-1', { meaning: 'Region of the object store' }),
   s3Bucket: setting('S3_BUCKET', text({ pattern: '^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$' }, 'a bucket name'), 'clinical-assessments', { meaning: 'Bucket of image bytes and raw provider responses' }),

@@ -125,6 +125,19 @@ export function address(schemes: readonly string[], plain: 'plain' | 'with-crede
   }
 }
 
+const hostAndPort = '(?:\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9._-]+)(?::\\d{1,5})?'
+
+/** Like an address, but of one or several hosts with commas between them, as clusters are named; `URL` takes only one. */
+export function connectionString(schemes: readonly string[]) {
+  const form = new RegExp(`^(?:${schemes.map((scheme) => scheme.replace('+', '\\+')).join('|')})://(?:[^@/?#\\s]*@)?${hostAndPort}(?:,${hostAndPort})*/?(?:\\?[^#\\s]*)?$`, 'i')
+  return {
+    schema: Type.String({ minLength: 1 }),
+    mustBe: `a connection string with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
+    unit: '',
+    read: (given: string) => (form.test(given) ? given : undefined),
+  }
+}
+
 function readInteger(given: string): number {
   return /^-?\d{1,15}$/.test(given) ? Number(given) : Number.NaN
 }

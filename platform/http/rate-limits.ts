@@ -85,11 +85,11 @@ export function createRateLimits({ configuration, now = () => performance.now() 
 
   /** A request that one bucket refuses takes nothing from the others. */
   function count(reply: LimitedReply, asked: readonly (readonly [Limit | undefined, string])[]): void {
-    const known = asked.flatMap(([limit, key]) => (limit === undefined ? [] : [{ limit, key }]))
+    const known = asked.flatMap(([limit, key]) => (limit === undefined ? [] : [{ limit, key, level: limit.buckets.levelOf(key) }]))
     if (known.length === 0) return
-    const waitMs = Math.max(...known.map(({ limit, key }) => limit.buckets.levelOf(key).nextInMs))
+    const waitMs = Math.max(...known.map(({ level }) => level.nextInMs))
     const isRefused = isEnforced && waitMs > 0
-    const left = known.map(({ limit, key }) => ({ limit, level: isRefused ? limit.buckets.levelOf(key) : limit.buckets.take(key) }))
+    const left = isRefused ? known : known.map(({ limit, key }) => ({ limit, level: limit.buckets.take(key) }))
     reply.header('ratelimit-policy', left.map(({ limit }) => policyField(limit)).join(', '))
     reply.header('ratelimit', left.map(({ limit, level }) => levelField(limit, level)).join(', '))
     if (isRefused) throw exceeded(waitMs)

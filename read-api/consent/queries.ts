@@ -19,6 +19,7 @@ interface TypeRow {
   required: boolean
   created_at: Date
   updated_at: Date
+  stream_revision: string
 }
 
 export function toConsentTypeRecord(row: TypeRow): ConsentTypeRecord {

@@ -4,6 +4,7 @@ import { answers } from '../../platform/http/answers.ts'
 import { camelPage, camelPageMembers, listQuery, pageRequest } from '../../platform/http/cursors.ts'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
 import { namedOrg, OrgQuery, orgQuery } from '../../platform/http/parameters.ts'
+import { found } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { problem } from '../../platform/problems.ts'
 import { ConsentDecisionRecord, ConsentTextVersionRecord, ConsentTypeRecord } from '../../platform/records/consent.ts'
@@ -186,14 +187,16 @@ export function consentReadRoutes(app: ServiceApp, deps: ReadDependencies): void
         querystring: OrgQuery,
         response: answers({ 200: ConsentTypeDetails }),
       },
-      config: { access: adminAccess, servedBy: types },
+      config: { access: adminAccess, servedBy: types, hasEtag: true },
     },
-    async (request) => {
+    async (request, reply) => {
       const { caller, params, query } = request
       const org = tenantOf(caller, namedOrg(query))
+      // In this order: a version that is published between the two is shown under the ETag of before, never withheld by a 304.
       const type = await getConsentType(pool, org, params.id)
       const versions = await listTextVersions(pool, org, params.id, null, null)
-      return { ...toConsentTypeRecord(type), textVersions: versions.map(toTextVersionRecord) }
+      const body = { ...toConsentTypeRecord(type), textVersions: versions.map(toTextVersionRecord) }
+      return found(reply, { body, revision: BigInt(type.stream_revision) })
     },
   )
 
