@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { uploadKey } from '../../../commands/assessments/uploads.ts'
 import { assessmentsProcess } from '../../../processes/assessments/assessments.effects.ts'
 import type { Todo } from '../../../processes/runtime/process.ts'
 import { assessmentFold } from '../../../streams/assessment/state.ts'
@@ -31,13 +32,17 @@ it('ends an assessment whose uploads were not submitted when their window closes
   ]
   const stream = assessmentStream(world.orgId, assessmentId)
   await world.store.append(assessmentFold, stream, 'no_stream', story, contextOf(world))
+  const upload = uploadKey(world.orgId, assessmentId, ids.image)
+  await world.deps.objects.put(upload, Buffer.from('bytes'), 'image/jpeg')
   const todo = todoOf(world, 'close-uploads', { assessmentId, caseId: randomUUID(), deadlineAt: later(3600) })
   world.pass(3599)
   expect(await work(todo)).toEqual({ kind: 'done' })
+  expect(await world.deps.objects.head(upload)).toBeDefined()
   world.pass(1)
   expect(await work(todo)).toMatchObject({ kind: 'done', position: expect.anything() })
   world.pass(60)
   await work(todo)
+  expect(await world.deps.objects.head(upload)).toBeUndefined()
   const data = { assessmentId, aiReviewId: null, code: 'UPLOAD_WINDOW_EXPIRED', failedAt: closesAt }
   expect((await eventsOf(world, stream)).slice(2)).toEqual([{ type: 'AssessmentFailed', data }])
 })

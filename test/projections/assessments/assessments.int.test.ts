@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { assessmentsProjector } from '../../../projections/assessments/assessments.projector.ts'
+import { assessmentEvents } from '../../../streams/assessment/events.ts'
 import { recorded, rowsAfter } from '../../support/given-projector.ts'
 import { assessmentFact as fact, at, ids } from '../../streams/facts.ts'
 
@@ -68,6 +69,10 @@ describe('the assessments read model', () => {
       [ids.assessment, ids.org, 'processing'],
     ])
     expect(images?.filter((image) => image['object_key'] === null)).toHaveLength(2)
+  })
+
+  it('follows the revision of the stream through every type of event, so that If-Match can name it', () => {
+    expect(Object.keys(assessmentsProjector.handlers).toSorted()).toEqual(Object.keys(assessmentEvents).toSorted())
   })
 
   it('stops at a fact of an assessment that it does not know', async () => {
