@@ -6,7 +6,7 @@ import { operationsOf, pathWith, type DocumentedOperation } from '../../support/
 import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 
 const anyId = '0190b0a0-0000-7000-8000-000000000001'
-const anyValues = { id: anyId, typeId: anyId, patientId: anyId, typeCode: 'ai_analysis', code: 'conflict' }
+const anyValues = { id: anyId, imageId: anyId, typeId: anyId, patientId: anyId, typeCode: 'ai_analysis', code: 'conflict' }
 
 let platform: TestPlatform
 let watched: WatchedPlatform
@@ -217,6 +217,105 @@ test('a read can wait for a write that did not wait for its read model', async (
   const read = await expecting(200, api.call(path, { headers: { 'x-min-commit-position': position } }))
   expect([read.body, read.headers.get('etag')]).toEqual([written.body, written.headers.get('etag')])
   expect(refusalOf(await api.call(path, { headers: { 'x-min-commit-position': 'nonsense' } }))).toEqual([400, 'malformed-request'])
+})
+
+test('a read for which the read model is too far behind is answered all the same, and says so', async () => {
+  const ahead = `${2n ** 62n}/${2n ** 62n}`
+  for (const path of ['/v1/ai-reviews?limit=1', '/v1/admin/consent-types', `/v1/admin/consent-types/${terms.consent_type_id}`]) {
+    const answer = await expecting(200, api.call(path, { headers: { 'x-min-commit-position': ahead } }))
+    expect(answer.headers.get('x-projection-lag-ms')).toMatch(/^\d+$/)
+    expect((await expecting(200, api.call(path))).headers.get('x-projection-lag-ms')).toBeNull()
+  }
+})
+
+/** An address of each kind of record that has one of its own, by the path that the document gives it. */
+async function recordPaths(): Promise<ReadonlyMap<string, string>> {
+  const assessmentId = await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()]), { prefer: 'wait=25' })
+  const { body } = await expecting(200, api.call(`/v1/clinical-api/assessments/${assessmentId}`))
+  const subscription = (await expecting(200, api.call('/v1/clinical-api/webhook-subscriptions?limit=1'))).body
+  const review = (await expecting(200, api.call(`/v1/ai-reviews?caseId=${textAt(body, 'case_id')}`))).body
+  const ids = {
+    '/v1/clinical-api/assessments/{id}': assessmentId,
+    '/v1/clinical-api/patients/{id}': textAt(body, 'patient_id'),
+    '/v1/clinical-api/cases/{id}': textAt(body, 'case_id'),
+    '/v1/clinical-api/webhook-subscriptions/{id}': String(at(subscription, 'data', 0, 'id')),
+    '/v1/admin/consent-types/{id}': terms.consent_type_id,
+    '/v1/ai-reviews/{id}': String(at(review, 'data', 0, 'id')),
+  }
+  return new Map(Object.entries(ids).map(([path, id]) => [path, path.replace('{id}', id)]))
+}
+
+test('every record has a version, which a caller who has it need not be sent again', async () => {
+  const paths = await recordPaths()
+  const single = operations.filter(({ method, path }) => method === 'GET' && /\/\{[a-zA-Z]+\}$/.test(path) && path.startsWith('/v1/'))
+  expect([...paths.keys()].toSorted()).toEqual(single.map(({ path }) => path).toSorted())
+  for (const path of paths.values()) {
+    const first = await expecting(200, api.call(path))
+    const etag = first.headers.get('etag') ?? ''
+    expect([path, etag]).toEqual([path, expect.stringMatching(/^"\d+(\.\d+)?"$/)])
+    for (const known of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
+      const answer = await api.call(path, { headers: { 'if-none-match': known } })
+      expect([path, known, answer.status, answer.headers.get('etag'), answer.body ?? '']).toEqual([path, known, 304, etag, ''])
+    }
+    for (const other of ['"99999"', '"x"', etag.replaceAll('"', '')]) {
+      expect([path, other, (await api.call(path, { headers: { 'if-none-match': other } })).status]).toEqual([path, other, 200])
+    }
+  }
+})
+
+test('the document names If-None-Match where there is a 304, If-Match where there is a 412, Prefer where an answer is held', () => {
+  const taking = (name: string) => operations.filter(({ path, method }) => {
+    const parameters = Object.values(Object(at(document, 'paths', path, method.toLowerCase(), 'parameters') ?? []) as object)
+    return parameters.some((parameter) => at(parameter, 'in') === 'header' && at(parameter, 'name') === name)
+  })
+  expect(taking('if-none-match')).toEqual(operations.filter(({ answers }) => '304' in answers))
+  expect(taking('if-match')).toEqual(operations.filter(({ answers }) => '412' in answers))
+  expect(taking('if-match').map(({ operationId }) => operationId).toSorted()).toEqual(['cancelAiReview', 'submitAssessment', 'supersedeAiReview'])
+  expect(taking('prefer').map(({ operationId }) => operationId).toSorted()).toEqual(['createAssessment', 'getAiReview', 'getAssessment', 'submitAssessment', 'supersedeAiReview'])
+  const answering429 = operations.filter(({ answers }) => '429' in answers)
+  expect(answering429).toEqual(operations.filter(({ scopes, operationId }) => scopes !== undefined || operationId === 'issueToken'))
+})
+
+test('a create whose caller prefers to wait is answered with the end, which every read knows then', async () => {
+  const body = assessmentBody(await registerPatient(api), [await photograph()])
+  const ended = await expecting(202, api.call('/v1/clinical-api/assessments', { body, headers: { prefer: 'wait=25' } }))
+  expect([at(ended.body, 'status'), at(ended.body, 'next_poll_after_ms')]).toEqual(['failed', undefined])
+  expect([ended.headers.get('preference-applied'), ended.headers.get('retry-after')]).toEqual(['wait=25', null])
+  const path = `/v1/clinical-api/assessments/${textAt(ended.body, 'id')}`
+  const read = await expecting(200, api.call(path, { headers: { prefer: 'wait=25' } }))
+  expect([read.body, read.headers.get('preference-applied')]).toEqual([ended.body, 'wait=25'])
+})
+
+test('a read whose caller prefers to wait is answered with the end, or after its time', async () => {
+  const id = await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()]), { prefer: 'wait=soon' })
+  const held = await expecting(200, api.call(`/v1/clinical-api/assessments/${id}`, { headers: { prefer: 'respond-async, wait=60' } }))
+  expect([at(held.body, 'status'), held.headers.get('preference-applied')]).toEqual(['failed', 'wait=25'])
+  const reviews = (await expecting(200, api.call(`/v1/ai-reviews?caseId=${textAt(held.body, 'case_id')}`))).body
+  const review = await expecting(200, api.call(`/v1/ai-reviews/${String(at(reviews, 'data', 0, 'id'))}`, { headers: { prefer: 'wait=25' } }))
+  expect([at(review.body, 'status'), review.headers.get('preference-applied')]).toEqual(['failed', 'wait=25'])
+  const unknown = await api.call(`/v1/clinical-api/assessments/${anyId}`, { headers: { prefer: 'wait=25' } })
+  expect([...refusalOf(unknown), unknown.headers.get('preference-applied')]).toEqual([404, 'not-found', null])
+})
+
+test('what awaits its images is held for as long as its caller prefers, a create of it not at all', async () => {
+  const images = [{ capture_type: 'other', mime_type: 'image/jpeg' }]
+  const slot = { ...assessmentBody(await registerPatient(api), []), images }
+  const created = await expecting(202, api.call('/v1/clinical-api/assessments', { body: slot, headers: { prefer: 'wait=25' } }))
+  expect([at(created.body, 'status'), created.headers.get('preference-applied')]).toEqual(['awaiting_images', 'wait=25'])
+  const path = `/v1/clinical-api/assessments/${textAt(created.body, 'id')}`
+  const held = await expecting(200, api.call(path, { headers: { prefer: 'wait=1' } }))
+  expect([at(held.body, 'status'), held.headers.get('preference-applied')]).toEqual(['awaiting_images', 'wait=1'])
+  const same = await api.call(path, { headers: { prefer: 'wait=1', 'if-none-match': held.headers.get('etag') ?? '' } })
+  expect([same.status, same.headers.get('preference-applied')]).toEqual([304, 'wait=1'])
+})
+
+test('development tells a client what is left of its limits, and refuses nothing', async () => {
+  const answers = await Promise.all(Array.from({ length: 250 }, () => api.call('/v1/admin/consent-types?limit=1')))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+  for (const { headers } of answers) {
+    expect(headers.get('ratelimit-policy')).toBe('"client";q=100;w=10, "organisation";q=6000;w=60')
+    expect(headers.get('ratelimit')).toMatch(/^"client";r=\d+;t=\d+, "organisation";r=\d+;t=\d+$/)
+  }
 })
 
 test('a harmless X-Request-Id is echoed, another is replaced', async () => {

@@ -1,15 +1,16 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { actorContext, at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { actorContext, at, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
   assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, registerPatient, requestAssessment, webhookAbout, withoutSignatures,
 } from '../../support/main-job.ts'
-import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { startTlsFront, type TlsFront } from '../../support/tls-front.ts'
 
 let folder: string
@@ -76,6 +77,42 @@ test('an image that does not say how large it is is refused', async () => {
   const body = { ...assessmentBody(await registerPatient(api), []), images: [{ capture_type: 'other', mime_type: 'image/jpeg', data }] }
   const answer = await api.call('/v1/clinical-api/assessments', { body })
   expect([answer.status, at(answer.body, 'code'), at(answer.body, 'errors', 0, 'code')]).toEqual([400, 'image-invalid', 'image-dimensions'])
+})
+
+test('a client that asks too often has to wait until Retry-After; others do not', async () => {
+  const hasty = watched.watch(await platform.connect(clientOf(platform.process, 1)))
+  const answers = await Promise.all(Array.from({ length: 400 }, () => hasty.call('/v1/ai-reviews?limit=1')))
+  const refused = answers.filter(({ status }) => status === 429)
+  expect([refused.length > 0, answers.length - refused.length >= 100]).toEqual([true, true])
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]))
+  for (const { body, headers } of refused) {
+    expect([at(body, 'code'), at(body, 'retriable'), headers.get('retry-after')]).toEqual(['quota-exceeded', true, '1'])
+    expect(headers.get('ratelimit')).toMatch(/^"client";r=0;t=\d+, "organisation";r=\d+;t=\d+$/)
+  }
+  await expecting(200, api.call('/v1/ai-reviews?limit=1'))
+  await sleep(Number(refused[0]?.headers.get('retry-after')) * 1000)
+  await expecting(200, hasty.call('/v1/ai-reviews?limit=1'))
+})
+
+test('a client gets so many tokens a minute; whoever does not know its secret uses up none of them', async () => {
+  const { client_id, client_secret } = clientOf(platform.process, 1)
+  const ask = (secret: string) => watched.send('/v1/auth/oauth/token', {
+    method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret: secret }).toString(),
+  })
+  const guesses: ApiAnswer[] = []
+  for (let time = 0; time < 20; time += 1) guesses.push(await ask('wrong'))
+  expect(guesses.slice(0, 10).map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 401))
+  const late = guesses.filter(({ status }) => status === 429)
+  expect([late.length > 0, late.every(({ body, headers }) => at(body, 'code') === 'quota-exceeded' && Number(headers.get('retry-after')) >= 1)]).toEqual([true, true])
+
+  const answers: ApiAnswer[] = []
+  for (let time = 0; time < 45; time += 1) answers.push(await ask(client_secret))
+  expect(answers.slice(0, 20).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200))
+  expect(answers[0]?.headers.get('ratelimit-policy')).toBe('"tokens";q=30;w=60')
+  const refused = answers.find(({ status }) => status === 429)
+  expect([at(refused?.body, 'code'), Number(refused?.headers.get('retry-after')) >= 1]).toEqual(['quota-exceeded', true])
+  await platform.connect()
 })
 
 test('every answer was one that the document allows', async () => {
