@@ -40,6 +40,8 @@ export interface RoleProcess {
 export interface PlatformApart extends PlatformProcess {
   readonly instances: readonly RoleProcess[]
   readonly front: Front
+  /** Starts another process of a role; resolves when it is ready. */
+  another(role: Role): Promise<RoleProcess>
 }
 
 /**
@@ -60,8 +62,8 @@ export async function startPlatformApart(dataDir: string, env: Readonly<Record<s
     const begin = (role: Role) => startRole(role, settings, (instance) => instances.push(instance))
     const others = Promise.all(['projector', 'projector', 'processor', 'processor'].filter(isRole).map(begin))
     // Processors are ready once our own services admit them, which they ask by way of the front.
-    const answering = Promise.all([begin('api'), begin('api')]).then(async (ports) => {
-      const opened = await startFront(port, ports)
+    const answering = Promise.all([begin('api'), begin('api')]).then(async (apis) => {
+      const opened = await startFront(port, apis.map((api) => api.port))
       servers.onStop('intake', 'front', () => opened.close())
       return opened
     })
@@ -71,6 +73,11 @@ export async function startPlatformApart(dataDir: string, env: Readonly<Record<s
     return {
       credentials, instances, front, output, exited,
       pid: instances.find(({ role }) => role === 'api')?.pid ?? 0,
+      async another(role) {
+        const added = await begin(role)
+        if (role === 'api') front.add(added.port)
+        return added
+      },
       async stop() {
         const code = worst(await Promise.all(instances.map((instance) => instance.stop())))
         await servers.stop()
@@ -113,7 +120,7 @@ async function prepareClients(env: Environment): Promise<{ credentials: Credenti
   return { credentials, service: { SERVICE_CLIENT_ID: id, SERVICE_CLIENT_SECRET: secret } }
 }
 
-async function startRole(role: Role, env: Environment, started: (instance: RoleProcess) => void): Promise<number> {
+async function startRole(role: Role, env: Environment, started: (instance: RoleProcess) => void): Promise<RoleProcess> {
   const child = spawn(process.execPath, ['--import', endWithParent, main, 'serve', '--role', role], {
     env: { ...process.env, NODE_COMPILE_CACHE: compiled, ...env },
     stdio: 'pipe',
@@ -141,17 +148,18 @@ async function startRole(role: Role, env: Environment, started: (instance: RoleP
   }
   const limit = setTimeout(() => ready.reject(new Error(`the ${role} was not ready in time:\n${output}`)), startLimitMs)
   let port = 0
-  started({
+  const instance: RoleProcess = {
     role, exited,
     get port() { return port },
     pid: child.pid ?? 0,
     output: () => output,
     stop: () => end('SIGTERM'),
     kill: async () => void (await end('SIGKILL')),
-  })
+  }
+  started(instance)
   try {
     port = await ready.promise
-    return port
+    return instance
   } finally {
     clearTimeout(limit)
   }

@@ -5,6 +5,8 @@ import { connect, type Socket } from 'node:net'
 export interface Front {
   /** Requests that each of the targets answered, in the order in which the targets were named. */
   answered(): readonly number[]
+  /** One more to hand requests to. */
+  add(port: number): void
   close(): Promise<void>
 }
 
@@ -12,7 +14,8 @@ export interface Front {
  * Listens on a port of 127.0.0.1 for servers on other ports there. A server that takes no connection is passed over; with
  * none left the answer is 502. A request that a server had taken is never given to another one.
  */
-export async function startFront(port: number, targets: readonly number[]): Promise<Front> {
+export async function startFront(port: number, first: readonly number[]): Promise<Front> {
+  const targets = [...first]
   const counts = targets.map(() => 0)
   let turn = 0
   const server = createServer((incoming, outgoing) => {
@@ -21,9 +24,9 @@ export async function startFront(port: number, targets: readonly number[]): Prom
   })
   server.requestTimeout = 0
 
-  async function forward(incoming: IncomingMessage, outgoing: ServerResponse, first: number): Promise<void> {
+  async function forward(incoming: IncomingMessage, outgoing: ServerResponse, begin: number): Promise<void> {
     for (const [offset] of targets.entries()) {
-      const place = (first + offset) % targets.length
+      const place = (begin + offset) % targets.length
       const socket = await connected(targets[place] ?? 0)
       if (socket === undefined) continue
       pass(incoming, outgoing, socket, () => (counts[place] = (counts[place] ?? 0) + 1))
@@ -38,6 +41,10 @@ export async function startFront(port: number, targets: readonly number[]): Prom
   })
   return {
     answered: () => [...counts],
+    add(one) {
+      targets.push(one)
+      counts.push(0)
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

@@ -1,0 +1,104 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { freePort } from '../../../embedded/children/free-port.ts'
+import { at, createApiClient, requestToken, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import { allRoles, type Role } from '../../../platform/main/roles.ts'
+import { startPlatformApart, type PlatformApart, type RoleProcess } from '../../support/apart.ts'
+import { assessmentBody, consentedPatient, createConsentTerms, expecting, photograph, requestAssessment, webhooksAbout, type Photograph } from '../../support/main-job.ts'
+import { clientOf, fastSettings, waitFor } from '../../support/platform.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { providerAt } from '../../support/provider.ts'
+
+// Eight starts of a process, and leases that have to run out, on machines that do other things too.
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 })
+
+const shortLeases = { STEP_TIMEOUT_MS: '3500', STEP_LEASE_MS: '4000' }
+const perRound = 5
+
+let dataDir: string
+let database: FreshDatabase
+let platform: PlatformApart
+let receiver: WebhookReceiver
+let api: ApiClient
+let patientId: string
+let image: Photograph
+
+beforeAll(async () => {
+  ;[dataDir, database, receiver] = await Promise.all([mkdtemp(join(tmpdir(), 'killed-roles-')), freshDatabase(), startWebhookReceiver()])
+  const settings = { ...fastSettings, ...shortLeases, PORT: String(await freePort()), ESDB_URL: '', DATABASE_URL: database.url, VAULT_DATABASE_URL: database.vaultUrl }
+  platform = await startPlatformApart(dataDir, settings)
+  const { base_url: baseUrl, org_id: orgId, provider_url: providerUrl } = platform.credentials
+  const { body } = await requestToken(baseUrl, clientOf(platform, 0))
+  api = createApiClient(baseUrl, textAt(body, 'access_token'))
+  await providerAt(providerUrl ?? '').result({ sha256: '*', not_ready_polls: 2 })
+  patientId = await consentedPatient(api, await createConsentTerms(api, orgId))
+  image = await photograph()
+  await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: { url: receiver.url, event_types: ['assessment.completed', 'assessment.failed'] } }))
+})
+
+afterAll(async () => {
+  await platform.stop()
+  await receiver.close()
+  await database.drop()
+  await rm(dataDir, { recursive: true, force: true })
+})
+
+/** Asks again where the process that should have answered was killed meanwhile. */
+async function untilEnded(id: string): Promise<unknown> {
+  return waitFor(`the end of ${id}`, async () => {
+    const answer = await api.call(`/v1/clinical-api/assessments/${id}`).catch(() => undefined)
+    if (answer?.status !== 200 || at(answer.body, 'status') === 'processing') return undefined
+    return answer.body
+  }, 60_000)
+}
+
+function oldest(role: Role, alive: ReadonlySet<RoleProcess>): RoleProcess {
+  const found = platform.instances.find((instance) => instance.role === role && alive.has(instance))
+  if (found === undefined) throw new Error(`no ${role} is left`)
+  return found
+}
+
+test('both processes of every role are ready, say what they are, and take their part', async () => {
+  const reports = await Promise.all(platform.instances.map(async ({ port }) => (await fetch(`http://127.0.0.1:${port}/health/ready`)).json()))
+  const roles = reports.map((report) => [at(report, 'status'), at(report, 'roles', 0)])
+  expect(roles.toSorted()).toEqual([...allRoles, ...allRoles].map((role) => ['ok', role]).toSorted())
+  expect(platform.front.answered().every((count) => count > 0)).toBe(true)
+})
+
+// Whichever of two projectors was the active one, one of the two rounds kills it.
+test('assessments end well, once each, although one process of each role is killed amid them, twice', async () => {
+  const alive = new Set(platform.instances)
+  const ids: string[] = []
+  for (let round = 1; round <= 2; round += 1) {
+    const asked = Array.from({ length: perRound }, () => requestAssessment(api, assessmentBody(patientId, [image])))
+    ids.push(...(await Promise.all(asked)))
+    const victims = allRoles.map((role) => oldest(role, alive))
+    await Promise.all(victims.map((victim) => victim.kill()))
+    for (const victim of victims) alive.delete(victim)
+    const added = await Promise.all(allRoles.map((role) => platform.another(role)))
+    for (const instance of added) alive.add(instance)
+  }
+  const records = await Promise.all(ids.map(untilEnded))
+  expect(records.map((record) => at(record, 'status'))).toEqual(ids.map(() => 'completed'))
+
+  const caseIds = records.map((record) => textAt(record, 'case_id'))
+  expect(new Set(caseIds).size).toBe(ids.length)
+  for (const caseId of caseIds) {
+    const { body } = await expecting(200, api.call(`/v1/ai-reviews?caseId=${caseId}`))
+    expect([at(body, 'data', 0, 'status'), at(body, 'data', 1)]).toEqual(['completed', undefined])
+  }
+  for (const id of ids) {
+    const told = await waitFor(`the webhook about ${id}`, () => (webhooksAbout(receiver, id).length > 0 ? webhooksAbout(receiver, id) : undefined))
+    // One that was cut off between the sending and the record of it is sent again, under its own id.
+    expect(new Set(told.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
+  }
+})
+
+test('SIGTERM ends a process of each role cleanly', async () => {
+  const ended = await Promise.all(platform.instances.map(async (instance) => [instance.role, await instance.stop()]))
+  expect(ended.filter(([, code]) => code === 0).length).toBe(6)
+  expect(ended.filter(([, code]) => code !== null && code !== 0)).toEqual([])
+})
