@@ -309,6 +309,29 @@ test('what awaits its images is held for as long as its caller prefers, a create
   expect([same.status, same.headers.get('preference-applied')]).toEqual([304, 'wait=1'])
 })
 
+test('a submit and a supersede whose callers prefer to wait are answered with the end, too', async () => {
+  const { bytes } = await photograph()
+  const slot = { ...assessmentBody(await registerPatient(api), []), images: [{ capture_type: 'dermoscopic', mime_type: 'image/jpeg' }] }
+  const created = await expecting(202, api.call('/v1/clinical-api/assessments', { body: slot }))
+  const put = await fetch(textAt(created.body, 'images', 0, 'upload_url'), { method: 'PUT', headers: { 'content-type': 'image/jpeg' }, body: new Uint8Array(bytes) })
+  expect(put.status).toBe(200)
+  const path = `/v1/clinical-api/assessments/${textAt(created.body, 'id')}`
+  const submitted = await expecting(200, api.call(`${path}/submit`, { method: 'POST', headers: { prefer: 'wait=25' } }))
+  expect([at(submitted.body, 'status'), submitted.headers.get('preference-applied')]).toEqual(['failed', 'wait=25'])
+  expect((await expecting(200, api.call(path))).body).toEqual(submitted.body)
+
+  const reviews = (await expecting(200, api.call(`/v1/ai-reviews?caseId=${textAt(submitted.body, 'case_id')}`))).body
+  const presignedUrlExpiresAt = new Date(Date.now() + 60_000).toISOString()
+  const images = [{ imageId: anyId, imageType: 'DERMOSCOPIC', presignedUrl: 'http://127.0.0.1:1/', presignedUrlExpiresAt }]
+  const supersede = (headers: Readonly<Record<string, string>>) => (
+    api.call(`/v1/ai-reviews/${String(at(reviews, 'data', 0, 'id'))}/supersede`, { body: { images }, headers: { 'idempotency-key': 'supersede-and-wait', ...headers } })
+  )
+  const superseding = await expecting(202, supersede({ prefer: 'wait=25' }))
+  expect([at(superseding.body, 'status'), superseding.headers.get('preference-applied'), superseding.headers.get('retry-after')]).toEqual(['failed', 'wait=25', null])
+  const again = await expecting(202, supersede({}))
+  expect([at(again.body, 'status'), again.headers.get('preference-applied'), at(again.body, 'aiReviewId')]).toEqual(['pending', null, at(superseding.body, 'aiReviewId')])
+})
+
 test('development tells a client what is left of its limits, and refuses nothing', async () => {
   const answers = await Promise.all(Array.from({ length: 250 }, () => api.call('/v1/admin/consent-types?limit=1')))
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
