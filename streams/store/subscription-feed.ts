@@ -16,7 +16,7 @@ export class Marker {
 export type FeedItem = ResolvedEvent | AllStreamResolvedEvent | Marker
 export type Feed = ReadableSubscription<ResolvedEvent | AllStreamResolvedEvent>
 
-/** Events that may wait in memory for a slow handler; what is beyond stays with the server. */
+/** Events that may wait on each side of the client's transform for a slow handler; what is beyond stays with the server. */
 const bufferedEvents = 512
 /** Considered events between two checkpoints of the server. */
 const checkpointWindow = 1_000

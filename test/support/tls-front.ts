@@ -39,7 +39,7 @@ export async function startTlsFront(target: string): Promise<TlsFront> {
 }
 
 /** A certificate for 127.0.0.1 that lasts a day (RFC 5280), made here since Node.js makes none. */
-function selfSigned(): { readonly key: string; readonly certificate: string } {
+export function selfSigned(): { readonly key: string; readonly certificate: string } {
   const { publicKey, privateKey } = generateKeyPairSync('ec', {
     namedCurve: 'P-256',
     publicKeyEncoding: { type: 'spki', format: 'der' },

@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { BatchAppendReq } from '@eventstore/db-client/generated/streams_pb.js'
 import { describe, expect, test } from 'vitest'
 import {
@@ -7,6 +10,7 @@ import {
   InvalidEventError,
   RevisionConflictError,
 } from '../../../streams/store/errors.ts'
+import { selfSigned } from '../../support/tls-front.ts'
 import { newContext, noted, openTestStore, RecordingLogger, until, visitCategory, type VisitEvent } from './fixtures.ts'
 import { notLeader, ScriptedServer, unavailable, type AppendCall } from './scripted-server.ts'
 import { accessDenied, appended, timedOut, tooLarge, wireEvent, wrongVersion } from './wire-messages.ts'
@@ -111,11 +115,20 @@ describe('appends against a server that misbehaves', () => {
   })
 
   test('appends take the batch path, with credentials from the connection string', async () => {
-    await using server = await ScriptedServer.start({ onAppend: answerFrom(1) })
-    await using store = await openTestStore({ ...patient, url: server.url.replace('://', '://admin:secret@') })
+    const tls = selfSigned()
+    const folder = await mkdtemp(join(tmpdir(), 'certificate-'))
+    const file = join(folder, 'ca.pem')
+    await writeFile(file, tls.certificate)
+    try {
+      await using server = await ScriptedServer.start({ onAppend: answerFrom(1), tls })
+      await using store = await openTestStore({ ...patient, url: `${server.url.replace('://', '://admin:secret@')}&tlsCAFile=${file}` })
 
-    await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())
-    expect(server.appends).toHaveLength(1)
+      await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())
+      // The scripted server refuses the other path.
+      expect(server.appends.map(({ authorization }) => authorization)).toEqual([`Basic ${Buffer.from('admin:secret').toString('base64')}`])
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
   })
 
   test('the deadline that the server is told outlasts a clock that is minutes off', async () => {

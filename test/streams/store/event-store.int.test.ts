@@ -165,19 +165,6 @@ describe('reading', () => {
     expect(await store.readLast(stream())).toBeUndefined()
   })
 
-  test('leaving a long read early holds no call on the server', async () => {
-    const name = stream()
-    await store.append(fold, name, 'no_stream', Array.from({ length: 400 }, (_, room) => noted(room)), newContext())
-
-    for (let round = 0; round < 150; round += 1) {
-      for await (const event of store.readStream(name)) {
-        expect(event.revision).toBe(0n)
-        break
-      }
-    }
-    expect((await store.load(uncached(), name)).revision).toBe(399n)
-  })
-
   test('events carry who and why, and a signature', async () => {
     const name = stream()
     const context = { ...newContext(), causationId: 'cause', traceparent: '00-trace' }

@@ -120,3 +120,11 @@ export async function openTestStore(
 export async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
+
+/** Resolves when a count has not moved for forty turns of a short timer. */
+export async function untilItRests(count: () => number): Promise<void> {
+  for (let [turns, before] = [0, count()]; turns < 40; turns = count() === before ? turns + 1 : 0) {
+    before = count()
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}

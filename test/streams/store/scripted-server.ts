@@ -14,12 +14,18 @@ export interface SeenAppend {
   readonly ids: readonly string[]
   readonly deadlineMs: number
   readonly peer: string
+  /** The Authorization header of the call that carried it. */
+  readonly authorization: string | undefined
 }
 
 /** What the server does. Each handler decides alone what its caller gets, and when: nothing is answered by itself. */
 export interface Script {
   readonly onAppend?: (request: BatchAppendReq, call: AppendCall, number: number) => void
   readonly onRead?: (call: ReadCall, number: number) => void
+  /** Calls that one connection may hold at a time, as a real server limits them; unlimited unless said. */
+  readonly mostCalls?: number
+  /** Speaks TLS with this certificate. */
+  readonly tls?: { readonly key: string; readonly certificate: string }
 }
 
 /** A gRPC server on the client's own service definitions that behaves as badly as a test wants. */
@@ -31,20 +37,20 @@ export class ScriptedServer implements AsyncDisposable {
   readonly reads: ReadReq.AsObject[] = []
   readonly readPeers: string[] = []
 
-  private constructor(server: Server, port: number) {
+  private constructor(server: Server, port: number, hasTls: boolean) {
     this.#server = server
     this.port = port
-    this.url = `esdb://127.0.0.1:${port}?tls=false`
+    this.url = `esdb://127.0.0.1:${port}?tls=${hasTls}`
   }
 
   static async start(script: Script): Promise<ScriptedServer> {
-    const server = new Server()
+    const server = new Server(script.mostCalls === undefined ? {} : { 'grpc.max_concurrent_streams': script.mostCalls })
     const port = await new Promise<number>((resolve, reject) => {
-      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+      server.bindAsync('127.0.0.1:0', credentialsOf(script), (error, bound) =>
         error === null ? resolve(bound) : reject(error),
       )
     })
-    const scripted = new ScriptedServer(server, port)
+    const scripted = new ScriptedServer(server, port, script.tls !== undefined)
     server.addService(ServerFeaturesService, { getSupportedMethods: (_: unknown, answer: Answer) => answer(null, supported()) })
     server.addService(StreamsService, {
       batchAppend: (call: AppendCall) => scripted.#serveAppends(call, script),
@@ -63,7 +69,7 @@ export class ScriptedServer implements AsyncDisposable {
   #serveAppends(call: AppendCall, { onAppend }: Script): void {
     call.on('error', () => undefined)
     call.on('data', (request: BatchAppendReq) => {
-      this.appends.push(seen(request, call.getPeer()))
+      this.appends.push(seen(request, call))
       onAppend?.(request, call, this.appends.length)
     })
     call.on('end', () => call.end())
@@ -75,6 +81,11 @@ export class ScriptedServer implements AsyncDisposable {
     this.readPeers.push(call.getPeer())
     onRead?.(call, this.reads.length)
   }
+}
+
+function credentialsOf({ tls }: Script): ServerCredentials {
+  if (tls === undefined) return ServerCredentials.createInsecure()
+  return ServerCredentials.createSsl(null, [{ private_key: Buffer.from(tls.key), cert_chain: Buffer.from(tls.certificate) }])
 }
 
 type Answer = (error: null, value: InstanceType<typeof features.SupportedMethods>) => void
@@ -104,7 +115,8 @@ function refuse(_: unknown, answer?: (error: { code: status; details: string }) 
   answer?.({ code: status.UNIMPLEMENTED, details: 'not scripted' })
 }
 
-function seen(request: BatchAppendReq, peer: string): SeenAppend {
+function seen(request: BatchAppendReq, call: AppendCall): SeenAppend {
+  const [authorization] = call.metadata.get('authorization')
   const options = request.getOptions()
   const expected = options?.hasStreamPosition() === true ? options.getStreamPosition() : undefined
   return {
@@ -112,7 +124,8 @@ function seen(request: BatchAppendReq, peer: string): SeenAppend {
     expected: expected ?? (options?.hasNoStream() === true ? 'no_stream' : 'any'),
     ids: request.getProposedMessagesList().map((message) => message.getId()?.getString() ?? ''),
     deadlineMs: options?.getDeadline()?.toDate().getTime() ?? 0,
-    peer,
+    peer: call.getPeer(),
+    authorization: authorization?.toString(),
   }
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { EventStoreRefusedError, UndecodableEventError } from '../../../streams/store/errors.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import type { AllSubscription } from '../../../streams/store/subscription-options.ts'
-import { MemoryKeys, newContext, noted, openTestStore, until, visitCategory } from './fixtures.ts'
+import { MemoryKeys, newContext, noted, openTestStore, until, untilItRests, visitCategory } from './fixtures.ts'
 import { accessRefused, ScriptedServer, unavailable, type ReadCall } from './scripted-server.ts'
 import { createSigner } from '../../../streams/store/signature.ts'
 import { appended, caughtUp, checkpoint, confirmation, fellBehind, wireEvent } from './wire-messages.ts'
@@ -12,10 +12,10 @@ const vault = new MemoryKeys()
 const sign = createSigner(await vault.eventSigningKey())
 const filter = { streamPrefixes: [`${category}-`] }
 
-/** A well-formed event at a position of the log. */
-function eventAt(position: number, overrides: { readonly data?: string; readonly metadata?: string } = {}) {
+/** A well-formed event at a position of the log, of about as many bytes as its text has. */
+function eventAt(position: number, overrides: { readonly data?: string; readonly metadata?: string } = {}, text?: string) {
   const id = `00000000-0000-4000-8000-${String(position).padStart(12, '0')}`
-  const data = JSON.stringify({ room: position })
+  const data = JSON.stringify({ room: position, text })
   const signature = sign(id, 'VisitNoted', data)
   const metadata = JSON.stringify({ commandId: id, $correlationId: id, schemaVersion: 1, signature })
   return wireEvent({ id, stream: `${category}-org-1`, type: 'VisitNoted', revision: position, position, data, metadata, ...overrides })
@@ -159,6 +159,40 @@ describe('subscriptions to a server that misbehaves', () => {
     await subscription.ended
   })
 
+  test('what a connection had delivered when it dropped, unhandled, is handled once', async () => {
+    const hold = Promise.withResolvers<void>()
+    await using server = await ScriptedServer.start({
+      onRead: (call, number) => {
+        call.write(confirmation())
+        const { all } = call.request.toObject().options ?? {}
+        const after = Number(all?.position?.commitPosition ?? 0)
+        for (const position of numbers(after + 1, number === 1 ? 5 : 8)) call.write(eventAt(position))
+        if (number === 1) setImmediate(() => unavailable(call))
+      },
+    })
+    await using store = await openTestStore({ url: server.url, catalogue, vault })
+    const seen: bigint[] = []
+    const ending = new AbortController()
+    const subscription = store.subscribeToAll({
+      name: 'late',
+      filter,
+      from: 'start',
+      signal: ending.signal,
+      onEvent: async ({ position }) => {
+        if (position.commit === 1n) await hold.promise
+        seen.push(position.commit)
+      },
+    })
+    await untilItRests(() => server.reads.length)
+    hold.resolve()
+
+    await until(() => seen.length >= 8)
+    expect(seen).toEqual(numbers(1, 8).map(BigInt))
+    expect(subscription.stats().restarts).toBe(1)
+    ending.abort()
+    await subscription.ended
+  })
+
   test('caught-up is told again after the server fell behind', async () => {
     await using server = await ScriptedServer.start(
       script((call) => {
@@ -215,18 +249,25 @@ describe('subscriptions to a server that misbehaves', () => {
   })
 
   test('a slow handler leaves the rest of the log with the server', async () => {
-    let isRefused = false
+    const log = numbers(1, 2_000)
+    const big = 'x'.repeat(32_768)
+    let sent = 0
     await using server = await ScriptedServer.start(
       script((call) => {
-        const padded = eventAt(1).serializeBinary().length
-        const enough = Math.ceil((64 * 1_048_576) / padded)
-        for (let position = 1; position <= enough && !isRefused; position += 1) isRefused = !call.write(eventAt(position))
+        // As fast as the connection takes it, and no faster: what is sent is what somebody has made room for.
+        const send = () => {
+          while (sent < log.length) {
+            sent += 1
+            if (!call.write(eventAt(sent, {}, big))) return void call.once('drain', send)
+          }
+        }
+        send()
       }),
     )
     await using store = await openTestStore({ url: server.url, catalogue, vault })
     const ending = new AbortController()
     const hold = Promise.withResolvers<void>()
-    let handled = 0
+    const handled: bigint[] = []
     const subscription = store.subscribeToAll({
       name: 'slow',
       filter,
@@ -234,31 +275,44 @@ describe('subscriptions to a server that misbehaves', () => {
       signal: ending.signal,
       batchSize: 50,
       onBatch: async (events) => {
-        handled += events.length
+        handled.push(...events.map(({ position }) => position.commit))
         await hold.promise
       },
     })
 
-    await until(() => isRefused && handled > 0)
-    expect(handled).toBeLessThanOrEqual(50)
-    ending.abort()
+    await until(() => handled.length > 0)
+    await untilItRests(() => sent)
+    const held = { sent, handled: handled.length }
     hold.resolve()
+    await until(() => handled.length === log.length)
+    ending.abort()
     await subscription.ended
+
+    expect(handled).toEqual(log.map(BigInt))
+    expect(held.handled).toBeLessThanOrEqual(50)
+    // Two buffers of 512, the batch in hand, and what the connection itself holds.
+    expect(held.sent).toBeLessThan(1_200)
   })
 
   test('subscriptions have a connection of their own and hold no place on the line of commands', async () => {
     await using server = await ScriptedServer.start({
-      ...script((call) => call.write(eventAt(1))),
+      mostCalls: 100,
+      onRead: (call) => {
+        call.write(confirmation())
+        call.write(eventAt(1))
+      },
       onAppend: (request, call) => call.write(appended(request, 0, 10)),
     })
     await using store = await openTestStore({ url: server.url, catalogue, vault })
-    const { told, subscription, stop } = follow(store)
-    await until(() => told.length === 1)
+    // One more than a connection holds: the last waits, and commands do not.
+    const followers = Array.from({ length: 101 }, () => follow(store))
+    await until(() => followers.filter(({ told }) => told.length === 1).length === 100)
     await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())
 
+    expect(server.reads).toHaveLength(100)
     expect(server.appends[0]?.peer).not.toBe(server.readPeers[0])
-    stop()
-    await subscription.ended
+    for (const { stop } of followers) stop()
+    await Promise.all(followers.map(({ subscription }) => subscription.ended))
   })
 
   test('a subscription asks the server to filter and to tell a checkpoint for every 1,000 events it considers', async () => {
