@@ -1,0 +1,36 @@
+import { afterEach, expect, test } from 'vitest'
+import { loadConfiguration } from '../../../platform/configuration.ts'
+import { createEgress } from '../../../platform/egress.ts'
+import { getFromService, type ServiceAnswer } from '../../../processes/adapters/service-call.ts'
+import { startOutsideServer, type Reply } from '../../support/process-world.ts'
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+/** What a caller hears of a service that gives these answers, the last one for ever, and how often it asks. */
+async function heard(...replies: readonly [Reply, ...Reply[]]): Promise<{ readonly answer: ServiceAnswer; readonly asked: number }> {
+  let given = 0
+  const server = await startOutsideServer(() => replies[Math.min(given++, replies.length - 1)] ?? replies[0])
+  const egress = createEgress({ configuration: loadConfiguration({ BASE_URL: server.url }) })
+  closing.push(() => egress.close(), () => server.close())
+  const token = { get: async () => 'token', drop: () => undefined }
+  const answer = await getFromService({ egress, token }, new URL('/v1/thing', server.url), new AbortController().signal)
+  return { answer, asked: server.asked.length }
+}
+
+const refusal = (code: string): Reply => ({ status: 503, body: { code } })
+const granted: Reply = { status: 200, body: { granted: true } }
+
+test.each(['read-model-behind', 'shutting-down'])('a service that answers %s for a moment is asked again', async (code) => {
+  expect(await heard(refusal(code), refusal(code), granted)).toEqual({ answer: { kind: 'answer', body: { granted: true } }, asked: 3 })
+})
+
+test('one that goes on answering so is unavailable', async () => {
+  expect(await heard(refusal('read-model-behind'))).toEqual({ answer: { kind: 'unavailable', status: 503 }, asked: 4 })
+})
+
+test('one that stands on something that is away is not asked again', async () => {
+  expect(await heard(refusal('database-unavailable'), granted)).toEqual({ answer: { kind: 'unavailable', status: 503 }, asked: 1 })
+})
