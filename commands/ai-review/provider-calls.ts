@@ -48,6 +48,8 @@ export type CallOutcome =
     }
   | {
       readonly kind: 'start-deferred'
+      /** Which retry comes next, counted from 1. */
+      readonly retry: number
       readonly classification: Classification
       readonly upstreamStatus: number | null
       readonly abandonsProviderCase: boolean
@@ -86,7 +88,8 @@ export interface RecordOutcome {
 
 /**
  * Records what a call, or the checks before it, came to. Counts only for the attempt that is open: an outcome that
- * arrives after its lease was taken over, or after the review ended, changes nothing.
+ * arrives after its lease was taken over, or after the review ended, changes nothing. Two runs that hung before the same
+ * call, the second because the lease of the first ended, use up one try.
  */
 export function recordOutcome(command: RecordOutcome, state: AiReviewState): Decision<AiReviewEvent> {
   if (!isStarting(state) && !isAwaiting(state)) return []
@@ -119,6 +122,7 @@ export function recordOutcome(command: RecordOutcome, state: AiReviewState): Dec
       ]
     case 'start-deferred': {
       const { classification, upstreamStatus, retryAt } = outcome
+      if (outcome.retry !== state.startRetries + 1) return []
       // A check that failed settles no attempt: one that a crash left open still counts against the provider's case.
       const isCutOff = attemptId === null && leavesUnknown(state.openAttempt)
       const abandonsProviderCase = outcome.abandonsProviderCase || isCutOff

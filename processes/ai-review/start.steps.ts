@@ -211,10 +211,11 @@ function deferred(
   upstreamStatus: number | null,
   abandonsProviderCase = false,
 ): CallOutcome {
-  const delay = nextDelay(deps.configuration.providerStartRetryScheduleMs, review.startRetries + 1)
+  const retry = review.startRetries + 1
+  const delay = nextDelay(deps.configuration.providerStartRetryScheduleMs, retry)
   if (delay === undefined) return failed(classification, upstreamStatus)
   const retryAt = new Date(step.now().getTime() + delay)
-  return { kind: 'start-deferred', classification, upstreamStatus, abandonsProviderCase, retryAt }
+  return { kind: 'start-deferred', retry, classification, upstreamStatus, abandonsProviderCase, retryAt }
 }
 
 function failed(classification: Classification, upstreamStatus: number | null): CallOutcome {

@@ -76,17 +76,24 @@ describe('recording what a call came to', () => {
   })
 
   it('a transient failure while starting: one more retry, and when', () => {
-    const transient = { kind: 'start-deferred', classification: 'provider_upstream_transient', upstreamStatus: 503, abandonsProviderCase: true, retryAt: new Date(at(13)) } as const
+    const transient = { kind: 'start-deferred', retry: 3, classification: 'provider_upstream_transient', upstreamStatus: 503, abandonsProviderCase: true, retryAt: new Date(at(13)) } as const
     given(aiReviewFold, ...inProgress, fact('AiReviewStartDeferred', { retry: 2 }), open('image', ids.image))
       .when(recordOutcome, outcome(transient))
       .thenEvents([fact('AiReviewStartDeferred', { retry: 3, abandonsProviderCase: true, deferredAt: at(9), retryAt: at(13) })])
   })
 
   it('a check that failed after a crash cut off an attempt: the provider case is abandoned all the same', () => {
-    const check = { kind: 'start-deferred', ...unavailable, abandonsProviderCase: false, retryAt: new Date(at(30)) } as const
+    const check = { kind: 'start-deferred', retry: 1, ...unavailable, abandonsProviderCase: false, retryAt: new Date(at(30)) } as const
     given(aiReviewFold, ...inProgress, open('image', ids.image))
       .when(recordOutcome, outcome(check, { attemptId: null, now: new Date(at(24)) }))
-      .thenEvents([fact('AiReviewStartDeferred', { ...unavailable, abandonsProviderCase: true, deferredAt: at(24), retryAt: at(30) })], [fact('AiReviewStartDeferred', { ...unavailable, retry: 2, deferredAt: at(24), retryAt: at(30) })])
+      .thenEvents([fact('AiReviewStartDeferred', { ...unavailable, abandonsProviderCase: true, deferredAt: at(24), retryAt: at(30) })])
+  })
+
+  it('checks of two runs that hung until the second took over: one retry', () => {
+    const check = { kind: 'start-deferred', retry: 1, ...unavailable, abandonsProviderCase: false, retryAt: new Date(at(30)) } as const
+    given(aiReviewFold, ...inProgress, fact('AiReviewStartDeferred', { ...unavailable, retry: 1 }))
+      .when(recordOutcome, outcome(check, { attemptId: null, now: new Date(at(24)) }))
+      .thenNothing()
   })
 
   it('a call that was not sent: due again, and no try used up', () => {
