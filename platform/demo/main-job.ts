@@ -1,22 +1,16 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import type { Credentials } from '../main/credentials-file.ts'
-import { actorContext, at, createApiClient, requestToken, textAt, type ApiAnswer, type ApiClient } from './api-client.ts'
-import type { ReceivedWebhook, WebhookReceiver } from './webhook-receiver.ts'
-
-export interface DemoImage {
-  readonly mimeType: string
-  readonly data: string
-}
+import { actorContext, at, createApiClient, requestToken, textAt, type ApiClient } from './api-client.ts'
+import { runSlotMode } from './slot-mode.ts'
+import { createSteps, expectStatus, pollToEnd, untilReceived, type DemoImage, type Report } from './steps.ts'
+import type { WebhookReceiver } from './webhook-receiver.ts'
 
 export interface DemoOptions {
   readonly credentials: Credentials
   readonly images: readonly DemoImage[]
   readonly receiver: WebhookReceiver
-  readonly report: (what: string, result: string, milliseconds: number) => void
+  readonly report: Report
 }
-
-const patience = 60
 
 /** The main job of the platform, over HTTP only, step by step; throws at the first step that does not hold. */
 export async function runMainJob({ credentials, images, receiver, report }: DemoOptions): Promise<unknown> {
@@ -24,13 +18,7 @@ export async function runMainJob({ credentials, images, receiver, report }: Demo
   const [own, other] = clients
   if (own === undefined || other === undefined) throw new Error('credentials.json lacks a client')
 
-  async function step<Result>(what: string, work: () => Promise<readonly [string, Result]>): Promise<Result> {
-    const begun = performance.now()
-    const [told, result] = await work()
-    report(what, told, performance.now() - begun)
-    return result
-  }
-
+  const step = createSteps(report)
   const api = await step('request an access token', async () => {
     const answer = await expectStatus(200, requestToken(baseUrl, own))
     const scopes = textAt(answer.body, 'scope').split(' ').length
@@ -63,7 +51,7 @@ export async function runMainJob({ credentials, images, receiver, report }: Demo
 
   const key = { 'idempotency-key': `demo-${Date.now()}` }
   const request = assessmentOf(patientId, images)
-  const id = await step('request an assessment', async () => {
+  const id = await step('request an assessment, images in the body', async () => {
     const answer = await expectStatus(202, api.call('/v1/clinical-api/assessments', { body: request, headers: key }))
     return [`202, ${textAt(answer.body, 'status')}, case ${textAt(answer.body, 'case_id')}`, textAt(answer.body, 'id')]
   })
@@ -95,6 +83,7 @@ export async function runMainJob({ credentials, images, receiver, report }: Demo
     if (response.status !== 200 || bytes.toString('base64') !== images[0]?.data) throw new Error('the image came back changed')
     return [`200, ${bytes.length} bytes as sent`, undefined]
   })
+  await runSlotMode({ step, api, patientId, images, receiver, secret })
   await step('another organisation asks for it', async () => {
     const token = await expectStatus(200, requestToken(baseUrl, other))
     const stranger = createApiClient(baseUrl, textAt(token.body, 'access_token'))
@@ -129,36 +118,4 @@ function assessmentOf(patientId: string, images: readonly DemoImage[]) {
     })),
     external_reference: 'demo-1',
   }
-}
-
-/** As a client does: waits `next_poll_after_ms` between two polls. */
-async function pollToEnd(api: ApiClient, id: string, wanted: string): Promise<readonly [string, unknown]> {
-  for (let polls = 1; polls <= patience; polls++) {
-    const { body } = await expectStatus(200, api.call(`/v1/clinical-api/assessments/${id}`))
-    const status = textAt(body, 'status')
-    if (status === wanted) return [`${status} after ${polls} poll(s)${summaryOf(body)}`, body]
-    if (status !== 'processing') throw new Error(`the assessment is ${status}, not ${wanted}: ${JSON.stringify(at(body, 'error'))}`)
-    await sleep(Number(at(body, 'next_poll_after_ms')))
-  }
-  throw new Error('the assessment did not come to an end')
-}
-
-function summaryOf(body: unknown): string {
-  const recommendation = at(body, 'result', 'outcome', 'recommendation')
-  return typeof recommendation === 'string' ? `, ${recommendation}` : ''
-}
-
-async function untilReceived(receiver: WebhookReceiver, id: string): Promise<ReceivedWebhook> {
-  for (let waited = 0; waited < patience * 10; waited++) {
-    const webhook = receiver.received.find(({ body }) => textAt(JSON.parse(body), 'id') === id)
-    if (webhook !== undefined) return webhook
-    await sleep(100)
-  }
-  throw new Error('no webhook came')
-}
-
-async function expectStatus(status: number, asked: Promise<ApiAnswer>): Promise<ApiAnswer> {
-  const answer = await asked
-  if (answer.status === status) return answer
-  throw new Error(`expected ${status}, got ${answer.status}: ${JSON.stringify(answer.body)}`)
 }

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { runMainJob, type DemoImage } from './main-job.ts'
+import { runMainJob } from './main-job.ts'
 import { startPlatformProcess, type PlatformProcess } from './platform-process.ts'
+import type { DemoImage } from './steps.ts'
 import { startWebhookReceiver } from './webhook-receiver.ts'
 
 const photographs = ['lesion-1.jpg', 'lesion-3.png'].map((name) =>

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { imageSize } from 'image-size'
 import { describe, expect, it } from 'vitest'
 import { createImageHead } from '../../../commands/assessments/image-head.ts'

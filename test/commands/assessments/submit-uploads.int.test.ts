@@ -92,7 +92,7 @@ it('keeps the copies of one submit where two processes submit at once, whoever w
   const slot = await declared()
   await uploadAll(slot)
   const answers = await Promise.all([submit(slot), submit(slot, { ...world.deps, store: world.otherStore }, 'e')])
-  expect(answers.map(({ events }) => events.length).toSorted()).toEqual([0, 1])
+  expect(answers.filter(({ events }) => events.length > 0)).toHaveLength(1)
   expect(new Set(answers.map(({ state }) => (state.status === 'processing' ? state.caseId : 'none'))).size).toBe(1)
   expect(await copiesOf(slot)).toEqual(await namedBy(slot))
 })

@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { at, textAt, type ApiAnswer, type ApiClient } from './api-client.ts'
+import type { ReceivedWebhook, WebhookReceiver } from './webhook-receiver.ts'
+
+export interface DemoImage {
+  readonly mimeType: string
+  /** Base64. */
+  readonly data: string
+}
+
+/** Does one step of the demo, and tells what came of it and how long it took. */
+export type Step = <Result>(what: string, work: () => Promise<readonly [told: string, result: Result]>) => Promise<Result>
+
+export type Report = (what: string, result: string, milliseconds: number) => void
+
+const patience = 60
+
+export function createSteps(report: Report): Step {
+  return async (what, work) => {
+    const begun = performance.now()
+    const [told, result] = await work()
+    report(what, told, performance.now() - begun)
+    return result
+  }
+}
+
+/** As a client does: waits `next_poll_after_ms` between two polls. */
+export async function pollToEnd(api: ApiClient, id: string, wanted: string): Promise<readonly [string, unknown]> {
+  for (let polls = 1; polls <= patience; polls++) {
+    const { body } = await expectStatus(200, api.call(`/v1/clinical-api/assessments/${id}`))
+    const status = textAt(body, 'status')
+    if (status === wanted) return [`${status} after ${polls} poll(s)${summaryOf(body)}`, body]
+    if (status !== 'processing') throw new Error(`the assessment is ${status}, not ${wanted}: ${JSON.stringify(at(body, 'error'))}`)
+    await sleep(Number(at(body, 'next_poll_after_ms')))
+  }
+  throw new Error('the assessment did not come to an end')
+}
+
+function summaryOf(body: unknown): string {
+  const recommendation = at(body, 'result', 'outcome', 'recommendation')
+  return typeof recommendation === 'string' ? `, ${recommendation}` : ''
+}
+
+export async function untilReceived(receiver: WebhookReceiver, id: string): Promise<ReceivedWebhook> {
+  for (let waited = 0; waited < patience * 10; waited++) {
+    const webhook = receiver.received.find(({ body }) => textAt(JSON.parse(body), 'id') === id)
+    if (webhook !== undefined) return webhook
+    await sleep(100)
+  }
+  throw new Error('no webhook came')
+}
+
+export async function expectStatus(status: number, asked: Promise<ApiAnswer>): Promise<ApiAnswer> {
+  const answer = await asked
+  if (answer.status === status) return answer
+  throw new Error(`expected ${status}, got ${answer.status}: ${JSON.stringify(answer.body)}`)
+}
