@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Environment } from '../../../platform/configuration.ts'
 import type { Service } from '../../../platform/http/service.ts'
-import { adminSecret, client, orgA, orgB, startApplication, thingId, thingService, type TestApplication } from './test-application.ts'
+import type { TokenClaims } from '../../../platform/http/tokens.ts'
+import { adminSecret, orgA, orgB, startApplication, thingId, thingService, type TestApplication } from './test-application.ts'
 
 const production = { APP_ENV: 'production' }
 const small = { RATE_LIMIT_CLIENT_PER_MINUTE: '60', RATE_LIMIT_CLIENT_BURST: '3', RATE_LIMIT_ORGANISATION_PER_MINUTE: '0' }
@@ -32,7 +33,7 @@ async function start(env: Environment): Promise<TestApplication> {
   return t
 }
 
-async function get(t: TestApplication, claims: Partial<typeof client> = {}, url = `/v1/things/${thingId}`) {
+async function get(t: TestApplication, claims: Partial<TokenClaims> = {}, url = `/v1/things/${thingId}`) {
   return t.app.inject({ url, headers: await t.token(claims) })
 }
 
@@ -100,7 +101,7 @@ describe('in production', () => {
   it('an actor of the administrator secret counts as a client', async () => {
     const t = await start({ ...production, ...small, ADMIN_API_SECRET: adminSecret })
     const ask = () => t.app.inject({ method: 'POST', url: '/v1/admin/things', headers: { 'x-admin-api-secret': adminSecret } })
-    expect((await Promise.all([ask(), ask(), ask(), ask()])).map(({ statusCode }) => statusCode).sort()).toEqual([200, 200, 200, 429])
+    expect((await Promise.all([ask(), ask(), ask(), ask()])).filter(({ statusCode }) => statusCode === 429)).toHaveLength(1)
   })
 
   it('nobody is counted where anybody may ask, and the services themselves never are', async () => {
