@@ -40,6 +40,8 @@ export interface TestPlatform {
   readonly dataDir: string
   readonly baseUrl: string
   readonly provider: TestProvider
+  /** It runs an embedded PostgreSQL of its own, which stops when it does. */
+  readonly ownsPostgres: boolean
   /** The running process; another one after `restart`. */
   readonly process: PlatformProcess
   /** A client with a fresh token; the demo organisation's unless another one's secrets are given. */
@@ -83,6 +85,7 @@ export async function startTestPlatform({ env = {}, ownPostgres = false }: TestP
     dataDir,
     baseUrl: running.credentials.base_url,
     provider: providerAt(running.credentials.provider_url ?? '', areRolesApart),
+    ownsPostgres: database === undefined,
     get process() {
       return running
     },

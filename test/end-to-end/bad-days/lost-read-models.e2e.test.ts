@@ -129,8 +129,9 @@ async function aRunOfEverything(): Promise<Questions> {
   }
 }
 
-/** Drops a database of the embedded server, which runs for this alone. */
+/** Drops a database while no platform runs; the server of our own runs for this alone. */
 async function dropAtRest(databaseUrl: string): Promise<void> {
+  if (!platform.ownsPostgres) return dropDatabase(databaseUrl)
   const { port, password } = new URL(databaseUrl)
   const dataDir = join(platform.dataDir, 'postgres')
   const server = await startPostgres({ dataDir, port: Number(port), password, databases: [] })

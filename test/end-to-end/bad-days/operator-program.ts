@@ -2,8 +2,11 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { waitFor } from '../../support/platform.ts'
 
-/** The test runner sets variables of its own, one of which the platform knows. */
-const environment = { ...process.env, BASE_URL: '' }
+/**
+ * The test runner sets variables of its own, one of which the platform knows. Servers of the test run are not the
+ * operator's: these programs bring their own.
+ */
+const environment = { ...process.env, BASE_URL: '', ESDB_URL: '', DATABASE_URL: '', VAULT_DATABASE_URL: '' }
 const repository = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** A command as an operator types it, in a process group of its own as a terminal would give it. */

@@ -3,7 +3,6 @@ import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, webhooksAbout, type Photograph } from '../../support/main-job.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
-import { isRealPostgres } from '../../support/postgres.ts'
 import type { ProviderCall } from '../../support/provider.ts'
 import { descendantsOf, untilGone } from './child-processes.ts'
 import { eventsOf, eventsOfAll, type RecordedFact } from './recorded-events.ts'
@@ -32,8 +31,6 @@ const crashes: readonly Crash[] = [
 const shortLeases = { STEP_TIMEOUT_MS: '3500', STEP_LEASE_MS: '4000' }
 
 const isRealEventStore = (process.env['ESDB_URL'] ?? '') !== ''
-const ownPostgres = !isRealEventStore && !isRealPostgres
-const servers = ['object-store', 'provider', ...(ownPostgres ? ['postgres'] : []), ...(isRealEventStore ? [] : ['eventstore'])]
 
 // Several starts in one test, on machines that do other things too.
 vi.setConfig({ testTimeout: 120_000 })
@@ -51,7 +48,7 @@ const runs = new Map<string, string>()
 
 beforeAll(async () => {
   receiver = await startWebhookReceiver()
-  platform = await startTestPlatform({ env: shortLeases, ownPostgres })
+  platform = await startTestPlatform({ env: shortLeases, ownPostgres: true })
   api = await platform.connect()
   const terms = await createConsentTerms(api, platform.process.credentials.org_id)
   patientId = await consentedPatient(api, terms)
@@ -68,6 +65,10 @@ afterAll(async () => {
   await receiver.close()
 })
 
+function embeddedServers(): readonly string[] {
+  return ['object-store', 'provider', ...(platform.ownsPostgres ? ['postgres'] : []), ...(isRealEventStore ? [] : ['eventstore'])]
+}
+
 /** Sends the request, or repeats it as a client does that got no answer. */
 async function submitted(key: string): Promise<string> {
   const headers = { 'idempotency-key': key }
@@ -83,7 +84,7 @@ describe('the whole platform killed at one place, then started again', () => {
     if (armed !== place) await platform.restart({ FAILPOINT: place })
     await platform.provider.reset()
     const children = await descendantsOf(platform.process.pid)
-    for (const server of servers) expect(children.some(({ command }) => command.includes(`embedded/${server}/main.ts`))).toBe(true)
+    for (const server of embeddedServers()) expect(children.some(({ command }) => command.includes(`embedded/${server}/main.ts`))).toBe(true)
     // The crash may come before the answer; then the client does not know whether its request was taken.
     await submitted(place).catch(() => undefined)
     expect(await platform.process.exited).toBeNull()
