@@ -1,19 +1,27 @@
 import { defineConfig } from 'vitest/config'
 
 const report = process.env['VITEST_JSON_REPORT']
+const isOneEventStore = process.env['ESDB_URL'] !== undefined
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.{unit,int,e2e}.test.ts'],
     globalSetup: ['test/support/postgres.ts'],
     pool: 'forks',
     maxWorkers: 2,
     // One event store holds one installation: its test files take turns.
-    fileParallelism: process.env['ESDB_URL'] === undefined,
+    fileParallelism: !isOneEventStore,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     teardownTimeout: 20_000,
     reporters: report === undefined ? ['default'] : ['default', 'json'],
     ...(report === undefined ? {} : { outputFile: { json: report } }),
+    projects: [
+      { extends: true, test: { name: 'platform', include: ['test/**/*.{unit,int,e2e}.test.ts'] } },
+      {
+        // The main job once more, over two processes of each role, which take longer to start.
+        extends: true,
+        test: { name: 'apart', include: ['test/end-to-end/main-job/*.e2e.test.ts'], env: { PLATFORM_ROLES: 'apart' }, hookTimeout: 180_000, testTimeout: 120_000 },
+      },
+    ],
   },
 })

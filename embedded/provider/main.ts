@@ -10,6 +10,8 @@ const { values } = parseArgs({
   options: {
     data: { type: 'string' },
     port: { type: 'string' },
+    /** In a container of its own it is called from outside; elsewhere nobody but this machine calls it. */
+    host: { type: 'string' },
     'session-ttl-seconds': { type: 'string', default: '3600' },
     'exit-with-parent': { type: 'boolean', default: false },
   },
@@ -28,7 +30,14 @@ async function start(): Promise<RunningServer> {
   const server = providerServer(memory, settings, (error) => {
     process.stderr.write(`request failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
   })
-  const port = await listenOnLoopback(server, 'provider simulator', Number(values.port ?? 0))
+  const wanted = Number(values.port ?? 0)
+  if (values.host !== undefined) {
+    await new Promise<void>((done, fail) => {
+      server.once('error', fail)
+      server.listen({ port: wanted, host: values.host }, done)
+    })
+  }
+  const port = values.host === undefined ? await listenOnLoopback(server, 'provider simulator', wanted) : wanted
   const stop = async (): Promise<void> => {
     await stopListening(server)
     memory.close()

@@ -25,6 +25,8 @@ export const isRealPostgres = (process.env['DATABASE_URL'] ?? '') !== ''
 
 /** Global set-up of the test run: one PostgreSQL for all test files. */
 export async function setup(): Promise<void> {
+  // Each project of the test run has this set-up; one server serves them all.
+  if (process.env[ADMIN_URL] !== undefined) return
   const real = process.env['DATABASE_URL'] ?? ''
   process.env[ADMIN_URL] = real === '' ? await startServer() : real
   const realVault = process.env['VAULT_DATABASE_URL'] ?? ''

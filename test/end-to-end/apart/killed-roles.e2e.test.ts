@@ -63,8 +63,8 @@ function oldest(role: Role, alive: ReadonlySet<RoleProcess>): RoleProcess {
 
 test('both processes of every role are ready, say what they are, and take their part', async () => {
   const reports = await Promise.all(platform.instances.map(async ({ port }) => (await fetch(`http://127.0.0.1:${port}/health/ready`)).json()))
-  const roles = reports.map((report) => [at(report, 'status'), at(report, 'roles', 0)])
-  expect(roles.toSorted()).toEqual([...allRoles, ...allRoles].map((role) => ['ok', role]).toSorted())
+  const roles = reports.map((report) => `${textAt(report, 'status')} ${JSON.stringify(at(report, 'roles'))}`)
+  expect(roles.toSorted()).toEqual([...allRoles, ...allRoles].map((role) => `ok ["${role}"]`).toSorted())
   expect(platform.front.answered().every((count) => count > 0)).toBe(true)
 })
 

@@ -1,0 +1,23 @@
+FROM node:24.21.0-bookworm-slim
+
+ENV NODE_ENV=production
+WORKDIR /app
+
+# The image brings Node.js and talks to real servers: neither the optional packages nor any install script is needed.
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund && npm cache clean --force
+
+COPY LICENSE ./
+COPY streams streams
+COPY commands commands
+COPY projections projections
+COPY processes processes
+COPY read-api read-api
+COPY platform platform
+COPY embedded embedded
+
+RUN mkdir /data && chown node:node /data
+USER node
+EXPOSE 8080
+ENTRYPOINT ["node", "platform/main.ts"]
+CMD ["serve"]

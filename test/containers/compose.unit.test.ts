@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { at } from '../../platform/demo/api-client.ts'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { loadConfiguration } from '../../platform/configuration.ts'
+import { isRole, needsOf, requireVariables } from '../../platform/main/roles.ts'
+
+const text = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+const source = text('docker-compose.yml')
+const compose: unknown = parse(source, { merge: true })
+const services = Object.entries(membersOf(at(compose, 'services')))
+
+function membersOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? { ...value } : {}
+}
+
+/** The schema of the Compose specification, whose draft differs from ours in nothing that it uses. */
+function compiledSchema() {
+  const { $schema: _draft, ...schema } = membersOf(JSON.parse(text('test/containers/compose-spec.json')))
+  const ajv = new Ajv2020({ strict: false, allErrors: true })
+  formats.default(ajv)
+  return ajv.compile(schema)
+}
+
+test('the file is one that the Compose specification allows', () => {
+  const isAllowed = compiledSchema()
+  expect([isAllowed(compose), isAllowed.errors]).toEqual([true, null])
+})
+
+test('the schema refuses what it should', () => {
+  const isAllowed = compiledSchema()
+  expect(isAllowed({ services: { api: { imagine: 'a service' } } })).toBe(false)
+})
+
+test('every service that goes on has a health check, and is waited for until it is healthy', () => {
+  const lasting = services.filter(([, service]) => at(service, 'restart') !== 'no')
+  expect(lasting.filter(([, service]) => at(service, 'healthcheck', 'test') === undefined).map(([name]) => name)).toEqual([])
+  const conditions = services.flatMap(([, service]) => Object.entries(membersOf(at(service, 'depends_on'))).map(([on, how]) => [on, at(how, 'condition')]))
+  expect(conditions.length).toBeGreaterThan(5)
+  for (const [on, condition] of conditions) {
+    const ends = at(compose, 'services', String(on), 'restart') === 'no'
+    expect([on, condition]).toEqual([on, ends ? 'service_completed_successfully' : 'service_healthy'])
+  }
+})
+
+test('no secret stands in the file or has a default, and .env.example names every variable without a value', () => {
+  const variables = [...source.matchAll(/\$\{([A-Z0-9_]+)([^}]*)\}/g)]
+  expect(variables.filter(([, , rest]) => !rest?.startsWith(':?')).map(([whole]) => whole)).toEqual([])
+  const named = [...new Set(variables.map(([, name]) => name))].toSorted()
+  const lines = text('.env.example').split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  expect(lines.toSorted()).toEqual(named.map((name) => `${name}=`))
+  for (const [name, service] of services) {
+    for (const [variable, value] of Object.entries(membersOf(at(service, 'environment')))) {
+      if (/PASSWORD|SECRET|MASTER_KEYS|ACCESS_KEY/.test(variable)) expect([name, variable, value]).toEqual([name, variable, expect.stringMatching(/^\$\{[A-Z0-9_]+:\?/)])
+    }
+  }
+})
+
+test('images are pinned, and nothing but the API and the mail page is published, on this machine only', () => {
+  for (const [name, service] of services) expect([name, at(service, 'image')]).toEqual([name, expect.stringMatching(/:v?\d+\.\d+[\w.-]*$/)])
+  const published = services.filter(([, service]) => at(service, 'ports') !== undefined)
+  expect(published.map(([name]) => name).toSorted()).toEqual(['api', 'mail'])
+  for (const [, service] of published) expect(at(service, 'ports', 0)).toMatch(/^127\.0\.0\.1:/)
+})
+
+test('every role runs, two of each that needs no address of its own, with all that it needs and nothing unknown', () => {
+  const commands = services.map(([, service]) => ({ service, command: at(service, 'command') })).filter(({ command }) => at(command, 0) === 'serve')
+  expect(commands.map(({ command }) => at(command, 2)).toSorted()).toEqual(['api', 'processor', 'projector'])
+  for (const { service, command } of commands) {
+    const role = String(at(command, 2))
+    const given = membersOf(at(service, 'environment'))
+    const env = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, filled(String(value))]))
+    if (isRole(role)) requireVariables(env, needsOf([role]), role)
+    expect(loadConfiguration(env)).toMatchObject({ profile: 'development', host: '0.0.0.0', s3Bucket: 'clinical-assessments' })
+    if (role !== 'api') expect(at(service, 'deploy', 'replicas')).toBe(2)
+  }
+})
+
+function filled(value: string): string {
+  return value.replace(/\$\{API_PORT[^}]*\}/g, '8080').replace(/\$\{MASTER_KEYS[^}]*\}/g, 'first:c2VjcmV0').replace(/\$\{[^}]*\}/g, 'x'.repeat(32))
+}
+
+test('the image holds every stage that the program imports', () => {
+  const copied = [...text('Dockerfile').matchAll(/^COPY (\S+) \1$/gm)].map(([, folder]) => folder)
+  expect(copied.toSorted()).toEqual(['commands', 'embedded', 'platform', 'processes', 'projections', 'read-api', 'streams'])
+  const sent = text('.dockerignore')
+  expect(copied.filter((folder) => !sent.includes(`\n!${folder}\n`))).toEqual([])
+})
