@@ -56,7 +56,7 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
       const target = { fold: aiReviewFold, stream: aiReviewStream(orgId, aiReviewId) }
       const command = { request: keyedRequest(request, orgId, vault, null).causing, now: now() }
       const context = commandContext(request, { orgId })
-      const { state: known } = await store.load(target.fold, target.stream)
+      const { state: known } = await store.load(target.fold, target.stream, { fresh: true })
       const successor = known.status === 'absent' ? null : await successorOf(store, known)
       // Somebody superseded it and got no further: it must not end in another way in between.
       if (successor !== null) await openClaimedReview(deps, successor, openingOf(context))
@@ -132,7 +132,7 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
       const aiReviewId = keyedClaimOf(command, done.state)?.aiReviewId ?? claim.aiReviewId
       // One that was superseded in turn was opened before.
       const opened = aiReviewId === claim.aiReviewId ? await openClaimedReview(deps, claim, openingOf(context)) : undefined
-      const successor = { fold: aiReviewFold, stream: aiReviewStream(orgId, claim.aiReviewId) }
+      const successor = { fold: aiReviewFold, stream: aiReviewStream(orgId, aiReviewId) }
       // Who does not wait is told how it begins, at each repeat.
       const held = await holdForEnd(store, reply, successor, aiReviewFold.initialState, ({ status }) => ended.has(status))
       const status = held.state.status === 'absent' ? 'pending' : held.state.status
