@@ -52,7 +52,11 @@ describe('a webhook address', () => {
     expect(checkOutboundUrl(url, production)).toEqual({ refused: reason })
   })
 
-  it.each(['https://hooks.test/a?b=c', 'https://hooks.test:8443/', 'https://8.8.8.8/'])('%s is taken', (url) => {
+  it.each(['https://localhost/', 'https://localhost./', 'https://LOCALHOST/', 'https://a.localhost/', 'https://a.localhost./', 'https://local\u00adhost/'])('%s, which is loopback everywhere, cannot be written down in production', (url) => {
+    expect(checkOutboundUrl(url, production)).toHaveProperty('refused')
+  })
+
+  it.each(['https://notlocalhost/', 'https://localhost.test/', 'https://hooks.test/a?b=c', 'https://hooks.test:8443/', 'https://8.8.8.8/'])('%s is taken', (url) => {
     expect(checkOutboundUrl(url, production)).toEqual({ url: new URL(url) })
   })
 
