@@ -49,8 +49,8 @@ export async function registerOnce(store: EventStore, vault: Vault, client: NewC
   }
   await execute(store, target, (state) => registerClient(command, state), contextOf('register'))
   const { orgId, secretHash } = await standing()
-  if (orgId !== client.orgId) throw new ClientTakenError(`the client ${client.clientId} is registered for another organisation: choose another id`)
-  if (secretHash !== command.secretHash) throw new ClientTakenError(`the client ${client.clientId} is registered with another secret: set that one, or choose a new id`)
+  if (orgId !== client.orgId) throw new ClientTakenError(`${client.clientId} names the client of ${orgId === null ? 'the services' : 'an organisation'}: choose another id`)
+  if (secretHash !== command.secretHash) throw new ClientTakenError(`${client.clientId} is registered with another secret: set that one, or choose a new id`)
   await execute(store, target, (state) => grantScopes(command, state), contextOf(`grant ${client.scopes.toSorted().join(' ')}`))
   return standing()
 }

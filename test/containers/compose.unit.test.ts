@@ -48,7 +48,7 @@ test('every service that goes on has a health check, and is waited for until it 
 test('no secret stands in the file or has a default, and .env.example names every variable without a value', () => {
   const variables = [...source.matchAll(/\$\{([A-Z0-9_]+)([^}]*)\}/g)]
   expect(variables.filter(([, , rest]) => !rest?.startsWith(':?')).map(([whole]) => whole)).toEqual([])
-  const named = [...new Set(variables.map(([, name]) => name))].toSorted()
+  const named = [...new Set(variables.map(([, name]) => name ?? ''))].toSorted()
   const lines = text('.env.example').split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   expect(lines.toSorted()).toEqual(named.map((name) => `${name}=`))
   for (const [name, service] of services) {
@@ -67,7 +67,7 @@ test('images are pinned, and nothing but the API and the mail page is published,
 
 test('every role runs, two of each that needs no address of its own, with all that it needs and nothing unknown', () => {
   const commands = services.map(([, service]) => ({ service, command: at(service, 'command') })).filter(({ command }) => at(command, 0) === 'serve')
-  expect(commands.map(({ command }) => at(command, 2)).toSorted()).toEqual(['api', 'processor', 'projector'])
+  expect(commands.map(({ command }) => String(at(command, 2))).toSorted()).toEqual(['api', 'processor', 'projector'])
   for (const { service, command } of commands) {
     const role = String(at(command, 2))
     const given = membersOf(at(service, 'environment'))
@@ -83,7 +83,7 @@ function filled(value: string): string {
 }
 
 test('the image holds every stage that the program imports', () => {
-  const copied = [...text('Dockerfile').matchAll(/^COPY (\S+) \1$/gm)].map(([, folder]) => folder)
+  const copied = [...text('Dockerfile').matchAll(/^COPY (\S+) \1$/gm)].map(([, folder]) => folder ?? '')
   expect(copied.toSorted()).toEqual(['commands', 'embedded', 'platform', 'processes', 'projections', 'read-api', 'streams'])
   const sent = text('.dockerignore')
   expect(copied.filter((folder) => !sent.includes(`\n!${folder}\n`))).toEqual([])

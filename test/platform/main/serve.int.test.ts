@@ -1,0 +1,119 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { v4 } from 'uuid'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { freePort } from '../../../embedded/children/free-port.ts'
+import { startEventStoreNode, type EventStoreNode } from '../../../embedded/eventstore/start.ts'
+import { startObjectStore, type EmbeddedObjectStore } from '../../../embedded/object-store/start-object-store.ts'
+import { at, createApiClient, requestToken, textAt } from '../../../platform/demo/api-client.ts'
+import { waitFor } from '../../support/platform.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+
+// Each start of the program takes seconds on a machine that does other things too.
+vi.setConfig({ testTimeout: 120_000 })
+
+const main = fileURLToPath(new URL('../../../platform/main.ts', import.meta.url))
+const secret = 'a-secret-of-at-least-thirty-two-characters'
+
+let folder: string
+let database: FreshDatabase
+let node: EventStoreNode
+let objects: EmbeddedObjectStore
+let port: number
+let settings: Record<string, string>
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'serve-'))
+  database = await freshDatabase()
+  node = await startEventStoreNode({ dataDir: join(folder, 'eventstore'), port: 0 })
+  objects = await startObjectStore({ dataDir: join(folder, 'objects'), port: 0, accessKeyId: 'key', secretAccessKey: secret, bucket: 'photographs' })
+  port = await freePort()
+  settings = {
+    LOG_LEVEL: 'warn', PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`,
+    ESDB_URL: node.url, DATABASE_URL: database.url, VAULT_DATABASE_URL: database.vaultUrl, MASTER_KEYS: `first:${Buffer.alloc(32, 7).toString('base64')}`,
+    S3_ENDPOINT: objects.endpoint, S3_ACCESS_KEY_ID: 'key', S3_SECRET_ACCESS_KEY: secret, S3_BUCKET: 'photographs',
+    SERVICE_CLIENT_ID: v4(), SERVICE_CLIENT_SECRET: secret,
+    PROVIDER_BASE_URL: 'http://127.0.0.1:1', PROVIDER_LOGIN: 'platform', PROVIDER_PASSWORD: secret,
+  }
+})
+
+afterAll(async () => {
+  await Promise.all([node.stop(), objects.stop()])
+  await database.drop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** Nothing of the test runner's environment, nor a data folder. */
+function begin(args: readonly string[], env: Readonly<Record<string, string>>) {
+  const child = spawn(process.execPath, [main, ...args], { env, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+  const told = { stdout: '', stderr: '' }
+  child.stdout.on('data', (chunk: Buffer) => (told.stdout += chunk.toString('utf8')))
+  child.stderr.on('data', (chunk: Buffer) => (told.stderr += chunk.toString('utf8')))
+  const exited = new Promise<number | null>((resolve) => {
+    child.on('close', resolve)
+  })
+  return { told, exited, kill: () => child.kill('SIGTERM') }
+}
+
+async function outcome(args: readonly string[], env: Readonly<Record<string, string>>) {
+  const { told, exited } = begin(args, env)
+  return { code: await exited, ...told }
+}
+
+test('an operator registers a client, which an API serves; SIGTERM ends it with 0', async () => {
+  const registered = await outcome(['clients', 'register', '--new-org', '--new-product', '--scope', 'patients:read'], settings)
+  expect([registered.code, registered.stderr]).toEqual([0, ''])
+  const client: unknown = JSON.parse(registered.stdout)
+  const projector = begin(['serve', '--role', 'projector'], { ...settings, PORT: '0' })
+  const api = begin(['serve', '--role', 'api'], settings)
+  await waitFor('both to be ready', () => (projector.told.stdout.includes('is ready') && api.told.stdout.includes('is ready') ? true : undefined), 60_000)
+  const health = await waitFor('the API to be ready', async () => {
+    const answer = await fetch(`${settings['BASE_URL']}/health/ready`)
+    return answer.status === 200 ? answer.json() : undefined
+  })
+  expect(at(health, 'roles')).toEqual(['api'])
+  const asking = { client_id: textAt(client, 'client_id'), client_secret: textAt(client, 'client_secret') }
+  const token = await requestToken(settings['BASE_URL'] ?? '', asking)
+  expect([token.status, at(token.body, 'scope')]).toEqual([200, 'patients:read'])
+  const caller = createApiClient(settings['BASE_URL'] ?? '', textAt(token.body, 'access_token'))
+  expect((await caller.call(`/v1/clinical-api/patients/${v4()}`)).status).toBe(404)
+  api.kill()
+  projector.kill()
+  expect([await api.exited, await projector.exited, api.told.stderr, projector.told.stderr]).toEqual([0, 0, '', ''])
+})
+
+test('a service client whose secret has changed stops the start with its name', async () => {
+  const { code, stderr } = await outcome(['serve', '--role', 'api'], { ...settings, SERVICE_CLIENT_SECRET: `${secret}-other` })
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/^platform: configuration: SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET: .* registered with another secret/)])
+})
+
+test.each([
+  ['the bucket is missing', { S3_BUCKET: 'elsewhere' }, 'has no bucket elsewhere: create it, or set S3_BUCKET'],
+  ['the object store refuses us', { S3_SECRET_ACCESS_KEY: `${secret}-wrong` }, 'S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY must allow it'],
+  ['the object store is away', { S3_ENDPOINT: 'http://127.0.0.1:1' }, 'the object store of S3_ENDPOINT does not answer'],
+  ['Postgres is away', { DATABASE_URL: 'postgres://platform@127.0.0.1:1/platform' }, 'the server of DATABASE_URL does not answer (ECONNREFUSED)'],
+  ['a variable is missing', { BASE_URL: '', PROVIDER_LOGIN: '' }, 'serve --role processor needs BASE_URL, PROVIDER_LOGIN: set them in the environment'],
+])('a start says so when %s', async (_, changed, message) => {
+  const { code, stderr, stdout } = await outcome(['serve', '--role', 'processor'], { ...settings, ...changed })
+  expect([code, stdout.includes('is ready'), stderr]).toEqual([1, false, expect.stringContaining(message)])
+})
+
+test('a processor whose services are away says that steps wait, is not ready, and still ends with 0', async () => {
+  const processor = begin(['serve', '--role', 'processor'], { ...settings, BASE_URL: 'http://127.0.0.1:1' })
+  const health = await waitFor('its health', async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}/health/ready`).catch(() => undefined)
+    return answer === undefined ? undefined : { status: answer.status, body: await answer.json() }
+  }, 60_000)
+  expect(health.status).toBe(503)
+  expect(at(health.body, 'checks')).toContainEqual({ name: 'steps', status: 'failing', detail: 'the services that steps call do not answer yet' })
+  processor.kill()
+  expect([await processor.exited, processor.told.stderr]).toEqual([0, ''])
+})
+
+test('what nobody knows ends with 2 and the usage', async () => {
+  const { code, stderr } = await outcome(['serve', '--role', 'worker'], {})
+  expect([code, stderr]).toEqual([2, expect.stringContaining('Usage: npm run platform -- COMMAND')])
+})
