@@ -38,11 +38,19 @@ beforeAll(async () => {
   const caseId = textAt(await endOf(owner, assessmentId), 'case_id')
   const subscribe = { url: 'http://127.0.0.1:1/', event_types: ['assessment.failed'] }
   const subscription = await expecting(201, owner.call('/v1/clinical-api/webhook-subscriptions', { body: subscribe }))
+  const declared = { ...assessmentBody(patientId, []), images: [{ capture_type: 'other', mime_type: 'image/png' }] }
+  const slot = await expecting(202, owner.call('/v1/clinical-api/assessments', { body: declared }))
+  const slotId = textAt(slot.body, 'id')
+  const reviewId = textAt(await reviewOfCase(owner, caseId), 'id')
   owned = {
+    signUploadUrl: { id: slotId, imageId: textAt(slot.body, 'images', 0, 'id') },
+    submitAssessment: { id: slotId },
+    cancelAiReview: { id: reviewId },
+    supersedeAiReview: { id: reviewId },
     getPatient: { id: patientId },
     getCase: { id: caseId },
     getAssessment: { id: assessmentId },
-    getAiReview: { id: textAt(await reviewOfCase(owner, caseId), 'id') },
+    getAiReview: { id: reviewId },
     getWebhookSubscription: { id: textAt(subscription.body, 'id') },
     getConsentStatus: { patientId, typeCode: 'ai_analysis' },
     checkConsents: { patientId },
@@ -57,22 +65,35 @@ afterAll(() => platform.stop())
 
 const textVersion = { locale: 'en-GB', text: 'Another text.' }
 
+const freshImage = { imageId: unknownId, imageType: 'DERMOSCOPIC', presignedUrl: 'http://127.0.0.1:1/', presignedUrlExpiresAt: '2999-01-01T00:00:00Z' }
+
+interface Needed {
+  readonly query?: string
+  readonly body?: unknown
+  /** What the owner is answered with, unless that is a 200. */
+  readonly own?: number
+}
+
 /** Queries and bodies that the operations cannot do without. */
-const needed: Readonly<Record<string, { readonly query?: string; readonly body?: unknown }>> = {
+const needed: Readonly<Record<string, Needed>> = {
   checkConsents: { query: 'types=ai_analysis' },
-  publishConsentTextVersion: { body: textVersion },
+  publishConsentTextVersion: { body: textVersion, own: 201 },
+  // It has completed; nothing was uploaded.
+  cancelAiReview: { own: 409 },
+  submitAssessment: { own: 409 },
+  supersedeAiReview: { body: { images: [freshImage] }, own: 202 },
 }
 
 function ask(client: ApiClient, org: string, operation: DocumentedOperation, values: Readonly<Record<string, string>>, body?: unknown): Promise<ApiAnswer> {
   const { query, body: ownBody } = needed[operation.operationId] ?? {}
   const headers = { 'x-request-id': 'a-request', ...(operation.isAdmin ? { 'x-actor-context': actorContext(org, ['consents:admin']) } : {}) }
   const sent = body ?? ownBody
-  return client.call(`${pathWith(operation, values)}${query === undefined ? '' : `?${query}`}`, { headers, ...(sent === undefined ? {} : { body: sent }) })
+  return client.call(`${pathWith(operation, values)}${query === undefined ? '' : `?${query}`}`, { method: operation.method, headers, ...(sent === undefined ? {} : { body: sent }) })
 }
 
-/** The answer as bytes, but for the number of the occurrence; and every header but those that name time and trace. */
+/** The answer as bytes, but for the number of the occurrence; and every header but those that name time, trace and what is left to ask. */
 function formOf({ status, headers, body }: ApiAnswer): string {
-  const kept = [...headers].filter(([name]) => !['date', 'traceparent'].includes(name))
+  const kept = [...headers].filter(([name]) => !['date', 'traceparent', 'ratelimit'].includes(name))
   return JSON.stringify([status, kept, body]).replace(/urn:uuid:[0-9a-f-]{36}/, 'urn:uuid:')
 }
 
@@ -90,8 +111,8 @@ test('another organisation gets 404 for every id, to the byte as for one that do
     expect([operation.operationId, foreign.status, at(foreign.body, 'code')]).toEqual([operation.operationId, 404, 'not-found'])
     expect(formOf(foreign)).toBe(formOf(await ask(stranger, strangerOrgId, operation, unknown)))
     expect(formOf(foreign)).toBe(formOf(await ask(owner, orgId, operation, { ...unknown, ...('typeCode' in values ? { typeCode: 'unknown' } : {}) })))
-    const mine = await ask(owner, orgId, operation, values, operation.method === 'POST' ? { locale: 'de', text: 'Ein Text.' } : undefined)
-    expect([operation.operationId, mine.status]).toEqual([operation.operationId, operation.method === 'POST' ? 201 : 200])
+    const mine = await ask(owner, orgId, operation, values, operation.operationId === 'publishConsentTextVersion' ? { locale: 'de', text: 'Ein Text.' } : undefined)
+    expect([operation.operationId, mine.status]).toEqual([operation.operationId, needed[operation.operationId]?.own ?? 200])
   }
 })
 
