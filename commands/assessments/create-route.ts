@@ -18,8 +18,8 @@ import { holdForEnd } from '../handling/hold-for-end.ts'
 import { keyedRequest, keyProblems, type KeyedRequest } from '../handling/keyed-request.ts'
 import { CreateAssessmentBody } from './bodies.ts'
 import { createInlineAssessment, createSlotAssessment, type InlineImage } from './create-assessment.ts'
-import type { AssessmentDependencies } from './dependencies.ts'
-import { newImageKey } from './image-key.ts'
+import type { AssessmentRouteDependencies } from './dependencies.ts'
+import { imageKey } from './image-key.ts'
 import { decodeInlineImages, imageMode, type DecodedImage } from './inline-images.ts'
 import { openAssessmentCase } from './open-assessment-case.ts'
 import { patientOfRequest } from './patient-of-request.ts'
@@ -27,8 +27,8 @@ import { recordOf } from './record-of.ts'
 import { areUploadsOpen } from './submit-assessment.ts'
 import { signUploads } from './uploads.ts'
 
-export function createRoute(app: ServiceApp, deps: AssessmentDependencies): void {
-  const { store, vault, objects, configuration, now } = deps
+export function createRoute(app: ServiceApp, deps: AssessmentRouteDependencies): void {
+  const { store, vault, objects, configuration, now, randomPart } = deps
 
   app.post(
     '/assessments',
@@ -109,7 +109,7 @@ export function createRoute(app: ServiceApp, deps: AssessmentDependencies): void
 
       async function storeImage(declaration: ReturnType<typeof declaredImages>[number], image: DecodedImage): Promise<InlineImage> {
         const { data, width, height } = image
-        const object = await objects.put(newImageKey(orgId, keyed.id, declaration.imageId), data, declaration.mimeType)
+        const object = await objects.put(imageKey(orgId, keyed.id, declaration.imageId, randomPart()), data, declaration.mimeType)
         return { ...declaration, object, width, height }
       }
 

@@ -6,3 +6,11 @@ export interface AssessmentDependencies extends CommandDependencies {
   readonly objects: ObjectStore
   readonly failpoint: Failpoint
 }
+
+/** Ids and chance come in with the routes. */
+export interface AssessmentRouteDependencies extends AssessmentDependencies {
+  /** A UUID v7. */
+  readonly newId: () => string
+  /** For an object key that nothing else has. */
+  readonly randomPart: () => string
+}

@@ -3,7 +3,7 @@ import { problem, type MemberError, type Problem } from '../../platform/problems
 import type { ReceivedImage } from '../../streams/assessment/events.ts'
 import type { AssessmentState, AwaitingAssessment, DeclaredImage } from '../../streams/assessment/state.ts'
 import { contentErrors, inspectImage, pixelErrors, sizeErrors } from './image-checks.ts'
-import { newImageKey } from './image-key.ts'
+import { imageKey } from './image-key.ts'
 import { uploadKey } from './uploads.ts'
 
 export interface FrozenUploads {
@@ -14,6 +14,7 @@ export interface FrozenUploads {
 }
 
 export interface FreezeOptions {
+  readonly randomPart: () => string
   readonly objects: ObjectStore
   /** Refuses an image whose header does not name its dimensions. */
   readonly requiresDimensions: boolean
@@ -50,7 +51,7 @@ export async function freezeUploads(options: FreezeOptions, state: AwaitingAsses
     const images: ReceivedImage[] = []
     const errors: MemberError[] = []
     for (const upload of uploads) {
-      const key = newImageKey(organisationId, assessmentId, upload[0].image.imageId)
+      const key = imageKey(organisationId, assessmentId, upload[0].image.imageId, options.randomPart())
       copies.push(key)
       const frozen = await freeze(options, upload, key)
       if (Array.isArray(frozen)) errors.push(...frozen)

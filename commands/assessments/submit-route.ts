@@ -15,14 +15,14 @@ import { assessmentStream } from '../../streams/assessment/stream.ts'
 import { holdForEnd } from '../handling/hold-for-end.ts'
 import { keyedRequest, keyProblems } from '../handling/keyed-request.ts'
 import { createTurns } from '../handling/turns.ts'
-import type { AssessmentDependencies } from './dependencies.ts'
+import type { AssessmentRouteDependencies } from './dependencies.ts'
 import { openAssessmentCase } from './open-assessment-case.ts'
 import { recordOf } from './record-of.ts'
 import { isSubmittedBy } from './submit-assessment.ts'
 import { submitUploads } from './submit-uploads.ts'
 import { removeUploads } from './uploads.ts'
 
-export function submitRoute(app: ServiceApp, deps: AssessmentDependencies): void {
+export function submitRoute(app: ServiceApp, deps: AssessmentRouteDependencies): void {
   const { store, vault, objects, failpoint } = deps
   const inTurn = createTurns()
 

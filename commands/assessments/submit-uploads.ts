@@ -1,4 +1,3 @@
-import { v7 } from 'uuid'
 import { Problem, problem } from '../../platform/problems.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import { assessmentFold, type AssessmentState } from '../../streams/assessment/state.ts'
@@ -6,7 +5,7 @@ import { assessmentStream } from '../../streams/assessment/stream.ts'
 import type { CommandContext } from '../../streams/store/events.ts'
 import type { CausingRequest } from '../../streams/types.ts'
 import { execute, type Executed } from '../handling/execute.ts'
-import type { AssessmentDependencies } from './dependencies.ts'
+import type { AssessmentRouteDependencies } from './dependencies.ts'
 import { freezeUploads } from './freeze-uploads.ts'
 import { meetSubmission, submitAssessment } from './submit-assessment.ts'
 
@@ -25,11 +24,11 @@ export interface SubmitUploads {
  * @throws Problem `not-found`, `assessment-not-awaiting-images`, `precondition-failed`, and those of `freezeUploads`
  */
 export async function submitUploads(
-  deps: AssessmentDependencies,
+  deps: AssessmentRouteDependencies,
   { orgId, assessmentId, request, requireRevision }: SubmitUploads,
   context: CommandContext,
 ): Promise<Executed<AssessmentState, AssessmentEvent>> {
-  const { store, objects, configuration, now } = deps
+  const { store, objects, configuration, now, newId, randomPart } = deps
   const target = { fold: assessmentFold, stream: assessmentStream(orgId, assessmentId) }
 
   async function look() {
@@ -44,7 +43,7 @@ export async function submitUploads(
   if (typeof before.revision === 'bigint') requireRevision(before.revision)
 
   const requiresDimensions = configuration.profile === 'production'
-  const frozen = await freezeUploads({ objects, requiresDimensions }, before.state).catch(async (error: unknown) => {
+  const frozen = await freezeUploads({ objects, requiresDimensions, randomPart }, before.state).catch(async (error: unknown) => {
     // Another call may have submitted meanwhile, and have removed the uploads: then its submission is the answer.
     const after = error instanceof Problem ? await look() : before
     if (after.state.status !== 'awaiting_images') return after
@@ -52,7 +51,7 @@ export async function submitUploads(
   })
   if (!('images' in frozen)) return frozen
 
-  const command = { request, caseId: v7(), images: frozen.images, deadlineMs: configuration.assessmentDeadlineSeconds * 1000 }
+  const command = { request, caseId: newId(), images: frozen.images, deadlineMs: configuration.assessmentDeadlineSeconds * 1000 }
   try {
     const done = await execute(store, target, (state) => submitAssessment({ ...command, now: now() }, state), context)
     await frozen.discard(done.state)

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { AssessmentDependencies } from '../../../commands/assessments/dependencies.ts'
+import type { AssessmentRouteDependencies } from '../../../commands/assessments/dependencies.ts'
 import { submitUploads } from '../../../commands/assessments/submit-uploads.ts'
 import { removeUploads, uploadKey } from '../../../commands/assessments/uploads.ts'
 import type { ObjectStore } from '../../../platform/object-store.ts'
@@ -57,7 +57,9 @@ async function uploadAll(slot: Declared): Promise<void> {
   for (const place of slot.imageIds.keys()) await upload(slot, place, photo())
 }
 
-function submit({ assessmentId }: Declared, deps: AssessmentDependencies = world.deps, key = 'c') {
+const given = (): AssessmentRouteDependencies => ({ ...world.deps, newId: () => randomUUID(), randomPart: () => randomBytes(12).toString('hex') })
+
+function submit({ assessmentId }: Declared, deps: AssessmentRouteDependencies = given(), key = 'c') {
   const request = { key: hash(key), fingerprint: hash('d') }
   return submitUploads(deps, { orgId: world.orgId, assessmentId, request, requireRevision: () => undefined }, contextOf(world))
 }
@@ -79,19 +81,19 @@ async function namedBy(slot: Declared): Promise<string[]> {
 }
 
 /** The object store, with something that happens before each copy. */
-function withObjects(before: (copy: number) => Promise<unknown>): AssessmentDependencies {
+function withObjects(before: (copy: number) => Promise<unknown>): AssessmentRouteDependencies {
   let copies = 0
   const copy: ObjectStore['copy'] = async (source, key) => {
     await before(++copies)
     return world.deps.objects.copy(source, key)
   }
-  return { ...world.deps, objects: { ...world.deps.objects, copy } }
+  return { ...given(), objects: { ...world.deps.objects, copy } }
 }
 
 it('keeps the copies of one submit where two processes submit at once, whoever wins', async () => {
   const slot = await declared()
   await uploadAll(slot)
-  const answers = await Promise.all([submit(slot), submit(slot, { ...world.deps, store: world.otherStore }, 'e')])
+  const answers = await Promise.all([submit(slot), submit(slot, { ...given(), store: world.otherStore }, 'e')])
   expect(answers.filter(({ events }) => events.length > 0)).toHaveLength(1)
   expect(new Set(answers.map(({ state }) => (state.status === 'processing' ? state.caseId : 'none'))).size).toBe(1)
   expect(await copiesOf(slot)).toEqual(await namedBy(slot))
@@ -101,7 +103,7 @@ it('answers what another process has submitted when that has removed the uploads
   const slot = await declared()
   await uploadAll(slot)
   const late = withObjects(async (copy) => {
-    if (copy === 1) await removeUploads(world.deps.objects, (await submit(slot, { ...world.deps, store: world.otherStore }, 'e')).state as ExistingAssessment)
+    if (copy === 1) await removeUploads(world.deps.objects, (await submit(slot, { ...given(), store: world.otherStore }, 'e')).state as ExistingAssessment)
   })
   const answer = await submit(slot, late)
   expect([answer.events, answer.state]).toEqual([[], await stateOf(slot)])
@@ -150,7 +152,7 @@ it('keeps every copy when nobody knows whether the event was written', async () 
   const store = watched(world.store, () => {
     throw new AppendOutcomeUnknownError(slot.stream, 1)
   })
-  await expect(submit(slot, { ...world.deps, store })).rejects.toThrow(AppendOutcomeUnknownError)
+  await expect(submit(slot, { ...given(), store })).rejects.toThrow(AppendOutcomeUnknownError)
   expect(await copiesOf(slot)).toHaveLength(2)
 })
 
@@ -170,6 +172,6 @@ it('reads one image at a time, and each once', async () => {
     }
     return { ...found, chunks: counted(found.chunks) }
   }
-  await submit(slot, { ...world.deps, objects: { ...world.deps.objects, read } })
+  await submit(slot, { ...given(), objects: { ...world.deps.objects, read } })
   expect(reads.toSorted()).toEqual(await namedBy(slot))
 })
