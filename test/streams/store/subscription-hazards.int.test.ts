@@ -30,8 +30,13 @@ function script(...parts: readonly ((call: ReadCall) => void)[]) {
   }
 }
 
+interface Following extends Partial<Pick<AllSubscription, 'from' | 'onUndecodable' | 'onCheckpoint'>> {
+  /** Happens before the first event is handled. */
+  readonly first?: () => Promise<void>
+}
+
 /** Follows the whole category and notes everything that is told, in order. */
-function follow(store: EventStore, overrides: Partial<Pick<AllSubscription, 'from' | 'onUndecodable' | 'onCheckpoint'>> = {}) {
+function follow(store: EventStore, { first = async () => undefined, ...overrides }: Following = {}) {
   const told: string[] = []
   const ending = new AbortController()
   const subscription = store.subscribeToAll({
@@ -41,6 +46,7 @@ function follow(store: EventStore, overrides: Partial<Pick<AllSubscription, 'fro
     signal: ending.signal,
     onError: () => undefined,
     onEvent: async (event) => {
+      if (told.length === 0) await first()
       await new Promise((resolve) => setImmediate(resolve))
       told.push(`event ${event.position.commit}`)
     },
@@ -66,7 +72,8 @@ describe('subscriptions to a server that misbehaves', () => {
       }),
     )
     await using store = await openTestStore({ url: server.url, catalogue, vault })
-    const { told, subscription, stop } = follow(store)
+    // Everything else has arrived, and waits, while the first event is handled.
+    const { told, subscription, stop } = follow(store, { first: () => untilItRests(() => server.reads.length) })
 
     await until(() => told.includes('event 12'))
     expect(told).toEqual([...numbers(1, 10).map((position) => `event ${position}`), 'checkpoint 11', 'caught up', 'event 12'])
