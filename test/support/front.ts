@@ -1,5 +1,6 @@
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 
 /** An HTTP server that hands each request to the next one behind it, as a balancer does. */
 export interface Front {
@@ -25,11 +26,14 @@ export async function startFront(port: number, first: readonly number[]): Promis
   server.requestTimeout = 0
 
   async function forward(incoming: IncomingMessage, outgoing: ServerResponse, begin: number): Promise<void> {
+    // As balancers do, and in one piece: a server that refuses a body by its length answers without reading it.
+    const body = await buffer(incoming).catch(() => undefined)
+    if (body === undefined) return
     for (const [offset] of targets.entries()) {
       const place = (begin + offset) % targets.length
       const socket = await connected(targets[place] ?? 0)
       if (socket === undefined) continue
-      pass(incoming, outgoing, socket, () => (counts[place] = (counts[place] ?? 0) + 1))
+      pass(incoming, body, outgoing, socket, () => (counts[place] = (counts[place] ?? 0) + 1))
       return
     }
     outgoing.writeHead(502).end()
@@ -53,7 +57,7 @@ export async function startFront(port: number, first: readonly number[]): Promis
   }
 }
 
-function pass(incoming: IncomingMessage, outgoing: ServerResponse, socket: Socket, onAnswer: () => void): void {
+function pass(incoming: IncomingMessage, body: Buffer, outgoing: ServerResponse, socket: Socket, onAnswer: () => void): void {
   const { method, url, rawHeaders } = incoming
   const onward = request({ method, path: url, headers: withoutConnection(rawHeaders), setDefaultHeaders: false, createConnection: () => socket })
   onward.on('response', (answer) => {
@@ -63,9 +67,11 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, socket: Socke
     answer.on('error', () => outgoing.destroy())
   })
   // The server went away after it had taken the request: its caller sees what it would have seen without us.
-  onward.on('error', () => outgoing.destroy())
+  onward.on('error', () => {
+    if (!outgoing.writableEnded) outgoing.destroy()
+  })
   outgoing.on('close', () => onward.destroy())
-  incoming.pipe(onward)
+  onward.end(body)
 }
 
 /** Each connection has its own manners; everything else is passed on as it came. */
