@@ -10,6 +10,6 @@ export interface ReadDependencies {
   readonly objects: ObjectStore
   readonly configuration: Configuration
   readonly now: () => Date
-  /** Whether a read model contains everything that was recorded when this is asked; waits a little for it (T24). */
+  /** Whether a read model contains everything that was recorded when this is asked; waits some seconds for it (T24). */
   readonly isCurrent: (projector: string) => Promise<boolean>
 }

@@ -71,6 +71,12 @@ export const projectedStreams: readonly string[] = catalogue.categories
   .filter((category) => category !== oauthClient && category !== reservation)
   .map((category) => (category.endsWith('.events') ? category : `${category}-`))
 
+/**
+ * How long an answer on which something is decided waits for its read model, in milliseconds. Whoever came back instead
+ * would wait for a head that has moved on, and under a steady load never find the read model current.
+ */
+const decisiveWaitMs = 4_000
+
 /** Builds the asked roles from the registries and starts them; ready when `/health/ready` answers 200. */
 export async function startPlatform(options: PlatformOptions): Promise<Platform> {
   const { configuration, logger, roles, now = () => new Date() } = options
@@ -184,8 +190,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     ttlSeconds: configuration.tokenTtlSeconds,
     now,
   })
-  const isCurrent = (projector: string) =>
-    reads.requireHead((reached) => store.head(filter, { downTo: reached }), projector, configuration.readYourWritesMs)
+  const isCurrentWithin = (waitMs: number) => (projector: string) =>
+    reads.requireHead((reached) => store.head(filter, { downTo: reached }), projector, waitMs)
   const services = runsApi && objects !== undefined
     ? servicesOf({
         store,
@@ -197,7 +203,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         tokens,
         pool,
         cursors: createCursors({ key: await vault.secret('cursor', 'current'), now }),
-        isCurrent,
+        isCurrent: isCurrentWithin(decisiveWaitMs),
       })
     : []
   const app = await createApplication({
@@ -207,7 +213,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     health,
     verifyToken: (token) => tokens.verify(token),
     readYourWrites: (position, names, timeoutMs) => reads.waitFor(position, names, timeoutMs),
-    isCurrent,
+    isCurrent: isCurrentWithin(configuration.readYourWritesMs),
     isStopping: () => isRefusing,
   })
   stop.onStop('intake', 'http', () => app.close())

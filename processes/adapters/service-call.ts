@@ -56,7 +56,7 @@ export async function callService(
         continue
       }
       const body = jsonOf(await response.text())
-      if (!isPassing(status, body) || round > pausesMs.length) return { status, body }
+      if (!isLeaving(status, body) || round > pausesMs.length) return { status, body }
     } catch (error) {
       // An open circuit is no try: the worker puts the step off. Whatever else broke, there is no answer to rely on.
       if (error instanceof EgressError && error.code === 'circuit_open') throw error
@@ -69,16 +69,13 @@ export async function callService(
 }
 
 /**
- * Milliseconds between the calls to an instance that is going away or not there yet, until a balancer finds another one,
- * and to one whose read model is a moment behind: neither a rolling restart of the APIs nor the burst that follows an
- * outage must use up the tries of a step.
+ * Milliseconds between the calls to an instance that is going away or not there yet, until a balancer finds another one:
+ * a rolling restart of the APIs must not use up the tries of a step.
  */
 const pausesMs = [200, 400, 800]
 
-const passing: readonly unknown[] = ['shutting-down', 'read-model-behind']
-
-function isPassing(status: number, body: unknown): boolean {
-  return status === 503 && passing.includes(memberOf(body, 'code'))
+function isLeaving(status: number, body: unknown): boolean {
+  return status === 503 && memberOf(body, 'code') === 'shutting-down'
 }
 
 function jsonOf(text: string): unknown {

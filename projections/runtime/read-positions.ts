@@ -42,6 +42,9 @@ interface Waiter {
   readonly look: (isFresh: boolean) => void
 }
 
+/** A read model that is far behind is not asked more often than this, in milliseconds. */
+const longestPollMs = 200
+
 /** What API processes know of the checkpoints. */
 export function createReadPositions(options: ReadPositionsOptions): ReadPositions {
   return new CheckpointWatch(options)
@@ -88,9 +91,10 @@ class CheckpointWatch implements ReadPositions {
     let reached = await this.#storedPosition(projector)
     const newest = await head(reached)
     // Only the stored checkpoint counts here: it is one with the rows, also when the read model is being filled anew.
-    while (comparePositions(reached, newest) < 0) {
-      if (performance.now() >= deadline || this.#closing.signal.aborted) return false
-      await pause(this.#pollMs, this.#closing.signal)
+    for (let pauseMs = this.#pollMs; comparePositions(reached, newest) < 0; pauseMs = Math.min(pauseMs * 1.5, longestPollMs)) {
+      const leftMs = deadline - performance.now()
+      if (leftMs <= 0 || this.#closing.signal.aborted) return false
+      await pause(Math.min(pauseMs, leftMs), this.#closing.signal)
       reached = await this.#storedPosition(projector)
     }
     return true

@@ -171,7 +171,7 @@ test('a consent withdrawn after the images were sent lets the provider analyse n
 test('a review waits for a consent that cannot be checked: it goes on afterwards, or fails for that reason', async () => {
   await stop()
   const undecided = await requested(await registerPatient(api))
-  expect(await endOf(api, undecided)).toMatchObject({ status: 'failed', error: { code: 'PROVIDER_UNAVAILABLE' } })
+  expect(await endOf(api, undecided, 50_000)).toMatchObject({ status: 'failed', error: { code: 'PROVIDER_UNAVAILABLE' } })
   expect(await reviewOf(undecided)).toMatchObject({ status: 'failed', errorClassification: 'consent_check_unavailable' })
   expect(await provider.calls()).toEqual([])
 
