@@ -85,6 +85,18 @@ it.each([403, 409, 412, 429, 500, 503])('tries again after a %i, until the deadl
   expect(await sinceSubmitted(world, assessment)).toEqual([renewed, failedWith('ANALYSIS_TIMEOUT', null)])
 })
 
+it('asks with a new token after a 403: the old one may be from before the services were given the scope', async () => {
+  const assessment = await submitted(world)
+  const todo = await concludeOf(world, assessment, expired)
+  const own = world.rewired({ aiReviewBaseUrl: service.url, authBaseUrl: service.url })
+  const token = { status: 200, body: { access_token: 'token', expires_in: 3600 } }
+  answers = [token, { status: 403 }, token, { status: 202, body: { aiReviewId: ids.newReview } }]
+  expect(await workOff(world, assessmentsProcess, todo, { deps: own })).toEqual({ error: expect.any(Error) })
+  expect(await workOff(world, assessmentsProcess, todo, { deps: own })).toEqual({ kind: 'done' })
+  const tokenAsked = 'POST /v1/auth/oauth/token'
+  expect(asked).toEqual([tokenAsked, asking, tokenAsked, asking])
+})
+
 it('renews once: when the addresses of the new review expire too, the assessment fails', async () => {
   const assessment = await submitted(world)
   answers = [{ status: 202, body: { aiReviewId: ids.newReview } }]
