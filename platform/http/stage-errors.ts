@@ -5,7 +5,7 @@ import {
   EventStoreUnavailableError,
   RevisionConflictError,
 } from '../../streams/store/errors.ts'
-import { isDatabaseMissing, isDatabaseUnavailable } from '../database.ts'
+import { isDatabaseMissing, isDatabaseUnavailable, isTableMissing } from '../database.ts'
 import { problem, type Problem } from '../problems.ts'
 
 /** What the layers below throw when a dependency is away or a race is lost, as the caller is told; undefined for the rest. */
@@ -18,6 +18,7 @@ export function translateStageError(error: unknown): Problem | undefined {
   if (error instanceof EventStoreClosedError) return problem('shutting-down', { cause: error })
   if (isObjectStoreAway(error)) return problem('object-store-unavailable', { cause: error, retryAfterSeconds: 2 })
   if (isDatabaseMissing(error) || isDatabaseUnavailable(error)) return problem('database-unavailable', { cause: error, retryAfterSeconds: 2 })
+  if (isTableMissing(error)) return problem('read-model-behind', { cause: error, retryAfterSeconds: 1 })
   return undefined
 }
 

@@ -20,6 +20,8 @@ it.each([
   ['database-unavailable', withCode('ECONNREFUSED')],
   ['database-unavailable', withCode('57P01')],
   ['database-unavailable', withCode('3D000')],
+  ['read-model-behind', withCode('42P01')],
+  ['read-model-behind', withCode('3F000')],
   ['object-store-unavailable', withCode('ECONNREFUSED', { $metadata: { attempts: 3 } })],
   ['object-store-unavailable', withCode('InternalError', { $metadata: { httpStatusCode: 500 } })],
 ])('%s', (code, error) => {
