@@ -91,6 +91,11 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return code.startsWith('08') || code.startsWith('57P') || code === statementTimedOut || code === '53300' || ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'].includes(code)
 }
 
+/** The database has no such table: a read model that nobody has begun to fill. */
+export function isTableMissing(error: unknown): boolean {
+  return ['42P01', '3F000'].includes(codeOf(error) ?? '')
+}
+
 function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
