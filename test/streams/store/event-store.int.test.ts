@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { EventStoreDBClient } from '@eventstore/db-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -119,6 +120,8 @@ describe('load and append', () => {
     const name = stream()
     await store.append(fold, name, 'no_stream', [noted(1), noted(2), noted(3)], newContext())
     await raw.deleteStream(name)
+    // For a moment a real server's writer goes by what was before the delete, and the stream would stay hidden.
+    if (node.isReal) await sleep(500)
 
     expect(await store.load(uncached(), name)).toEqual({ state: fold.initialState, revision: 'no_stream' })
     expect(await store.append(uncached(), name, 'no_stream', [noted(4)], newContext())).toMatchObject({ revision: 3n })
