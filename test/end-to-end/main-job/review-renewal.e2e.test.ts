@@ -2,17 +2,19 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import {
-  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, requestAssessment, webhookAbout, webhooksAbout,
+  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, requestAssessment, reviewOfCase, webhookAbout, webhooksAbout,
+  type Photograph,
 } from '../../support/main-job.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { eventsOf } from '../bad-days/recorded-events.ts'
 
 let platform: TestPlatform
 let api: ApiClient
 let receiver: WebhookReceiver
 let patientId: string
 
-/** The second try of a review comes when its addresses have expired; the first one long before. */
-const env = { READ_URL_TTL_SECONDS: '4', PROVIDER_START_RETRY_SCHEDULE_MS: '5000,100,100' }
+/** The second try of a review comes when its addresses have expired, however fast or slow all else is. */
+const env = { READ_URL_TTL_SECONDS: '1', PROVIDER_START_RETRY_SCHEDULE_MS: '1500,100,100' }
 const outage = { call: 'case', status: 503 } as const
 
 beforeAll(async () => {
@@ -29,16 +31,30 @@ afterAll(async () => {
   await receiver.close()
 })
 
-/** An assessment of two photographs that has ended, and the reviews of its case, newest first. */
-async function ended() {
+interface Requested {
+  readonly id: string
+  readonly photographs: readonly Photograph[]
+}
+
+/** An assessment of two photographs. */
+async function requested(): Promise<Requested> {
   const photographs = [await photograph('dermoscopic'), await photograph('macroscopic')]
-  const id = await requestAssessment(api, assessmentBody(patientId, photographs))
+  return { id: await requestAssessment(api, assessmentBody(patientId, photographs)), photographs }
+}
+
+/** The assessment's record once it has ended, and the reviews of its case, newest first. */
+async function endingOf({ id }: Requested) {
   const assessment = await endOf(api, id)
   const reviews = await waitFor('reviews that have ended', async () => {
     const { body } = await api.call(`/v1/ai-reviews?caseId=${textAt(assessment, 'case_id')}`)
     return ['completed', 'failed'].includes(String(at(body, 'data', 0, 'status'))) ? at(body, 'data') : undefined
   })
-  return { id, assessment, reviews, photographs }
+  return { assessment, reviews }
+}
+
+async function restart(settings: Readonly<Record<string, string>>): Promise<void> {
+  await platform.restart(settings)
+  api = await platform.connect()
 }
 
 async function oneWebhookAbout(id: string): Promise<void> {
@@ -47,25 +63,11 @@ async function oneWebhookAbout(id: string): Promise<void> {
   expect(webhooksAbout(receiver, id)).toHaveLength(1)
 }
 
-test('read addresses that expire while the provider is away are renewed, and the assessment completes', async () => {
-  await platform.provider.fault(outage)
-  const { id, assessment, reviews, photographs } = await ended()
-  expect(assessment).toMatchObject({ status: 'completed', error: null, images: [{ status: 'processed' }, { status: 'processed' }] })
-  const newId = textAt(reviews, 0, 'id')
-  expect(reviews).toMatchObject([
-    { status: 'completed', supersededById: null },
-    { status: 'superseded', supersededById: newId, errorClassification: 'image_fetch_failed' },
-  ])
-  expect(reviews).toHaveLength(2)
-  const sent = (await platform.provider.calls()).filter(({ call }) => call === 'image').map(({ sha256, imageType }) => [sha256, imageType])
-  expect(sent).toEqual([[photographs[0]?.sha256, 'DERMOSCOPIC'], [photographs[1]?.sha256, 'MACROSCOPIC']])
-  await oneWebhookAbout(id)
-})
-
-test('they are renewed once: expired again, they fail the assessment', async () => {
+test('read addresses that have expired twice fail the assessment: they are renewed once', async () => {
   // The second call is answered truly, which begins the first review's provider case; the third is the new review's first.
   await platform.provider.fault(outage, { call: 'case', status: 200 }, outage)
-  const { id, assessment, reviews } = await ended()
+  const job = await requested()
+  const { assessment, reviews } = await endingOf(job)
   expect(assessment).toMatchObject({ status: 'failed', error: { code: 'IMAGE_FETCH_FAILED' } })
   expect(reviews).toMatchObject([
     { status: 'failed', errorClassification: 'image_fetch_failed', supersededById: null },
@@ -73,14 +75,38 @@ test('they are renewed once: expired again, they fail the assessment', async () 
   ])
   expect(reviews).toHaveLength(2)
   expect((await platform.provider.story()).filter((call) => call.startsWith('image'))).toEqual([])
-  await oneWebhookAbout(id)
+  await oneWebhookAbout(job.id)
 })
 
 test('a failure that has nothing to do with addresses is not renewed', async () => {
-  await platform.provider.fault({ call: 'image', status: 422 })
-  const { id, assessment, reviews } = await ended()
+  await platform.provider.fault({ call: 'case', status: 422 })
+  const job = await requested()
+  const { assessment, reviews } = await endingOf(job)
   expect(assessment).toMatchObject({ status: 'failed', error: { code: 'PROVIDER_REJECTED' } })
   expect(reviews).toMatchObject([{ status: 'failed', supersededById: null }])
   expect(reviews).toHaveLength(1)
-  await oneWebhookAbout(id)
+  await oneWebhookAbout(job.id)
+})
+
+test('read addresses that expire while the provider and the platform are away are renewed, and the assessment completes', async () => {
+  // Time enough to stop before the second try, which then comes with addresses of an hour for whatever is renewed.
+  await restart({ PROVIDER_START_RETRY_SCHEDULE_MS: '8000,100,100' })
+  await platform.provider.fault(outage)
+  const job = await requested()
+  const { body } = await expecting(200, api.call(`/v1/clinical-api/assessments/${job.id}`))
+  const { eventstore_url: url, org_id: orgId } = platform.process.credentials
+  const stream = `ai_review-${orgId}-${textAt(await reviewOfCase(api, textAt(body, 'case_id')), 'id')}`
+  await waitFor('a try that failed', async () => (await eventsOf(url ?? '', stream)).find(({ type }) => type === 'AiReviewStartDeferred'))
+  await restart({ READ_URL_TTL_SECONDS: '3600' })
+
+  const { assessment, reviews } = await endingOf(job)
+  expect(assessment).toMatchObject({ status: 'completed', error: null, images: [{ status: 'processed' }, { status: 'processed' }] })
+  expect(reviews).toMatchObject([
+    { status: 'completed', supersededById: null },
+    { status: 'superseded', supersededById: textAt(reviews, 0, 'id'), errorClassification: 'image_fetch_failed' },
+  ])
+  expect(reviews).toHaveLength(2)
+  const sent = (await platform.provider.calls()).filter(({ call }) => call === 'image').map(({ sha256, imageType }) => [sha256, imageType])
+  expect(sent).toEqual([[job.photographs[0]?.sha256, 'DERMOSCOPIC'], [job.photographs[1]?.sha256, 'MACROSCOPIC']])
+  await oneWebhookAbout(job.id)
 })
