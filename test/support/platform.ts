@@ -13,7 +13,7 @@ import { shareEventStore } from './shared-event-store.ts'
 type Env = Readonly<Record<string, string>>
 
 /** `PLATFORM_ROLES=apart`: two processes of each role behind a front, instead of one process that does everything. */
-const areRolesApart = process.env['PLATFORM_ROLES'] === 'apart'
+export const areRolesApart = process.env['PLATFORM_ROLES'] === 'apart'
 const startProcess: (dataDir: string, env: Env) => Promise<PlatformProcess> = areRolesApart ? startPlatformApart : startPlatformProcess
 
 /** Every schedule of the main job, shortened so that a whole run takes a second or two. */
