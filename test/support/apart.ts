@@ -121,7 +121,7 @@ async function prepareClients(env: Environment): Promise<{ credentials: Credenti
 }
 
 async function startRole(role: Role, env: Environment, started: (instance: RoleProcess) => void): Promise<RoleProcess> {
-  const child = spawn(process.execPath, ['--import', endWithParent, main, 'serve', '--role', role], {
+  const child = spawn(process.execPath, [`--import=${endWithParent}`, main, 'serve', '--role', role], {
     env: { ...process.env, NODE_COMPILE_CACHE: compiled, ...env },
     stdio: 'pipe',
   })
