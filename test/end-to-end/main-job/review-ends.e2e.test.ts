@@ -251,7 +251,7 @@ describe('a review that is superseded', () => {
   test('by two requests at once has one successor: the other request decided on a review that was gone', async () => {
     const job = await running('awaiting_result')
     const answers = await Promise.all([supersede(job), supersede(job)])
-    expect(answers.map(codeOf).toSorted()).toEqual([[202, undefined], [409, 'ai-review-already-superseded']])
+    expect(answers.toSorted((one, other) => one.status - other.status).map(codeOf)).toEqual([[202, undefined], [409, 'ai-review-already-superseded']])
     expect(await claimsOf(job.caseId)).toEqual(['AiReviewSlotClaimed', 'AiReviewSlotClaimed'])
     expect(at(await endOf(api, job.assessmentId), 'status')).toBe('completed')
   })
