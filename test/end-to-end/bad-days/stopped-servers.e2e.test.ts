@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFailed, test, vi } from 'vitest'
 import { at, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { assessmentBody, consentedPatient, createConsentTerms, expecting, photograph, registerPatient, webhooksAbout, type Photograph } from '../../support/main-job.ts'
@@ -118,6 +118,7 @@ function failing(name: string): unknown {
 }
 
 test('event store, Postgres and provider stand for a while, one after the other: each of 50 assessments ends once and right', async () => {
+  onTestFailed(() => console.error(platform.process.output()))
   const { credentials } = platform.process
   const known = await submitted('known', 'completed')
   const path = `${assessments}/${known.id}`
