@@ -57,7 +57,7 @@ async function readAll(store: StreamStore, replies: ReplyStream, request: ReadRe
     const taken = accepted.slice(0, left)
     left -= taken.length
     for (let at = 0; at < taken.length; at += REPLIES_AT_ONCE) {
-      await replies.send(taken.slice(at, at + REPLIES_AT_ONCE).map(({ event }) => replyOf(request, event)))
+      await replies.send(taken.slice(at, at + REPLIES_AT_ONCE).map(({ event }) => replyOf(store, request, event)))
     }
     if (left === 0 || replies.isOver) return
   }
@@ -76,7 +76,7 @@ async function readStream(store: StreamStore, replies: ReplyStream, request: Rea
   let sent = 0
   for (const page of pages) {
     sent += page.length
-    await replies.send(page.map((event) => replyOf(request, event)))
+    await replies.send(page.map((event) => replyOf(store, request, event)))
     if (replies.isOver) return
   }
   if (request.compatibility < 1) return

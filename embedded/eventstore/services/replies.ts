@@ -1,11 +1,21 @@
 import type { StoredEvent } from '../log/frame.ts'
-import { withStructuredId } from '../wire/event-message.ts'
+import { readEventMessage, recordOf, withStructuredId } from '../wire/event-message.ts'
 import type { ReadRequest } from '../wire/read-request.ts'
+import { resolveLink } from '../streams/links.ts'
+import type { StreamStore } from '../streams/stream-store.ts'
 
 /** Replies sent in one go: large enough to be cheap, small enough to keep a slow client's memory low. */
 export const REPLIES_AT_ONCE = 128
 
-/** An event with its id in the form that the client asked for. */
-export function replyOf(request: ReadRequest, event: StoredEvent): Buffer {
-  return request.structuredIds ? withStructuredId(event.message) : event.message
+/** An event as the client asked for it: links resolved or not, ids in the form it wants. Throws CorruptLogError. */
+export function replyOf(store: StreamStore, request: ReadRequest, stored: StoredEvent, reader: 'reading' | 'live' = 'reading'): Buffer {
+  if (!request.structuredIds && !request.resolveLinks) return stored.message
+  const { event, link } = request.resolveLinks ? resolveLink(store, stored, reader) : { event: stored, link: undefined }
+  if (!request.structuredIds && link === undefined) return stored.message
+  const record = (part: StoredEvent | undefined): Buffer | undefined => {
+    if (part === undefined) return undefined
+    const bytes = recordOf(part.message, part.layout)
+    return request.structuredIds ? withStructuredId(bytes) : bytes
+  }
+  return readEventMessage(record(event), record(link), stored.position)
 }

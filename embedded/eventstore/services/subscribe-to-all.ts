@@ -23,7 +23,7 @@ export async function subscribeToAll(store: StreamStore, replies: ReplyStream, r
       const last = frames.at(-1)
       if (last !== undefined) {
         at = last.end
-        await sendFrames(replies, request, frames, after, checkpoints)
+        await sendFrames({ store, replies, request, reader: isLive ? 'live' : 'reading', checkpoints }, frames, after)
       } else if (isLive) await replies.wait()
       else {
         isLive = true
@@ -36,14 +36,16 @@ export async function subscribeToAll(store: StreamStore, replies: ReplyStream, r
   }
 }
 
-async function sendFrames(replies: ReplyStream, request: ReadRequest, frames: Frame[], after: number, checkpoints: CheckpointPace | undefined): Promise<void> {
+type Delivery = { store: StreamStore; replies: ReplyStream; request: ReadRequest; reader: 'reading' | 'live'; checkpoints: CheckpointPace | undefined }
+
+async function sendFrames({ store, replies, request, reader, checkpoints }: Delivery, frames: Frame[], after: number): Promise<void> {
   let batch: Buffer[] = []
   for (const frame of frames) {
     if (frame.end <= after) continue
     for (const event of frameEvents(frame)) {
       if (event.position <= after) continue
       const isAccepted = request.filter === undefined || request.filter.accepts(frame, event)
-      if (isAccepted) batch.push(replyOf(request, event))
+      if (isAccepted) batch.push(replyOf(store, request, event, reader))
       if (checkpoints?.considered(isAccepted) === true) batch.push(checkpointReached(event.position))
       if (batch.length >= REPLIES_AT_ONCE) {
         await replies.send(batch)

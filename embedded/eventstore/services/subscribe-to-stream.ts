@@ -32,7 +32,7 @@ export async function subscribeToStream(
       }
       if (view.kind === 'readable') {
         for (const page of readForwards(store, stream, next, Number.MAX_SAFE_INTEGER)) {
-          await replies.send(page.map((event) => replyOf(request, event)))
+          await replies.send(page.map((event) => replyOf(store, request, event, isLive ? 'live' : 'reading')))
           if (replies.isOver) return
           next = (page.at(-1)?.revision ?? next - 1) + 1
         }
@@ -55,7 +55,7 @@ async function sendRest(store: StreamStore, replies: ReplyStream, request: ReadR
     if (last === undefined || replies.isOver) return
     for (const place of places) {
       const { events } = store.eventsAt(stream, place)
-      await replies.send(events.filter((event) => event.revision >= next).map((event) => replyOf(request, event)))
+      await replies.send(events.filter((event) => event.revision >= next).map((event) => replyOf(store, request, event, 'live')))
     }
     if (last.revision === DELETED_STREAM) return
     next = last.revision + last.count

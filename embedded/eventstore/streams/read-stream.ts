@@ -80,6 +80,18 @@ export function* readBackwards(store: StreamStore, stream: string, from: number,
   }
 }
 
+/** The event that readers find at a revision, -1 for the last one; undefined when there is none any more. Throws CorruptLogError. */
+export function readEvent(store: StreamStore, stream: string, revision: number): StoredEvent | undefined {
+  const view = viewStream(store, stream)
+  if (view.kind !== 'readable') return undefined
+  const wanted = revision === -1 ? view.head : revision
+  if (wanted < view.first || wanted > view.head) return undefined
+  const place = store.index.placesFrom(stream, wanted, 1)[0]
+  if (place === undefined || place.revision > wanted) throw new CorruptIndexError(stream, `revision ${wanted} is missing`)
+  const { frame, events } = store.eventsAt(stream, place)
+  return frame.createdAt < oldestReadable(view.metadata) ? undefined : events[wanted - place.revision]
+}
+
 /** Creation time in milliseconds that an event must not be older than. */
 function oldestReadable(metadata: StreamMetadata): number {
   return metadata.maxAge === undefined ? -Infinity : Date.now() - metadata.maxAge

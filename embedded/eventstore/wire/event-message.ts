@@ -1,14 +1,17 @@
 import { DELETED_STREAM, DELETED_STREAM_WIRE } from '../streams/revision.ts'
 import type { ProposedEvent } from './append-request.ts'
-import { FieldReader, fieldLength, varintLength, writeField, writeFieldHeader, writeVarint } from './protobuf.ts'
+import { fieldLength, varintLength, writeField, writeFieldHeader, writeVarint } from './protobuf.ts'
 
 /*
  * A stored event is the `ReadResp` that a read sends, byte for byte:
  *
  *   ReadResp { event: ReadEvent { event: RecordedEvent { … }, commit_position } }
+ *
+ * A link that is resolved for a client goes out with the record it points to, put together from the two stored ones.
  */
 
 const EVENT = 0x0a
+const LINK = 0x12
 const RECORD_ID = 0x0a
 const RECORD_STREAM = 0x12
 const RECORD_REVISION = 0x18
@@ -119,21 +122,28 @@ export function writeMessage(target: Buffer, offset: number, context: AppendCont
   return { recordStart, typeStart, typeLength: planned.type.length, dataStart, dataLength: data.length, length: at - offset }
 }
 
-/** A stored event with its id in the two-integer form that other clients ask for. */
-export function withStructuredId(answer: Buffer): Buffer {
-  const readEvent = onlyField(new FieldReader(answer))
-  const record = onlyField(new FieldReader(readEvent))
-  const positionOfReadEvent = readEvent.subarray(record.byteOffset - readEvent.byteOffset + record.length)
-  const id = structuredId(record.toString('latin1', 4, ID_FIELD_LENGTH))
-  const recordLength = id.length + record.length - ID_FIELD_LENGTH
-  const content = fieldLength(recordLength) + positionOfReadEvent.length
-  const converted = Buffer.allocUnsafe(fieldLength(content))
-  let at = writeFieldHeader(converted, EVENT, content, 0)
-  at = writeFieldHeader(converted, EVENT, recordLength, at)
-  at += id.copy(converted, at)
-  at += record.copy(converted, at, ID_FIELD_LENGTH)
-  positionOfReadEvent.copy(converted, at)
-  return converted
+/** The `RecordedEvent` inside a stored event's message, not copied. */
+export function recordOf(message: Buffer, layout: EventLayout): Buffer {
+  return message.subarray(layout.recordStart, layout.dataStart + layout.dataLength)
+}
+
+/** A record with its id in the two-integer form that other clients ask for. */
+export function withStructuredId(record: Buffer): Buffer {
+  return Buffer.concat([structuredId(record.toString('latin1', 4, ID_FIELD_LENGTH)), record.subarray(ID_FIELD_LENGTH)])
+}
+
+/** `ReadResp` of an event, of a link with the event it points to, or of a link that leads nowhere. */
+export function readEventMessage(event: Buffer | undefined, link: Buffer | undefined, position: number): Buffer {
+  const eventLength = event === undefined ? 0 : fieldLength(event.length)
+  const linkLength = link === undefined ? 0 : fieldLength(link.length)
+  const content = eventLength + linkLength + 1 + varintLength(position)
+  const message = Buffer.allocUnsafe(fieldLength(content))
+  let at = writeFieldHeader(message, EVENT, content, 0)
+  if (event !== undefined) at = writeField(message, EVENT, event, at)
+  if (link !== undefined) at = writeField(message, LINK, link, at)
+  message[at] = READ_EVENT_COMMIT
+  writeVarint(message, position, at + 1)
+  return message
 }
 
 /** Id of a stored event in lower-case text form. */
@@ -142,11 +152,6 @@ export function eventId(message: Buffer, layout: EventLayout): string {
 }
 
 const TYPE_KEY = Buffer.from('type')
-
-function onlyField(fields: FieldReader): Buffer {
-  fields.next()
-  return fields.content()
-}
 
 function metadataEntry(key: string, value: Buffer): Buffer {
   const content = fieldLength(key.length) + fieldLength(value.length)

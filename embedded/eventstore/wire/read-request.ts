@@ -12,6 +12,7 @@ export type ReadRequest = {
   count: number | undefined
   backwards: boolean
   filter: (EventFilter & { window: number; checkpointInterval: number }) | undefined
+  resolveLinks: boolean
   structuredIds: boolean
   /** Clients from 21.10 on say 1 and are told the bounds of the stream. */
   compatibility: number
@@ -34,6 +35,7 @@ export function readReadRequest(bytes: Uint8Array): ReadRequest {
     count: isSubscription ? undefined : Math.min(Number(options.getCount()), Number.MAX_SAFE_INTEGER),
     backwards,
     filter,
+    resolveLinks: options.getResolveLinks(),
     structuredIds: options.getUuidOption()?.hasString() !== true,
     compatibility: options.getControlOption()?.getCompatibility() ?? 0,
   }

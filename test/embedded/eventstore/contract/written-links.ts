@@ -1,0 +1,6 @@
+import { binaryEvent } from '@eventstore/db-client'
+
+/** A link event with this data, `revision@stream`. */
+export function link(target: string): ReturnType<typeof binaryEvent> {
+  return binaryEvent({ type: '$>', data: Buffer.from(target) })
+}
