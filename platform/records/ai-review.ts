@@ -27,6 +27,9 @@ const review = {
   providerCaseId: integer,
   providerChecksum: text,
   providerVersion: text,
+  cancelReason: Type.Union([Type.Enum(['requested', 'consent_withdrawn']), Type.Null()], {
+    description: 'Additive (T28): why the review was cancelled, also once it is superseded.',
+  }),
   supersededById: Nullable(Uuid),
   supersededAt: instant,
   error: Type.Union([

@@ -4,7 +4,7 @@ import { aiReviewImages, aiReviewLesions, aiReviewResults, aiReviews } from './t
 
 export const aiReviewsProjector = defineProjector<AiReviewEvent>()({
   name: 'ai_reviews',
-  version: 2,
+  version: 3,
   tables: [aiReviews, aiReviewImages, aiReviewResults, aiReviewLesions],
   handlers: {
     AiReviewRequested: ({ data, revision }) => [
@@ -157,7 +157,7 @@ export const aiReviewsProjector = defineProjector<AiReviewEvent>()({
       patch(
         aiReviews,
         { ai_review_id: data.aiReviewId },
-        { status: 'cancelled', updated_at: data.cancelledAt, stream_revision: revision },
+        { status: 'cancelled', cancel_reason: data.reason, updated_at: data.cancelledAt, stream_revision: revision },
       ),
     ],
     AiReviewSuperseded: ({ data, revision }) => [

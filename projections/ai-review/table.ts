@@ -16,6 +16,7 @@ export const aiReviews = defineTable({
     provider_version: { type: 'text', nullable: true },
     error_classification: { type: 'text', nullable: true },
     upstream_status: { type: 'integer', nullable: true },
+    cancel_reason: { type: 'text', nullable: true },
     superseded_by_id: { type: 'uuid', nullable: true },
     superseded_at: { type: 'timestamptz', nullable: true },
     created_at: 'timestamptz',

@@ -19,6 +19,7 @@ export interface ReviewRow {
   provider_version: string | null
   error_classification: keyof typeof aiReviewFailures | null
   upstream_status: number | null
+  cancel_reason: AiReviewRecord['cancelReason']
   superseded_by_id: string | null
   superseded_at: Date | null
   created_at: Date
@@ -41,6 +42,7 @@ export function toReviewRecord(row: ReviewRow): AiReviewRecord {
     providerCaseId: row.provider_case_id,
     providerChecksum: row.provider_checksum,
     providerVersion: row.provider_version,
+    cancelReason: row.cancel_reason,
     supersededById: row.superseded_by_id,
     supersededAt: row.superseded_at?.toISOString() ?? null,
     error:

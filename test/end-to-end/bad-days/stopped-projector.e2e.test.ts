@@ -191,7 +191,7 @@ test('a consent withdrawn while the result is awaited cancels the review, and no
   await decideConsent(api, patientId, terms, 'withdrawn')
   expect(await endOf(api, id)).toMatchObject({ status: 'failed', error: { code: 'CONSENT_MISSING' }, result: null })
   const polled = await callsOf(image)
-  expect(await reviewOf(id)).toMatchObject({ status: 'cancelled', lesions: [] })
+  expect(await reviewOf(id)).toMatchObject({ status: 'cancelled', cancelReason: 'consent_withdrawn', lesions: [] })
 
   expect(await endOf(api, await requested(await consentedPatient(api, terms)))).toMatchObject({ status: 'completed' })
   expect(await callsOf(image)).toEqual(polled)

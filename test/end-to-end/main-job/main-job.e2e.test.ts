@@ -173,7 +173,7 @@ test('the review tells images, result and lesions, and is in the lists of its ca
   const caseId = textAt(created.body, 'case_id')
   expect(review).toMatchObject({
     status: 'completed', caseId, productId, orgId, patientId, attemptCount: expect.any(Number), correlationId: expect.stringMatching(/./), providerVersion: '5.4.1-simulator',
-    supersededById: null, supersededAt: null, error: null, errorClassification: null, completedAt: expect.stringMatching(instant),
+    cancelReason: null, supersededById: null, supersededAt: null, error: null, errorClassification: null, completedAt: expect.stringMatching(instant),
     result: { aiReviewId: id, analysisResult: 'SUCCESSFUL_PROCESSING', analysisStatus: 'ANALYSIS_COMPLETED', processingType: 'DERMO_MACRO', sensitivitySet: 'BALANCED', reportDate: expect.stringMatching(instant) },
     images: photographs.map(({ sha256 }, place) => ({
       aiReviewId: id, clinicalImageId: at(created.body, 'images', place, 'id'), imageType: place === 0 ? 'DERMOSCOPIC' : 'MACROSCOPIC', providerImageHash: sha256, imageQuality: 'IMAGE_QUALITY_SUITABLE',

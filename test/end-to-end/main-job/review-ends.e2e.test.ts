@@ -121,7 +121,7 @@ describe('a review that is cancelled', () => {
     const ended = await endOf(api, job.assessmentId)
     expect(ended).toMatchObject({ status: 'failed', error: { code: 'CANCELLED' } })
     const seen = await reviewOnce(job.reviewId, 'cancelled')
-    expect(seen).toMatchObject({ error: null, supersededById: null, result: null })
+    expect(seen).toMatchObject({ cancelReason: 'requested', error: null, supersededById: null, result: null })
 
     // What was under way when the review was cancelled is still answered; nothing follows it.
     const underWay = { pending: 'case', in_progress: 'image', awaiting_result: 'process' }[status]

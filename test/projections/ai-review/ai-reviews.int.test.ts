@@ -26,6 +26,7 @@ const review = {
   provider_version: null,
   error_classification: null,
   upstream_status: null,
+  cancel_reason: null,
   superseded_by_id: null,
   superseded_at: null,
   created_at: at(2),
@@ -113,16 +114,20 @@ describe('the AI reviews read model', () => {
     expect(all['ai_review_results']).toHaveLength(1)
   })
 
-  it('says why a review failed, and that it was cancelled', async () => {
+  it('says why a review failed, and why it was cancelled', async () => {
     const failed = { status: 'failed', error_classification: 'provider_client_error', upstream_status: 422, updated_at: at(9), completed_at: at(9), stream_revision: '1' }
     expect(await changes(requested, fact('AiReviewFailed'))).toEqual(failed)
-    expect(await changes(requested, fact('AiReviewCancelled'))).toEqual({ status: 'cancelled', updated_at: at(14), stream_revision: '1' })
+    for (const reason of ['requested', 'consent_withdrawn'] as const) {
+      const cancelled = { status: 'cancelled', cancel_reason: reason, updated_at: at(14), stream_revision: '1' }
+      expect(await changes(requested, fact('AiReviewCancelled', { reason }))).toEqual(cancelled)
+    }
   })
 
   it('says which review superseded one, and when, whatever it had come to', async () => {
     const superseded = { status: 'superseded', superseded_by_id: ids.newReview, superseded_at: at(15), updated_at: at(15) }
     expect(await changes(requested, fact('AiReviewSuperseded'))).toEqual({ ...superseded, stream_revision: '1' })
-    expect(await changes(requested, fact('AiReviewCancelled'), fact('AiReviewSuperseded'))).toEqual({ ...superseded, stream_revision: '2' })
+    const cancelled = await changes(requested, fact('AiReviewCancelled'), fact('AiReviewSuperseded'))
+    expect(cancelled).toEqual({ ...superseded, cancel_reason: 'consent_withdrawn', stream_revision: '2' })
     const all = await rows(requested, caseCreated, sent, accepted, fact('AiReviewCompleted'), fact('AiReviewSuperseded'))
     expect(all['ai_reviews']).toMatchObject([{ ...superseded, completed_at: at(18), provider_version: '4.2' }])
     expect(all['ai_review_results']).toHaveLength(1)
