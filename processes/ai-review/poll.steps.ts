@@ -1,6 +1,7 @@
+import { attemptCall } from '../../commands/ai-review/attempt-call.ts'
 import { isAwaiting, nextCall } from '../../commands/ai-review/next-call.ts'
 import { nextPollAt, pollScheduleOf } from '../../commands/ai-review/polling.ts'
-import { attemptCall, recordOutcome, type CallOutcome } from '../../commands/ai-review/provider-calls.ts'
+import { recordOutcome, type CallOutcome } from '../../commands/ai-review/record-outcome.ts'
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { execute } from '../../commands/handling/execute.ts'
 import type { Classification } from '../../streams/ai-review/events.ts'

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { attemptCall } from '../../../commands/ai-review/attempt-call.ts'
 import type { NextCall } from '../../../commands/ai-review/next-call.ts'
-import { attemptCall, recordOutcome, type CallOutcome, type RecordOutcome } from '../../../commands/ai-review/provider-calls.ts'
+import { recordOutcome, type CallOutcome, type RecordOutcome } from '../../../commands/ai-review/record-outcome.ts'
 import { aiReviewFold } from '../../../streams/ai-review/state.ts'
 import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
 import { lesion, reviewFact as fact } from '../../streams/ai-review-facts.ts'

@@ -1,0 +1,122 @@
+import type { AiReviewEvent, Classification, ImageQuality, Lesion, ProviderCall } from '../../streams/ai-review/events.ts'
+import { leavesUnknown, type AiReviewState, type AwaitingReview, type StartingReview } from '../../streams/ai-review/state.ts'
+import type { StoredObject } from '../../streams/types.ts'
+import type { Decision } from '../handling/decision.ts'
+import { openUntil } from '../handling/open-lease.ts'
+import { isAwaiting, isStarting } from './next-call.ts'
+
+export type CallOutcome =
+  | { readonly kind: 'case-created'; readonly providerCaseId: number }
+  | { readonly kind: 'image-sent'; readonly imageId: string; readonly providerImageId: number; readonly providerImageHash: string | null }
+  | {
+      readonly kind: 'processing-accepted'
+      readonly providerChecksum: string
+      readonly nextPollAt: Date
+      readonly deadlineAt: Date
+    }
+  | {
+      readonly kind: 'start-deferred'
+      /** Which retry comes next, counted from 1. */
+      readonly retry: number
+      readonly classification: Classification
+      readonly upstreamStatus: number | null
+      readonly abandonsProviderCase: boolean
+      readonly retryAt: Date
+    }
+  | { readonly kind: 'postponed'; readonly call: ProviderCall; readonly retryAt: Date }
+  | { readonly kind: 'poll-deferred'; readonly upstreamStatus: number | null; readonly nextPollAt: Date }
+  | { readonly kind: 'completed'; readonly result: ReviewResult; readonly rawResponse: StoredObject }
+  | {
+      readonly kind: 'failed'
+      readonly classification: Classification
+      readonly upstreamStatus: number | null
+      readonly rawResponse: StoredObject | null
+      /** The poll that failed counts as one. */
+      readonly isPoll: boolean
+    }
+
+type StartDeferred = Extract<CallOutcome, { kind: 'start-deferred' }>
+type OpenReview = StartingReview | AwaitingReview
+
+export interface ReviewResult {
+  readonly analysisResult: string
+  readonly analysisStatus: string | null
+  readonly lesionCount: number
+  readonly processingType: string | null
+  readonly sensitivitySet: string | null
+  readonly reportDate: string | null
+  readonly providerVersion: string | null
+  readonly imageQuality: ImageQuality[]
+  readonly lesions: Lesion[]
+}
+
+export interface RecordOutcome {
+  /** The attempt this is the outcome of; null for what ended before any provider call was attempted. */
+  readonly attemptId: string | null
+  readonly outcome: CallOutcome
+  readonly now: Date
+}
+
+/**
+ * Records what a call, or the checks before it, came to. Counts only for the attempt that is open: an outcome that
+ * arrives after its lease was taken over, or after the review ended, changes nothing. Two runs that hung before the same
+ * call, the second because the lease of the first ended, use up one try.
+ */
+export function recordOutcome(command: RecordOutcome, state: AiReviewState): Decision<AiReviewEvent> {
+  if (!isStarting(state) && !isAwaiting(state)) return []
+  const { attemptId, now } = command
+  if (attemptId !== null && state.openAttempt?.attemptId !== attemptId) return []
+  if (attemptId === null && openUntil(state.openAttempt?.leaseUntil, now) !== null) return []
+  return factsOf(command, state, now.toISOString())
+}
+
+function factsOf({ attemptId, outcome }: RecordOutcome, review: OpenReview, at: string): AiReviewEvent[] {
+  const { aiReviewId } = review
+  switch (outcome.kind) {
+    case 'case-created': {
+      const { providerCaseId } = outcome
+      return [{ type: 'AiReviewProviderCaseCreated', data: { aiReviewId, providerCaseId, createdAt: at } }]
+    }
+    case 'image-sent': {
+      const { imageId, providerImageId, providerImageHash } = outcome
+      return [{ type: 'AiReviewImageSent', data: { aiReviewId, imageId, providerImageId, providerImageHash, sentAt: at } }]
+    }
+    case 'processing-accepted': {
+      const { providerChecksum } = outcome
+      const polling = { nextPollAt: outcome.nextPollAt.toISOString(), deadlineAt: outcome.deadlineAt.toISOString() }
+      return [{ type: 'AiReviewProcessingAccepted', data: { aiReviewId, providerChecksum, acceptedAt: at, ...polling } }]
+    }
+    case 'start-deferred':
+      return startDeferred(outcome, attemptId, review, at)
+    case 'postponed': {
+      const { call, retryAt } = outcome
+      return [{ type: 'AiReviewCallPostponed', data: { aiReviewId, call, postponedAt: at, retryAt: retryAt.toISOString() } }]
+    }
+    case 'poll-deferred': {
+      const { upstreamStatus, nextPollAt } = outcome
+      const next = { polledAt: at, nextPollAt: nextPollAt.toISOString() }
+      return [{ type: 'AiReviewPollDeferred', data: { aiReviewId, attemptCount: review.attemptCount + 1, upstreamStatus, ...next } }]
+    }
+    case 'completed': {
+      const { result, rawResponse } = outcome
+      const attemptCount = review.attemptCount + 1
+      return [{ type: 'AiReviewCompleted', data: { aiReviewId, attemptCount, ...result, rawResponse, completedAt: at } }]
+    }
+    case 'failed': {
+      const { classification, upstreamStatus, rawResponse, isPoll } = outcome
+      const attemptCount = review.attemptCount + (isPoll ? 1 : 0)
+      return [{ type: 'AiReviewFailed', data: { aiReviewId, classification, upstreamStatus, rawResponse, attemptCount, failedAt: at } }]
+    }
+  }
+}
+
+function startDeferred(outcome: StartDeferred, attemptId: string | null, review: OpenReview, at: string): AiReviewEvent[] {
+  const { aiReviewId, startRetries, openAttempt } = review
+  const { retry, classification, upstreamStatus, retryAt } = outcome
+  if (retry !== startRetries + 1) return []
+  // A check that failed settles no attempt: one that a crash left open still counts against the provider's case.
+  const isCutOff = attemptId === null && leavesUnknown(openAttempt)
+  const abandonsProviderCase = outcome.abandonsProviderCase || isCutOff
+  const data = { aiReviewId, retry, classification, upstreamStatus, abandonsProviderCase, deferredAt: at, retryAt: retryAt.toISOString() }
+  return [{ type: 'AiReviewStartDeferred', data }]
+}
