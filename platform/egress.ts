@@ -47,7 +47,7 @@ export interface Egress {
   close(): Promise<void>
 }
 
-type EgressConfiguration = Pick<Configuration, 'profile' | 'egressAllow' | 'baseUrl' | 'authBaseUrl' | 'clinicalBaseUrl' | 'consentBaseUrl' | 'aiReviewBaseUrl' | 's3Endpoint' | 'providerBaseUrl'>
+type EgressConfiguration = Pick<Configuration, 'profile' | 'egressAllow' | 'baseUrl' | 'authBaseUrl' | 'clinicalBaseUrl' | 'consentBaseUrl' | 'aiReviewBaseUrl' | 's3Endpoint' | 's3PublicEndpoint' | 'providerBaseUrl'>
 
 export interface EgressOptions {
   readonly configuration: EgressConfiguration
@@ -140,10 +140,10 @@ function parseUrl(given: string | URL): URL {
 }
 
 function exemptOrigins(configuration: EgressConfiguration, purpose: EgressPurpose): ReadonlySet<string> {
-  const { s3Endpoint, providerBaseUrl, baseUrl, authBaseUrl, clinicalBaseUrl, consentBaseUrl, aiReviewBaseUrl } = configuration
+  const { s3Endpoint, s3PublicEndpoint, providerBaseUrl, baseUrl, authBaseUrl, clinicalBaseUrl, consentBaseUrl, aiReviewBaseUrl } = configuration
   const named = {
     webhook: [],
-    image: [s3Endpoint],
+    image: [s3Endpoint, s3PublicEndpoint],
     provider: [providerBaseUrl],
     service: [baseUrl, authBaseUrl, clinicalBaseUrl, consentBaseUrl, aiReviewBaseUrl, s3Endpoint],
   }[purpose]

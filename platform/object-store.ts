@@ -14,6 +14,8 @@ import { Problem, problem } from './problems.ts'
 
 export interface ObjectStoreOptions {
   readonly endpoint: string
+  /** Where clients reach the same store; the endpoint itself unless given. */
+  readonly publicEndpoint?: string | undefined
   readonly region: string
   readonly bucket: string
   readonly accessKeyId: string
@@ -65,9 +67,11 @@ export interface ObjectStore {
   copy(source: { readonly key: string; readonly etag: string }, key: string): Promise<boolean>
   /** Removes an object if it is there. */
   remove(key: string): Promise<void>
-  /** Reads the object. */
+  /** Reads the object, for the platform's own services. */
   presignRead(key: string, ttlSeconds: number): Promise<SignedAddress>
-  /** Stores bytes of that Content-Type, which the request must carry, in place of what is there. */
+  /** Reads the object, for clients. */
+  presignDownload(key: string, ttlSeconds: number): Promise<SignedAddress>
+  /** For clients: stores bytes of that Content-Type, which the request must carry, in place of what is there. */
   presignWrite(key: string, contentType: string, ttlSeconds: number): Promise<SignedAddress>
   close(): void
 }
@@ -75,16 +79,16 @@ export interface ObjectStore {
 /** Connects to an S3-compatible store; only calls that every such store knows. */
 export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
   const { bucket, now } = options
-  const client = new S3Client({
-    endpoint: options.endpoint,
-    region: options.region,
-    forcePathStyle: true,
-    credentials: { accessKeyId: options.accessKeyId, secretAccessKey: options.secretAccessKey },
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-    maxAttempts: 4,
-    requestHandler: { requestTimeout: 30_000, connectionTimeout: 5_000 },
-  })
+  const client = clientAt(options.endpoint, options)
+  // It only signs: nothing is sent to where clients reach the store.
+  const publicClient = options.publicEndpoint === undefined ? client : clientAt(options.publicEndpoint, options)
+
+  async function sign(by: S3Client, command: GetObjectCommand | PutObjectCommand, ttlSeconds: number, signed: readonly string[] = []): Promise<SignedAddress> {
+    const signingDate = wholeSecond(now())
+    const signableHeaders = signed.length === 0 ? {} : { signableHeaders: new Set([...signed, 'host']) }
+    const url = await getSignedUrl(by, command, { expiresIn: ttlSeconds, signingDate, ...signableHeaders })
+    return { url, expiresAt: new Date(signingDate.getTime() + ttlSeconds * 1000) }
+  }
 
   return {
     async put(key, bytes, contentType) {
@@ -132,23 +136,33 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
       await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }))
     },
 
-    async presignRead(key, ttlSeconds) {
-      const signingDate = wholeSecond(now())
-      const command = new GetObjectCommand({ Bucket: bucket, Key: key })
-      const url = await getSignedUrl(client, command, { expiresIn: ttlSeconds, signingDate })
-      return { url, expiresAt: new Date(signingDate.getTime() + ttlSeconds * 1000) }
-    },
+    presignRead: (key, ttlSeconds) => sign(client, new GetObjectCommand({ Bucket: bucket, Key: key }), ttlSeconds),
 
-    async presignWrite(key, contentType, ttlSeconds) {
-      const signingDate = wholeSecond(now())
+    presignDownload: (key, ttlSeconds) => sign(publicClient, new GetObjectCommand({ Bucket: bucket, Key: key }), ttlSeconds),
+
+    presignWrite: (key, contentType, ttlSeconds) => {
       const command = new PutObjectCommand({ Bucket: bucket, Key: key, ContentType: contentType })
-      const signableHeaders = new Set(['content-type', 'host'])
-      const url = await getSignedUrl(client, command, { expiresIn: ttlSeconds, signingDate, signableHeaders })
-      return { url, expiresAt: new Date(signingDate.getTime() + ttlSeconds * 1000) }
+      return sign(publicClient, command, ttlSeconds, ['content-type'])
     },
 
-    close: () => client.destroy(),
+    close: () => {
+      client.destroy()
+      if (publicClient !== client) publicClient.destroy()
+    },
   }
+}
+
+function clientAt(endpoint: string, { region, accessKeyId, secretAccessKey }: ObjectStoreOptions): S3Client {
+  return new S3Client({
+    endpoint,
+    region,
+    forcePathStyle: true,
+    credentials: { accessKeyId, secretAccessKey },
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    maxAttempts: 4,
+    requestHandler: { requestTimeout: 30_000, connectionTimeout: 5_000 },
+  })
 }
 
 /** Time for all the bytes of an object: a store that stops sending must not hold a request for ever. */

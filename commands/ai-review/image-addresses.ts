@@ -7,8 +7,8 @@ type RequestedImage = SupersedeAiReviewBody['images'][number]
 
 export interface AddressRules {
   readonly outbound: OutboundRules
-  /** Its addresses are accepted wherever it stands: they are ours. */
-  readonly objectStore: string | undefined
+  /** Where the platform's own object store is reached: its addresses are accepted wherever it stands. */
+  readonly objectStores: readonly (string | undefined)[]
   readonly now: Date
 }
 
@@ -31,10 +31,10 @@ export function imageErrors(images: readonly RequestedImage[], rules: AddressRul
 
 const neverAccepted: readonly UrlRefusal[] = ['malformed', 'credentials', 'fragment']
 
-function addressRefusal(address: string, { outbound, objectStore }: AddressRules): UrlRefusal | null {
+function addressRefusal(address: string, { outbound, objectStores }: AddressRules): UrlRefusal | null {
   const checked = checkOutboundUrl(address, outbound)
   if ('url' in checked) return null
-  const isOurs = objectStore !== undefined && URL.canParse(address) && new URL(address).origin === new URL(objectStore).origin
+  const isOurs = objectStores.some((store) => store !== undefined && URL.canParse(address) && new URL(address).origin === new URL(store).origin)
   return isOurs && !neverAccepted.includes(checked.refused) ? null : checked.refused
 }
 

@@ -35,6 +35,7 @@ const ended: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled', 
 export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies): void {
   const { store, vault, configuration, now } = deps
   const outbound = { profile: configuration.profile, allow: parseEgressAllow(configuration.egressAllow) }
+  const objectStores = [configuration.s3Endpoint, configuration.s3PublicEndpoint]
 
   app.post(
     '/ai-reviews/:id/cancel',
@@ -119,7 +120,7 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
       const slot = { fold: aiReviewSlotFold, stream: aiReviewSlotStream(orgId, caseId, productId) }
       // A repeat is answered as the first was, whatever has expired since.
       const isKnown = command.request !== null && keyedClaimOf(command, (await store.load(slot.fold, slot.stream, { fresh: true })).state) !== undefined
-      const errors = isKnown ? [] : imageErrors(body.images, { outbound, objectStore: configuration.s3Endpoint, now: command.now })
+      const errors = isKnown ? [] : imageErrors(body.images, { outbound, objectStores, now: command.now })
       if (errors.length > 0) throw problem('validation-failed', { errors })
 
       const context = commandContext(request, { orgId })

@@ -232,6 +232,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
 async function openObjectStore({ configuration, now = () => new Date() }: PlatformOptions, stop: GracefulStop): Promise<ObjectStore> {
   const objects = connectObjectStore({
     endpoint: required(configuration.s3Endpoint, 'S3_ENDPOINT'),
+    publicEndpoint: configuration.s3PublicEndpoint,
     region: configuration.s3Region,
     bucket: configuration.s3Bucket,
     accessKeyId: required(configuration.s3AccessKeyId, 'S3_ACCESS_KEY_ID'),

@@ -3,12 +3,12 @@ import type { AssessmentView } from './assessment.ts'
 
 /** Signed addresses of a completed assessment's images, by object key; none for any other status. */
 export async function signDownloads(
-  objects: Pick<ObjectStore, 'presignRead'>,
+  objects: Pick<ObjectStore, 'presignDownload'>,
   view: AssessmentView,
   ttlSeconds: number,
 ): Promise<ReadonlyMap<string, string>> {
   if (view.status !== 'completed') return new Map()
   const keys = view.images.flatMap(({ objectKey }) => (objectKey === null ? [] : [objectKey]))
-  const signed = await Promise.all(keys.map(async (key) => [key, (await objects.presignRead(key, ttlSeconds)).url] as const))
+  const signed = await Promise.all(keys.map(async (key) => [key, (await objects.presignDownload(key, ttlSeconds)).url] as const))
   return new Map(signed)
 }

@@ -58,10 +58,10 @@ test('no secret stands in the file or has a default, and .env.example names ever
   }
 })
 
-test('images are pinned, and nothing but the API and the mail page is published, on this machine only', () => {
+test('images are pinned, and nothing but the API, the object store and the mail page is published, on this machine only', () => {
   for (const [name, service] of services) expect([name, at(service, 'image')]).toEqual([name, expect.stringMatching(/:v?\d+\.\d+[\w.-]*$/)])
   const published = services.filter(([, service]) => at(service, 'ports') !== undefined)
-  expect(published.map(([name]) => name).toSorted()).toEqual(['api', 'mail'])
+  expect(published.map(([name]) => name).toSorted()).toEqual(['api', 'mail', 's3'])
   for (const [, service] of published) expect(at(service, 'ports', 0)).toMatch(/^127\.0\.0\.1:/)
 })
 
@@ -79,7 +79,7 @@ test('every role runs, two of each that needs no address of its own, with all th
 })
 
 function filled(value: string): string {
-  return value.replace(/\$\{API_PORT[^}]*\}/g, '8080').replace(/\$\{MASTER_KEYS[^}]*\}/g, 'first:c2VjcmV0').replace(/\$\{[^}]*\}/g, 'x'.repeat(32))
+  return value.replace(/\$\{(?:API|S3)_PORT[^}]*\}/g, '8080').replace(/\$\{MASTER_KEYS[^}]*\}/g, 'first:c2VjcmV0').replace(/\$\{[^}]*\}/g, 'x'.repeat(32))
 }
 
 test('the image holds every stage that the program imports', () => {

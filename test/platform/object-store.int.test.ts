@@ -56,6 +56,17 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
 
 const jpeg = { 'content-type': 'image/jpeg' }
 
+test('clients and services are given the address by which each reaches the store', async () => {
+  const byAnotherName = `http://localhost:${new URL(server.endpoint).port}`
+  const both = connectObjectStore({ endpoint: server.endpoint, publicEndpoint: byAnotherName, region, bucket, ...account, now: () => new Date() })
+  const write = await both.presignWrite('uploads/named', 'image/jpeg', 60)
+  expect(await put(write.url, 'a photograph', jpeg)).toBe(200)
+  const addresses = [write, await both.presignDownload('uploads/named', 60), await both.presignRead('uploads/named', 60)]
+  expect(addresses.map(({ url }) => new URL(url).origin)).toEqual([byAnotherName, byAnotherName, server.endpoint])
+  for (const { url } of addresses.slice(1)) expect(await (await fetch(url)).text()).toBe('a photograph')
+  both.close()
+})
+
 test('an address to write to takes the signed type, again and again, without credentials', async () => {
   const { url } = await objects.presignWrite('uploads/a b/ü', 'image/jpeg', 60)
   expect(new URL(url).searchParams.get('X-Amz-SignedHeaders')).toBe('content-type;host')
