@@ -1,3 +1,4 @@
+import { v5 } from 'uuid'
 import type { SlotClaim } from '../../streams/ai-review-slot/state.ts'
 import { aiReviewFold } from '../../streams/ai-review/state.ts'
 import { aiReviewStream } from '../../streams/ai-review/stream.ts'
@@ -31,4 +32,10 @@ export async function openClaimedReview(
   const target = { fold: aiReviewFold, stream: aiReviewStream(orgId, aiReviewId) }
   const { position } = await execute(store, target, (state) => openReview({ claim }, state), contexts.open)
   return position
+}
+
+/** The appends that follow from a claim, beside the request's own. */
+export function openingOf(context: CommandContext): OpeningContexts {
+  const part = (name: string) => ({ ...context, commandId: v5(name, context.commandId) })
+  return { supersede: part('supersede'), open: part('open') }
 }

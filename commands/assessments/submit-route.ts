@@ -12,6 +12,7 @@ import { problem } from '../../platform/problems.ts'
 import { AssessmentRecord } from '../../platform/records/assessment.ts'
 import { assessmentFold } from '../../streams/assessment/state.ts'
 import { assessmentStream } from '../../streams/assessment/stream.ts'
+import type { StreamRevision } from '../../streams/store/events.ts'
 import { holdForEnd } from '../handling/hold-for-end.ts'
 import { keyedRequest, keyProblems } from '../handling/keyed-request.ts'
 import { createTurns } from '../handling/turns.ts'
@@ -52,7 +53,7 @@ export function submitRoute(app: ServiceApp, deps: AssessmentRouteDependencies):
       const { causing } = keyedRequest(request, orgId, vault, null)
       const context = commandContext(request, { orgId })
       const assessmentId = params.id.toLowerCase()
-      const requireRevision = (revision: bigint) => requireMatch(request, revision)
+      const requireRevision = (revision: StreamRevision) => requireMatch(request, revision)
       const submit = { orgId, assessmentId, request: causing, requireRevision }
 
       // Who comes while another call reads the same uploads finds them submitted; nothing is read and copied twice.

@@ -2,7 +2,7 @@ import { Problem, problem } from '../../platform/problems.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import { assessmentFold, type AssessmentState } from '../../streams/assessment/state.ts'
 import { assessmentStream } from '../../streams/assessment/stream.ts'
-import type { CommandContext } from '../../streams/store/events.ts'
+import type { CommandContext, StreamRevision } from '../../streams/store/events.ts'
 import type { CausingRequest } from '../../streams/types.ts'
 import { execute, type Executed } from '../handling/execute.ts'
 import type { AssessmentRouteDependencies } from './dependencies.ts'
@@ -14,7 +14,7 @@ export interface SubmitUploads {
   readonly assessmentId: string
   readonly request: CausingRequest
   /** Throws where the caller expects another revision than the one that would be changed. */
-  readonly requireRevision: (revision: bigint) => void
+  readonly requireRevision: (revision: StreamRevision) => void
 }
 
 /**
@@ -40,7 +40,7 @@ export async function submitUploads(
 
   const before = await look()
   if (before.state.status !== 'awaiting_images') return before
-  if (typeof before.revision === 'bigint') requireRevision(before.revision)
+  requireRevision(before.revision)
 
   const requiresDimensions = configuration.profile === 'production'
   const frozen = await freezeUploads({ objects, requiresDimensions, randomPart }, before.state).catch(async (error: unknown) => {

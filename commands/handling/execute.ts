@@ -30,29 +30,29 @@ const pauseMs = 10
  * append: every refusal and every empty result is decided again after reading the stream's tail. A lost race is
  * decided again a few times.
  *
- * @param beforeAppend what another stream must say first (a claim, a mark); runs once a decision stands, and must bear
- * to run again
+ * @param beforeAppend what another stream must say first (a claim, a mark), or which revision the caller expects to
+ * change; runs once a decision stands, with the revision that it was made on, and must bear to run again
  *
  * @throws Problem the refusal's; `conflict` when the stream would not stand still
  */
 export async function execute<State, Event extends DomainEvent>(
   store: EventStore,
   target: Target<State, Event>,
-  decide: (state: State, revision: StreamRevision) => Decision<Event>,
+  decide: (state: State) => Decision<Event>,
   context: CommandContext,
-  beforeAppend?: () => Promise<void>,
+  beforeAppend?: (revision: StreamRevision) => Promise<void> | void,
 ): Promise<Executed<State, Event>> {
   let isFresh = false
   for (let attempt = 1; attempt <= attempts; attempt++) {
     let { state, revision } = await store.load(target.fold, target.stream, { fresh: isFresh })
-    let decision = decide(state, revision)
+    let decision = decide(state)
     if (!isFresh && (isRefusal(decision) || decision.length === 0)) {
       ;({ state, revision } = await store.load(target.fold, target.stream, { fresh: true }))
-      decision = decide(state, revision)
+      decision = decide(state)
     }
     if (isRefusal(decision)) throw problem(decision.refused, decision.details)
     if (decision.length === 0) return { state, revision, events: [], position: undefined }
-    await beforeAppend?.()
+    await beforeAppend?.(revision)
     try {
       const appended = await store.append(target.fold, target.stream, revision, decision, context)
       return {

@@ -110,7 +110,7 @@ export function etagOf(revision: bigint, signingWindow?: number): string {
 }
 
 /** The revisions that If-Match admits, whatever signing window they carry; undefined without the header or for `*`. */
-export function ifMatch(request: FastifyRequest): readonly bigint[] | undefined {
+function ifMatch(request: FastifyRequest): readonly bigint[] | undefined {
   const header = request.headers['if-match']
   if (header === undefined || header.trim() === '*') return undefined
   return header.split(',').flatMap((tag) => {
@@ -119,10 +119,11 @@ export function ifMatch(request: FastifyRequest): readonly bigint[] | undefined 
   })
 }
 
-/** Throws `precondition-failed` unless If-Match is absent or names the revision. */
-export function requireMatch(request: FastifyRequest, revision: bigint): void {
+/** Throws `precondition-failed` unless If-Match is absent or names the revision; a stream that is not there has none. */
+export function requireMatch(request: FastifyRequest, revision: StreamRevision): void {
   const admitted = ifMatch(request)
-  if (admitted !== undefined && !admitted.includes(revision)) throw problem('precondition-failed')
+  const isAdmitted = admitted === undefined || (typeof revision === 'bigint' && admitted.includes(revision))
+  if (!isAdmitted) throw problem('precondition-failed')
 }
 
 export interface FoundRecord<Body> {

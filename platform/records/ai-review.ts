@@ -15,6 +15,13 @@ export const AiReviewStatus = Type.Enum([
   'superseded',
 ])
 
+const over: ReadonlySet<string> = new Set<Static<typeof AiReviewStatus>>(['completed', 'failed', 'cancelled', 'superseded'])
+
+/** Whether nothing more becomes of a review; also where it holds its slot still. */
+export function isOver(status: Static<typeof AiReviewStatus>): boolean {
+  return over.has(status)
+}
+
 const review = {
   id: Uuid,
   caseId: Uuid,

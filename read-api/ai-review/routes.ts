@@ -7,7 +7,7 @@ import { namedOrg, OrgQuery, orgQuery } from '../../platform/http/parameters.ts'
 import { found } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { heldRecord } from '../../platform/http/waiting.ts'
-import { AiReviewDetails, AiReviewRecord, AiReviewStatus } from '../../platform/records/ai-review.ts'
+import { AiReviewDetails, AiReviewRecord, AiReviewStatus, isOver } from '../../platform/records/ai-review.ts'
 import type { ReadDependencies } from '../dependencies.ts'
 import { getReview, listReviews, toReviewRecord } from './queries.ts'
 
@@ -18,7 +18,6 @@ export const AiReviewPage = Type.Object(
 
 const access = { scopes: ['ai-review:read'] } as const
 const servedBy = ['ai_reviews']
-const ended: ReadonlySet<AiReviewDetails['status']> = new Set(['completed', 'failed', 'cancelled', 'superseded'])
 
 export function aiReviewReadRoutes(app: ServiceApp, { pool, cursors }: ReadDependencies): void {
   app.get(
@@ -72,12 +71,8 @@ export function aiReviewReadRoutes(app: ServiceApp, { pool, cursors }: ReadDepen
     },
     async ({ caller, params, query }, reply) => {
       const org = tenantOf(caller, namedOrg(query))
-      const { details, revision } = await heldRecord(reply, () => getReview(pool, org, params.id), isOver)
+      const { details, revision } = await heldRecord(reply, () => getReview(pool, org, params.id), ({ details }) => isOver(details.status))
       return found(reply, { body: details, revision })
     },
   )
-}
-
-function isOver({ details: { status } }: { readonly details: AiReviewDetails }): boolean {
-  return ended.has(status)
 }

@@ -1,0 +1,113 @@
+import { Type } from 'typebox'
+import { v7 } from 'uuid'
+import { tenantOf } from '../../platform/http/access.ts'
+import { answers } from '../../platform/http/answers.ts'
+import { Uuid } from '../../platform/http/members.ts'
+import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
+import { accepted, latest, requireMatch } from '../../platform/http/replies.ts'
+import { commandContext } from '../../platform/http/request-context.ts'
+import type { ServiceApp } from '../../platform/http/service.ts'
+import { parseEgressAllow } from '../../platform/outbound-addresses.ts'
+import { problem } from '../../platform/problems.ts'
+import { isOver, pollAfterSeconds } from '../../platform/records/ai-review.ts'
+import { aiReviewSlotFold } from '../../streams/ai-review-slot/state.ts'
+import { aiReviewSlotStream } from '../../streams/ai-review-slot/stream.ts'
+import { aiReviewFold, type AiReviewState } from '../../streams/ai-review/state.ts'
+import { aiReviewStream } from '../../streams/ai-review/stream.ts'
+import type { CommandDependencies } from '../handling/dependencies.ts'
+import { execute } from '../handling/execute.ts'
+import { holdForEnd } from '../handling/hold-for-end.ts'
+import { keyedRequest, keyProblems } from '../handling/keyed-request.ts'
+import { SupersedeAiReviewBody, SupersedeAiReviewReply } from './bodies.ts'
+import { imageErrors, toReviewImages } from './image-addresses.ts'
+import { openClaimedReview, openingOf } from './open-claimed-review.ts'
+import { keyedClaimOf, supersedeSlot, type SupersedeSlot } from './supersede-slot.ts'
+
+export function supersedeRoute(app: ServiceApp, deps: CommandDependencies): void {
+  const { store, vault, configuration, now } = deps
+  const outbound = { profile: configuration.profile, allow: parseEgressAllow(configuration.egressAllow) }
+  const objectStores = [configuration.s3Endpoint, configuration.s3PublicEndpoint]
+
+  app.post(
+    '/ai-reviews/:id/supersede',
+    {
+      schema: {
+        operationId: 'supersedeAiReview',
+        summary: 'Replace an AI review by a new one with fresh image addresses',
+        description: 'Any review that holds the slot of its case and product can be superseded, an ended one too.',
+        params: Type.Object({ id: Uuid }),
+        querystring: OrgQuery,
+        body: SupersedeAiReviewBody,
+        response: answers({ 202: SupersedeAiReviewReply }, ['ai-review-already-superseded', ...keyProblems]),
+      },
+      config: { access: { scopes: ['ai-review:supersede'] }, takesIfMatch: true, takesWait: true },
+    },
+    async (request, reply) => {
+      const { body, caller, params, query } = request
+      const orgId = tenantOf(caller, namedOrg(query))
+      const supersededAiReviewId = params.id.toLowerCase()
+      const target = reviewTarget(orgId, supersededAiReviewId)
+      const { state: old } = await store.load(target.fold, target.stream, { fresh: true })
+      if (old.status === 'absent') throw problem('not-found')
+      const { caseId, productId, patientId, correlationId } = old
+      const command: SupersedeSlot = {
+        aiReviewId: v7(),
+        caseId,
+        productId,
+        orgId,
+        patientId,
+        correlationId,
+        images: toReviewImages(body.images),
+        supersedes: { aiReviewId: supersededAiReviewId, reason: body.reason ?? null },
+        request: keyedRequest(request, orgId, vault, body).causing,
+        now: now(),
+      }
+      if (!(await isRepeat(command))) requireAddresses(body)
+
+      const context = commandContext(request, { orgId })
+      const done = await execute(store, slotTarget(command), (state) => supersedeSlot(command, state), context, async () => {
+        requireMatch(request, (await store.load(target.fold, target.stream, { fresh: true })).revision)
+      })
+      if (done.state.status === 'free') throw problem('internal-error')
+      const { claim } = done.state
+      const aiReviewId = keyedClaimOf(command, done.state)?.aiReviewId ?? claim.aiReviewId
+      // One that was superseded in turn was opened before.
+      const opened = aiReviewId === claim.aiReviewId ? await openClaimedReview(deps, claim, openingOf(context)) : undefined
+      // Who does not wait is told how it begins, at each repeat.
+      const held = await holdForEnd(store, reply, reviewTarget(orgId, aiReviewId), aiReviewFold.initialState, hasEnded)
+      const status = held.state.status === 'absent' ? 'pending' : held.state.status
+      return accepted(reply, {
+        body: { aiReviewId, status, supersededAiReviewId },
+        location: `/ai-reviews/${aiReviewId}`,
+        projectors: ['ai_reviews'],
+        position: latest(done.position, opened, held.position),
+        isReplayed: done.events.length === 0,
+        ...(isOver(status) ? {} : { retryAfterSeconds: pollAfterSeconds }),
+      })
+    },
+  )
+
+  /** A repeat is answered as the first was, whatever has expired since. */
+  async function isRepeat(command: SupersedeSlot): Promise<boolean> {
+    if (command.request === null) return false
+    const { fold, stream } = slotTarget(command)
+    return keyedClaimOf(command, (await store.load(fold, stream, { fresh: true })).state) !== undefined
+  }
+
+  function requireAddresses({ images }: SupersedeAiReviewBody): void {
+    const errors = imageErrors(images, { outbound, objectStores, now: now() })
+    if (errors.length > 0) throw problem('validation-failed', { errors })
+  }
+}
+
+function reviewTarget(orgId: string, aiReviewId: string) {
+  return { fold: aiReviewFold, stream: aiReviewStream(orgId, aiReviewId) }
+}
+
+function slotTarget({ orgId, caseId, productId }: SupersedeSlot) {
+  return { fold: aiReviewSlotFold, stream: aiReviewSlotStream(orgId, caseId, productId) }
+}
+
+function hasEnded(state: AiReviewState): boolean {
+  return state.status !== 'absent' && isOver(state.status)
+}
