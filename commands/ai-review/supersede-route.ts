@@ -1,5 +1,4 @@
 import { Type } from 'typebox'
-import { v7 } from 'uuid'
 import { tenantOf } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
 import { Uuid } from '../../platform/http/members.ts'
@@ -23,8 +22,13 @@ import { imageErrors, toReviewImages } from './image-addresses.ts'
 import { openClaimedReview, openingOf } from './open-claimed-review.ts'
 import { keyedClaimOf, supersedeSlot, type SupersedeSlot } from './supersede-slot.ts'
 
-export function supersedeRoute(app: ServiceApp, deps: CommandDependencies): void {
-  const { store, vault, configuration, now } = deps
+export interface SupersedeRouteDependencies extends CommandDependencies {
+  /** A UUID v7. */
+  readonly newId: () => string
+}
+
+export function supersedeRoute(app: ServiceApp, deps: SupersedeRouteDependencies): void {
+  const { store, vault, configuration, now, newId } = deps
   const outbound = { profile: configuration.profile, allow: parseEgressAllow(configuration.egressAllow) }
   const objectStores = [configuration.s3Endpoint, configuration.s3PublicEndpoint]
 
@@ -51,7 +55,7 @@ export function supersedeRoute(app: ServiceApp, deps: CommandDependencies): void
       if (old.status === 'absent') throw problem('not-found')
       const { caseId, productId, patientId, correlationId } = old
       const command: SupersedeSlot = {
-        aiReviewId: v7(),
+        aiReviewId: newId(),
         caseId,
         productId,
         orgId,
