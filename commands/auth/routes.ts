@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { validate as isUuid } from 'uuid'
 import { answers } from '../../platform/http/answers.ts'
+import { isUuid } from '../../platform/http/formats.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { TokenEndpointError, tokenEndpointError } from '../../platform/http/token-endpoint-errors.ts'
 import type { TokenIssuer } from '../../platform/http/tokens.ts'

@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify'
-import { validate as isUuid } from 'uuid'
 import type { Configuration } from '../configuration.ts'
 import type { Logger } from '../logging.ts'
 import { problem, type Problem, type ProblemDetails } from '../problems.ts'
 import { areEqualSecrets } from '../secret-comparison.ts'
 import { tenantOfFact, type TenantId } from '../tenants.ts'
 import { readActorContext, type ActorContext } from './actor-context.ts'
+import { isUuid } from './formats.ts'
 import { TokenRejectedError, type VerifiedToken } from './tokens.ts'
 
 /**

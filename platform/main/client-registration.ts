@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { v4, v5, validate as isUuid } from 'uuid'
+import { v4, v5 } from 'uuid'
 import { grantScopes } from '../../commands/auth/grant-scopes.ts'
 import { registerClient } from '../../commands/auth/register-client.ts'
 import { serviceScopes } from '../../commands/auth/scopes.ts'
@@ -10,6 +10,7 @@ import { oauthClientStream } from '../../streams/oauth-client/stream.ts'
 import { openEventStore, type EventStore } from '../../streams/store/event-store.ts'
 import type { Configuration } from '../configuration.ts'
 import { ensureDatabase } from '../database.ts'
+import { isUuid } from '../http/formats.ts'
 import type { Logger } from '../logging.ts'
 import { ConfigurationError } from '../profile-rules.ts'
 import { parseMasterKeys } from '../vault/master-keys.ts'
@@ -28,6 +29,9 @@ export interface NewClient {
   readonly trustedActorContext: boolean
 }
 
+/** Namespace of the commands that register a client: any UUID can be its id, not only one that v5 takes for a namespace. */
+const commands = 'b7d3a0a4-2f7e-5c0c-8a53-0f5d1c5c9e21'
+
 /**
  * Registers a client, or finds the one that has its id and gives it the scopes that it lacks; resolves to what stands in
  * the event store then.
@@ -38,7 +42,7 @@ export async function registerOnce(store: EventStore, vault: Vault, client: NewC
   const target = { fold: oauthClientFold, stream: oauthClientStream(client.clientId) }
   const command = { ...data, secretHash: vault.fingerprint(secret), now }
   const contextOf = (name: string) => {
-    const commandId = v5(name, client.clientId)
+    const commandId = v5(`${name} ${client.clientId}`, commands)
     return { commandId, correlationId: commandId, ...(client.orgId === null ? {} : { orgId: client.orgId }) }
   }
   // Instances that start at once send the same event id, and the server acknowledges all of them: only the stream knows whose came first.

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
-import { validate as isUuid } from 'uuid'
 import { clientScopes } from '../../commands/auth/scopes.ts'
+import { isUuid } from '../http/formats.ts'
 import { allRoles, isRole, type Role } from './roles.ts'
 
 export interface ClientOrder {

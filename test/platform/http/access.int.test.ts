@@ -52,6 +52,13 @@ describe('organisations', () => {
     expect(tenantOf(caller)).toBe(orgB)
     expect(() => tenantOf(caller, orgA)).toThrow(expect.objectContaining({ code: 'not-found' }))
   })
+
+  it('may name one by any UUID, and by nothing else', () => {
+    const caller: Caller = { clientId: 'c', orgId: null, productId: null, scopes: new Set(), trustedActorContext: false, actor: null, isBootstrapAdmin: false }
+    const ofNoVersion = 'a1b2c3d4-0000-0000-0000-000000000001'
+    expect(tenantOf(caller, ofNoVersion.toUpperCase())).toBe(ofNoVersion)
+    expect(() => tenantOf(caller, `urn:uuid:${ofNoVersion}`)).toThrow(expect.objectContaining({ code: 'not-found' }))
+  })
 })
 
 describe('actor contexts', () => {
