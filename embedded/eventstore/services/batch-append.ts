@@ -32,6 +32,7 @@ class BatchSession {
   private readonly partial = new Map<string, PartialAppend>()
   private answers: Buffer[] = []
   private pending = 0
+  private readonly heldBy = new Set<'disk' | 'client'>()
   private isFinished = false
   private isAbandoned = false
 
@@ -126,10 +127,19 @@ class BatchSession {
     }
   }
 
+  /** Neither the disk nor a client that leaves its answers unread makes the node hold ever more. */
   private slowDown(): void {
-    if (this.store.log.backlog < LARGEST_BACKLOG || this.call.isPaused()) return
+    if (this.store.log.backlog >= LARGEST_BACKLOG) this.holdUntil('disk', (proceed) => this.store.log.whenDurable(proceed))
+  }
+
+  private holdUntil(reason: 'disk' | 'client', when: (proceed: () => void) => void): void {
+    if (this.heldBy.has(reason)) return
+    this.heldBy.add(reason)
     this.call.pause()
-    this.store.log.whenDurable(() => this.call.resume())
+    when(() => {
+      this.heldBy.delete(reason)
+      if (this.heldBy.size === 0) this.call.resume()
+    })
   }
 
   private refuse(correlationId: Buffer, stream: string, error: Status): void {
@@ -145,7 +155,8 @@ class BatchSession {
   private flush(): void {
     const answers = this.answers
     this.answers = []
-    if (!this.isAbandoned) this.call.write(answers)
+    const isTaken = this.isAbandoned || this.call.write(answers)
+    if (!isTaken) this.holdUntil('client', (proceed) => this.call.once('drain', proceed))
     this.endIfDone()
   }
 

@@ -5,7 +5,7 @@ import { readReadRequest, type ReadRequest } from '../wire/read-request.ts'
 import { isPosition, readLogBackwards, readLogForwards } from '../streams/read-all.ts'
 import { readBackwards, readForwards, viewStream } from '../streams/read-stream.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
-import { REPLIES_AT_ONCE, replyOf } from './replies.ts'
+import { replyOf } from './replies.ts'
 import { ReplyStream, type ByteStreamCall } from './reply-stream.ts'
 import { subscribeToAll } from './subscribe-to-all.ts'
 import { subscribeToStream } from './subscribe-to-stream.ts'
@@ -56,9 +56,7 @@ async function readAll(store: StreamStore, replies: ReplyStream, request: ReadRe
     const accepted = request.filter === undefined ? chunk : chunk.filter(({ frame, event }) => request.filter?.accepts(frame, event))
     const taken = accepted.slice(0, left)
     left -= taken.length
-    for (let at = 0; at < taken.length; at += REPLIES_AT_ONCE) {
-      await replies.send(taken.slice(at, at + REPLIES_AT_ONCE).map(({ event }) => replyOf(store, request, event)))
-    }
+    await replies.sendEach(taken, ({ event }) => replyOf(store, request, event))
     if (left === 0 || replies.isOver) return
   }
 }
@@ -76,7 +74,7 @@ async function readStream(store: StreamStore, replies: ReplyStream, request: Rea
   let sent = 0
   for (const page of pages) {
     sent += page.length
-    await replies.send(page.map((event) => replyOf(store, request, event)))
+    await replies.sendEach(page, (event) => replyOf(store, request, event))
     if (replies.isOver) return
   }
   if (request.compatibility < 1) return

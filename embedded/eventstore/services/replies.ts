@@ -4,9 +4,6 @@ import type { ReadRequest } from '../wire/read-request.ts'
 import { resolveLink } from '../streams/links.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
 
-/** Replies sent in one go: large enough to be cheap, small enough to keep a slow client's memory low. */
-export const REPLIES_AT_ONCE = 128
-
 /** An event as the client asked for it: links resolved or not, ids in the form it wants. Throws CorruptLogError. */
 export function replyOf(store: StreamStore, request: ReadRequest, stored: StoredEvent, reader: 'reading' | 'live' = 'reading'): Buffer {
   if (!request.structuredIds && !request.resolveLinks) return stored.message

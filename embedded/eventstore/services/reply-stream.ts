@@ -3,10 +3,18 @@ import type { ServerWritableStream } from '@grpc/grpc-js'
 /** A streaming call: the request and the replies are bytes, several replies may go out as one. */
 export type ByteStreamCall = ServerWritableStream<Buffer, Buffer | Buffer[]>
 
+/** Replies sent in one go: large enough to be cheap, small enough to keep a slow client's memory low. */
+const REPLIES_AT_ONCE = 128
+const BYTES_AT_ONCE = 256 << 10
+/** Batches on their way at most: enough to keep a client busy, all that is held for one that stopped reading. */
+const BATCHES_IN_FLIGHT = 2
+
 /** Sends replies no faster than the client takes them, and lets a loop wait for news until the client leaves. */
 export class ReplyStream {
   private readonly call: ByteStreamCall
   private wake: (() => void) | undefined
+  private proceed: (() => void) | undefined
+  private inFlight = 0
   private signalled = false
   private left = false
 
@@ -14,6 +22,7 @@ export class ReplyStream {
     this.call = call
     const leave = (): void => {
       this.left = true
+      this.proceed?.()
       this.signal()
     }
     call.on('cancelled', leave)
@@ -26,21 +35,31 @@ export class ReplyStream {
     return this.left || this.call.cancelled
   }
 
-  /** Sends replies together; resolves when more may be sent. The event loop always gets a turn. */
+  /** Sends replies together; resolves when more may be sent. The event loop always gets a turn. One caller at a time. */
   async send(replies: Buffer[]): Promise<void> {
     if (replies.length === 0 || this.isOver) return nextTurn()
-    if (this.call.write(replies)) return nextTurn()
-    await new Promise<void>((resolve) => {
-      const proceed = (): void => {
-        this.call.off('drain', proceed)
-        this.call.off('cancelled', proceed)
-        this.call.off('close', proceed)
-        resolve()
-      }
-      this.call.on('drain', proceed)
-      this.call.on('cancelled', proceed)
-      this.call.on('close', proceed)
-    })
+    this.inFlight += 1
+    this.call.write(replies, this.sent)
+    if (this.inFlight < BATCHES_IN_FLIGHT) return nextTurn()
+    await new Promise<void>((resolve) => (this.proceed = resolve))
+    this.proceed = undefined
+  }
+
+  /** Sends a reply for each item, made only when there is room for it. */
+  async sendEach<Item>(items: Iterable<Item>, replyTo: (item: Item) => Buffer): Promise<void> {
+    let batch: Buffer[] = []
+    let bytes = 0
+    for (const item of items) {
+      const reply = replyTo(item)
+      batch.push(reply)
+      bytes += reply.length
+      if (batch.length < REPLIES_AT_ONCE && bytes < BYTES_AT_ONCE) continue
+      await this.send(batch)
+      if (this.isOver) return
+      batch = []
+      bytes = 0
+    }
+    await this.send(batch)
   }
 
   /** Ends a `wait`, the present or the next one. */
@@ -54,6 +73,11 @@ export class ReplyStream {
     if (!this.signalled) await new Promise<void>((resolve) => (this.wake = resolve))
     this.wake = undefined
     this.signalled = false
+  }
+
+  private readonly sent = (): void => {
+    this.inFlight -= 1
+    this.proceed?.()
   }
 }
 

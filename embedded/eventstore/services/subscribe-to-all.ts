@@ -1,9 +1,9 @@
-import { frameEvents, type Frame } from '../log/frame.ts'
+import { frameEvents, type Frame, type StoredEvent } from '../log/frame.ts'
 import { SEGMENT_HEADER } from '../log/segment.ts'
 import { caughtUp, checkpointReached, subscriptionConfirmed } from '../wire/read-reply.ts'
 import type { Place, ReadRequest } from '../wire/read-request.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
-import { REPLIES_AT_ONCE, replyOf } from './replies.ts'
+import { replyOf } from './replies.ts'
 import type { ReplyStream } from './reply-stream.ts'
 
 /** Events the server reads in one page while catching up; its checkpoints fall on page ends. */
@@ -39,22 +39,22 @@ export async function subscribeToAll(store: StreamStore, replies: ReplyStream, r
 type Delivery = { store: StreamStore; replies: ReplyStream; request: ReadRequest; reader: 'reading' | 'live'; checkpoints: CheckpointPace | undefined }
 
 async function sendFrames({ store, replies, request, reader, checkpoints }: Delivery, frames: Frame[], after: number): Promise<void> {
-  let batch: Buffer[] = []
+  await replies.sendEach(deliveries(request, checkpoints, frames, after), (due) =>
+    typeof due === 'number' ? checkpointReached(due) : replyOf(store, request, due, reader),
+  )
+}
+
+/** What is due to the client, in order: events, and the positions of checkpoints. */
+function* deliveries(request: ReadRequest, checkpoints: CheckpointPace | undefined, frames: Frame[], after: number): Generator<StoredEvent | number> {
   for (const frame of frames) {
     if (frame.end <= after) continue
     for (const event of frameEvents(frame)) {
       if (event.position <= after) continue
       const isAccepted = request.filter === undefined || request.filter.accepts(frame, event)
-      if (isAccepted) batch.push(replyOf(store, request, event, reader))
-      if (checkpoints?.considered(isAccepted) === true) batch.push(checkpointReached(event.position))
-      if (batch.length >= REPLIES_AT_ONCE) {
-        await replies.send(batch)
-        batch = []
-        if (replies.isOver) return
-      }
+      if (isAccepted) yield event
+      if (checkpoints?.considered(isAccepted) === true) yield event.position
     }
   }
-  await replies.send(batch)
 }
 
 /** When a filtered subscription is told how far it has come, whether or not an event passed the filter. */

@@ -3,61 +3,71 @@ import { caughtUp, subscriptionConfirmed } from '../wire/read-reply.ts'
 import type { ReadRequest } from '../wire/read-request.ts'
 import { DELETED_STREAM } from '../streams/revision.ts'
 import { readForwards, viewStream } from '../streams/read-stream.ts'
+import { metastreamOf } from '../streams/stream-metadata.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
-import { REPLIES_AT_ONCE, replyOf } from './replies.ts'
+import { replyOf } from './replies.ts'
 import type { ReplyStream } from './reply-stream.ts'
+
+type StreamSource = Extract<ReadRequest['source'], { kind: 'stream' }>
+type Subscription = { store: StreamStore; replies: ReplyStream; request: ReadRequest; stream: string }
+
+/** Appends looked up in one go. */
+const PLACES = 64
 
 /**
  * A catch-up subscription to a stream: everything behind a revision (excluded), then what is appended, until the client leaves.
  * A missing stream is waited for; a tombstone ends the subscription with an error.
  */
-export async function subscribeToStream(
-  store: StreamStore,
-  replies: ReplyStream,
-  request: ReadRequest,
-  source: Extract<ReadRequest['source'], { kind: 'stream' }>,
-  subscriptionId: string,
-): Promise<void> {
+export async function subscribeToStream(store: StreamStore, replies: ReplyStream, request: ReadRequest, source: StreamSource, subscriptionId: string): Promise<void> {
   const { stream, from } = source
-  const stop = store.onStream(stream, replies.signal)
+  const subscription: Subscription = { store, replies, request, stream }
+  const stops = [store.onStream(stream, replies.signal), store.onStream(metastreamOf(stream), replies.signal)]
   try {
-    let next = from === 'start' ? 0 : from === 'end' ? store.index.head(stream) + 1 : from + 1
-    let isLive = from === 'end'
-    await replies.send(isLive ? [subscriptionConfirmed(subscriptionId), caughtUp()] : [subscriptionConfirmed(subscriptionId)])
-    while (!replies.isOver) {
-      const view = viewStream(store, stream)
-      if (view.kind === 'deleted') {
-        if (isLive) await sendRest(store, replies, request, stream, next)
-        throw streamDeleted(stream)
-      }
-      if (view.kind === 'readable') {
-        for (const page of readForwards(store, stream, next, Number.MAX_SAFE_INTEGER)) {
-          await replies.send(page.map((event) => replyOf(store, request, event, isLive ? 'live' : 'reading')))
-          if (replies.isOver) return
-          next = (page.at(-1)?.revision ?? next - 1) + 1
-        }
-        if (!isLive) await replies.send([caughtUp()])
-        isLive = true
-      }
-      await replies.wait()
+    const confirmation = subscriptionConfirmed(subscriptionId)
+    if (from === 'end') {
+      const head = store.index.head(stream)
+      await replies.send([confirmation])
+      await stayLive(subscription, head + 1)
+    } else {
+      if (viewStream(store, stream).kind === 'deleted') throw streamDeleted(stream)
+      await replies.send([confirmation])
+      await stayLive(subscription, await catchUp(subscription, from === 'start' ? 0 : from + 1))
     }
   } finally {
-    stop()
+    for (const stop of stops) stop()
   }
 }
 
-/** A live subscriber still gets the events up to the tombstone, and the tombstone itself. */
-async function sendRest(store: StreamStore, replies: ReplyStream, request: ReadRequest, stream: string, from: number): Promise<void> {
+/** Sends what a read would find, as far as it goes; returns the revision from which on everything is new. */
+async function catchUp({ store, replies, request, stream }: Subscription, from: number): Promise<number> {
   let next = from
-  for (;;) {
-    const places = store.index.placesFrom(stream, next, REPLIES_AT_ONCE)
-    const last = places.at(-1)
-    if (last === undefined || replies.isOver) return
-    for (const place of places) {
-      const { events } = store.eventsAt(stream, place)
-      await replies.send(events.filter((event) => event.revision >= next).map((event) => replyOf(store, request, event, 'live')))
+  while (!replies.isOver) {
+    for (const page of readForwards(store, stream, next, Number.MAX_SAFE_INTEGER)) {
+      await replies.sendEach(page, (event) => replyOf(store, request, event))
+      if (replies.isOver) return next
+      next = (page.at(-1)?.revision ?? next - 1) + 1
     }
-    if (last.revision === DELETED_STREAM) return
-    next = last.revision + last.count
+    const view = viewStream(store, stream)
+    if (view.kind === 'deleted') throw streamDeleted(stream)
+    if (view.kind === 'readable') return Math.max(next, view.head + 1)
+    await replies.wait()
+  }
+  return next
+}
+
+/** Sends every append from a revision on; what metadata hides from readers by then was news to this subscriber all the same. */
+async function stayLive({ store, replies, request, stream }: Subscription, from: number): Promise<void> {
+  let next = from
+  await replies.send([caughtUp()])
+  while (!replies.isOver) {
+    const places = store.index.placesFrom(stream, next, PLACES)
+    for (const place of places) {
+      const news = store.eventsAt(stream, place).events.filter((event) => event.revision >= next)
+      await replies.sendEach(news, (event) => replyOf(store, request, event, 'live'))
+      if (place.revision === DELETED_STREAM) throw streamDeleted(stream)
+      if (replies.isOver) return
+      next = place.revision + place.count
+    }
+    if (places.length === 0) await replies.wait()
   }
 }

@@ -1,4 +1,4 @@
-import type { ServerReadableStream, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js'
+import { Metadata, type ServerReadableStream, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
 import type shared from '@eventstore/db-client/generated/shared_pb.js'
 import { readAppendMessage, type AppendOptions, type ProposedEvent } from '../wire/append-request.ts'
@@ -38,7 +38,7 @@ export function appendCall(store: StreamStore, call: ServerReadableStream<Buffer
     }
   })
   call.on('error', () => (isAnswered = true))
-  call.on('end', () => {
+  call.on('end', () => afterCancellation(call, () => {
     if (isAnswered) return
     try {
       if (options?.expected === undefined) throw invalidArgument("'None' is not a valid expected stream revision")
@@ -52,6 +52,17 @@ export function appendCall(store: StreamStore, call: ServerReadableStream<Buffer
     } catch (error) {
       answer(toCallError(error))
     }
+  }))
+}
+
+/**
+ * A request that was cut off by a cancellation or a lost connection ends like a whole one. Sending headers makes grpc-js look at
+ * its connection; what it notices it tells on the next tick, ahead of this.
+ */
+function afterCancellation(call: ServerReadableStream<Buffer, Buffer>, proceed: () => void): void {
+  call.sendMetadata(new Metadata())
+  process.nextTick(() => {
+    if (!call.cancelled) proceed()
   })
 }
 

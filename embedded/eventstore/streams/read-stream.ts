@@ -1,7 +1,7 @@
 import { CorruptIndexError } from '../log/corruption.ts'
 import type { StoredEvent } from '../log/frame.ts'
 import { DELETED_STREAM, NO_STREAM } from './revision.ts'
-import { firstReadableRevision, isMetastream, isSoftDeleted, originalStreamOf, type StreamMetadata } from './stream-metadata.ts'
+import { firstReadableRevision, isHeldInMemory, isMetastream, isSoftDeleted, originalStreamOf, type StreamMetadata } from './stream-metadata.ts'
 import type { StreamStore } from './stream-store.ts'
 
 /** What a reader finds: nothing, a tombstone, or a stream with its bounds. */
@@ -9,11 +9,13 @@ export type StreamView = { kind: 'missing' } | { kind: 'deleted' } | { kind: 're
 
 /** Appends looked up in one go. */
 const PLACES = 256
-/** Events handed out in one go, about. */
-export const PAGE = 128
+/** Events handed out in one go, about, and bytes of the appends they came in. */
+const PAGE = 128
+const PAGE_BYTES = 512 << 10
 
 /** Looks a stream up as readers see it. */
 export function viewStream(store: StreamStore, stream: string): StreamView {
+  if (isHeldInMemory(stream)) return { kind: 'missing' }
   const head = store.index.head(stream)
   if (head === DELETED_STREAM) return { kind: 'deleted' }
   if (isMetastream(stream) && store.index.head(originalStreamOf(stream)) === DELETED_STREAM) return { kind: 'deleted' }
@@ -35,13 +37,15 @@ export function* readForwards(store: StreamStore, stream: string, from: number, 
     revision = Math.max(revision, view.first)
     if (revision > view.head) return
     const page: StoredEvent[] = []
+    let bytes = 0
     const oldest = oldestReadable(view.metadata)
     const places = store.index.placesFrom(stream, revision, PLACES)
     if (places.length === 0) throw new CorruptIndexError(stream, `revision ${revision} is missing`)
     for (const place of places) {
-      if (page.length >= PAGE || revision > view.head) break
+      if (page.length >= PAGE || bytes >= PAGE_BYTES || revision > view.head) break
       if (place.revision > revision) throw new CorruptIndexError(stream, `revision ${revision} is missing`)
       const { frame, events } = store.eventsAt(stream, place)
+      bytes += frame.bytes.length
       for (const event of events) {
         if (event.revision < revision || event.revision > view.head) continue
         revision = event.revision + 1
@@ -62,12 +66,14 @@ export function* readBackwards(store: StreamStore, stream: string, from: number,
   let left = count
   while (left > 0 && revision >= view.first) {
     const page: StoredEvent[] = []
+    let bytes = 0
     const places = store.index.placesBackFrom(stream, revision, PLACES)
     if (places.length === 0) throw new CorruptIndexError(stream, `revision ${revision} is missing`)
     for (const place of places) {
-      if (page.length >= PAGE || revision < view.first) break
+      if (page.length >= PAGE || bytes >= PAGE_BYTES || revision < view.first) break
       if (place.revision + place.count <= revision) throw new CorruptIndexError(stream, `revision ${revision} is missing`)
       const { frame, events } = store.eventsAt(stream, place)
+      bytes += frame.bytes.length
       for (const event of events.toReversed()) {
         if (event.revision > revision || event.revision < view.first) continue
         if (frame.createdAt >= oldest && page.length < left) page.push(event)

@@ -7,12 +7,18 @@ export type StreamMetadata = {
   maxAge: number | undefined
   /** First revision still to be read; DELETED_STREAM after a soft delete. */
   truncateBefore: number | undefined
+  acl: StreamAcl | undefined
 }
 
-export const NO_METADATA: StreamMetadata = { maxCount: undefined, maxAge: undefined, truncateBefore: undefined }
+/** Roles by right, as named in metadata: read, write, delete, read and write metadata; undefined where the default holds. */
+export type StreamAcl = { [Right in AclRight]: string[] | undefined }
+export type AclRight = (typeof ACL_RIGHTS)[number]
+const ACL_RIGHTS = ['$r', '$w', '$d', '$mr', '$mw'] as const
+
+export const NO_METADATA: StreamMetadata = { maxCount: undefined, maxAge: undefined, truncateBefore: undefined, acl: undefined }
 
 /** Metadata streams keep one event. */
-export const METASTREAM_METADATA: StreamMetadata = { maxCount: 1, maxAge: undefined, truncateBefore: undefined }
+export const METASTREAM_METADATA: StreamMetadata = { ...NO_METADATA, maxCount: 1 }
 
 /** Type of the events in a metadata stream. */
 export const METADATA_EVENT = '$metadata'
@@ -20,8 +26,17 @@ export const METADATA_EVENT = '$metadata'
 /** What a soft delete writes: the text the server writes, since 2^63 - 1 is no JavaScript number. */
 export const SOFT_DELETED_JSON = '{"$tb":9223372036854775807}'
 
+const LARGEST_INT64 = 2n ** 63n - 1n
+/** Longest time span of .NET in whole seconds: a longer `$maxAge` or `$cacheControl` makes the metadata void. */
+const LONGEST_SPAN = 922_337_203_685n
+
 export function isMetastream(stream: string): boolean {
   return stream.startsWith('$$')
+}
+
+/** Streams that the server keeps in memory and writes itself: what a client writes there is never read. */
+export function isHeldInMemory(stream: string): boolean {
+  return stream.startsWith('$mem-')
 }
 
 export function metastreamOf(stream: string): string {
@@ -36,25 +51,31 @@ export function isSoftDeleted(metadata: StreamMetadata): boolean {
   return metadata.truncateBefore === DELETED_STREAM
 }
 
-/** Parses a metadata event's data as the server does: anything unexpected makes all of it void. */
+/** Parses a metadata event's data as the server does: anything unexpected in what it knows makes all of it void. */
 export function parseStreamMetadata(json: Buffer): StreamMetadata {
-  const values = parseObject(json.toString('utf8'))
+  const values = parseObject(json.toString('utf8').replace(/^\uFEFF/, ''))
   if (values === undefined) return NO_METADATA
-  const maxCount = integerOf(values, '$maxCount')
-  const maxAge = integerOf(values, '$maxAge')
-  const truncateBefore = integerOf(values, '$tb')
-  if (maxCount === 'invalid' || maxAge === 'invalid' || truncateBefore === 'invalid') return NO_METADATA
+  const maxCount = integerOf(values, '$maxCount', LARGEST_INT64)
+  const maxAge = integerOf(values, '$maxAge', LONGEST_SPAN)
+  const cacheControl = integerOf(values, '$cacheControl', LONGEST_SPAN)
+  const truncateBefore = integerOf(values, '$tb', LARGEST_INT64)
+  const acl = Object.hasOwn(values, '$acl') ? parseAcl(values['$acl']) : undefined
+  const isTemporaryVoid = Object.hasOwn(values, '$tmp') && typeof values['$tmp'] !== 'boolean'
+  if (maxCount === 'invalid' || maxAge === 'invalid' || cacheControl === 'invalid' || truncateBefore === 'invalid') return NO_METADATA
+  if (acl === 'invalid' || isTemporaryVoid) return NO_METADATA
   return {
-    maxCount: maxCount !== undefined && maxCount > 0 ? maxCount : undefined,
-    maxAge: maxAge !== undefined && maxAge > 0 ? maxAge * 1000 : undefined,
-    truncateBefore: truncateBefore !== undefined && truncateBefore >= 0 ? truncateBefore : undefined,
+    maxCount: maxCount !== undefined && maxCount > 0n ? revisionOf(maxCount) : undefined,
+    maxAge: maxAge !== undefined && maxAge > 0n ? Number(maxAge) * 1000 : undefined,
+    truncateBefore: truncateBefore !== undefined && truncateBefore >= 0n ? revisionOf(truncateBefore) : undefined,
+    acl,
   }
 }
 
 /** The metadata with another `$tb`, everything else kept; undefined when it is no JSON object. */
 export function withTruncateBefore(json: Buffer, truncateBefore: number): Buffer | undefined {
   const values = parseObject(json.toString('utf8'))
-  return values === undefined ? undefined : Buffer.from(JSON.stringify({ ...values, $tb: truncateBefore }))
+  if (values === undefined) return undefined
+  return Buffer.from(JSON.stringify({ ...values, $tb: truncateBefore }, (_key, value: unknown) => (typeof value === 'bigint' ? Number(value) : value)))
 }
 
 /** First revision that may still be read by count and truncation; age is checked per event. */
@@ -63,22 +84,50 @@ export function firstReadableRevision(metadata: StreamMetadata, head: number): n
   return Math.max(0, byCount, metadata.truncateBefore ?? 0)
 }
 
+/** 2^63 - 1 marks a soft delete; other values beyond the safe integers must not be taken for it. */
+function revisionOf(value: bigint): number {
+  if (value === LARGEST_INT64) return DELETED_STREAM
+  return value >= BigInt(DELETED_STREAM) ? DELETED_STREAM - 1 : Number(value)
+}
+
 type JsonObject = Record<string, unknown>
 
+/** Numbers written as integers come as BigInt, whatever their size: the server tells 2 from 2.0. */
 function parseObject(text: string): JsonObject | undefined {
   let parsed: unknown
   try {
-    parsed = JSON.parse(text)
+    parsed = JSON.parse(text, (_key, value: unknown, ...[context]: unknown[]) => {
+      const source = typeof value === 'number' && isObject(context) ? context['source'] : undefined
+      return typeof source === 'string' && /^-?\d+$/.test(source) ? BigInt(source) : value
+    })
   } catch {
     return undefined
   }
-  return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? { ...parsed } : undefined
+  return isObject(parsed) && !Array.isArray(parsed) ? parsed : undefined
 }
 
-/** 2^63 - 1, the mark of a soft delete, is read as the double 2^63. */
-function integerOf(values: JsonObject, key: string): number | 'invalid' | undefined {
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null
+}
+
+function integerOf(values: JsonObject, key: string, limit: bigint): bigint | 'invalid' | undefined {
   if (!Object.hasOwn(values, key)) return undefined
   const value = values[key]
-  if (typeof value !== 'number' || !Number.isInteger(value) || Math.abs(value) > 2 ** 63) return 'invalid'
-  return value === 2 ** 63 ? DELETED_STREAM : value
+  if (typeof value !== 'bigint' || value > limit || value < -limit) return 'invalid'
+  return value
+}
+
+/** An access list: a role or several for each right, and nothing else. */
+function parseAcl(value: unknown): StreamAcl | 'invalid' {
+  if (!isObject(value) || Array.isArray(value)) return 'invalid'
+  const acl: StreamAcl = { $r: undefined, $w: undefined, $d: undefined, $mr: undefined, $mw: undefined }
+  for (const [key, roles] of Object.entries(value)) {
+    const right = ACL_RIGHTS.find((known) => known === key)
+    const list = typeof roles === 'string' ? [roles] : roles
+    if (right === undefined || !Array.isArray(list)) return 'invalid'
+    const names = list.filter((role) => typeof role === 'string')
+    if (names.length < list.length) return 'invalid'
+    acl[right] = names
+  }
+  return acl
 }
