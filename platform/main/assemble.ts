@@ -81,7 +81,6 @@ const decisiveWaitMs = 4_000
 export async function startPlatform(options: PlatformOptions): Promise<Platform> {
   const { configuration, logger, roles, now = () => new Date() } = options
   const stop = options.stop ?? createGracefulStop({ logger })
-  const clock = { now }
   const filter = { streamPrefixes: projectedStreams }
   const databaseUrl = required(configuration.databaseUrl, 'DATABASE_URL')
   const vaultUrl = required(configuration.vaultDatabaseUrl, 'VAULT_DATABASE_URL')
@@ -93,7 +92,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const vault = await openVault({ url: vaultUrl, masterKeys: options.masterKeys })
   stop.onStop('resources', 'vault', () => vault.close())
   const esdbUrl = required(configuration.esdbUrl, 'ESDB_URL')
-  const store = await openEventStore({ url: esdbUrl, catalogue, vault, clock, logger })
+  const store = await openEventStore({ url: esdbUrl, catalogue, vault, now, logger })
   stop.onStop('resources', 'event store', () => store.close())
   const pool = createPool({ url: databaseUrl, max: 20, logger, name: 'platform' })
   stop.onStop('resources', 'database', () => pool.end())
@@ -158,7 +157,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       processes: processes.map((process) => bindProcess(process, deps)),
       filter,
       logger,
-      clock,
+      now,
       workers: configuration.processWorkers,
       stepTimeoutMs: configuration.stepTimeoutMs,
       stepLeaseMs: configuration.stepLeaseMs,

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import type { Logger } from '../../platform/logging.ts'
 import { readCheckpoints } from '../../projections/runtime/checkpoints.ts'
-import { systemClock, type Clock } from '../../projections/runtime/clock.ts'
 import type { Advance } from '../../projections/runtime/runner-options.ts'
 import { backoffMs, pause } from '../../streams/store/backoff.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
@@ -35,7 +34,7 @@ export interface WorkersOptions {
   readonly logger: Logger
   /** A runner of the same process wakes workers in memory, beside what Postgres tells of the runners of others. */
   readonly runner?: { onAdvance(listener: (advance: Advance) => void): () => void }
-  readonly clock?: Clock
+  readonly now?: () => Date
   /** Steps at a time. Default 10. */
   readonly workers?: number
   /** Default 15,000. */
@@ -67,7 +66,7 @@ export function createWorkers(options: WorkersOptions): Workers {
 
 export class Workers {
   readonly #options: WorkersOptions
-  readonly #clock: Clock
+  readonly #now: () => Date
   readonly #random: () => number
   readonly #workerId = randomUUID()
   readonly #desks: readonly Desk[]
@@ -84,7 +83,7 @@ export class Workers {
     const { stepTimeoutMs = 15_000, stepLeaseMs = 20_000 } = options
     if (stepTimeoutMs >= stepLeaseMs) throw new RangeError('the time limit of a step must be shorter than its lease')
     this.#options = options
-    this.#clock = options.clock ?? systemClock
+    this.#now = options.now ?? (() => new Date())
     this.#random = options.random ?? Math.random
     this.#desks = options.processes.map((process) => ({
       process,
@@ -178,8 +177,8 @@ export class Workers {
     await this.#sweep(ready)
     if (this.#inHand.size >= workers) return pollMs
     // A process at its limit is looked at again when one of its steps ends, which wakes us.
-    const next = await Promise.all(ready.filter((desk) => desk.inHand < most).map(({ claims }) => claims.nextDue(this.#clock.now())))
-    const nextMs = next.flatMap((due) => (due === undefined ? [] : [due.getTime() - this.#clock.now().getTime()]))
+    const next = await Promise.all(ready.filter((desk) => desk.inHand < most).map(({ claims }) => claims.nextDue(this.#now())))
+    const nextMs = next.flatMap((due) => (due === undefined ? [] : [due.getTime() - this.#now().getTime()]))
     return Math.max(1, Math.min(pollMs, ...nextMs))
   }
 
@@ -188,7 +187,7 @@ export class Workers {
     const { workers = 10, stepLeaseMs = 20_000 } = this.#options
     const limit = Math.min(most, workers - this.#inHand.size)
     if (limit <= 0 || this.#closing.signal.aborted) return false
-    const now = this.#clock.now()
+    const now = this.#now()
     const lease = leaseUntil(now, stepLeaseMs)
     const claimed = await desk.claims.claim(limit, now, new Date(lease))
     for (const claim of claimed) this.#begin(desk, claim, lease)
@@ -211,7 +210,7 @@ export class Workers {
     const { todo, failures } = claimed
     const step = process.steps.get(todo.step)
     if (step === undefined) return
-    const surroundings = { now: () => this.#clock.now(), leaseUntil: lease }
+    const surroundings = { now: this.#now, leaseUntil: lease }
     const limits = { timeoutMs: stepTimeoutMs, abandonMs: stepLeaseMs, signal: this.#aborting.signal }
     const result = await runStep(step, todo, surroundings, limits)
     if ('error' in result) {
@@ -219,7 +218,7 @@ export class Workers {
     } else if (result.kind === 'retry') {
       logger.info({ process: process.name, step: todo.step, reason: result.reason, delayMs: result.after }, 'a step is put off')
     }
-    desk.settlements.push(settlementOf(claimed, result, this.#clock.now(), this.#random))
+    desk.settlements.push(settlementOf(claimed, result, this.#now(), this.#random))
   }
 
   async #settle(): Promise<void> {
@@ -236,7 +235,7 @@ export class Workers {
   }
 
   async #sweep(desks: readonly Desk[]): Promise<void> {
-    const now = this.#clock.now()
+    const now = this.#now()
     if (now.getTime() - this.#sweptAt < sweepMs) return
     this.#sweptAt = now.getTime()
     for (const { claims } of desks) await claims.sweep(now)

@@ -11,7 +11,7 @@ import {
 } from './errors.ts'
 import type { Appended, CommandContext, DomainEvent, Fold, Loaded, RecordedEvent, StreamRevision } from './events.ts'
 import { comparePositions, startOfLog, type Position } from './positions.ts'
-import type { KeyVault, StoreClock, StoreLogger } from './ports.ts'
+import type { KeyVault, StoreLogger } from './ports.ts'
 import { readLogBackwards, readRawStream, type ReadTiming } from './reading.ts'
 import { StateCache } from './state-cache.ts'
 import { mergeMetadata, readMetadata, type StreamMetadata } from './stream-metadata.ts'
@@ -30,7 +30,7 @@ export interface EventStoreOptions {
   readonly url: string
   readonly catalogue: Catalogue
   readonly vault: KeyVault
-  readonly clock?: StoreClock
+  readonly now?: () => Date
   readonly logger?: StoreLogger
   /** Streams whose last state is kept. Default 10,000. */
   readonly cacheSize?: number
@@ -62,7 +62,7 @@ export class EventStore {
   readonly #codec: Codec
   readonly #connection: EventStoreConnection
   readonly #cache: StateCache
-  readonly #clock: StoreClock
+  readonly #now: () => Date
   readonly #logger: StoreLogger | undefined
   readonly #appendTiming: AppendTiming
   readonly #readTiming: ReadTiming
@@ -73,7 +73,7 @@ export class EventStore {
     this.#codec = codec
     this.#connection = connection
     this.#cache = new StateCache(options.cacheSize ?? 10_000)
-    this.#clock = options.clock ?? { now: () => new Date() }
+    this.#now = options.now ?? (() => new Date())
     this.#logger = options.logger
     this.#appendTiming = { attemptMs: options.appendTimeoutMs ?? 10_000, budgetMs: options.appendBudgetMs ?? 30_000 }
     this.#readTiming = { silenceMs: 10_000, budgetMs: options.readBudgetMs ?? 15_000 }
@@ -231,11 +231,11 @@ export class EventStore {
 
   #supervised(
     callbacks: SubscriptionCallbacks,
-    describe: (callbacks: SubscriptionCallbacks) => Omit<Parameters<typeof supervise>[0], 'codec' | 'clock' | 'logger'>,
+    describe: (callbacks: SubscriptionCallbacks) => Omit<Parameters<typeof supervise>[0], 'codec' | 'now' | 'logger'>,
   ): RunningSubscription {
     this.#refuseWhenClosed()
     const signal = AbortSignal.any([callbacks.signal, this.#closing.signal])
-    const parts = { codec: this.#codec, clock: this.#clock, logger: this.#logger }
+    const parts = { codec: this.#codec, now: this.#now, logger: this.#logger }
     const subscription = supervise({ ...describe({ ...callbacks, signal }), ...parts })
     this.#subscriptions.add(subscription)
     const forget = () => void this.#subscriptions.delete(subscription)

@@ -26,7 +26,3 @@ export interface StoreLogger {
   warn(fields: StoreLogFields, message: string): void
   error(fields: StoreLogFields, message: string): void
 }
-
-export interface StoreClock {
-  now(): Date
-}

@@ -6,7 +6,7 @@ import { headOf, isSystemEvent } from './decoding.ts'
 import { EventStoreRefusedError, StreamTombstonedError, UndecodableEventError } from './errors.ts'
 import type { RecordedEvent } from './events.ts'
 import { comparePositions, type Position } from './positions.ts'
-import type { StoreClock, StoreLogger } from './ports.ts'
+import type { StoreLogger } from './ports.ts'
 import { Pull } from './pull.ts'
 import { Marker, type Feed, type FeedItem } from './subscription-feed.ts'
 import type { Delivery, RunningSubscription, SubscriptionCallbacks, SubscriptionStats } from './subscription-options.ts'
@@ -25,7 +25,7 @@ export interface SupervisedSubscription {
   readonly onCheckpoint: ((position: Position) => Promise<void> | void) | undefined
   readonly open: (from: Progress) => Feed
   readonly codec: Codec
-  readonly clock: StoreClock
+  readonly now: () => Date
   readonly logger: StoreLogger | undefined
 }
 
@@ -214,7 +214,7 @@ class SubscriptionRun {
     if (event === undefined) return
     this.#progress = { position: event.position, revision: event.revision }
     this.#hasHandled = true
-    this.#lastEventAt = this.#options.clock.now().toISOString()
+    this.#lastEventAt = this.#options.now().toISOString()
   }
 }
 

@@ -72,7 +72,7 @@ async function hangTen(): Promise<{ readonly said: Promise<string> }> {
     bindProcess(farewells, { told: ({ key }) => resolve(key) }),
   ]
   workers = createWorkers({
-    eventStore: store, pool: workersPool, processes, filter, logger: silentLogger, runner, clock: { now: () => now },
+    eventStore: store, pool: workersPool, processes, filter, logger: silentLogger, runner, now: () => now,
     workers: 10, pollMs: 60_000, stepTimeoutMs: 55_000, stepLeaseMs: 60_000,
   })
   workers.start()

@@ -123,7 +123,7 @@ describe('workers', () => {
     await startList()
     let now = new Date('2030-01-01T00:00:00.000Z')
     const deps = dependencies()
-    const workers = startWorkers(deps, { clock: { now: () => now } })
+    const workers = startWorkers(deps, { now: () => now })
     const [early, late] = [fresh(), fresh()]
     await say(store, `ticket-${late}`, opened(late, 'at 2030-01-01T00:00:30.000Z'))
     await say(store, `ticket-${early}`, opened(early, 'at 2030-01-01T00:00:00.000Z'))
@@ -157,7 +157,7 @@ describe('workers', () => {
     let now = new Date('2030-01-01T00:00:00.000Z')
     const until = new Date('2030-01-01T00:00:20.000Z')
     const deps = dependencies(async (_todo, _context, call) => (call === 1 ? { kind: 'wait', until } : undefined))
-    const workers = startWorkers(deps, { clock: { now: () => now } })
+    const workers = startWorkers(deps, { now: () => now })
     const key = fresh()
     await say(store, `ticket-${key}`, opened(key, 'at 2029-12-31T00:00:00.000Z'))
     await eventually(() => expect(deps.calls).toEqual([key]))

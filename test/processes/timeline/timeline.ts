@@ -53,8 +53,7 @@ export async function openTimeline(world: ProcessWorld, { deps = world.deps, lat
   const relays = channels.map((channel) => ({ sources: channel.sources, relay: createRelay({ eventStore: store, channel, logger: silentLogger, deps }) }))
   for (const { relay } of relays) relay.start()
   const bound = processes.map((process) => bindProcess(process, deps))
-  const clock = { now: world.now }
-  const workers = createWorkers({ eventStore: store, pool, processes: bound, filter, logger: silentLogger, runner, clock, pollMs: 20, random: deps.random })
+  const workers = createWorkers({ eventStore: store, pool, processes: bound, filter, logger: silentLogger, runner, now: world.now, pollMs: 20, random: deps.random })
   workers.start()
   const halted = new Set(stopped)
   const desks = bound.map(({ name, list, steps }) => ({ name, list, claims: new Claims(pool, { name, list, steps: [...steps.keys()] }, 'timeline') }))
