@@ -1,4 +1,4 @@
-import { Metadata, type ServerReadableStream, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js'
+import type { ServerReadableStream, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
 import type shared from '@eventstore/db-client/generated/shared_pb.js'
 import { readAppendMessage, type AppendOptions, type ProposedEvent } from '../wire/append-request.ts'
@@ -9,6 +9,9 @@ import { revisionFromWire, type ExpectedRevision } from '../streams/revision.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
 
 type Reply = sendUnaryData<Buffer>
+
+/** A deadline closer than this has passed for the client by the time of the answer; grpc-js then ends the call. */
+const LEAST_TIME_LEFT_MS = 10
 
 /** The `Append` call: one append, options first, then an event per message. */
 export function appendCall(store: StreamStore, call: ServerReadableStream<Buffer, Buffer>, reply: Reply): void {
@@ -38,7 +41,7 @@ export function appendCall(store: StreamStore, call: ServerReadableStream<Buffer
     }
   })
   call.on('error', () => (isAnswered = true))
-  call.on('end', () => afterCancellation(call, () => {
+  const finish = (): void => {
     if (isAnswered) return
     try {
       if (options?.expected === undefined) throw invalidArgument("'None' is not a valid expected stream revision")
@@ -52,16 +55,17 @@ export function appendCall(store: StreamStore, call: ServerReadableStream<Buffer
     } catch (error) {
       answer(toCallError(error))
     }
-  }))
+  }
+  call.on('end', () => whenWhole(call, finish))
 }
 
 /**
- * A request that was cut off by a cancellation or a lost connection ends like a whole one. Sending headers makes grpc-js look at
- * its connection; what it notices it tells on the next tick, ahead of this.
+ * A request that is given up half way, by its deadline or with its connection, ends like a whole one; a part of an append must not
+ * be written. Only a cancellation is noticed too late now and then, by the server too.
  */
-function afterCancellation(call: ServerReadableStream<Buffer, Buffer>, proceed: () => void): void {
-  call.sendMetadata(new Metadata())
-  process.nextTick(() => {
+function whenWhole(call: ServerReadableStream<Buffer, Buffer>, proceed: () => void): void {
+  if (Number(call.getDeadline()) - Date.now() < LEAST_TIME_LEFT_MS) return
+  setImmediate(() => {
     if (!call.cancelled) proceed()
   })
 }
