@@ -65,6 +65,16 @@ test('images are pinned, and nothing but the API, the object store and the mail 
   for (const [, service] of published) expect(at(service, 'ports', 0)).toMatch(/^127\.0\.0\.1:/)
 })
 
+test('one service builds the image that several run, since builds at once cannot export one tag', () => {
+  const ours = services.filter(([, service]) => /^clinical-assessment-platform:/.test(String(at(service, 'image'))))
+  expect(ours.length).toBeGreaterThan(3)
+  expect(services.filter(([, service]) => at(service, 'build') !== undefined).map(([name]) => name)).toEqual(['api'])
+})
+
+test('Postgres is healthy when it answers by TCP, not while it makes its first database', () => {
+  expect(at(compose, 'services', 'postgres', 'healthcheck', 'test')).toContain('--host=127.0.0.1')
+})
+
 test('every role runs, two of each that needs no address of its own, with all that it needs and nothing unknown', () => {
   const commands = services.map(([, service]) => ({ service, command: at(service, 'command') })).filter(({ command }) => at(command, 0) === 'serve')
   expect(commands.map(({ command }) => String(at(command, 2))).toSorted()).toEqual(['api', 'processor', 'projector'])
