@@ -89,11 +89,12 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     clearly('DATABASE_URL', () => ensureDatabase(databaseUrl)),
     clearly('VAULT_DATABASE_URL', () => ensureDatabase(vaultUrl)),
   ])
-  const vault = await openVault({ url: vaultUrl, masterKeys: options.masterKeys })
+  const vault = await clearly('VAULT_DATABASE_URL', () => openVault({ url: vaultUrl, masterKeys: options.masterKeys }))
   stop.onStop('resources', 'vault', () => vault.close())
   const esdbUrl = required(configuration.esdbUrl, 'ESDB_URL')
   const store = await openEventStore({ url: esdbUrl, catalogue, vault, now, logger })
   stop.onStop('resources', 'event store', () => store.close())
+  await clearly('ESDB_URL', () => store.head(filter))
   const pool = createPool({ url: databaseUrl, max: 20, logger, name: 'platform' })
   stop.onStop('resources', 'database', () => pool.end())
   await ensureRuntimeSchema(pool)
@@ -220,7 +221,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   stop.onStop('intake', 'refusal', () => {
     isRefusing = true
   })
-  await options.beforeListening?.({ store, vault })
+  await clearly('VAULT_DATABASE_URL', async () => options.beforeListening?.({ store, vault }))
   await listen(app, configuration)
   // Steps call our own services, so they begin when those answer: a check that fails because we are starting is a try lost.
   await startWorkers()

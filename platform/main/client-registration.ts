@@ -106,7 +106,7 @@ export async function registerOrdered(configuration: Configuration, order: Clien
         scopes: order.scopes,
         trustedActorContext: order.trustedActorContext,
       }
-      await clearly('ESDB_URL', () => registerOnce(store, vault, client, new Date()))
+      await clearly('VAULT_DATABASE_URL', () => registerOnce(store, vault, client, new Date()))
       const { clientId, secret, orgId, productId, scopes, trustedActorContext } = client
       return { client_id: clientId, client_secret: secret, org_id: orgId, product_id: productId, scopes, trusted_actor_context: trustedActorContext }
     } finally {

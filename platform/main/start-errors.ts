@@ -1,24 +1,32 @@
 import { isDatabaseUnavailable } from '../database.ts'
-import { EventStoreUnavailableError } from '../../streams/store/errors.ts'
+import { EventStoreUnavailableError, UndecodableEventError } from '../../streams/store/errors.ts'
 
 /**
- * Names the variable whose server does not answer: a driver's own message may be empty, or name an address without saying
- * which of five servers has it. Messages that hold no address of ours pass unchanged.
+ * Names the variable whose server does not answer, or does not admit us: a driver's own message may be empty, or name an
+ * address without saying which of five servers has it. `variable` is that of the database that the work asks; what the event
+ * store does not do is always told of ESDB_URL. Messages that hold no address of ours pass unchanged.
  */
 export async function clearly<Result>(variable: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {
-    const reason = reasonOf(error)
-    if (reason === undefined) throw error
-    throw new Error(`the server of ${variable} does not answer (${reason})`, { cause: error })
+    const message = eventStoreProblem(error) ?? databaseProblem(variable, error)
+    if (message === undefined) throw error
+    throw new Error(message, { cause: error })
   }
 }
 
-function reasonOf(error: unknown): string | undefined {
-  if (error instanceof EventStoreUnavailableError) return error.code
+function eventStoreProblem(error: unknown): string | undefined {
+  if (error instanceof EventStoreUnavailableError) return `the server of ESDB_URL does not answer (${error.code})`
+  if (!(error instanceof UndecodableEventError) || (error.reason !== 'signature' && error.reason !== 'key-missing')) return undefined
+  return `the vault of VAULT_DATABASE_URL does not belong to the event store of ESDB_URL, whose events its keys do not fit (${error.code})`
+}
+
+function databaseProblem(variable: string, error: unknown): string | undefined {
   // A host with several addresses fails with one error for each.
   const [first] = error instanceof AggregateError ? error.errors : [error]
-  if (!isDatabaseUnavailable(first)) return undefined
-  return first instanceof Error && 'code' in first && typeof first.code === 'string' ? first.code : 'no connection'
+  const code = first instanceof Error && 'code' in first && typeof first.code === 'string' ? first.code : undefined
+  if (isDatabaseUnavailable(first)) return `the server of ${variable} does not answer (${code ?? 'no connection'})`
+  // Class 28 of Postgres: invalid authorization.
+  return code?.startsWith('28') ? `the server of ${variable} does not admit its user with its password (${code})` : undefined
 }

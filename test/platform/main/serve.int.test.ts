@@ -95,10 +95,25 @@ test.each([
   ['the object store refuses us', { S3_SECRET_ACCESS_KEY: `${secret}-wrong` }, 'S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY must allow it'],
   ['the object store is away', { S3_ENDPOINT: 'http://127.0.0.1:1' }, 'the object store of S3_ENDPOINT does not answer'],
   ['Postgres is away', { DATABASE_URL: 'postgres://platform@127.0.0.1:1/platform' }, 'the server of DATABASE_URL does not answer (ECONNREFUSED)'],
+  ['the event store is away', { ESDB_URL: 'esdb://127.0.0.1:1?tls=false' }, 'the server of ESDB_URL does not answer (event-store-unavailable)'],
   ['a variable is missing', { BASE_URL: '', PROVIDER_LOGIN: '' }, 'serve --role processor needs BASE_URL, PROVIDER_LOGIN: set them in the environment'],
 ])('a start says so when %s', async (_, changed, message) => {
   const { code, stderr, stdout } = await outcome(['serve', '--role', 'processor'], { ...settings, ...changed })
   expect([code, stdout.includes('is ready'), stderr]).toEqual([1, false, expect.stringContaining(message)])
+})
+
+test('a start says so when Postgres does not admit the user', async () => {
+  const stranger = new URL(settings['DATABASE_URL'] ?? '')
+  stranger.username = 'nobody-of-this-name'
+  const { code, stderr } = await outcome(['serve', '--role', 'projector'], { ...settings, DATABASE_URL: stranger.href })
+  expect([code, stderr]).toEqual([1, expect.stringContaining('the server of DATABASE_URL does not admit its user with its password (28')])
+})
+
+test('an API on the vault of another installation says so', async () => {
+  const other = await freshDatabase()
+  const { code, stderr } = await outcome(['serve', '--role', 'api'], { ...settings, VAULT_DATABASE_URL: other.vaultUrl })
+  await other.drop()
+  expect([code, stderr]).toEqual([1, expect.stringContaining('the vault of VAULT_DATABASE_URL does not belong to the event store of ESDB_URL')])
 })
 
 test('a processor whose services are away says that steps wait, is not ready, and still ends with 0', async () => {
