@@ -66,7 +66,7 @@ test('images are pinned, and nothing but the API, the object store and the mail 
 })
 
 test('one service builds the image that several run, since builds at once cannot export one tag', () => {
-  const ours = services.filter(([, service]) => /^clinical-assessment-platform:/.test(String(at(service, 'image'))))
+  const ours = services.filter(([, service]) => String(at(service, 'image')).startsWith('clinical-assessment-platform:'))
   expect(ours.length).toBeGreaterThan(3)
   expect(services.filter(([, service]) => at(service, 'build') !== undefined).map(([name]) => name)).toEqual(['api'])
 })
