@@ -190,7 +190,8 @@ async function unlessMissing<Output>(sent: Promise<Output>): Promise<Output | un
   }
 }
 
-function statusOf(error: unknown): number | undefined {
+/** The HTTP status of a refusal by the object store; undefined without an answer. */
+export function statusOf(error: unknown): number | undefined {
   return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined
 }
 

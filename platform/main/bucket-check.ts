@@ -1,5 +1,6 @@
 import { HeadBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import type { Configuration } from '../configuration.ts'
+import { statusOf } from '../object-store.ts'
 
 type ObjectStoreSettings = Pick<Configuration, 's3Endpoint' | 's3Region' | 's3Bucket' | 's3AccessKeyId' | 's3SecretAccessKey'>
 
@@ -26,11 +27,4 @@ function messageOf(status: number | undefined, bucket: string): string {
   if (status === 404) return `the object store of S3_ENDPOINT has no bucket ${bucket}: create it, or set S3_BUCKET`
   if (status === 301) return `the bucket ${bucket} lies in another region: set S3_REGION`
   return `the object store of S3_ENDPOINT refuses the bucket ${bucket} (status ${status}): S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY must allow it`
-}
-
-/** Undefined without an answer. */
-function statusOf(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !('$metadata' in error) || typeof error.$metadata !== 'object' || error.$metadata === null) return undefined
-  const status = 'httpStatusCode' in error.$metadata ? error.$metadata.httpStatusCode : undefined
-  return typeof status === 'number' ? status : undefined
 }
