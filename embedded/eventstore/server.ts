@@ -1,10 +1,14 @@
 import { Server, ServerCredentials, logVerbosity, setLogVerbosity, type MethodDefinition, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js'
 import { GossipService } from '@eventstore/db-client/generated/gossip_grpc_pb.js'
 import { ServerFeaturesService } from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js'
+import { PersistentSubscriptionsService } from '@eventstore/db-client/generated/persistent_grpc_pb.js'
 import { StreamsService } from '@eventstore/db-client/generated/streams_grpc_pb.js'
+import { PersistentSubscriptions } from './persistent/persistent-subscriptions.ts'
 import { batchAppend, type BatchAppendCall } from './services/batch-append.ts'
 import { joinedReplies } from './services/joined-replies.ts'
 import { clusterInfo, supportedMethods } from './services/node-services.ts'
+import { groupCalls } from './services/persistent-groups.ts'
+import { consume, type ConsumerStream } from './services/persistent-read.ts'
 import { read } from './services/read.ts'
 import type { ByteStreamCall } from './services/reply-stream.ts'
 import { appendCall, deleteCall, tombstoneCall } from './services/unary-writes.ts'
@@ -36,6 +40,11 @@ export async function serve(store: StreamStore, port: number): Promise<RunningSe
       tombstone: (call: Parameters<typeof tombstoneCall>[1], reply: sendUnaryData<Buffer>) => tombstoneCall(store, call, reply),
     },
   )
+  const subscriptions = new PersistentSubscriptions(store)
+  server.addService(
+    { ...PersistentSubscriptionsService, read: bytesInAndOut(PersistentSubscriptionsService.read) },
+    { ...groupCalls(subscriptions), read: (call: ConsumerStream) => consume(subscriptions, call) },
+  )
   const features = supportedMethods()
   server.addService(ServerFeaturesService, { getSupportedMethods: answerWith(() => features) })
   const bound = await new Promise<number>((resolve, reject) => {
@@ -45,7 +54,7 @@ export async function serve(store: StreamStore, port: number): Promise<RunningSe
     })
   })
   server.addService(GossipService, { read: answerWith(clusterInfo(HOST, bound)) })
-  return { port: bound, stop: () => stop(server) }
+  return { port: bound, stop: () => stop(server, subscriptions) }
 }
 
 function answerWith<Answer>(answer: () => Answer): (call: ServerUnaryCall<unknown, Answer>, reply: sendUnaryData<Answer>) => void {
@@ -53,7 +62,8 @@ function answerWith<Answer>(answer: () => Answer): (call: ServerUnaryCall<unknow
 }
 
 /** Open subscriptions never end by themselves, so the connections are cut. */
-async function stop(server: Server): Promise<void> {
+async function stop(server: Server, subscriptions: PersistentSubscriptions): Promise<void> {
+  subscriptions.stop()
   server.forceShutdown()
   await new Promise<void>((resolve) => {
     server.tryShutdown(() => resolve())

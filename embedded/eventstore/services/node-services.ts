@@ -4,21 +4,23 @@ import features from '@eventstore/db-client/generated/serverfeatures_pb.js'
 import shared from '@eventstore/db-client/generated/shared_pb.js'
 import { GossipService } from '@eventstore/db-client/generated/gossip_grpc_pb.js'
 import { ServerFeaturesService } from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js'
+import { PersistentSubscriptionsService } from '@eventstore/db-client/generated/persistent_grpc_pb.js'
 import { StreamsService } from '@eventstore/db-client/generated/streams_grpc_pb.js'
 
 /** The server whose protocol the node speaks. */
 export const SERVER_VERSION = '23.10.6'
 
 const FEATURES: Record<string, string[]> = { read: ['position', 'events'], batchappend: ['deadline_duration'] }
+const GROUP_FEATURES = ['stream', 'all']
 
 /** What clients are told they may call. */
 export function supportedMethods(): features.SupportedMethods {
   const answer = new features.SupportedMethods().setEventStoreServerVersion(SERVER_VERSION)
-  for (const service of [StreamsService, GossipService, ServerFeaturesService]) {
+  for (const service of [StreamsService, PersistentSubscriptionsService, GossipService, ServerFeaturesService]) {
     for (const definition of Object.values(service)) {
       const [, serviceName = '', methodName = ''] = definition.path.toLowerCase().split('/')
       const method = new features.SupportedMethod().setServiceName(serviceName).setMethodName(methodName)
-      answer.addMethods(method.setFeaturesList(FEATURES[methodName] ?? []))
+      answer.addMethods(method.setFeaturesList(service === PersistentSubscriptionsService ? GROUP_FEATURES : (FEATURES[methodName] ?? [])))
     }
   }
   return answer

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { CallError, handlerFailed, streamDeleted, toCallError, unknownError } from '../wire/errors.ts'
 import { firstStreamPosition, lastStreamPosition, streamNotFound } from '../wire/read-reply.ts'
 import { readReadRequest, type ReadRequest } from '../wire/read-request.ts'
+import { isHiddenFromAll } from '../streams/hidden-streams.ts'
 import { isPosition, readLogBackwards, readLogForwards } from '../streams/read-all.ts'
 import { readBackwards, readForwards, viewStream } from '../streams/read-stream.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
@@ -53,7 +54,7 @@ async function readAll(store: StreamStore, replies: ReplyStream, request: ReadRe
   const chunks = request.backwards ? readLogBackwards(store, position) : readLogForwards(store, position)
   let left = count
   for (const chunk of chunks) {
-    const accepted = request.filter === undefined ? chunk : chunk.filter(({ frame, event }) => request.filter?.accepts(frame, event))
+    const accepted = chunk.filter(({ frame, event }) => !isHiddenFromAll(frame.stream) && request.filter?.accepts(frame, event) !== false)
     const taken = accepted.slice(0, left)
     left -= taken.length
     await replies.sendEach(taken, ({ event }) => replyOf(store, request, event))

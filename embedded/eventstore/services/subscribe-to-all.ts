@@ -2,6 +2,7 @@ import { frameEvents, type Frame, type StoredEvent } from '../log/frame.ts'
 import { SEGMENT_HEADER } from '../log/segment.ts'
 import { caughtUp, checkpointReached, subscriptionConfirmed } from '../wire/read-reply.ts'
 import type { Place, ReadRequest } from '../wire/read-request.ts'
+import { isHiddenFromAll } from '../streams/hidden-streams.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
 import { replyOf } from './replies.ts'
 import type { ReplyStream } from './reply-stream.ts'
@@ -47,7 +48,7 @@ async function sendFrames({ store, replies, request, reader, checkpoints }: Deli
 /** What is due to the client, in order: events, and the positions of checkpoints. */
 function* deliveries(request: ReadRequest, checkpoints: CheckpointPace | undefined, frames: Frame[], after: number): Generator<StoredEvent | number> {
   for (const frame of frames) {
-    if (frame.end <= after) continue
+    if (frame.end <= after || isHiddenFromAll(frame.stream)) continue
     for (const event of frameEvents(frame)) {
       if (event.position <= after) continue
       const isAccepted = request.filter === undefined || request.filter.accepts(frame, event)

@@ -1,0 +1,32 @@
+import type { ResolvedEvent } from '../streams/links.ts'
+import { Measurements } from './measurements.ts'
+import type { Message } from './message.ts'
+
+/** What a consumer's call does for its group. */
+export type ConsumerCall = {
+  deliver(event: ResolvedEvent, retries: number): void
+  /** The group ends the call. */
+  drop(): void
+}
+
+/** A consumer as an operator sees it, and the call behind it. */
+export class Connection {
+  readonly call: ConsumerCall
+  readonly username: string
+  readonly name: string
+  readonly measurements: Measurements | undefined
+  /** Messages delivered when the last statistics were taken. */
+  measured = 0
+
+  constructor(call: ConsumerCall, { username, name }: { username: string; name: string }, isMeasured: boolean) {
+    this.call = call
+    this.username = username
+    this.name = name
+    this.measurements = isMeasured ? new Measurements() : undefined
+  }
+
+  deliver(message: Message<ResolvedEvent>, now: number): void {
+    this.measurements?.start(message.id, now)
+    this.call.deliver(message.event, message.retries)
+  }
+}

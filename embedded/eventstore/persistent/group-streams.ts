@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto'
+import { eventData, eventType } from '../log/frame.ts'
+import { append, softDelete } from '../streams/append.ts'
+import type { ResolvedEvent } from '../streams/links.ts'
+import { LINK_EVENT } from '../streams/links.ts'
+import { readBackwards, viewStream } from '../streams/read-stream.ts'
+import { METADATA_EVENT, metastreamOf } from '../streams/stream-metadata.ts'
+import type { StreamStore } from '../streams/stream-store.ts'
+import { recordFields } from './record-fields.ts'
+import { formatPosition, groupKey, parsePosition, streamOf, type GroupSource } from './group-settings.ts'
+
+const CHECKPOINT_EVENT = 'SubscriptionCheckpoint'
+const JSON_CONTENT = 'application/json'
+const BINARY_CONTENT = 'application/octet-stream'
+const NO_BYTES = Buffer.alloc(0)
+const ADMINS_ONLY = { $r: '$admins', $w: '$admins', $d: '$admins', $mr: '$admins', $mw: '$admins' }
+
+/** The two streams in which a group keeps what must outlive the node: how far it has come, and links to what was parked. */
+export class GroupStreams {
+  readonly parked: string
+  private readonly store: StreamStore
+  private readonly source: GroupSource
+  private readonly checkpointStream: string
+  private isWriting = false
+  private waiting: number | undefined
+
+  constructor(store: StreamStore, source: GroupSource, group: string) {
+    const key = groupKey(streamOf(source), group)
+    this.store = store
+    this.source = source
+    this.checkpointStream = `$persistentsubscription-${key}-checkpoint`
+    this.parked = `$persistentsubscription-${key}-parked`
+  }
+
+  /** The last checkpoint, if any. Throws CorruptLogError. */
+  readCheckpoint(): number | undefined {
+    const view = viewStream(this.store, this.checkpointStream)
+    if (view.kind !== 'readable') return undefined
+    for (const [last] of readBackwards(this.store, this.checkpointStream, view.head, 1)) {
+      if (last === undefined || eventType(last) !== CHECKPOINT_EVENT) return undefined
+      const text: unknown = JSON.parse(eventData(last).toString('utf8'))
+      return typeof text === 'string' ? parsePosition(this.source, text) : undefined
+    }
+    return undefined
+  }
+
+  /** Writes a checkpoint; of several that come while one is being written only the last is. */
+  writeCheckpoint(position: number): void {
+    if (this.isWriting) {
+      this.waiting = position
+      return
+    }
+    this.isWriting = true
+    const data = Buffer.from(JSON.stringify(formatPosition(this.source, position)))
+    this.write(this.checkpointStream, { type: CHECKPOINT_EVENT, contentType: JSON_CONTENT, data, metadata: NO_BYTES }, () => {
+      this.isWriting = false
+      const { waiting } = this
+      this.waiting = undefined
+      if (waiting !== undefined) this.writeCheckpoint(waiting)
+    })
+  }
+
+  /** First and last revision of the parked messages; undefined when there never was one. */
+  parkedBounds(): { first: number; last: number } | undefined {
+    const view = viewStream(this.store, this.parked)
+    return view.kind === 'readable' ? { first: view.first, last: view.head } : undefined
+  }
+
+  /** Links to a message. It is in the log before any checkpoint behind it. */
+  park({ event, link }: ResolvedEvent, reason: string): void {
+    const original = link ?? event
+    if (original === undefined) return
+    const data = event === undefined ? eventData(original) : Buffer.from(`${String(event.revision)}@${recordFields(event).stream}`)
+    const metadata = {
+      added: new Date().toISOString().replace('Z', '0000+00:00'),
+      reason,
+      ...(original.revision === 0 ? {} : { subscriptionEventNumber: original.revision }),
+    }
+    this.write(this.parked, { type: LINK_EVENT, contentType: BINARY_CONTENT, data, metadata: Buffer.from(JSON.stringify(metadata)) })
+  }
+
+  /** Forgets the parked messages before a revision. */
+  truncateParked(before: number): void {
+    const data = Buffer.from(JSON.stringify({ $tb: before, $acl: ADMINS_ONLY }))
+    this.write(metastreamOf(this.parked), { type: METADATA_EVENT, contentType: JSON_CONTENT, data, metadata: NO_BYTES })
+  }
+
+  delete(): void {
+    for (const stream of [this.checkpointStream, this.parked]) softDelete(this.store, stream, 'any', ignore)
+  }
+
+  private write(stream: string, event: { type: string; contentType: string; data: Buffer; metadata: Buffer }, done: () => void = ignore): void {
+    append(this.store, stream, 'any', [{ id: randomUUID(), ...event }], (outcome) => {
+      if (outcome.kind !== 'success') process.stderr.write(`${JSON.stringify({ level: 'error', event: 'group-write-refused', stream, outcome: outcome.kind })}\n`)
+      done()
+    })
+  }
+}
+
+function ignore(): void {}

@@ -1,0 +1,281 @@
+import { Checkpoints } from './checkpoints.ts'
+import { Consumer, consumerStrategy, type ConsumerStrategy } from './consumer.ts'
+import { batchSize, LIVE, startOf, type GroupSettings } from './group-settings.ts'
+import type { GroupCommand, Message, SourceEvent } from './message.ts'
+import { ParkedReplay } from './parked-replay.ts'
+import { StreamBuffer } from './stream-buffer.ts'
+
+/** What a consumer says about messages other than that it has handled them; `stop` counts as handled, as on the server. */
+export type NackAction = 'unknown' | 'park' | 'retry' | 'skip' | 'stop'
+
+/** A page of the source. `skipped`: events that the filter kept out of a page without any other. */
+export type SourcePage<Event> = { events: SourceEvent<Event>[]; next: number; isEnd: boolean; skipped?: { position: number; count: number } }
+
+type InFlight<Event> = { message: Message<Event>; consumer: Consumer<Event>; expiresAt: number }
+
+/**
+ * A group as a state machine: what happens goes in, what is to be done comes out. It neither reads nor writes nor looks at a clock;
+ * times are milliseconds. Every event that arrived is with it until a consumer is done with it or it is parked.
+ */
+export class Group<Event> {
+  readonly settings: GroupSettings
+  readonly consumers = new Map<string, Consumer<Event>>()
+  private readonly strategy: ConsumerStrategy<Event>
+  private readonly inFlight = new Map<string, InFlight<Event>>()
+  private readonly checkpoints: Checkpoints
+  private readonly buffer: StreamBuffer<Event>
+  private readonly replay = new ParkedReplay()
+  private commands: GroupCommand<Event>[] = []
+  private next: number
+  private isReading = false
+  private isFaulted = false
+  private known = -1
+  private delivered = 0
+
+  /** `checkpoint`: the last position that is done with, from an earlier life of the group. */
+  constructor(settings: GroupSettings, checkpoint: number | undefined, keyOf: (event: Event) => string) {
+    this.settings = settings
+    this.strategy = consumerStrategy(settings.strategy, keyOf)
+    this.checkpoints = new Checkpoints(settings, checkpoint)
+    const start = startOf(settings)
+    this.next = checkpoint === undefined ? Math.max(0, start) : checkpoint + 1
+    const isLive = checkpoint === undefined && start === LIVE
+    this.buffer = new StreamBuffer(settings, isLive, (event) => ({
+      ...event,
+      retries: 0,
+      origin: this.checkpoints.arrive(event.position),
+      parkedRevision: undefined,
+    }))
+  }
+
+  /** Begins to read. */
+  start(): GroupCommand<Event>[] {
+    this.readMore()
+    return this.take()
+  }
+
+  get state(): { status: string; counts: { read: number; retry: number; live: number }; outstanding: number; delivered: number; checkpoint: number | undefined; known: number | undefined; replayedUntil: number } {
+    const { isLive, counts } = this.buffer
+    const flags = [isLive ? '' : 'Behind', this.isReading ? 'OutstandingPageRequest' : '', this.replay.isRunning ? 'ReplayingParkedMessages' : '', isLive ? 'Live' : '']
+    return {
+      status: flags.filter((flag) => flag !== '').join(', '),
+      counts,
+      outstanding: this.inFlight.size,
+      delivered: this.delivered,
+      checkpoint: this.checkpoints.last,
+      known: this.known < 0 ? undefined : this.known,
+      replayedUntil: this.replay.replayedUntil,
+    }
+  }
+
+  get hasRoomForConsumer(): boolean {
+    const { maxSubscriberCount } = this.settings
+    return maxSubscriberCount === 0 || this.consumers.size < maxSubscriberCount
+  }
+
+  pageRead(page: SourcePage<Event>, now: number): GroupCommand<Event>[] {
+    if (!this.isReading) return []
+    this.isReading = false
+    if (this.buffer.isLive) return []
+    if (page.skipped !== undefined) this.skip(page.skipped, now)
+    for (const event of page.events) {
+      this.known = Math.max(this.known, event.position)
+      this.buffer.addRead(event)
+    }
+    this.next = page.next
+    if (!page.isEnd || !this.buffer.moveToLive()) this.readMore()
+    this.push(now)
+    return this.take()
+  }
+
+  /** The source cannot be read, now or ever: nobody is served any more. */
+  sourceFailed(): GroupCommand<Event>[] {
+    this.isFaulted = true
+    return this.dropAll()
+  }
+
+  /** An event that was just appended to the source. */
+  appended(event: SourceEvent<Event>, now: number): GroupCommand<Event>[] {
+    if (event.position < startOf(this.settings) || event.position <= this.checkpoints.arrived) return []
+    this.known = Math.max(this.known, event.position)
+    const wasLive = this.buffer.isLive
+    this.buffer.addLive(event)
+    if (wasLive && !this.buffer.isLive) this.next = event.position
+    this.push(now)
+    return this.take()
+  }
+
+  /** An event that was just appended and that the filter keeps out. */
+  appendedElsewhere(position: number, now: number): GroupCommand<Event>[] {
+    if (this.buffer.isLive && position > this.checkpoints.arrived && position >= startOf(this.settings)) this.skip({ position, count: 1 }, now)
+    return this.take()
+  }
+
+  addConsumer(id: string, bufferSize: number, now: number): GroupCommand<Event>[] {
+    if (this.isFaulted) return [{ kind: 'drop', consumer: id }]
+    const consumer = new Consumer<Event>(id, bufferSize)
+    this.consumers.set(id, consumer)
+    this.strategy.added(consumer)
+    this.push(now)
+    return this.take()
+  }
+
+  /** A consumer left: what it had goes to the others. */
+  removeConsumer(id: string, now: number): GroupCommand<Event>[] {
+    const consumer = this.consumers.get(id)
+    if (consumer === undefined) return []
+    this.consumers.delete(id)
+    this.strategy.removed(consumer)
+    for (const message of consumer.inFlight) {
+      this.inFlight.delete(message.id)
+      this.buffer.addRetry({ ...message, retries: message.retries + 1 })
+    }
+    this.push(now)
+    return this.take()
+  }
+
+  /** Ends all consumers' calls. */
+  dropAll(): GroupCommand<Event>[] {
+    for (const consumer of this.consumers.values()) {
+      this.strategy.removed(consumer)
+      this.commands.push({ kind: 'drop', consumer: consumer.id })
+    }
+    this.consumers.clear()
+    return this.take()
+  }
+
+  /** Messages were handled; ids that are not out are ignored, whoever sends them. */
+  ack(ids: string[], now: number): GroupCommand<Event>[] {
+    for (const id of ids) this.finish(id)
+    return this.proceed(now)
+  }
+
+  nack(ids: string[], action: NackAction, reason: string, now: number): GroupCommand<Event>[] {
+    for (const id of ids) {
+      const message = this.inFlight.get(id)?.message
+      if (message === undefined) continue
+      if (action === 'retry' || action === 'unknown') this.retryOrPark(message)
+      else {
+        if (action === 'park') this.commands.push({ kind: 'park', message, reason: `Client explicitly NAK'ed message.\n${reason}` })
+        this.finish(id)
+      }
+    }
+    return this.proceed(now)
+  }
+
+  /** Time went by: messages that were out for too long are tried again, checkpoints come due. Once a second. */
+  tick(now: number): GroupCommand<Event>[] {
+    const expired = [...this.inFlight.values()].filter(({ expiresAt }) => expiresAt <= now)
+    for (const { message } of expired) this.retryOrPark(message)
+    this.push(now)
+    this.checkpoint(now, true)
+    this.cutParked()
+    this.readMore()
+    return this.take()
+  }
+
+  /** Replays parked messages before a revision of the parked stream. */
+  replayParked(stopAt: number): GroupCommand<Event>[] {
+    const from = this.replay.begin(stopAt)
+    if (from !== undefined) this.readParked(from, stopAt - from)
+    return this.take()
+  }
+
+  /** A page of the parked stream: positions are its revisions. */
+  parkedRead(page: SourcePage<Event>, now: number): GroupCommand<Event>[] {
+    for (const { id, position, event } of page.events) {
+      if (this.replay.takes(position)) this.buffer.addRetry({ id, event, retries: 0, origin: undefined, parkedRevision: position })
+    }
+    const rest = this.replay.advance(page.next, page.isEnd)
+    if (rest !== undefined) this.readParked(rest.from, rest.left)
+    this.push(now)
+    if (this.replay.isFinished) this.cutParked()
+    return this.take()
+  }
+
+  private proceed(now: number): GroupCommand<Event>[] {
+    if (this.replay.isFinished) this.cutParked()
+    this.checkpoint(now, false)
+    this.readMore()
+    this.push(now)
+    return this.take()
+  }
+
+  private push(now: number): void {
+    this.buffer.drain((message) => {
+      // Two events of one id cannot be told apart in an acknowledgement: the second waits for the first.
+      if (this.inFlight.has(message.id)) return 'skipped'
+      const consumer = this.strategy.assign(message)
+      if (consumer === 'skipped' || consumer === 'full') return consumer
+      this.delivered += 1
+      this.inFlight.set(message.id, { message, consumer, expiresAt: now + this.settings.messageTimeout })
+      this.commands.push({ kind: 'deliver', consumer: consumer.id, message })
+      return 'sent'
+    })
+  }
+
+  private retryOrPark(message: Message<Event>): void {
+    const { maxRetryCount } = this.settings
+    if (message.retries >= maxRetryCount) {
+      this.commands.push({ kind: 'park', message, reason: `Reached retry count of ${maxRetryCount}` })
+      this.finish(message.id)
+      return
+    }
+    this.release(message.id)
+    this.buffer.addRetry({ ...message, retries: message.retries + 1 })
+  }
+
+  private finish(id: string): void {
+    const message = this.release(id)
+    if (message?.parkedRevision !== undefined) this.replay.finish(message.parkedRevision)
+  }
+
+  private release(id: string): Message<Event> | undefined {
+    const out = this.inFlight.get(id)
+    if (out === undefined) return undefined
+    this.inFlight.delete(id)
+    out.consumer.release(out.message)
+    this.strategy.released(out.consumer, out.message)
+    return out.message
+  }
+
+  private readMore(): void {
+    const count = batchSize(this.settings)
+    if (this.isFaulted || this.isReading || this.buffer.isLive || !this.buffer.canAccept(this.settings.readBatchSize)) return
+    this.isReading = true
+    this.commands.push({ kind: 'read', from: this.next, count })
+  }
+
+  private readParked(from: number, left: number): void {
+    this.commands.push({ kind: 'read-parked', from, count: Math.min(left, batchSize(this.settings)) })
+  }
+
+  private cutParked(): void {
+    const before = this.replay.takeCut()
+    if (before !== undefined) this.commands.push({ kind: 'truncate-parked', before })
+  }
+
+  private skip({ position, count }: { position: number; count: number }, now: number): void {
+    this.checkpoints.skip(position, count)
+    this.checkpoint(now, false)
+  }
+
+  private checkpoint(now: number, isTick: boolean): void {
+    const position = this.checkpoints.due(now, isTick, () => this.lowestUndone())
+    if (position !== undefined) this.commands.push({ kind: 'checkpoint', position })
+  }
+
+  private lowestUndone(): Message<Event> | undefined {
+    let lowest = this.buffer.lowest()
+    for (const { message } of this.inFlight.values()) {
+      if (message.origin !== undefined && message.origin.sequence < (lowest?.origin?.sequence ?? Infinity)) lowest = message
+    }
+    return lowest
+  }
+
+  private take(): GroupCommand<Event>[] {
+    const commands = this.commands
+    this.commands = []
+    return commands
+  }
+}

@@ -1,0 +1,140 @@
+import { readLogBackwards } from '../streams/read-all.ts'
+import type { StreamStore } from '../streams/stream-store.ts'
+import { GroupConfiguration } from './configuration.ts'
+import { GroupError, type GroupRefusal } from './group-errors.ts'
+import { groupKey, parsePosition, startOf, streamOf, type GroupSettings } from './group-settings.ts'
+import { RunningGroup } from './running-group.ts'
+
+const TICK_MS = 1000
+
+/** All groups of the node. Methods throw GroupError; `done` is called once a change is durable. */
+export class PersistentSubscriptions {
+  private readonly store: StreamStore
+  private readonly configuration: GroupConfiguration
+  private readonly timer: NodeJS.Timeout
+  private groups = new Map<string, RunningGroup>()
+  /** Streams that have or had groups since the start: asking for their list is no error. */
+  private streams = new Set<string>()
+
+  /** Starts the groups that are configured. Throws CorruptLogError when the configuration cannot be read. */
+  constructor(store: StreamStore) {
+    this.store = store
+    this.configuration = new GroupConfiguration(store)
+    this.startAll(this.configuration.load())
+    this.timer = setInterval(() => this.tick(), TICK_MS)
+    this.timer.unref()
+  }
+
+  create(settings: GroupSettings, username: string, done: () => void): void {
+    const stream = streamOf(settings.source)
+    this.check(settings)
+    if (this.groups.has(groupKey(stream, settings.group))) throw new GroupError({ kind: 'exists' }, stream, settings.group)
+    this.checkSizes(settings)
+    this.start(settings)
+    this.configuration.put(settings, username, done)
+  }
+
+  /** Changes a group, which keeps its filter and starts anew from its checkpoint; consumers are dropped. */
+  update(settings: GroupSettings, username: string, done: () => void): void {
+    const stream = streamOf(settings.source)
+    const running = this.find(stream, settings.group)
+    this.check(settings)
+    this.checkSizes(settings)
+    const updated = { ...settings, source: running.settings.source }
+    running.stop()
+    this.start(updated)
+    this.configuration.put(updated, username, done)
+  }
+
+  delete(stream: string, group: string, username: string, done: () => void): void {
+    const running = this.find(stream, group)
+    running.stop()
+    this.groups.delete(running.key)
+    running.streams.delete()
+    this.configuration.remove(stream, group, username, done)
+  }
+
+  /** The group that a consumer may join. */
+  toJoin(stream: string, group: string): RunningGroup {
+    const running = this.find(stream, group)
+    if (!running.group.hasRoomForConsumer) throw new GroupError({ kind: 'full' }, stream, group)
+    return running
+  }
+
+  find(stream: string, group: string): RunningGroup {
+    const running = this.groups.get(groupKey(stream, group))
+    if (running === undefined) throw new GroupError({ kind: 'missing' }, stream, group)
+    return running
+  }
+
+  /** Groups of one stream, or all of them. */
+  list(stream: string | undefined): RunningGroup[] {
+    if (stream === undefined) return [...this.streams].flatMap((name) => this.list(name))
+    if (!this.streams.has(stream)) throw new GroupError({ kind: 'missing' }, stream, '')
+    return [...this.groups.values()].filter(({ settings }) => streamOf(settings.source) === stream)
+  }
+
+  replayParked(stream: string, group: string, stopAt: number | undefined): void {
+    if (stopAt !== undefined && stopAt < 0) {
+      throw new GroupError({ kind: 'failed', reason: 'Cannot stop replaying parked message at a negative version.' }, stream, group)
+    }
+    this.find(stream, group).replayParked(stopAt)
+  }
+
+  /** Ends all consumers' calls and starts every group from its checkpoint. */
+  restart(): void {
+    const settings = [...this.groups.values()].map((group) => group.settings)
+    this.stopAll()
+    this.startAll(settings)
+  }
+
+  /** Nothing is read or written any more. */
+  stop(): void {
+    clearInterval(this.timer)
+    this.stopAll()
+  }
+
+  private tick(): void {
+    const now = Date.now()
+    for (const group of this.groups.values()) group.tick(now)
+  }
+
+  private start(settings: GroupSettings): void {
+    const group = new RunningGroup(this.store, settings)
+    this.groups.set(group.key, group)
+    this.streams.add(streamOf(settings.source))
+  }
+
+  private startAll(all: GroupSettings[]): void {
+    this.groups = new Map()
+    this.streams = new Set()
+    for (const settings of all) this.start(settings)
+  }
+
+  private stopAll(): void {
+    for (const group of this.groups.values()) group.stop()
+  }
+
+  private check(settings: GroupSettings): void {
+    const { source, group, startPosition } = settings
+    const position = parsePosition(source, startPosition)
+    const fail = (reason: string): GroupRefusal => ({ kind: 'failed', reason: `Invalid Start From position: ${reason}` })
+    if (source.kind === 'stream') {
+      if (position === undefined || position < -1) throw new GroupError(fail('event number must be greater than or equal to -1.'), source.stream, group)
+    } else if (startOf(settings) > this.lastPosition()) {
+      throw new GroupError(fail('commit position must be less than or equal to the last commit position in the transaction file.'), streamOf(source), group)
+    }
+  }
+
+  private checkSizes({ source, group, readBatchSize, historyBufferSize }: GroupSettings): void {
+    if (readBatchSize < historyBufferSize) return
+    const reason = "Specified argument was out of the range of valid values. (Parameter 'ReadBatchSize may not be greater than or equal to BufferSize')"
+    throw new GroupError({ kind: 'failed', reason }, streamOf(source), group)
+  }
+
+  /** Position of the last event; 0 in an empty log, where `start` must do. */
+  private lastPosition(): number {
+    const [newest] = readLogBackwards(this.store, this.store.log.durableEnd)
+    return newest?.[0]?.event.position ?? 0
+  }
+}

@@ -1,0 +1,31 @@
+import { eventData, eventType } from '../log/frame.ts'
+import { LINK_EVENT, type ResolvedEvent } from '../streams/links.ts'
+import type { Strategy } from './group-settings.ts'
+import { recordFields } from './record-fields.ts'
+
+/** What messages have in common that go to the same consumer: their stream, or the correlation id in their metadata. */
+export function pinningKey(strategy: Strategy): (resolved: ResolvedEvent) => string {
+  return strategy === 'PinnedByCorrelation' ? (resolved) => correlationOf(resolved) ?? streamOf(resolved) : streamOf
+}
+
+/** For a link that was not followed, the stream that it points into. */
+function streamOf({ event, link }: ResolvedEvent): string {
+  const record = event ?? link
+  if (record === undefined) return ''
+  if (eventType(record) !== LINK_EVENT) return recordFields(record).stream
+  const target = eventData(record).toString('utf8')
+  return target.slice(target.indexOf('@') + 1)
+}
+
+function correlationOf({ event, link }: ResolvedEvent): string | undefined {
+  const record = event ?? link
+  if (record === undefined) return undefined
+  let metadata: unknown
+  try {
+    metadata = JSON.parse(recordFields(record).metadata.toString('utf8'))
+  } catch {
+    return undefined
+  }
+  if (typeof metadata !== 'object' || metadata === null || !('$correlationId' in metadata)) return undefined
+  return typeof metadata.$correlationId === 'string' ? metadata.$correlationId : undefined
+}

@@ -1,0 +1,163 @@
+import type { StoredEvent } from '../log/frame.ts'
+import { frameEvents } from '../log/frame.ts'
+import { eventFilter, type EventFilter } from '../streams/event-filter.ts'
+import { isHiddenFromAll } from '../streams/hidden-streams.ts'
+import { resolveLink, type ResolvedEvent } from '../streams/links.ts'
+import { readLogForwards, type LoggedEvent } from '../streams/read-all.ts'
+import { readForwards, viewStream } from '../streams/read-stream.ts'
+import { DELETED_STREAM } from '../streams/revision.ts'
+import type { StreamStore } from '../streams/stream-store.ts'
+import { eventId } from '../wire/event-message.ts'
+import type { SourcePage } from './group.ts'
+import type { GroupSettings } from './group-settings.ts'
+import type { SourceEvent } from './message.ts'
+
+export type GroupEvent = SourceEvent<ResolvedEvent>
+
+/** Reads what a group is on: pages of the log, and what is appended from the moment it was made. */
+export type SourceReader = {
+  /** A page from a revision or position (included) on; `deleted` behind a tombstone. Throws CorruptLogError and CorruptIndexError. */
+  page(from: number, count: number): SourcePage<ResolvedEvent> | 'deleted'
+  /** Calls `signal` when there may be news. Returns how to stop that. */
+  onNews(signal: () => void): () => void
+  /** What was appended since the last call; undefined for one that the filter keeps out. Throws CorruptLogError. */
+  news(): Iterable<GroupEvent | { skipped: number }>
+}
+
+const PLACES = 128
+
+export function sourceReader(store: StreamStore, settings: GroupSettings): SourceReader {
+  const { source, resolveLinks, maxCheckpointCount } = settings
+  if (source.kind === 'stream') return new StreamReader(store, source.stream, resolveLinks)
+  const { filter } = source
+  const accepts = filter === undefined ? undefined : eventFilter(filter.on, filter.regex, filter.prefixes)
+  return new AllReader(store, accepts, resolveLinks, maxCheckpointCount)
+}
+
+/** Events of one stream as a group takes them, oldest first; used for parked messages too. */
+export function readStreamPage(store: StreamStore, stream: string, from: number, count: number, resolveLinks: boolean): SourcePage<ResolvedEvent> | 'deleted' {
+  const view = viewStream(store, stream)
+  if (view.kind === 'deleted') return 'deleted'
+  if (view.kind === 'missing') return { events: [], next: from, isEnd: true }
+  const events: StoredEvent[] = []
+  for (const page of readForwards(store, stream, from, count)) events.push(...page)
+  const last = events.at(-1)
+  const isEnd = events.length < count || (last !== undefined && last.revision >= view.head)
+  const next = events.length < count ? Math.max(from, view.head + 1) : (last?.revision ?? from) + 1
+  return { events: events.map((event) => asGroupEvent(store, event, event.revision, resolveLinks, 'reading')), next, isEnd }
+}
+
+function asGroupEvent(store: StreamStore, stored: StoredEvent, position: number, resolveLinks: boolean, reader: 'reading' | 'live'): GroupEvent {
+  const event = resolveLinks ? resolveLink(store, stored, reader) : { event: stored, link: undefined }
+  return { id: eventId(stored.message, stored.layout), position, event }
+}
+
+class StreamReader implements SourceReader {
+  private readonly store: StreamStore
+  private readonly stream: string
+  private readonly resolveLinks: boolean
+  private next: number
+
+  constructor(store: StreamStore, stream: string, resolveLinks: boolean) {
+    this.store = store
+    this.stream = stream
+    this.resolveLinks = resolveLinks
+    this.next = store.index.head(stream) + 1
+  }
+
+  page(from: number, count: number): SourcePage<ResolvedEvent> | 'deleted' {
+    return readStreamPage(this.store, this.stream, from, count, this.resolveLinks)
+  }
+
+  onNews(signal: () => void): () => void {
+    return this.store.onStream(this.stream, signal)
+  }
+
+  /** Events as they were appended, whatever the stream's metadata hides, and the tombstone. */
+  *news(): Generator<GroupEvent> {
+    for (;;) {
+      const places = this.next > DELETED_STREAM ? [] : this.store.index.placesFrom(this.stream, this.next, PLACES)
+      if (places.length === 0) return
+      for (const place of places) {
+        for (const event of this.store.eventsAt(this.stream, place).events) {
+          if (event.revision < this.next) continue
+          this.next = event.revision + 1
+          yield asGroupEvent(this.store, event, event.revision, this.resolveLinks, 'live')
+        }
+      }
+    }
+  }
+}
+
+class AllReader implements SourceReader {
+  private readonly store: StreamStore
+  private readonly filter: EventFilter | undefined
+  private readonly resolveLinks: boolean
+  private readonly window: number
+  private at: number
+  /** What an earlier page read from the log and did not hand out. */
+  private rest: { from: number; events: LoggedEvent[] } = { from: -1, events: [] }
+
+  constructor(store: StreamStore, filter: EventFilter | undefined, resolveLinks: boolean, window: number) {
+    this.store = store
+    this.filter = filter
+    this.resolveLinks = resolveLinks
+    this.window = window
+    this.at = store.log.durableEnd
+  }
+
+  page(from: number, count: number): SourcePage<ResolvedEvent> {
+    const events: GroupEvent[] = []
+    const window = this.filter === undefined ? Infinity : Math.max(count, this.window)
+    let considered = 0
+    let next = from
+    for (const chunk of this.chunks(from)) {
+      for (const [index, logged] of chunk.entries()) {
+        considered += 1
+        next = logged.event.position + 1
+        if (this.accepts(logged)) events.push(asGroupEvent(this.store, logged.event, logged.event.position, this.resolveLinks, 'reading'))
+        if (events.length < count && considered < window) continue
+        this.rest = { from: next, events: chunk.slice(index + 1) }
+        return this.pageOf(events, next, considered, false)
+      }
+    }
+    return this.pageOf(events, next, considered, true)
+  }
+
+  onNews(signal: () => void): () => void {
+    return this.store.onDurable(signal)
+  }
+
+  *news(): Generator<GroupEvent | { skipped: number }> {
+    for (;;) {
+      const frames = this.store.log.readFrames(this.at)
+      const last = frames.at(-1)
+      if (last === undefined) return
+      this.at = last.end
+      for (const frame of frames) {
+        if (isHiddenFromAll(frame.stream)) continue
+        for (const event of frameEvents(frame)) {
+          if (this.accepts({ frame, event })) yield asGroupEvent(this.store, event, event.position, this.resolveLinks, 'live')
+          else yield { skipped: event.position }
+        }
+      }
+    }
+  }
+
+  private *chunks(from: number): Generator<LoggedEvent[]> {
+    const { rest } = this
+    this.rest = { from: -1, events: [] }
+    const last = rest.events.at(-1)
+    if (rest.from === from && last !== undefined) yield rest.events
+    yield* readLogForwards(this.store, rest.from === from && last !== undefined ? last.event.position + 1 : from)
+  }
+
+  private pageOf(events: GroupEvent[], next: number, considered: number, isEnd: boolean): SourcePage<ResolvedEvent> {
+    const isSkipped = this.filter !== undefined && events.length === 0 && considered > 0
+    return isSkipped ? { events, next, isEnd, skipped: { position: next - 1, count: considered } } : { events, next, isEnd }
+  }
+
+  private accepts({ frame, event }: LoggedEvent): boolean {
+    return !isHiddenFromAll(frame.stream) && (this.filter === undefined || this.filter.accepts(frame, event))
+  }
+}

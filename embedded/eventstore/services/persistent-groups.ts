@@ -1,0 +1,124 @@
+import type { ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js'
+import persistent from '@eventstore/db-client/generated/persistent_pb.js'
+import shared from '@eventstore/db-client/generated/shared_pb.js'
+import type { PersistentSubscriptions } from '../persistent/persistent-subscriptions.ts'
+import { StatisticsTaker, type ConnectionStatistics } from '../persistent/statistics.ts'
+import type { RunningGroup } from '../persistent/running-group.ts'
+import { handlerFailed } from '../wire/errors.ts'
+import { groupCallError } from './persistent-errors.ts'
+import { readCreateRequest, readUpdateRequest, streamName, streamOrAll } from './persistent-requests.ts'
+
+/** Whom an unsecured server takes everyone for. */
+export const ANYONE = 'system'
+
+const LONGEST_INT32 = 0x7fffffff
+
+type Answer<Response> = (done: (response: Response) => void) => void
+
+/** The calls that make, change, end and look at groups. */
+export function groupCalls(subscriptions: PersistentSubscriptions): {
+  create: UnaryHandler<persistent.CreateReq, persistent.CreateResp>
+  update: UnaryHandler<persistent.UpdateReq, persistent.UpdateResp>
+  delete: UnaryHandler<persistent.DeleteReq, persistent.DeleteResp>
+  getInfo: UnaryHandler<persistent.GetInfoReq, persistent.GetInfoResp>
+  list: UnaryHandler<persistent.ListReq, persistent.ListResp>
+  replayParked: UnaryHandler<persistent.ReplayParkedReq, persistent.ReplayParkedResp>
+  restartSubsystem: UnaryHandler<shared.Empty, shared.Empty>
+} {
+  const statistics = new StatisticsTaker()
+  return {
+    create: unary((request) => (done) => subscriptions.create(readCreateRequest(request), ANYONE, () => done(new persistent.CreateResp()))),
+    update: unary((request) => (done) => subscriptions.update(readUpdateRequest(request), ANYONE, () => done(new persistent.UpdateResp()))),
+    delete: unary((request) => (done) => {
+      const options = given(request.getOptions())
+      subscriptions.delete(streamOrAll(options), options.getGroupName(), ANYONE, () => done(new persistent.DeleteResp()))
+    }),
+    getInfo: unary((request) => (done) => {
+      const options = given(request.getOptions())
+      const group = subscriptions.find(streamOrAll(options), options.getGroupName())
+      done(new persistent.GetInfoResp().setSubscriptionInfo(infoOf(group, statistics)))
+    }),
+    list: unary((request) => (done) => {
+      const groups = subscriptions.list(listedStream(given(request.getOptions())))
+      done(new persistent.ListResp().setSubscriptionsList(groups.map((group) => infoOf(group, statistics))))
+    }),
+    replayParked: unary((request) => (done) => {
+      const options = given(request.getOptions())
+      subscriptions.replayParked(streamOrAll(options), options.getGroupName(), options.hasStopAt() ? Number(options.getStopAt()) : undefined)
+      done(new persistent.ReplayParkedResp())
+    }),
+    restartSubsystem: unary(() => (done) => {
+      subscriptions.restart()
+      done(new shared.Empty())
+    }),
+  }
+}
+
+type UnaryHandler<Request, Response> = (call: ServerUnaryCall<Request, Response>, reply: sendUnaryData<Response>) => void
+
+function unary<Request, Response>(serve: (request: Request) => Answer<Response>): UnaryHandler<Request, Response> {
+  return (call, reply) => {
+    try {
+      serve(call.request)((response) => reply(null, response))
+    } catch (error) {
+      reply(groupCallError(error))
+    }
+  }
+}
+
+function given<Options>(options: Options | undefined): Options {
+  if (options === undefined) throw handlerFailed()
+  return options
+}
+
+function listedStream(options: persistent.ListReq.Options): string | undefined {
+  if (options.hasListAllSubscriptions()) return undefined
+  const one = given(options.getListForStream())
+  return one.hasAll() ? '$all' : streamName(one.getStream())
+}
+
+function infoOf(running: RunningGroup, taker: StatisticsTaker): persistent.SubscriptionInfo {
+  const { settings } = running
+  const statistics = taker.take(running)
+  return new persistent.SubscriptionInfo()
+    .setEventSource(statistics.eventSource)
+    .setGroupName(settings.group)
+    .setStatus(statistics.status)
+    .setConnectionsList(statistics.connections.map(connectionInfo))
+    .setAveragePerSecond(statistics.averagePerSecond)
+    .setTotalItems(String(statistics.totalItems))
+    .setCountSinceLastMeasurement(String(statistics.countSinceLastMeasurement))
+    .setLastCheckpointedEventPosition(statistics.lastCheckpoint)
+    .setLastKnownEventPosition(statistics.lastKnown)
+    .setResolveLinkTos(settings.resolveLinks)
+    .setStartFrom(statistics.startFrom)
+    .setMessageTimeoutMilliseconds(settings.messageTimeout)
+    .setExtraStatistics(settings.extraStatistics)
+    .setMaxRetryCount(settings.maxRetryCount)
+    .setLiveBufferSize(settings.liveBufferSize)
+    .setBufferSize(settings.historyBufferSize)
+    .setReadBatchSize(settings.readBatchSize)
+    .setCheckPointAfterMilliseconds(settings.checkpointAfter === 0 ? LONGEST_INT32 : settings.checkpointAfter)
+    .setMinCheckPointCount(settings.minCheckpointCount)
+    .setMaxCheckPointCount(settings.maxCheckpointCount)
+    .setReadBufferCount(statistics.readBufferCount)
+    .setLiveBufferCount(String(statistics.liveBufferCount))
+    .setRetryBufferCount(statistics.retryBufferCount)
+    .setTotalInFlightMessages(statistics.inFlight)
+    .setOutstandingMessagesCount(statistics.outstanding)
+    .setNamedConsumerStrategy(settings.strategy)
+    .setMaxSubscriberCount(settings.maxSubscriberCount)
+    .setParkedMessageCount(String(statistics.parked))
+}
+
+function connectionInfo(connection: ConnectionStatistics): persistent.SubscriptionInfo.ConnectionInfo {
+  return new persistent.SubscriptionInfo.ConnectionInfo()
+    .setUsername(connection.username)
+    .setConnectionName(connection.name)
+    .setAverageItemsPerSecond(connection.averagePerSecond)
+    .setTotalItems(String(connection.totalItems))
+    .setCountSinceLastMeasurement(String(connection.countSinceLastMeasurement))
+    .setAvailableSlots(connection.availableSlots)
+    .setInFlightMessages(connection.inFlight)
+    .setObservedMeasurementsList(connection.measurements.map(({ key, value }) => new persistent.SubscriptionInfo.Measurement().setKey(key).setValue(String(value))))
+}
