@@ -16,10 +16,13 @@ export interface TestEventStore {
   kill(): void
 }
 
-/** Starts an empty embedded node, unless `ESDB_URL` is set. */
+/** The server that `ESDB_URL` names; empty where the tests run on embedded nodes. */
+export const realEventStoreUrl = process.env['ESDB_URL'] ?? ''
+export const isRealEventStore = realEventStoreUrl !== ''
+
+/** Starts an empty embedded node, unless `ESDB_URL` names a server. */
 export async function freshEventStore(): Promise<TestEventStore> {
-  const real = process.env['ESDB_URL']
-  return real === undefined || real === '' ? embeddedEventStore() : realEventStore(real)
+  return isRealEventStore ? realEventStore(realEventStoreUrl) : embeddedEventStore()
 }
 
 function realEventStore(url: string): TestEventStore {

@@ -94,6 +94,12 @@ export async function reviewOfCase(api: ApiClient, caseId: string): Promise<unkn
   return (await expecting(200, api.call(`/v1/ai-reviews/${String(id)}`))).body
 }
 
+/** Has a receiver told of the end of every assessment of the organisation; the secret of its signatures. */
+export async function subscribeToEnds(api: ApiClient, { url }: Pick<WebhookReceiver, 'url'>): Promise<string> {
+  const body = { url, event_types: ['assessment.completed', 'assessment.failed'] }
+  return textAt((await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))).body, 'secret')
+}
+
 /** The first webhook about an assessment. */
 export async function webhookAbout(receiver: WebhookReceiver, assessmentId: string): Promise<ReceivedWebhook> {
   return waitFor(`the webhook about assessment ${assessmentId}`, () => webhooksAbout(receiver, assessmentId)[0])

@@ -6,6 +6,7 @@ import { freePort } from '../../embedded/children/free-port.ts'
 import { createApiClient, requestToken, textAt, type ApiClient, type ClientSecrets } from '../../platform/demo/api-client.ts'
 import { startPlatformProcess, type PlatformProcess } from '../../platform/demo/platform-process.ts'
 import { startPlatformApart } from './apart.ts'
+import { isRealEventStore, realEventStoreUrl } from './event-store.ts'
 import { freshDatabase, isRealPostgres } from './postgres.ts'
 import { providerAt, type TestProvider } from './provider.ts'
 import { shareEventStore } from './shared-event-store.ts'
@@ -55,8 +56,7 @@ export interface TestPlatform {
 export async function startTestPlatform({ env = {}, ownPostgres = false }: TestPlatformOptions = {}): Promise<TestPlatform> {
   const dataDir = await mkdtemp(join(tmpdir(), 'platform-'))
   // A server that the test itself names is its own.
-  const esdbUrl = env['ESDB_URL'] === undefined ? process.env['ESDB_URL'] : undefined
-  const shared = esdbUrl === undefined || esdbUrl === '' ? undefined : await shareEventStore(esdbUrl)
+  const shared = isRealEventStore && env['ESDB_URL'] === undefined ? await shareEventStore(realEventStoreUrl) : undefined
   const database = ownPostgres && shared === undefined && !isRealPostgres ? undefined : await freshDatabase()
   const settings = {
     ...fastSettings,

@@ -7,7 +7,9 @@ import { at, createApiClient, requestToken, textAt, type ApiClient } from '../..
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { allRoles, type Role } from '../../../platform/main/roles.ts'
 import { startPlatformApart, type PlatformApart, type RoleProcess } from '../../support/apart.ts'
-import { assessmentBody, consentedPatient, createConsentTerms, expecting, photograph, requestAssessment, webhooksAbout, type Photograph } from '../../support/main-job.ts'
+import {
+  assessmentBody, consentedPatient, createConsentTerms, expecting, photograph, requestAssessment, subscribeToEnds, webhooksAbout, type Photograph,
+} from '../../support/main-job.ts'
 import { clientOf, fastSettings, waitFor } from '../../support/platform.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { providerAt } from '../../support/provider.ts'
@@ -36,7 +38,7 @@ beforeAll(async () => {
   await providerAt(providerUrl ?? '').result({ sha256: '*', not_ready_polls: 2 })
   patientId = await consentedPatient(api, await createConsentTerms(api, orgId))
   image = await photograph()
-  await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: { url: receiver.url, event_types: ['assessment.completed', 'assessment.failed'] } }))
+  await subscribeToEnds(api, receiver)
 })
 
 afterAll(async () => {

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { startEventStoreNode, type EventStoreNode } from '../../../embedded/eventstore/start.ts'
 import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
-import { assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, webhooksAbout } from '../../support/main-job.ts'
+import { assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, subscribeToEnds, webhooksAbout } from '../../support/main-job.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { descendantsOf, untilGone } from './child-processes.ts'
 import { eventsOf } from './recorded-events.ts'
@@ -34,8 +34,7 @@ async function readyForRequests(eventStoreUrl: string): Promise<unknown> {
   platform = await startTestPlatform({ env: { ...settings, ESDB_URL: eventStoreUrl } })
   api = await platform.connect()
   const terms = await createConsentTerms(api, platform.process.credentials.org_id)
-  const event_types = ['assessment.completed', 'assessment.failed']
-  await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: { url: receiver.url, event_types } }))
+  await subscribeToEnds(api, receiver)
   return assessmentBody(await consentedPatient(api, terms), [await photograph()])
 }
 

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { actorContext, at, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
-import { createConsentTerms, endOf, expecting, photograph, webhookAbout } from '../../support/main-job.ts'
+import { isRealEventStore } from '../../support/event-store.ts'
+import { createConsentTerms, endOf, expecting, photograph, subscribeToEnds, webhookAbout } from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { eventsOfAll } from './recorded-events.ts'
 
@@ -36,8 +37,7 @@ afterAll(async () => {
 
 async function runFullOfCanaries(): Promise<void> {
   const terms = await createConsentTerms(api, platform.process.credentials.org_id)
-  const event_types = ['assessment.completed', 'assessment.failed']
-  await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: { url: receiver.url, event_types } }))
+  await subscribeToEnds(api, receiver)
   const patient = {
     given_name: `${canary}-given`,
     family_name: `${canary}-family`,
@@ -154,7 +154,7 @@ test('no health answer, log line, last words of a crash or file of the data fold
   expect(lines.filter((line) => whatLeaks(line).length > 0)).toEqual([])
 
   const files = await filesBelow(platform.dataDir)
-  expect(files.some((file) => file.includes('/eventstore/'))).toBe((process.env['ESDB_URL'] ?? '') === '')
+  expect(files.some((file) => file.includes('/eventstore/'))).toBe(!isRealEventStore)
   const leaking = await Promise.all(files.map(async (file) => (leaksIn(file, await readFile(file)) ? [file] : [])))
   const images = leaking.flat().map((file) => file.slice(platform.dataDir.length))
   expect(images.filter((file) => !/^\/object-store\/.*\/images\b/.test(file))).toEqual([])

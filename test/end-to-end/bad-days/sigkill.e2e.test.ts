@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
-import { assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, webhooksAbout, type Photograph } from '../../support/main-job.ts'
+import { isRealEventStore } from '../../support/event-store.ts'
+import {
+  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, subscribeToEnds, webhooksAbout, type Photograph,
+} from '../../support/main-job.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import type { ProviderCall } from '../../support/provider.ts'
 import { descendantsOf, untilGone } from './child-processes.ts'
@@ -30,8 +33,6 @@ const crashes: readonly Crash[] = [
 // Long enough for a step on a busy machine, short enough to wait for the lease of one that was cut off.
 const shortLeases = { STEP_TIMEOUT_MS: '3500', STEP_LEASE_MS: '4000' }
 
-const isRealEventStore = (process.env['ESDB_URL'] ?? '') !== ''
-
 // Several starts in one test, on machines that do other things too.
 vi.setConfig({ testTimeout: 120_000 })
 
@@ -53,8 +54,7 @@ beforeAll(async () => {
   const terms = await createConsentTerms(api, platform.process.credentials.org_id)
   patientId = await consentedPatient(api, terms)
   photographs = [await photograph('dermoscopic'), await photograph('macroscopic', 'lesion-3.png')]
-  const event_types = ['assessment.completed', 'assessment.failed']
-  await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: { url: receiver.url, event_types } }))
+  await subscribeToEnds(api, receiver)
   const id = await submitted('undisturbed')
   undisturbed = await endOf(api, id)
   await waitFor('the first webhook', () => webhooksAbout(receiver, id)[0])

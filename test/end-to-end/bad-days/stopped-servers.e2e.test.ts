@@ -2,7 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, onTestFailed, test, vi } from 'vitest'
 import { at, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
-import { assessmentBody, consentedPatient, createConsentTerms, expecting, photograph, registerPatient, webhooksAbout, type Photograph } from '../../support/main-job.ts'
+import {
+  assessmentBody, consentedPatient, createConsentTerms, expecting, photograph, registerPatient, subscribeToEnds, webhooksAbout, type Photograph,
+} from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { isRealPostgres, postgresAdminUrl, vaultAdminUrl } from '../../support/postgres.ts'
 import { stopServer } from './listening-process.ts'
@@ -37,8 +39,7 @@ beforeAll(async () => {
   platform = await startTestPlatform({ ownPostgres: true, env: settings })
   api = await platform.connect()
   const terms = await createConsentTerms(api, platform.process.credentials.org_id)
-  const event_types = ['assessment.completed', 'assessment.failed']
-  await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: { url: receiver.url, event_types } }))
+  await subscribeToEnds(api, receiver)
   consenting = await consentedPatient(api, terms)
   undecided = await registerPatient(api)
 })
@@ -118,7 +119,7 @@ function failing(name: string): unknown {
 }
 
 test('event store, Postgres and provider stand for a while, one after the other: each of 50 assessments ends once and right', async () => {
-  onTestFailed(() => console.error(platform.process.output()))
+  onTestFailed(() => void process.stderr.write(platform.process.output()))
   const { credentials } = platform.process
   const known = await submitted('known', 'completed')
   const path = `${assessments}/${known.id}`

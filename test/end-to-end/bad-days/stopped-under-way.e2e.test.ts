@@ -2,7 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
-import { assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, requestAssessment, webhooksAbout } from '../../support/main-job.ts'
+import {
+  assessmentBody, consentedPatient, createConsentTerms, endOf, photograph, requestAssessment, subscribeToEnds, webhooksAbout,
+} from '../../support/main-job.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 
 let platform: TestPlatform
@@ -25,8 +27,7 @@ beforeAll(async () => {
   platform = await startTestPlatform({ env: settings })
   api = await platform.connect()
   const terms = await createConsentTerms(api, platform.process.credentials.org_id)
-  const event_types = ['assessment.completed', 'assessment.failed']
-  await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: { url: receiver.url, event_types } }))
+  await subscribeToEnds(api, receiver)
   patientId = await consentedPatient(api, terms)
 })
 

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import {
-  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, requestAssessment, reviewOfCase, webhookAbout, webhooksAbout,
-  withoutSignatures,
+  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, requestAssessment, reviewOfCase, subscribeToEnds, webhookAbout,
+  webhooksAbout, withoutSignatures,
 } from '../../support/main-job.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 
@@ -19,8 +19,7 @@ beforeAll(async () => {
   api = await platform.connect()
   patientId = await consentedPatient(api, await createConsentTerms(api, platform.process.credentials.org_id))
   receiver = await startWebhookReceiver()
-  const body = { url: receiver.url, event_types: ['assessment.completed', 'assessment.failed'] }
-  await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))
+  await subscribeToEnds(api, receiver)
 })
 
 afterAll(async () => {

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import {
-  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, registerPatient, requestAssessment, webhookAbout, webhooksAbout,
-  withoutSignatures, type ConsentTerms,
+  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, registerPatient, requestAssessment, subscribeToEnds,
+  webhookAbout, webhooksAbout, withoutSignatures, type ConsentTerms,
 } from '../../support/main-job.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 
@@ -17,8 +17,7 @@ beforeAll(async () => {
   const api = await platform.connect()
   terms = await createConsentTerms(api, platform.process.credentials.org_id)
   receiver = await startWebhookReceiver()
-  const body = { url: receiver.url, event_types: ['assessment.completed', 'assessment.failed'] }
-  await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))
+  await subscribeToEnds(api, receiver)
 })
 
 afterAll(async () => {

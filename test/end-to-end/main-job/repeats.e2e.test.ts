@@ -3,8 +3,8 @@ import { at, textAt, type ApiAnswer, type ApiClient } from '../../../platform/de
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
-  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, registerPatient, webhookAbout, webhooksAbout, withoutSignatures,
-  type ConsentTerms,
+  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, registerPatient, subscribeToEnds, webhookAbout, webhooksAbout,
+  withoutSignatures, type ConsentTerms,
 } from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 
@@ -23,8 +23,7 @@ beforeAll(async () => {
   api = watched.watch(await platform.connect())
   terms = await createConsentTerms(api, platform.process.credentials.org_id)
   receiver = await startWebhookReceiver()
-  const body = { url: receiver.url, event_types: ['assessment.completed', 'assessment.failed'] }
-  await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))
+  await subscribeToEnds(api, receiver)
 })
 
 afterAll(async () => {

@@ -3,7 +3,8 @@ import { at, textAt, type ApiAnswer, type ApiClient } from '../../../platform/de
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
-  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, requestAssessment, reviewOfCase, webhookAbout, webhooksAbout,
+  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, requestAssessment, reviewOfCase, subscribeToEnds, webhookAbout,
+  webhooksAbout,
 } from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { eventsOf } from '../bad-days/recorded-events.ts'
@@ -16,6 +17,8 @@ let receiver: WebhookReceiver
 let host: ImageHost
 let patientId: string
 const forEver = 1_000_000
+/** How long a call is under way: enough for a slow machine to see it and to act meanwhile. */
+const underWayMs = 4_000
 const unknownId = '0190b0a0-0000-7000-8000-000000000001'
 
 beforeAll(async () => {
@@ -25,8 +28,7 @@ beforeAll(async () => {
   api = watched.watch(await platform.connect())
   patientId = await consentedPatient(api, await createConsentTerms(api, platform.process.credentials.org_id))
   receiver = await startWebhookReceiver()
-  const body = { url: receiver.url, event_types: ['assessment.completed', 'assessment.failed'] }
-  await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))
+  await subscribeToEnds(api, receiver)
   host = await startImageHost((await photograph()).bytes)
 })
 beforeEach(() => platform.provider.reset())
@@ -69,8 +71,8 @@ function supersede(running: Running, changes: Readonly<Record<string, unknown>> 
 /** An assessment whose review has got so far, its next call under way; the provider has been told to keep it there. */
 async function running(status: 'pending' | 'in_progress' | 'awaiting_result' | 'completed'): Promise<Running> {
   const photo = await photograph()
-  if (status === 'pending') await platform.provider.fault({ call: 'case', delay_ms: 1500 })
-  if (status === 'in_progress') await platform.provider.fault({ call: 'image', delay_ms: 1500 })
+  if (status === 'pending') await platform.provider.fault({ call: 'case', delay_ms: underWayMs })
+  if (status === 'in_progress') await platform.provider.fault({ call: 'image', delay_ms: underWayMs })
   if (status === 'awaiting_result') await platform.provider.result({ sha256: photo.sha256, not_ready_polls: forEver })
   const { body } = await expecting(202, api.call('/v1/clinical-api/assessments', { body: assessmentBody(patientId, [photo]) }))
   const [assessmentId, caseId, imageId] = [textAt(body, 'id'), textAt(body, 'case_id'), textAt(body, 'images', 0, 'id')]

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import {
-  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, requestAssessment, webhookAbout, webhooksAbout, type ConsentTerms,
+  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, requestAssessment, subscribeToEnds, webhookAbout,
+  webhooksAbout, type ConsentTerms,
 } from '../../support/main-job.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { assessments, declare, put, refusalOf, submit, uploadAll, uploadUrlOf } from './uploads.ts'
@@ -20,8 +21,7 @@ beforeAll(async () => {
   api = await platform.connect()
   terms = await createConsentTerms(api, platform.process.credentials.org_id)
   receiver = await startWebhookReceiver()
-  const body = { url: receiver.url, event_types: ['assessment.completed', 'assessment.failed'] }
-  await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))
+  await subscribeToEnds(api, receiver)
 })
 
 afterAll(async () => {

@@ -5,8 +5,8 @@ import { at, textAt, type ApiAnswer, type ApiClient } from '../../../platform/de
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
-  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, registerPatient, requestAssessment, webhookAbout, webhooksAbout,
-  withoutSignatures, type ConsentTerms,
+  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, registerPatient, requestAssessment, subscribeToEnds,
+  webhookAbout, webhooksAbout, withoutSignatures, type ConsentTerms,
 } from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { assessments, declaration, declare, imageIdsOf, put, refusalOf, submit, uploadAll, uploadUrlOf } from './uploads.ts'
@@ -28,8 +28,7 @@ beforeAll(async () => {
   stranger = watched.watch(await platform.connect(clientOf(platform.process, 1)))
   terms = await createConsentTerms(api, platform.process.credentials.org_id)
   receiver = await startWebhookReceiver()
-  const body = { url: receiver.url, event_types: ['assessment.completed', 'assessment.failed'] }
-  secret = textAt((await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))).body, 'secret')
+  secret = await subscribeToEnds(api, receiver)
 })
 
 afterAll(async () => {

@@ -5,8 +5,8 @@ import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
-  assessmentBody, consentedPatient, createConsentTerms, decideConsent, endOf, expecting, photograph, registerPatient,
-  requestAssessment, reviewOfCase, webhookAbout, webhooksAbout, withoutSignatures, type ConsentTerms,
+  assessmentBody, consentedPatient, createConsentTerms, decideConsent, endOf, expecting, photograph, registerPatient, requestAssessment,
+  reviewOfCase, subscribeToEnds, webhookAbout, webhooksAbout, withoutSignatures, type ConsentTerms,
 } from '../../support/main-job.ts'
 import { areRolesApart, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 
@@ -36,8 +36,7 @@ beforeAll(async () => {
   receiver = await startWebhookReceiver(({ body }) =>
     at(JSON.parse(body), 'external_reference') === refused.reference ? (refused.answers.shift() ?? 204) : 204,
   )
-  const body = { url: receiver.url, event_types: ['assessment.completed', 'assessment.failed'] }
-  secret = textAt((await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))).body, 'secret')
+  secret = await subscribeToEnds(api, receiver)
   // The session is opened here, so that every test begins with the same call.
   await endOf(api, await requestAssessment(api, assessmentBody(await consentedPatient(api, terms), [await photograph()])))
 })

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import type { RecordedEvent } from '../../../streams/store/events.ts'
 import type { Position } from '../../../streams/store/positions.ts'
-import { freshEventStore, type TestEventStore } from '../../support/event-store.ts'
+import { freshEventStore, isRealEventStore, type TestEventStore } from '../../support/event-store.ts'
 import { MemoryKeys, newContext, noted, opened, openTestStore, until, visitCategory } from './fixtures.ts'
 
 const { catalogue, category, fold, stream } = visitCategory()
@@ -163,7 +163,7 @@ describe('subscriptions to a node', () => {
   })
 })
 
-describe.runIf(process.env['ESDB_URL'] === undefined)('a node that is killed and started again', () => {
+describe.runIf(!isRealEventStore)('a node that is killed and started again', () => {
   test('loses no acknowledged append, stalls no subscription and delivers everything once and in order', async () => {
     const name = stream('restart')
     const { seen, subscription, stop } = followAll(await store.head({ streamPrefixes: [] }))
