@@ -8,12 +8,9 @@ import { escapePointer } from './errors.ts'
  */
 export function requireNoBody(body: unknown): void {
   if (body === undefined) return
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw refused([''])
-  const members = Object.keys(body)
-  if (members.length > 0) throw refused(members.map((name) => `/${escapePointer(name)}`))
-}
-
-function refused(pointers: readonly string[]) {
-  const errors = pointers.map((pointer) => ({ pointer, detail: 'is not a member of this request', code: 'unknown-member' }))
-  return problem('validation-failed', { errors })
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw problem('validation-failed', { errors: [{ pointer: '', detail: 'must be left out, or be {}', code: 'type' }] })
+  }
+  const errors = Object.keys(body).map((name) => ({ pointer: `/${escapePointer(name)}`, detail: 'is not a member of this request', code: 'unknown-member' }))
+  if (errors.length > 0) throw problem('validation-failed', { errors })
 }
