@@ -19,6 +19,9 @@ export const ProblemDocument = Type.Object(
       detail: Type.String(),
       code: Type.String(),
     }))),
+    required_scopes: Type.Optional(Type.Array(Type.String(), { description: 'Of insufficient-scope' })),
+    required_permission: Type.Optional(Type.String({ description: 'Of actor-context-missing and permission-missing' })),
+    missing_image_ids: Type.Optional(Type.Array(Type.String(), { description: 'Of uploads-incomplete' })),
   },
   { $id: 'Problem' },
 )

@@ -242,6 +242,12 @@ describe('documentation', () => {
     })
   })
 
+  it('has the members that some problems bring along', async () => {
+    const document = (await t.app.inject({ url: '/openapi.json' })).json<{ components: { schemas: { Problem: { required: string[]; properties: object } } } }>()
+    const { required, properties } = document.components.schemas.Problem
+    expect(Object.keys(properties).filter((member) => !required.includes(member))).toEqual(['errors', 'required_scopes', 'required_permission', 'missing_image_ids'])
+  })
+
   it('says that a versioned record may be unmodified', async () => {
     const document = (await t.app.inject({ url: '/openapi.json' })).json<{ paths: Record<string, Record<string, { responses: object }>> }>()
     expect(Object.keys(document.paths['/v1/clinical-api/things/{id}']?.['get']?.responses ?? {})).toEqual(['200', '304', '400', '401', '403', '404', '429', '500', '503'])
