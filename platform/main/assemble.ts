@@ -1,17 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import { createCaseLookup } from '../../processes/adapters/case-lookup.ts'
-import { createConsentCheck } from '../../processes/adapters/consent-check.ts'
-import { createImageFetch } from '../../processes/adapters/image-fetch.ts'
-import { createPlatformToken } from '../../processes/adapters/platform-token.ts'
-import { createProvider } from '../../processes/adapters/provider.ts'
-import { createReviewSupersession } from '../../processes/adapters/review-supersession.ts'
-import { createWebhookSender } from '../../processes/adapters/webhook-sender.ts'
-import type { ProcessDependencies } from '../../processes/dependencies.ts'
-import { channels, processes } from '../../processes/registry.ts'
-import { createRelay } from '../../processes/relay/relay.ts'
+import { processes } from '../../processes/registry.ts'
 import { notifyWorkers } from '../../processes/runtime/wake-ups.ts'
-import { bindProcess, createWorkers } from '../../processes/runtime/workers.ts'
 import { readModels } from '../../projections/registry.ts'
 import { createReadPositions } from '../../projections/runtime/read-positions.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../projections/runtime/runner.ts'
@@ -22,7 +12,6 @@ import { category as reservation } from '../../streams/reservation/stream.ts'
 import { openEventStore, type EventStore } from '../../streams/store/event-store.ts'
 import type { Configuration } from '../configuration.ts'
 import { createPool, ensureDatabase } from '../database.ts'
-import { createEgress } from '../egress.ts'
 import { createFailpoint } from '../failpoint.ts'
 import { createGracefulStop, type GracefulStop } from '../graceful-stop.ts'
 import { configurationCheck, createHealth } from '../health.ts'
@@ -33,10 +22,10 @@ import type { Logger } from '../logging.ts'
 import { connectObjectStore, type ObjectStore } from '../object-store.ts'
 import { openVault, type Vault } from '../vault/vault.ts'
 import type { MasterKeyRing } from '../vault/master-keys.ts'
-import { addHealthChecks } from './health-checks.ts'
 import { requireBucket } from './bucket-check.ts'
+import { addHealthChecks } from './health-checks.ts'
+import { startProcessor } from './processor.ts'
 import type { Role } from './roles.ts'
-import { untilServicesAnswer } from './service-gate.ts'
 import { servicesOf } from './services.ts'
 import { clearly } from './start-errors.ts'
 
@@ -128,59 +117,13 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const failpoint = createFailpoint(configuration)
   const health = createHealth({ profile: configuration.profile, roles })
   health.register(configurationCheck(configuration))
-  let areStepsWaiting = runsProcessor
-  let startWorkers = async (): Promise<void> => undefined
   const objects = runsApi || runsProcessor ? await openObjectStore(options, stop) : undefined
-  const relays: { status(): { channel: string; state: string } }[] = []
-  if (runsProcessor && objects !== undefined) {
-    const egress = createEgress({ configuration })
-    stop.onStop('resources', 'egress', () => egress.close())
-    const token = createPlatformToken(egress, configuration, now)
-    const calls = { egress, token }
-    const deps: ProcessDependencies = {
-      store,
-      vault,
-      objects,
-      configuration,
-      now,
-      provider: createProvider(egress, configuration, now),
-      images: createImageFetch(egress),
-      consent: createConsentCheck(calls, configuration.consentBaseUrl),
-      cases: createCaseLookup(calls, configuration.clinicalBaseUrl),
-      reviews: createReviewSupersession(calls, configuration.aiReviewBaseUrl),
-      webhooks: createWebhookSender(egress, configuration),
-      failpoint,
-      random: Math.random,
-    }
-    const workers = createWorkers({
-      eventStore: store,
-      pool,
-      processes: processes.map((process) => bindProcess(process, deps)),
-      filter,
-      logger,
-      now,
-      workers: configuration.processWorkers,
-      stepTimeoutMs: configuration.stepTimeoutMs,
-      stepLeaseMs: configuration.stepLeaseMs,
-      ...(runner === undefined ? {} : { runner }),
-    })
-    startWorkers = async () => {
-      const { consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl } = configuration
-      if (!runsApi) await untilServicesAnswer(calls, [consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl], logger, stop.signal)
-      if (stop.isStopping) return
-      areStepsWaiting = false
-      workers.start()
-      stop.onStop('reactions', 'workers', () => workers.close(2_000))
-    }
-    for (const channel of channels) {
-      const relay = createRelay({ eventStore: store, channel, pool, logger, deps: { store, objects, configuration } })
-      relay.start()
-      stop.onStop('work', `relay ${channel.stream}`, () => relay.close())
-      relays.push(relay)
-    }
-  }
+  const processor = runsProcessor && objects !== undefined
+    ? startProcessor({ given: { store, vault, objects, configuration, now, failpoint }, pool, filter, runner, logger, stop })
+    : undefined
   const served = runsApi && !runsProjector ? readModels.map(({ name }) => name) : []
-  addHealthChecks(health, { pool, store, runner, served, relays, areStepsWaiting: () => areStepsWaiting })
+  const areStepsWaiting = () => processor?.areStepsWaiting() ?? false
+  addHealthChecks(health, { pool, store, runner, served, relays: processor?.relays ?? [], areStepsWaiting })
 
   let isRefusing = false
   const tokens = createTokenIssuer({
@@ -224,7 +167,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   await clearly('VAULT_DATABASE_URL', async () => options.beforeListening?.({ store, vault }))
   await listen(app, configuration)
   // Steps call our own services, so they begin when those answer: a check that fails because we are starting is a try lost.
-  await startWorkers()
+  await processor?.beginSteps(runsApi ? 'here' : 'await')
   const { port } = app.server.address() as AddressInfo
   return { app, store, vault, roles, runner, port, stop, caughtUp: async () => runner?.caughtUp() }
 }

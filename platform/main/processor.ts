@@ -1,0 +1,85 @@
+import { createCaseLookup } from '../../processes/adapters/case-lookup.ts'
+import { createConsentCheck } from '../../processes/adapters/consent-check.ts'
+import { createImageFetch } from '../../processes/adapters/image-fetch.ts'
+import { createPlatformToken } from '../../processes/adapters/platform-token.ts'
+import { createProvider } from '../../processes/adapters/provider.ts'
+import { createReviewSupersession } from '../../processes/adapters/review-supersession.ts'
+import { createWebhookSender } from '../../processes/adapters/webhook-sender.ts'
+import type { ProcessDependencies } from '../../processes/dependencies.ts'
+import { channels, processes } from '../../processes/registry.ts'
+import { createRelay, type RelayStatus } from '../../processes/relay/relay.ts'
+import { bindProcess, createWorkers } from '../../processes/runtime/workers.ts'
+import type { ProjectionRunner } from '../../projections/runtime/runner.ts'
+import type { EventFilter } from '../../streams/store/subscription-options.ts'
+import type { Pool } from '../database.ts'
+import { createEgress } from '../egress.ts'
+import type { GracefulStop } from '../graceful-stop.ts'
+import type { Logger } from '../logging.ts'
+import { untilServicesAnswer } from './service-gate.ts'
+
+export interface ProcessorOptions {
+  /** What steps are given, beside the outside systems that their adapters stand for. */
+  readonly given: Pick<ProcessDependencies, 'store' | 'vault' | 'objects' | 'configuration' | 'now' | 'failpoint'>
+  readonly pool: Pool
+  readonly filter: EventFilter
+  readonly runner: ProjectionRunner | undefined
+  readonly logger: Logger
+  readonly stop: GracefulStop
+}
+
+/** The processor role: relays run from its start, steps once they are told to begin. */
+export interface Processor {
+  readonly relays: readonly { status(): RelayStatus }[]
+  /** True until steps begin. */
+  areStepsWaiting(): boolean
+  /** Steps call our own services: where those run elsewhere, `await` has steps begin when they answer and admit us. */
+  beginSteps(services: 'here' | 'await'): Promise<void>
+}
+
+export function startProcessor({ given, pool, filter, runner, logger, stop }: ProcessorOptions): Processor {
+  const { store, objects, configuration, now } = given
+  const { consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl } = configuration
+  const egress = createEgress({ configuration })
+  stop.onStop('resources', 'egress', () => egress.close())
+  const calls = { egress, token: createPlatformToken(egress, configuration, now) }
+  const deps: ProcessDependencies = {
+    ...given,
+    provider: createProvider(egress, configuration, now),
+    images: createImageFetch(egress),
+    consent: createConsentCheck(calls, consentBaseUrl),
+    cases: createCaseLookup(calls, clinicalBaseUrl),
+    reviews: createReviewSupersession(calls, aiReviewBaseUrl),
+    webhooks: createWebhookSender(egress, configuration),
+    random: Math.random,
+  }
+  const workers = createWorkers({
+    eventStore: store,
+    pool,
+    processes: processes.map((process) => bindProcess(process, deps)),
+    filter,
+    logger,
+    now,
+    workers: configuration.processWorkers,
+    stepTimeoutMs: configuration.stepTimeoutMs,
+    stepLeaseMs: configuration.stepLeaseMs,
+    ...(runner === undefined ? {} : { runner }),
+  })
+  const relays = channels.map((channel) => {
+    const relay = createRelay({ eventStore: store, channel, pool, logger, deps: { store, objects, configuration } })
+    relay.start()
+    stop.onStop('work', `relay ${channel.stream}`, () => relay.close())
+    return relay
+  })
+  let areStepsWaiting = true
+  return {
+    relays,
+    areStepsWaiting: () => areStepsWaiting,
+    async beginSteps(services) {
+      if (services === 'await') await untilServicesAnswer(calls, [consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl], logger, stop.signal)
+      if (stop.isStopping) return
+      areStepsWaiting = false
+      workers.start()
+      stop.onStop('reactions', 'workers', () => workers.close(2_000))
+    },
+  }
+}
