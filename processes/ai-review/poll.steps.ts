@@ -51,7 +51,8 @@ export async function poll(todo: Todo, deps: ProcessDependencies, step: StepCont
   const answer = await deps.provider.result(review.providerCaseId, review.providerChecksum, step.signal)
   throwIfStopping(step.signal)
   const outcome = await outcomeOf(answer, review, deps, step)
-  if (outcome.kind === 'failed' && (await successorOf(store, review)) !== null) {
+  const isEnd = outcome.kind === 'failed' || outcome.kind === 'completed'
+  if (isEnd && (await successorOf(store, review)) !== null) {
     await dropUnnamed(outcome, deps)
     return { kind: 'done', position: begun.position }
   }

@@ -99,6 +99,24 @@ describe('a review that loses its slot while a step is under way', () => {
     expect(await world.provider.calls()).toEqual([])
   })
 
+  it('keeps no result that its poll brings, and does not complete by it', async () => {
+    const old = await holder()
+    for (let call = 1; call <= 3; call += 1) await runReviewStep(world, 'start', old.aiReviewId)
+    world.pass(5)
+    const stored: string[] = []
+    const put: ProcessDependencies['objects']['put'] = async (...parameters) => {
+      const object = await world.deps.objects.put(...parameters)
+      stored.push(object.key)
+      await superseding(old)
+      return object
+    }
+    const deps = { ...world.deps, objects: { ...world.deps.objects, put } }
+    expect(await runReviewStep(world, 'poll', old.aiReviewId, { deps })).toMatchObject({ kind: 'done' })
+    expect((await recordedTypes(world, old.aiReviewId)).slice(-2)).toEqual(['AiReviewProcessingAccepted', 'AiReviewCallAttempted'])
+    expect(stored).toHaveLength(1)
+    await expect(world.deps.objects.get(stored[0] ?? '')).rejects.toMatchObject({ name: 'NoSuchKey' })
+  })
+
   it('has no end of its own when its poll is refused, nor when its consent is withdrawn', async () => {
     const old = await holder(...awaiting())
     const provider: ProcessDependencies['provider'] = {
