@@ -1,4 +1,4 @@
-import type { ServerReadableStream, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js'
+import type { Deadline, ServerReadableStream, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
 import type shared from '@eventstore/db-client/generated/shared_pb.js'
 import { readAppendMessage, type AppendOptions, type ProposedEvent } from '../wire/append-request.ts'
@@ -11,7 +11,7 @@ import type { StreamStore } from '../streams/stream-store.ts'
 type Reply = sendUnaryData<Buffer>
 
 /** A deadline closer than this has passed for the client by the time of the answer; grpc-js then ends the call. */
-const LEAST_TIME_LEFT_MS = 10
+const LEAST_TIME_LEFT_MS = 25
 
 /** The `Append` call: one append, options first, then an event per message. */
 export function appendCall(store: StreamStore, call: ServerReadableStream<Buffer, Buffer>, reply: Reply): void {
@@ -64,15 +64,20 @@ export function appendCall(store: StreamStore, call: ServerReadableStream<Buffer
  * be written. Only a cancellation is noticed too late now and then, by the server too.
  */
 function whenWhole(call: ServerReadableStream<Buffer, Buffer>, proceed: () => void): void {
-  if (Number(call.getDeadline()) - Date.now() < LEAST_TIME_LEFT_MS) return
+  if (isTooLate(call)) return
   setImmediate(() => {
     if (!call.cancelled) proceed()
   })
 }
 
+function isTooLate(call: { getDeadline(): Deadline }): boolean {
+  return Number(call.getDeadline()) - Date.now() < LEAST_TIME_LEFT_MS
+}
+
 /** The `Delete` call: a soft delete. */
 export function deleteCall(store: StreamStore, call: ServerUnaryCall<streams.DeleteReq, Buffer>, reply: Reply): void {
   const options = call.request.getOptions()
+  if (isTooLate(call)) return
   end('Delete', softDelete, store, options, reply, (position) => {
     const answer = new streams.DeleteResp.Position().setCommitPosition(position).setPreparePosition(position)
     return new streams.DeleteResp().setPosition(answer).serializeBinary()
@@ -82,6 +87,7 @@ export function deleteCall(store: StreamStore, call: ServerUnaryCall<streams.Del
 /** The `Tombstone` call: a delete for good. */
 export function tombstoneCall(store: StreamStore, call: ServerUnaryCall<streams.TombstoneReq, Buffer>, reply: Reply): void {
   const options = call.request.getOptions()
+  if (isTooLate(call)) return
   end('Delete', tombstone, store, options, reply, (position) => {
     const answer = new streams.TombstoneResp.Position().setCommitPosition(position).setPreparePosition(position)
     return new streams.TombstoneResp().setPosition(answer).serializeBinary()

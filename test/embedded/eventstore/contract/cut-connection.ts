@@ -1,0 +1,55 @@
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+
+export type CutConnection = {
+  /** Connection string through the relay. */
+  url: string
+  /** Breaks every connection at once, by a reset or as a process does that ends; new ones can be made. */
+  cut(how?: 'reset' | 'close'): void
+  /** Delivers nothing any more in either direction, and keeps the connections. */
+  freeze(): void
+  close(): Promise<void>
+}
+
+/** A relay in front of a store, so that a test can break the network between it and a client. */
+export async function cutConnection(url: string): Promise<CutConnection> {
+  const target = new URL(url.replace('esdb:', 'http:'))
+  const sockets = new Set<Socket>()
+  const server = createServer((client) => {
+    const store = connect(Number(target.port), target.hostname)
+    for (const [from, to] of [[client, store], [store, client]] as const) {
+      sockets.add(from)
+      from.on('error', () => {}).on('close', () => {
+        sockets.delete(from)
+        to.destroy()
+      })
+      from.pipe(to)
+    }
+  })
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  const cut = (how: 'reset' | 'close' = 'reset'): void => {
+    for (const socket of sockets) {
+      if (how === 'reset') socket.resetAndDestroy()
+      else socket.destroy()
+    }
+  }
+  return {
+    url: `esdb://127.0.0.1:${portOf(server.address())}?tls=false`,
+    cut,
+    freeze: () => {
+      for (const socket of sockets) socket.unpipe().pause()
+    },
+    close: async () => {
+      cut()
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve())
+      })
+    },
+  }
+}
+
+function portOf(address: AddressInfo | string | null): number {
+  if (address === null || typeof address === 'string') throw new Error('the relay does not listen')
+  return address.port
+}

@@ -1,0 +1,28 @@
+import { randomUUID } from 'node:crypto'
+import { StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js'
+import shared from '@eventstore/db-client/generated/shared_pb.js'
+import streams from '@eventstore/db-client/generated/streams_pb.js'
+import { credentials, type ClientWritableStream } from '@grpc/grpc-js'
+
+/** The stubs inside the official client, for requests that its own calls never make. */
+export function rawStreams(url: string): StreamsClient {
+  return new StreamsClient(new URL(url.replace('esdb:', 'http:')).host, credentials.createInsecure())
+}
+
+/** Appends one event whose data is this text, byte for byte, as JSON. */
+export async function appendText(raw: StreamsClient, stream: string, text: string, type = '$metadata'): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const call = raw.append((error) => (error === null ? resolve() : reject(error)))
+    writeHalf(call, stream, text, type)
+    call.end()
+  })
+}
+
+/** Writes an append's options and one event, and leaves the request open. */
+export function writeHalf(call: ClientWritableStream<streams.AppendReq>, stream: string, text: string, type: string): void {
+  const identifier = new shared.StreamIdentifier().setStreamName(Buffer.from(stream))
+  call.write(new streams.AppendReq().setOptions(new streams.AppendReq.Options().setStreamIdentifier(identifier).setAny(new shared.Empty())))
+  const message = new streams.AppendReq.ProposedMessage().setId(new shared.UUID().setString(randomUUID())).setData(Buffer.from(text))
+  message.getMetadataMap().set('type', type).set('content-type', 'application/json')
+  call.write(new streams.AppendReq().setProposedMessage(message))
+}
