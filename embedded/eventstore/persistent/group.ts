@@ -174,9 +174,9 @@ export class Group<Event> {
     return this.take()
   }
 
-  /** Replays parked messages before a revision of the parked stream. */
-  replayParked(stopAt: number): GroupCommand<Event>[] {
-    const from = this.replay.begin(stopAt)
+  /** Replays parked messages: from the oldest to before `stopAt`, revisions of the parked stream. */
+  replayParked(first: number, stopAt: number): GroupCommand<Event>[] {
+    const from = this.replay.begin(first, stopAt)
     if (from !== undefined) this.readParked(from, stopAt - from)
     return this.take()
   }

@@ -18,8 +18,10 @@ export class ParkedReplay {
     return this.until
   }
 
-  /** Begins a replay of the messages before `stopAt`; the revision to read from, or undefined when there is nothing to do. */
-  begin(stopAt: number): number | undefined {
+  /** Begins a replay of the messages from `first`, the oldest that is parked, to before `stopAt`. Returns where to read from, if there is anything. */
+  begin(first: number, stopAt: number): number | undefined {
+    this.until = Math.max(this.until, first)
+    this.cut = Math.max(this.cut, first)
     if (this.isRunning || stopAt <= this.until) return undefined
     this.stopAt = stopAt
     return this.until

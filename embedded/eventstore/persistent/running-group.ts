@@ -69,8 +69,8 @@ export class RunningGroup {
 
   /** Brings parked messages back, all or those before a revision of the parked stream. */
   replayParked(stopAt: number | undefined): void {
-    const last = this.streams.parkedBounds()?.last
-    if (last !== undefined) this.execute(this.group.replayParked(Math.min(stopAt ?? Infinity, last + 1)))
+    const bounds = this.streams.parkedBounds()
+    if (bounds !== undefined) this.execute(this.group.replayParked(bounds.first, Math.min(stopAt ?? Infinity, bounds.last + 1)))
   }
 
   /** Ends all calls and everything else the group does. */
