@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox'
 import { Instant, Uuid } from '../../platform/http/members.ts'
 import { AiReviewStatus } from '../../platform/records/ai-review.ts'
 
-export const maxReviewImages = 10
+const maxReviewImages = 10
 
 const device = Type.String({ minLength: 1, maxLength: 255 })
 

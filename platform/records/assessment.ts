@@ -92,6 +92,11 @@ export interface AssessmentView {
 
 type CaptureType = AssessmentRecord['images'][number]['capture_type']
 
+/** Whether nothing more becomes of an assessment. */
+export function isOver(status: AssessmentView['status']): boolean {
+  return status === 'completed' || status === 'failed'
+}
+
 type ImageStatus = AssessmentRecord['images'][number]['status']
 
 /** What was never submitted is awaited, also after its assessment failed. */

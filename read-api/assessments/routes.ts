@@ -6,7 +6,7 @@ import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
 import { found } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { heldRecord } from '../../platform/http/waiting.ts'
-import { AssessmentRecord, pollAfterMs, toAssessmentRecord, type AssessmentView } from '../../platform/records/assessment.ts'
+import { AssessmentRecord, isOver, pollAfterMs, toAssessmentRecord } from '../../platform/records/assessment.ts'
 import { signDownloads } from '../../platform/records/download-urls.ts'
 import type { ReadDependencies } from '../dependencies.ts'
 import { getAssessment } from './queries.ts'
@@ -26,7 +26,7 @@ export function assessmentReadRoutes(app: ServiceApp, { pool, objects, configura
     },
     async ({ caller, params, query }, reply) => {
       const org = tenantOf(caller, namedOrg(query))
-      const view = await heldRecord(reply, () => getAssessment(pool, org, params.id), isOver)
+      const view = await heldRecord(reply, () => getAssessment(pool, org, params.id), ({ status }) => isOver(status))
       if (view.status === 'processing') reply.header('retry-after', String(pollAfterMs / 1000))
       const ttlSeconds = configuration.downloadUrlTtlSeconds
       const body = toAssessmentRecord(view, await signDownloads(objects, view, ttlSeconds))
@@ -35,8 +35,4 @@ export function assessmentReadRoutes(app: ServiceApp, { pool, objects, configura
       return found(reply, { body, revision: view.revision, signingWindow })
     },
   )
-}
-
-function isOver({ status }: AssessmentView): boolean {
-  return status === 'completed' || status === 'failed'
 }
