@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
 const report = process.env['VITEST_JSON_REPORT']
-const isOneEventStore = process.env['ESDB_URL'] !== undefined
+const isOneEventStore = (process.env['ESDB_URL'] ?? '') !== ''
 
 export default defineConfig({
   test: {
