@@ -1,15 +1,10 @@
 import { Checkpoints } from './checkpoints.ts'
 import { Consumer, consumerStrategy, type ConsumerStrategy } from './consumer.ts'
 import { batchSize, LIVE, startOf, type GroupSettings } from './group-settings.ts'
-import type { GroupCommand, Message, SourceEvent } from './message.ts'
+import type { GroupCommand, Message, NackAction, SourceEvent, SourcePage } from './message.ts'
+import { statusOf, type GroupState } from './group-state.ts'
 import { ParkedReplay } from './parked-replay.ts'
 import { StreamBuffer } from './stream-buffer.ts'
-
-/** What a consumer says about messages other than that it has handled them; `stop` counts as handled, as on the server. */
-export type NackAction = 'unknown' | 'park' | 'retry' | 'skip' | 'stop'
-
-/** A page of the source. `skipped`: events that the filter kept out of a page without any other. */
-export type SourcePage<Event> = { events: SourceEvent<Event>[]; next: number; isEnd: boolean; skipped?: { position: number; count: number } }
 
 type InFlight<Event> = { message: Message<Event>; consumer: Consumer<Event>; expiresAt: number }
 
@@ -54,11 +49,10 @@ export class Group<Event> {
     return this.take()
   }
 
-  get state(): { status: string; counts: { read: number; retry: number; live: number }; outstanding: number; delivered: number; checkpoint: number | undefined; known: number | undefined; replayedUntil: number } {
+  get state(): GroupState {
     const { isLive, counts } = this.buffer
-    const flags = [isLive ? '' : 'Behind', this.isReading ? 'OutstandingPageRequest' : '', this.replay.isRunning ? 'ReplayingParkedMessages' : '', isLive ? 'Live' : '']
     return {
-      status: flags.filter((flag) => flag !== '').join(', '),
+      status: statusOf(isLive, this.isReading, this.replay.isRunning),
       counts,
       outstanding: this.inFlight.size,
       delivered: this.delivered,

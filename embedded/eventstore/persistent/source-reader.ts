@@ -8,9 +8,8 @@ import { readForwards, viewStream } from '../streams/read-stream.ts'
 import { DELETED_STREAM } from '../streams/revision.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
 import { eventId } from '../wire/event-message.ts'
-import type { SourcePage } from './group.ts'
 import type { GroupSettings } from './group-settings.ts'
-import type { SourceEvent } from './message.ts'
+import type { SourceEvent, SourcePage } from './message.ts'
 
 export type GroupEvent = SourceEvent<ResolvedEvent>
 
@@ -25,6 +24,9 @@ export type SourceReader = {
 }
 
 const PLACES = 128
+/** Events that are read ahead at most, and bytes of them above which that is given up. */
+const MOST_AHEAD = 512
+const LARGEST_AHEAD = 256 << 10
 
 export function sourceReader(store: StreamStore, settings: GroupSettings): SourceReader {
   const { source, resolveLinks, maxCheckpointCount } = settings
@@ -41,10 +43,17 @@ export function readStreamPage(store: StreamStore, stream: string, from: number,
   if (view.kind === 'missing') return { events: [], next: from, isEnd: true }
   const events: StoredEvent[] = []
   for (const page of readForwards(store, stream, from, count)) events.push(...page)
+  return pageOf(store, events, { from, count, head: view.head, resolveLinks })
+}
+
+function pageOf(store: StreamStore, events: StoredEvent[], read: { from: number; count: number; head: number; resolveLinks: boolean }): SourcePage<ResolvedEvent> {
   const last = events.at(-1)
-  const isEnd = events.length < count || (last !== undefined && last.revision >= view.head)
-  const next = events.length < count ? Math.max(from, view.head + 1) : (last?.revision ?? from) + 1
-  return { events: events.map((event) => asGroupEvent(store, event, event.revision, resolveLinks, 'reading')), next, isEnd }
+  const isShort = events.length < read.count
+  return {
+    events: events.map((event) => asGroupEvent(store, event, event.revision, read.resolveLinks, 'reading')),
+    next: isShort ? Math.max(read.from, read.head + 1) : (last?.revision ?? read.from) + 1,
+    isEnd: isShort || (last !== undefined && last.revision >= read.head),
+  }
 }
 
 function asGroupEvent(store: StreamStore, stored: StoredEvent, position: number, resolveLinks: boolean, reader: 'reading' | 'live'): GroupEvent {
@@ -57,6 +66,9 @@ class StreamReader implements SourceReader {
   private readonly stream: string
   private readonly resolveLinks: boolean
   private next: number
+  /** Read ahead: an append of many events is taken apart once, not once for each page. */
+  private ahead: { from: number; events: StoredEvent[] } = { from: -1, events: [] }
+  private readAhead = 0
 
   constructor(store: StreamStore, stream: string, resolveLinks: boolean) {
     this.store = store
@@ -66,7 +78,23 @@ class StreamReader implements SourceReader {
   }
 
   page(from: number, count: number): SourcePage<ResolvedEvent> | 'deleted' {
-    return readStreamPage(this.store, this.stream, from, count, this.resolveLinks)
+    const view = viewStream(this.store, this.stream)
+    if (view.kind !== 'readable') return readStreamPage(this.store, this.stream, from, count, this.resolveLinks)
+    const { ahead } = this
+    const isAhead = ahead.from === from && ahead.events.length >= count && (ahead.events[0]?.revision ?? 0) >= view.first && view.metadata.maxAge === undefined
+    const events = isAhead ? ahead.events : this.refill(from, count)
+    const taken = events.slice(0, count)
+    this.ahead = { from: (taken.at(-1)?.revision ?? from) + 1, events: events.slice(count) }
+    return pageOf(this.store, taken, { from, count, head: view.head, resolveLinks: this.resolveLinks })
+  }
+
+  private refill(from: number, count: number): StoredEvent[] {
+    const wanted = Math.max(count, this.readAhead)
+    const events: StoredEvent[] = []
+    for (const page of readForwards(this.store, this.stream, from, wanted)) events.push(...page)
+    const size = events.reduce((sum, { message }) => sum + message.length, 0)
+    this.readAhead = size > LARGEST_AHEAD ? 0 : Math.min(2 * wanted, MOST_AHEAD)
+    return events
   }
 
   onNews(signal: () => void): () => void {

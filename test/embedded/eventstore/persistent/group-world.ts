@@ -1,6 +1,6 @@
-import { Group, type SourcePage } from '../../../../embedded/eventstore/persistent/group.ts'
+import { Group } from '../../../../embedded/eventstore/persistent/group.ts'
 import type { GroupSettings } from '../../../../embedded/eventstore/persistent/group-settings.ts'
-import type { GroupCommand, Message } from '../../../../embedded/eventstore/persistent/message.ts'
+import type { GroupCommand, Message, SourcePage } from '../../../../embedded/eventstore/persistent/message.ts'
 
 export type Fact = { n: number; key: string; isForeign: boolean }
 type Out = { message: Message<Fact>; consumer: string; expiresAt: number }
