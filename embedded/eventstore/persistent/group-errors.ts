@@ -4,6 +4,8 @@ export type GroupRefusal =
   | { kind: 'missing' }
   | { kind: 'full' }
   | { kind: 'failed'; reason: string }
+  /** The configuration of the groups cannot be read. */
+  | { kind: 'not-ready' }
 
 /** A request about a group that is refused. */
 export class GroupError extends Error {

@@ -16,17 +16,25 @@ export class PersistentSubscriptions {
   /** Streams that have or had groups since the start: asking for their list is no error. */
   private streams = new Set<string>()
 
-  /** Starts the groups that are configured. Throws CorruptLogError when the configuration cannot be read. */
+  private isReady = false
+
+  /** Starts the groups that are configured; if that cannot be read every request is refused and the rest of the node works. */
   constructor(store: StreamStore) {
     this.store = store
     this.configuration = new GroupConfiguration(store)
-    this.startAll(this.configuration.load())
+    try {
+      this.startAll(this.configuration.load())
+      this.isReady = true
+    } catch (error) {
+      report('groups-not-started', error)
+    }
     this.timer = setInterval(() => this.tick(), TICK_MS)
     this.timer.unref()
   }
 
   create(settings: GroupSettings, username: string, done: () => void): void {
     const stream = streamOf(settings.source)
+    this.ready(stream, settings.group)
     this.check(settings)
     if (this.groups.has(groupKey(stream, settings.group))) throw new GroupError({ kind: 'exists' }, stream, settings.group)
     this.checkSizes(settings)
@@ -62,6 +70,7 @@ export class PersistentSubscriptions {
   }
 
   find(stream: string, group: string): RunningGroup {
+    this.ready(stream, group)
     const running = this.groups.get(groupKey(stream, group))
     if (running === undefined) throw new GroupError({ kind: 'missing' }, stream, group)
     return running
@@ -69,6 +78,7 @@ export class PersistentSubscriptions {
 
   /** Groups of one stream, or all of them. */
   list(stream: string | undefined): RunningGroup[] {
+    this.ready(stream ?? '', '')
     if (stream === undefined) return [...this.streams].flatMap((name) => this.list(name))
     if (!this.streams.has(stream)) throw new GroupError({ kind: 'missing' }, stream, '')
     return [...this.groups.values()].filter(({ settings }) => streamOf(settings.source) === stream)
@@ -83,6 +93,7 @@ export class PersistentSubscriptions {
 
   /** Ends all consumers' calls and starts every group from its checkpoint. */
   restart(): void {
+    this.ready('', '')
     const settings = [...this.groups.values()].map((group) => group.settings)
     this.stopAll()
     this.startAll(settings)
@@ -92,6 +103,10 @@ export class PersistentSubscriptions {
   stop(): void {
     clearInterval(this.timer)
     this.stopAll()
+  }
+
+  private ready(stream: string, group: string): void {
+    if (!this.isReady) throw new GroupError({ kind: 'not-ready' }, stream, group)
   }
 
   private tick(): void {
@@ -108,7 +123,13 @@ export class PersistentSubscriptions {
   private startAll(all: GroupSettings[]): void {
     this.groups = new Map()
     this.streams = new Set()
-    for (const settings of all) this.start(settings)
+    for (const settings of all) {
+      try {
+        this.start(settings)
+      } catch (error) {
+        report('group-not-started', error, groupKey(streamOf(settings.source), settings.group))
+      }
+    }
   }
 
   private stopAll(): void {
@@ -137,4 +158,8 @@ export class PersistentSubscriptions {
     const [newest] = readLogBackwards(this.store, this.store.log.durableEnd)
     return newest?.[0]?.event.position ?? 0
   }
+}
+
+function report(event: string, error: unknown, group?: string): void {
+  process.stderr.write(`${JSON.stringify({ level: 'error', event, group, message: String(error) })}\n`)
 }

@@ -18,6 +18,8 @@ export function groupCallError(error: unknown): CallError {
         exception: 'maximum-subscribers-reached',
         ...trailers,
       })
+    case 'not-ready':
+      return new CallError(status.UNAVAILABLE, 'Server Is Not Ready')
     case 'failed':
       return new CallError(status.INTERNAL, `${place} failed: '${refusal.reason}'`, { exception: 'persistent-subscription-failed', ...trailers, reason: refusal.reason })
   }

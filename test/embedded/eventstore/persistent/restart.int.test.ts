@@ -1,7 +1,7 @@
-import { EventStoreDBClient, START, eventTypeFilter, persistentSubscriptionToAllSettingsFromDefaults } from '@eventstore/db-client'
+import { EventStoreDBClient, START, binaryEvent, eventTypeFilter, persistentSubscriptionToAllSettingsFromDefaults } from '@eventstore/db-client'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { embeddedEventStore, type TestEventStore } from '../../../support/event-store.ts'
-import { collect, counted } from '../contract/contract-store.ts'
+import { collect, counted, failure } from '../contract/contract-store.ts'
 import { SOON, TestConsumer, consumer, settings } from '../contract/persistent-consumer.ts'
 
 let store: TestEventStore
@@ -84,6 +84,24 @@ test('killed: a filter on everything is there again, prefixes with commas too', 
   await one.got(2)
   await two.got(1)
   expect([one.numbers, two.numbers]).toEqual([[1, 3], [0]])
+})
+
+test('a configuration that cannot be read: no groups, but everything else', async () => {
+  await client.createPersistentSubscriptionToStream('orders', 'group', settings())
+  await client.appendToStream('$persistentSubscriptionConfig', counted(0))
+  await killed()
+  expect(await failure(statsOf('orders'))).toMatchObject({ type: 'unavailable' })
+  expect(await failure(client.createPersistentSubscriptionToStream('orders', 'other', settings()))).toMatchObject({ type: 'unavailable' })
+  await append('orders', 1)
+  expect(await collect(client.readStream('orders'))).toHaveLength(1)
+})
+
+test('a checkpoint that is none: its group is left out, the others work', async () => {
+  for (const name of ['orders', 'others']) await client.createPersistentSubscriptionToStream(name, 'group', settings())
+  await client.appendToStream('$persistentsubscription-orders::group-checkpoint', binaryEvent({ type: 'SubscriptionCheckpoint', data: Buffer.from('{') }))
+  await killed()
+  expect(await failure(statsOf('orders'))).toMatchObject({ type: 'persistent-subscription-does-not-exist' })
+  expect((await statsOf('others')).status).toBe('Live')
 })
 
 test('killed under load: every event is handled or parked, none is lost', async () => {
