@@ -52,11 +52,17 @@ class BatchSession {
 
   finish(): void {
     this.isFinished = true
+    this.forgetPartial()
     this.endIfDone()
   }
 
   abandon(): void {
     this.isAbandoned = true
+    this.forgetPartial()
+  }
+
+  /** Appends whose rest can no longer come. */
+  private forgetPartial(): void {
     for (const { timer } of this.partial.values()) clearTimeout(timer)
     this.partial.clear()
   }

@@ -3,6 +3,7 @@ import { StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.j
 import shared from '@eventstore/db-client/generated/shared_pb.js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
 import { credentials, type ClientWritableStream } from '@grpc/grpc-js'
+import emptyMessages from 'google-protobuf/google/protobuf/empty_pb.js'
 
 /** The stubs inside the official client, for requests that its own calls never make. */
 export function rawStreams(url: string): StreamsClient {
@@ -25,4 +26,15 @@ export function writeHalf(call: ClientWritableStream<streams.AppendReq>, stream:
   const message = new streams.AppendReq.ProposedMessage().setId(new shared.UUID().setString(randomUUID())).setData(Buffer.from(text))
   message.getMetadataMap().set('type', type).set('content-type', 'application/json')
   call.write(new streams.AppendReq().setProposedMessage(message))
+}
+
+/** A whole append of one event for the batch call, to any revision. */
+export function batchRequest(stream: string, text: string): streams.BatchAppendReq {
+  const identifier = new shared.StreamIdentifier().setStreamName(Buffer.from(stream))
+  const options = new streams.BatchAppendReq.Options().setStreamIdentifier(identifier).setAny(new emptyMessages.Empty())
+  const message = new streams.BatchAppendReq.ProposedMessage().setId(new shared.UUID().setString(randomUUID())).setData(Buffer.from(text))
+  message.getMetadataMap().set('type', 'Counted').set('content-type', 'application/json')
+  const request = new streams.BatchAppendReq().setCorrelationId(new shared.UUID().setString(randomUUID()))
+  request.addProposedMessages(message)
+  return request.setOptions(options).setIsFinal(true)
 }

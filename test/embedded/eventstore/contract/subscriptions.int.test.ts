@@ -1,4 +1,4 @@
-import { EventStoreDBClient, streamNameFilter } from '@eventstore/db-client'
+import { EventStoreDBClient, START, streamNameFilter } from '@eventstore/db-client'
 import { describe, expect, test } from 'vitest'
 import { collect, contractStore, counted, emitted, failure, takeUntil } from './contract-store.ts'
 
@@ -29,6 +29,26 @@ describe('to a stream', () => {
     await append(name, 5)
     const seen = await takeUntil(client().subscribeToStream(name, { fromRevision: 2n }), (events) => events.length === 2)
     expect(seen.map(({ event }) => event?.revision)).toEqual([3n, 4n])
+  })
+
+  test('from a revision beyond the end: caught up, and what comes behind that revision', async () => {
+    const name = stream()
+    await append(name, 3)
+    const subscription = client().subscribeToStream(name, { fromRevision: 4n })
+    const seen = takeUntil(subscription, (events) => events.length === 2)
+    await emitted(subscription, 'caughtUp')
+    await append(name, 4, { first: 3 })
+    expect((await seen).map(({ event }) => event?.revision)).toEqual([5n, 6n])
+  })
+
+  test('from the start of a stream that is not there yet and gets metadata first', async () => {
+    const name = stream()
+    const subscription = client().subscribeToStream(name, { fromRevision: START })
+    const seen = takeUntil(subscription, (events) => events.length === 1)
+    await emitted(subscription, 'confirmation')
+    await client().setStreamMetadata(name, { maxCount: 5 })
+    await append(name, 1)
+    expect((await seen).map(({ event }) => event?.revision)).toEqual([0n])
   })
 
   test('from the end: only what comes', async () => {
@@ -99,6 +119,24 @@ describe('to $all', () => {
     await emitted(subscription, 'caughtUp')
     await append(name, 1)
     expect((await seen).filter(({ event }) => event?.streamId.startsWith('contract-')).map(({ event }) => event?.streamId)).toEqual([name])
+  })
+
+  test('from the last event: caught up, then what comes', async () => {
+    const name = stream()
+    const { position } = await client().appendToStream(name, counted(0))
+    if (position === undefined) throw new Error('no position')
+    const subscription = client().subscribeToAll({ fromPosition: position, filter: streamNameFilter({ prefixes: [name] }) })
+    const seen = takeUntil(subscription, (events) => events.length === 1)
+    await emitted(subscription, 'caughtUp')
+    await append(name, 1, { first: 1 })
+    expect((await seen).map(({ event }) => event?.revision)).toEqual([1n])
+  })
+
+  test('from a position at which no event stands: an error', async () => {
+    const { position } = await client().appendToStream(stream(), counted(0))
+    await append(stream(), 1)
+    const wrong = { commit: (position?.commit ?? 0n) + 1n, prepare: (position?.prepare ?? 0n) + 1n }
+    expect((await failure(collect(client().subscribeToAll({ fromPosition: wrong })))).type).toBe('unknown')
   })
 
   test('carries positions that a read accepts', async () => {
