@@ -13,8 +13,8 @@ let api: ApiClient
 let receiver: WebhookReceiver
 let patientId: string
 
-/** The second try of a review comes when its addresses have expired, however fast or slow all else is. */
-const env = { READ_URL_TTL_SECONDS: '1', PROVIDER_START_RETRY_SCHEDULE_MS: '1500,100,100' }
+/** The second try of a review comes when its addresses have expired; a renewal's are taken before they have. */
+const env = { READ_URL_TTL_SECONDS: '4', PROVIDER_START_RETRY_SCHEDULE_MS: '5000,100,100' }
 const outage = { call: 'case', status: 503 } as const
 
 beforeAll(async () => {
@@ -89,7 +89,7 @@ test('a failure that has nothing to do with addresses is not renewed', async () 
 
 test('read addresses that expire while the provider and the platform are away are renewed, and the assessment completes', async () => {
   // Time enough to stop before the second try, which then comes with addresses of an hour for whatever is renewed.
-  await restart({ PROVIDER_START_RETRY_SCHEDULE_MS: '8000,100,100' })
+  await restart({ PROVIDER_START_RETRY_SCHEDULE_MS: '10000,100,100' })
   await platform.provider.fault(outage)
   const job = await requested()
   const { body } = await expecting(200, api.call(`/v1/clinical-api/assessments/${job.id}`))
