@@ -122,7 +122,8 @@ export class StreamIndex {
     const places: AppendPlace[] = []
     if (id !== undefined) {
       const holding = this.statements.lastUpTo.get(id, revision)
-      const first = holding === undefined ? revision : Number(holding['revision'])
+      const isHeld = holding !== undefined && Number(holding['revision']) + Number(holding['count']) > revision
+      const first = isHeld ? Number(holding['revision']) : revision
       for (const row of this.statements.from.all(id, first, limit)) places.push(toPlace(row))
     }
     if (places.length < limit) places.push(...(this.pending.get(stream) ?? []))
@@ -229,7 +230,7 @@ function prepare(database: DatabaseSync): Record<
     insertStream: database.prepare('INSERT INTO streams (name) VALUES (?)'),
     insert: database.prepare('INSERT INTO appends (stream, revision, count, position) VALUES (?, ?, ?, ?)'),
     last: database.prepare('SELECT revision, count, position FROM appends WHERE stream = ? ORDER BY revision DESC LIMIT 1'),
-    lastUpTo: database.prepare('SELECT revision FROM appends WHERE stream = ? AND revision <= ? ORDER BY revision DESC LIMIT 1'),
+    lastUpTo: database.prepare('SELECT revision, count FROM appends WHERE stream = ? AND revision <= ? ORDER BY revision DESC LIMIT 1'),
     from: database.prepare('SELECT revision, count, position FROM appends WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?'),
     backFrom: database.prepare('SELECT revision, count, position FROM appends WHERE stream = ? AND revision <= ? ORDER BY revision DESC LIMIT ?'),
     marks: database.prepare('SELECT position FROM marks ORDER BY position'),

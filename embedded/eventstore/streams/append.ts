@@ -53,6 +53,7 @@ export function softDelete(store: StreamStore, stream: string, expected: Expecte
   if (decision.kind === 'wrong-expected-version' || decision.kind === 'deleted') return answer(store, decision, done)
   const metastream = metastreamOf(stream)
   const metaHead = store.head(metastream)
+  if (metaHead === DELETED_STREAM) return answer(store, { kind: 'deleted' }, done)
   if (store.head(stream) === NO_STREAM && metaHead === NO_STREAM) return answer(store, { kind: 'wrong-expected-version', head: NO_STREAM }, done)
   const position = store.write(metastream, metaHead + 1, [event], ignore)
   answer(store, { kind: 'success', revision: metaHead + 1, position }, done)
