@@ -22,6 +22,7 @@ export class GroupStreams {
   private readonly source: GroupSource
   private readonly checkpointStream: string
   private isWriting = false
+  private isClosed = false
   private waiting: number | undefined
 
   constructor(store: StreamStore, source: GroupSource, group: string) {
@@ -46,6 +47,7 @@ export class GroupStreams {
 
   /** Writes a checkpoint; of several that come while one is being written only the last is. */
   writeCheckpoint(position: number): void {
+    if (this.isClosed) return
     if (this.isWriting) {
       this.waiting = position
       return
@@ -83,6 +85,11 @@ export class GroupStreams {
   truncateParked(before: number): void {
     const data = Buffer.from(JSON.stringify({ $tb: before, $acl: ADMINS_ONLY }))
     this.write(metastreamOf(this.parked), { type: METADATA_EVENT, contentType: JSON_CONTENT, data, metadata: NO_BYTES })
+  }
+
+  /** No checkpoint is written any more: it would come behind those of the group's next life, or behind its end. */
+  close(): void {
+    this.isClosed = true
   }
 
   delete(): void {

@@ -78,6 +78,7 @@ export class RunningGroup {
     if (this.isStopped) return
     this.execute(this.group.dropAll())
     this.isStopped = true
+    this.streams.close()
     this.stopListening()
   }
 

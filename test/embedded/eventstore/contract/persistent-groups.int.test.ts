@@ -171,6 +171,21 @@ describe('a group is deleted', () => {
   })
 })
 
+test('deleted amid acknowledgements: nothing is noted behind its end', async () => {
+  const name = stream()
+  await append(name, 200)
+  await client().createPersistentSubscriptionToStream(name, 'group', settings())
+  const one = await consumer(client(), name, 'group', 200)
+  await one.got(200)
+  await Promise.all(Array.from({ length: 200 }, (_, place) => one.ack(place)))
+  await client().deletePersistentSubscriptionToStream(name, 'group')
+  await client().createPersistentSubscriptionToStream(name, 'group', settings())
+  const two = await consumer(client(), name, 'group')
+  await two.got(1)
+  expect(two.numbers[0]).toBe(0)
+  expect((await failure(collect(client().readStream(`$persistentsubscription-${name}::group-checkpoint`)))).type).toBe('stream-not-found')
+})
+
 test('the subsystem starts anew: consumers are dropped, groups stay', async () => {
   const name = stream()
   await append(name, 3)
