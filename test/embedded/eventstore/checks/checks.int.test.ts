@@ -1,0 +1,21 @@
+import { describe, expect, test } from 'vitest'
+import { isRealEventStore, realEventStoreUrl } from '../../../support/event-store.ts'
+import { checkAgainstModel } from './model-check.ts'
+import { checkAgainstServer } from './real-check.ts'
+
+const quietly = (): void => {}
+
+describe('random operations', () => {
+  test.each([1, 2])('are answered as the model answers them, over restarts: seed %i', async (seed) => {
+    const { differences, operations } = await checkAgainstModel({ operations: 600, seed, operationsPerRestart: 150, progress: quietly })
+    expect(differences).toEqual([])
+    expect(operations).toBe(600)
+  })
+
+  if (isRealEventStore) {
+    test('are answered as a real server answers them', async () => {
+      const { differences } = await checkAgainstServer(realEventStoreUrl, 300, 1, quietly)
+      expect(differences).toEqual([])
+    })
+  }
+})

@@ -1,0 +1,51 @@
+/** An event as an operation writes it; `data` is JSON or plain text, `metadata` JSON or nothing. */
+export type Written = { id: string; type: string; isJson: boolean; data: string; metadata: string }
+
+export type Expected = ExpectedOfDelete | 'stream_exists'
+export type ExpectedOfDelete = 'any' | 'no_stream' | number
+
+/** An event that an append ended with, named so that two stores find it, whatever its position. */
+export type Place = { stream: string; revision: number }
+
+export type NameFilter = { on: 'stream' | 'type'; prefixes: string[] } | { on: 'stream' | 'type'; regex: string }
+
+/** What the checks ask of a store, as data: the same for the model, the node and a real server. */
+export type Operation =
+  | { kind: 'append'; stream: string; expected: Expected; events: Written[]; call: 'batch' | 'single' }
+  | { kind: 'delete' | 'tombstone'; stream: string; expected: ExpectedOfDelete }
+  | { kind: 'read'; stream: string; backwards: boolean; from: 'start' | 'end' | number; count: number; resolve: boolean }
+  | { kind: 'metadata'; stream: string }
+  | { kind: 'read-all'; backwards: boolean; from: 'start' | 'end' | Place; count: number; resolve: boolean }
+  | { kind: 'subscribe'; stream: string; after: 'start' | number; resolve: boolean }
+  | { kind: 'subscribe-all'; after: 'start' | Place; resolve: boolean; filter: NameFilter | undefined }
+
+/** What came of an operation; events are texts as `eventText` makes them. */
+export type Answer =
+  | { outcome: 'written'; revision: number }
+  | { outcome: 'done' }
+  | { outcome: 'events'; events: string[] }
+  | { outcome: 'metadata'; metadata: string }
+  | { outcome: 'refused'; type: string; actual?: number }
+
+/** Types of the events that a store writes by itself; only their ids are its own. */
+const OWN_TYPES = ['$metadata', '$streamDeleted']
+
+export type TextParts = { stream: string; revision: string; id: string; type: string; isJson: boolean; data: string; metadata: string }
+
+/** An event with all that must be equal, on one line. */
+export function eventText(event: TextParts): string {
+  const id = OWN_TYPES.includes(event.type) ? '' : event.id
+  return `${event.stream}/${event.revision} ${id} ${event.type} ${event.isJson ? 'json' : 'bytes'} ${event.data} ${event.metadata}`
+}
+
+/** A resolved event: what it leads to and the link it came by. */
+export function resolvedText(event: string | undefined, link: string | undefined): string {
+  return link === undefined ? (event ?? '') : `${event ?? 'nothing'} <- ${link}`
+}
+
+/** JSON with its keys in order, since stores write what they change in an order of their own. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    typeof part === 'object' && part !== null && !Array.isArray(part) ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1))) : part,
+  )
+}
