@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { isRealEventStore, realEventStoreUrl } from '../../../support/event-store.ts'
+import { checkDamage } from './damage-check.ts'
 import { checkAgainstModel } from './model-check.ts'
 import { checkAgainstServer } from './real-check.ts'
 
@@ -18,4 +19,12 @@ describe('random operations', () => {
       expect(differences).toEqual([])
     })
   }
+})
+
+test('damage anywhere in the files is reported or does not matter, and a torn tail costs nothing that was acknowledged', async () => {
+  const { differences, ...figures } = await checkDamage(120, 1, quietly)
+  expect(differences).toEqual([])
+  expect(figures.refusedStarts).toBeGreaterThan(0)
+  expect(figures.reportedReads).toBeGreaterThan(0)
+  expect(figures.repaired).toBeGreaterThan(0)
 })

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { randomInt } from 'node:crypto'
+import { checkDamage } from './damage-check.ts'
 import { checkAgainstModel } from './model-check.ts'
 import { checkAgainstServer } from './real-check.ts'
 
@@ -18,6 +19,7 @@ const { positionals, values } = parseArgs({
 const CHECKS: Record<string, (seed: number) => Promise<{ differences: string[] }>> = {
   model: (seed) => checkAgainstModel({ operations: countOf(values.operations, 100_000), seed, operationsPerRestart: 2500, progress }),
   real: (seed) => checkAgainstServer(process.env['ESDB_URL'] ?? '', countOf(values.operations, 20_000), seed, progress),
+  damage: (seed) => checkDamage(countOf(values.rounds, 2000), seed, progress),
 }
 
 const check = CHECKS[positionals[0] ?? '']

@@ -22,7 +22,7 @@ export async function checkAgainstModel({ operations, seed, operationsPerRestart
   const random = new SeededRandom(seed)
   const model = new StoreModel()
   const run = `r${seed}`
-  const generated = new RandomOperations(random, model, run, false)
+  const generated = new RandomOperations(random, new SeededRandom(seed), model, run, false)
   let node = await startEventStoreNode({ dataDir, port: 0 })
   const { port } = node
   let store = new StoreUnderCheck(node.url, run, false)

@@ -14,6 +14,7 @@ type Append = Extract<Operation, { kind: 'append' }>
  */
 export class RandomOperations {
   private readonly random: SeededRandom
+  private readonly ids: SeededRandom
   private readonly model: StoreModel
   private readonly run: string
   private readonly isComparable: boolean
@@ -22,8 +23,10 @@ export class RandomOperations {
   private readonly places: Place[] = []
   private created = 0
 
-  constructor(random: SeededRandom, model: StoreModel, run: string, isComparable: boolean) {
+  /** A server remembers ids across streams: `ids` must not give those of an earlier run. */
+  constructor(random: SeededRandom, ids: SeededRandom, model: StoreModel, run: string, isComparable: boolean) {
     this.random = random
+    this.ids = ids
     this.model = model
     this.run = run
     this.isComparable = isComparable
@@ -91,7 +94,7 @@ export class RandomOperations {
     if (this.random.oneIn(4)) metadata['$maxAge'] = 86_400
     if (this.random.oneIn(4)) metadata['$cacheControl'] = 30
     if (this.random.oneIn(4)) metadata['owner'] = { team: `t${this.random.below(5)}`, of: ['a', 1.5, null] }
-    const event = { id: this.random.uuid(), type: '$metadata', isJson: true, data: canonicalJson(metadata), metadata: '' }
+    const event = { id: this.ids.uuid(), type: '$metadata', isJson: true, data: canonicalJson(metadata), metadata: '' }
     return this.appended(`$$${stream}`, this.random.oneIn(3) ? this.expected(`$$${stream}`) : 'any', [event])
   }
 
@@ -136,16 +139,16 @@ export class RandomOperations {
   private event(): Written {
     if (this.random.oneIn(8)) {
       const target = this.random.oneIn(12) ? `$$${this.stream()}` : this.stream()
-      return { id: this.random.uuid(), type: '$>', isJson: false, data: `${Math.max(0, this.near(target))}@${target}`, metadata: '' }
+      return { id: this.ids.uuid(), type: '$>', isJson: false, data: `${Math.max(0, this.near(target))}@${target}`, metadata: '' }
     }
     const isJson = !this.random.oneIn(5)
     const filler = 'x'.repeat(this.random.oneIn(30) ? this.random.below(6000) : this.random.below(80))
     return {
-      id: this.random.uuid(),
+      id: this.ids.uuid(),
       type: this.random.pick(TYPES),
       isJson,
       data: isJson ? canonicalJson({ n: this.random.below(1000), filler }) : `bytes ${filler}`,
-      metadata: this.random.oneIn(3) ? JSON.stringify({ $correlationId: this.random.uuid() }) : '',
+      metadata: this.random.oneIn(3) ? JSON.stringify({ $correlationId: this.ids.uuid() }) : '',
     }
   }
 

@@ -20,11 +20,12 @@ export async function checkAgainstServer(realUrl: string, operations: number, se
   const model = new StoreModel()
   // A server keeps what earlier runs wrote.
   const run = `r${seed}x${Date.now().toString(36)}`
-  const generated = new RandomOperations(random, model, run, true)
+  const generated = new RandomOperations(random, new SeededRandom(Date.now()), model, run, true)
   const node = await startEventStoreNode({ dataDir, port: 0 })
   const [ours, theirs] = [new StoreUnderCheck(node.url, run, false), new StoreUnderCheck(realUrl, run, true)]
   const result: CheckResult = { operations: 0, events: 0, restarts: 0, differences: [] }
   try {
+    await theirs.begin()
     while (result.operations < operations && result.differences.length < DIFFERENCES_SHOWN) {
       const operation = generated.next()
       const [found, real] = await Promise.all([ours.perform(operation), theirs.perform(operation)])

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import {
   BACKWARDS,
+  END,
   EventStoreDBClient,
   FORWARDS,
   binaryEvent,
@@ -39,6 +40,8 @@ export class StoreUnderCheck {
   private heads = new Map<string, number>()
   private readonly unsettled = new Map<string, number>()
   private latest = -1n
+  /** Where the run begins: a real server's `$all` holds more before that. */
+  private origin: Position | 'start' = 'start'
 
   /** `run` is part of the name of every stream of this run: everything else belongs to others. */
   constructor(url: string, run: string, isReal: boolean) {
@@ -56,6 +59,11 @@ export class StoreUnderCheck {
     return store
   }
 
+  /** Takes what `$all` holds so far for the past of others. */
+  async begin(): Promise<void> {
+    for await (const { event } of this.client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 })) this.origin = event?.position ?? 'start'
+  }
+
   /** Throws what is no answer of a store, such as a broken connection. */
   async perform(operation: Operation): Promise<Performed> {
     if (this.isReal && 'stream' in operation) await this.settle(operation)
@@ -71,7 +79,7 @@ export class StoreUnderCheck {
   /** All events of this run in `$all`, in order. */
   async everything(): Promise<string[]> {
     const texts: string[] = []
-    for await (const event of this.client.readAll()) if (this.isOwn(event)) texts.push(textOf(event))
+    for await (const event of this.client.readAll({ fromPosition: this.origin })) if (this.isOwn(event)) texts.push(textOf(event))
     return texts
   }
 
@@ -100,7 +108,7 @@ export class StoreUnderCheck {
       }
       case 'subscribe-all': {
         const { after, resolve, filter } = operation
-        const options = { fromPosition: after === 'start' ? after : this.positionOf(after), resolveLinkTos: resolve }
+        const options = { fromPosition: after === 'start' ? this.origin : this.positionOf(after), resolveLinkTos: resolve }
         return untilCaughtUp(this.client.subscribeToAll(filter === undefined ? options : { ...options, filter: clientFilter(filter) }), (event) => this.isOwn(event))
       }
     }
@@ -133,7 +141,7 @@ export class StoreUnderCheck {
   }
 
   private async readAll({ backwards, from, count, resolve }: Extract<Operation, { kind: 'read-all' }>): Promise<Answer> {
-    const fromPosition = typeof from === 'string' ? from : this.positionOf(from)
+    const fromPosition = from === 'end' ? from : from === 'start' ? (backwards ? from : this.origin) : this.positionOf(from)
     const maxCount = this.isReal ? count + FOREIGN : count
     const read = this.client.readAll({ direction: backwards ? BACKWARDS : FORWARDS, fromPosition, maxCount, resolveLinkTos: resolve })
     const found: string[] = []
