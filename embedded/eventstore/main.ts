@@ -28,7 +28,7 @@ async function run(): Promise<void> {
   const lock = await lockFolder(values.data)
   const store = openStore(values.data, exitWith)
   finishInterruptedUndelete(store)
-  const server = await serve(store, port)
+  const server = await serve(store, { host: '127.0.0.1', port, tls: undefined, accounts: undefined })
   let isStopping = false
   const stop = async (): Promise<void> => {
     if (isStopping) return

@@ -3,10 +3,18 @@ import { GossipService } from '@eventstore/db-client/generated/gossip_grpc_pb.js
 import { ServerFeaturesService } from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js'
 import { PersistentSubscriptionsService } from '@eventstore/db-client/generated/persistent_grpc_pb.js'
 import { StreamsService } from '@eventstore/db-client/generated/streams_grpc_pb.js'
+import { AccessControl } from './access/access-control.ts'
+import { authentication } from './access/authentication.ts'
+import type { Accounts } from './access/users.ts'
+import { httpEndpoints } from './operations/http-endpoints.ts'
+import { Listener, type ListenOptions } from './operations/listener.ts'
+import { nodeInformation } from './operations/node-information.ts'
+import { nodeStatistics } from './operations/node-statistics.ts'
 import { PersistentSubscriptions } from './persistent/persistent-subscriptions.ts'
 import { batchAppend, type BatchAppendCall } from './services/batch-append.ts'
 import { joinedReplies } from './services/joined-replies.ts'
 import { clusterInfo, supportedMethods } from './services/node-services.ts'
+import { OpenSubscriptions } from './services/open-subscriptions.ts'
 import { groupCalls } from './services/persistent-groups.ts'
 import { consume, type ConsumerStream } from './services/persistent-read.ts'
 import { read } from './services/read.ts'
@@ -14,16 +22,52 @@ import type { ByteStreamCall } from './services/reply-stream.ts'
 import { appendCall, deleteCall, tombstoneCall } from './services/unary-writes.ts'
 import type { StreamStore } from './streams/stream-store.ts'
 
-const HOST = '127.0.0.1'
 /** Above the largest append, so that an oversized one is refused with its own error. */
 const LARGEST_REQUEST = 32 << 20
 
+export type ServeOptions = ListenOptions & {
+  /** Who may do what; undefined lets everyone in. */
+  accounts: Accounts | undefined
+}
+
 export type RunningServer = { port: number; stop(): Promise<void> }
 
-/** Serves a store on loopback; port 0 takes a free one. */
-export async function serve(store: StreamStore, port: number): Promise<RunningServer> {
+/** Serves a store: calls by gRPC, an operator's questions by HTTP, on one port. Rejects when the port is taken. */
+export async function serve(store: StreamStore, options: ServeOptions): Promise<RunningServer> {
   setLogVerbosity(logVerbosity.NONE)
-  const server = new Server({ interceptors: [joinedReplies], 'grpc.max_receive_message_length': LARGEST_REQUEST })
+  const { accounts } = options
+  const access = new AccessControl(store, accounts)
+  const subscriptions = new OpenSubscriptions()
+  const groups = new PersistentSubscriptions(store)
+  const interceptors = accounts === undefined ? [joinedReplies] : [authentication(access, accounts), joinedReplies]
+  const server = new Server({ interceptors, 'grpc.max_receive_message_length': LARGEST_REQUEST })
+  addStreams(server, store, access, subscriptions)
+  server.addService(
+    { ...PersistentSubscriptionsService, read: bytesInAndOut(PersistentSubscriptionsService.read) },
+    { ...groupCalls(groups, access), read: (call: ConsumerStream) => consume(groups, access, call) },
+  )
+  const features = supportedMethods()
+  server.addService(ServerFeaturesService, { getSupportedMethods: answerWith(() => features) })
+  const questions = httpEndpoints(
+    {
+      '/health/live': { answer: () => ({ status: 'live' }), needsAccount: false },
+      '/info': { answer: () => nodeInformation(accounts !== undefined), needsAccount: false },
+      '/stats': { answer: () => nodeStatistics({ store, subscriptions, groups, connections: () => listener.connections }), needsAccount: true },
+    },
+    accounts,
+  )
+  const listener = new Listener(options, server.createConnectionInjector(ServerCredentials.createInsecure()), questions)
+  const port = await listener.open()
+  server.addService(GossipService, { read: answerWith(clusterInfo(options.host, port)) })
+  const stop = async (): Promise<void> => {
+    groups.stop()
+    server.forceShutdown()
+    await listener.close()
+  }
+  return { port, stop }
+}
+
+function addStreams(server: Server, store: StreamStore, access: AccessControl, subscriptions: OpenSubscriptions): void {
   server.addService(
     {
       read: bytesInAndOut(StreamsService.read),
@@ -33,41 +77,17 @@ export async function serve(store: StreamStore, port: number): Promise<RunningSe
       tombstone: bytesOut(StreamsService.tombstone),
     },
     {
-      read: (call: ByteStreamCall) => read(store, call),
-      append: (call: Parameters<typeof appendCall>[1], reply: sendUnaryData<Buffer>) => appendCall(store, call, reply),
-      batchAppend: (call: BatchAppendCall) => batchAppend(store, call),
-      delete: (call: Parameters<typeof deleteCall>[1], reply: sendUnaryData<Buffer>) => deleteCall(store, call, reply),
-      tombstone: (call: Parameters<typeof tombstoneCall>[1], reply: sendUnaryData<Buffer>) => tombstoneCall(store, call, reply),
+      read: (call: ByteStreamCall) => read({ store, access, subscriptions }, call),
+      append: (call: Parameters<typeof appendCall>[2], reply: sendUnaryData<Buffer>) => appendCall(store, access, call, reply),
+      batchAppend: (call: BatchAppendCall) => batchAppend(store, access, call),
+      delete: (call: Parameters<typeof deleteCall>[2], reply: sendUnaryData<Buffer>) => deleteCall(store, access, call, reply),
+      tombstone: (call: Parameters<typeof tombstoneCall>[2], reply: sendUnaryData<Buffer>) => tombstoneCall(store, access, call, reply),
     },
   )
-  const subscriptions = new PersistentSubscriptions(store)
-  server.addService(
-    { ...PersistentSubscriptionsService, read: bytesInAndOut(PersistentSubscriptionsService.read) },
-    { ...groupCalls(subscriptions), read: (call: ConsumerStream) => consume(subscriptions, call) },
-  )
-  const features = supportedMethods()
-  server.addService(ServerFeaturesService, { getSupportedMethods: answerWith(() => features) })
-  const bound = await new Promise<number>((resolve, reject) => {
-    server.bindAsync(`${HOST}:${port}`, ServerCredentials.createInsecure(), (error, boundPort) => {
-      if (error === null) resolve(boundPort)
-      else reject(error.message.includes('EADDRINUSE') ? new Error(`port ${port} on ${HOST} is already in use`) : error)
-    })
-  })
-  server.addService(GossipService, { read: answerWith(clusterInfo(HOST, bound)) })
-  return { port: bound, stop: () => stop(server, subscriptions) }
 }
 
-function answerWith<Answer>(answer: () => Answer): (call: ServerUnaryCall<unknown, Answer>, reply: sendUnaryData<Answer>) => void {
-  return (_call, reply) => reply(null, answer())
-}
-
-/** Open subscriptions never end by themselves, so the connections are cut. */
-async function stop(server: Server, subscriptions: PersistentSubscriptions): Promise<void> {
-  subscriptions.stop()
-  server.forceShutdown()
-  await new Promise<void>((resolve) => {
-    server.tryShutdown(() => resolve())
-  })
+function answerWith<Answer>(answer: (host: string) => Answer): (call: ServerUnaryCall<unknown, Answer>, reply: sendUnaryData<Answer>) => void {
+  return (call, reply) => reply(null, answer(call.getHost()))
 }
 
 function bytesOut<Request, Response>(definition: MethodDefinition<Request, Response>): MethodDefinition<Request, Buffer> {

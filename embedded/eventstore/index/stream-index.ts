@@ -6,7 +6,7 @@ import type { ScanStart } from '../log/recovery.ts'
 import { NO_STREAM } from '../streams/revision.ts'
 import { PageChecksums, isIntact } from './page-checksums.ts'
 
-const FORMAT = 1
+const FORMAT = 2
 const FLUSH_COUNT = 512
 const FLUSH_DELAY_MS = 200
 const MARK_DISTANCE = 128 << 10
@@ -19,7 +19,7 @@ const CHECKPOINT_BYTES = 16 << 20
 export type AppendPlace = { revision: number; count: number; position: number }
 
 const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS state (id INTEGER PRIMARY KEY CHECK (id = 1), format INTEGER, identity INTEGER, position INTEGER, crc INTEGER);
+  CREATE TABLE IF NOT EXISTS state (id INTEGER PRIMARY KEY CHECK (id = 1), format INTEGER, identity INTEGER, position INTEGER, crc INTEGER, events INTEGER);
   CREATE TABLE IF NOT EXISTS streams (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
   CREATE TABLE IF NOT EXISTS appends (
     stream INTEGER NOT NULL, revision INTEGER NOT NULL, count INTEGER NOT NULL, position INTEGER NOT NULL,
@@ -59,6 +59,7 @@ export class StreamIndex {
   private readonly ids = new Map<string, number>()
   private pendingCount = 0
   private countSinceCheckpoint = 0
+  private events: number
   private end = 0
   private crc = 0
   private identity = 0
@@ -72,6 +73,7 @@ export class StreamIndex {
     if (this.formatOf() !== FORMAT) this.database.exec('DROP TABLE IF EXISTS state; DROP TABLE IF EXISTS appends; DROP TABLE IF EXISTS streams; DROP TABLE IF EXISTS marks')
     this.database.exec(SCHEMA)
     this.statements = prepare(this.database)
+    this.events = Number(this.statements.state.get()?.['events'] ?? 0)
     this.marks = this.statements.marks.all().map((row) => Number(row['position']))
     for (const row of this.statements.metastreams.all()) this.metastreams.add(String(row['name']))
   }
@@ -90,6 +92,19 @@ export class StreamIndex {
     this.metastreams.clear()
     this.ids.clear()
     this.marks.length = 0
+    this.events = 0
+  }
+
+  /** Durable events. */
+  get eventCount(): number {
+    return this.events
+  }
+
+  /** Streams that ever had an event; ids are given out without gaps. */
+  get streamCount(): number {
+    let unwritten = 0
+    for (const stream of this.pending.keys()) if (this.idOf(stream) === undefined) unwritten += 1
+    return Number(this.statements.lastId.get()?.['id'] ?? 0) + unwritten
   }
 
   /** Takes a durable append in. */
@@ -105,6 +120,7 @@ export class StreamIndex {
     }
     this.end = frame.end
     this.crc = frame.bytes.readUInt32LE(frame.bytes.length - 4)
+    this.events += frame.count
     this.pendingCount += 1
     if (this.pendingCount >= FLUSH_COUNT) this.flush()
     else this.timer ??= setTimeout(() => this.flush(), FLUSH_DELAY_MS)
@@ -162,7 +178,7 @@ export class StreamIndex {
       for (const place of places) this.statements.insert.run(id, place.revision, place.count, place.position)
     }
     for (const position of this.pendingMarks) this.statements.insertMark.run(position)
-    this.statements.setState.run(FORMAT, this.identity, this.end, this.crc)
+    this.statements.setState.run(FORMAT, this.identity, this.end, this.crc, this.events)
     this.database.exec('COMMIT')
     this.pending.clear()
     this.pendingMarks.length = 0
@@ -220,13 +236,14 @@ export class StreamIndex {
 }
 
 function prepare(database: DatabaseSync): Record<
-  'state' | 'setState' | 'stream' | 'insertStream' | 'insert' | 'last' | 'lastUpTo' | 'from' | 'backFrom' | 'marks' | 'insertMark' | 'metastreams',
+  'state' | 'setState' | 'stream' | 'lastId' | 'insertStream' | 'insert' | 'last' | 'lastUpTo' | 'from' | 'backFrom' | 'marks' | 'insertMark' | 'metastreams',
   StatementSync
 > {
   return {
-    state: database.prepare('SELECT identity, position, crc FROM state'),
-    setState: database.prepare('INSERT OR REPLACE INTO state (id, format, identity, position, crc) VALUES (1, ?, ?, ?, ?)'),
+    state: database.prepare('SELECT identity, position, crc, events FROM state'),
+    setState: database.prepare('INSERT OR REPLACE INTO state (id, format, identity, position, crc, events) VALUES (1, ?, ?, ?, ?, ?)'),
     stream: database.prepare('SELECT id FROM streams WHERE name = ?'),
+    lastId: database.prepare('SELECT max(id) AS id FROM streams'),
     insertStream: database.prepare('INSERT INTO streams (name) VALUES (?)'),
     insert: database.prepare('INSERT INTO appends (stream, revision, count, position) VALUES (?, ?, ?, ?)'),
     last: database.prepare('SELECT revision, count, position FROM appends WHERE stream = ? ORDER BY revision DESC LIMIT 1'),

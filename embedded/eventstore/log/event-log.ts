@@ -33,6 +33,7 @@ export class EventLog {
   private readonly segments: Segment[]
   private readonly mark: AcknowledgedMark
   private readonly recent = new RecentGroups()
+  private syncs = 0
   private end: number
   private durable: number
   private crc: number
@@ -78,6 +79,11 @@ export class EventLog {
   /** Bytes that were appended and are not durable yet. */
   get backlog(): number {
     return this.end - this.durable
+  }
+
+  /** Syncs since the start. */
+  get syncCount(): number {
+    return this.syncs
   }
 
   /** Puts an append at the end; `done` is called once it is durable. Returns the positions of its events. */
@@ -196,6 +202,7 @@ export class EventLog {
   }
 
   private finish(group: Group, bytes: Buffer): void {
+    this.syncs += 1
     this.durable = group.start + bytes.length
     const isSealed = group.segment !== this.newest() && this.waiting[0]?.segment !== group.segment
     if (isSealed) cutSegment(group.segment, this.durable - group.segment.base)

@@ -1,8 +1,9 @@
 import type { ServerDuplexStream } from '@grpc/grpc-js'
+import type { AccessControl } from '../access/access-control.ts'
 import type { Status } from '@eventstore/db-client/generated/status_pb.js'
 import { BadRequestError, readBatchAppendMessage, type AppendOptions, type BatchAppendMessage, type ProposedEvent } from '../wire/append-request.ts'
 import { batchError, batchSuccess } from '../wire/append-reply.ts'
-import { MAX_APPEND_SIZE, batchBadRequest, batchMaxAppendSizeExceeded, batchStreamDeleted, batchTimeout, batchUnknown, batchWrongExpectedVersion } from '../wire/errors.ts'
+import { MAX_APPEND_SIZE, batchAccessDenied, batchBadRequest, batchMaxAppendSizeExceeded, batchStreamDeleted, batchTimeout, batchUnknown, batchWrongExpectedVersion } from '../wire/errors.ts'
 import { FieldReader, MalformedMessageError } from '../wire/protobuf.ts'
 import { append, type WriteOutcome } from '../streams/append.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
@@ -18,8 +19,8 @@ const LARGEST_BACKLOG = 16 << 20
 const LONGEST_WAIT_MS = 10_000
 
 /** The `BatchAppend` call: many appends over one stream, answered in the order in which they are durable. */
-export function batchAppend(store: StreamStore, call: BatchAppendCall): void {
-  const session = new BatchSession(store, call)
+export function batchAppend(store: StreamStore, access: AccessControl, call: BatchAppendCall): void {
+  const session = new BatchSession(store, access, call)
   call.on('data', (bytes: Buffer) => session.receive(bytes))
   call.on('end', () => session.finish())
   call.on('cancelled', () => session.abandon())
@@ -28,6 +29,7 @@ export function batchAppend(store: StreamStore, call: BatchAppendCall): void {
 
 class BatchSession {
   private readonly store: StreamStore
+  private readonly access: AccessControl
   private readonly call: BatchAppendCall
   private readonly partial = new Map<string, PartialAppend>()
   private answers: Buffer[] = []
@@ -36,8 +38,9 @@ class BatchSession {
   private isFinished = false
   private isAbandoned = false
 
-  constructor(store: StreamStore, call: BatchAppendCall) {
+  constructor(store: StreamStore, access: AccessControl, call: BatchAppendCall) {
     this.store = store
+    this.access = access
     this.call = call
   }
 
@@ -45,8 +48,8 @@ class BatchSession {
     try {
       this.take(readBatchAppendMessage(bytes))
     } catch (error) {
-      if (!(error instanceof BadRequestError) && !(error instanceof MalformedMessageError)) throw error
-      this.refuse(correlationIdOf(bytes), '', batchBadRequest(error.message))
+      if (error instanceof BadRequestError || error instanceof MalformedMessageError) this.refuse(correlationIdOf(bytes), '', batchBadRequest(error.message))
+      else this.fail(correlationIdOf(bytes), '', error)
     }
   }
 
@@ -88,6 +91,10 @@ class BatchSession {
   private begin(message: BatchAppendMessage): PartialAppend | undefined {
     const { options } = message
     if (options === undefined) return undefined
+    if (!this.access.allowsStream(this.call.metadata, 'write', options.stream)) {
+      this.refuse(message.correlationId, options.stream, batchAccessDenied())
+      return undefined
+    }
     if (options.deadlineAt !== undefined && options.deadlineAt <= Date.now()) {
       this.refuse(message.correlationId, options.stream, batchTimeout())
       return undefined
@@ -128,8 +135,7 @@ class BatchSession {
       this.slowDown()
     } catch (error) {
       this.pending -= 1
-      process.stderr.write(`${JSON.stringify({ level: 'error', event: 'append-failed', stream, message: String(error) })}\n`)
-      this.refuse(correlationId, stream, batchUnknown())
+      this.fail(correlationId, stream, error)
     }
   }
 
@@ -150,6 +156,11 @@ class BatchSession {
 
   private refuse(correlationId: Buffer, stream: string, error: Status): void {
     this.answer(batchError(correlationId, stream, error))
+  }
+
+  private fail(correlationId: Buffer, stream: string, error: unknown): void {
+    process.stderr.write(`${JSON.stringify({ level: 'error', event: 'append-failed', stream, message: String(error) })}\n`)
+    this.refuse(correlationId, stream, batchUnknown())
   }
 
   /** Answers of one turn of the event loop go out together. */

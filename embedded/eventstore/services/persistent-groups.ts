@@ -1,6 +1,7 @@
-import type { ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js'
+import type { Metadata, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js'
 import persistent from '@eventstore/db-client/generated/persistent_pb.js'
 import shared from '@eventstore/db-client/generated/shared_pb.js'
+import type { AccessControl } from '../access/access-control.ts'
 import type { PersistentSubscriptions } from '../persistent/persistent-subscriptions.ts'
 import { StatisticsTaker, type ConnectionStatistics } from '../persistent/statistics.ts'
 import type { RunningGroup } from '../persistent/running-group.ts'
@@ -8,15 +9,12 @@ import { handlerFailed } from '../wire/errors.ts'
 import { groupCallError } from './persistent-errors.ts'
 import { readCreateRequest, readUpdateRequest, streamName, streamOrAll } from './persistent-requests.ts'
 
-/** Whom an unsecured server takes everyone for. */
-export const ANYONE = 'system'
-
 const LONGEST_INT32 = 0x7fffffff
 
 type Answer<Response> = (done: (response: Response) => void) => void
 
 /** The calls that make, change, end and look at groups. */
-export function groupCalls(subscriptions: PersistentSubscriptions): {
+export function groupCalls(subscriptions: PersistentSubscriptions, access: AccessControl): {
   create: UnaryHandler<persistent.CreateReq, persistent.CreateResp>
   update: UnaryHandler<persistent.UpdateReq, persistent.UpdateResp>
   delete: UnaryHandler<persistent.DeleteReq, persistent.DeleteResp>
@@ -26,40 +24,51 @@ export function groupCalls(subscriptions: PersistentSubscriptions): {
   restartSubsystem: UnaryHandler<shared.Empty, shared.Empty>
 } {
   const statistics = new StatisticsTaker()
+  const manage = <Request, Response>(serve: Serve<Request, Response>): UnaryHandler<Request, Response> =>
+    unary((call) => {
+      access.requireOperator(call.metadata)
+      return serve(call.request, access.nameOf(call.metadata))
+    })
+  const look = <Request, Response>(serve: Serve<Request, Response>): UnaryHandler<Request, Response> =>
+    unary((call) => {
+      access.requireUser(call.metadata)
+      return serve(call.request, access.nameOf(call.metadata))
+    })
   return {
-    create: unary((request) => (done) => subscriptions.create(readCreateRequest(request), ANYONE, () => done(new persistent.CreateResp()))),
-    update: unary((request) => (done) => subscriptions.update(readUpdateRequest(request), ANYONE, () => done(new persistent.UpdateResp()))),
-    delete: unary((request) => (done) => {
+    create: manage((request, user) => (done) => subscriptions.create(readCreateRequest(request), user, () => done(new persistent.CreateResp()))),
+    update: manage((request, user) => (done) => subscriptions.update(readUpdateRequest(request), user, () => done(new persistent.UpdateResp()))),
+    delete: manage((request, user) => (done) => {
       const options = given(request.getOptions())
-      subscriptions.delete(streamOrAll(options), options.getGroupName(), ANYONE, () => done(new persistent.DeleteResp()))
+      subscriptions.delete(streamOrAll(options), options.getGroupName(), user, () => done(new persistent.DeleteResp()))
     }),
-    getInfo: unary((request) => (done) => {
+    getInfo: look((request) => (done) => {
       const options = given(request.getOptions())
       const group = subscriptions.find(streamOrAll(options), options.getGroupName())
       done(new persistent.GetInfoResp().setSubscriptionInfo(infoOf(group, statistics)))
     }),
-    list: unary((request) => (done) => {
+    list: look((request) => (done) => {
       const groups = subscriptions.list(listedStream(given(request.getOptions())))
       done(new persistent.ListResp().setSubscriptionsList(groups.map((group) => infoOf(group, statistics))))
     }),
-    replayParked: unary((request) => (done) => {
+    replayParked: manage((request) => (done) => {
       const options = given(request.getOptions())
       subscriptions.replayParked(streamOrAll(options), options.getGroupName(), options.hasStopAt() ? Number(options.getStopAt()) : undefined)
       done(new persistent.ReplayParkedResp())
     }),
-    restartSubsystem: unary(() => (done) => {
+    restartSubsystem: manage(() => (done) => {
       subscriptions.restart()
       done(new shared.Empty())
     }),
   }
 }
 
+type Serve<Request, Response> = (request: Request, user: string) => Answer<Response>
 type UnaryHandler<Request, Response> = (call: ServerUnaryCall<Request, Response>, reply: sendUnaryData<Response>) => void
 
-function unary<Request, Response>(serve: (request: Request) => Answer<Response>): UnaryHandler<Request, Response> {
+function unary<Request, Response>(serve: (call: { request: Request; metadata: Metadata }) => Answer<Response>): UnaryHandler<Request, Response> {
   return (call, reply) => {
     try {
-      serve(call.request)((response) => reply(null, response))
+      serve(call)((response) => reply(null, response))
     } catch (error) {
       reply(groupCallError(error))
     }

@@ -1,5 +1,6 @@
 import type { ServerDuplexStream } from '@grpc/grpc-js'
 import { BadRequestError, readUuid } from '../wire/append-request.ts'
+import type { AccessControl } from '../access/access-control.ts'
 import { handlerFailed } from '../wire/errors.ts'
 import { FieldReader, MalformedMessageError } from '../wire/protobuf.ts'
 import { ALL_STREAM } from '../persistent/group-settings.ts'
@@ -7,7 +8,6 @@ import type { NackAction } from '../persistent/message.ts'
 import type { PersistentSubscriptions } from '../persistent/persistent-subscriptions.ts'
 import type { RunningGroup } from '../persistent/running-group.ts'
 import { droppedByGroup, groupCallError } from './persistent-errors.ts'
-import { ANYONE } from './persistent-groups.ts'
 import { confirmation, delivery } from './persistent-replies.ts'
 
 export type ConsumerStream = ServerDuplexStream<Buffer, Buffer | Buffer[]>
@@ -18,7 +18,7 @@ const NACK_ACTIONS: NackAction[] = ['unknown', 'park', 'retry', 'skip', 'stop']
 const UNNAMED = '<unknown>'
 
 /** The `Read` call of persistent subscriptions: messages out, acknowledgements in, until the client leaves or the group drops it. */
-export function consume(subscriptions: PersistentSubscriptions, call: ConsumerStream): void {
+export function consume(subscriptions: PersistentSubscriptions, access: AccessControl, call: ConsumerStream): void {
   let joined: { group: RunningGroup; id: string } | undefined
   const leave = (): void => {
     joined?.group.disconnect(joined.id)
@@ -29,7 +29,7 @@ export function consume(subscriptions: PersistentSubscriptions, call: ConsumerSt
   call.on('error', leave)
   call.on('data', (bytes: Buffer) => {
     try {
-      if (joined === undefined) joined = join(subscriptions, call, readOptions(bytes), leave)
+      if (joined === undefined) joined = join(subscriptions, access, call, readOptions(bytes), leave)
       else takeAnswer(joined.group, bytes)
     } catch (error) {
       // As on the server an answer that cannot be read is the last one that is listened to; the messages go on.
@@ -39,8 +39,9 @@ export function consume(subscriptions: PersistentSubscriptions, call: ConsumerSt
   })
 }
 
-function join(subscriptions: PersistentSubscriptions, call: ConsumerStream, options: Options, leave: () => void): { group: RunningGroup; id: string } {
+function join(subscriptions: PersistentSubscriptions, access: AccessControl, call: ConsumerStream, options: Options, leave: () => void): { group: RunningGroup; id: string } {
   const { stream, bufferSize, structuredIds } = options
+  access.requireStream(call.metadata, 'read', stream)
   const group = subscriptions.toJoin(stream, options.group)
   if (bufferSize < 0) throw handlerFailed()
   const name = call.metadata.get('connection-name')[0]?.toString() ?? UNNAMED
@@ -65,7 +66,7 @@ function join(subscriptions: PersistentSubscriptions, call: ConsumerStream, opti
       },
     },
     bufferSize,
-    { username: ANYONE, name },
+    { username: access.nameOf(call.metadata), name },
   )
   return { group, id }
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { AccessControl } from '../access/access-control.ts'
 import { CallError, handlerFailed, streamDeleted, toCallError, unknownError } from '../wire/errors.ts'
 import { firstStreamPosition, lastStreamPosition, streamNotFound } from '../wire/read-reply.ts'
 import { readReadRequest, type ReadRequest } from '../wire/read-request.ts'
@@ -6,15 +7,21 @@ import { isHiddenFromAll } from '../streams/hidden-streams.ts'
 import { isPosition, readLogBackwards, readLogForwards } from '../streams/read-all.ts'
 import { readBackwards, readForwards, viewStream } from '../streams/read-stream.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
+import type { OpenSubscription, OpenSubscriptions } from './open-subscriptions.ts'
 import { replyOf } from './replies.ts'
 import { ReplyStream, type ByteStreamCall } from './reply-stream.ts'
 import { subscribeToAll } from './subscribe-to-all.ts'
 import { subscribeToStream } from './subscribe-to-stream.ts'
 
+/** What reads are served from, and for whom. */
+export type ReadService = { store: StreamStore; access: AccessControl; subscriptions: OpenSubscriptions }
+
+const ALL_STREAM = '$all'
+
 /** The `Read` call: reads and catch-up subscriptions. */
-export function read(store: StreamStore, call: ByteStreamCall): void {
+export function read(service: ReadService, call: ByteStreamCall): void {
   const replies = new ReplyStream(call)
-  serve(store, call, replies).then(
+  serve(service, call, replies).then(
     () => call.end(),
     (error: unknown) => {
       if (!replies.isOver) call.emit('error', toCallError(error))
@@ -22,14 +29,15 @@ export function read(store: StreamStore, call: ByteStreamCall): void {
   )
 }
 
-async function serve(store: StreamStore, call: ByteStreamCall, replies: ReplyStream): Promise<void> {
+async function serve({ store, access, subscriptions }: ReadService, call: ByteStreamCall, replies: ReplyStream): Promise<void> {
   const request = parse(call.request)
   const { source, count } = request
+  const stream = source.kind === 'all' ? ALL_STREAM : source.stream
+  access.requireStream(call.metadata, 'read', stream)
   if (count === undefined) {
-    const subscriptionId = randomUUID()
-    if (source.kind === 'all' && typeof source.from === 'number' && !isPosition(store, source.from)) throw handlerFailed()
-    if (source.kind === 'all') await subscribeToAll(store, replies, request, source.from, subscriptionId)
-    else await subscribeToStream(store, replies, request, source, subscriptionId)
+    const connectionName = call.metadata.get('connection-name')[0]?.toString() ?? ''
+    const details = { id: randomUUID(), stream, user: access.nameOf(call.metadata), connectionName }
+    await subscriptions.during(details, (subscription) => subscribe(store, replies, request, subscription))
   } else if (source.kind === 'all') {
     if (count < 1) throw unknownError('Unexpected ReadAllResult: Error')
     await readAll(store, replies, request, source.from, count)
@@ -37,6 +45,13 @@ async function serve(store: StreamStore, call: ByteStreamCall, replies: ReplyStr
     if (count < 1) throw unknownError('Unexpected ReadStreamResult: Error')
     await readStream(store, replies, request, source, count)
   }
+}
+
+async function subscribe(store: StreamStore, replies: ReplyStream, request: ReadRequest, subscription: OpenSubscription): Promise<void> {
+  const { source } = request
+  if (source.kind === 'stream') return subscribeToStream(store, replies, request, source, subscription)
+  if (typeof source.from === 'number' && !isPosition(store, source.from)) throw handlerFailed()
+  return subscribeToAll(store, replies, request, source.from, subscription)
 }
 
 /** A filter that does not compile, like anything else that cannot be read, fails the call as the server's handler does. */

@@ -4,6 +4,7 @@ import { caughtUp, checkpointReached, subscriptionConfirmed } from '../wire/read
 import type { Place, ReadRequest } from '../wire/read-request.ts'
 import { isHiddenFromAll } from '../streams/hidden-streams.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
+import type { OpenSubscription } from './open-subscriptions.ts'
 import { replyOf } from './replies.ts'
 import type { ReplyStream } from './reply-stream.ts'
 
@@ -11,15 +12,16 @@ import type { ReplyStream } from './reply-stream.ts'
 const SERVER_PAGE = 32
 
 /** A catch-up subscription to `$all`: everything behind `from` (excluded), then whatever becomes durable, until the client leaves. */
-export async function subscribeToAll(store: StreamStore, replies: ReplyStream, request: ReadRequest, from: Place, subscriptionId: string): Promise<void> {
+export async function subscribeToAll(store: StreamStore, replies: ReplyStream, request: ReadRequest, from: Place, subscription: OpenSubscription): Promise<void> {
   const stop = store.onDurable(replies.signal)
   try {
     const after = from === 'start' ? -1 : from === 'end' ? store.log.durableEnd : from
     const checkpoints = request.filter === undefined ? undefined : new CheckpointPace(request.filter.window, request.filter.checkpointInterval)
-    await replies.send([subscriptionConfirmed(subscriptionId)])
+    await replies.send([subscriptionConfirmed(subscription.id)])
     let at = from === 'end' ? after : (store.index.markBefore(Math.min(after, store.log.durableEnd)) ?? SEGMENT_HEADER)
     let isLive = false
     while (!replies.isOver) {
+      subscription.reached = Math.max(at, after)
       const frames = store.log.readFrames(at)
       const last = frames.at(-1)
       if (last !== undefined) {

@@ -5,11 +5,12 @@ import { DELETED_STREAM } from '../streams/revision.ts'
 import { readForwards, viewStream } from '../streams/read-stream.ts'
 import { metastreamOf } from '../streams/stream-metadata.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
+import type { OpenSubscription } from './open-subscriptions.ts'
 import { replyOf } from './replies.ts'
 import type { ReplyStream } from './reply-stream.ts'
 
 type StreamSource = Extract<ReadRequest['source'], { kind: 'stream' }>
-type Subscription = { store: StreamStore; replies: ReplyStream; request: ReadRequest; stream: string }
+type Subscription = { store: StreamStore; replies: ReplyStream; request: ReadRequest; stream: string; progress: OpenSubscription }
 
 /** Appends looked up in one go. */
 const PLACES = 64
@@ -18,12 +19,12 @@ const PLACES = 64
  * A catch-up subscription to a stream: everything behind a revision (excluded), then what is appended, until the client leaves.
  * A missing stream is waited for; a tombstone ends the subscription with an error.
  */
-export async function subscribeToStream(store: StreamStore, replies: ReplyStream, request: ReadRequest, source: StreamSource, subscriptionId: string): Promise<void> {
+export async function subscribeToStream(store: StreamStore, replies: ReplyStream, request: ReadRequest, source: StreamSource, progress: OpenSubscription): Promise<void> {
   const { stream, from } = source
-  const subscription: Subscription = { store, replies, request, stream }
+  const subscription: Subscription = { store, replies, request, stream, progress }
   const stops = [store.onStream(stream, replies.signal), store.onStream(metastreamOf(stream), replies.signal)]
   try {
-    const confirmation = subscriptionConfirmed(subscriptionId)
+    const confirmation = subscriptionConfirmed(progress.id)
     if (from === 'end') {
       const head = store.index.head(stream)
       await replies.send([confirmation])
@@ -39,13 +40,14 @@ export async function subscribeToStream(store: StreamStore, replies: ReplyStream
 }
 
 /** Sends what a read would find, as far as it goes; returns the revision from which on everything is new. */
-async function catchUp({ store, replies, request, stream }: Subscription, from: number): Promise<number> {
+async function catchUp({ store, replies, request, stream, progress }: Subscription, from: number): Promise<number> {
   let next = from
   while (!replies.isOver) {
     for (const page of readForwards(store, stream, next, Number.MAX_SAFE_INTEGER)) {
       await replies.sendEach(page, (event) => replyOf(store, request, event))
       if (replies.isOver) return next
       next = (page.at(-1)?.revision ?? next - 1) + 1
+      progress.reached = next - 1
     }
     const view = viewStream(store, stream)
     if (view.kind === 'deleted') throw streamDeleted(stream)
@@ -56,10 +58,11 @@ async function catchUp({ store, replies, request, stream }: Subscription, from: 
 }
 
 /** Sends every append from a revision on; what metadata hides from readers by then was news to this subscriber all the same. */
-async function stayLive({ store, replies, request, stream }: Subscription, from: number): Promise<void> {
+async function stayLive({ store, replies, request, stream, progress }: Subscription, from: number): Promise<void> {
   let next = from
   await replies.send([caughtUp()])
   while (!replies.isOver) {
+    progress.reached = next - 1
     const places = store.index.placesFrom(stream, next, PLACES)
     for (const place of places) {
       const news = store.eventsAt(stream, place).events.filter((event) => event.revision >= next)

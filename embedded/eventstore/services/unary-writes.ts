@@ -1,8 +1,9 @@
-import type { Deadline, ServerReadableStream, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js'
+import type { Deadline, Metadata, ServerReadableStream, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
 import type shared from '@eventstore/db-client/generated/shared_pb.js'
 import { readAppendMessage, type AppendOptions, type ProposedEvent } from '../wire/append-request.ts'
 import { appendConflict, appendSuccess } from '../wire/append-reply.ts'
+import type { AccessControl } from '../access/access-control.ts'
 import { MAX_APPEND_SIZE, handlerFailed, invalidArgument, maxAppendSizeExceeded, missingMetadataProperty, streamDeleted, toCallError, wrongExpectedVersion } from '../wire/errors.ts'
 import { append, softDelete, tombstone, type WriteOutcome } from '../streams/append.ts'
 import { revisionFromWire, type ExpectedRevision } from '../streams/revision.ts'
@@ -14,7 +15,7 @@ type Reply = sendUnaryData<Buffer>
 const LEAST_TIME_LEFT_MS = 25
 
 /** The `Append` call: one append, options first, then an event per message. */
-export function appendCall(store: StreamStore, call: ServerReadableStream<Buffer, Buffer>, reply: Reply): void {
+export function appendCall(store: StreamStore, access: AccessControl, call: ServerReadableStream<Buffer, Buffer>, reply: Reply): void {
   let options: AppendOptions | undefined
   const events: ProposedEvent[] = []
   let size = 0
@@ -28,6 +29,7 @@ export function appendCall(store: StreamStore, call: ServerReadableStream<Buffer
       const message = readAppendMessage(bytes)
       if (message === undefined || 'expected' in message) {
         options = message
+        if (message?.expected !== undefined) access.requireStream(call.metadata, 'write', message.stream)
         return
       }
       if (message.type === undefined) throw missingMetadataProperty('type')
@@ -75,20 +77,20 @@ function isTooLate(call: { getDeadline(): Deadline }): boolean {
 }
 
 /** The `Delete` call: a soft delete. */
-export function deleteCall(store: StreamStore, call: ServerUnaryCall<streams.DeleteReq, Buffer>, reply: Reply): void {
+export function deleteCall(store: StreamStore, access: AccessControl, call: ServerUnaryCall<streams.DeleteReq, Buffer>, reply: Reply): void {
   const options = call.request.getOptions()
   if (isTooLate(call)) return
-  end('Delete', softDelete, store, options, reply, (position) => {
+  end('Delete', softDelete, { store, access, call }, options, reply, (position) => {
     const answer = new streams.DeleteResp.Position().setCommitPosition(position).setPreparePosition(position)
     return new streams.DeleteResp().setPosition(answer).serializeBinary()
   })
 }
 
 /** The `Tombstone` call: a delete for good. */
-export function tombstoneCall(store: StreamStore, call: ServerUnaryCall<streams.TombstoneReq, Buffer>, reply: Reply): void {
+export function tombstoneCall(store: StreamStore, access: AccessControl, call: ServerUnaryCall<streams.TombstoneReq, Buffer>, reply: Reply): void {
   const options = call.request.getOptions()
   if (isTooLate(call)) return
-  end('Delete', tombstone, store, options, reply, (position) => {
+  end('Delete', tombstone, { store, access, call }, options, reply, (position) => {
     const answer = new streams.TombstoneResp.Position().setCommitPosition(position).setPreparePosition(position)
     return new streams.TombstoneResp().setPosition(answer).serializeBinary()
   })
@@ -106,7 +108,7 @@ type DeleteOptions = {
 function end(
   operation: string,
   write: typeof softDelete,
-  store: StreamStore,
+  { store, access, call }: { store: StreamStore; access: AccessControl; call: { metadata: Metadata } },
   options: DeleteOptions | undefined,
   reply: Reply,
   answerOf: (position: string) => Uint8Array,
@@ -115,6 +117,7 @@ function end(
     const expected = options === undefined ? undefined : expectedOf(options)
     const stream = Buffer.from(options?.getStreamIdentifier()?.getStreamName_asU8() ?? []).toString('utf8')
     if (expected === undefined) throw invalidArgument("'None' is not a valid expected stream revision")
+    access.requireStream(call.metadata, 'delete', stream)
     if (stream === '') throw handlerFailed()
     write(store, stream, expected, (outcome: WriteOutcome) => {
       if (outcome.kind === 'success') reply(null, Buffer.from(answerOf(String(outcome.position))))

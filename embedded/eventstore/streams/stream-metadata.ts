@@ -117,6 +117,18 @@ function integerOf(values: JsonObject, key: string, limit: bigint): bigint | 'in
   return value
 }
 
+/** Access lists of streams without one of their own: ordinary streams, and those whose names begin with `$`. */
+export type DefaultAcls = { user: StreamAcl | undefined; system: StreamAcl | undefined }
+
+/** Parses an event of `$settings` as the server does: anything unexpected makes all of it void. */
+export function parseDefaultAcls(json: Buffer): DefaultAcls {
+  const values = parseObject(json.toString('utf8').replace(/^\uFEFF/, '')) ?? {}
+  const read = (key: string): StreamAcl | 'invalid' | undefined => (Object.hasOwn(values, key) ? parseAcl(values[key]) : undefined)
+  const user = read('$userStreamAcl')
+  const system = read('$systemStreamAcl')
+  return user === 'invalid' || system === 'invalid' ? { user: undefined, system: undefined } : { user, system }
+}
+
 /** An access list: a role or several for each right, and nothing else. */
 function parseAcl(value: unknown): StreamAcl | 'invalid' {
   if (!isObject(value) || Array.isArray(value)) return 'invalid'

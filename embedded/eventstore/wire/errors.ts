@@ -56,6 +56,10 @@ export function missingMetadataProperty(property: string): CallError {
   })
 }
 
+export function accessDenied(): CallError {
+  return new CallError(status.PERMISSION_DENIED, 'Access Denied', { exception: 'access-denied' })
+}
+
 export function invalidArgument(details: string): CallError {
   return new CallError(status.INVALID_ARGUMENT, details)
 }
@@ -95,6 +99,10 @@ export function batchStreamDeleted(stream: string): statusMessages.Status {
   const details = new shared.StreamDeleted()
   details.setStreamIdentifier(identifier)
   return batchStatus(code.Code.NOT_FOUND, 'StreamDeleted', details, 'event_store.client.StreamDeleted')
+}
+
+export function batchAccessDenied(): statusMessages.Status {
+  return batchStatus(code.Code.PERMISSION_DENIED, 'AccessDenied', new shared.AccessDenied(), 'event_store.client.AccessDenied')
 }
 
 export function batchTimeout(): statusMessages.Status {

@@ -1,0 +1,42 @@
+import { ServerInterceptingCall, status, type Metadata, type ServerInterceptor } from '@grpc/grpc-js'
+import { CallError } from '../wire/errors.ts'
+import type { AccessControl } from './access-control.ts'
+import { ANONYMOUS, type Identity } from './identity.ts'
+import type { Accounts } from './users.ts'
+
+/** Finds out who makes each call before its handler runs; credentials that are wrong end it. */
+export function authentication(access: AccessControl, accounts: Accounts): ServerInterceptor {
+  return (_method, call) =>
+    new ServerInterceptingCall(call, {
+      start: (next) =>
+        next({
+          onReceiveMetadata: (metadata, proceed) => {
+            const admit = (caller: Identity | undefined): void => {
+              if (caller === undefined) return call.sendStatus(new CallError(status.UNAUTHENTICATED, 'Unauthenticated'))
+              access.identify(metadata, caller)
+              proceed(metadata)
+            }
+            const caller = callerOf(accounts, headerOf(metadata))
+            if (caller instanceof Promise) caller.then(admit, () => admit(undefined))
+            else admit(caller)
+          },
+        }),
+    })
+}
+
+/** The user of an `authorization` header: nobody without one, undefined with wrong credentials; at once if they are known. */
+export function callerOf(accounts: Accounts, header: string | undefined): Identity | undefined | Promise<Identity | undefined> {
+  const [, encoded] = /^Basic +(\S+)$/.exec(header ?? '') ?? []
+  if (encoded === undefined) return ANONYMOUS
+  const text = Buffer.from(encoded, 'base64').toString('utf8')
+  const colon = text.indexOf(':')
+  if (colon === -1) return ANONYMOUS
+  const [login, password] = [text.slice(0, colon), text.slice(colon + 1)]
+  return accounts.known(login, password) ?? accounts.prove(login, password)
+}
+
+/** A header that comes twice counts for none, as on the server. */
+function headerOf(metadata: Metadata): string | undefined {
+  const values = metadata.get('authorization')
+  return values.length === 1 ? String(values[0]) : undefined
+}

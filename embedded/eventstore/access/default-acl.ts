@@ -1,0 +1,28 @@
+import { eventData } from '../log/frame.ts'
+import { readEvent } from '../streams/read-stream.ts'
+import { parseDefaultAcls, type DefaultAcls } from '../streams/stream-metadata.ts'
+import type { StreamStore } from '../streams/stream-store.ts'
+
+const SETTINGS = '$settings'
+
+/** The access lists of streams that have none of their own, as the last event of `$settings` says. */
+export class DefaultAcl {
+  private readonly store: StreamStore
+  private acls: DefaultAcls
+
+  constructor(store: StreamStore) {
+    this.store = store
+    this.acls = this.read()
+    store.onStream(SETTINGS, () => (this.acls = this.read()))
+  }
+
+  /** For ordinary streams, and for those whose names begin with `$`; undefined where nothing is said. */
+  get current(): DefaultAcls {
+    return this.acls
+  }
+
+  private read(): DefaultAcls {
+    const last = readEvent(this.store, SETTINGS, -1)
+    return last === undefined ? { user: undefined, system: undefined } : parseDefaultAcls(eventData(last))
+  }
+}

@@ -1,0 +1,91 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { LruMap } from '../streams/lru-map.ts'
+import type { Identity } from './identity.ts'
+import { hashPassword, isPassword, isPasswordHash } from './password-hash.ts'
+
+/** One account: a line of the users file. */
+export type User = { login: string; password: string; groups: string[] }
+
+const PROVEN_KEPT = 1000
+
+/** Reads a users file: a JSON object per line. Throws Error with the line that is wrong. */
+export function readUsers(path: string): User[] {
+  const users = new Map<string, User>()
+  for (const [index, line] of readFileSync(path, 'utf8').split('\n').entries()) {
+    if (line.trim() === '') continue
+    const user = parseUser(line)
+    if (user === undefined) throw new Error(`${path}, line ${index + 1}: expected {"login":"…","password":"scrypt$…","groups":["…"]}`)
+    if (users.has(user.login)) throw new Error(`${path}, line ${index + 1}: ${user.login} is there twice`)
+    users.set(user.login, user)
+  }
+  if (users.size === 0) throw new Error(`${path} names no user`)
+  return [...users.values()]
+}
+
+/** A line for the users file. */
+export async function userLine(login: string, password: string, groups: string[]): Promise<string> {
+  return JSON.stringify({ login, password: await hashPassword(password), groups })
+}
+
+/** Proves who somebody is. */
+export class Accounts {
+  private readonly users: Map<string, User>
+  /** Proven passwords, as keyed digests: clients send theirs with every call. */
+  private readonly proven = new LruMap<string, Identity>(PROVEN_KEPT)
+  private readonly key = randomBytes(32)
+  private queue: Promise<unknown> = Promise.resolve()
+  private readonly nobody: Promise<string>
+
+  constructor(users: User[]) {
+    this.users = new Map(users.map((user) => [user.login, user]))
+    this.nobody = hashPassword(randomBytes(32).toString('hex'))
+  }
+
+  /** The user of these credentials if they were proven before. */
+  known(login: string, password: string): Identity | undefined {
+    return this.proven.get(this.digest(login, password))
+  }
+
+  /**
+   * The user of these credentials; undefined when there is none. One at a time: hashing shares its threads with the syncs of the
+   * log. An unknown login takes as long as a wrong password.
+   */
+  prove(login: string, password: string): Promise<Identity | undefined> {
+    const proof = this.queue.then(() => this.known(login, password) ?? this.compare(login, password))
+    this.queue = proof.catch(() => {})
+    return proof
+  }
+
+  private async compare(login: string, password: string): Promise<Identity | undefined> {
+    const user = this.users.get(login)
+    const isRight = await isPassword(password, user?.password ?? (await this.nobody))
+    if (user === undefined || !isRight) return undefined
+    const identity: Identity = { kind: 'user', login, groups: user.groups }
+    this.proven.set(this.digest(login, password), identity)
+    return identity
+  }
+
+  private digest(login: string, password: string): string {
+    return createHmac('sha256', this.key).update(JSON.stringify([login, password])).digest('base64')
+  }
+}
+
+function parseUser(line: string): User | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(line)
+  } catch {
+    return undefined
+  }
+  if (typeof value !== 'object' || value === null || !('login' in value) || !('password' in value)) return undefined
+  const { login, password } = value
+  const groups: unknown = 'groups' in value ? value.groups : []
+  if (typeof login !== 'string' || login === '' || login.includes(':')) return undefined
+  if (typeof password !== 'string' || !isPasswordHash(password) || !isListOfText(groups)) return undefined
+  return { login, password, groups }
+}
+
+function isListOfText(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string')
+}

@@ -1,0 +1,95 @@
+import type { ConnectionInjector } from '@grpc/grpc-js'
+import type { Server as HttpServer } from 'node:http'
+import { createServer, type AddressInfo, type Server as NetServer, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
+
+/** What every HTTP/2 connection begins with. */
+const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1')
+/** Longest wait for the first byte of a connection. */
+const LONGEST_SILENCE_MS = 10_000
+
+export type ListenOptions = {
+  host: string
+  /** 0 takes a free one. */
+  port: number
+  /** Certificate and key in PEM; without them connections are in the clear. */
+  tls: { certificate: string; key: string } | undefined
+}
+
+/** Takes the connections of one port: those that speak HTTP/2 are calls, those that speak HTTP/1 an operator's questions. */
+export class Listener {
+  private readonly server: NetServer
+  private readonly sockets = new Set<Socket>()
+  private readonly options: ListenOptions
+  private callConnections = 0
+
+  constructor(options: ListenOptions, calls: ConnectionInjector, questions: HttpServer) {
+    this.options = options
+    const handOver = (socket: Socket, isHttp2: boolean): void => {
+      if (!isHttp2) questions.emit('connection', socket)
+      else {
+        this.callConnections += 1
+        socket.once('close', () => (this.callConnections -= 1))
+        calls.injectConnection(socket)
+      }
+    }
+    if (options.tls === undefined) this.server = createServer({ noDelay: true }, (socket) => whenKnown(socket, handOver))
+    else {
+      const { certificate: cert, key } = options.tls
+      this.server = createTlsServer({ cert, key, ALPNProtocols: ['h2', 'http/1.1'], noDelay: true, handshakeTimeout: LONGEST_SILENCE_MS }, (socket) => {
+        handOver(socket, socket.alpnProtocol === 'h2')
+      })
+    }
+    this.server.on('connection', (socket: Socket) => {
+      this.sockets.add(socket)
+      socket.on('error', () => {}).once('close', () => this.sockets.delete(socket))
+    })
+  }
+
+  /** Connections that carry calls at the moment. */
+  get connections(): number {
+    return this.callConnections
+  }
+
+  /** Starts to listen; resolves with the port. Rejects when it is taken. */
+  async open(): Promise<number> {
+    const { host, port } = this.options
+    return new Promise((resolve, reject) => {
+      this.server.once('error', (error) => {
+        const isTaken = 'code' in error && error.code === 'EADDRINUSE'
+        reject(isTaken ? new Error(`port ${port} on ${host} is already in use`) : error)
+      })
+      this.server.listen({ host, port }, () => resolve(portOf(this.server.address())))
+    })
+  }
+
+  /** Cuts every connection and stops to listen. */
+  async close(): Promise<void> {
+    for (const socket of this.sockets) socket.destroy()
+    await new Promise<void>((resolve) => {
+      this.server.close(() => resolve())
+    })
+  }
+}
+
+/** Tells what a connection speaks by its first bytes, which stay to be read. */
+function whenKnown(socket: Socket, then: (socket: Socket, isHttp2: boolean) => void): void {
+  const giveUp = (): void => {
+    socket.destroy()
+  }
+  socket.setTimeout(LONGEST_SILENCE_MS, giveUp)
+  const look = (): void => {
+    const bytes: unknown = socket.read()
+    if (!(bytes instanceof Buffer)) return
+    socket.off('readable', look).off('timeout', giveUp).setTimeout(0)
+    socket.unshift(bytes)
+    const length = Math.min(bytes.length, PREFACE.length)
+    then(socket, bytes.subarray(0, length).equals(PREFACE.subarray(0, length)))
+  }
+  socket.on('readable', look)
+}
+
+function portOf(address: AddressInfo | string | null): number {
+  if (address === null || typeof address === 'string') throw new Error('the node does not listen')
+  return address.port
+}
