@@ -49,7 +49,7 @@ export function cancelRoute(app: ServiceApp, deps: CommandDependencies): void {
       return written(reply, {
         body: { aiReviewId, status: 'cancelled' as const },
         projectors: ['ai_reviews'],
-        position: done.position,
+        position: done.reached,
         revision: done.revision,
         isReplayed: done.events.length === 0 && isSameRequest(command, done.state),
       })

@@ -84,7 +84,7 @@ export function supersedeRoute(app: ServiceApp, deps: SupersedeRouteDependencies
         body: { aiReviewId, status, supersededAiReviewId },
         location: `/ai-reviews/${aiReviewId}`,
         projectors: ['ai_reviews'],
-        position: latest(done.position, opened, held.position),
+        position: latest(done.reached, opened, held.position),
         isReplayed: done.events.length === 0,
         ...(isOver(status) ? {} : { retryAfterSeconds: pollAfterSeconds }),
       })

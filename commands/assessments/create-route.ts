@@ -63,11 +63,11 @@ export function createRoute(app: ServiceApp, deps: AssessmentRouteDependencies):
       const target = { fold: assessmentFold, stream: assessmentStream(orgId, keyed.id) }
       const context = commandContext(request, { orgId })
 
-      const known = keyed.isKeyed ? (await store.load(target.fold, target.stream, { fresh: true })).state : null
-      if (known !== null && known.status !== 'absent') {
-        const decision = repeated(keyed, known)
+      const known = keyed.isKeyed ? await store.load(target.fold, target.stream, { fresh: true }) : null
+      if (known !== null && known.state.status !== 'absent') {
+        const decision = repeated(keyed, known.state)
         if (isRefusal(decision)) throw problem(decision.refused, decision.details)
-        return answer(known, { isReplayed: true, position: undefined })
+        return answer(known.state, { isReplayed: true, position: known.position })
       }
 
       const errors = bodyErrors(body, now())
@@ -88,7 +88,7 @@ export function createRoute(app: ServiceApp, deps: AssessmentRouteDependencies):
       if (done.state.status === 'absent') throw problem('internal-error')
       const open = { ...context, commandId: v5('open-case', context.commandId) }
       const opened = done.state.status === 'processing' ? await openAssessmentCase(deps, done.state, open) : undefined
-      const position = latest(done.position, opened)
+      const position = latest(done.reached, opened)
       return answer(done.state, { isReplayed: done.events.length === 0, position })
 
       async function create(): Promise<Executed<AssessmentState, AssessmentEvent>> {

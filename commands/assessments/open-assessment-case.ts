@@ -27,6 +27,6 @@ export async function openAssessmentCase(
     fingerprint: null,
   }
   const target = { fold: caseFold, stream: caseStream(organisationId, caseId) }
-  const { position } = await execute(store, target, (state) => openCase(command, state), context)
-  return position
+  const { reached } = await execute(store, target, (state) => openCase(command, state), context)
+  return reached
 }

@@ -57,7 +57,7 @@ export function submitRoute(app: ServiceApp, deps: AssessmentRouteDependencies):
       const submit = { orgId, assessmentId, request: causing, requireRevision }
 
       // Who comes while another call reads the same uploads finds them submitted; nothing is read and copied twice.
-      const { state, events, position } = await inTurn(`${orgId} ${assessmentId}`, () => submitUploads(deps, submit, context))
+      const { state, events, reached } = await inTurn(`${orgId} ${assessmentId}`, () => submitUploads(deps, submit, context))
       if (state.status === 'absent') throw problem('internal-error')
       if (events.length > 0) failpoint('assessment-submitted')
       const open = { ...context, commandId: v5('open-case', context.commandId) }
@@ -68,7 +68,7 @@ export function submitRoute(app: ServiceApp, deps: AssessmentRouteDependencies):
       if (held.state.status === 'absent') throw problem('internal-error')
       return written(reply, {
         body: await recordOf(deps, held.state),
-        position: latest(position, opened, held.position),
+        position: latest(reached, opened, held.position),
         projectors: ['assessments', 'cases'],
         isReplayed: events.length === 0 && isSubmittedBy(causing, state),
       })

@@ -32,10 +32,10 @@ export async function submitUploads(
   const target = { fold: assessmentFold, stream: assessmentStream(orgId, assessmentId) }
 
   async function look() {
-    const { state, revision } = await store.load(target.fold, target.stream, { fresh: true })
+    const { state, revision, position } = await store.load(target.fold, target.stream, { fresh: true })
     const met = meetSubmission({ request, now: now() }, state)
     if (typeof met !== 'string') throw problem(met.refused, met.details)
-    return { state, revision, events: [], position: undefined }
+    return { state, revision, events: [], position: undefined, reached: position }
   }
 
   const before = await look()

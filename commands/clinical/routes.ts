@@ -52,7 +52,7 @@ export function clinicalWriteRoutes(app: ServiceApp, deps: CommandDependencies):
       return created(reply, {
         body: toPatientRecord(done.state),
         location: `/patients/${keyed.id}`,
-        position: done.position,
+        position: done.reached,
         projectors: ['patients'],
         revision: done.revision,
         isReplayed: done.events.length === 0,
@@ -97,7 +97,7 @@ export function clinicalWriteRoutes(app: ServiceApp, deps: CommandDependencies):
       return created(reply, {
         body: toCaseRecord(done.state),
         location: `/cases/${keyed.id}`,
-        position: done.position,
+        position: done.reached,
         projectors: ['cases'],
         revision: done.revision,
         isReplayed: done.events.length === 0,

@@ -73,13 +73,13 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
       }
       const hasHappened = async () => (await store.readLast(target.stream)) !== undefined
       const owner = { orgId, ownerId: consentTypeId, ownerStream: target.stream, hasHappened }
-      const { state, revision, position, events } = await onceByKey(deps, keyed, owner, context, () =>
+      const { state, revision, reached, events } = await onceByKey(deps, keyed, owner, context, () =>
         execute(store, target, (current) => createConsentType(command, current), context),
       )
       return created(reply, {
         body: typeRecord(defined(state)),
         location: `/admin/consent-types/${consentTypeId}`,
-        position,
+        position: reached,
         projectors: ['consent_types'],
         revision,
         isReplayed: events.length === 0,
@@ -124,7 +124,7 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
       return created(reply, {
         body: textVersionRecord(consentTypeId, version),
         location: `/admin/consent-types/${consentTypeId}/text-versions`,
-        position: done.position,
+        position: done.reached,
         projectors: ['consent_types'],
         isReplayed: done.events.length === 0,
       })
@@ -180,7 +180,7 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
       return created(reply, {
         body: toConsentDecisionRecord(recorded),
         location: `/patients/${patientId}/consents/${recorded.consentTypeCode}/status`,
-        position: done.position,
+        position: done.reached,
         projectors: ['consent_records'],
         isReplayed: done.events.length === 0,
       })

@@ -19,6 +19,8 @@ export interface Executed<State, Event extends DomainEvent> {
   readonly events: readonly Event[]
   /** `$all` position of the last event appended; undefined when nothing was. */
   readonly position: Position | undefined
+  /** The same, or for a repeat where the stream's last event stands: what holds it holds all that the answer tells. */
+  readonly reached: Position | undefined
 }
 
 /** Enough for a burst on one stream, where each round lets one writer through. */
@@ -44,14 +46,14 @@ export async function execute<State, Event extends DomainEvent>(
 ): Promise<Executed<State, Event>> {
   let isFresh = false
   for (let attempt = 1; attempt <= attempts; attempt++) {
-    let { state, revision } = await store.load(target.fold, target.stream, { fresh: isFresh })
+    let { state, revision, position } = await store.load(target.fold, target.stream, { fresh: isFresh })
     let decision = decide(state)
     if (!isFresh && (isRefusal(decision) || decision.length === 0)) {
-      ;({ state, revision } = await store.load(target.fold, target.stream, { fresh: true }))
+      ;({ state, revision, position } = await store.load(target.fold, target.stream, { fresh: true }))
       decision = decide(state)
     }
     if (isRefusal(decision)) throw problem(decision.refused, decision.details)
-    if (decision.length === 0) return { state, revision, events: [], position: undefined }
+    if (decision.length === 0) return { state, revision, events: [], position: undefined, reached: position }
     await beforeAppend?.(revision)
     try {
       const appended = await store.append(target.fold, target.stream, revision, decision, context)
@@ -60,6 +62,7 @@ export async function execute<State, Event extends DomainEvent>(
         revision: appended.revision,
         events: decision,
         position: appended.position,
+        reached: appended.position,
       }
     } catch (error) {
       if (!(error instanceof RevisionConflictError)) throw error

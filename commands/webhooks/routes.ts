@@ -83,7 +83,7 @@ export function webhookWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
       return created(reply, {
         body: toWebhookSubscriptionRecord(own, secret),
         location: `/webhook-subscriptions/${keyed.id}`,
-        position: done.position,
+        position: done.reached,
         projectors: ['webhook_subscriptions'],
         isReplayed: done.events.length === 0,
       })

@@ -30,7 +30,7 @@ export interface ReplyHead {
 
 export interface Write<Body> {
   readonly body: Body
-  /** `$all` position of the last event of this write; undefined when nothing was appended (a repeat). */
+  /** `$all` position of the last event of this write, or of what a repeat found written. */
   readonly position?: Position | undefined
   /** Names of the projectors whose tables serve the record. */
   readonly projectors: readonly string[]

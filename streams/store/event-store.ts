@@ -92,12 +92,13 @@ export class EventStore {
     if (cached !== undefined && !fresh) return cached
     let state = cached?.state ?? fold.initialState
     let revision: StreamRevision = cached?.revision ?? 'no_stream'
+    let position = cached?.position
     for await (const event of this.readStream<Event>(stream, { from: after(revision) })) {
       state = evolved(fold, state, event)
-      revision = event.revision
+      ;({ revision, position } = event)
     }
-    if (revision !== 'no_stream') this.#cache.advance(fold, stream, state, revision)
-    return { state, revision }
+    if (revision !== 'no_stream') this.#cache.advance(fold, stream, { state, revision, position })
+    return { state, revision, position }
   }
 
   /**
@@ -118,7 +119,7 @@ export class EventStore {
       const state = this.#stateAt(fold, before, expected)
       if (state !== undefined) {
         const folded = encoded.decoded.reduce((current, event) => evolved(fold, current, event), state.value)
-        this.#cache.advance(fold, stream, folded, appended.revision)
+        this.#cache.advance(fold, stream, { state: folded, ...appended })
       }
       return appended
     } catch (error) {

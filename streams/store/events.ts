@@ -63,6 +63,8 @@ export interface Fold<State, Event extends DomainEvent> {
 export interface Loaded<State> {
   readonly state: State
   readonly revision: StreamRevision
+  /** `$all` position of the stream's last event; undefined where it has none. */
+  readonly position: Position | undefined
 }
 
 export interface Appended {

@@ -1,9 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import type { DomainEvent, Fold, StreamRevision } from './events.ts'
+import type { Position } from './positions.ts'
 
 interface CachedState {
   readonly state: unknown
   readonly revision: StreamRevision
+  readonly position: Position | undefined
 }
 
 /** The last known state of each stream for each fold. Never proof of anything: only an append validates it. */
@@ -19,15 +21,19 @@ export class StateCache {
   get<State, Event extends DomainEvent>(fold: Fold<State, Event>, stream: string) {
     const entry = this.#entries.get(this.#key(fold, stream))
     // Written by `advance` for this very fold, so the state has the fold's type.
-    return entry === undefined ? undefined : { state: entry.state as State, revision: entry.revision }
+    return entry === undefined ? undefined : { ...entry, state: entry.state as State }
   }
 
   /** Keeps the entry unless a newer one is there already. */
-  advance<State, Event extends DomainEvent>(fold: Fold<State, Event>, stream: string, state: State, revision: bigint): void {
+  advance<State, Event extends DomainEvent>(
+    fold: Fold<State, Event>,
+    stream: string,
+    { state, revision, position }: { readonly state: State; readonly revision: bigint; readonly position: Position | undefined },
+  ): void {
     const key = this.#key(fold, stream)
     const present = this.#entries.peek(key)
     if (present !== undefined && present.revision !== 'no_stream' && present.revision > revision) return
-    this.#entries.set(key, { state, revision })
+    this.#entries.set(key, { state, revision, position })
   }
 
   clear(): void {

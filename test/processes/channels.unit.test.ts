@@ -27,7 +27,7 @@ const deps: AiReviewChannelDependencies = {
   store: {
     load: async <State, Event extends DomainEvent>({ initialState, evolve }: Fold<State, Event>, stream: string): Promise<Loaded<State>> => {
       const requested: DomainEvent = reviewFact('AiReviewRequested')
-      return stream === aiReviewStream(ids.org, ids.review) ? { state: evolve(initialState, requested as Event), revision: 0n } : { state: initialState, revision: 'no_stream' }
+      return stream === aiReviewStream(ids.org, ids.review) ? { state: evolve(initialState, requested as Event), revision: 0n, position: undefined } : { state: initialState, revision: 'no_stream', position: undefined }
     },
   },
   objects: { presignRead: async (key, seconds) => ({ url: `https://store.example/${key}?for=${seconds}`, expiresAt: new Date(at(seconds)) }) },

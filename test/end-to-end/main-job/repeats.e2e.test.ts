@@ -47,6 +47,8 @@ test('a repeated key answers the existing record, at every stage and under any t
   expect(again.body).toEqual(first.body)
   expect([first, again].map(({ headers }) => headers.get('idempotency-replayed'))).toEqual([null, 'true'])
   expect(again.headers.get('location')).toBe(first.headers.get('location'))
+  // The repeat tells where a reader must have come to as well: it may go on at an instance that is behind.
+  expect(again.headers.get('x-commit-position')).toMatch(/^\S+$/)
 
   const reordered = Object.fromEntries(Object.entries(body).toReversed())
   expect((await expecting(202, keyed(assessments, reordered, '"key-1"'))).body).toEqual(first.body)
@@ -212,6 +214,7 @@ test('the three mounts answer alike and share the scope of a key', async () => {
   for (const mount of mounts) {
     const again = await expecting(202, keyed(`${mount}/assessments`, body, 'key-mounts'))
     expect([at(again.body, 'id'), again.headers.get('location'), again.headers.get('idempotency-replayed')]).toEqual([id, `${assessments}/${id}`, 'true'])
+    expect(again.headers.has('x-commit-position')).toBe(true)
     expect(codeOf(await keyed(`${mount}/assessments`, { ...body, external_reference: 'x' }, 'key-mounts'))).toEqual([409, 'idempotency-key-reused'])
   }
   const ended = await endOf(api, id)

@@ -47,10 +47,10 @@ describe('load and append', () => {
     const name = stream()
     const context = newContext()
     await store.append(fold, name, 'no_stream', [opened('p1', 1, 'Ada'), noted(2)], context)
-    await store.append(fold, name, 1n, [noted(3)], newContext())
+    const { position } = await store.append(fold, name, 1n, [noted(3)], newContext())
 
     const cached = await store.load(fold, name)
-    expect(cached).toEqual({ state: { rooms: [1, 2, 3], names: ['Ada'] }, revision: 2n })
+    expect(cached).toEqual({ state: { rooms: [1, 2, 3], names: ['Ada'] }, revision: 2n, position })
     expect(await store.load(fold, name, { fresh: true })).toEqual(cached)
     expect(await store.load(uncached(), name)).toEqual(cached)
   })
