@@ -1,53 +1,32 @@
-import { parseArgs } from 'node:util'
-import { lockFolder } from './folder-lock.ts'
-import { serve } from './server.ts'
-import { finishInterruptedUndelete } from './streams/append.ts'
-import { openStore } from './streams/stream-store.ts'
+import { USER_USAGE, printUser } from './access/user-command.ts'
+import { NODE_USAGE, runNode } from './operations/run-node.ts'
 
-const { values } = parseArgs({
-  options: {
-    data: { type: 'string' },
-    port: { type: 'string', default: '2113' },
-    'exit-with-parent': { type: 'boolean', default: false },
-  },
-})
+type Command = { usage: string; run: (args: string[]) => Promise<void> }
+
+/** Commands beside the one that runs a node, by their first word. */
+const COMMANDS: Record<string, Command> = {
+  user: { usage: USER_USAGE, run: printUser },
+}
 
 process.on('uncaughtException', exitWith)
 
 try {
-  await run()
+  await run(process.argv.slice(2))
 } catch (error) {
   exitWith(error)
 }
 
-async function run(): Promise<void> {
-  const port = Number(values.port)
-  if (values.data === undefined || !Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new Error('usage: main.ts --data DIR [--port N] [--exit-with-parent]')
-  }
-  const lock = await lockFolder(values.data)
-  const store = openStore(values.data, exitWith)
-  finishInterruptedUndelete(store)
-  const server = await serve(store, { host: '127.0.0.1', port, tls: undefined, accounts: undefined })
-  let isStopping = false
-  const stop = async (): Promise<void> => {
-    if (isStopping) return
-    isStopping = true
-    await server.stop()
-    await store.close()
-    lock.release()
-    process.exit(0)
-  }
-  const stopOrFail = (): void => {
-    stop().catch(exitWith)
-  }
-  process.on('SIGTERM', stopOrFail)
-  process.on('SIGINT', stopOrFail)
-  if (values['exit-with-parent']) {
-    process.stdin.on('end', stopOrFail).on('error', stopOrFail)
-    process.stdin.resume()
-  }
-  process.stdout.write(`${JSON.stringify({ ready: true, port: server.port })}\n`)
+async function run(args: string[]): Promise<void> {
+  const [first = '', ...rest] = args
+  const command = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined
+  if (args.includes('--help') || args.includes('-h')) process.stdout.write(help())
+  else if (command !== undefined) await command.run(rest)
+  else await runNode(args, exitWith)
+}
+
+function help(): string {
+  const others = Object.values(COMMANDS).map(({ usage }) => `  npm run eventstore -- ${usage}\n`)
+  return `Runs a node that speaks EventStoreDB's protocol, until SIGTERM or SIGINT:\n\n  npm run eventstore -- ${NODE_USAGE}\n\nOther commands:\n\n${others.join('')}`
 }
 
 /** Nothing is flushed here: what was acknowledged is on disk, and nothing else may be. */

@@ -1,5 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
 export type EventStoreNodeOptions = {
@@ -9,10 +11,12 @@ export type EventStoreNodeOptions = {
   port: number
   /** Node.js to run it with, this process's own by default. */
   nodePath?: string
+  /** Accounts; connections are then encrypted. Without it everyone is let in. */
+  usersFile?: string
 }
 
 export type EventStoreNode = {
-  /** Connection string for the official client. */
+  /** Connection string for the official client; where there are accounts, without credentials. */
   url: string
   port: number
   pid: number
@@ -31,9 +35,10 @@ const MAIN = fileURLToPath(new URL('main.ts', import.meta.url))
  * that Ctrl-C does not reach it, and stops when this process ends. Rejects with the node's message when it cannot start.
  */
 export async function startEventStoreNode(options: EventStoreNodeOptions): Promise<EventStoreNode> {
+  const users = options.usersFile === undefined ? [] : ['--users', options.usersFile]
   const child = spawn(
     options.nodePath ?? process.execPath,
-    ['--disable-warning=ExperimentalWarning', MAIN, '--data', options.dataDir, '--port', String(options.port), '--exit-with-parent'],
+    ['--disable-warning=ExperimentalWarning', MAIN, '--data', options.dataDir, '--port', String(options.port), '--exit-with-parent', ...users],
     { detached: true, stdio: ['pipe', 'pipe', 'pipe'] },
   )
   const errors: string[] = []
@@ -44,7 +49,7 @@ export async function startEventStoreNode(options: EventStoreNodeOptions): Promi
   const exited = once(child, 'exit').then(() => {})
   const port = await Promise.race([readyPort(child), exited.then(() => Promise.reject(new Error(`the event store did not start: ${errors.join('').trim()}`)))])
   return {
-    url: `esdb://127.0.0.1:${port}?tls=false`,
+    url: `esdb://127.0.0.1:${port}?${options.usersFile === undefined ? 'tls=false' : `tls=true&tlsCAFile=${join(options.dataDir, 'tls', 'certificate.pem')}`}`,
     port,
     pid: child.pid ?? 0,
     exited,
@@ -56,15 +61,16 @@ export async function startEventStoreNode(options: EventStoreNodeOptions): Promi
   }
 }
 
+/** The port in the line that says that the node listens; what it reports as out of the ordinary goes on to standard error. */
 async function readyPort(child: ChildProcess): Promise<number> {
-  let text = ''
   return new Promise((resolve) => {
-    child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
-      text += chunk
-      const line = text.split('\n').find((candidate) => candidate.startsWith('{'))
-      if (line === undefined || !text.includes('\n')) return
-      const ready: unknown = JSON.parse(line)
-      if (typeof ready === 'object' && ready !== null && 'port' in ready) resolve(Number(ready.port))
+    if (child.stdout === null) return
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      if (!line.startsWith('{')) return
+      const said: unknown = JSON.parse(line)
+      if (typeof said !== 'object' || said === null) return
+      if ('ready' in said && 'port' in said) resolve(Number(said.port))
+      if ('level' in said && said.level !== 'info') process.stderr.write(`${line}\n`)
     })
   })
 }

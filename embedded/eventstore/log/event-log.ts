@@ -4,7 +4,7 @@ import { AcknowledgedMark } from './acknowledged-mark.ts'
 import { CorruptLogError } from './corruption.ts'
 import { firstFrame, planFrame, splitFrames, type Frame, type FrameInput } from './frame.ts'
 import { readFrameAt, readFramesFrom, skipHeader } from './verified-read.ts'
-import { recoverLog, type RecoveryCallbacks } from './recovery.ts'
+import { recoverLog, tornBytes, type RecoveryCallbacks } from './recovery.ts'
 import { SEGMENT_HEADER, createSegment, cutSegment, extendSegment, openSegments, type Segment } from './segment.ts'
 import { RecentGroups } from './recent-groups.ts'
 
@@ -29,6 +29,8 @@ export type EventLogOptions = RecoveryCallbacks & {
 export class EventLog {
   /** Seed of the whole chain: tells one log from another. */
   readonly identity: number
+  /** Bytes of appends that were never acknowledged, found at the end of the log at the start and cut off. */
+  readonly tornBytes: number
   private readonly options: EventLogOptions
   private readonly segments: Segment[]
   private readonly mark: AcknowledgedMark
@@ -61,6 +63,7 @@ export class EventLog {
       throw error
     }
     const last = this.newest()
+    this.tornBytes = tornBytes(last, this.end - last.base)
     if (last.base + last.size > this.end) cutSegment(last, this.end - last.base)
     fdatasyncSync(last.fd)
     this.mark.write(this.end)

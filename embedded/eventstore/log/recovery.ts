@@ -41,6 +41,17 @@ export function recoverLog(segments: Segment[], acknowledged: number, identity: 
   return { end: position, crc }
 }
 
+/** Bytes from `end` to the last one that is no zero: what a write left that was not finished, in the room written ahead. */
+export function tornBytes(segment: Segment, end: number): number {
+  let torn = 0
+  for (let at = end; at < segment.size; at += CHUNK) {
+    const bytes = readSegment(segment, at, CHUNK)
+    const last = bytes.findLastIndex((byte) => byte !== 0)
+    if (last !== -1) torn = at + last + 1 - end
+  }
+  return torn
+}
+
 function trustedStart(segments: Segment[], identity: number, indexed: ScanStart | undefined): { position: number; crc: number } | undefined {
   if (indexed === undefined || indexed.identity !== identity) return undefined
   const segment = segments.findLast((candidate) => candidate.base < indexed.position)

@@ -26,16 +26,19 @@ export function supportedMethods(): features.SupportedMethods {
   return answer
 }
 
-/** Gossip of a cluster of one: this node, which leads. */
-export function clusterInfo(host: string, port: number): () => gossip.ClusterInfo {
+const ANY_ADDRESS = ['0.0.0.0', '::']
+
+/** Gossip of a cluster of one: this node, which leads. Where it listens on every address, it names the one that the client called. */
+export function clusterInfo(host: string, port: number): (called: string) => gossip.ClusterInfo {
   const instanceId = new shared.UUID().setString(randomUUID())
-  return () => {
+  return (called) => {
+    const address = ANY_ADDRESS.includes(host) ? new URL(`http://${called}`).hostname : host
     const member = new gossip.MemberInfo()
       .setInstanceId(instanceId)
       .setTimeStamp(String(BigInt(Date.now()) * 10_000n))
       .setState(gossip.MemberInfo.VNodeState.LEADER)
       .setIsAlive(true)
-      .setHttpEndPoint(new gossip.EndPoint().setAddress(host).setPort(port))
+      .setHttpEndPoint(new gossip.EndPoint().setAddress(address).setPort(port))
     return new gossip.ClusterInfo().setMembersList([member])
   }
 }

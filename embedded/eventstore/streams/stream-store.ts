@@ -14,6 +14,9 @@ const IDS_KEPT = 65_536
 /** An event that was appended not long ago, durable or not. */
 export type RecentEvent = { stream: string; revision: number; position: number }
 
+/** What the start found: the torn end of the log, appends that the index did not know yet, and whether all of them were. */
+export type Recovery = { tornBytes: number; appendsReadAgain: number; isIndexBuilt: boolean }
+
 /** The JSON last written to a metadata stream, and how far the log reached behind it. */
 type WrittenMetadata = { metadata: StreamMetadata; json: Buffer; end: number }
 
@@ -48,14 +51,20 @@ export class StreamStore {
   constructor(folder: string, index: StreamIndex, onFailure: (error: Error) => void) {
     this.index = index
     let lastRecovered: Frame | undefined
+    let appendsReadAgain = 0
+    let isIndexBuilt = false
     try {
       this.log = new EventLog({
         folder: `${folder}/log`,
         indexed: index.stored(),
-        onIdentified: (identity, isIndexTrue) => index.belongTo(identity, isIndexTrue),
+        onIdentified: (identity, isIndexTrue) => {
+          isIndexBuilt = !isIndexTrue
+          index.belongTo(identity, isIndexTrue)
+        },
         onRecovered: (frame) => {
           index.add(frame)
           lastRecovered = frame
+          appendsReadAgain += 1
         },
         onDurable: (frames) => this.publish(frames),
         onFailure,
@@ -67,10 +76,12 @@ export class StreamStore {
     this.heads = new LruMap(HEADS_KEPT, (entry) => entry.end <= this.log.durableEnd)
     this.written = new LruMap(METADATA_KEPT, (entry) => entry.end <= this.log.durableEnd)
     this.lastRecovered = lastRecovered
+    this.recovery = { tornBytes: this.log.tornBytes, appendsReadAgain, isIndexBuilt }
   }
 
   /** The last append found behind the index at the start, if any. */
   readonly lastRecovered: Frame | undefined
+  readonly recovery: Recovery
 
   /** Revision of the last event appended to a stream, durable or not. */
   head(stream: string): number {
