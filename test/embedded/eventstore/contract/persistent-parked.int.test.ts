@@ -25,12 +25,16 @@ function parkedStream(name: string): string {
   return `$persistentsubscription-${name}::group-parked`
 }
 
+function linkText(data: unknown): string | undefined {
+  return data instanceof Uint8Array ? Buffer.from(data).toString() : undefined
+}
+
 test('a parked message is a link with the reason, and does not hold the checkpoint', async () => {
   const { name } = await withParked(2)
   const links = await collect(client().readStream(parkedStream(name)))
-  expect(links.map(({ event }) => [event?.type, event?.isJson, String(event?.data)])).toEqual([
-    ['$>', false, String(Buffer.from(`0@${name}`).toJSON().data)],
-    ['$>', false, String(Buffer.from(`1@${name}`).toJSON().data)],
+  expect(links.map(({ event }) => [event?.type, event?.isJson, linkText(event?.data)])).toEqual([
+    ['$>', false, `0@${name}`],
+    ['$>', false, `1@${name}`],
   ])
   expect(links.map(({ event }) => event?.metadata)).toEqual([
     { added: expect.stringMatching(/^\d{4}-\d\d-\d\dT/), reason: "Client explicitly NAK'ed message.\nreason 0" },
@@ -111,7 +115,7 @@ describe('replayed', () => {
     await one.got(4)
     await client().replayParkedMessagesToStream(name, 'group')
     await one.got(6)
-    expect(one.numbers.toSorted()).toEqual([0, 0, 1, 1, 2, 3])
+    expect(one.numbers.toSorted((low, high) => low - high)).toEqual([0, 0, 1, 1, 2, 3])
   })
 
   test('the event is gone: its link comes alone', async () => {
@@ -155,7 +159,7 @@ describe('a group on a stream of links', () => {
     await one.ack(0)
     await parked(links, 2)
     const kept = await collect(client().readStream(parkedStream(links)))
-    expect(kept.map(({ event }) => String(event?.data))).toEqual([1, 9].map((revision) => String(Buffer.from(`${revision}@${target}`).toJSON().data)))
+    expect(kept.map(({ event }) => linkText(event?.data))).toEqual([`1@${target}`, `9@${target}`])
   })
 
   test('that does not: the links', async () => {
