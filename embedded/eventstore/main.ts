@@ -1,11 +1,14 @@
 import { USER_USAGE, printUser } from './access/user-command.ts'
 import { NODE_USAGE, runNode } from './operations/run-node.ts'
+import { EXPORT_USAGE, IMPORT_USAGE, runExport, runImport } from './transfer/transfer-commands.ts'
 
 type Command = { usage: string; run: (args: string[]) => Promise<void> }
 
 /** Commands beside the one that runs a node, by their first word. */
 const COMMANDS: Record<string, Command> = {
   user: { usage: USER_USAGE, run: printUser },
+  export: { usage: EXPORT_USAGE, run: runExport },
+  import: { usage: IMPORT_USAGE, run: runImport },
 }
 
 process.on('uncaughtException', exitWith)

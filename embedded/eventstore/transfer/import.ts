@@ -1,0 +1,120 @@
+import { ByteClient } from './byte-client.ts'
+import { readExport } from './export-file.ts'
+import type { TransferredEvent } from './exported-line.ts'
+
+export type ImportResult = {
+  events: number
+  /** Events that the store had written by itself when their turn came: the metadata that revives a deleted stream. */
+  writtenByStore: number
+  /** Events without data that stand where a scavenge had removed some, so that revisions stay. */
+  filled: number
+}
+
+/** What a soft delete writes to the metadata stream. */
+const SOFT_DELETE = /^\s*\{\s*"\$tb"\s*:\s*9223372036854775807\s*\}\s*$/
+const TOMBSTONE = 2n ** 63n - 1n
+const EVENTS_AT_ONCE = 500
+const BYTES_AT_ONCE = 512 << 10
+export const FILLER_EVENT = 'scavenged'
+
+/**
+ * Writes an export into a store that has none of its streams: the same streams, revisions, ids, types and bytes in the same order.
+ * Checks the whole file before it writes anything. Rejects at the first event that the store does not take.
+ */
+export async function importStore(url: string, file: string): Promise<ImportResult> {
+  for await (const _event of readExport(file));
+  const client = new ByteClient(url)
+  try {
+    const importing = new Importing(client)
+    for await (const event of readExport(file)) await importing.take(event)
+    await importing.flush()
+    return importing.result
+  } finally {
+    await client.dispose()
+  }
+}
+
+class Importing {
+  readonly result: ImportResult = { events: 0, writtenByStore: 0, filled: 0 }
+  private readonly client: ByteClient
+  private readonly heads = new Map<string, bigint>()
+  private readonly deleted = new Set<string>()
+  private group: TransferredEvent[] = []
+  private groupBytes = 0
+
+  constructor(client: ByteClient) {
+    this.client = client
+  }
+
+  /** What follows in one stream goes into one append; metadata alone, since the store answers it with its own. */
+  async take(event: TransferredEvent): Promise<void> {
+    const size = event.data.length + event.metadata.length
+    const last = this.group.at(-1)
+    const joins = last !== undefined && last.stream === event.stream && last.revision + 1n === event.revision && !event.stream.startsWith('$$')
+    if (!joins || this.group.length >= EVENTS_AT_ONCE || this.groupBytes + size > BYTES_AT_ONCE) await this.flush()
+    this.group.push(event)
+    this.groupBytes += size
+  }
+
+  async flush(): Promise<void> {
+    const events = this.group
+    const first = events[0]
+    this.group = []
+    this.groupBytes = 0
+    if (first === undefined) return
+    if (first.revision === TOMBSTONE) await this.client.tombstone(first.stream)
+    else if (this.deleted.has(originalOf(first.stream)) && isSoftDelete(first)) await this.deleteAgain(first)
+    else await this.append(first.stream, first.revision, events)
+    this.result.events += events.length
+  }
+
+  private async append(stream: string, revision: bigint, events: TransferredEvent[]): Promise<void> {
+    const before = this.heads.get(stream) ?? -1n
+    for (let missing = before + 1n; missing < revision; missing += 1n) await this.fill(stream, missing)
+    const outcome = await this.client.append(stream, revision - 1n, events)
+    if (outcome.kind === 'conflict' && !(await this.isWrittenByStore(events))) {
+      throw new Error(`${stream} holds events of its own up to revision ${outcome.head}, where revision ${revision} was to be written: import into a store without these streams`)
+    }
+    if (outcome.kind === 'conflict') this.result.writtenByStore += 1
+    this.heads.set(stream, revision + BigInt(events.length) - 1n)
+    if (events.some(isSoftDelete)) this.deleted.add(originalOf(stream))
+    else this.deleted.delete(originalOf(stream))
+  }
+
+  /** Appended, what deletes a deleted stream once more would revive it. */
+  private async deleteAgain({ stream, revision }: TransferredEvent): Promise<void> {
+    await this.client.softDelete(originalOf(stream))
+    this.heads.set(stream, revision)
+  }
+
+  /** A store that revives a stream writes the metadata for it at once, with an id of its own. */
+  private async isWrittenByStore([event, ...more]: TransferredEvent[]): Promise<boolean> {
+    if (event === undefined || more.length > 0 || !event.stream.startsWith('$$')) return false
+    const last = await this.client.last(event.stream)
+    return last !== undefined && last.revision === event.revision && last.type === event.type && isSameJson(last.data, event.data)
+  }
+
+  private async fill(stream: string, revision: bigint): Promise<void> {
+    const outcome = await this.client.append(stream, revision - 1n, [{ id: crypto.randomUUID(), type: FILLER_EVENT, isJson: false, data: Buffer.alloc(0), metadata: Buffer.alloc(0) }])
+    if (outcome.kind === 'conflict') throw new Error(`${stream} holds events of its own up to revision ${outcome.head}: import into a store without these streams`)
+    this.result.filled += 1
+  }
+}
+
+function originalOf(stream: string): string {
+  return stream.startsWith('$$') ? stream.slice(2) : stream
+}
+
+function isSoftDelete({ stream, isJson, data }: TransferredEvent): boolean {
+  return isJson && stream.startsWith('$$') && SOFT_DELETE.test(Buffer.from(data).toString('utf8'))
+}
+
+function isSameJson(one: Uint8Array, other: Uint8Array): boolean {
+  const canonical = (bytes: Uint8Array): string => {
+    const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'))
+    return JSON.stringify(value, (_key, part: unknown) =>
+      typeof part === 'object' && part !== null && !Array.isArray(part) ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1))) : part,
+    )
+  }
+  return canonical(one) === canonical(other)
+}
