@@ -5,6 +5,7 @@ import { readLogBackwards, readLogForwards } from '../../../../embedded/eventsto
 import type { StreamStore } from '../../../../embedded/eventstore/streams/stream-store.ts'
 import { LogFolder, appendTo } from '../files/log-folder.ts'
 import { writtenLog, type WrittenLog } from './damaged-log.ts'
+import type { Progress } from './model-check.ts'
 import { SeededRandom } from './seeded-random.ts'
 
 export type DamageResult = { rounds: number; refusedStarts: number; reportedReads: number; repaired: number; differences: string[] }
@@ -19,7 +20,7 @@ type Served = { texts: string[]; isReported: boolean }
  * R4: files of a node are damaged at random, closed or open, and everything is read. A torn tail costs nothing that was acknowledged;
  * any other damage leaves the right events or is reported, by the start or by the read that meets it.
  */
-export async function checkDamage(rounds: number, seed: number, progress: (done: number) => void): Promise<DamageResult> {
+export async function checkDamage(rounds: number, seed: number, progress: Progress): Promise<DamageResult> {
   const random = new SeededRandom(seed)
   const result: DamageResult = { rounds: 0, refusedStarts: 0, reportedReads: 0, repaired: 0, differences: [] }
   let log: WrittenLog | undefined
@@ -33,7 +34,10 @@ export async function checkDamage(rounds: number, seed: number, progress: (done:
       if (random.oneIn(4)) folder.removeIndex()
       try {
         const wrong = random.oneIn(8) ? await damagedWhileOpen(random, log, folder, result) : await damagedWhileClosed(random, log, folder, result)
-        if (wrong !== undefined) result.differences.push(`round ${result.rounds}: ${wrong}`)
+        if (wrong !== undefined) {
+          result.differences.push(`round ${result.rounds}: ${wrong}`)
+          progress(result.rounds, result.differences.at(-1))
+        }
       } finally {
         folder.remove()
       }

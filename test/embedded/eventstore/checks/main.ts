@@ -32,14 +32,14 @@ if (values.help || check === undefined) {
   const startedAt = performance.now()
   const result = await check(seed)
   const { differences, ...figures } = result
-  for (const difference of differences) process.stdout.write(`${difference}\n`)
   const seconds = Math.round((performance.now() - startedAt) / 1000)
   process.stdout.write(`${JSON.stringify({ check: positionals[0], seed, ...figures, differences: differences.length, seconds })}\n`)
   process.exitCode = differences.length === 0 ? 0 : 1
 }
 
-function progress(done: number): void {
-  if (done % 5000 === 0) process.stderr.write(`${done}\n`)
+function progress(done: number, difference?: string): void {
+  if (difference !== undefined) process.stdout.write(`${difference}\n`)
+  else if (done % 5000 === 0) process.stderr.write(`${done}\n`)
 }
 
 function countOf(text: string | undefined, otherwise: number): number {

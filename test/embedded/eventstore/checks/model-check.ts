@@ -8,7 +8,9 @@ import { RandomOperations } from './random-operations.ts'
 import { SeededRandom } from './seeded-random.ts'
 import { StoreUnderCheck } from './store-under-check.ts'
 
-export type ModelCheck = { operations: number; seed: number; operationsPerRestart: number; progress: (done: number) => void }
+export type ModelCheck = { operations: number; seed: number; operationsPerRestart: number; progress: Progress }
+/** Told of each operation that is done, and of each difference when it is found. */
+export type Progress = (done: number, difference?: string) => void
 export type CheckResult = { operations: number; events: number; restarts: number; differences: string[] }
 
 export const DIFFERENCES_SHOWN = 20
@@ -37,7 +39,7 @@ export async function checkAgainstModel({ operations, seed, operationsPerRestart
         store = store.reconnected(node.url)
         model.restart()
         result.restarts += 1
-        compareAll(result, model.everything(), await store.everything())
+        compareAll(result, progress, model.everything(), await store.everything())
       }
       const operation = generated.next()
       const { answer, message } = await store.perform(operation)
@@ -45,10 +47,10 @@ export async function checkAgainstModel({ operations, seed, operationsPerRestart
       result.operations += 1
       const isSame = JSON.stringify(answer) === JSON.stringify(expected)
       if (isSame && operation.kind === 'append' && expected.outcome === 'written') generated.wrote(operation, expected.revision)
-      if (!isSame) result.differences.push(describeDifference(result.operations, operation, expected, answer, message))
-      if (result.operations % 1000 === 0) progress(result.operations)
+      if (!isSame) addDifference(result, progress, describeDifference(result.operations, operation, expected, answer, message))
+      progress(result.operations)
     }
-    compareAll(result, model.everything(), await store.everything())
+    compareAll(result, progress, model.everything(), await store.everything())
     result.events = model.log.length
     return result
   } finally {
@@ -58,7 +60,12 @@ export async function checkAgainstModel({ operations, seed, operationsPerRestart
   }
 }
 
-function compareAll(result: CheckResult, expected: string[], found: string[]): void {
+function compareAll(result: CheckResult, progress: Progress, expected: string[], found: string[]): void {
   const difference = firstDifference(expected, found)
-  if (difference !== undefined) result.differences.push(`$all after ${result.operations} operations: ${difference}`)
+  if (difference !== undefined) addDifference(result, progress, `$all after ${result.operations} operations: ${difference}`)
+}
+
+export function addDifference(result: CheckResult, progress: Progress, difference: string): void {
+  result.differences.push(difference)
+  progress(result.operations, difference)
 }

@@ -62,8 +62,8 @@ export class RandomOperations {
   }
 
   private deletion(kind: 'delete' | 'tombstone'): Operation {
-    const stream = this.random.oneIn(80) ? `$$${this.stream()}` : this.stream()
-    if (this.isComparable && this.model.isTombstoned(`$$${stream}`)) return { kind: 'metadata', stream }
+    const isOfMetadata = this.random.oneIn(80) && !this.isComparable
+    const stream = isOfMetadata ? `$$${this.stream()}` : this.stream()
     const expected = this.random.oneIn(2) ? 'any' : this.expected(stream)
     return { kind, stream, expected: expected === 'stream_exists' ? 'any' : expected }
   }

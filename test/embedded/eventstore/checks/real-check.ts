@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEventStoreNode } from '../../../../embedded/eventstore/start.ts'
 import { describeDifference, firstDifference } from './difference.ts'
-import { DIFFERENCES_SHOWN, type CheckResult } from './model-check.ts'
+import { DIFFERENCES_SHOWN, addDifference, type CheckResult, type Progress } from './model-check.ts'
 import { StoreModel } from './model.ts'
 import { RandomOperations } from './random-operations.ts'
 import { SeededRandom } from './seeded-random.ts'
@@ -13,7 +13,7 @@ import { StoreUnderCheck } from './store-under-check.ts'
  * R3b: random operations on a fresh node and on a real server, answers and errors compared word by word, positions by their order.
  * The model goes along, so that it is held to the real server too. What is documented to differ is not asked.
  */
-export async function checkAgainstServer(realUrl: string, operations: number, seed: number, progress: (done: number) => void): Promise<CheckResult> {
+export async function checkAgainstServer(realUrl: string, operations: number, seed: number, progress: Progress): Promise<CheckResult> {
   if (realUrl === '') throw new Error('ESDB_URL names no server')
   const dataDir = await mkdtemp(join(tmpdir(), 'event-store-check-'))
   const random = new SeededRandom(seed)
@@ -33,13 +33,13 @@ export async function checkAgainstServer(realUrl: string, operations: number, se
       result.operations += 1
       const isSame = JSON.stringify(found) === JSON.stringify(real)
       const isModelled = JSON.stringify(real.answer) === JSON.stringify(modelled)
-      if (!isSame) result.differences.push(describeDifference(result.operations, operation, real.answer, found.answer, `${real.message} | ${found.message}`))
-      else if (!isModelled) result.differences.push(`the model alone: ${describeDifference(result.operations, operation, real.answer, modelled)}`)
+      if (!isSame) addDifference(result, progress, describeDifference(result.operations, operation, real.answer, found.answer, `${real.message} | ${found.message}`))
+      else if (!isModelled) addDifference(result, progress, `the model alone: ${describeDifference(result.operations, operation, real.answer, modelled)}`)
       else if (operation.kind === 'append' && modelled.outcome === 'written') generated.wrote(operation, modelled.revision)
-      if (result.operations % 1000 === 0) progress(result.operations)
+      progress(result.operations)
     }
     const difference = firstDifference(await theirs.everything(), await ours.everything())
-    if (difference !== undefined) result.differences.push(`$all: ${difference}`)
+    if (difference !== undefined) addDifference(result, progress, `$all: ${difference}`)
     result.events = model.log.length
     return result
   } finally {

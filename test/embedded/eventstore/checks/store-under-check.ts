@@ -70,7 +70,7 @@ export class StoreUnderCheck {
     try {
       return { answer: await this.ask(operation), message: undefined }
     } catch (error) {
-      if (!(error instanceof Error) || !('type' in error) || error.type === 'unavailable') throw error
+      if (!(error instanceof Error) || !('type' in error) || error.type === 'unavailable') throw new Error(`no answer to ${JSON.stringify(operation)}`, { cause: error })
       const actual = 'actualVersion' in error ? { actual: error.actualVersion === 'no_stream' ? -1 : Number(error.actualVersion) } : {}
       return { answer: { outcome: 'refused', type: String(error.type), ...actual }, message: error.message }
     }
