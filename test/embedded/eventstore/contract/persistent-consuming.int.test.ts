@@ -218,7 +218,7 @@ describe('several consumers', () => {
     const all = [await consumer(client(), name, 'group'), await consumer(client(), name, 'group'), await consumer(client(), name, 'group')]
     await append(name, 9)
     await expect.poll(() => all.flatMap(({ numbers }) => numbers).length, SOON).toBe(9)
-    expect(all.flatMap(({ numbers }) => numbers).toSorted((low, high) => low - high)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8])
+    expect(all.flatMap(({ numbers }) => numbers).toSorted((low, high) => Number(low) - Number(high))).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8])
     expect(all.map(({ delivered }) => delivered.length)).toEqual([3, 3, 3])
   })
 
