@@ -1,0 +1,50 @@
+import { connect } from 'node:net'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { expect, test } from 'vitest'
+import { contractStore, counted, revisions } from './contract-store.ts'
+
+const { client, store, stream } = contractStore()
+
+const address = (path: string): URL => new URL(path, store().url.replace('esdb:', 'http:'))
+
+test('GET /health/live tells that the server lives', async () => {
+  const response = await fetch(address('/health/live'))
+  expect(response.ok).toBe(true)
+  await response.text()
+})
+
+test('GET /info tells what kind of server it is', async () => {
+  const response = await fetch(address('/info'))
+  expect(response.headers.get('content-type')).toMatch(/^application\/json/)
+  expect(await response.json()).toMatchObject({
+    esVersion: expect.stringMatching(/^2\d\.\d+\.\d+/),
+    state: 'leader',
+    features: { projections: false, atomPub: false },
+    authentication: { type: 'insecure', properties: null },
+  })
+})
+
+test('GET /stats is JSON', async () => {
+  const response = await fetch(address('/stats'))
+  expect(response.status).toBe(200)
+  expect(typeof (await response.json())).toBe('object')
+})
+
+test('questions and calls go on side by side, on one port', async () => {
+  const name = stream()
+  const asked = Array.from({ length: 20 }, async () => (await fetch(address('/info'))).status)
+  const appended = Array.from({ length: 20 }, (_, n) => client().appendToStream(name, counted(n)))
+  expect(await Promise.all(asked)).toEqual(asked.map(() => 200))
+  expect((await Promise.all(appended)).every(({ success }) => success)).toBe(true)
+  expect(await revisions(client().readStream(name))).toHaveLength(20)
+})
+
+test('a connection that is no HTTP is closed, and the server goes on', async () => {
+  const { hostname, port } = address('/')
+  const socket = connect(Number(port), hostname)
+  await once(socket, 'connect')
+  socket.write('\u0016\u0003\u0001 nothing that anybody speaks\r\n\r\n')
+  await text(socket)
+  expect((await fetch(address('/info'))).status).toBe(200)
+})

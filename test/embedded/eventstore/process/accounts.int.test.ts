@@ -1,0 +1,157 @@
+import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { get } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { selfSignedCertificate } from '../../../../embedded/eventstore/access/self-signed.ts'
+import { userLine } from '../../../../embedded/eventstore/access/users.ts'
+import { startEventStoreNode, type EventStoreNode } from '../../../../embedded/eventstore/start.ts'
+
+const MAIN = fileURLToPath(new URL('../../../../embedded/eventstore/main.ts', import.meta.url))
+
+let folder = ''
+let dataDir = ''
+let usersFile = ''
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'event-store-'))
+  dataDir = join(folder, 'data')
+  usersFile = join(folder, 'users')
+})
+
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+/** Runs a command to its end. */
+async function command(args: string[], input = ''): Promise<{ code: unknown; out: string; problems: string }> {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, ...args])
+  child.stdin.end(input)
+  const [out, problems, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+  return { code, out, problems }
+}
+
+/** Asks a node over TLS; trusts the certificate it was given or made for itself. */
+async function ask(node: EventStoreNode, path: string, credentials?: string): Promise<{ status: number | undefined; body: string; challenge: string | undefined }> {
+  const ca = await readFile(join(dataDir, 'tls', 'certificate.pem'))
+  const options = { ca, agent: false, ...(credentials === undefined ? {} : { auth: credentials }) }
+  return new Promise((resolve, reject) => {
+    get(`https://127.0.0.1:${node.port}${path}`, options, (response) => {
+      const { statusCode: status, headers } = response
+      text(response).then((body) => resolve({ status, body, challenge: headers['www-authenticate'] }), reject)
+    }).on('error', reject)
+  })
+}
+
+const secured = async (): Promise<EventStoreNode> => {
+  await writeFile(usersFile, `${await userLine('alice', 'secret', ['$admins'])}\n`)
+  return startEventStoreNode({ dataDir, port: 0, usersFile })
+}
+
+test('the command user makes a line that lets its user in', async () => {
+  const { out, code } = await command(['user', '--login', 'alice', '--groups', 'doctors, $admins'], 'a secret\n')
+  expect(code).toBe(0)
+  expect(JSON.parse(out)).toEqual({ login: 'alice', password: expect.stringMatching(/^scrypt\$/), groups: ['doctors', '$admins'] })
+  expect(out).not.toContain('a secret')
+  await writeFile(usersFile, out)
+  const node = await startEventStoreNode({ dataDir, port: 0, usersFile })
+  const client = EventStoreDBClient.connectionString(node.url.replace('esdb://', 'esdb://alice:a%20secret@'))
+  expect((await client.appendToStream('$own', jsonEvent({ type: 'Noted', data: {} }))).success).toBe(true)
+  await client.dispose()
+  await node.stop()
+})
+
+test.each([
+  { args: ['user'], input: 'secret' },
+  { args: ['user', '--login', 'a:b'], input: 'secret' },
+  { args: ['user', '--login', 'alice'], input: '' },
+  { args: ['--data', 'DATA', '--port', '65536'], input: '' },
+  { args: ['--data', 'DATA', '--port', ''], input: '' },
+  { args: ['--port', '0'], input: '' },
+  { args: ['--data', 'DATA', '--port', '0', '--unknown'], input: '' },
+  { args: ['--data', 'DATA', '--port', '0', '--host', '0.0.0.0'], input: '' },
+  { args: ['--data', 'DATA', '--port', '0', '--host', '127.0.0.1.example.org'], input: '' },
+  { args: ['--data', 'DATA', '--port', '0', '--certificate', 'here'], input: '' },
+  { args: ['--data', 'DATA', '--port', '0', '--certificate', 'here', '--key', 'there'], input: '' },
+])('$args ends with what is wrong', async ({ args, input }) => {
+  const { code, out, problems } = await command(args.map((arg) => (arg === 'DATA' ? dataDir : arg)), input)
+  expect({ code, out }).toEqual({ code: 1, out: '' })
+  expect(JSON.parse(problems)).toMatchObject({ level: 'fatal', event: 'event-store-stopped', message: expect.stringMatching(/./) })
+})
+
+test('--help names every option', async () => {
+  const { out, code } = await command(['--help'])
+  expect(code).toBe(0)
+  for (const option of ['--data', '--port', '--host', '--users', '--certificate', '--key', '--exit-with-parent', 'user --login']) expect(out).toContain(option)
+})
+
+test.each([
+  { what: 'nobody', content: '\n' },
+  { what: 'a line that is no JSON', content: 'alice:secret' },
+  { what: 'a password in the clear', content: '{"login":"alice","password":"secret","groups":[]}' },
+  { what: 'a hash that takes too much memory', content: '{"login":"alice","password":"scrypt$1048576$64$1$c2FsdA$aGFzaA","groups":[]}' },
+  { what: 'a login with a colon', content: '{"login":"a:b","password":"scrypt$16384$8$1$c2FsdA$aGFzaA","groups":[]}' },
+  { what: 'a group that is no text', content: '{"login":"alice","password":"scrypt$16384$8$1$c2FsdA$aGFzaA","groups":[1]}' },
+])('a users file with $what does not start a node', async ({ content }) => {
+  await writeFile(usersFile, content)
+  await expect(startEventStoreNode({ dataDir, port: 0, usersFile })).rejects.toThrow(usersFile)
+})
+
+test('a login that comes twice does not start a node', async () => {
+  const line = await userLine('alice', 'secret', [])
+  await writeFile(usersFile, `${line}\n\n${line}\n`)
+  await expect(startEventStoreNode({ dataDir, port: 0, usersFile })).rejects.toThrow('line 3: alice is there twice')
+})
+
+test('the node keeps the certificate that it made for itself, its key for its owner only', async () => {
+  const first = await secured()
+  const certificate = await readFile(join(dataDir, 'tls', 'certificate.pem'), 'utf8')
+  expect((await stat(join(dataDir, 'tls', 'key.pem'))).mode & 0o777).toBe(0o600)
+  await first.stop()
+  const second = await secured()
+  expect(await readFile(join(dataDir, 'tls', 'certificate.pem'), 'utf8')).toBe(certificate)
+  await second.stop()
+})
+
+test('questions: life for everyone, kind for everyone, figures for accounts', async () => {
+  const node = await secured()
+  expect((await ask(node, '/health/live')).status).toBe(200)
+  expect(JSON.parse((await ask(node, '/info')).body)).toMatchObject({ authentication: { type: 'internal' } })
+  expect((await ask(node, '/info', 'alice:wrong')).status).toBe(401)
+  expect(await ask(node, '/stats')).toMatchObject({ status: 401, challenge: 'X-Basic realm="ESDB"' })
+  expect((await ask(node, '/stats', 'alice:secret')).status).toBe(200)
+  await node.stop()
+})
+
+test('connections in the clear are refused', async () => {
+  const node = await secured()
+  await expect(fetch(`http://127.0.0.1:${node.port}/info`)).rejects.toThrow()
+  const client = EventStoreDBClient.connectionString(`esdb://alice:secret@127.0.0.1:${node.port}?tls=false`)
+  await expect(client.appendToStream('a-1', jsonEvent({ type: 'Noted', data: {} }))).rejects.toMatchObject({ code: 14 })
+  await client.dispose()
+  await node.stop()
+})
+
+test('on every address, with a certificate that it is given; discovery names the address that was called', async () => {
+  await writeFile(usersFile, `${await userLine('alice', 'secret', [])}\n`)
+  const made = selfSignedCertificate(['localhost'], new Date())
+  const [certificate, key] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')]
+  await writeFile(certificate, made.certificate)
+  await writeFile(key, made.key)
+  const args = ['--data', dataDir, '--port', '0', '--host', '0.0.0.0', '--users', usersFile, '--certificate', certificate, '--key', key]
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, ...args])
+  const port = await new Promise<string>((resolve) => {
+    child.stdout.setEncoding('utf8').on('data', (said: string) => {
+      const ready = /"ready":true,"port":(\d+)/.exec(said)?.[1]
+      if (ready !== undefined) resolve(ready)
+    })
+  })
+  const client = EventStoreDBClient.connectionString(`esdb+discover://alice:secret@localhost:${port}?tls=true&tlsCAFile=${certificate}`)
+  expect((await client.appendToStream('a-1', jsonEvent({ type: 'Noted', data: {} }))).success).toBe(true)
+  await client.dispose()
+  child.kill('SIGTERM')
+  await once(child, 'exit')
+})
