@@ -1,8 +1,10 @@
 import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { CorruptIndexError } from '../log/corruption.ts'
 import type { Frame } from '../log/frame.ts'
 import type { ScanStart } from '../log/recovery.ts'
+import { LruMap } from '../streams/lru-map.ts'
 import { NO_STREAM } from '../streams/revision.ts'
 import { PageChecksums, isIntact } from './page-checksums.ts'
 
@@ -10,7 +12,7 @@ const FORMAT = 2
 const FLUSH_COUNT = 512
 const FLUSH_DELAY_MS = 200
 const MARK_DISTANCE = 128 << 10
-const KNOWN_IDS = 20_000
+const KNOWN_IDS = 40_000
 /** Appends that a start after a crash reads again at most, and bytes of SQLite's write-ahead log, before a checkpoint. */
 const CHECKPOINT_COUNT = 25_000
 const CHECKPOINT_BYTES = 16 << 20
@@ -56,7 +58,7 @@ export class StreamIndex {
   private readonly pending = new Map<string, AppendPlace[]>()
   private readonly pendingMarks: number[] = []
   private readonly marks: number[]
-  private readonly ids = new Map<string, number>()
+  private ids = new LruMap<string, number>(KNOWN_IDS)
   private pendingCount = 0
   private countSinceCheckpoint = 0
   private events: number
@@ -90,7 +92,7 @@ export class StreamIndex {
     if (isTrue) return
     this.database.exec('DELETE FROM state; DELETE FROM appends; DELETE FROM streams; DELETE FROM marks')
     this.metastreams.clear()
-    this.ids.clear()
+    this.ids = new LruMap(KNOWN_IDS)
     this.marks.length = 0
     this.events = 0
   }
@@ -174,7 +176,8 @@ export class StreamIndex {
     if (this.pendingCount === 0) return
     this.database.exec('BEGIN')
     for (const [stream, places] of this.pending) {
-      const id = this.idOf(stream) ?? this.create(stream)
+      const id = this.ids.get(stream) ?? this.create(stream) ?? this.idOf(stream)
+      if (id === undefined) throw new CorruptIndexError(stream, 'it is neither there nor can it be added')
       for (const place of places) this.statements.insert.run(id, place.revision, place.count, place.position)
     }
     for (const position of this.pendingMarks) this.statements.insertMark.run(position)
@@ -218,12 +221,13 @@ export class StreamIndex {
     return row === undefined ? undefined : this.remember(stream, Number(row['id']))
   }
 
-  private create(stream: string): number {
-    return this.remember(stream, Number(this.statements.insertStream.run(stream).lastInsertRowid))
+  /** Id of a stream that was not stored yet; undefined when it was. */
+  private create(stream: string): number | undefined {
+    const { changes, lastInsertRowid } = this.statements.insertStream.run(stream)
+    return changes === 1 ? this.remember(stream, Number(lastInsertRowid)) : undefined
   }
 
   private remember(stream: string, id: number): number {
-    if (this.ids.size >= KNOWN_IDS) this.ids.clear()
     this.ids.set(stream, id)
     return id
   }
@@ -244,7 +248,7 @@ function prepare(database: DatabaseSync): Record<
     setState: database.prepare('INSERT OR REPLACE INTO state (id, format, identity, position, crc, events) VALUES (1, ?, ?, ?, ?, ?)'),
     stream: database.prepare('SELECT id FROM streams WHERE name = ?'),
     lastId: database.prepare('SELECT max(id) AS id FROM streams'),
-    insertStream: database.prepare('INSERT INTO streams (name) VALUES (?)'),
+    insertStream: database.prepare('INSERT OR IGNORE INTO streams (name) VALUES (?)'),
     insert: database.prepare('INSERT INTO appends (stream, revision, count, position) VALUES (?, ?, ?, ?)'),
     last: database.prepare('SELECT revision, count, position FROM appends WHERE stream = ? ORDER BY revision DESC LIMIT 1'),
     lastUpTo: database.prepare('SELECT revision, count FROM appends WHERE stream = ? AND revision <= ? ORDER BY revision DESC LIMIT 1'),

@@ -1,25 +1,28 @@
-/** A map that forgets its least recently set entries beyond a size, except those that may not be forgotten yet. */
+/**
+ * A map of at most `size` entries, beside those that may not be forgotten yet; the newer half of that is always held. It forgets
+ * half of them at a time: a Map whose oldest entry is deleted at every step walks over all the places it deleted before.
+ */
 export class LruMap<Key, Value> {
-  private readonly entries = new Map<Key, Value>()
-  private readonly size: number
+  private newer = new Map<Key, Value>()
+  private older = new Map<Key, Value>()
+  private readonly half: number
   private readonly mayForget: (value: Value) => boolean
 
   constructor(size: number, mayForget: (value: Value) => boolean = () => true) {
-    this.size = size
+    this.half = Math.ceil(size / 2)
     this.mayForget = mayForget
   }
 
   get(key: Key): Value | undefined {
-    return this.entries.get(key)
+    return this.newer.get(key) ?? this.older.get(key)
   }
 
   set(key: Key, value: Value): void {
-    this.entries.delete(key)
-    this.entries.set(key, value)
-    if (this.entries.size <= this.size) return
-    for (const [oldest, held] of this.entries) {
-      if (this.entries.size <= this.size || !this.mayForget(held)) return
-      this.entries.delete(oldest)
-    }
+    this.newer.set(key, value)
+    if (this.newer.size < this.half) return
+    const forgotten = this.older
+    this.older = this.newer
+    this.newer = new Map()
+    for (const [oldest, held] of forgotten) if (!this.mayForget(held) && !this.older.has(oldest)) this.newer.set(oldest, held)
   }
 }

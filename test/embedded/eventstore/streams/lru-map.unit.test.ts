@@ -1,0 +1,38 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { LruMap } from '../../../../embedded/eventstore/streams/lru-map.ts'
+
+const SIZE = 8
+
+function heldOf(map: LruMap<number, string>, keys: Iterable<number>): number[] {
+  return [...keys].filter((key) => map.get(key) !== undefined)
+}
+
+test('what was set last for a key is what it holds, the newer half is never forgotten, and no more is held than the size', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(30), { maxLength: 200 }), (keys) => {
+      const map = new LruMap<number, string>(SIZE)
+      const latest = new Map<number, string>()
+      for (const [turn, key] of keys.entries()) {
+        map.set(key, `turn ${turn}`)
+        latest.delete(key)
+        latest.set(key, `turn ${turn}`)
+        const held = heldOf(map, latest.keys())
+        expect(held.length).toBeLessThanOrEqual(SIZE)
+        for (const one of held) expect(map.get(one)).toBe(latest.get(one))
+        expect(held).toEqual(expect.arrayContaining([...latest.keys()].slice(-SIZE / 2)))
+      }
+    }),
+  )
+})
+
+test('an entry that may not be forgotten stays as long as that is so', () => {
+  const needed = new Set([3, 4])
+  const map = new LruMap<number, number>(SIZE, (value) => !needed.has(value))
+  const keys = Array.from({ length: 100 }, (_, key) => key)
+  for (const key of keys) map.set(key, key)
+  expect(keys.filter((key) => map.get(key) !== undefined)).toEqual(expect.arrayContaining([3, 4, 99]))
+  needed.clear()
+  for (const key of keys.slice(50)) map.set(key, key)
+  expect([map.get(3), map.get(4)]).toEqual([undefined, undefined])
+})
