@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ByteClient } from './byte-client.ts'
 import { readExport } from './export-file.ts'
 import type { TransferredEvent } from './exported-line.ts'
@@ -12,6 +13,8 @@ export type ImportResult = {
 
 /** What a soft delete writes to the metadata stream. */
 const SOFT_DELETE = /^\s*\{\s*"\$tb"\s*:\s*9223372036854775807\s*\}\s*$/
+const LONGEST_WAIT_MS = 5000
+const RETRY_MS = 20
 const TOMBSTONE = 2n ** 63n - 1n
 const EVENTS_AT_ONCE = 500
 const BYTES_AT_ONCE = 512 << 10
@@ -90,8 +93,18 @@ class Importing {
   /** A store that revives a stream writes the metadata for it at once, with an id of its own. */
   private async isWrittenByStore([event, ...more]: TransferredEvent[]): Promise<boolean> {
     if (event === undefined || more.length > 0 || !event.stream.startsWith('$$')) return false
-    const last = await this.client.last(event.stream)
+    const last = await this.readableLast(event.stream, event.revision)
     return last !== undefined && last.revision === event.revision && last.type === event.type && isSameJson(last.data, event.data)
+  }
+
+  /** The last event of a stream once readers see that revision, which on a server is a moment after the writer knows of it. */
+  private async readableLast(stream: string, revision: bigint): Promise<TransferredEvent | undefined> {
+    const giveUpAt = performance.now() + LONGEST_WAIT_MS
+    for (;;) {
+      const last = await this.client.last(stream)
+      if ((last !== undefined && last.revision >= revision) || performance.now() > giveUpAt) return last
+      await sleep(RETRY_MS)
+    }
   }
 
   private async fill(stream: string, revision: bigint): Promise<void> {

@@ -9,7 +9,7 @@ import { exportStore, isSystemStream } from '../../../../embedded/eventstore/tra
 import { eventLine, type TransferredEvent } from '../../../../embedded/eventstore/transfer/exported-line.ts'
 import { readExport } from '../../../../embedded/eventstore/transfer/export-file.ts'
 import { FILLER_EVENT, importStore } from '../../../../embedded/eventstore/transfer/import.ts'
-import { embeddedEventStore, type TestEventStore } from '../../../support/event-store.ts'
+import { embeddedEventStore, isRealEventStore, realEventStoreUrl, type TestEventStore } from '../../../support/event-store.ts'
 import { collect } from '../contract/contract-store.ts'
 import { StoreModel } from '../checks/model.ts'
 import { RandomOperations } from '../checks/random-operations.ts'
@@ -74,30 +74,57 @@ async function exportedByHand(events: TransferredEvent[]): Promise<void> {
   await writeFile(file, `${lines}${JSON.stringify({ events: events.length, sha256: createHash('sha256').update(lines).digest('hex') })}\n`)
 }
 
+/** Random appends, deletes and metadata in streams of a run. */
+async function fillAtRandom(url: string, run: string, seed: number): Promise<StoreModel> {
+  const model = new StoreModel()
+  const generated = new RandomOperations(new SeededRandom(seed), new SeededRandom(Date.now()), model, run, true)
+  const store = new StoreUnderCheck(url, run, false)
+  for (let left = 900; left > 0; left -= 1) {
+    const operation = generated.next()
+    if (operation.kind !== 'append' && operation.kind !== 'delete' && operation.kind !== 'tombstone') continue
+    await store.perform(operation)
+    const answer = model.apply(operation)
+    if (operation.kind === 'append' && answer.outcome === 'written') generated.wrote(operation, answer.revision)
+  }
+  await store.client.dispose()
+  return model
+}
+
+async function everythingOf(url: string, run: string): Promise<string[]> {
+  const store = new StoreUnderCheck(url, run, false)
+  try {
+    return await store.everything()
+  } finally {
+    await store.client.dispose()
+  }
+}
+
 describe('a store that is exported and imported elsewhere', () => {
   test('carries everything over: deletes, revivals, tombstones, metadata, links', async () => {
     const [from, to] = [await freshStore(), await freshStore()]
-    const model = new StoreModel()
-    const generated = new RandomOperations(new SeededRandom(5), new SeededRandom(6), model, 'moved', true)
-    const source = new StoreUnderCheck(from, 'moved', false)
-    for (let left = 900; left > 0; left -= 1) {
-      const operation = generated.next()
-      if (operation.kind !== 'append' && operation.kind !== 'delete' && operation.kind !== 'tombstone') continue
-      await source.perform(operation)
-      const answer = model.apply(operation)
-      if (operation.kind === 'append' && answer.outcome === 'written') generated.wrote(operation, answer.revision)
-    }
-    await source.client.dispose()
+    const model = await fillAtRandom(from, 'moved', 5)
     const { events } = await exportStore({ url: from, out: file, withSystemStreams: true })
     expect(events).toBe(model.log.length)
     const result = await importStore(to, file)
     expect(result).toMatchObject({ events, filled: 0 })
     expect(result.writtenByStore).toBeGreaterThan(0)
     expect(await contentsOf(to)).toEqual(await contentsOf(from))
-    const target = new StoreUnderCheck(to, 'moved', false)
-    expect(await target.everything()).toEqual(model.everything())
-    await target.client.dispose()
+    expect(await everythingOf(to, 'moved')).toEqual(model.everything())
   })
+
+  if (isRealEventStore) {
+    test.each([1, 2, 3])('carries everything over to a real server and back: seed %i', async (seed) => {
+      const run = `moved${Date.now().toString(36)}`
+      const [from, to] = [await freshStore(), await freshStore()]
+      const model = await fillAtRandom(from, run, seed)
+      await exportStore({ url: from, out: file, withSystemStreams: true })
+      await importStore(realEventStoreUrl, file)
+      expect(await everythingOf(realEventStoreUrl, run)).toEqual(model.everything())
+      await exportStore({ url: realEventStoreUrl, out: file, withSystemStreams: true })
+      await importStore(to, file)
+      expect((await contentsOf(to)).filter((line) => line.includes(run))).toEqual(await contentsOf(from))
+    })
+  }
 
   test('keeps bytes as they are: spaces and digits of JSON, what is no UTF-8, no data at all', async () => {
     const [from, to] = [await freshStore(), await freshStore()]
