@@ -17,7 +17,7 @@ export function authentication(access: AccessControl, accounts: Accounts): Serve
               proceed(metadata)
             }
             const caller = callerOf(accounts, headerOf(metadata))
-            if (caller instanceof Promise) caller.then(admit, () => admit(undefined))
+            if (caller instanceof Promise) caller.then(admit, () => call.sendStatus(new CallError(status.UNAVAILABLE, 'Server Is Too Busy')))
             else admit(caller)
           },
         }),

@@ -8,6 +8,11 @@ import { hashPassword, isPassword, isPasswordHash } from './password-hash.ts'
 export type User = { login: string; password: string; groups: string[] }
 
 const PROVEN_KEPT = 1000
+/** Passwords that may wait to be hashed, some 50 ms each. */
+const LONGEST_QUEUE = 100
+
+/** Too many unproven passwords come in at once. */
+export class TooManyProofsError extends Error {}
 
 /** Reads a users file: a JSON object per line. Throws Error with the line that is wrong. */
 export function readUsers(path: string): User[] {
@@ -35,6 +40,7 @@ export class Accounts {
   private readonly proven = new LruMap<string, Identity>(PROVEN_KEPT)
   private readonly key = randomBytes(32)
   private queue: Promise<unknown> = Promise.resolve()
+  private waiting = 0
   private readonly nobody: Promise<string>
 
   constructor(users: User[]) {
@@ -49,12 +55,18 @@ export class Accounts {
 
   /**
    * The user of these credentials; undefined when there is none. One at a time: hashing shares its threads with the syncs of the
-   * log. An unknown login takes as long as a wrong password.
+   * log. An unknown login takes as long as a wrong password. Rejects with TooManyProofsError.
    */
-  prove(login: string, password: string): Promise<Identity | undefined> {
+  async prove(login: string, password: string): Promise<Identity | undefined> {
+    if (this.waiting >= LONGEST_QUEUE) throw new TooManyProofsError('too many passwords wait to be checked')
+    this.waiting += 1
     const proof = this.queue.then(() => this.known(login, password) ?? this.compare(login, password))
-    this.queue = proof.catch(() => {})
-    return proof
+    this.queue = proof.then(done, done)
+    try {
+      return await proof
+    } finally {
+      this.waiting -= 1
+    }
   }
 
   private async compare(login: string, password: string): Promise<Identity | undefined> {
@@ -70,6 +82,8 @@ export class Accounts {
     return createHmac('sha256', this.key).update(JSON.stringify([login, password])).digest('base64')
   }
 }
+
+function done(): void {}
 
 function parseUser(line: string): User | undefined {
   let value: unknown

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { callerOf } from '../access/authentication.ts'
-import type { Accounts } from '../access/users.ts'
+import { TooManyProofsError, type Accounts } from '../access/users.ts'
 
 /** What an operator can ask, by path. */
 export type Endpoints = Record<string, { answer: () => unknown; needsAccount: boolean }>
@@ -11,6 +11,7 @@ export function httpEndpoints(endpoints: Endpoints, accounts: Accounts | undefin
     respond(endpoints, accounts, request, response).catch((error: unknown) => {
       process.stderr.write(`${JSON.stringify({ level: 'error', event: 'question-failed', path: request.url, message: String(error) })}\n`)
       if (response.headersSent) response.destroy()
+      else if (error instanceof TooManyProofsError) send(response.setHeader('retry-after', '5'), 503, { error: 'too busy' })
       else send(response, 500, { error: 'internal error' })
     })
   })

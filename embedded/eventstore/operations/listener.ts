@@ -55,11 +55,14 @@ export class Listener {
   async open(): Promise<number> {
     const { host, port } = this.options
     return new Promise((resolve, reject) => {
-      this.server.once('error', (error) => {
+      const refuse = (error: Error): void => {
         const isTaken = 'code' in error && error.code === 'EADDRINUSE'
         reject(isTaken ? new Error(`port ${port} on ${host} is already in use`) : error)
+      }
+      this.server.once('error', refuse).listen({ host, port }, () => {
+        this.server.off('error', refuse).on('error', reportLost)
+        resolve(portOf(this.server.address()))
       })
-      this.server.listen({ host, port }, () => resolve(portOf(this.server.address())))
     })
   }
 
@@ -70,6 +73,11 @@ export class Listener {
       this.server.close(() => resolve())
     })
   }
+}
+
+/** A connection that could not be taken, for want of file descriptors say, costs its client only. */
+function reportLost(error: Error): void {
+  process.stderr.write(`${JSON.stringify({ level: 'error', event: 'connection-lost', message: error.message })}\n`)
 }
 
 /** Tells what a connection speaks by its first bytes, which stay to be read. */

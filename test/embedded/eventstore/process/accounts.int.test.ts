@@ -126,6 +126,20 @@ test('questions: life for everyone, kind for everyone, figures for accounts', as
   await node.stop()
 })
 
+test('somebody who guesses passwords does not lock the others out', async () => {
+  const node = await secured()
+  const alice = EventStoreDBClient.connectionString(node.url.replace('esdb://', 'esdb://alice:secret@'))
+  const guesser = EventStoreDBClient.connectionString(node.url)
+  await alice.appendToStream('a-1', jsonEvent({ type: 'Noted', data: {} }))
+  const guesses = Array.from({ length: 40 }, (_, n) => guesser.getStreamMetadata('a-1', { credentials: { username: 'alice', password: `guess ${n}` } }).then(() => 'in', () => 'out'))
+  const written = await Promise.all(Array.from({ length: 20 }, () => alice.appendToStream('a-1', jsonEvent({ type: 'Noted', data: {} }))))
+  expect(written.every(({ success }) => success)).toBe(true)
+  expect(new Set(await Promise.all(guesses))).toEqual(new Set(['out']))
+  await alice.dispose()
+  await guesser.dispose()
+  await node.stop()
+})
+
 test('connections in the clear are refused', async () => {
   const node = await secured()
   await expect(fetch(`http://127.0.0.1:${node.port}/info`)).rejects.toThrow()
