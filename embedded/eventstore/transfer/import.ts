@@ -65,7 +65,7 @@ class Importing {
     this.group = []
     this.groupBytes = 0
     if (first === undefined) return
-    if (first.revision === TOMBSTONE) await this.client.tombstone(first.stream)
+    if (first.revision === TOMBSTONE) await this.tombstone(first.stream)
     else if (this.deleted.has(originalOf(first.stream)) && isSoftDelete(first)) await this.deleteAgain(first)
     else await this.append(first.stream, first.revision, events)
     this.result.events += events.length
@@ -82,6 +82,14 @@ class Importing {
     this.heads.set(stream, revision + BigInt(events.length) - 1n)
     if (events.some(isSoftDelete)) this.deleted.add(originalOf(stream))
     else this.deleted.delete(originalOf(stream))
+  }
+
+  /** A real server that has to revive a stream whose metadata stream is tombstoned ends, and does not start again. */
+  private async tombstone(stream: string): Promise<void> {
+    if (stream.startsWith('$$') && this.deleted.has(originalOf(stream))) {
+      throw new Error(`${stream} is tombstoned while ${originalOf(stream)} is deleted: an append to that would end a real server for good`)
+    }
+    await this.client.tombstone(stream)
   }
 
   /** Appended, what deletes a deleted stream once more would revive it. */

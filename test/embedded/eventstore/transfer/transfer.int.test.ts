@@ -180,6 +180,13 @@ describe('an import into a store', () => {
     expect(found.map(({ type }) => type)).toEqual([FILLER_EVENT, FILLER_EVENT, 'Noted', FILLER_EVENT, 'Noted'])
   })
 
+  test('stops before it writes what would end a real server', async () => {
+    const to = await freshStore()
+    const deletion = { ...written('$$a', 0n, '$metadata'), data: bytes('{"$tb":9223372036854775807}') }
+    await exportedByHand([written('a', 0n), deletion, { ...written('$$a', 2n ** 63n - 1n, '$streamDeleted'), isJson: false, data: bytes('') }])
+    await expect(importStore(to, file)).rejects.toThrow(/would end a real server/)
+  })
+
   test.each([
     ['cut off', (text: string) => text.split('\n').slice(0, -2).join('\n'), /not whole/],
     ['changed', (text: string) => text.replace('Noted', 'Notes'), /checksum/],
