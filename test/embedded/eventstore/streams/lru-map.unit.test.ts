@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { array, assert, nat, property } from 'fast-check'
 import { expect, test } from 'vitest'
 import { LruMap } from '../../../../embedded/eventstore/streams/lru-map.ts'
 
@@ -9,8 +9,8 @@ function heldOf(map: LruMap<number, string>, keys: Iterable<number>): number[] {
 }
 
 test('what was set last for a key is what it holds, the newer half is never forgotten, and no more is held than the size', () => {
-  fc.assert(
-    fc.property(fc.array(fc.nat(30), { maxLength: 200 }), (keys) => {
+  assert(
+    property(array(nat(30), { maxLength: 200 }), (keys) => {
       const map = new LruMap<number, string>(SIZE)
       const latest = new Map<number, string>()
       for (const [turn, key] of keys.entries()) {
