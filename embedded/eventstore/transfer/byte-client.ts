@@ -64,6 +64,11 @@ export class ByteClient {
     await this.client.deleteStream(stream)
   }
 
+  /** An append of nothing, which brings a deleted stream back empty. */
+  async revive(stream: string): Promise<void> {
+    await this.client.appendToStream(stream, [], { expectedRevision: 'any' })
+  }
+
   async tombstone(stream: string): Promise<void> {
     await this.client.tombstoneStream(stream)
   }

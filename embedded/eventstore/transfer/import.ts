@@ -72,6 +72,7 @@ class Importing {
   }
 
   private async append(stream: string, revision: bigint, events: TransferredEvent[]): Promise<void> {
+    if (this.isBareRevival(stream, events)) await this.client.revive(originalOf(stream))
     const before = this.heads.get(stream) ?? -1n
     for (let missing = before + 1n; missing < revision; missing += 1n) await this.fill(stream, missing)
     const outcome = await this.client.append(stream, revision - 1n, events)
@@ -96,6 +97,14 @@ class Importing {
   private async deleteAgain({ stream, revision }: TransferredEvent): Promise<void> {
     await this.client.softDelete(originalOf(stream))
     this.heads.set(stream, revision)
+  }
+
+  /** An append without events revives a deleted stream: only that leaves this metadata, which appended itself would be followed by more. */
+  private isBareRevival(stream: string, [event]: TransferredEvent[]): boolean {
+    const original = originalOf(stream)
+    if (event === undefined || !event.isJson || original === stream || !this.deleted.has(original)) return false
+    const revived = Buffer.from(`{"$tb":${(this.heads.get(original) ?? -1n) + 1n}}`)
+    return isSameJson(event.data, revived)
   }
 
   /** A store that revives a stream writes the metadata for it at once, with an id of its own. */
@@ -132,10 +141,19 @@ function isSoftDelete({ stream, isJson, data }: TransferredEvent): boolean {
 
 function isSameJson(one: Uint8Array, other: Uint8Array): boolean {
   const canonical = (bytes: Uint8Array): string => {
-    const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'))
+    const value = parsedJson(bytes)
     return JSON.stringify(value, (_key, part: unknown) =>
       typeof part === 'object' && part !== null && !Array.isArray(part) ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1))) : part,
     )
   }
   return canonical(one) === canonical(other)
+}
+
+/** JSON by its content type need not be any. */
+function parsedJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString('utf8'))
+  } catch {
+    return Buffer.from(bytes).toString('base64')
+  }
 }

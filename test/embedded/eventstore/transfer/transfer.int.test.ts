@@ -112,6 +112,20 @@ describe('a store that is exported and imported elsewhere', () => {
     expect(await everythingOf(to, 'moved')).toEqual(model.everything())
   })
 
+  test('carries over a revival that brought no events', async () => {
+    const [from, to] = [await freshStore(), await freshStore()]
+    const client = EventStoreDBClient.connectionString(from)
+    await client.appendToStream('a', jsonEvent({ type: 'A', data: {} }))
+    await client.deleteStream('a')
+    await client.appendToStream('a', [])
+    await client.setStreamMetadata('a', { maxCount: 3 })
+    await client.appendToStream('a', jsonEvent({ type: 'B', data: {} }))
+    await client.dispose()
+    await exportStore({ url: from, out: file, withSystemStreams: false })
+    expect(await importStore(to, file)).toMatchObject({ events: 5, writtenByStore: 1 })
+    expect(await contentsOf(to)).toEqual(await contentsOf(from))
+  })
+
   if (isRealEventStore) {
     test.each([1, 2, 3])('carries everything over to a real server and back: seed %i', async (seed) => {
       const run = `moved${Date.now().toString(36)}`
