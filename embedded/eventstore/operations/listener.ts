@@ -5,6 +5,8 @@ import { createServer as createTlsServer } from 'node:tls'
 
 /** What every HTTP/2 connection begins with. */
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1')
+/** In this order: who offers both, as browsers do, asks; clients that call offer HTTP/2 alone. */
+const PROTOCOLS = ['http/1.1', 'h2']
 /** Longest wait for the first byte of a connection. */
 const LONGEST_SILENCE_MS = 10_000
 
@@ -36,7 +38,7 @@ export class Listener {
     if (options.tls === undefined) this.server = createServer({ noDelay: true }, (socket) => whenKnown(socket, handOver))
     else {
       const { certificate: cert, key } = options.tls
-      this.server = createTlsServer({ cert, key, ALPNProtocols: ['h2', 'http/1.1'], noDelay: true, handshakeTimeout: LONGEST_SILENCE_MS }, (socket) => {
+      this.server = createTlsServer({ cert, key, ALPNProtocols: PROTOCOLS, noDelay: true, handshakeTimeout: LONGEST_SILENCE_MS }, (socket) => {
         handOver(socket, socket.alpnProtocol === 'h2')
       })
     }

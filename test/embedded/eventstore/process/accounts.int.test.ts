@@ -34,10 +34,10 @@ async function command(args: string[], input = ''): Promise<{ code: unknown; out
   return { code, out, problems }
 }
 
-/** Asks a node over TLS; trusts the certificate it was given or made for itself. */
+/** Asks a node over TLS as a browser does, by either protocol; trusts the certificate that it made for itself. */
 async function ask(node: EventStoreNode, path: string, credentials?: string): Promise<{ status: number | undefined; body: string; challenge: string | undefined }> {
   const ca = await readFile(join(dataDir, 'tls', 'certificate.pem'))
-  const options = { ca, agent: false, ...(credentials === undefined ? {} : { auth: credentials }) }
+  const options = { ca, agent: false, ALPNProtocols: ['h2', 'http/1.1'], ...(credentials === undefined ? {} : { auth: credentials }) }
   return new Promise((resolve, reject) => {
     get(`https://127.0.0.1:${node.port}${path}`, options, (response) => {
       const { statusCode: status, headers } = response
