@@ -17,9 +17,11 @@ const FORMAT = 1
 const HEADER = 12
 const PAGE = 4096
 const PAGES_AT_ONCE = 256
+const WAL_FRAMES_AT_ONCE = 64
 const WAL_HEADER = 32
 const WAL_SALT_AT = 16
 const WAL_FRAME_HEADER = 24
+const WAL_FRAME = WAL_FRAME_HEADER + PAGE
 const EMPTY_PAGE = crc32(Buffer.alloc(PAGE))
 
 /** Checksums of pages; `salt` is that of the WAL whose checkpoint brings the last of them about. */
@@ -29,6 +31,8 @@ type Kept = { salt: Buffer; pages: number[] }
 export class PageChecksums {
   private readonly path: string
   private pages: number[]
+  /** One for all checkpoints: blocks of the size of a WAL, taken and given back, would spread the process's memory. */
+  private readonly buffer = Buffer.alloc(WAL_FRAME * WAL_FRAMES_AT_ONCE)
 
   /** Goes on from the checksums that are kept, once `isIntact` has compared them; without any, takes the file as it is. */
   constructor(path: string) {
@@ -40,13 +44,25 @@ export class PageChecksums {
 
   /** Records what the pages will be after the checkpoint of the whole WAL that must follow. */
   beforeCheckpoint(): void {
-    const wal = readFileSync(`${this.path}-wal`)
-    for (let at = WAL_HEADER; at + WAL_FRAME_HEADER + PAGE <= wal.length; at += WAL_FRAME_HEADER + PAGE) {
-      this.setPage(wal.readUInt32BE(at) - 1, crc32(wal.subarray(at + WAL_FRAME_HEADER, at + WAL_FRAME_HEADER + PAGE)))
-      const pageCount = wal.readUInt32BE(at + 4)
+    const fd = openSync(`${this.path}-wal`, 'r')
+    const header = this.buffer.subarray(0, readSync(fd, this.buffer, 0, WAL_HEADER, 0))
+    const salt = Buffer.from(saltOf(header))
+    let at = WAL_HEADER
+    for (let read = readSync(fd, this.buffer, 0, this.buffer.length, at); read >= WAL_FRAME; read = readSync(fd, this.buffer, 0, this.buffer.length, at)) {
+      const whole = read - (read % WAL_FRAME)
+      this.takeIn(this.buffer.subarray(0, whole))
+      at += whole
+    }
+    closeSync(fd)
+    if (salt.length > 0) writeKept(this.path, { salt, pages: this.pages })
+  }
+
+  private takeIn(frames: Buffer): void {
+    for (let at = 0; at < frames.length; at += WAL_FRAME) {
+      this.setPage(frames.readUInt32BE(at) - 1, crc32(frames.subarray(at + WAL_FRAME_HEADER, at + WAL_FRAME)))
+      const pageCount = frames.readUInt32BE(at + 4)
       if (pageCount > 0) this.pages.length = Math.min(this.pages.length, pageCount)
     }
-    if (wal.length >= WAL_HEADER) writeKept(this.path, { salt: saltOf(wal), pages: this.pages })
   }
 
   private setPage(page: number, crc: number): void {

@@ -12,7 +12,7 @@ const FORMAT = 2
 const FLUSH_COUNT = 512
 const FLUSH_DELAY_MS = 200
 const MARK_DISTANCE = 128 << 10
-const KNOWN_IDS = 40_000
+const KNOWN_IDS = 25_000
 /** Appends that a start after a crash reads again at most, and bytes of SQLite's write-ahead log, before a checkpoint. */
 const CHECKPOINT_COUNT = 25_000
 const CHECKPOINT_BYTES = 16 << 20
@@ -70,7 +70,7 @@ export class StreamIndex {
   constructor(path: string) {
     this.path = path
     this.database = new DatabaseSync(path)
-    this.database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 0')
+    this.database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 0')
     this.checksums = new PageChecksums(path)
     if (this.formatOf() !== FORMAT) this.database.exec('DROP TABLE IF EXISTS state; DROP TABLE IF EXISTS appends; DROP TABLE IF EXISTS streams; DROP TABLE IF EXISTS marks')
     this.database.exec(SCHEMA)

@@ -1,4 +1,4 @@
-const KEPT_BYTES = 8 << 20
+const KEPT_BYTES = 4 << 20
 
 /** The newest groups as they were written, so that live subscriptions read memory instead of the file. */
 export class RecentGroups {

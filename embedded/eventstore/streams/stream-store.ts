@@ -7,9 +7,9 @@ import { LruMap } from './lru-map.ts'
 import { NO_STREAM } from './revision.ts'
 import { METASTREAM_METADATA, NO_METADATA, isMetastream, metastreamOf, parseStreamMetadata, type StreamMetadata } from './stream-metadata.ts'
 
-const HEADS_KEPT = 50_000
+const HEADS_KEPT = 25_000
 const METADATA_KEPT = 20_000
-const IDS_KEPT = 65_536
+const IDS_KEPT = 32_768
 
 /** An event that was appended not long ago, durable or not. */
 export type RecentEvent = { stream: string; revision: number; position: number }
