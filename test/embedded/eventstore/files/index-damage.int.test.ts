@@ -82,6 +82,17 @@ test('an intact index is used: only what it does not know is read from the log',
   await store.close()
 })
 
+test('a checkpoint of more than is read of the write-ahead log at once leaves an index that is as its checksums say', async () => {
+  const folder = copy()
+  const store = folder.open()
+  await Promise.all(Array.from({ length: 8000 }, (_, n) => appendTo(store, `one-of-many-${n}`, ['once'])))
+  store.index.flush()
+  expect(statSync(`${main(folder)}-wal`).size).toBeGreaterThan(100 * PAGE)
+  await store.close()
+  expect(isIntact(main(folder))).toBe(true)
+  await expectWhole(folder, 'after a large checkpoint')
+})
+
 /** The files of a node that was killed when a checkpoint was about to begin, and the main file that would have come out. */
 async function beforeCheckpoint(): Promise<{ killed: LogFolder; mainAfter: Buffer }> {
   const folder = copy()
