@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -6,9 +7,17 @@ const POLL_MS = 100
 /** How long the children of a killed platform may take to let go of their ports. */
 const DYING_HOLDER_MS = 10_000
 
-/** A port of 127.0.0.1 that nobody listens on at this moment. */
+/** Below the ports that systems hand out by themselves: what is kept for later is not taken by an outgoing connection. */
+const KEPT = { from: 20_000, below: 32_000 }
+const TRIES = 100
+
+/** A port of 127.0.0.1 that nobody listens on at this moment, and that nobody is given without asking for it. */
 export async function freePort(): Promise<number> {
-  return await listenOnce(0)
+  for (let attempt = 1; attempt < TRIES; attempt++) {
+    const port = await listenOnce(randomInt(KEPT.from, KEPT.below)).catch(() => undefined)
+    if (port !== undefined) return port
+  }
+  return listenOnce(0)
 }
 
 /**

@@ -54,7 +54,9 @@ beforeAll(async () => {
   completed = await followToEnd(textAt(created.body, 'id'), textAt(created.body, 'case_id'))
   review = await reviewOfCase(api, textAt(created.body, 'case_id'))
   webhook = await webhookAbout(receiver, textAt(created.body, 'id'))
-  calls = await platform.provider.calls()
+  const checksum = at(review, 'providerChecksum')
+  // On an event store that other tests used before, a review of theirs may still ask for its result.
+  calls = (await platform.provider.calls()).filter((each) => each.call !== 'result' || each.checksum === checksum)
 })
 
 afterAll(async () => {
