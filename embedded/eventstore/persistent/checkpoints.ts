@@ -37,7 +37,7 @@ export class Checkpoints {
   }
 
   /** Events up to a position that a filter kept out. */
-  skip(position: number, count: number): void {
+  passOver(position: number, count: number): void {
     this.seen = { position, sequence: this.seen.sequence + count }
   }
 

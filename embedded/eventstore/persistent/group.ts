@@ -71,7 +71,7 @@ export class Group<Event> {
     if (!this.isReading) return []
     this.isReading = false
     if (this.buffer.isLive) return []
-    if (page.skipped !== undefined) this.skip(page.skipped, now)
+    if (page.filteredOut !== undefined) this.passOver(page.filteredOut, now)
     for (const event of page.events) {
       this.known = Math.max(this.known, event.position)
       this.buffer.addRead(event)
@@ -101,7 +101,7 @@ export class Group<Event> {
 
   /** An event that was just appended and that the filter keeps out. */
   appendedElsewhere(position: number, now: number): GroupCommand<Event>[] {
-    if (this.buffer.isLive && position > this.checkpoints.arrived && position >= startOf(this.settings)) this.skip({ position, count: 1 }, now)
+    if (this.buffer.isLive && position > this.checkpoints.arrived && position >= startOf(this.settings)) this.passOver({ position, count: 1 }, now)
     return this.take()
   }
 
@@ -249,8 +249,8 @@ export class Group<Event> {
     if (before !== undefined) this.commands.push({ kind: 'truncate-parked', before })
   }
 
-  private skip({ position, count }: { position: number; count: number }, now: number): void {
-    this.checkpoints.skip(position, count)
+  private passOver({ position, count }: { position: number; count: number }, now: number): void {
+    this.checkpoints.passOver(position, count)
     this.checkpoint(now, false)
   }
 

@@ -30,5 +30,5 @@ export type GroupCommand<Event> =
 /** What a consumer says about messages other than that it has handled them; `stop` counts as handled, as on the server. */
 export type NackAction = 'unknown' | 'park' | 'retry' | 'skip' | 'stop'
 
-/** A page of the source. `skipped`: events that the filter kept out of a page without any other. */
-export type SourcePage<Event> = { events: SourceEvent<Event>[]; next: number; isEnd: boolean; skipped?: { position: number; count: number } }
+/** A page of the source. `filteredOut`: events that the filter kept out of a page without any other. */
+export type SourcePage<Event> = { events: SourceEvent<Event>[]; next: number; isEnd: boolean; filteredOut?: { position: number; count: number } }

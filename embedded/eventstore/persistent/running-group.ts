@@ -145,7 +145,7 @@ export class RunningGroup {
 
   private takeNews(): void {
     for (const news of this.source.news()) {
-      this.execute('skipped' in news ? this.group.appendedElsewhere(news.skipped, Date.now()) : this.group.appended(news, Date.now()))
+      this.execute('filteredOut' in news ? this.group.appendedElsewhere(news.filteredOut, Date.now()) : this.group.appended(news, Date.now()))
     }
   }
 

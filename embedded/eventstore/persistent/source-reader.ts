@@ -20,7 +20,7 @@ export type SourceReader = {
   /** Calls `signal` when there may be news. Returns how to stop that. */
   onNews(signal: () => void): () => void
   /** What was appended since the last call; undefined for one that the filter keeps out. Throws CorruptLogError. */
-  news(): Iterable<GroupEvent | { skipped: number }>
+  news(): Iterable<GroupEvent | { filteredOut: number }>
 }
 
 const PLACES = 128
@@ -156,7 +156,7 @@ class AllReader implements SourceReader {
     return this.store.onDurable(signal)
   }
 
-  *news(): Generator<GroupEvent | { skipped: number }> {
+  *news(): Generator<GroupEvent | { filteredOut: number }> {
     for (;;) {
       const frames = this.store.log.readFrames(this.at)
       const last = frames.at(-1)
@@ -166,7 +166,7 @@ class AllReader implements SourceReader {
         if (isHiddenFromAll(frame.stream)) continue
         for (const event of frameEvents(frame)) {
           if (this.accepts({ frame, event })) yield asGroupEvent(this.store, event, event.position, this.resolveLinks, 'live')
-          else yield { skipped: event.position }
+          else yield { filteredOut: event.position }
         }
       }
     }
@@ -181,8 +181,8 @@ class AllReader implements SourceReader {
   }
 
   private pageOf(events: GroupEvent[], next: number, considered: number, isEnd: boolean): SourcePage<ResolvedEvent> {
-    const isSkipped = this.filter !== undefined && events.length === 0 && considered > 0
-    return isSkipped ? { events, next, isEnd, skipped: { position: next - 1, count: considered } } : { events, next, isEnd }
+    const isPassedOver = this.filter !== undefined && events.length === 0 && considered > 0
+    return isPassedOver ? { events, next, isEnd, filteredOut: { position: next - 1, count: considered } } : { events, next, isEnd }
   }
 
   private accepts({ frame, event }: LoggedEvent): boolean {

@@ -29,7 +29,7 @@ describe('a link is resolved on request', () => {
     expect((await collect(backwards)).map(parts)).toEqual(expected.toReversed())
   })
 
-  test('not without: the link is an event as any other', async () => {
+  test('not without: the link is an ordinary event', async () => {
     const target = stream()
     await append(target, 1)
     const name = await linkedStream(`0@${target}`)

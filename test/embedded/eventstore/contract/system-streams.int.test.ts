@@ -171,7 +171,7 @@ describe('a subscription to a stream that is gone', () => {
 })
 
 describe('streams whose names begin with $', () => {
-  test.each(['$streams', '$ce-x', '$et-X', '$settings-x', '$x', '$$$x'])('%s is written and read as any other', async (prefix) => {
+  test.each(['$streams', '$ce-x', '$et-X', '$settings-x', '$x', '$$$x'])('%s is written and read like an ordinary stream', async (prefix) => {
     const name = stream(prefix)
     await append(name, 2)
     const expected = name.startsWith('$$') ? [1] : [0, 1]

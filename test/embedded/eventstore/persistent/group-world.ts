@@ -198,7 +198,7 @@ export class GroupWorld {
     const events = looked.filter(({ isForeign }) => !isForeign).map((fact) => this.sourceEvent(fact))
     const next = from + looked.length
     const isEnd = next >= this.facts.length
-    return events.length === 0 && looked.length > 0 ? { events, next, isEnd, skipped: { position: next - 1, count: looked.length } } : { events, next, isEnd }
+    return events.length === 0 && looked.length > 0 ? { events, next, isEnd, filteredOut: { position: next - 1, count: looked.length } } : { events, next, isEnd }
   }
 
   private parkedPage(from: number, count: number): SourcePage<Fact> {
