@@ -97,7 +97,7 @@ export class Relay<Deps> {
       await this.#work(signal)
     } finally {
       this.#state = 'standby'
-      locks.close()
+      await locks.close()
     }
   }
 

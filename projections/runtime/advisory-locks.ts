@@ -1,7 +1,10 @@
 import type { Pool, PoolClient } from 'pg'
+import { within } from '../../platform/time-limits.ts'
 
 /** Keeps our advisory locks apart from those of others in the same database. */
 const lockClass = 7_305
+/** How long a goodbye may take, in milliseconds. */
+const goodbyeMs = 1_000
 
 /**
  * Advisory locks by name on one connection of their own; they last as long as it does. When the connection is lost, so
@@ -46,8 +49,17 @@ export class AdvisoryLocks {
     await this.#query('select pg_advisory_unlock($1, hashtext($2))', name)
   }
 
-  /** Gives up every lock and the connection. */
-  close(): void {
+  /** Gives up every lock and the connection; when it resolves, others can take them. */
+  async close(): Promise<void> {
+    if (this.#isLost) return
+    this.#isLost = true
+    // Of a connection that is only closed, the server frees the locks when it notices.
+    await within(goodbyeMs, this.client.query('select pg_advisory_unlock_all()').catch(() => undefined))
+    this.client.release(true)
+  }
+
+  /** Gives up a connection that no longer answers; its locks end when the server notices. */
+  drop(): void {
     if (this.#isLost) return
     this.#isLost = true
     this.client.release(true)
@@ -60,8 +72,7 @@ export class AdvisoryLocks {
 
   #lose(): void {
     if (this.#isLost) return
-    this.#isLost = true
-    this.client.release(true)
+    this.drop()
     this.#onLost()
   }
 }

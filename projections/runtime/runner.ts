@@ -85,7 +85,7 @@ export class ProjectionRunner {
     this.#wake.abort()
     await this.#supervision
     await within(stopMs, this.#readings.close())
-    this.#locks?.close()
+    await this.#locks?.close()
   }
 
   status(): ProjectorStatus[] {
@@ -138,7 +138,7 @@ export class ProjectionRunner {
         failures += 1
         if (databaseFailure(error) === 'gone') this.#databaseGone()
         logger.warn({ component: 'projections', attempt: failures, err: error }, 'read-model database is away')
-        this.#locks?.close()
+        this.#locks?.drop()
         this.#loseLocks()
       }
       const waitMs = failures === 0 ? heartbeatMs : backoffMs(backoff, failures)
