@@ -16,7 +16,7 @@ import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptio
 import { contextOf } from '../../commands/handling/decision-world.ts'
 import { assessmentFact, consentFact, ids, subscriptionFact } from '../../streams/facts.ts'
 import type { ProcessWorld } from '../../support/process-world.ts'
-import type { Timeline } from './timeline.ts'
+import type { GivenTimeline } from './given-timeline.ts'
 
 /** A submitted assessment of one image. */
 export interface Analysis {
@@ -67,27 +67,28 @@ export async function subscribeReceiver(world: ProcessWorld): Promise<WebhookRec
 }
 
 /** What the GET of the review of its case says; null without one. */
-export async function findReview({ pool }: Timeline, { orgId }: ProcessWorld, { caseId }: Analysis): Promise<AiReviewDetails | null> {
+export async function findReview({ timeline: { pool }, world: { orgId } }: GivenTimeline, { caseId }: Analysis): Promise<AiReviewDetails | null> {
   const org = tenantOfFact(orgId)
   const [review] = await listReviews(pool, org, { caseId }, null, 2)
   return review === undefined ? null : (await getReview(pool, org, review.ai_review_id)).details
 }
 
-export async function reviewOf(timeline: Timeline, world: ProcessWorld, analysis: Analysis): Promise<AiReviewDetails> {
-  const review = await findReview(timeline, world, analysis)
+export async function reviewOf(given: GivenTimeline, analysis: Analysis): Promise<AiReviewDetails> {
+  const review = await findReview(given, analysis)
   if (review === null) throw new Error('the case has no review')
   return review
 }
 
-export async function reviewEventsOf(timeline: Timeline, world: ProcessWorld, analysis: Analysis): Promise<AiReviewEvent[]> {
-  const { id } = await reviewOf(timeline, world, analysis)
+export async function reviewEventsOf(given: GivenTimeline, analysis: Analysis): Promise<AiReviewEvent[]> {
+  const { id } = await reviewOf(given, analysis)
+  const { otherStore, orgId } = given.world
   const events: AiReviewEvent[] = []
-  for await (const { type, data } of world.otherStore.readStream(aiReviewStream(world.orgId, id))) events.push({ type, data } as AiReviewEvent)
+  for await (const { type, data } of otherStore.readStream(aiReviewStream(orgId, id))) events.push({ type, data } as AiReviewEvent)
   return events
 }
 
 /** The assessment's events after its submission. */
-export async function assessmentEventsOf({ otherStore, orgId }: ProcessWorld, { assessmentId }: Analysis): Promise<AssessmentEvent[]> {
+export async function assessmentEventsOf({ world: { otherStore, orgId } }: GivenTimeline, { assessmentId }: Analysis): Promise<AssessmentEvent[]> {
   const events: AssessmentEvent[] = []
   for await (const { type, data } of otherStore.readStream(assessmentStream(orgId, assessmentId))) events.push({ type, data } as AssessmentEvent)
   return events.slice(2)
@@ -112,12 +113,12 @@ export interface Ending {
 }
 
 /** How an analysis ended, and what was told of it. */
-export async function endingOf(timeline: Timeline, world: ProcessWorld, receiver: WebhookReceiver, analysis: Analysis): Promise<Ending> {
-  const review = await findReview(timeline, world, analysis)
-  const assessment = (await assessmentEventsOf(world, analysis)).flatMap((event) =>
+export async function endingOf(given: GivenTimeline, analysis: Analysis): Promise<Ending> {
+  const review = await findReview(given, analysis)
+  const assessment = (await assessmentEventsOf(given, analysis)).flatMap((event) =>
     event.type === 'AssessmentCompleted' ? ['completed'] : event.type === 'AssessmentFailed' ? [event.data.code] : [],
   )
-  const bodies = receiver.received.map(({ body }) => JSON.parse(body) as unknown)
+  const bodies = given.receiver.received.map(({ body }) => JSON.parse(body) as unknown)
   const webhooks = bodies.flatMap((body) => (memberAt(body, 'id') === analysis.assessmentId ? [String(memberAt(body, 'error', 'code') ?? memberAt(body, 'status'))] : []))
   return { assessment, review: review?.status ?? null, classification: review?.errorClassification ?? null, webhooks }
 }

@@ -1,35 +1,24 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { FaultControl } from '../../../embedded/provider/controls.ts'
-import type { WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
-import { openProcessWorld, startOutsideServer, type OutsideServer, type ProcessWorld, type Reply } from '../../support/process-world.ts'
-import { endingOf, pollInstants, reviewEventsOf, submitAnalysis, subscribeReceiver } from './analyses.ts'
-import { openTimeline, type Timeline } from './timeline.ts'
+import { startOutsideServer, type OutsideServer, type Reply } from '../../support/process-world.ts'
+import { endingOf, pollInstants, reviewEventsOf, submitAnalysis } from './analyses.ts'
+import { givenTimeline } from './given-timeline.ts'
 
 type Answered = Reply | 'cut' | 'hang'
 
-let world: ProcessWorld
-let receiver: WebhookReceiver
-let timeline: Timeline
+const given = givenTimeline()
 /** A provider that answers each poll with the next of these, on the terms that the test names. */
 let answers: ((now: Date) => Answered)[]
 let flaky: OutsideServer
 
 beforeAll(async () => {
-  world = await openProcessWorld({ hasOwnNode: true })
-  receiver = await subscribeReceiver(world)
   flaky = await startOutsideServer(({ route }) => {
     if (route === 'POST /api5/login') return { status: 200, headers: { authorization: 'session' } }
-    const answer = answers.shift()?.(world.now())
+    const answer = answers.shift()?.(given.world.now())
     return answer === undefined || answer === 'hang' ? new Promise<never>(() => undefined) : answer
   })
 })
-afterAll(async () => {
-  await receiver.close()
-  await flaky.close()
-  await world.close()
-})
-beforeEach(() => world.reset())
-afterEach(() => timeline.close())
+afterAll(() => flaky.close())
 
 interface Story {
   readonly what: string
@@ -83,21 +72,21 @@ const endings = {
 
 it.each(stories)('$what to a poll', async (story) => {
   answers = [...(story.answers ?? [])]
-  const unreliable = world.rewired({ providerBaseUrl: flaky.url, stepTimeoutMs: 400 })
+  const unreliable = given.world.rewired({ providerBaseUrl: flaky.url, stepTimeoutMs: 400 })
   // The start is the simulator's, and so is every poll that the test has no answer of its own for.
-  const result: typeof unreliable.provider.result = (...call) => (answers.length > 0 ? unreliable : world.deps).provider.result(...call)
-  timeline = await openTimeline(world, { deps: { ...world.deps, provider: { ...world.deps.provider, result } } })
-  const analysis = await submitAnalysis(world)
-  await timeline.settle()
-  await world.provider.fault(...(story.faults ?? []))
-  await timeline.runFor(3 * 3600)
+  const result: typeof unreliable.provider.result = (...call) => (answers.length > 0 ? unreliable : given.world.deps).provider.result(...call)
+  await given.open({ deps: { ...given.world.deps, provider: { ...given.world.deps.provider, result } } })
+  const analysis = await submitAnalysis(given.world)
+  await given.timeline.settle()
+  await given.world.provider.fault(...(story.faults ?? []))
+  await given.timeline.runFor(3 * 3600)
 
-  const events = await reviewEventsOf(timeline, world, analysis)
+  const events = await reviewEventsOf(given, analysis)
   expect(pollInstants(events)).toEqual(story.polls)
   const deferred = events.flatMap((event) => (event.type === 'AiReviewPollDeferred' ? [[event.data.attemptCount, event.data.upstreamStatus]] : []))
   expect(deferred).toEqual(story.deferred)
   expect(events.at(-1)).toMatchObject(story.end)
-  const { classification, ...ending } = await endingOf(timeline, world, receiver, analysis)
+  const { classification, ...ending } = await endingOf(given, analysis)
   const told = classification === null ? 'completed' : endings[classification as keyof typeof endings]
   expect(ending).toEqual({ assessment: [told], review: classification === null ? 'completed' : 'failed', webhooks: [told] })
 })

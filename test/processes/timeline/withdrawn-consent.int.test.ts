@@ -1,26 +1,12 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import { describe, expect, it } from 'vitest'
 import type { Provider } from '../../../processes/adapters/provider.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
-import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'
 import { waitFor } from '../../support/platform.ts'
-import { assessmentEventsOf, decideConsent, endingOf, reviewEventsOf, reviewOf, submitAnalysis, subscribeReceiver, type Analysis } from './analyses.ts'
-import { openTimeline, type Timeline } from './timeline.ts'
+import { assessmentEventsOf, decideConsent, endingOf, reviewEventsOf, reviewOf, submitAnalysis, type Analysis } from './analyses.ts'
+import { givenTimeline } from './given-timeline.ts'
 
-let world: ProcessWorld
-let receiver: WebhookReceiver
-let timeline: Timeline
+const given = givenTimeline()
 
-beforeAll(async () => {
-  world = await openProcessWorld({ hasOwnNode: true })
-  receiver = await subscribeReceiver(world)
-})
-afterAll(async () => {
-  await receiver.close()
-  await world.close()
-})
-beforeEach(() => world.reset())
-afterEach(() => timeline.close())
 
 const refusals = ['withdrawn', 'denied'] as const
 const failed = { assessment: ['CONSENT_MISSING'], review: 'failed', classification: 'consent_missing', webhooks: ['CONSENT_MISSING'] }
@@ -28,42 +14,42 @@ const cancelled = { ...failed, review: 'cancelled', classification: null }
 
 /** The world's dependencies, but that something happens after the provider has answered a call and before that is recorded. */
 function after(call: keyof Pick<Provider, 'createCase' | 'sendImage' | 'process' | 'result'>, happens: () => Promise<void>): ProcessDependencies {
-  const { provider } = world.deps
+  const { provider } = given.world.deps
   const answered = async (...parameters: readonly unknown[]): Promise<unknown> => {
     const answer: unknown = await Reflect.apply(provider[call], provider, parameters)
     await happens()
     return answer
   }
-  return { ...world.deps, provider: { ...provider, [call]: answered } }
+  return { ...given.world.deps, provider: { ...provider, [call]: answered } }
 }
 
 /** Lets two more hours pass: what has ended stays as it ended, and the provider hears nothing more. */
 async function endsFor(analysis: Analysis, ending: object, story: readonly string[]): Promise<void> {
-  await timeline.runFor(7200)
-  expect(await endingOf(timeline, world, receiver, analysis)).toEqual(ending)
-  expect((await world.provider.calls()).map(({ call }) => call).filter((call) => call !== 'login')).toEqual(story)
-  const ends = (await reviewEventsOf(timeline, world, analysis)).filter(({ type }) => ['AiReviewCompleted', 'AiReviewFailed', 'AiReviewCancelled'].includes(type))
+  await given.timeline.runFor(7200)
+  expect(await endingOf(given, analysis)).toEqual(ending)
+  expect((await given.world.provider.calls()).map(({ call }) => call).filter((call) => call !== 'login')).toEqual(story)
+  const ends = (await reviewEventsOf(given, analysis)).filter(({ type }) => ['AiReviewCompleted', 'AiReviewFailed', 'AiReviewCancelled'].includes(type))
   expect(ends).toHaveLength(1)
-  expect(await reviewOf(timeline, world, analysis)).toMatchObject({ result: null, lesions: [] })
+  expect(await reviewOf(given, analysis)).toMatchObject({ result: null, lesions: [] })
 }
 
 describe.each(refusals)('consent %s', (decision) => {
   it('before anything began: the provider hears nothing', async () => {
-    timeline = await openTimeline(world)
-    const analysis = await submitAnalysis(world)
-    await decideConsent(world, decision)
+    await given.open()
+    const analysis = await submitAnalysis(given.world)
+    await decideConsent(given.world, decision)
     await endsFor(analysis, failed, [])
   })
 
   it('while the start waits for a check that is not to be had: the provider hears nothing', async () => {
-    timeline = await openTimeline(world)
-    world.services.consent = null
-    const analysis = await submitAnalysis(world)
-    await timeline.settle()
-    expect(await reviewOf(timeline, world, analysis)).toMatchObject({ status: 'pending' })
-    await decideConsent(world, decision, null)
-    await timeline.settle()
-    expect(await reviewOf(timeline, world, analysis)).toMatchObject({ status: 'failed', errorClassification: 'consent_missing' })
+    await given.open()
+    given.world.services.consent = null
+    const analysis = await submitAnalysis(given.world)
+    await given.timeline.settle()
+    expect(await reviewOf(given, analysis)).toMatchObject({ status: 'pending' })
+    await decideConsent(given.world, decision, null)
+    await given.timeline.settle()
+    expect(await reviewOf(given, analysis)).toMatchObject({ status: 'failed', errorClassification: 'consent_missing' })
     await endsFor(analysis, failed, [])
   })
 
@@ -72,22 +58,22 @@ describe.each(refusals)('consent %s', (decision) => {
     ['sendImage', ['case', 'image']],
     ['process', ['case', 'image', 'process']],
   ] as const)('while %s is answered: nothing follows', async (call, story) => {
-    timeline = await openTimeline(world, { deps: after(call, () => decideConsent(world, decision)) })
-    const analysis = await submitAnalysis(world)
-    await timeline.settle()
-    const ending = call === 'process' ? await endingOf(timeline, world, receiver, analysis) : failed
+    await given.open({ deps: after(call, () => decideConsent(given.world, decision)) })
+    const analysis = await submitAnalysis(given.world)
+    await given.timeline.settle()
+    const ending = call === 'process' ? await endingOf(given, analysis) : failed
     // Whether `process` or the withdrawal is recorded first is a matter of milliseconds; both end the review.
     expect([failed, cancelled]).toContainEqual(ending)
     await endsFor(analysis, ending, story)
   })
 
   it('while the result is awaited: nobody polls again', async () => {
-    await world.provider.result({ sha256: '*', not_ready_polls: 2 })
-    timeline = await openTimeline(world)
-    const analysis = await submitAnalysis(world)
-    await timeline.runFor(7)
-    expect(await reviewOf(timeline, world, analysis)).toMatchObject({ status: 'awaiting_result', attemptCount: 1 })
-    await decideConsent(world, decision)
+    await given.world.provider.result({ sha256: '*', not_ready_polls: 2 })
+    await given.open()
+    const analysis = await submitAnalysis(given.world)
+    await given.timeline.runFor(7)
+    expect(await reviewOf(given, analysis)).toMatchObject({ status: 'awaiting_result', attemptCount: 1 })
+    await decideConsent(given.world, decision)
     await endsFor(analysis, cancelled, ['case', 'image', 'process', 'result'])
   })
 
@@ -96,10 +82,10 @@ describe.each(refusals)('consent %s', (decision) => {
     let analysis: Analysis | undefined
     const isCancelled = async () => {
       if (analysis === undefined) return undefined
-      return (await reviewOf(timeline, world, analysis)).status === 'cancelled' ? true : undefined
+      return (await reviewOf(given, analysis)).status === 'cancelled' ? true : undefined
     }
     const deps = after('result', async () => {
-      await decideConsent(world, decision)
+      await decideConsent(given.world, decision)
       await waitFor('the end of the review', isCancelled)
     })
     const put: typeof deps.objects.put = async (...parameters) => {
@@ -107,8 +93,8 @@ describe.each(refusals)('consent %s', (decision) => {
       stored.push(object.key)
       return object
     }
-    timeline = await openTimeline(world, { deps: { ...deps, objects: { ...deps.objects, put } } })
-    analysis = await submitAnalysis(world)
+    await given.open({ deps: { ...deps, objects: { ...deps.objects, put } } })
+    analysis = await submitAnalysis(given.world)
     await endsFor(analysis, cancelled, ['case', 'image', 'process', 'result'])
     expect(stored).toHaveLength(1)
     await expect(deps.objects.get(stored[0] ?? '')).rejects.toMatchObject({ name: 'NoSuchKey' })
@@ -116,22 +102,22 @@ describe.each(refusals)('consent %s', (decision) => {
 })
 
 it('a consent withdrawn and granted again at once ends nothing', async () => {
-  await world.provider.result({ sha256: '*', not_ready_polls: 1 })
-  timeline = await openTimeline(world)
-  const analysis = await submitAnalysis(world)
-  await timeline.settle()
-  for (const decision of ['withdrawn', 'granted'] as const) await decideConsent(world, decision, 'granted')
-  await timeline.runFor(7200)
-  expect(await endingOf(timeline, world, receiver, analysis)).toEqual({ assessment: ['completed'], review: 'completed', classification: null, webhooks: ['completed'] })
+  await given.world.provider.result({ sha256: '*', not_ready_polls: 1 })
+  await given.open()
+  const analysis = await submitAnalysis(given.world)
+  await given.timeline.settle()
+  for (const decision of ['withdrawn', 'granted'] as const) await decideConsent(given.world, decision, 'granted')
+  await given.timeline.runFor(7200)
+  expect(await endingOf(given, analysis)).toEqual({ assessment: ['completed'], review: 'completed', classification: null, webhooks: ['completed'] })
 })
 
 it('a consent withdrawn after the end changes nothing', async () => {
-  timeline = await openTimeline(world)
-  const analysis = await submitAnalysis(world)
-  await timeline.runFor(60)
-  const before = await assessmentEventsOf(world, analysis)
-  await decideConsent(world, 'withdrawn')
-  await timeline.runFor(7200)
-  expect(await assessmentEventsOf(world, analysis)).toEqual(before)
-  expect(await endingOf(timeline, world, receiver, analysis)).toMatchObject({ assessment: ['completed'], review: 'completed', webhooks: ['completed'] })
+  await given.open()
+  const analysis = await submitAnalysis(given.world)
+  await given.timeline.runFor(60)
+  const before = await assessmentEventsOf(given, analysis)
+  await decideConsent(given.world, 'withdrawn')
+  await given.timeline.runFor(7200)
+  expect(await assessmentEventsOf(given, analysis)).toEqual(before)
+  expect(await endingOf(given, analysis)).toMatchObject({ assessment: ['completed'], review: 'completed', webhooks: ['completed'] })
 })

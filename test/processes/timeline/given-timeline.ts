@@ -1,0 +1,54 @@
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import type { WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'
+import { subscribeReceiver } from './analyses.ts'
+import { openTimeline, type Timeline, type TimelineOptions } from './timeline.ts'
+
+/** What a file about instants works with: a world with a node of its own, a receiver of every end, and the timeline of the running test. */
+export interface GivenTimeline {
+  readonly world: ProcessWorld
+  readonly receiver: WebhookReceiver
+  readonly timeline: Timeline
+  /** Opens the timeline of a test, which is closed behind it. */
+  open(options?: TimelineOptions): Promise<void>
+}
+
+/** Opens the world before the tests of a file and closes it behind them; services and provider are at each test as at first. */
+export function givenTimeline(): GivenTimeline {
+  let world: ProcessWorld | undefined
+  let receiver: WebhookReceiver | undefined
+  let timeline: Timeline | undefined
+  const given = {
+    get world() {
+      return opened(world, 'world')
+    },
+    get receiver() {
+      return opened(receiver, 'receiver')
+    },
+    get timeline() {
+      return opened(timeline, 'timeline')
+    },
+    open: async (options: TimelineOptions = {}) => {
+      timeline = await openTimeline(given.world, options)
+    },
+  }
+  beforeAll(async () => {
+    world = await openProcessWorld({ hasOwnNode: true })
+    receiver = await subscribeReceiver(world)
+  })
+  afterAll(async () => {
+    await receiver?.close()
+    await world?.close()
+  })
+  beforeEach(() => given.world.reset())
+  afterEach(async () => {
+    await timeline?.close()
+    timeline = undefined
+  })
+  return given
+}
+
+function opened<Part>(part: Part | undefined, name: string): Part {
+  if (part === undefined) throw new Error(`the ${name} is not open yet`)
+  return part
+}
