@@ -1,4 +1,5 @@
 import { v5 } from 'uuid'
+import type { Configuration } from '../../platform/configuration.ts'
 import { tenantOf } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
 import { assessmentBodyLimit } from '../../platform/http/application.ts'
@@ -8,6 +9,7 @@ import { commandContext } from '../../platform/http/request-context.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { problem, type MemberError } from '../../platform/problems.ts'
 import { AssessmentRecord, pollAfterMs } from '../../platform/records/assessment.ts'
+import { isBodySite } from '../../platform/records/body-sites.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import { assessmentFold, type AssessmentState, type ExistingAssessment } from '../../streams/assessment/state.ts'
 import { assessmentStream } from '../../streams/assessment/stream.ts'
@@ -70,7 +72,7 @@ export function createRoute(app: ServiceApp, deps: AssessmentRouteDependencies):
         return answer(known.state, { isReplayed: true, position: known.position })
       }
 
-      const errors = bodyErrors(body, now())
+      const errors = bodyErrors(body, { now: now(), profile: configuration.profile })
       if (errors.length > 0) throw problem('validation-failed', { errors })
       const requested = {
         assessmentId: keyed.id,
@@ -150,8 +152,12 @@ function withHashes(body: CreateAssessmentBody, decoded: readonly DecodedImage[]
   return { ...body, images }
 }
 
-function bodyErrors(body: CreateAssessmentBody, now: Date): MemberError[] {
+function bodyErrors(body: CreateAssessmentBody, { now, profile }: { readonly now: Date; readonly profile: Configuration['profile'] }): MemberError[] {
   const errors = freeFormErrors(body)
+  const { body_site_id: bodySiteId } = body.finding
+  if (profile === 'production' && bodySiteId !== undefined && !isBodySite(bodySiteId)) {
+    errors.push({ pointer: '/finding/body_site_id', detail: 'names no body site of the catalogue', code: 'unknown-body-site' })
+  }
   if ((body.patient === undefined) === (body.patient_id === undefined)) {
     errors.push({ pointer: '/patient', detail: 'exactly one of patient and patient_id is needed', code: 'one-of' })
   }

@@ -18,6 +18,7 @@ import type { Service } from '../../platform/http/service.ts'
 import { createTokenIssuer, type TokenClaims, type TokenIssuer } from '../../platform/http/tokens.ts'
 import { createLogger } from '../../platform/logging.ts'
 import { connectObjectStore } from '../../platform/object-store.ts'
+import { bodySites } from '../../platform/records/body-sites.ts'
 import { openDecisionWorld, type DecisionWorld } from '../commands/handling/decision-world.ts'
 import { newTokenKeys } from './http/test-application.ts'
 
@@ -155,8 +156,8 @@ const rules: readonly Rule[] = [
   ['an image of more than 20 MiB', create(Buffer.concat([jpegStart, Buffer.alloc(20 * 1024 * 1024)])), '400 image-too-large too-large', '400 image-too-large too-large'],
   ['an image that does not say how large it is', create(unmeasured), '404 patient-not-found', '400 image-invalid image-dimensions'],
 
-  // There is no catalogue of body sites yet: until there is, no profile asks whether one exists.
-  ['a body site that nobody knows', create(photo, { body_site_id: anyId }), '404 patient-not-found', '404 patient-not-found'],
+  ['a body site that nobody knows', create(photo, { body_site_id: anyId }), '404 patient-not-found', '400 validation-failed unknown-body-site'],
+  ['a body site of the catalogue', create(photo, { body_site_id: bodySites[7]?.id.toUpperCase() }), '404 patient-not-found', '404 patient-not-found'],
   ['a body site that is no id', create(photo, { body_site_id: 'left arm' }), '400 validation-failed format', '400 validation-failed format'],
 
   ['an actor context from a client that may send one', administer({ trustedActorContext: true }, actor), '400 validation-failed required', '403 actor-context-unsupported'],

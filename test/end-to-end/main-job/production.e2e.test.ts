@@ -120,3 +120,27 @@ test('every answer was one that the document allows', async () => {
   expect(await watched.seen()).toContain('subscribeWebhook 400')
   expect(await watched.undocumented()).toEqual([])
 })
+
+test('a finding names a body site of the catalogue, which is read page by page, or is refused', async () => {
+  const whole = await expecting(200, api.call('/v1/clinical-api/body-sites?limit=100'))
+  const sites = at(whole.body, 'data')
+  if (!Array.isArray(sites)) throw new Error('the catalogue is no list')
+  expect(sites.length).toBeGreaterThanOrEqual(30)
+  const paged: unknown[] = []
+  let cursor = ''
+  do {
+    const { body } = await expecting(200, api.call(`/v1/clinical-api/body-sites?limit=20${cursor}`))
+    paged.push(...Object(at(body, 'data')))
+    cursor = at(body, 'has_more') === true ? `&cursor=${textAt(body, 'next_cursor')}` : ''
+  } while (cursor !== '')
+  expect(paged).toEqual(sites)
+
+  const { entry } = await photograph()
+  const create = async (bodySiteId: string) =>
+    api.call('/v1/clinical-api/assessments', {
+      body: { patient_id: await registerPatient(api), finding: { finding_type: 'lesion', body_site_id: bodySiteId }, images: [entry] },
+    })
+  expect((await create(textAt(sites[7], 'id'))).status).toBe(202)
+  const { status, body } = await create('0190b0a0-0000-7000-8000-000000000001')
+  expect([status, at(body, 'errors', 0, 'pointer'), at(body, 'errors', 0, 'code')]).toEqual([400, '/finding/body_site_id', 'unknown-body-site'])
+})
