@@ -16,6 +16,8 @@ import { oauthClientEvents } from './oauth-client/events.ts'
 import { category as oauthClient } from './oauth-client/stream.ts'
 import { patientEvents } from './patient/events.ts'
 import { category as patient } from './patient/stream.ts'
+import { projectionEvents } from './projection/events.ts'
+import { category as projection } from './projection/stream.ts'
 import { reservationEvents } from './reservation/events.ts'
 import { category as reservation } from './reservation/stream.ts'
 import { createCatalogue } from './store/catalogue.ts'
@@ -34,6 +36,7 @@ export const catalogue = createCatalogue([
   { category: consentType, events: consentTypeEvents },
   { category: oauthClient, events: oauthClientEvents },
   { category: patient, events: patientEvents },
+  { category: projection, events: projectionEvents },
   { category: reservation, events: reservationEvents },
   { category: webhookDelivery, events: webhookDeliveryEvents },
   { category: webhookSubscriptions, events: webhookSubscriptionEvents },

@@ -8,6 +8,7 @@ import { createProjectionRunner, type ProjectionRunner } from '../../projections
 import { ensureRuntimeSchema } from '../../projections/runtime/schema.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { category as oauthClient } from '../../streams/oauth-client/stream.ts'
+import { category as projection } from '../../streams/projection/stream.ts'
 import { category as reservation } from '../../streams/reservation/stream.ts'
 import { openEventStore, type EventStore } from '../../streams/store/event-store.ts'
 import type { Configuration } from '../configuration.ts'
@@ -57,7 +58,7 @@ export interface Platform {
 
 /** Streams that any projector may listen to: everything but what only commands read. */
 export const projectedStreams: readonly string[] = catalogue.categories
-  .filter((category) => category !== oauthClient && category !== reservation)
+  .filter((category) => category !== oauthClient && category !== projection && category !== reservation)
   .map((category) => (category.endsWith('.events') ? category : `${category}-`))
 
 /**

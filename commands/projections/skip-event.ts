@@ -1,0 +1,15 @@
+import type { ProjectionEvent } from '../../streams/projection/events.ts'
+import type { ProjectionState, SkippedEvent } from '../../streams/projection/state.ts'
+import type { Decision } from '../handling/decision.ts'
+
+export interface SkipEvent extends Omit<SkippedEvent, 'skippedAt'> {
+  readonly now: Date
+}
+
+/** What was once passed over stays so; who skips it again, for whatever reason, changes nothing. */
+export function skipEvent(command: SkipEvent, state: ProjectionState): Decision<ProjectionEvent> {
+  const { now, ...data } = command
+  const known = state.status === 'complete' ? [] : state.skipped
+  const isSkipped = known.some((one) => one.commitPosition === data.commitPosition && one.preparePosition === data.preparePosition)
+  return isSkipped ? [] : [{ type: 'ProjectionEventSkipped', data: { ...data, skippedAt: now.toISOString() } }]
+}

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest'
+import { skipEvent } from '../../../commands/projections/skip-event.ts'
+import type { ProjectionEvent } from '../../../streams/projection/events.ts'
+import { projectionFold } from '../../../streams/projection/state.ts'
+import { at, ids } from '../../streams/facts.ts'
+import { given } from '../../support/given-decider.ts'
+
+const data = {
+  projector: 'patients',
+  commitPosition: '4711',
+  preparePosition: '4711',
+  eventId: ids.client,
+  eventType: 'PatientRegistered',
+  reason: 'registered twice by the import',
+  skippedBy: 'operator',
+}
+const command = { ...data, now: new Date(at(5)) }
+const skipped: ProjectionEvent = { type: 'ProjectionEventSkipped', data: { ...data, skippedAt: at(5) } }
+
+describe('an event that a projector passes over', () => {
+  it('is recorded with its place, its reason and who said so', () => {
+    const after = given(projectionFold).when(skipEvent, command).thenEvents([skipped])
+    expect(after).toEqual({ status: 'passing-over', skipped: [skipped.data] })
+  })
+
+  it('is recorded once, whatever reason is given the second time', () => {
+    given(projectionFold, skipped).when(skipEvent, { ...command, reason: 'another one', skippedBy: 'somebody else' }).thenNothing()
+  })
+
+  it('is told from another one by its whole position', () => {
+    const other: ProjectionEvent = { type: 'ProjectionEventSkipped', data: { ...skipped.data, preparePosition: '4000' } }
+    const after = given(projectionFold, skipped).when(skipEvent, { ...command, preparePosition: '4000' }).thenEvents([other])
+    expect(after).toEqual({ status: 'passing-over', skipped: [skipped.data, other.data] })
+  })
+})
