@@ -1,53 +1,118 @@
 import { median, spread } from './statistics.ts'
 
-/** One figure of a side: a rate, or a time. Rejects when the output of what was measured is not what it should be. */
-export type Measure = () => Promise<number>
+/**
+ * Figures of a side, in the order of the comparison's `figures`: rates, or times. Rejects when the output of what was
+ * measured is not what it should be.
+ */
+export type Measure = () => Promise<readonly number[]>
 
-export type Comparison = {
-  name: string
-  unit: string
-  ours: { name: string; measure: Measure }
-  other: { name: string; measure: Measure }
-  /** What the ratio of ours over the other should be; `at-most` for times. */
-  goal: { kind: 'at-least' | 'at-most'; ratio: number }
+export interface Side {
+  readonly name: string
+  readonly measure: Measure
 }
 
-export type Outcome = {
-  name: string
-  unit: string
-  ours: { name: string; median: number }
-  other: { name: string; median: number }
+/** What ours over the other should be. */
+export type Goal =
+  | { readonly kind: 'at-least' | 'at-most'; readonly ratio: number }
+  | { readonly kind: 'between'; readonly least: number; readonly most: number }
+  | { readonly kind: 'none' }
+
+export interface Figure {
+  readonly name: string
+  readonly unit: string
+  readonly goal: Goal
+}
+
+export interface Comparison {
+  /** Number of the goal in `docs/performance.md`. */
+  readonly goal: string
+  /** What one measurement of a side answers. */
+  readonly figures: readonly Figure[]
+  readonly ours: Side
+  readonly other: Side
+  /** For measurements of minutes: fewer rounds than were asked for, and no round for warming up. */
+  readonly rounds?: number
+}
+
+export interface Outcome {
+  readonly goalNumber: string
+  readonly name: string
+  readonly unit: string
+  readonly ours: { readonly name: string; readonly median: number }
+  readonly other: { readonly name: string; readonly median: number }
   /** Median of the rounds' ratios, and the distance between their quartiles as a share of it. */
-  ratio: number
-  spread: number
-  goal: string
-  verdict: 'holds' | 'falls short' | 'no result'
+  readonly ratio: number
+  readonly spread: number
+  readonly goal: Goal
+  readonly verdict: 'holds' | 'falls short' | 'no result' | 'shown'
 }
+
+/** A comparison of one figure. */
+export interface SingleComparison extends Figure {
+  readonly goalNumber: string
+  readonly ours: { readonly name: string; readonly measure: () => Promise<number> }
+  readonly other: { readonly name: string; readonly measure: () => Promise<number> }
+}
+
+export function single({ goalNumber, ours, other, ...figure }: SingleComparison): Comparison {
+  const alone = ({ name, measure }: SingleComparison['ours']): Side => ({ name, measure: async () => [await measure()] })
+  return { goal: goalNumber, figures: [figure], ours: alone(ours), other: alone(other) }
+}
+
+export const atLeast = (ratio: number): Goal => ({ kind: 'at-least', ratio })
+export const atMost = (ratio: number): Goal => ({ kind: 'at-most', ratio })
 
 /** A spread above this is no result: the machine did something else meanwhile. */
-const WIDEST_SPREAD = 0.15
+const widestSpread = 0.15
+/** Below this share of its goal, a ratio is broken rather than measured on a busy machine. */
+const farOffShare = 0.6
 
 /** Measures both sides in turn, the first one of a round changing, after a round that does not count. */
-export async function compare({ name, unit, ours, other, goal }: Comparison, rounds: number): Promise<Outcome> {
-  const seen: { ours: number; other: number }[] = []
-  for (let round = 0; round <= rounds; round += 1) {
-    const figures = { ours: 0, other: 0 }
-    if (round % 2 === 0) figures.ours = await ours.measure()
-    figures.other = await other.measure()
-    if (round % 2 === 1) figures.ours = await ours.measure()
-    if (round > 0) seen.push(figures)
+export async function compare(comparison: Comparison, rounds: number): Promise<readonly Outcome[]> {
+  const { figures, ours, other } = comparison
+  const counted = Math.min(rounds, comparison.rounds ?? rounds)
+  const warmUps = comparison.rounds === undefined ? 1 : 0
+  const seen: { ours: readonly number[]; other: readonly number[] }[] = []
+  for (let round = 0; round < warmUps + counted; round += 1) {
+    const oursFirst = round % 2 === 0 ? await ours.measure() : undefined
+    const others = await other.measure()
+    const figuresOfRound = { ours: oursFirst ?? (await ours.measure()), other: others }
+    if (round >= warmUps) seen.push(figuresOfRound)
   }
-  const ratios = seen.map((round) => round.ours / round.other)
+  return figures.map((figure, index) => {
+    const pairs = seen.map((round) => ({ ours: round.ours[index] ?? NaN, other: round.other[index] ?? NaN }))
+    return outcomeOf(comparison, figure, pairs)
+  })
+}
+
+/** Whether a ratio is so far from its goal that no busy machine explains it. */
+export function isFarOff({ ratio, goal }: Pick<Outcome, 'ratio' | 'goal'>): boolean {
+  if (goal.kind === 'none') return false
+  const least = goal.kind === 'between' ? goal.least : goal.kind === 'at-least' ? goal.ratio : 0
+  const most = goal.kind === 'between' ? goal.most : goal.kind === 'at-most' ? goal.ratio : Infinity
+  return !(ratio >= least * farOffShare && ratio <= most / farOffShare)
+}
+
+function outcomeOf({ goal: goalNumber, ours, other }: Comparison, figure: Figure, pairs: readonly { ours: number; other: number }[]): Outcome {
+  const ratios = pairs.map((pair) => pair.ours / pair.other)
   const ratio = median(ratios)
-  const isReached = goal.kind === 'at-least' ? ratio >= goal.ratio : ratio <= goal.ratio
   return {
-    name,
-    unit,
-    ours: { name: ours.name, median: median(seen.map((round) => round.ours)) },
-    other: { name: other.name, median: median(seen.map((round) => round.other)) },
+    goalNumber,
+    name: figure.name,
+    unit: figure.unit,
+    ours: { name: ours.name, median: median(pairs.map((pair) => pair.ours)) },
+    other: { name: other.name, median: median(pairs.map((pair) => pair.other)) },
     ratio,
     spread: spread(ratios),
-    goal: `${goal.kind === 'at-least' ? '≥' : '≤'} ${goal.ratio.toFixed(2)}`,
-    verdict: spread(ratios) > WIDEST_SPREAD ? 'no result' : isReached ? 'holds' : 'falls short',
+    goal: figure.goal,
+    verdict: verdictOf(figure.goal, ratio, spread(ratios)),
   }
+}
+
+function verdictOf(goal: Goal, ratio: number, width: number): Outcome['verdict'] {
+  if (!(width <= widestSpread)) return 'no result'
+  if (goal.kind === 'none') return 'shown'
+  if (goal.kind === 'between') return ratio >= goal.least && ratio <= goal.most ? 'holds' : 'falls short'
+  const isReached = goal.kind === 'at-least' ? ratio >= goal.ratio : ratio <= goal.ratio
+  return isReached ? 'holds' : 'falls short'
 }

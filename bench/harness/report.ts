@@ -1,28 +1,49 @@
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
-import type { Outcome } from './compare.ts'
+import type { Goal, Outcome } from './compare.ts'
 
-const HEAD = ['What', 'Ours', 'Other', 'Ratio', 'Spread', 'Goal', '']
-
-/** The outcomes as a Markdown table. */
-export function table(outcomes: readonly Outcome[]): string {
-  const rows = outcomes.map(({ name, unit, ours, other, ratio, spread, goal, verdict }) => [
-    `${name}, ${unit}`,
-    `${ours.name}: ${figure(ours.median)}`,
-    `${other.name}: ${figure(other.median)}`,
-    ratio.toFixed(2),
-    `${(spread * 100).toFixed(0)} %`,
-    goal,
-    verdict,
-  ])
-  return [HEAD, HEAD.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n')
+/** What could not be measured: something is missing on this machine, or the measurement broke. */
+export interface Unmeasured {
+  readonly goalNumber: string
+  readonly name: string
+  readonly verdict: 'not run' | 'failed'
+  readonly why: string
 }
 
-/** Writes outcomes with the machine and time they are from. */
-export function writeReport(path: string, outcomes: readonly Outcome[], settings: object): void {
+export type Row = Outcome | Unmeasured
+
+const head = ['Goal', 'What', 'Ours', 'Other', 'Ratio', 'Spread', 'Should be', '']
+
+/** The rows as a Markdown table. */
+export function table(rows: readonly Row[]): string {
+  return [head, head.map(() => '---'), ...rows.map(cellsOf)].map((row) => `| ${row.join(' | ')} |`).join('\n')
+}
+
+/** Writes the rows with the machine and time they are from. */
+export function writeReport(path: string, rows: readonly Row[], settings: object): void {
   const processors = cpus()
   const machine = { cores: processors.length, model: processors[0]?.model, node: process.version }
-  writeFileSync(path, `${JSON.stringify({ at: new Date().toISOString(), machine, settings, outcomes }, undefined, 2)}\n`)
+  writeFileSync(path, `${JSON.stringify({ at: new Date().toISOString(), machine, settings, outcomes: rows }, undefined, 2)}\n`)
+}
+
+function cellsOf(row: Row): readonly string[] {
+  if (!('ratio' in row)) return [row.goalNumber, row.name, '', '', '', '', '', `${row.verdict}: ${row.why}`]
+  const { goalNumber, name, unit, ours, other, ratio, spread, goal, verdict } = row
+  const sides = [ours, other].map((side) => `${side.name}: ${figure(side.median)}`)
+  return [goalNumber, `${name}, ${unit}`, ...sides, ratio.toPrecision(3), `${(spread * 100).toFixed(0)} %`, inWords(goal), verdict]
+}
+
+function inWords(goal: Goal): string {
+  switch (goal.kind) {
+    case 'at-least':
+      return `≥ ${goal.ratio.toFixed(2)}`
+    case 'at-most':
+      return `≤ ${goal.ratio.toFixed(2)}`
+    case 'between':
+      return `${goal.least} to ${goal.most}`
+    case 'none':
+      return 'no goal'
+  }
 }
 
 function figure(value: number): string {

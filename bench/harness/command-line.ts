@@ -1,0 +1,50 @@
+import { parseArgs } from 'node:util'
+import type { Benchmark, BenchSettings } from './benchmark.ts'
+
+export interface Asked {
+  readonly names: readonly string[]
+  readonly list: boolean
+  readonly json: string | undefined
+  readonly settings: BenchSettings
+}
+
+const options = {
+  quick: { type: 'boolean', default: false },
+  list: { type: 'boolean', default: false },
+  events: { type: 'string' },
+  rounds: { type: 'string' },
+  json: { type: 'string' },
+} as const
+
+/** What the command line asks for; undefined where it cannot be understood. */
+export function settingsOf(args: readonly string[], realUrl: string | undefined): Asked | undefined {
+  const parsed = parsedOf(args)
+  if (parsed === undefined) return undefined
+  const { values, positionals } = parsed
+  const rounds = Number(values.rounds ?? (values.quick ? 3 : 5))
+  const events = values.events === undefined ? undefined : Number(values.events)
+  const isCount = (value: number) => Number.isSafeInteger(value) && value >= 1
+  if (!isCount(rounds) || (events !== undefined && !isCount(events))) return undefined
+  const settings = { quick: values.quick, rounds, events, realUrl: realUrl === '' ? undefined : realUrl }
+  return { names: positionals, list: values.list, json: values.json, settings }
+}
+
+/** Those that are named, all where none is; undefined where a name is none of theirs. */
+export function chosenBenchmarks(benchmarks: readonly Benchmark[], names: readonly string[]): readonly Benchmark[] | undefined {
+  if (names.length === 0) return benchmarks
+  if (names.some((name) => !benchmarks.some((each) => each.name === name))) return undefined
+  return benchmarks.filter(({ name }) => names.includes(name))
+}
+
+export function usage(benchmarks: readonly Benchmark[]): string {
+  const names = benchmarks.map(({ name }) => name).join(' | ')
+  return `usage: npm run bench -- [${names}]… [--quick] [--rounds N] [--events N] [--json FILE] [--list]`
+}
+
+function parsedOf(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], allowPositionals: true, options })
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,54 @@
+import type { Benchmark, BenchSettings, Measuring } from './benchmark.ts'
+import { compare, isFarOff, type Comparison, type Outcome } from './compare.ts'
+import type { Row } from './report.ts'
+
+/** Measurements in a row that have to be far off before the quick form calls that a fault. */
+const quickAttempts = 3
+
+/**
+ * Runs benchmarks one after the other. One that breaks becomes a row, and the others go on.
+ * `isBroken` says that one broke, or, in the quick form, that a ratio stayed far off its goal.
+ */
+export async function runBenchmarks(
+  benchmarks: readonly Benchmark[],
+  settings: BenchSettings,
+  tell: (line: string) => void,
+): Promise<{ readonly rows: readonly Row[]; readonly isBroken: boolean }> {
+  const rows: Row[] = []
+  let isBroken = false
+  for (const { name, goals, run } of benchmarks) {
+    const started = performance.now()
+    tell(`${name} …`)
+    const measuring: Measuring = {
+      compare: async (comparison) => {
+        const outcomes = await measured(comparison, settings, tell)
+        if (settings.quick && outcomes.some(isFarOff)) isBroken = true
+        rows.push(...outcomes)
+      },
+      notRun: ({ goal, name, why }) => {
+        tell(`  ${name}: not run, ${why}`)
+        rows.push({ goalNumber: goal, name, verdict: 'not run', why })
+      },
+    }
+    try {
+      await run(settings, measuring)
+    } catch (error) {
+      isBroken = true
+      const why = error instanceof Error ? error.message : String(error)
+      tell(`  ${name} failed: ${error instanceof Error ? (error.stack ?? why) : why}`)
+      rows.push({ goalNumber: goals.join(', '), name, verdict: 'failed', why: why.split('\n')[0] ?? '' })
+    }
+    tell(`  ${((performance.now() - started) / 1000).toFixed(0)} s`)
+  }
+  return { rows, isBroken }
+}
+
+async function measured(comparison: Comparison, { quick, rounds }: BenchSettings, tell: (line: string) => void): Promise<readonly Outcome[]> {
+  for (let attempt = 1; ; attempt += 1) {
+    const outcomes = await compare(comparison, rounds)
+    for (const { name, ours, other, ratio, spread, verdict } of outcomes) {
+      tell(`  ${name}: ${ours.name} over ${other.name} ${ratio.toPrecision(3)} (± ${(spread * 50).toFixed(0)} %), ${verdict}`)
+    }
+    if (!quick || attempt === quickAttempts || !outcomes.some(isFarOff)) return outcomes
+  }
+}

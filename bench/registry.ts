@@ -1,0 +1,5 @@
+import type { Benchmark } from './harness/benchmark.ts'
+import { eventStoreNode } from './node/node-benchmarks.ts'
+
+/** Every benchmark, in the order of a run of all. */
+export const benchmarks: readonly Benchmark[] = [eventStoreNode]
