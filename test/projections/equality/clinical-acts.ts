@@ -1,0 +1,94 @@
+import { caseStream } from '../../../streams/case/stream.ts'
+import { consentChannel } from '../../../streams/channels/consent.ts'
+import { consentStream } from '../../../streams/consent/stream.ts'
+import { consentTypeIdOf, consentTypeStream } from '../../../streams/consent-type/stream.ts'
+import { patientStream } from '../../../streams/patient/stream.ts'
+import { reservationStream } from '../../../streams/reservation/stream.ts'
+import type { SeededRandom } from '../../embedded/eventstore/checks/seeded-random.ts'
+import { consentPublicFact } from '../../streams/channel-facts.ts'
+import { caseFact, consentFact, consentTypeFact, hash, ids, patientFact } from '../../streams/facts.ts'
+import type { Patient, Story } from './story.ts'
+
+/** Something that happens now if it can; `text` is what a caller wrote somewhere. */
+export type Act = (story: Story, random: SeededRandom, text: string) => void
+
+export const registerPatient: Act = (story, random, text) => {
+  const patient: Patient = { id: story.id(random), orgId: random.pick(story.organisations), isErased: random.oneIn(4), isRevoked: false }
+  const said = { givenName: text, familyName: `family ${text}`, dob: '1970-02-28', identifiers: [{ scheme: text, value: 'canary' }] }
+  const erased = { givenName: null, familyName: null, dob: null, identifiers: null }
+  const fact = patientFact('PatientRegistered', { patientId: patient.id, organisationId: patient.orgId, registeredAt: story.instant(random), ...said })
+  story.append(patient.orgId, patientStream(patient.orgId, patient.id), { ...fact, data: { ...fact.data, ...(patient.isErased ? erased : {}) } })
+  story.patients.push(patient)
+}
+
+export const revokeRegistration: Act = (story, random) => {
+  const registered = story.patients.filter(({ isRevoked }) => !isRevoked)
+  if (registered.length === 0) return
+  const patient = random.pick(registered)
+  patient.isRevoked = true
+  const revoked = patientFact('PatientRegistrationRevoked', { patientId: patient.id, revokedAt: story.instant(random) })
+  story.append(patient.orgId, patientStream(patient.orgId, patient.id), revoked)
+}
+
+export const openCase: Act = (story, random, text) => {
+  if (story.patients.length === 0) return
+  const patient = random.pick(story.patients)
+  const caseId = story.id(random)
+  const phi = patient.isErased ? { externalReference: null, clinicalContext: null } : { externalReference: text, clinicalContext: { [text]: text } }
+  const opened = { caseId, organisationId: patient.orgId, patientId: patient.id, productId: random.oneIn(3) ? null : ids.product }
+  const fact = caseFact('CaseOpened', { ...opened, assessmentId: null, openedAt: story.instant(random), ...phi })
+  story.append(patient.orgId, caseStream(patient.orgId, caseId), fact)
+}
+
+export const createConsentType: Act = (story, random, text) => {
+  const orgId = random.pick(story.organisations)
+  const code = random.pick(['ai_analysis', 'research', 'teaching'])
+  if (story.consentTypes.some((type) => type.orgId === orgId && type.code === code)) return
+  const id = consentTypeIdOf(orgId, code)
+  const named = { displayName: text, description: random.oneIn(2) ? null : text, required: random.oneIn(2) }
+  const created = consentTypeFact('ConsentTypeCreated', { consentTypeId: id, organisationId: orgId, code, ...named, createdAt: story.instant(random) })
+  story.append(orgId, consentTypeStream(orgId, id), created)
+  story.consentTypes.push({ id, orgId, code })
+}
+
+export const publishText: Act = (story, random, text) => {
+  if (story.consentTypes.length === 0) return
+  const { id, orgId } = random.pick(story.consentTypes)
+  const at = story.instant(random)
+  const version = consentTypeFact('ConsentTextVersionPublished', { consentTypeId: id, textVersionId: story.id(random), text, effectiveFrom: at, createdAt: at })
+  story.append(orgId, consentTypeStream(orgId, id), version)
+}
+
+export const recordConsent: Act = (story, random, text) => {
+  if (story.patients.length === 0) return
+  const patient = random.pick(story.patients)
+  const { id: patientId, orgId } = patient
+  const type = story.consentTypes.find((known) => known.orgId === orgId)
+  if (type === undefined) return
+  const at = story.instant(random)
+  const decision = random.pick(['granted', 'denied', 'withdrawn'] as const)
+  const said = { consentId: story.id(random), consentTypeId: type.id, consentTypeCode: type.code, recordedBy: patient.isErased ? null : text, decision }
+  const recorded = consentFact('ConsentRecorded', { ...said, organisationId: orgId, patientId, recordedAt: at, createdAt: at })
+  story.append(orgId, consentStream(orgId, patientId), recorded)
+  story.append(orgId, consentTypeStream(orgId, type.id), consentTypeFact('ConsentTypeUsed', { consentTypeId: type.id, usedAt: at }))
+}
+
+/** The channel tells a decision; most are of the consent that an analysis needs. */
+export const publishDecision: Act = (story, random) => {
+  const known = story.patients.filter(({ id }) => story.reviews.some((review) => review.patient?.id === id))
+  if (story.patients.length === 0) return
+  const patient = random.pick(known.length > 0 ? known : story.patients)
+  const at = story.instant(random)
+  const type = random.pick(['consent.granted', 'consent.denied', 'consent.withdrawn', 'consent.withdrawn'] as const)
+  const consent_type_code = random.oneIn(5) ? 'research' : 'ai_analysis'
+  const told = { patient_id: patient.id, org_id: patient.orgId, consent_type_code, timestamp: at, occurred_at: at }
+  story.append(patient.orgId, consentChannel, { ...consentPublicFact(type), data: { ...consentPublicFact(type).data, ...told } })
+  if (type !== 'consent.granted') story.refusals.push({ patientId: patient.id, at })
+}
+
+/** Something in the log that no read model listens to. */
+export const claimReservation: Act = (story, random) => {
+  const orgId = random.pick(story.organisations)
+  const claimed = { claimId: story.id(random), ownerStream: 'patient-x', ownerId: story.id(random), fingerprint: null, claimedAt: story.instant(random) }
+  story.append(orgId, reservationStream(orgId, hash('e')), { type: 'ReservationClaimed', data: claimed })
+}

@@ -1,0 +1,70 @@
+import fc from 'fast-check'
+import { SeededRandom } from '../../embedded/eventstore/checks/seeded-random.ts'
+import { advanceAssessment, advanceDelivery, requestAssessment, subscribe } from './assessment-acts.ts'
+import {
+  claimReservation,
+  createConsentType,
+  openCase,
+  publishDecision,
+  publishText,
+  recordConsent,
+  registerPatient,
+  revokeRegistration,
+  type Act,
+} from './clinical-acts.ts'
+import { advanceReview, claimSlot } from './review-acts.ts'
+import { Story } from './story.ts'
+
+const acts = {
+  registerPatient,
+  revokeRegistration,
+  openCase,
+  createConsentType,
+  publishText,
+  recordConsent,
+  publishDecision,
+  claimReservation,
+  subscribe,
+  requestAssessment,
+  advanceAssessment,
+  advanceDelivery,
+  claimSlot,
+  advanceReview,
+} satisfies Record<string, Act>
+
+/** One thing that somebody tries; what cannot happen now does not. */
+export interface Move {
+  readonly act: keyof typeof acts
+  readonly chance: number
+  readonly text: string
+}
+
+/** What callers write, down to what JSON can say and Postgres cannot hold. */
+const texts = ['', 'plain', 'Größe', '\u{1F9EA}', 'a\u0000b', '\ud83e alone', `it's "quoted" \\ $1`, '__proto__', 'x'.repeat(3_000)]
+
+const often: readonly (keyof typeof acts)[] = ['requestAssessment', 'advanceAssessment', 'advanceAssessment', 'advanceDelivery', 'claimSlot', 'advanceReview', 'advanceReview', 'advanceReview', 'advanceReview']
+const names = Object.keys(acts).filter((name): name is keyof typeof acts => name in acts)
+
+const move: fc.Arbitrary<Move> = fc.record({
+  act: fc.constantFrom(...names, ...often),
+  chance: fc.nat(0xffff_ffff),
+  text: fc.constantFrom(...texts),
+})
+
+/** Everything begins with a patient and a receiver, so that little of a short history falls flat. */
+const opening: readonly Move[] = [
+  { act: 'registerPatient', chance: 1, text: 'first' },
+  { act: 'subscribe', chance: 1, text: 'first' },
+]
+
+/** Histories of several organisations, as lists of moves: a shorter list is a shorter history. */
+export function histories(mostMoves: number): fc.Arbitrary<readonly Move[]> {
+  return fc.array(move, { maxLength: mostMoves, size: 'max' })
+}
+
+/** What becomes of the moves; ids follow from the namespace, a UUID. */
+export function told(moves: readonly Move[], namespace: string): Story {
+  const story = new Story(namespace)
+  for (const { act, chance, text } of [...opening, ...moves]) acts[act](story, new SeededRandom(chance), text)
+  return story
+}
