@@ -10,6 +10,7 @@ import {
   UndecodableEventError,
 } from './errors.ts'
 import type { Appended, CommandContext, DomainEvent, Fold, Loaded, RecordedEvent, StreamRevision } from './events.ts'
+import { readLogPiece, type LogBatch, type LogRead } from './log-reading.ts'
 import { comparePositions, startOfLog, type Position } from './positions.ts'
 import type { KeyVault, StoreLogger } from './ports.ts'
 import { readLogBackwards, readRawStream, type ReadTiming } from './reading.ts'
@@ -60,6 +61,7 @@ export async function openEventStore(options: EventStoreOptions): Promise<EventS
 /** All access to streams. One per process: the client's appends share a table that a transport error of any client empties. */
 export class EventStore {
   readonly #codec: Codec
+  readonly #catalogue: Catalogue
   readonly #connection: EventStoreConnection
   readonly #cache: StateCache
   readonly #now: () => Date
@@ -71,6 +73,7 @@ export class EventStore {
 
   constructor(options: EventStoreOptions, codec: Codec, connection: EventStoreConnection) {
     this.#codec = codec
+    this.#catalogue = options.catalogue
     this.#connection = connection
     this.#cache = new StateCache(options.cacheSize ?? 10_000)
     this.#now = options.now ?? (() => new Date())
@@ -187,14 +190,29 @@ export class EventStore {
    * backwards; `downTo` bounds that: whoever only asks whether something is newer gets `downTo` back when nothing is.
    */
   async head(filter: EventFilter, { downTo = startOfLog }: { readonly downTo?: Position } = {}): Promise<Position> {
-    this.#refuseWhenClosed()
-    for await (const event of readLogBackwards(this.#connection.commands, this.#readTiming)) {
-      const { position, streamId } = event
-      if (position === undefined) continue
-      if (comparePositions(position, downTo) <= 0) return downTo
-      if (passes(filter, streamId)) return position
-    }
+    for await (const position of this.positionsBackwards(filter, { downTo })) return position
     return downTo
+  }
+
+  /** Where the events that the filter lets through stand, newest first, all that are after `downTo`. Decodes nothing. */
+  async *positionsBackwards(filter: EventFilter, { downTo }: { readonly downTo: Position }): AsyncGenerator<Position, void, undefined> {
+    this.#refuseWhenClosed()
+    for await (const { position, streamId } of readLogBackwards(this.#connection.commands, this.#readTiming)) {
+      if (position === undefined) continue
+      if (comparePositions(position, downTo) <= 0) return
+      if (passes(filter, streamId)) yield position
+    }
+  }
+
+  /**
+   * A piece of the log in large batches, decoded only where it is wanted; the last batch ends at `upTo` exactly.
+   * @throws EventStoreUnavailableError, the signal's reason
+   */
+  readLog(read: LogRead): AsyncGenerator<LogBatch, void, undefined> {
+    this.#refuseWhenClosed()
+    const signal = read.signal === undefined ? this.#closing.signal : AbortSignal.any([read.signal, this.#closing.signal])
+    const parts = { codec: this.#codec, catalogue: this.#catalogue }
+    return readLogPiece(this.#connection.subscriptions, parts, { ...read, signal }, this.#readTiming)
   }
 
   /** Follows the log, through every drop, until the signal is aborted or a handler throws. */
