@@ -1,0 +1,42 @@
+import { createApiClient, textAt } from '../../platform/demo/api-client.ts'
+import { expectStatus } from '../../platform/demo/steps.ts'
+import type { BenchPlatform } from '../load/platform.ts'
+import type { HttpJob } from '../load/jobs.ts'
+
+/** Patients whom the requests are about, in turn: a day's clinic rather than one person. */
+const patients = 200
+
+export const inFlight = 64
+
+/** Requests an assessment of declared images, one new stream each, answered 202 as soon as it is durable. */
+export async function assessmentRequests(platform: BenchPlatform, count: number): Promise<HttpJob> {
+  const bearer = platform.headers['authorization']?.slice('Bearer '.length) ?? ''
+  const api = createApiClient(platform.baseUrl, bearer)
+  const bodies: string[] = []
+  for (let patient = 0; patient < patients; patient += 1) {
+    const body = { given_name: 'Ada', family_name: `Example ${patient}`, dob: '1980-02-29' }
+    const headers = { prefer: 'respond-async' }
+    const { body: registered } = await expectStatus(201, api.call('/v1/clinical-api/patients', { body, headers }))
+    bodies.push(
+      JSON.stringify({
+        patient_id: textAt(registered, 'id'),
+        finding: { finding_type: 'lesion' },
+        images: [{ capture_type: 'dermoscopic', mime_type: 'image/jpeg' }],
+        external_reference: 'bench-1',
+      }),
+    )
+  }
+  return {
+    kind: 'http',
+    baseUrl: platform.baseUrl,
+    method: 'POST',
+    paths: ['/v1/clinical-api/assessments'],
+    headers: { ...platform.headers, prefer: 'respond-async' },
+    bodies,
+    isKeyed: true,
+    status: 202,
+    makesRecords: true,
+    count,
+    inFlight,
+  }
+}

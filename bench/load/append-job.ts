@@ -1,0 +1,24 @@
+import { randomUUID } from 'node:crypto'
+import { EventStoreDBClient, NO_STREAM, jsonEvent } from '@eventstore/db-client'
+import type { AppendJob, JobDone } from './jobs.ts'
+import { timed } from './work.ts'
+
+/** Each append has to be acknowledged as the first of its stream. */
+export async function runAppendJob({ url, events, count, inFlight }: AppendJob): Promise<JobDone> {
+  const client = EventStoreDBClient.connectionString(url)
+  const run = randomUUID()
+  // Events that repeat a name need data of their own: the client serialises it for each append, as a caller's would be.
+  const data = events.map(({ type, data, metadata }) => ({ type, data: parsed(data), metadata: parsed(metadata) }))
+  try {
+    return await timed(count, inFlight, async (number) => {
+      const appended = await client.appendToStream(`bare-${run}-${number}`, data.map((event) => jsonEvent(event)), { expectedRevision: NO_STREAM })
+      if (!appended.success || appended.nextExpectedRevision !== BigInt(events.length - 1)) throw new Error(`append ${number} was not acknowledged as the first of its stream`)
+    })
+  } finally {
+    await client.dispose()
+  }
+}
+
+function parsed(text: string): Record<string, unknown> {
+  return JSON.parse(text)
+}

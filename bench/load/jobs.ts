@@ -1,0 +1,51 @@
+/** Requests of an API, each on its own connection, so many in flight at a time. */
+export interface HttpJob {
+  readonly kind: 'http'
+  readonly baseUrl: string
+  readonly method: 'GET' | 'POST'
+  /** Taken in turn. */
+  readonly paths: readonly string[]
+  readonly headers: Readonly<Record<string, string>>
+  /** JSON texts, taken in turn; none without a body. */
+  readonly bodies: readonly string[]
+  /** With an Idempotency-Key of its own each. */
+  readonly isKeyed: boolean
+  /** What each has to be answered with. */
+  readonly status: number
+  /** Whether each answer has to tell an `id` that no other one tells. */
+  readonly makesRecords: boolean
+  readonly count: number
+  readonly inFlight: number
+}
+
+/** Appends to new streams by the bare client. */
+export interface AppendJob {
+  readonly kind: 'append'
+  readonly url: string
+  /** What each append writes, as it is stored: JSON texts. */
+  readonly events: readonly { readonly type: string; readonly data: string; readonly metadata: string }[]
+  readonly count: number
+  readonly inFlight: number
+}
+
+/** Rows by primary key, by the bare Postgres client. */
+export interface SelectJob {
+  readonly kind: 'select'
+  readonly databaseUrl: string
+  /** One parameter: an id; one row. */
+  readonly sql: string
+  readonly ids: readonly string[]
+  readonly count: number
+  readonly inFlight: number
+}
+
+export type Job = HttpJob | AppendJob | SelectJob
+
+/** What a driver answers: the whole, and the quantiles of one piece of work, in milliseconds. */
+export interface JobDone {
+  readonly perSecond: number
+  readonly p50: number
+  readonly p99: number
+}
+
+export type DriverAnswer = { readonly done: JobDone } | { readonly failed: string }

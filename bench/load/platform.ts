@@ -1,0 +1,131 @@
+import { spawn } from 'node:child_process'
+import { mkdir, open, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { freePort } from '../../embedded/children/free-port.ts'
+import { requestToken, textAt } from '../../platform/demo/api-client.ts'
+import { loadConfiguration } from '../../platform/configuration.ts'
+import { ensureDatabase } from '../../platform/database.ts'
+import { createGracefulStop } from '../../platform/graceful-stop.ts'
+import { createLogger } from '../../platform/logging.ts'
+import { keepCredentials, registerClients, serviceClientOf } from '../../platform/main/credentials.ts'
+import type { Credentials } from '../../platform/main/credentials-file.ts'
+import { startEmbedded } from '../../platform/main/embedded.ts'
+import type { Role } from '../../platform/main/roles.ts'
+import { createMasterKeyFile, parseMasterKeys } from '../../platform/vault/master-keys.ts'
+import { openVault, type Vault } from '../../platform/vault/vault.ts'
+import { catalogue } from '../../streams/catalogue.ts'
+import { openEventStore, type EventStore } from '../../streams/store/event-store.ts'
+
+/** The platform's servers and one process of the asked roles, and this process's own way to the same facts. */
+export interface BenchPlatform {
+  readonly baseUrl: string
+  readonly eventStoreUrl: string
+  readonly databaseUrl: string
+  /** Another database of the same server, where there is one of ours. */
+  readonly otherDatabase: (name: string) => Promise<string>
+  readonly credentials: Credentials
+  readonly store: EventStore
+  readonly vault: Vault
+  /** Headers of the first client. */
+  readonly headers: Readonly<Record<string, string>>
+  stop(): Promise<void>
+}
+
+export interface BenchPlatformOptions {
+  readonly folder: string
+  readonly roles: readonly Role[]
+  /** A real event store in the embedded node's place. */
+  readonly eventStoreUrl?: string | undefined
+}
+
+const main = fileURLToPath(new URL('../../platform/main.ts', import.meta.url))
+const startLimitMs = 60_000
+
+/** Starts embedded servers, registers the clients as an operator does, and runs the roles in one process of their own. */
+export async function startBenchPlatform({ folder, roles, eventStoreUrl }: BenchPlatformOptions): Promise<BenchPlatform> {
+  const logger = createLogger({ level: 'silent' })
+  const stop = createGracefulStop({ logger })
+  try {
+    await mkdir(folder, { recursive: true })
+    const port = String(await freePort())
+    const given = { ...(eventStoreUrl === undefined ? {} : { ESDB_URL: eventStoreUrl }), PLATFORM_DATA_DIR: folder, PORT: port, BASE_URL: `http://127.0.0.1:${port}` }
+    const embedded = await startEmbedded(loadConfiguration(given), { logger, stop, onLost: () => undefined })
+    await createMasterKeyFile(join(folder, 'master-keys'))
+    const shared = { ...embedded, MASTER_KEYS: (await readFile(join(folder, 'master-keys'), 'utf8')).trim(), ...given }
+    const configuration = loadConfiguration(shared)
+    const { vaultDatabaseUrl = '', esdbUrl = '', databaseUrl = '' } = configuration
+    const credentials = await keepCredentials(configuration)
+    await ensureDatabase(vaultDatabaseUrl)
+    const vault = await openVault({ url: vaultDatabaseUrl, masterKeys: parseMasterKeys(shared.MASTER_KEYS) })
+    stop.onStop('resources', 'vault', () => vault.close())
+    const store = await openEventStore({ url: esdbUrl, catalogue, vault })
+    stop.onStop('resources', 'store', () => store.close())
+    await registerClients(store, vault, credentials, new Date())
+    const service = serviceClientOf(credentials)
+    const env = { ...shared, SERVICE_CLIENT_ID: service.client_id, SERVICE_CLIENT_SECRET: service.client_secret }
+    await startRoles(roles, env, configuration.baseUrl, join(folder, 'roles.log'), (name, end) => stop.onStop('work', name, end))
+    return {
+      baseUrl: configuration.baseUrl,
+      eventStoreUrl: esdbUrl,
+      databaseUrl,
+      otherDatabase: async (name) => {
+        const url = new URL(databaseUrl)
+        url.pathname = `/${name}`
+        await ensureDatabase(url.href)
+        return url.href
+      },
+      credentials,
+      store,
+      vault,
+      headers: roles.includes('api') ? { authorization: `Bearer ${await tokenOf(configuration.baseUrl, credentials)}` } : {},
+      stop: async () => void (await stop.stop()),
+    }
+  } catch (error) {
+    await stop.stop()
+    throw error
+  }
+}
+
+/** One process; its log goes to a file, as an operator's would, and is shown when it does not start. */
+async function startRoles(
+  roles: readonly Role[],
+  env: Readonly<Record<string, string>>,
+  baseUrl: string,
+  logPath: string,
+  atEnd: (name: string, end: () => Promise<void>) => void,
+): Promise<void> {
+  const log = await open(logPath, 'a')
+  const inherited = Object.fromEntries(['PATH', 'HOME', 'TMPDIR', 'NODE_OPTIONS'].flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])))
+  const profiled = process.env['BENCH_CPU_PROFILES'] === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${process.env['BENCH_CPU_PROFILES']}`]
+  const child = spawn(process.execPath, [...profiled, main, 'serve', ...roles.flatMap((role) => ['--role', role])], {
+    env: { ...inherited, ...env },
+    stdio: ['ignore', log.fd, log.fd],
+  })
+  await log.close()
+  let isOver = false
+  const exited = new Promise<void>((resolve) => child.once('close', () => resolve())).then(() => void (isOver = true))
+  atEnd('roles', async () => {
+    child.kill('SIGTERM')
+    await exited
+  })
+  const deadline = performance.now() + startLimitMs
+  // An API without its projector is alive, but not ready: the read models that it serves are nobody's.
+  const health = `${baseUrl}/health/${roles.includes('api') && !roles.includes('projector') ? 'live' : 'ready'}`
+  while (!(await answersWell(health))) {
+    if (isOver || performance.now() > deadline) throw new Error(`the platform did not start:\n${(await readFile(logPath, 'utf8')).slice(-2_000)}`)
+    await pause(50)
+  }
+}
+
+async function answersWell(url: string): Promise<boolean> {
+  return fetch(url).then((answer) => answer.ok, () => false)
+}
+
+async function tokenOf(baseUrl: string, { clients }: Credentials): Promise<string> {
+  const [client] = clients
+  if (client === undefined) throw new Error('the credentials have no client')
+  const { body } = await requestToken(baseUrl, client)
+  return textAt(body, 'access_token')
+}

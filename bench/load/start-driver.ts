@@ -1,0 +1,30 @@
+import { fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { DriverAnswer, Job, JobDone } from './jobs.ts'
+
+export interface Driver {
+  /** One job at a time. Rejects with what went wrong in the driver. */
+  readonly run: (job: Job) => Promise<JobDone>
+  stop(): Promise<void>
+}
+
+/** Starts a driver; warm code of earlier jobs serves later ones, on either side of a comparison. */
+export async function startDriver(): Promise<Driver> {
+  const child = fork(fileURLToPath(new URL('driver.ts', import.meta.url)), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  return {
+    run: async (job) => {
+      const answered = Promise.withResolvers<DriverAnswer>()
+      child.once('message', (answer: DriverAnswer) => answered.resolve(answer))
+      void exited.then(() => answered.reject(new Error('the driver ended')))
+      child.send(job)
+      const answer = await answered.promise
+      if ('failed' in answer) throw new Error(answer.failed)
+      return answer.done
+    },
+    stop: async () => {
+      if (child.connected) child.disconnect()
+      await exited
+    },
+  }
+}
