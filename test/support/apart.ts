@@ -1,21 +1,13 @@
 import { spawn } from 'node:child_process'
-import { mkdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../embedded/children/free-port.ts'
 import { loadConfiguration, type Environment } from '../../platform/configuration.ts'
-import { ensureDatabase } from '../../platform/database.ts'
 import type { PlatformProcess } from '../../platform/demo/platform-process.ts'
 import { createGracefulStop } from '../../platform/graceful-stop.ts'
 import { createLogger } from '../../platform/logging.ts'
-import { keepCredentials, registerClients, serviceClientOf } from '../../platform/main/credentials.ts'
-import type { Credentials } from '../../platform/main/credentials-file.ts'
 import { startEmbedded } from '../../platform/main/embedded.ts'
 import { isRole, type Role } from '../../platform/main/roles.ts'
-import { createMasterKeyFile, parseMasterKeys } from '../../platform/vault/master-keys.ts'
-import { openVault } from '../../platform/vault/vault.ts'
-import { catalogue } from '../../streams/catalogue.ts'
-import { openEventStore } from '../../streams/store/event-store.ts'
+import { masterKeys, prepareClients } from './first-clients.ts'
 import { startFront, type Front } from './front.ts'
 
 const main = fileURLToPath(new URL('../../platform/main.ts', import.meta.url))
@@ -96,36 +88,14 @@ export async function startPlatformApart(dataDir: string, env: Readonly<Record<s
   }
 }
 
-async function masterKeys(dataDir: string): Promise<string> {
-  await mkdir(dataDir, { recursive: true, mode: 0o700 })
-  const path = join(dataDir, 'master-keys')
-  await createMasterKeyFile(path)
-  return (await readFile(path, 'utf8')).trim()
-}
-
-/** The first clients, registered as an operator does it before anything runs. */
-async function prepareClients(env: Environment): Promise<{ credentials: Credentials; service: Record<string, string> }> {
-  const configuration = loadConfiguration(env)
-  const credentials = await keepCredentials(configuration)
-  const { client_id: id, client_secret: secret } = serviceClientOf(credentials)
-  const { vaultDatabaseUrl = '', esdbUrl = '' } = configuration
-  await ensureDatabase(vaultDatabaseUrl)
-  const vault = await openVault({ url: vaultDatabaseUrl, masterKeys: parseMasterKeys(configuration.masterKeys ?? '') })
-  const store = await openEventStore({ url: esdbUrl, catalogue, vault })
-  try {
-    await registerClients(store, vault, credentials, new Date())
-  } finally {
-    await store.close()
-    await vault.close()
-  }
-  return { credentials, service: { SERVICE_CLIENT_ID: id, SERVICE_CLIENT_SECRET: secret } }
+/** How a process of a role is run: what follows Node.js on the command line, and what its environment has beside its settings. */
+export function roleCommand(role: Role) {
+  return { args: [`--import=${endWithParent}`, main, 'serve', '--role', role], env: { NODE_COMPILE_CACHE: compiled } }
 }
 
 async function startRole(role: Role, env: Environment, started: (instance: RoleProcess) => void): Promise<RoleProcess> {
-  const child = spawn(process.execPath, [`--import=${endWithParent}`, main, 'serve', '--role', role], {
-    env: { ...process.env, NODE_COMPILE_CACHE: compiled, ...env },
-    stdio: 'pipe',
-  })
+  const command = roleCommand(role)
+  const child = spawn(process.execPath, command.args, { env: { ...process.env, ...command.env, ...env }, stdio: 'pipe' })
   let output = ''
   let isOver = false
   const ready = Promise.withResolvers<number>()

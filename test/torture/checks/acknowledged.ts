@@ -1,0 +1,82 @@
+import { comparePositions, parsePosition } from '../../../streams/store/positions.ts'
+import { operations, type Acknowledged, type LoadSummary, type Operation } from '../acknowledged.ts'
+import { placeOf, text, type Fact } from '../facts.ts'
+import type { Checked, Finding } from './checked.ts'
+
+/** The event that each write comes to, and the member that holds the id which its answer names. */
+const factOfWrite: Readonly<Record<Operation, { readonly type: string; readonly member: string }>> = {
+  patient: { type: 'PatientRegistered', member: 'patientId' },
+  consent: { type: 'ConsentRecorded', member: 'consentId' },
+  assessment: { type: 'AssessmentRequested', member: 'assessmentId' },
+  submit: { type: 'AssessmentSubmitted', member: 'assessmentId' },
+  cancel: { type: 'AiReviewCancelled', member: 'aiReviewId' },
+  supersede: { type: 'AiReviewRequested', member: 'aiReviewId' },
+  subscription: { type: 'WebhookSubscribed', member: 'subscriptionId' },
+}
+/** Writes whose events have no other cause: what nobody was told of may only be what was never answered. */
+const ofClientsAlone: readonly Operation[] = ['patient', 'consent', 'assessment', 'subscription']
+
+/** Every acknowledged write is in the log once, under one id for each key, not behind the position that was told. */
+export function checkAcknowledged(acknowledged: readonly Acknowledged[], log: readonly Fact[]): Checked {
+  const findings: Finding[] = []
+  const facts = new Map(operations.map((operation) => [operation, factsOf(operation, log)]))
+  const positions = new Set(log.map(({ position }) => position))
+  const ids = new Map<string, string>()
+  for (const { operation, key, id, position } of acknowledged) {
+    const found = facts.get(operation)?.get(id) ?? []
+    const [first] = found
+    const where = `${operation} ${key} ${id}`
+    if (first === undefined) findings.push({ what: 'acknowledged, but not in the log', where })
+    for (const second of found.slice(1)) findings.push({ what: 'acknowledged once, twice in the log', where: placeOf(second) })
+    const other = ids.get(key)
+    if (other !== undefined && other !== id) findings.push({ what: `one key, another id before: ${other}`, where })
+    ids.set(key, id)
+    if (position === null) continue
+    if (!positions.has(position)) findings.push({ what: `acknowledged at ${position}, where the log has nothing`, where })
+    else if (first !== undefined && isBehind(first.position, position)) findings.push({ what: `acknowledged at ${position}, before its event`, where: placeOf(first) })
+  }
+  return { check: `acknowledged writes in the log once (${ids.size} keys)`, examined: acknowledged.length, findings }
+}
+
+/** No write of a client is in the log that nobody was told of, but for those whose keys were never answered. */
+export function checkUntold(acknowledged: readonly Acknowledged[], summary: LoadSummary, log: readonly Fact[]): Checked {
+  const findings: Finding[] = []
+  let examined = 0
+  for (const operation of ofClientsAlone) {
+    const told = new Set(acknowledged.filter((one) => one.operation === operation).map(({ id }) => id))
+    const facts = factsOf(operation, log)
+    examined += facts.size
+    const untold = [...facts].flatMap(([id, [first]]) => (told.has(id) || first === undefined ? [] : [first]))
+    if (untold.length <= summary.unsettled[operation]) continue
+    for (const fact of untold) findings.push({ what: 'in the log, but nobody was told', where: placeOf(fact) })
+  }
+  return { check: 'nothing in the log that nobody asked for', examined, findings }
+}
+
+/** Problems that a client may run into who does what the load does. */
+const expectedRefusals = ['409 ai-review-not-cancellable', '409 ai-review-already-superseded']
+/** No connection, or one that broke, and what documents itself as passing. */
+const expectedOutages = ['none', '502 undefined', '503']
+
+/** Whatever was down, every answer was one of those documented for it: no 500, no refusal that is nobody's fault, no hang. */
+export function checkAnswers({ answers, sent, unsettled }: LoadSummary): Checked {
+  const findings: Finding[] = []
+  for (const [answer, count] of Object.entries(answers)) {
+    const isExpected = /^2\d\d$/.test(answer) || expectedRefusals.includes(answer) || expectedOutages.some((one) => answer === one || answer.startsWith(`${one} `))
+    if (!isExpected) findings.push({ what: 'an answer that has no place here', where: `${answer}, ${count} times` })
+  }
+  for (const operation of operations) {
+    if (unsettled[operation] > 0) findings.push({ what: 'requests that never got an answer that settles them', where: `${operation}, ${unsettled[operation]} times` })
+  }
+  return { check: 'only documented answers', examined: sent, findings }
+}
+
+function factsOf(operation: Operation, log: readonly Fact[]): ReadonlyMap<string, readonly Fact[]> {
+  const { type, member } = factOfWrite[operation]
+  return Map.groupBy(log.filter((fact) => fact.type === type), (fact) => text(fact, member))
+}
+
+function isBehind(event: string, told: string): boolean {
+  const [its, acknowledged] = [parsePosition(event), parsePosition(told)]
+  return its !== undefined && acknowledged !== undefined && comparePositions(its, acknowledged) > 0
+}

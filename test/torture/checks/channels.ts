@@ -1,0 +1,61 @@
+import { at } from '../../../platform/demo/api-client.ts'
+import { categoryOf, placeOf, text, type Fact } from '../facts.ts'
+import type { Checked, Finding } from './checked.ts'
+
+interface Source {
+  readonly category: string
+  /** The public type of an event of this type; none has two. */
+  readonly publicType: (fact: Fact) => string | undefined
+}
+
+const reviewTypes: Readonly<Record<string, string>> = {
+  AssessmentReviewRequested: 'ai_review.requested',
+  AiReviewStarted: 'ai_review.started',
+  AiReviewCompleted: 'ai_review.completed',
+  AiReviewFailed: 'ai_review.failed',
+  AiReviewCancelled: 'ai_review.cancelled',
+  AiReviewSuperseded: 'ai_review.superseded',
+}
+const ofReview = (fact: Fact) => reviewTypes[fact.type]
+
+/** Written down once more, apart from the relays: by what they themselves say, nothing could be missing. */
+export const channels: Readonly<Record<string, readonly Source[]>> = {
+  'ai_review.events': [{ category: 'assessment', publicType: ofReview }, { category: 'ai_review', publicType: ofReview }],
+  'consent.events': [{ category: 'consent', publicType: (fact) => (fact.type === 'ConsentRecorded' ? `consent.${text(fact, 'decision')}` : undefined) }],
+}
+
+/** Every event with a public form is on its channel, once, in the order of the log; nothing else is. */
+export function checkChannel(channel: string, log: readonly Fact[]): Checked {
+  const due = sourcesOf(channel, log)
+  const published = log.filter(({ stream }) => stream === channel)
+  const findings: Finding[] = []
+  const seen = new Set<string>()
+  const order = new Map(due.map(({ source }, index) => [source.id, index]))
+  let last = -1
+  for (const fact of published) {
+    const cause = String(at(fact.metadata, '$causationId'))
+    const place = order.get(cause)
+    if (place === undefined) findings.push({ what: `${channel} holds an event of no source`, where: placeOf(fact) })
+    else if (seen.has(cause)) findings.push({ what: `${channel} holds a second event of ${cause}`, where: placeOf(fact) })
+    else if (place < last) findings.push({ what: `${channel} is out of order`, where: placeOf(fact) })
+    else if (due[place]?.publicType !== fact.type) findings.push({ what: `${channel} says ${fact.type} where ${due[place]?.publicType} is due`, where: placeOf(fact) })
+    seen.add(cause)
+    last = Math.max(last, place ?? last)
+  }
+  for (const source of missingOn(channel, log)) findings.push({ what: `${channel} lacks an event`, where: placeOf(source) })
+  return { check: `channel ${channel} complete, in order, without doubles`, examined: due.length, findings }
+}
+
+/** Source events that are not on the channel yet. */
+export function missingOn(channel: string, log: readonly Fact[]): readonly Fact[] {
+  const causes = new Set(log.filter(({ stream }) => stream === channel).map(({ metadata }) => String(at(metadata, '$causationId'))))
+  return sourcesOf(channel, log).flatMap(({ source }) => (causes.has(source.id) ? [] : [source]))
+}
+
+function sourcesOf(channel: string, log: readonly Fact[]): readonly { readonly source: Fact; readonly publicType: string }[] {
+  const sources = channels[channel] ?? []
+  return log.flatMap((source) => {
+    const publicType = sources.find(({ category }) => category === categoryOf(source))?.publicType(source)
+    return publicType === undefined ? [] : [{ source, publicType }]
+  })
+}

@@ -1,0 +1,61 @@
+import { categoryOf, placeOf, text, type Fact } from '../facts.ts'
+import type { Checked, Finding } from './checked.ts'
+
+const ends: Readonly<Record<string, readonly string[]>> = {
+  assessment: ['AssessmentCompleted', 'AssessmentFailed'],
+  ai_review: ['AiReviewCompleted', 'AiReviewFailed', 'AiReviewCancelled'],
+  webhook_delivery: ['WebhookDelivered', 'WebhookDeliveryFailed'],
+}
+const overtaken = 'AiReviewSuperseded'
+
+/** Streams of assessments, reviews and deliveries that have no end yet. An assessment is due one once it is submitted. */
+export function withoutEnd(log: readonly Fact[]): readonly string[] {
+  return [...byStream(log)].flatMap(([stream, facts]) => {
+    const [first] = facts
+    if (first === undefined || endsOf(facts).length > 0 || facts.some(({ type }) => type === overtaken)) return []
+    const isDue = categoryOf(first) !== 'assessment' || facts.some(({ type }) => type === 'AssessmentSubmitted')
+    return isDue ? [stream] : []
+  })
+}
+
+/** Each has exactly one end, and reviews are superseded once at most; after its end nothing else becomes of an assessment. */
+export function checkEndings(log: readonly Fact[]): Checked {
+  const findings: Finding[] = []
+  const streams = byStream(log)
+  for (const facts of streams.values()) {
+    const found = endsOf(facts)
+    const superseded = facts.filter(({ type }) => type === overtaken)
+    for (const second of [...found.slice(1), ...superseded.slice(1)]) findings.push({ what: 'a second end', where: placeOf(second) })
+    const end = found[0] === undefined ? -1 : facts.indexOf(found[0])
+    const after = end === -1 ? [] : facts.slice(end + 1).filter((fact) => fact !== found[1] && fact.type !== overtaken)
+    for (const fact of after) findings.push({ what: 'an event after the end', where: placeOf(fact) })
+  }
+  for (const stream of withoutEnd(log)) findings.push({ what: 'no end', where: stream })
+  return { check: 'one end for each assessment, review and delivery', examined: streams.size, findings }
+}
+
+/** At most one review of a case and product stands, all others are superseded by another; each request opened one at most. */
+export function checkSlots(log: readonly Fact[]): Checked {
+  const findings: Finding[] = []
+  const reviews = new Map<string, Fact[]>()
+  for (const fact of log.filter(({ type }) => type === 'AiReviewRequested')) {
+    const slot = `${text(fact, 'caseId')}.${text(fact, 'productId')}`
+    reviews.set(slot, [...(reviews.get(slot) ?? []), fact])
+  }
+  const superseded = new Set(log.filter(({ type }) => type === overtaken).map(({ stream }) => stream))
+  for (const facts of reviews.values()) {
+    const standing = facts.filter(({ stream }) => !superseded.has(stream))
+    for (const second of standing.slice(1)) findings.push({ what: 'a second review of a case stands', where: placeOf(second) })
+  }
+  return { check: 'one standing review for each case', examined: reviews.size, findings }
+}
+
+function endsOf(facts: readonly Fact[]): readonly Fact[] {
+  const [first] = facts
+  const types = first === undefined ? [] : (ends[categoryOf(first)] ?? [])
+  return facts.filter(({ type }) => types.includes(type))
+}
+
+function byStream(log: readonly Fact[]): ReadonlyMap<string, readonly Fact[]> {
+  return Map.groupBy(log.filter((fact) => categoryOf(fact) in ends), ({ stream }) => stream)
+}

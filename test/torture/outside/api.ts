@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { at, createApiClient, requestToken, textAt, type ApiAnswer, type ApiRequest, type ClientSecrets } from '../../../platform/demo/api-client.ts'
+import { limited } from '../../../platform/time-limits.ts'
+import type { Acknowledged, DurableLines, LoadSummary, Operation } from '../acknowledged.ts'
+
+/** A write as it is sent, however often. */
+export interface Write {
+  readonly operation: Operation
+  readonly key: string
+  readonly path: string
+  readonly request: ApiRequest
+  readonly idOf: (body: unknown) => string
+}
+
+const betweenRepeatsMs = 150
+/** After this long a request that is sent again and again has been given up: it shows as unsettled. */
+const patienceMs = 120_000
+/** Longer than the platform pursues anything: what takes longer has no answer. */
+const answerMs = 60_000
+const isPassing = (status: number) => [502, 503, 504].includes(status)
+
+/** A client that repeats what had no answer under the same key, and writes down what was acknowledged before it does anything else. */
+export class PatientClient {
+  readonly #baseUrl: string
+  readonly #log: DurableLines
+  #token = ''
+  #sent = 0
+  #repeated = 0
+  readonly #answers = new Map<string, number>()
+  readonly #unsettled = new Map<Operation, number>()
+
+  constructor(baseUrl: string, log: DurableLines) {
+    this.#baseUrl = baseUrl
+    this.#log = log
+  }
+
+  async logIn(client: ClientSecrets): Promise<void> {
+    const { body } = await requestToken(this.#baseUrl, client)
+    this.#token = textAt(body, 'access_token')
+  }
+
+  /** The answer that took the write; undefined when it was refused, or never answered. */
+  async write(write: Write): Promise<ApiAnswer | undefined> {
+    const deadline = performance.now() + patienceMs
+    const headers = { ...write.request.headers, 'idempotency-key': write.key }
+    while (performance.now() < deadline) {
+      const answer = await this.ask(write.path, { ...write.request, headers })
+      if (answer !== undefined && !isPassing(answer.status)) {
+        if (answer.status >= 300) return undefined
+        const { operation, key, idOf } = write
+        const acknowledged: Acknowledged = { operation, key, status: answer.status, id: idOf(answer.body), position: answer.headers.get('x-commit-position') }
+        this.#log.write(acknowledged)
+        return answer
+      }
+      this.#repeated += 1
+      await sleep(betweenRepeatsMs)
+    }
+    this.#unsettled.set(write.operation, (this.#unsettled.get(write.operation) ?? 0) + 1)
+    return undefined
+  }
+
+  /** One request; undefined when nothing answered. */
+  async ask(path: string, request: ApiRequest = {}): Promise<ApiAnswer | undefined> {
+    this.#sent += 1
+    try {
+      const answer = await limited(answerMs, createApiClient(this.#baseUrl, this.#token).call(path, request))
+      const code = answer.status >= 300 ? ` ${String(at(answer.body, 'code'))}` : ''
+      this.#count(`${answer.status}${code}`)
+      return answer
+    } catch (error) {
+      // What fetch throws where the connection breaks; text that is no JSON is an answer that nobody should have sent.
+      this.#count(error instanceof SyntaxError ? 'unreadable' : error instanceof TypeError ? 'none' : 'none in time')
+      return undefined
+    }
+  }
+
+  summary(): LoadSummary {
+    const count = (operation: Operation) => this.#unsettled.get(operation) ?? 0
+    const unsettled = {
+      patient: count('patient'), consent: count('consent'), assessment: count('assessment'), submit: count('submit'),
+      cancel: count('cancel'), supersede: count('supersede'), subscription: count('subscription'),
+    }
+    return { sent: this.#sent, repeated: this.#repeated, unsettled, answers: Object.fromEntries([...this.#answers].toSorted()) }
+  }
+
+  #count(answer: string): void {
+    this.#answers.set(answer, (this.#answers.get(answer) ?? 0) + 1)
+  }
+}

@@ -1,0 +1,27 @@
+import { createServer } from 'node:http'
+import { text as readText } from 'node:stream/consumers'
+import { exitWhenParentGone } from '../../../embedded/children/parent-watch.ts'
+import { listenOnLoopback } from '../../../embedded/children/loopback-server.ts'
+import { at } from '../../../platform/demo/api-client.ts'
+import { DurableLines } from '../acknowledged.ts'
+
+/*
+ * A receiver of webhooks in a process of its own: `receiver-main.ts LOG`. What came is in the log before it is answered.
+ * Every fifth webhook is refused when it comes for the first time, so that some are sent again.
+ */
+exitWhenParentGone(() => process.exit(0))
+const log = new DurableLines(process.argv[2] ?? '')
+const refused = new Set<string>()
+
+const server = createServer((request, response) => {
+  void readText(request).then((body) => {
+    const id = String(request.headers['webhook-id'])
+    const isRefused = id.charCodeAt(0) % 5 === 0 && !refused.has(id)
+    refused.add(id)
+    const status = isRefused ? 503 : 204
+    log.write({ path: request.url, id, assessmentId: at(JSON.parse(body), 'id'), status })
+    response.writeHead(status).end()
+  })
+})
+const port = await listenOnLoopback(server, 'the webhook receiver', 0)
+process.stdout.write(`${JSON.stringify({ ready: true, port })}\n`)

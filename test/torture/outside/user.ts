@@ -1,0 +1,123 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { at, textAt, type ApiAnswer } from '../../../platform/demo/api-client.ts'
+import type { SeededRandom } from '../../embedded/eventstore/checks/seeded-random.ts'
+import { assessments, declaration, uploadAll } from '../../end-to-end/main-job/uploads.ts'
+import { assessmentBody, photograph, type ConsentTerms, type Photograph } from '../../support/main-job.ts'
+import type { Operation } from '../acknowledged.ts'
+import type { PatientClient } from './api.ts'
+
+export interface UserOptions {
+  readonly name: string
+  readonly client: PatientClient
+  readonly random: SeededRandom
+  readonly terms: ConsentTerms
+  /** Where webhooks are received. */
+  readonly receiverUrl: string
+  /** Subscriptions that this user may make. */
+  readonly subscriptions: number
+  readonly isOver: () => boolean
+}
+
+const reviewTries = 20
+
+/** One user of a product, who does one thing after another: what and how long between is the seed's, how it goes is not. */
+export class User {
+  readonly #options: UserOptions
+  #count = 0
+  #subscribed = 0
+
+  constructor(options: UserOptions) {
+    this.#options = options
+  }
+
+  async work(): Promise<void> {
+    const { random, isOver } = this.#options
+    while (!isOver()) {
+      if (this.#subscribed < this.#options.subscriptions) await this.#subscribe()
+      const patientId = await this.#consentedPatient()
+      if (patientId === undefined) continue
+      for (let left = 1 + random.below(3); left > 0 && !isOver(); left -= 1) await this.#assess(patientId)
+      if (random.oneIn(4)) await this.#decide(patientId, 'withdrawn')
+    }
+  }
+
+  async #subscribe(): Promise<void> {
+    const { random, receiverUrl, name } = this.#options
+    this.#subscribed += 1
+    const event_types = random.oneIn(3) ? ['assessment.failed'] : ['assessment.completed', 'assessment.failed']
+    const body = { url: `${receiverUrl}/${name}-${this.#subscribed}`, event_types, payload_mode: random.oneIn(2) ? 'thin' : 'full' }
+    await this.#write('subscription', '/v1/clinical-api/webhook-subscriptions', body)
+  }
+
+  async #consentedPatient(): Promise<string | undefined> {
+    const registered = await this.#write('patient', '/v1/clinical-api/patients', { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29' })
+    if (registered === undefined) return undefined
+    const patientId = textAt(registered.body, 'id')
+    return (await this.#decide(patientId, 'granted')) === undefined ? undefined : patientId
+  }
+
+  #decide(patientId: string, decision: string): Promise<ApiAnswer | undefined> {
+    return this.#write('consent', `/v1/patients/${patientId}/consents`, { ...this.#options.terms, decision })
+  }
+
+  async #assess(patientId: string): Promise<void> {
+    const { random } = this.#options
+    const photographs = [await photograph(random.oneIn(2) ? 'dermoscopic' : 'macroscopic', random.oneIn(2) ? 'lesion-1.jpg' : 'lesion-2.jpg')]
+    const isInline = !random.oneIn(3)
+    const asked = await this.#write('assessment', assessments, isInline ? assessmentBody(patientId, photographs) : declaration(patientId, photographs))
+    if (asked === undefined) return
+    const record = isInline ? asked.body : await this.#submitted(asked.body, photographs)
+    const next = random.below(10)
+    if (record === undefined || next > 3) return
+    const review = await this.#reviewOf(textAt(record, 'case_id'))
+    if (review === undefined) return
+    await sleep(random.below(300))
+    if (next < 2) await this.#write('cancel', `/v1/ai-reviews/${review}/cancel`, undefined, 'aiReviewId')
+    else await this.#supersede(review, textAt(record, 'id'))
+  }
+
+  async #submitted(record: unknown, photographs: readonly Photograph[]): Promise<unknown> {
+    await uploadAll(record, photographs)
+    return (await this.#write('submit', `${assessments}/${textAt(record, 'id')}/submit`, undefined))?.body
+  }
+
+  async #supersede(review: string, assessmentId: string): Promise<void> {
+    const record = await this.#options.client.ask(`${assessments}/${assessmentId}`)
+    const presignedUrl = at(record?.body, 'images', 0, 'download_url')
+    if (record?.status !== 200 || typeof presignedUrl !== 'string') return
+    const image = {
+      imageId: textAt(record.body, 'images', 0, 'id'),
+      imageType: textAt(record.body, 'images', 0, 'capture_type').toUpperCase(),
+      presignedUrl,
+      presignedUrlExpiresAt: new Date(Date.now() + 600_000).toISOString(),
+    }
+    await this.#write('supersede', `/v1/ai-reviews/${review}/supersede`, { reason: 'once more', images: [image] }, 'aiReviewId')
+  }
+
+  /** Found once the read models have it; not at all while too much lies in ruins. */
+  async #reviewOf(caseId: string): Promise<string | undefined> {
+    for (let left = reviewTries; left > 0; left -= 1) {
+      const id = at((await this.#options.client.ask(`/v1/ai-reviews?caseId=${caseId}`))?.body, 'data', 0, 'id')
+      if (typeof id === 'string') return id
+      await sleep(150)
+    }
+    return undefined
+  }
+
+  /** Now and then twice at once, or again when it had been answered. */
+  async #write(operation: Operation, path: string, body: unknown, idMember = 'id'): Promise<ApiAnswer | undefined> {
+    const { client, random, name } = this.#options
+    this.#count += 1
+    const write = {
+      operation, path,
+      key: `${name}-${this.#count}-${operation}`,
+      request: body === undefined ? { method: 'POST' } : { body },
+      idOf: (answered: unknown) => textAt(answered, idMember),
+    }
+    const [isDoubled, isRepeated] = [random.oneIn(8), random.oneIn(6)]
+    const [answer] = await Promise.all(isDoubled ? [client.write(write), client.write(write)] : [client.write(write)])
+    if (isRepeated) await client.write(write)
+    await sleep(random.below(400))
+    return answer
+  }
+}

@@ -1,0 +1,26 @@
+import { namedFindings } from './checks/checked.ts'
+import type { TortureResult } from './run.ts'
+
+/** The result as it is read: counts of everything, then what was found. */
+export function reportOf(result: TortureResult): string {
+  const { seed, kills, load, events, subscriberDrops, seconds, checks, folder } = result
+  const answers = Object.entries(load.answers).map(([answer, count]) => `${answer}: ${count}`)
+  const width = Math.max(...checks.map(({ check }) => check.length))
+  const found = checks.flatMap(({ check, findings }) => [
+    ...findings.slice(0, namedFindings).map(({ what, where }) => `  ${check}: ${what}\n    ${where}`),
+    ...(findings.length > namedFindings ? [`  ${check}: ${findings.length - namedFindings} more`] : []),
+  ])
+  return [
+    `seed ${seed}: ${kills.strikes} strikes, ${kills.killed} processes killed, ${kills.amidRecovery} strikes amid a recovery, longest recovery ${(kills.longestRecoveryMs / 1000).toFixed(1)} s`,
+    `${load.sent} requests (${load.repeated} repeats of what had no answer), ${events} events, subscriber dropped ${subscriberDrops} times`,
+    `answers: ${answers.join(', ')}`,
+    `${seconds.strikes} s of strikes, ${seconds.settling} s to settle, ${seconds.all} s in all`,
+    '',
+    ...checks.map(({ check, examined, findings }) => `${check.padEnd(width)}  ${String(examined).padStart(6)}  ${findings.length === 0 ? 'holds' : `${findings.length} FOUND`}`),
+    ...(found.length === 0 ? [] : ['', ...found, `kept: ${folder}`]),
+  ].join('\n')
+}
+
+export function isWhole({ checks }: TortureResult): boolean {
+  return checks.every(({ findings }) => findings.length === 0)
+}

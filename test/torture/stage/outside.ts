@@ -1,0 +1,46 @@
+import { spawn, type ChildProcessByStdio } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { at } from '../../../platform/demo/api-client.ts'
+
+/** A process outside of the installation, which nothing kills: the load, the receiver of webhooks. */
+export interface Outside {
+  /** What it said when it was ready. */
+  readonly ready: unknown
+  /** SIGTERM; what it said last. Rejects when it ends in another way than with 0. */
+  finish(): Promise<unknown>
+  /** Ends it at once. */
+  kill(): void
+}
+
+/** Starts `outside/<name>-main.ts`; resolves when it says that it is ready. */
+export async function startOutside(name: 'load' | 'receiver', args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Outside> {
+  const file = fileURLToPath(new URL(`../outside/${name}-main.ts`, import.meta.url))
+  const child = spawn(process.execPath, [file, ...args], { detached: true, env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'inherit'] })
+  child.stdin.on('error', () => undefined)
+  const exited = once(child, 'exit')
+  const said = linesOf(child)
+  const ready = await Promise.race([said.next(), exited.then(() => Promise.reject(new Error(`${name} did not start`)))])
+  return {
+    ready: ready.value,
+    async finish() {
+      child.kill('SIGTERM')
+      const last = await said.next()
+      await exited
+      if (child.exitCode !== 0) throw new Error(`${name} ended with ${child.exitCode ?? child.signalCode}`)
+      return last.value
+    },
+    kill: () => void child.kill('SIGKILL'),
+  }
+}
+
+async function* linesOf(child: ChildProcessByStdio<Writable, Readable, null>): AsyncGenerator<unknown, undefined, undefined> {
+  for await (const line of createInterface({ input: child.stdout })) yield JSON.parse(line)
+  return undefined
+}
+
+export function portOf({ ready }: Outside): number {
+  return Number(at(ready, 'port'))
+}

@@ -1,0 +1,27 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { channels, missingOn } from '../checks/channels.ts'
+import { withoutEnd } from '../checks/endings.ts'
+import { deliveriesWithoutOutcome } from '../checks/webhooks.ts'
+import type { Fact } from '../facts.ts'
+
+const pollMs = 300
+const quietMs = 1_500
+
+/** What is still under way according to the log, in words; nothing when all has settled. */
+export function underWay(log: readonly Fact[]): readonly string[] {
+  const deliveries = deliveriesWithoutOutcome(log)
+  const unpublished = Object.keys(channels).flatMap((channel) => missingOn(channel, log).map(({ id }) => `${channel} lacks ${id}`))
+  return [...withoutEnd(log), ...(deliveries > 0 ? [`${deliveries} deliveries`] : []), ...unpublished]
+}
+
+/** Waits until nothing is under way and the log has been quiet; what is left after the limit, which the checks then find. */
+export async function settled(log: readonly Fact[], limitMs: number, signal: AbortSignal): Promise<readonly string[]> {
+  const deadline = performance.now() + limitMs
+  let [length, since] = [log.length, performance.now()]
+  while (performance.now() < deadline) {
+    if (log.length !== length) [length, since] = [log.length, performance.now()]
+    if (performance.now() - since >= quietMs && underWay(log).length === 0) return []
+    await sleep(pollMs, undefined, { signal })
+  }
+  return underWay(log)
+}
