@@ -2,6 +2,7 @@ import {
   AppendOutcomeUnknownError,
   AppendTooLargeError,
   EventStoreClosedError,
+  EventStoreFullError,
   EventStoreUnavailableError,
   RevisionConflictError,
 } from '../../streams/store/errors.ts'
@@ -15,6 +16,7 @@ export function translateStageError(error: unknown): Problem | undefined {
   if (error instanceof EventStoreUnavailableError || error instanceof AppendOutcomeUnknownError) {
     return problem('event-store-unavailable', { cause: error, retryAfterSeconds: 2 })
   }
+  if (error instanceof EventStoreFullError) return problem('event-store-unavailable', { cause: error, retryAfterSeconds: 10 })
   if (error instanceof EventStoreClosedError) return problem('shutting-down', { cause: error })
   if (isObjectStoreAway(error)) return problem('object-store-unavailable', { cause: error, retryAfterSeconds: 2 })
   if (isDatabaseMissing(error) || isDatabaseUnavailable(error)) return problem('database-unavailable', { cause: error, retryAfterSeconds: 2 })

@@ -1,4 +1,5 @@
 import { readCheckpoints } from '../../projections/runtime/checkpoints.ts'
+import type { Projector } from '../../projections/runtime/projector.ts'
 import type { ProjectionRunner } from '../../projections/runtime/runner.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { Pool } from '../database.ts'
@@ -9,7 +10,7 @@ interface Watched {
   readonly store: EventStore
   readonly runner: ProjectionRunner | undefined
   /** Read models that are answered from here and filled elsewhere. */
-  readonly served: readonly string[]
+  readonly served: readonly Projector[]
   /** True until our own services answered the first time. */
   readonly areStepsWaiting: () => boolean
   readonly relays: readonly { status(): { readonly channel: string; readonly state: string } }[]
@@ -36,6 +37,11 @@ export function addHealthChecks(health: Health, { pool, store, runner, served, a
       await store.readMetadata('health')
       return { status: 'ok' }
     },
+  })
+  health.register({
+    name: 'event_store_room',
+    gatesReadiness: false,
+    run: async () => ((await store.isFull()) ? { status: 'failing', detail: 'the event store has no room on its disk' } : { status: 'ok' }),
   })
   health.register({
     name: 'first_catch_up',
@@ -71,12 +77,15 @@ export function addHealthChecks(health: Health, { pool, store, runner, served, a
   })
 }
 
-/** A read model that stopped is filled: it answers, and waiting for it would take every API down. */
-async function areFilled(pool: Pool, readModels: readonly string[]): Promise<boolean> {
+/**
+ * A read model that stopped is filled: it answers, and waiting for it would take every API down. One of another version
+ * is not: its tables may be others than our queries name.
+ */
+async function areFilled(pool: Pool, readModels: readonly Projector[]): Promise<boolean> {
   if (readModels.length === 0) return true
-  const checkpoints = await readCheckpoints(pool, readModels)
-  return readModels.every((name) => {
-    const status = checkpoints.get(name)?.status
-    return status !== undefined && status !== 'rebuilding'
+  const checkpoints = await readCheckpoints(pool, readModels.map(({ name }) => name))
+  return readModels.every(({ name, version }) => {
+    const stored = checkpoints.get(name)
+    return stored?.version === version && stored.status !== 'rebuilding'
   })
 }

@@ -1,9 +1,9 @@
 import type { AppendResult, EventData } from '@eventstore/db-client'
 import { backoffMs, pause } from './backoff.ts'
 import { categoryOf } from './catalogue.ts'
-import { ClientAppendTooLarge, ClientStreamTombstoned, ClientWrongVersion, isRefusal, reasonOf } from './client-errors.ts'
+import { ClientAppendTooLarge, ClientStreamTombstoned, ClientWrongVersion, isRefusal, isWithoutRoom, reasonOf } from './client-errors.ts'
 import type { EventStoreConnection } from './connection.ts'
-import { AppendOutcomeUnknownError, AppendTooLargeError, EventStoreRefusedError, StreamTombstonedError } from './errors.ts'
+import { AppendOutcomeUnknownError, AppendTooLargeError, EventStoreFullError, EventStoreRefusedError, StreamTombstonedError } from './errors.ts'
 import type { StreamRevision } from './events.ts'
 import type { StoreLogger } from './ports.ts'
 import type { Position } from './positions.ts'
@@ -38,7 +38,7 @@ const serverDeadlineMs = 300_000
 /**
  * Appends, and after an unknown outcome repeats the very same request (ids, revision) until the server tells what became
  * of it: it answers a repeat of what it has already written with the first answer.
- * @throws AppendOutcomeUnknownError, AppendTooLargeError, StreamTombstonedError, EventStoreRefusedError
+ * @throws AppendOutcomeUnknownError, AppendTooLargeError, EventStoreFullError, StreamTombstonedError, EventStoreRefusedError
  */
 export async function appendExactly(
   connection: EventStoreConnection,
@@ -92,6 +92,7 @@ function failedOutcome({ stream }: ExactAppend, error: unknown): Outcome {
     return { kind: 'failed', error: new AppendTooLargeError(stream, appendLimitBytes, error.maxAppendSize) }
   }
   if (error instanceof ClientStreamTombstoned) return { kind: 'failed', error: new StreamTombstonedError(stream) }
+  if (isWithoutRoom(error)) return { kind: 'failed', error: new EventStoreFullError(stream, { cause: error }) }
   if (isRefusal(error)) {
     return { kind: 'failed', error: new EventStoreRefusedError(`appending to ${stream}`, { cause: error }) }
   }
@@ -100,4 +101,15 @@ function failedOutcome({ stream }: ExactAppend, error: unknown): Outcome {
 
 function actualRevision(actual: bigint | string): StreamRevision {
   return typeof actual === 'bigint' && actual >= 0n ? actual : 'no_stream'
+}
+
+/** Whether an append would be refused for want of room; rejects when there is no answer. Only where one just was. */
+export async function refusesForWantOfRoom({ commands }: EventStoreConnection, stream: string): Promise<boolean> {
+  try {
+    await commands.appendToStream(stream, [], { expectedRevision: 'any' })
+    return false
+  } catch (error) {
+    if (isWithoutRoom(error)) return true
+    throw error
+  }
 }

@@ -4,6 +4,7 @@ import {
   MaxAppendSizeExceededError,
   StreamDeletedError,
   StreamNotFoundError,
+  UnknownError,
   UnsupportedError,
   WrongExpectedVersionError,
 } from '@eventstore/db-client'
@@ -18,6 +19,11 @@ export {
 /** True where the server understood the call and will never do it: rights, arguments. Everything else may pass. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof AccessDeniedError || error instanceof InvalidArgumentError || error instanceof UnsupportedError
+}
+
+/** True where the server has no room on its disk, as the embedded node tells it; EventStoreDB ends instead. */
+export function isWithoutRoom(error: unknown): boolean {
+  return error instanceof UnknownError && error.message.includes('NoRoomOnDisk')
 }
 
 /** A short reason for logs: the client's error class and gRPC code, no message, since messages may quote arguments. */

@@ -51,6 +51,13 @@ export class StreamTombstonedError extends EventStoreError {
   }
 }
 
+/** The store has no room for the append, of which nothing was written. Repeating it is safe, and succeeds once there is room. */
+export class EventStoreFullError extends EventStoreError {
+  constructor(stream: string, options?: ErrorOptions) {
+    super('event-store-full', `the event store has no room to write to ${stream}`, options)
+  }
+}
+
 /** The store did not answer a read in time. Reading again is safe. */
 export class EventStoreUnavailableError extends EventStoreError {
   constructor(what: string, options?: ErrorOptions) {

@@ -1,10 +1,11 @@
-import { appendExactly, appendLimitBytes, type AppendTiming } from './appending.ts'
+import { appendExactly, appendLimitBytes, refusesForWantOfRoom, type AppendAnswer, type AppendTiming, type ExactAppend } from './appending.ts'
 import type { Catalogue } from './catalogue.ts'
 import { createCodec, type Codec, type EncodedAppend, type RawEvent } from './codec.ts'
 import { connectEventStore, type EventStoreConnection } from './connection.ts'
 import {
   AppendTooLargeError,
   EventStoreClosedError,
+  EventStoreFullError,
   EventStoreUnavailableError,
   RevisionConflictError,
   UndecodableEventError,
@@ -70,6 +71,7 @@ export class EventStore {
   readonly #readTiming: ReadTiming
   readonly #closing = new AbortController()
   readonly #subscriptions = new Set<RunningSubscription>()
+  #isFull = false
 
   constructor(options: EventStoreOptions, codec: Codec, connection: EventStoreConnection) {
     this.#codec = codec
@@ -178,6 +180,16 @@ export class EventStore {
     return (await readMetadata(this.#connection, stream, this.#readTiming)).metadata
   }
 
+  /**
+   * Whether the store has no room: an append of this process was refused for want of it, and it still would be. An append of
+   * no events asks, which the embedded node answers without writing anything.
+   */
+  async isFull(): Promise<boolean> {
+    if (!this.#isFull) return false
+    this.#isFull = await refusesForWantOfRoom(this.#connection, 'health')
+    return this.#isFull
+  }
+
   /** Sets the given members of a stream's metadata and keeps the others. */
   async writeMetadata(stream: string, changes: StreamMetadata): Promise<void> {
     this.#refuseWhenClosed()
@@ -267,7 +279,7 @@ export class EventStore {
     if (encoded.events.length === 0) throw new Error(`nothing to append to ${stream}`)
     if (encoded.bytes >= appendLimitBytes) throw new AppendTooLargeError(stream, encoded.bytes, appendLimitBytes)
     const append = { stream, expected, events: encoded.events }
-    const answer = await appendExactly(this.#connection, append, this.#appendTiming, this.#logger)
+    const answer = await this.#appendExactly(append)
     if (answer.kind === 'written' && answer.position !== undefined) {
       return { revision: answer.revision, position: answer.position }
     }
@@ -275,6 +287,17 @@ export class EventStore {
     if (own !== undefined) return own
     if (answer.kind === 'conflict') throw new RevisionConflictError(stream, expected, answer.actual)
     throw new EventStoreUnavailableError(`${stream} was written but cannot be read back`)
+  }
+
+  async #appendExactly(append: ExactAppend): Promise<AppendAnswer> {
+    try {
+      const answer = await appendExactly(this.#connection, append, this.#appendTiming, this.#logger)
+      this.#isFull = false
+      return answer
+    } catch (error) {
+      this.#isFull ||= error instanceof EventStoreFullError
+      throw error
+    }
   }
 
   /** Where this very append stands in the stream, if it does: an earlier try may have been written without an answer. */

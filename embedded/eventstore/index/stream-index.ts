@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { CorruptIndexError } from '../log/corruption.ts'
 import type { Frame } from '../log/frame.ts'
+import { isForWantOfRoom } from '../log/no-room.ts'
 import type { ScanStart } from '../log/recovery.ts'
 import { LruMap } from '../streams/lru-map.ts'
 import { NO_STREAM } from '../streams/revision.ts'
@@ -11,6 +12,7 @@ import { PageChecksums, isIntact } from './page-checksums.ts'
 const FORMAT = 2
 const FLUSH_COUNT = 512
 const FLUSH_DELAY_MS = 200
+const RETRY_DELAY_MS = 1_000
 const MARK_DISTANCE = 128 << 10
 const KNOWN_IDS = 25_000
 /** Appends that a start after a crash reads again at most, and bytes of SQLite's write-ahead log, before a checkpoint. */
@@ -124,7 +126,8 @@ export class StreamIndex {
     this.crc = frame.bytes.readUInt32LE(frame.bytes.length - 4)
     this.events += frame.count
     this.pendingCount += 1
-    if (this.pendingCount >= FLUSH_COUNT) this.flush()
+    // One that waits for room has a time of its own.
+    if (this.pendingCount === FLUSH_COUNT) this.flush()
     else this.timer ??= setTimeout(() => this.flush(), FLUSH_DELAY_MS)
   }
 
@@ -169,11 +172,28 @@ export class StreamIndex {
     return mark !== undefined && mark <= position ? mark : undefined
   }
 
-  /** Writes what is held in memory. */
+  /** Writes what is held in memory; tries again later when the disk has no room for it. */
   flush(): void {
     clearTimeout(this.timer)
     this.timer = undefined
     if (this.pendingCount === 0) return
+    try {
+      this.writePending()
+      if (this.countSinceCheckpoint >= CHECKPOINT_COUNT || statSync(`${this.path}-wal`).size >= CHECKPOINT_BYTES) this.checkpoint()
+    } catch (error) {
+      if (!isWithoutRoom(error)) throw error
+      this.takeBack()
+      this.timer = setTimeout(() => this.flush(), RETRY_DELAY_MS)
+    }
+  }
+
+  /** After a write that failed nothing of it may count, neither rows nor the ids that it gave to streams. */
+  private takeBack(): void {
+    if (this.database.isTransaction) this.database.exec('ROLLBACK')
+    this.ids = new LruMap(KNOWN_IDS)
+  }
+
+  private writePending(): void {
     this.database.exec('BEGIN')
     for (const [stream, places] of this.pending) {
       const id = this.ids.get(stream) ?? this.create(stream) ?? this.idOf(stream)
@@ -187,7 +207,6 @@ export class StreamIndex {
     this.pendingMarks.length = 0
     this.countSinceCheckpoint += this.pendingCount
     this.pendingCount = 0
-    if (this.countSinceCheckpoint >= CHECKPOINT_COUNT || statSync(`${this.path}-wal`).size >= CHECKPOINT_BYTES) this.checkpoint()
   }
 
   close(): void {
@@ -198,7 +217,13 @@ export class StreamIndex {
   /** Closes without writing what is held in memory. */
   abandon(): void {
     clearTimeout(this.timer)
-    this.checkpoint()
+    try {
+      this.checkpoint()
+    } catch (error) {
+      // Left open it stays as it is: SQLite's own checkpoint at the close would go past the checksums.
+      if (isWithoutRoom(error)) return
+      throw error
+    }
     this.database.close()
   }
 
@@ -258,6 +283,13 @@ function prepare(database: DatabaseSync): Record<
     insertMark: database.prepare('INSERT OR IGNORE INTO marks (position) VALUES (?)'),
     metastreams: database.prepare(`SELECT name FROM streams WHERE name >= '$$' AND name < '$%'`),
   }
+}
+
+/** SQLITE_FULL, and what it makes of other limits than the disk's: SQLITE_IOERR_WRITE, SQLITE_IOERR_SHMSIZE. */
+const WITHOUT_ROOM: ReadonlySet<unknown> = new Set([13, 778, 4874])
+
+function isWithoutRoom(error: unknown): boolean {
+  return isForWantOfRoom(error) || (error instanceof Error && 'errcode' in error && WITHOUT_ROOM.has(error.errcode))
 }
 
 function toPlace(row: Record<string, unknown>): AppendPlace {

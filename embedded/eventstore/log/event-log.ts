@@ -2,16 +2,20 @@ import { closeSync, fdatasync, fdatasyncSync, mkdirSync, writeSync } from 'node:
 import { randomInt } from 'node:crypto'
 import { AcknowledgedMark } from './acknowledged-mark.ts'
 import { CorruptLogError } from './corruption.ts'
+import { NoRoomError, isForWantOfRoom } from './no-room.ts'
 import { firstFrame, planFrame, splitFrames, type Frame, type FrameInput } from './frame.ts'
 import { readFrameAt, readFramesFrom, skipHeader } from './verified-read.ts'
 import { recoverLog, tornBytes, type RecoveryCallbacks } from './recovery.ts'
-import { SEGMENT_HEADER, createSegment, cutSegment, extendSegment, openSegments, type Segment } from './segment.ts'
+import { SEGMENT_HEADER, createSegment, cutSegment, openSegments, removeSegment, type Segment } from './segment.ts'
 import { RecentGroups } from './recent-groups.ts'
+import { RoomAhead } from './room-ahead.ts'
 
 const SEGMENT_SIZE = 256 << 20
-const SMALLEST_EXTENSION = 1 << 20
-const LARGEST_EXTENSION = 16 << 20
 const LARGEST_GROUP = 8 << 20
+/** Of the log's bytes; with less room than that there is not enough for all that may come. */
+const LARGEST_APPEND = 2 << 20
+/** Room that an append leaves: what revives a stream is followed by metadata that must not be refused after it. */
+const SPARE = 64 << 10
 
 type Group = { segment: Segment; start: number; frames: Buffer[]; done: (() => void)[]; length: number }
 
@@ -35,6 +39,7 @@ export class EventLog {
   private readonly segments: Segment[]
   private readonly mark: AcknowledgedMark
   private readonly recent = new RecentGroups()
+  private readonly room = new RoomAhead()
   private syncs = 0
   private end: number
   private durable: number
@@ -89,15 +94,37 @@ export class EventLog {
     return this.syncs
   }
 
-  /** Puts an append at the end; `done` is called once it is durable. Returns the positions of its events. */
-  append(input: FrameInput, done: () => void): number[] {
+  /** Whether an append was refused for want of room since there last was some. Tries to make room then. */
+  get isFull(): boolean {
+    if (!this.room.isWanting) return false
+    try {
+      this.requireRoom()
+      return false
+    } catch (error) {
+      if (error instanceof NoRoomError) return true
+      throw error
+    }
+  }
+
+  /** For what consists of several appends: throws NoRoomError unless there is room for any of them. */
+  requireRoom(): void {
+    const segment = this.newest()
+    this.room.make(segment, this.end - segment.base, LARGEST_APPEND)
+  }
+
+  /**
+   * Puts an append at the end; `done` is called once it is durable. Returns the positions of its events. Throws NoRoomError, and
+   * nothing has happened then. `isFollowUp`: it belongs to the append before it and may use the room that one left.
+   */
+  append(input: FrameInput, done: () => void, isFollowUp = false): number[] {
     if (this.failed) throw new Error('the event log cannot be written any more')
     let plan = planFrame(input, this.end)
     let segment = this.newest()
     if (this.end + plan.length - segment.base > (this.options.segmentSize ?? SEGMENT_SIZE) && this.end > segment.base + SEGMENT_HEADER) {
-      segment = this.rotate()
+      segment = this.rotate(plan.length)
       plan = planFrame(input, this.end)
     }
+    this.room.make(segment, this.end + plan.length - segment.base, isFollowUp ? 0 : SPARE)
     const frame = plan.write(this.crc)
     this.crc = frame.readUInt32LE(frame.length - 4)
     const group = this.openGroup(segment)
@@ -157,14 +184,32 @@ export class EventLog {
     return group
   }
 
-  /** Begins a segment. The one before it is cut to its length when its last append is durable, here if it already is. */
-  private rotate(): Segment {
+  /**
+   * Begins a segment with room for an append. The one before it is cut to its length when its last append is durable, here if it
+   * already is.
+   */
+  private rotate(length: number): Segment {
     const full = this.newest()
     if (this.durable === this.end) cutSegment(full, this.end - full.base)
-    const segment = createSegment(this.options.folder, this.end, this.crc)
+    const segment = this.begin()
+    try {
+      // An event's length depends on its place by a few bytes.
+      this.room.make(segment, SEGMENT_HEADER + length, 2 * SPARE)
+    } catch (error) {
+      removeSegment(this.options.folder, segment)
+      throw error
+    }
     this.segments.push(segment)
     this.end += SEGMENT_HEADER
     return segment
+  }
+
+  private begin(): Segment {
+    try {
+      return createSegment(this.options.folder, this.end, this.crc)
+    } catch (error) {
+      throw isForWantOfRoom(error) ? new NoRoomError({ cause: error }) : error
+    }
   }
 
   /** Everything that arrives in the same turn of the event loop joins the group. */
@@ -197,10 +242,6 @@ export class EventLog {
   private writeGroup(group: Group, bytes: Buffer): void {
     const { segment } = group
     const offset = group.start - segment.base
-    const used = offset + bytes.length
-    if (used > segment.size) {
-      extendSegment(segment, used + Math.min(LARGEST_EXTENSION, Math.max(SMALLEST_EXTENSION, segment.size)))
-    }
     for (let written = 0; written < bytes.length; ) written += writeSync(segment.fd, bytes, written, bytes.length - written, offset + written)
   }
 

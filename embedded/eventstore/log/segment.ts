@@ -53,30 +53,51 @@ function removeUnused(folder: string, bases: number[]): void {
   }
 }
 
-/** Nothing goes into a segment until the one before it is on disk and cut to its length. */
+/** Nothing but the room ahead goes into a segment until the one before it is on disk and cut to its length. */
 function isUnused(folder: string, newest: number, previous: number | undefined): boolean {
-  const { size } = statSync(segmentPath(folder, newest))
-  if (size < SEGMENT_HEADER) return true
-  if (size > SEGMENT_HEADER || previous === undefined) return false
-  return previous + statSync(segmentPath(folder, previous)).size !== newest || !isContinued(folder, previous, newest)
+  if (sizeOf(folder, newest) < SEGMENT_HEADER) return true
+  if (previous === undefined || !bytesAt(folder, newest, SEGMENT_HEADER).every((byte) => byte === 0)) return false
+  return previous + sizeOf(folder, previous) !== newest || !isContinued(folder, previous, newest)
 }
 
 /** Whether an empty segment begins with the last CRC of the one before, whose room may by chance end at the same place. */
 function isContinued(folder: string, previous: number, next: number): boolean {
-  return lastBytes(folder, previous).equals(lastBytes(folder, next))
+  return bytesAt(folder, previous, sizeOf(folder, previous) - 4).equals(bytesAt(folder, next, SEGMENT_HEADER - 4))
 }
 
-function lastBytes(folder: string, base: number): Buffer {
+function sizeOf(folder: string, base: number): number {
+  return statSync(segmentPath(folder, base)).size
+}
+
+/** Four bytes of a segment's file, fewer at its end. */
+function bytesAt(folder: string, base: number, offset: number): Buffer {
   const fd = openSync(segmentPath(folder, base), 'r')
-  const { size } = fstatSync(fd)
-  const bytes = readSegment({ base, fd, size, seed: 0 }, size - 4, 4)
+  const bytes = readSegment({ base, fd, size: fstatSync(fd).size, seed: 0 }, offset, 4)
   closeSync(fd)
   return bytes
 }
 
-/** Creates the segment that starts at `base`; on disk, with its folder entry, when this returns. */
+/** Creates the segment that starts at `base`; on disk, with its folder entry, when this returns, and not there when it throws. */
 export function createSegment(folder: string, base: number, seed: number): Segment {
   const fd = openSync(segmentPath(folder, base), 'wx+', 0o600)
+  const segment: Segment = { base, fd, size: SEGMENT_HEADER, seed }
+  try {
+    writeHeader(segment)
+    syncFolder(folder)
+  } catch (error) {
+    removeSegment(folder, segment)
+    throw error
+  }
+  return segment
+}
+
+/** Closes and deletes a segment that nothing was written to. */
+export function removeSegment(folder: string, { base, fd }: Segment): void {
+  closeSync(fd)
+  unlinkSync(segmentPath(folder, base))
+}
+
+function writeHeader({ base, fd, seed }: Segment): void {
   const header = Buffer.alloc(SEGMENT_HEADER)
   MAGIC.copy(header, 0)
   header.writeDoubleLE(base, 8)
@@ -85,8 +106,6 @@ export function createSegment(folder: string, base: number, seed: number): Segme
   header.writeUInt32LE(headerCrc(header), 24)
   writeSync(fd, header, 0, SEGMENT_HEADER, 0)
   fsyncSync(fd)
-  syncFolder(folder)
-  return { base, fd, size: SEGMENT_HEADER, seed }
 }
 
 /** Writes zeros behind a segment's end until the file is `size` long. */
@@ -99,9 +118,14 @@ export function extendSegment(segment: Segment, size: number): void {
 
 /** Cuts everything from `size` on; on disk when this returns. */
 export function cutSegment(segment: Segment, size: number): void {
+  shortenSegment(segment, size)
+  fsyncSync(segment.fd)
+}
+
+/** Gives room behind a segment's end back. */
+export function shortenSegment(segment: Segment, size: number): void {
   ftruncateSync(segment.fd, size)
   segment.size = size
-  fsyncSync(segment.fd)
 }
 
 /** Reads up to `length` bytes from `offset` of the file; fewer only at its end. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { eventData, eventType } from '../log/frame.ts'
+import { NoRoomError } from '../log/no-room.ts'
 import { append, softDelete } from '../streams/append.ts'
 import type { ResolvedEvent } from '../streams/links.ts'
 import { LINK_EVENT } from '../streams/links.ts'
@@ -13,6 +14,7 @@ const CHECKPOINT_EVENT = 'SubscriptionCheckpoint'
 const JSON_CONTENT = 'application/json'
 const BINARY_CONTENT = 'application/octet-stream'
 const NO_BYTES = Buffer.alloc(0)
+const RETRY_MS = 1_000
 const ADMINS_ONLY = { $r: '$admins', $w: '$admins', $d: '$admins', $mr: '$admins', $mw: '$admins' }
 
 /** The two streams in which a group keeps what must outlive the node: how far it has come, and links to what was parked. */
@@ -24,6 +26,8 @@ export class GroupStreams {
   private isWriting = false
   private isClosed = false
   private waiting: number | undefined
+  /** Writes that a full disk refused, in their order. */
+  private readonly held: (() => void)[] = []
 
   constructor(store: StreamStore, source: GroupSource, group: string) {
     const key = groupKey(streamOf(source), group)
@@ -97,10 +101,31 @@ export class GroupStreams {
   }
 
   private write(stream: string, event: { type: string; contentType: string; data: Buffer; metadata: Buffer }, done: () => void = ignore): void {
-    append(this.store, stream, 'any', [{ id: randomUUID(), ...event }], (outcome) => {
-      if (outcome.kind !== 'success') process.stderr.write(`${JSON.stringify({ level: 'error', event: 'group-write-refused', stream, outcome: outcome.kind })}\n`)
-      done()
-    })
+    const proposed = { id: randomUUID(), ...event }
+    this.held.push(() =>
+      append(this.store, stream, 'any', [proposed], (outcome) => {
+        if (outcome.kind !== 'success') process.stderr.write(`${JSON.stringify({ level: 'error', event: 'group-write-refused', stream, outcome: outcome.kind })}\n`)
+        done()
+      }),
+    )
+    if (this.held.length === 1) this.writeHeld()
+  }
+
+  /** None overtakes another: a checkpoint must not be there without what was parked before it. */
+  private writeHeld(): void {
+    for (let next = this.held[0]; next !== undefined; next = this.held[0]) {
+      try {
+        next()
+      } catch (error) {
+        if (error instanceof NoRoomError) {
+          setTimeout(() => this.writeHeld(), RETRY_MS).unref()
+          return
+        }
+        this.held.shift()
+        throw error
+      }
+      this.held.shift()
+    }
   }
 }
 

@@ -1,9 +1,10 @@
 import type { ServerDuplexStream } from '@grpc/grpc-js'
 import type { AccessControl } from '../access/access-control.ts'
 import type { Status } from '@eventstore/db-client/generated/status_pb.js'
+import { NoRoomError } from '../log/no-room.ts'
 import { BadRequestError, readBatchAppendMessage, type AppendOptions, type BatchAppendMessage, type ProposedEvent } from '../wire/append-request.ts'
 import { batchError, batchSuccess } from '../wire/append-reply.ts'
-import { MAX_APPEND_SIZE, batchAccessDenied, batchBadRequest, batchMaxAppendSizeExceeded, batchStreamDeleted, batchTimeout, batchUnknown, batchWrongExpectedVersion } from '../wire/errors.ts'
+import { MAX_APPEND_SIZE, batchAccessDenied, batchBadRequest, batchMaxAppendSizeExceeded, batchNoRoom, batchStreamDeleted, batchTimeout, batchUnknown, batchWrongExpectedVersion } from '../wire/errors.ts'
 import { FieldReader, MalformedMessageError } from '../wire/protobuf.ts'
 import { append, type WriteOutcome } from '../streams/append.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
@@ -159,6 +160,7 @@ class BatchSession {
   }
 
   private fail(correlationId: Buffer, stream: string, error: unknown): void {
+    if (error instanceof NoRoomError) return this.refuse(correlationId, stream, batchNoRoom())
     process.stderr.write(`${JSON.stringify({ level: 'error', event: 'append-failed', stream, message: String(error) })}\n`)
     this.refuse(correlationId, stream, batchUnknown())
   }

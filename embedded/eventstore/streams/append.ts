@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { eventData, frameEvents, type Frame } from '../log/frame.ts'
+import { NoRoomError } from '../log/no-room.ts'
 import type { ProposedEvent } from '../wire/append-request.ts'
 import { checkAppend } from './append-check.ts'
 import { readLogBackwards } from './read-all.ts'
@@ -29,7 +30,8 @@ const NO_BYTES = Buffer.alloc(0)
 
 /**
  * Appends to a stream. `done` is called once the outcome is durable: a refusal too rests on appends that are still being
- * synced. Throws CorruptLogError when the decision needs damaged data.
+ * synced. Throws CorruptLogError when the decision needs damaged data, NoRoomError when the disk is full; an append of no events tells
+ * whether it is.
  */
 export function append(store: StreamStore, stream: string, expected: ExpectedRevision, events: ProposedEvent[], done: (outcome: WriteOutcome) => void): void {
   if (isDeletedMetastream(store, stream)) return answer(store, { kind: 'deleted' }, done)
@@ -37,6 +39,7 @@ export function append(store: StreamStore, stream: string, expected: ExpectedRev
   if (decision.kind !== 'write') {
     return answer(store, decision.kind === 'repeated' ? { ...decision, kind: 'success' } : decision, done)
   }
+  if (events.length === 0 && store.log.isFull) throw new NoRoomError()
   const undeletedByMetadata = isMetastream(stream) && isSoftDeleted(store.writtenMetadata(originalStreamOf(stream)))
   const outcome: WriteOutcome = { kind: 'success', revision: decision.head + events.length, position: store.log.appendedEnd }
   if (events.length > 0) outcome.position = store.write(stream, decision.head + 1, events, ignore)
@@ -105,7 +108,7 @@ function streamBefore(store: StreamStore, frame: Frame): string | undefined {
 function undelete(store: StreamStore, stream: string, firstRevision: number): void {
   const json = withTruncateBefore(store.writtenMetadataJson(stream) ?? NO_BYTES, firstRevision)
   const metastream = metastreamOf(stream)
-  if (json !== undefined) store.write(metastream, store.head(metastream) + 1, [metadataEvent(json)], ignore)
+  if (json !== undefined) store.write(metastream, store.head(metastream) + 1, [metadataEvent(json)], ignore, true)
 }
 
 function isDeletedMetastream(store: StreamStore, stream: string): boolean {

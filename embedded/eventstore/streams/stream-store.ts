@@ -117,9 +117,12 @@ export class StreamStore {
     return event?.stream === stream ? event : undefined
   }
 
-  /** Appends without any check; `done` is called once durable. Returns the position of the last event. */
-  write(stream: string, firstRevision: number, events: ProposedEvent[], done: () => void): number {
-    const positions = this.log.append({ stream, firstRevision, createdAt: Date.now(), events }, done)
+  /**
+   * Appends without any check; `done` is called once durable. Returns the position of the last event. Throws NoRoomError;
+   * `isFollowUp`: it belongs to the write before it, for whose sake it is let in.
+   */
+  write(stream: string, firstRevision: number, events: ProposedEvent[], done: () => void, isFollowUp = false): number {
+    const positions = this.log.append({ stream, firstRevision, createdAt: Date.now(), events }, done, isFollowUp)
     for (const [offset, event] of events.entries()) {
       const isKnown = this.recentIds.get(event.id) !== undefined
       if (!isKnown) this.recentIds.set(event.id, { stream, revision: firstRevision + offset, position: positions[offset] ?? 0 })

@@ -6,12 +6,15 @@ import shared from '@eventstore/db-client/generated/shared_pb.js'
 import statusMessages from '@eventstore/db-client/generated/status_pb.js'
 import type { Message } from 'google-protobuf'
 import { CorruptIndexError, CorruptLogError } from '../log/corruption.ts'
+import { NoRoomError } from '../log/no-room.ts'
 import { revisionToWire, type ExpectedRevision } from '../streams/revision.ts'
 import { BadRequestError } from './append-request.ts'
 import { MalformedMessageError } from './protobuf.ts'
 
 /** Largest append in bytes of event data. */
 export const MAX_APPEND_SIZE = 1 << 20
+
+const NO_ROOM = 'NoRoomOnDisk'
 
 /** A call that ends with an error; grpc-js sends code, details and metadata (as trailers). */
 export class CallError extends Error {
@@ -77,6 +80,7 @@ export function unknownError(details: string): CallError {
 export function toCallError(error: unknown): CallError {
   if (error instanceof CallError) return error
   if (error instanceof BadRequestError || error instanceof MalformedMessageError) return handlerFailed()
+  if (error instanceof NoRoomError) return new CallError(status.RESOURCE_EXHAUSTED, NO_ROOM)
   const message = error instanceof Error ? error.message : String(error)
   return new CallError(error instanceof CorruptLogError || error instanceof CorruptIndexError ? status.DATA_LOSS : status.UNKNOWN, message)
 }
@@ -119,6 +123,13 @@ export function batchBadRequest(message: string): statusMessages.Status {
   const details = new shared.BadRequest()
   details.setMessage(message)
   return batchStatus(code.Code.INVALID_ARGUMENT, 'BadRequest', details, 'event_store.client.BadRequest')
+}
+
+/** Nothing was written for want of room on the disk. The protocol has no details for that; a client shows the message. */
+export function batchNoRoom(): statusMessages.Status {
+  const details = new shared.BadRequest()
+  details.setMessage(NO_ROOM)
+  return batchStatus(code.Code.RESOURCE_EXHAUSTED, NO_ROOM, details, 'event_store.client.BadRequest')
 }
 
 /** A failure of the node itself: the client learns that the outcome is unknown. */

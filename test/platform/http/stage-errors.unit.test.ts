@@ -5,6 +5,7 @@ import {
   AppendOutcomeUnknownError,
   AppendTooLargeError,
   EventStoreClosedError,
+  EventStoreFullError,
   EventStoreUnavailableError,
   RevisionConflictError,
 } from '../../../streams/store/errors.ts'
@@ -16,6 +17,7 @@ it.each([
   ['command-too-large', new AppendTooLargeError('patient-a-b', 2_000_000, 1_048_576)],
   ['event-store-unavailable', new AppendOutcomeUnknownError('patient-a-b', 3)],
   ['event-store-unavailable', new EventStoreUnavailableError('a read')],
+  ['event-store-unavailable', new EventStoreFullError('patient-a-b')],
   ['shutting-down', new EventStoreClosedError()],
   ['database-unavailable', withCode('ECONNREFUSED')],
   ['database-unavailable', withCode('57P01')],
@@ -36,4 +38,5 @@ it('leaves the rest to be a 500', () => {
 
 it('tells the caller when to come back from an outage', () => {
   expect(translateStageError(new EventStoreUnavailableError('a read'))?.headers).toEqual({ 'retry-after': '2' })
+  expect(translateStageError(new EventStoreFullError('patient-a-b'))?.headers).toEqual({ 'retry-after': '10' })
 })

@@ -130,7 +130,7 @@ test('a segment that was begun and not used when the node was killed is begun ag
   const newest = segments().at(-1) ?? ''
   const end = Number(newest.slice(0, 16)) + statSync(join(folder, newest)).size
   const header = readFileSync(join(folder, newest)).subarray(0, 32)
-  for (const content of [Buffer.alloc(0), header.subarray(0, 10), header]) {
+  for (const content of [Buffer.alloc(0), header.subarray(0, 10), header, Buffer.concat([header, Buffer.alloc(1 << 20)])]) {
     writeFileSync(join(folder, `${String(end + 100).padStart(16, '0')}.segment`), content)
     const log = open()
     expect(streams(log)).toEqual(expected(40))

@@ -1,0 +1,22 @@
+import { execFile } from 'node:child_process'
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/**
+ * Limits the size of any file that a process of ours may write, or lifts the limit again: its writes beyond fail in the kernel
+ * (EFBIG), as on a full disk, without rights and without a disk. `prlimit` of util-linux; Linux only.
+ */
+export async function limitFileSize(pid: number, bytes: number | 'unlimited'): Promise<void> {
+  await run('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`])
+}
+
+/** Size of the newest segment of a node's log, the room that is written ahead included. */
+export async function newestSegmentSize(dataDir: string): Promise<number> {
+  const folder = join(dataDir, 'log')
+  const newest = (await readdir(folder)).filter((name) => name.endsWith('.segment')).toSorted().at(-1)
+  if (newest === undefined) throw new Error('the log has no segment')
+  return (await stat(join(folder, newest))).size
+}
