@@ -4,6 +4,8 @@ import { createGracefulStop, type GracefulStop } from './graceful-stop.ts'
 import { createLogger, type Logger } from './logging.ts'
 import { registerOrdered } from './main/client-registration.ts'
 import { readCommand, usage, type ClientOrder } from './main/command-line.ts'
+import type { ProjectionsOrder } from './main/projections/orders.ts'
+import { runProjections } from './main/projections/run.ts'
 import { requireVariables, serverNeeds, type Role } from './main/roles.ts'
 import { serve } from './main/serve.ts'
 import { up } from './main/up.ts'
@@ -15,6 +17,7 @@ async function main(args: readonly string[]): Promise<void> {
     case 'up': return orExit(() => live(startUp))
     case 'serve': return orExit(() => live((surroundings) => startServe(command.roles, surroundings)))
     case 'register-client': return orExit(() => register(command.order))
+    case 'projections': return orExit(() => projections(command.order))
     case 'help':
       process.stdout.write(`${usage}\n`)
       return
@@ -89,6 +92,14 @@ async function register(order: ClientOrder): Promise<void> {
   const configuration = loadConfiguration(process.env)
   const credentials = await registerOrdered(configuration, order, createLogger({ level: 'silent' }))
   process.stdout.write(`${JSON.stringify(credentials, null, 2)}\n`)
+}
+
+async function projections(order: ProjectionsOrder): Promise<void> {
+  tolerateClosedOutput()
+  process.exitCode = await runProjections(order, process.env, {
+    out: (text) => void process.stdout.write(`${text}\n`),
+    err: (text) => void process.stderr.write(text),
+  })
 }
 
 await main(process.argv.slice(2))

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { clientScopes } from '../../commands/auth/scopes.ts'
 import { isUuid } from '../http/formats.ts'
+import { projectionsUsage, readProjections, type ProjectionsOrder } from './projections/orders.ts'
 import { allRoles, isRole, type Role } from './roles.ts'
 
 export interface ClientOrder {
@@ -16,6 +17,7 @@ export type Command =
   | { readonly name: 'up' }
   | { readonly name: 'serve'; readonly roles: readonly Role[] }
   | { readonly name: 'register-client'; readonly order: ClientOrder }
+  | { readonly name: 'projections'; readonly order: ProjectionsOrder }
   | { readonly name: 'wrong'; readonly reason: string }
 
 export const usage = `Usage: npm run platform -- COMMAND
@@ -26,6 +28,7 @@ export const usage = `Usage: npm run platform -- COMMAND
   clients register  --org ID|--new-org  --product ID|--new-product  --scope SCOPE…  [--trusted-actor-context]
           a client of an organisation; prints its id and its secret once, as JSON. The scope "all"
           stands for all that a client of an organisation may hold
+${projectionsUsage}
 
 The environment configures it; the README lists every variable.`
 
@@ -39,6 +42,7 @@ export function readCommand(args: readonly string[]): Command {
       return { name: 'up' }
     }
     if (name === 'serve') return readServe(rest)
+    if (name === 'projections') return { name, order: readProjections(rest) }
     if (name === 'clients' && rest[0] === 'register') return readRegister(rest.slice(1))
   } catch (error) {
     return wrong(error instanceof Error ? error.message : String(error))

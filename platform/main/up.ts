@@ -10,6 +10,7 @@ import { keepCredentials, registerClients, serviceClientOf } from './credentials
 import type { Credentials } from './credentials-file.ts'
 import { startEmbedded } from './embedded.ts'
 import { allRoles } from './roles.ts'
+import { keepServers } from './servers-file.ts'
 
 export interface UpOptions {
   readonly env: Environment
@@ -63,6 +64,8 @@ async function start(first: Configuration, { env, logger, stop, onFatal, now }: 
     ...settled,
   })
   for (const warning of configuration.warnings) logger.warn({ component: 'configuration', reason: warning }, 'configuration warning')
+  const servers = await keepServers(configuration)
+  stop.onStop('resources', 'servers file', () => servers.forget())
 
   const platform = await startPlatform({
     configuration,

@@ -1,0 +1,61 @@
+import type { Pool } from 'pg'
+import { readProjectors, type ShownProjector } from './stored-projectors.ts'
+import { tableText } from './table-text.ts'
+
+/** An instance that has said nothing for this long is not there, in seconds. */
+const silenceLimitSeconds = 10
+
+export async function listProjectors(pool: Pool, isJson: boolean): Promise<string> {
+  const projectors = await readProjectors(pool)
+  return isJson ? JSON.stringify({ projectors: projectors.map(jsonOf) }, null, 2) : textOf(projectors)
+}
+
+function textOf(projectors: readonly ShownProjector[]): string {
+  const rows = projectors.map((projector) => [projector.name, versionText(projector), statusText(projector), projector.position ?? '-', copiesText(projector)])
+  const failures = projectors.flatMap(failureText)
+  return [tableText([['NAME', 'VERSION', 'STATUS', 'POSITION', 'COPIES'], ...rows]), ...failures].join('\n')
+}
+
+function versionText({ version, programVersion }: ShownProjector): string {
+  if (version === undefined) return `- (this program: ${programVersion})`
+  if (programVersion === undefined) return `${version} (not of this program)`
+  return version === programVersion ? String(version) : `${version} (this program: ${programVersion})`
+}
+
+/** A status that somebody must keep up is worth nothing while nobody is there. */
+function statusText({ status, silenceSeconds }: ShownProjector): string {
+  if (status !== 'running' && status !== 'catching-up') return status
+  if (silenceSeconds === undefined) return `${status}, but nobody has run it yet`
+  return silenceSeconds < silenceLimitSeconds ? status : `${status}, but nobody runs it since ${Math.round(silenceSeconds)} s`
+}
+
+function copiesText({ copies }: ShownProjector): string {
+  return copies.map(({ kind, version, position }) => `${kind} (version ${version}, at ${position})`).join(', ') || '-'
+}
+
+function failureText({ name, failure }: ShownProjector): string[] {
+  if (failure === undefined) return []
+  const { eventId, eventType, category, position, reason } = failure
+  return ['', `${name} failed at ${position}: ${eventType} ${eventId} of a ${category} stream`, `  ${reason}`, `  projections retry ${name}, or projections skip ${name} ${position} --reason TEXT`]
+}
+
+function jsonOf({ name, version, programVersion, status, position, idleSeconds, silenceSeconds, copies, failure }: ShownProjector) {
+  return {
+    name,
+    version: version ?? null,
+    program_version: programVersion ?? null,
+    status,
+    position: position ?? null,
+    seconds_since_move: rounded(idleSeconds),
+    seconds_since_heartbeat: rounded(silenceSeconds),
+    copies,
+    failure:
+      failure === undefined
+        ? null
+        : { event_id: failure.eventId, event_type: failure.eventType, category: failure.category, position: failure.position, reason: failure.reason },
+  }
+}
+
+function rounded(seconds: number | undefined): number | null {
+  return seconds === undefined ? null : Math.round(seconds * 10) / 10
+}
