@@ -112,7 +112,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   if (runner !== undefined) stop.onStop('work', 'projections', () => runner.close())
   // The workers of other instances hear of what this one's runner put on a list.
   if (runner !== undefined && runsProcessor) stop.onStop('work', 'word of new work', notifyWorkers(runner, pool, logger))
-  const reads = createReadPositions(runner === undefined ? { pool } : { pool, runner })
+  const reads = createReadPositions({ pool, projectors: readModels, ...(runner === undefined ? {} : { runner }) })
   stop.onStop('work', 'read positions', () => reads.close())
 
   const failpoint = createFailpoint(configuration)
@@ -122,7 +122,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const processor = runsProcessor && objects !== undefined
     ? startProcessor({ given: { store, vault, objects, configuration, now, failpoint }, pool, filter, runner, logger, stop })
     : undefined
-  const served = runsApi && !runsProjector ? readModels.map(({ name }) => name) : []
+  const served = runsApi && !runsProjector ? readModels : []
   const areStepsWaiting = () => processor?.areStepsWaiting() ?? false
   addHealthChecks(health, { pool, store, runner, served, relays: processor?.relays ?? [], areStepsWaiting })
 

@@ -60,6 +60,7 @@ export function addHealthChecks(health: Health, { pool, store, runner, served, a
     name: 'projections',
     gatesReadiness: false,
     run: () => {
+      if (runner?.isHeldUp() === true) return { status: 'failing', detail: 'the database does not take what is to be written' }
       const failed = (runner?.status() ?? []).filter(({ state }) => state === 'failed')
       if (failed.length === 0) return { status: 'ok' }
       const detail = failed.map(({ name, failure }) => `${name} stopped at event ${failure?.eventId ?? 'unknown'}`).join('; ')

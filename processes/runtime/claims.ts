@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import type { Projector } from '../../projections/runtime/projector.ts'
 import { quoted } from '../../projections/runtime/row-statements.ts'
 import type { Position } from '../../streams/store/positions.ts'
 import type { Todo } from './process.ts'
@@ -30,19 +31,21 @@ interface ClaimedRow {
 
 /**
  * The claims of one process: who is at which row of its to-do list. They stand outside the list's schema, so that a list
- * that is filled anew forgets none of them.
+ * that is filled anew forgets none of them. A list of another version than ours is left alone: its rows may say other things.
  */
 export class Claims {
   readonly #pool: Pool
   readonly #process: string
   readonly #list: string
+  readonly #version: number
   readonly #steps: readonly string[]
   readonly #worker: string
 
-  constructor(pool: Pool, process: { readonly name: string; readonly list: string; readonly steps: readonly string[] }, worker: string) {
+  constructor(pool: Pool, process: { readonly name: string; readonly list: Pick<Projector, 'name' | 'version'>; readonly steps: readonly string[] }, worker: string) {
     this.#pool = pool
     this.#process = process.name
-    this.#list = process.list
+    this.#list = process.list.name
+    this.#version = process.list.version
     this.#steps = process.steps
     this.#worker = worker
   }
@@ -54,7 +57,7 @@ export class Claims {
   async claim(limit: number, now: Date, leaseUntil: Date): Promise<Claimed[]> {
     const { rows } = await this.#pool.query<ClaimedRow>(
       `with list as (
-         select commit_position, prepare_position from runtime.projectors where name = $1 and status = 'running'
+         select commit_position, prepare_position from runtime.projectors where name = $1 and version = $8 and status = 'running'
        ), due as (
          select t.key, t.step, t.org_id, t.payload, (extract(epoch from t.due_at) * 1000)::float8 as due_ms
          from list, ${this.#todo} t
@@ -72,7 +75,7 @@ export class Claims {
          returning key, step, failures
        )
        select due.*, claimed.failures from claimed join due using (key, step) order by due.due_ms`,
-      [this.#list, this.#process, now, this.#steps, limit, this.#worker, leaseUntil],
+      [this.#list, this.#process, now, this.#steps, limit, this.#worker, leaseUntil, this.#version],
     )
     return rows.map(({ key, step, org_id, due_ms, payload, failures }) => ({ todo: { key, step, orgId: org_id, dueAt: new Date(due_ms), payload }, failures }))
   }
@@ -112,10 +115,10 @@ export class Claims {
   async sweep(now: Date): Promise<void> {
     await this.#pool.query(
       `delete from runtime.claims c using runtime.projectors p
-       where c.process = $1 and p.name = $2 and p.status = 'running' and c.lease_until <= $3
+       where c.process = $1 and p.name = $2 and p.version = $4 and p.status = 'running' and c.lease_until <= $3
          and (c.fence_commit, c.fence_prepare) <= (p.commit_position, p.prepare_position)
          and not exists (select from ${this.#todo} t where t.key = c.key and t.step = c.step)`,
-      [this.#process, this.#list, now],
+      [this.#process, this.#list, now, this.#version],
     )
   }
 

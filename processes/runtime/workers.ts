@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import type { Logger } from '../../platform/logging.ts'
 import { readCheckpoints } from '../../projections/runtime/checkpoints.ts'
+import type { Projector } from '../../projections/runtime/projector.ts'
 import type { Advance } from '../../projections/runtime/runner-options.ts'
 import { backoffMs, pause } from '../../streams/store/backoff.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
@@ -16,13 +17,13 @@ import { changedLists, listenForLists } from './wake-ups.ts'
 /** A process with what its steps need, so that processes of different needs share the workers. */
 export interface BoundProcess {
   readonly name: string
-  readonly list: string
+  readonly list: Pick<Projector, 'name' | 'version'>
   readonly steps: ReadonlyMap<string, BoundStep>
 }
 
 export function bindProcess<Deps>(process: Process<Deps>, deps: Deps): BoundProcess {
   const steps = Object.entries(process.steps).map(([name, step]): [string, BoundStep] => [name, (todo, context) => step(todo, deps, context)])
-  return { name: process.name, list: process.list.name, steps: new Map(steps) }
+  return { name: process.name, list: process.list, steps: new Map(steps) }
 }
 
 export interface WorkersOptions {
@@ -97,7 +98,7 @@ export class Workers {
   /** Begins; nothing is claimed of a list before it has reached the head of the log as of now. */
   start(): void {
     const { pool, runner, logger } = this.#options
-    const lists = new Set(this.#desks.map(({ process }) => process.list))
+    const lists = new Set(this.#desks.map(({ process }) => process.list.name))
     this.#unsubscribe = runner?.onAdvance((advance) => {
       if (changedLists(advance).some((list) => lists.has(list))) this.wake()
     })
@@ -139,10 +140,11 @@ export class Workers {
   }
 
   async #admit(head: Position): Promise<void> {
-    const checkpoints = await readCheckpoints(this.#options.pool, this.#desks.map(({ process }) => process.list))
+    const checkpoints = await readCheckpoints(this.#options.pool, this.#desks.map(({ process }) => process.list.name))
     for (const desk of this.#desks) {
-      const checkpoint = checkpoints.get(desk.process.list)
-      if (desk.isReady || checkpoint === undefined || comparePositions(checkpoint.position, head) < 0) continue
+      const { name, version } = desk.process.list
+      const checkpoint = checkpoints.get(name)
+      if (desk.isReady || checkpoint?.version !== version || comparePositions(checkpoint.position, head) < 0) continue
       desk.isReady = true
       this.wake()
     }

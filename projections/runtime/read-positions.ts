@@ -2,10 +2,13 @@ import type { Pool } from 'pg'
 import { pause } from '../../streams/store/backoff.ts'
 import { comparePositions, startOfLog, type Position } from '../../streams/store/positions.ts'
 import { readCheckpoints, type StoredCheckpoint } from './checkpoints.ts'
+import type { Projector } from './projector.ts'
 import type { ProjectionRunner } from './runner.ts'
 
 export interface ReadPositionsOptions {
   readonly pool: Pool
+  /** The read models as this program knows them. */
+  readonly projectors: readonly Pick<Projector, 'name' | 'version'>[]
   /** A runner of the same process tells of its batches in memory; without one the checkpoints are polled while somebody waits. */
   readonly runner?: Pick<ProjectionRunner, 'onAdvance'>
   /** Milliseconds between two looks at the checkpoints. Default 15. */
@@ -29,7 +32,8 @@ export interface ReadPositions {
   waitFor(position: Position, projectors: readonly string[], timeoutMs: number): Promise<ReadOutcome>
   /**
    * Whether a projector contains everything that the log held when it was asked (T24). `head` reads the newest event
-   * that the runner's filter passes; it gets the place that the projector has reached, below which it need not read.
+   * that the runner's filter passes; it gets the place that the projector has reached, below which it need not read. A read
+   * model of another version contains nothing that this program could judge: false.
    * @throws what `head` and the database throw
    */
   requireHead(head: (reached: Position) => Promise<Position>, projector: string, timeoutMs: number): Promise<boolean>
@@ -52,6 +56,7 @@ export function createReadPositions(options: ReadPositionsOptions): ReadPosition
 
 class CheckpointWatch implements ReadPositions {
   readonly #pool: Pool
+  readonly #versions: ReadonlyMap<string, number>
   readonly #pollMs: number
   readonly #silenceMs: number
   readonly #hasRunner: boolean
@@ -62,8 +67,9 @@ class CheckpointWatch implements ReadPositions {
   readonly #closing = new AbortController()
   #isPolling = false
 
-  constructor({ pool, runner, pollMs = 15, silenceMs = 5_000 }: ReadPositionsOptions) {
+  constructor({ pool, projectors, runner, pollMs = 15, silenceMs = 5_000 }: ReadPositionsOptions) {
     this.#pool = pool
+    this.#versions = new Map(projectors.map(({ name, version }) => [name, version]))
     this.#pollMs = pollMs
     this.#silenceMs = silenceMs
     this.#hasRunner = runner !== undefined
@@ -89,6 +95,7 @@ class CheckpointWatch implements ReadPositions {
   async requireHead(head: (reached: Position) => Promise<Position>, projector: string, timeoutMs: number): Promise<boolean> {
     const deadline = performance.now() + timeoutMs
     let reached = await this.#storedPosition(projector)
+    if (reached === undefined) return false
     const newest = await head(reached)
     // Only the stored checkpoint counts here: it is one with the rows, also when the read model is being filled anew.
     for (let pauseMs = this.#pollMs; comparePositions(reached, newest) < 0; pauseMs = Math.min(pauseMs * 1.5, longestPollMs)) {
@@ -96,6 +103,7 @@ class CheckpointWatch implements ReadPositions {
       if (leftMs <= 0 || this.#closing.signal.aborted) return false
       await pause(Math.min(pauseMs, leftMs), this.#closing.signal)
       reached = await this.#storedPosition(projector)
+      if (reached === undefined) return false
     }
     return true
   }
@@ -164,8 +172,10 @@ class CheckpointWatch implements ReadPositions {
     return checkpoint.heartbeatAgeMs < this.#silenceMs
   }
 
-  async #storedPosition(name: string): Promise<Position> {
-    const stored = await readCheckpoints(this.#pool, [name])
-    return stored.get(name)?.position ?? startOfLog
+  /** Undefined for a read model of another version. */
+  async #storedPosition(name: string): Promise<Position | undefined> {
+    const stored = (await readCheckpoints(this.#pool, [name])).get(name)
+    if (stored === undefined) return startOfLog
+    return stored.version === this.#versions.get(name) ? stored.position : undefined
   }
 }

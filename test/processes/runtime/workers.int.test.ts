@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Pool } from '../../../platform/database.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../../projections/runtime/runner.ts'
+import { Claims } from '../../../processes/runtime/claims.ts'
 import { bindProcess, createWorkers, type Workers, type WorkersOptions } from '../../../processes/runtime/workers.ts'
 import { notifyWorkers } from '../../../processes/runtime/wake-ups.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
@@ -73,6 +75,25 @@ describe('workers', () => {
     await eventually(() => expect(deps.calls).toHaveLength(40))
     await eventually(async () => expect(await todos()).toBe(0))
     expect(new Set(deps.calls)).toEqual(new Set(keys))
+  })
+
+  it('take nothing of a list of another version, and forget no claim of it', async () => {
+    await startList()
+    await runner.stop(reminders.list.name)
+    await pool.query(`insert into reminder_list.todo (key, step, due_at, payload) values ('other', 'rename', '2020-01-01', '{}')`)
+    const soon = new Date(Date.now() + 60_000)
+    const claimsOf = (version: number) => new Claims(pool, { name: 'reminders', list: { name: 'reminder_list', version }, steps: ['rename'] }, randomUUID())
+    await pool.query(`update runtime.projectors set version = 2, status = 'running'`)
+    expect(await claimsOf(1).claim(10, new Date(), soon)).toEqual([])
+    expect((await claimsOf(2).claim(10, new Date(), soon)).map(({ todo }) => todo.key)).toEqual(['other'])
+
+    await pool.query('delete from reminder_list.todo')
+    const later = new Date(soon.getTime() + 1_000)
+    const left = async () => (await pool.query('select key from runtime.claims')).rows.length
+    await claimsOf(1).sweep(later)
+    expect(await left()).toBe(1)
+    await claimsOf(2).sweep(later)
+    expect(await left()).toBe(0)
   })
 
   it('share a list between instances without working anything off twice', async () => {

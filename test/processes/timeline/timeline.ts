@@ -56,7 +56,7 @@ export async function openTimeline(world: ProcessWorld, { deps = world.deps, lat
   const workers = createWorkers({ eventStore: store, pool, processes: bound, filter, logger: silentLogger, runner, now: world.now, pollMs: 20, random: deps.random })
   workers.start()
   const halted = new Set(stopped)
-  const desks = bound.map(({ name, list, steps }) => ({ name, list, claims: new Claims(pool, { name, list, steps: [...steps.keys()] }, 'timeline') }))
+  const desks = bound.map(({ name, list, steps }) => ({ name, list: list.name, claims: new Claims(pool, { name, list, steps: [...steps.keys()] }, 'timeline') }))
 
   /** Whether everything that was recorded is read, and everything that is due worked off. */
   async function isSettled(): Promise<boolean> {

@@ -33,7 +33,7 @@ async function startRunner(): Promise<void> {
 
 function reader(options: { isInProcess: boolean; silenceMs?: number }): ReadPositions {
   const { isInProcess, ...rest } = options
-  const positions = createReadPositions({ pool, ...rest, ...(isInProcess ? { runner } : {}) })
+  const positions = createReadPositions({ pool, projectors: [ticketBoard, ticketCounts], ...rest, ...(isInProcess ? { runner } : {}) })
   readers.push(positions)
   return positions
 }
@@ -115,6 +115,14 @@ describe('the head that a consent check requires', () => {
     await runner.close()
     await pool.query(`update runtime.projectors set commit_position = 0, prepare_position = 0, status = 'rebuilding'`)
     expect(await positions.requireHead(head, 'ticket_counts', 50)).toBe(false)
+  })
+
+  it('is not passed by a read model of another version, which may say other things in other tables', async () => {
+    await startRunner()
+    const positions = reader({ isInProcess: false })
+    expect(await positions.requireHead(head, 'ticket_counts', 10_000)).toBe(true)
+    await pool.query(`update runtime.projectors set version = version + 1 where name = 'ticket_counts'`)
+    expect(await positions.requireHead(head, 'ticket_counts', 10_000)).toBe(false)
   })
 
   it('reads no further back than the projector has come', async () => {
