@@ -119,6 +119,7 @@ async function aRunOfEverything(): Promise<Questions> {
     '/v1/ai-reviews': ['/v1/ai-reviews', '/v1/ai-reviews?limit=2', '/v1/ai-reviews?status=failed', `/v1/ai-reviews?caseId=${caseIds[0]}`],
     '/v1/ai-reviews/{id}': reviews.map((id) => `/v1/ai-reviews/${id}`),
     '/v1/clinical-api/assessments/{id}': assessments.map((record) => `/v1/clinical-api/assessments/${textAt(record, 'id')}`),
+    '/v1/clinical-api/body-sites': ['/v1/clinical-api/body-sites', '/v1/clinical-api/body-sites?limit=1'],
     '/v1/clinical-api/cases/{id}': caseIds.map((id) => `/v1/clinical-api/cases/${id}`),
     '/v1/clinical-api/patients/{id}': patients.map((id) => `/v1/clinical-api/patients/${id}`),
     '/v1/clinical-api/webhook-subscriptions': ['/v1/clinical-api/webhook-subscriptions', '/v1/clinical-api/webhook-subscriptions?limit=1'],
