@@ -9,22 +9,37 @@ import { ids } from '../../streams/facts.ts'
 import type { Act } from './clinical-acts.ts'
 import type { OpenRequest, Review, Story } from './story.ts'
 
-/** The oldest request of the channel gets a review, or the answer that there is one; a client may ask without the channel. */
+/**
+ * The oldest request of the channel gets a review, or the answer that there is one. Else a client asks, or another request
+ * of a case that has a review already.
+ */
 export const claimSlot: Act = (story, random) => {
-  const request = story.requests.shift()
-  if (request === undefined && story.patients.length === 0) return
-  const patient = random.oneIn(4) ? undefined : random.pick(story.patients.length > 0 ? story.patients : [undefined])
-  const orgId = patient?.orgId ?? random.pick(story.organisations)
-  const asked = request ?? { eventId: null, orgId, caseId: story.id(random), patient, imageIds: [story.id(random), story.id(random)] }
+  const asked = story.requests.shift() ?? (story.reviews.length > 0 && random.oneIn(2) ? askedAgain(story, random) : askedAnew(story, random))
   const holder = story.reviews.find((review) => review.caseId === asked.caseId && review.status !== 'superseded')
-  if (holder === undefined) return claim(story, random, asked, null)
-  if (asked.eventId !== null && random.oneIn(2)) return answer(story, random, asked.eventId, holder)
-  supersede(story, random, holder, asked)
+  if (holder === undefined) claim(story, random, asked, null)
+  else if (asked.eventId !== null && random.oneIn(2)) answer(story, random, asked.eventId, holder)
+  else supersede(story, random, holder, asked)
+}
+
+function askedAnew(story: Story, random: SeededRandom): Asked {
+  const patient = story.patients.length === 0 || random.oneIn(4) ? undefined : random.pick(story.patients)
+  const orgId = patient?.orgId ?? random.pick(story.organisations)
+  return { eventId: null, orgId, caseId: story.id(random), patient, imageIds: [story.id(random), story.id(random)] }
+}
+
+function askedAgain(story: Story, random: SeededRandom): Asked {
+  const { orgId, caseId, patient, imageIds } = random.pick(story.reviews)
+  const asked = { orgId, caseId, patient, imageIds }
+  if (random.oneIn(2)) return { ...asked, eventId: null }
+  const at = story.instant(random)
+  const published = { caseId, orgId, requestedAt: at, occurred_at: at }
+  const [eventId = null] = story.append(orgId, aiReviewChannel, reviewPublicFact('ai_review.requested', published))
+  return { ...asked, eventId }
 }
 
 type Asked = Omit<OpenRequest, 'eventId'> & { readonly eventId: string | null }
 
-function claim(story: Story, random: SeededRandom, { eventId, orgId, caseId, patient, imageIds }: Asked, superseded: Review | null): Review | undefined {
+function claim(story: Story, random: SeededRandom, { eventId, orgId, caseId, patient, imageIds }: Asked, superseded: Review | null): Review {
   const id = story.id(random)
   const review: Review = { id, orgId, caseId, productId: ids.product, patient, imageIds, requestEventId: eventId, status: 'claimed', polls: 0 }
   const supersedes = superseded === null ? null : { aiReviewId: superseded.id, reason: null }
@@ -41,7 +56,6 @@ function answer(story: Story, random: SeededRandom, requestEventId: string, { id
 
 function supersede(story: Story, random: SeededRandom, holder: Review, asked: Asked): void {
   const next = claim(story, random, asked, holder)
-  if (next === undefined) return
   // A claimed review that was never opened is opened first, so that it can be told.
   if (holder.status === 'claimed') say(story, holder, requested(story, random, holder))
   say(story, holder, fact('AiReviewSuperseded', { aiReviewId: holder.id, supersededById: next.id, supersededAt: story.instant(random) }))

@@ -1,0 +1,45 @@
+import fc from 'fast-check'
+import type { CutMoment } from './cutting-proxy.ts'
+import type { Delivery } from './told-log.ts'
+
+/** What happens to the runner while the log grows to `share` of its length (0 to 100). */
+export type Disturbance =
+  | { readonly kind: 'none'; readonly share: number }
+  /** Its connections to Postgres end at a statement. */
+  | { readonly kind: 'cut'; readonly share: number; readonly statements: number; readonly moment: CutMoment }
+  /** It never reaches Postgres again; another one takes its place. */
+  | { readonly kind: 'kill'; readonly share: number; readonly statements: number; readonly moment: CutMoment }
+  /** It closes, and another one takes its place: afterwards, or while it still runs. */
+  | { readonly kind: 'restart'; readonly share: number; readonly overlaps: boolean }
+  /** Its readings of the log end with an error. */
+  | { readonly kind: 'break'; readonly share: number }
+  /** An operator stops a projector, and lets it go on at the end. */
+  | { readonly kind: 'stop'; readonly share: number; readonly projector: number }
+
+export interface Course {
+  readonly disturbances: readonly Disturbance[]
+  readonly delivery: Delivery
+}
+
+const share = fc.nat(100)
+const moment = fc.constantFrom('before' as const, 'after' as const)
+const statements = fc.nat(40)
+
+const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('none' as const), share }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('cut' as const), share, statements, moment }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('kill' as const), share, statements, moment }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('restart' as const), share, overlaps: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('break' as const), share }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('stop' as const), share, projector: fc.nat(20) }) },
+)
+
+/** How a history reaches the read models. */
+export const courses: fc.Arbitrary<Course> = fc.record({
+  disturbances: fc.array(disturbance, { maxLength: 3 }),
+  delivery: fc.record({
+    batches: fc.array(fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 8 }), fc.integer({ min: 20, max: 1_000 })), { minLength: 1, maxLength: 5 }),
+    repeated: fc.array(fc.oneof(fc.constant(0), fc.nat(30)), { minLength: 1, maxLength: 4 }),
+    checkpointEvery: fc.nat(3),
+  }),
+})
