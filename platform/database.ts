@@ -84,11 +84,24 @@ export function isDatabaseMissing(error: unknown): boolean {
   return codeOf(error) === missingDatabase
 }
 
-/** The connection failed, was cut or brought no answer in time, so the statement may be tried again on another one. */
+/**
+ * The connection failed, was cut or brought no answer in time, or the server lacks what it needs (room, memory, connections), so
+ * the statement may be tried again on another one.
+ */
 export function isDatabaseUnavailable(error: unknown): boolean {
   const code = codeOf(error)
+  if (isDatabaseFull(error)) return true
   if (code === undefined) return error instanceof Error && /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout)/.test(error.message)
-  return code.startsWith('08') || code.startsWith('57P') || code === statementTimedOut || code === '53300' || ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'].includes(code)
+  return code.startsWith('08') || code.startsWith('57P') || code.startsWith('53') || code === statementTimedOut || ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'].includes(code)
+}
+
+const diskFull = '53100'
+const internalError = 'XX000'
+
+/** The server has no room for what was to be written. Of a quota and of its largest file it says so in words only. */
+export function isDatabaseFull(error: unknown): boolean {
+  const code = codeOf(error)
+  return code === diskFull || (code === internalError && error instanceof Error && /: (File too large|Disk quota exceeded)$/.test(error.message))
 }
 
 /** The database has no such table: a read model that nobody has begun to fill. */

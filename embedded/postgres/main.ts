@@ -4,8 +4,9 @@ import { parseArgs } from 'node:util'
 import { portFreed } from '../children/free-port.ts'
 import { liveAsChild, type RunningServer } from '../children/live-as-child.ts'
 import { findPostgresBinaries } from './binaries.ts'
-import { clusterFolder, initialiseCluster, startCluster } from './cluster.ts'
+import { clusterFolder, initialiseCluster } from './cluster.ts'
 import { createMissingDatabases, databaseUrl } from './databases.ts'
+import { startLastingCluster } from './lasting-cluster.ts'
 import { endStalePostmaster } from './stale-postmaster.ts'
 import { chooseLauncher } from './unprivileged.ts'
 
@@ -38,7 +39,7 @@ async function start(): Promise<RunningServer> {
   const launcher = await chooseLauncher(binaries.postgres, dataDir)
   const options = { binaries, launcher, dataDir, durable: !values['not-durable'], onLog }
   await initialiseCluster({ ...options, password })
-  const cluster = await startCluster({ ...options, port })
+  const cluster = await startLastingCluster({ ...options, port })
   let stopping = false
   void cluster.exited.then((code) => {
     if (stopping) return

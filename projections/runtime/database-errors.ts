@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import { DatabaseError } from 'pg'
+import { isDatabaseFull } from '../../platform/database.ts'
 import { RowConflictError } from './row-plan.ts'
 
 /**
@@ -16,6 +17,7 @@ export function databaseFailure(error: unknown): DatabaseFailure {
   if (!(error instanceof DatabaseError)) return 'transient'
   const { code } = error
   if (code === '3D000') return 'gone'
+  if (isDatabaseFull(error)) return 'transient'
   return code === undefined || transientClasses.has(code.slice(0, 2)) ? 'transient' : 'rejected'
 }
 

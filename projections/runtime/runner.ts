@@ -97,6 +97,11 @@ export class ProjectionRunner {
     return this.#hasLooked && [...this.#slots.values()].every(({ state, member }) => state !== 'catching-up' && (state !== 'standby' || member === undefined))
   }
 
+  /** True while the database does not take what is to be written: for want of room, for example, although it answers. */
+  isHeldUp(): boolean {
+    return this.#writer.isHeldUp
+  }
+
   /** Resolves when `isCaughtUp` for the first time, rejects when the runner closes before. */
   async caughtUp(pollMs = 20): Promise<void> {
     while (!this.isCaughtUp()) {

@@ -35,12 +35,18 @@ export class ShareWriter {
   readonly #logger: Logger
   readonly #listener: WriteListener
   readonly #signal: AbortSignal
+  #heldUp = 0
 
   constructor(pool: Pool, logger: Logger, listener: WriteListener, signal: AbortSignal) {
     this.#pool = pool
     this.#logger = logger
     this.#listener = listener
     this.#signal = signal
+  }
+
+  /** True while the database does not take what is to be written. */
+  get isHeldUp(): boolean {
+    return this.#heldUp > 0
   }
 
   async write(batches: readonly MemberBatch[]): Promise<void> {
@@ -154,7 +160,9 @@ export class ShareWriter {
   async #waitOut(error: unknown, attempt: number): Promise<void> {
     if (databaseFailure(error) === 'gone') this.#listener.databaseGone()
     this.#logger.warn({ component: 'projections', attempt, err: error }, 'read-model database did not take a batch, trying again')
+    this.#heldUp += 1
     await pause(backoffMs(backoff, attempt), this.#signal)
+    this.#heldUp -= 1
   }
 }
 

@@ -22,6 +22,9 @@ it.each([
   ['database-unavailable', withCode('ECONNREFUSED')],
   ['database-unavailable', withCode('57P01')],
   ['database-unavailable', withCode('3D000')],
+  ['database-unavailable', withCode('53100')],
+  ['database-unavailable', Object.assign(new Error('could not extend file "base/5/1259": File too large'), { code: 'XX000' })],
+  ['database-unavailable', Object.assign(new Error('could not write to file "base/5/1259": Disk quota exceeded'), { code: 'XX000' })],
   ['read-model-behind', withCode('42P01')],
   ['read-model-behind', withCode('3F000')],
   ['object-store-unavailable', withCode('ECONNREFUSED', { $metadata: { attempts: 3 } })],
@@ -31,7 +34,7 @@ it.each([
 })
 
 it('leaves the rest to be a 500', () => {
-  for (const error of [new Error('x'), withCode('23505'), withCode('NoSuchKey', { $metadata: { httpStatusCode: 404 } }), problem('conflict'), 'x', undefined]) {
+  for (const error of [new Error('x'), withCode('23505'), withCode('XX000'), withCode('NoSuchKey', { $metadata: { httpStatusCode: 404 } }), problem('conflict'), 'x', undefined]) {
     expect(translateStageError(error)).toBeUndefined()
   }
 })

@@ -1,0 +1,45 @@
+import { statfs } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ClusterOptions, clusterFolder, type RunningCluster, startCluster } from './cluster.ts'
+
+/** What PostgreSQL needs free to recover, in bytes: two files of its write-ahead log and a checkpoint. */
+const ROOM = 48 << 20
+const LOOK_MS = 500
+/** PostgreSQL's own end after a recovery that failed; whoever kills it leaves no code. */
+const GAVE_UP = 1
+
+/**
+ * Starts the server like `startCluster`, and again whenever a full disk made it end: a checkpoint that finds no room is a panic, and
+ * so is the recovery after it. `exited` resolves when it ended for another reason, or cannot be started although there is room.
+ */
+export async function startLastingCluster(options: ClusterOptions & { port: number }): Promise<RunningCluster> {
+  let cluster: RunningCluster | undefined = await startCluster(options)
+  let isStopping = false
+
+  async function live(): Promise<number | null> {
+    for (;;) {
+      const code = cluster === undefined ? GAVE_UP : await cluster.exited
+      cluster = undefined
+      if (isStopping || code !== GAVE_UP) return code
+      options.onLog('embedded postgres ended for want of room on its disk, it starts again when there is some')
+      while (!isStopping && !(await hasRoom(options.dataDir))) await sleep(LOOK_MS)
+      if (isStopping) return code
+      cluster = await startCluster(options).catch(() => undefined)
+      if (cluster === undefined && (await hasRoom(options.dataDir))) return code
+    }
+  }
+
+  const exited = live()
+  const stop = async (): Promise<void> => {
+    isStopping = true
+    await cluster?.stop()
+    await exited
+    await cluster?.stop()
+  }
+  return { exited, stop }
+}
+
+async function hasRoom(dataDir: string): Promise<boolean> {
+  const { bavail, bsize } = await statfs(clusterFolder(dataDir))
+  return bavail * bsize >= ROOM
+}
