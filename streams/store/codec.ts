@@ -1,6 +1,6 @@
-import { jsonEvent, type EventData, type RecordedEvent as ClientEvent } from '@eventstore/db-client'
+import { jsonEvent, type EventData } from '@eventstore/db-client'
 import { categoryOf, type Catalogue, type CatalogueEntry } from './catalogue.ts'
-import { decodeWith, isJsonObject, type JsonObject } from './decoding.ts'
+import { decodeWith, isJsonObject, type JsonObject, type StoredEvent } from './decoding.ts'
 import { InvalidEventError } from './errors.ts'
 import { eventIdOf } from './event-ids.ts'
 import type { CommandContext, DomainEvent, EventMetadata, RecordedEvent } from './events.ts'
@@ -30,7 +30,7 @@ export interface Codec {
   readonly encode: (events: readonly DomainEvent[], context: CommandContext, stream: string) => Promise<EncodedAppend>
   readonly encodeRaw: (events: readonly RawEvent[], stream: string) => EncodedAppend
   /** A promise only where a subject's key has to be fetched. Throws or rejects with `UndecodableEventError`. */
-  readonly decode: (event: ClientEvent) => RecordedEvent | Promise<RecordedEvent>
+  readonly decode: (event: StoredEvent) => RecordedEvent | Promise<RecordedEvent>
 }
 
 /** `signingKey` is the vault's `eventSigningKey()`. */

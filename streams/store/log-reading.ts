@@ -1,15 +1,17 @@
-import { START, type AllStreamResolvedEvent, type EventStoreDBClient, type RecordedEvent as ClientEvent } from '@eventstore/db-client'
+import { convertToCommandError, type EventStoreDBClient } from '@eventstore/db-client'
 import { backoffMs, pause } from './backoff.ts'
 import type { Catalogue } from './catalogue.ts'
 import { isRefusal } from './client-errors.ts'
 import type { Codec } from './codec.ts'
-import { headOf, isSystemEvent, positionOf } from './decoding.ts'
-import { EventStoreRefusedError, EventStoreUnavailableError, UndecodableEventError, UnknownEventTypeError } from './errors.ts'
-import type { RecordedEvent } from './events.ts'
-import { comparePositions, startOfLog, type Position } from './positions.ts'
+import { EventStoreRefusedError, EventStoreUnavailableError } from './errors.ts'
+import { frameOf, openRawLog, type RawLog } from './log-frames.ts'
+import { LogPage, type LogBatch, type PageRules } from './log-page.ts'
+import { comparePositions, type Position } from './positions.ts'
 import { Pull } from './pull.ts'
-import type { ReadTiming } from './reading.ts'
+import { readLogBackwards, type ReadTiming } from './reading.ts'
 import type { EventFilter } from './subscription-options.ts'
+
+export type { LogBatch } from './log-page.ts'
 
 /** A reading of a piece of the log that has an end. */
 export interface LogRead {
@@ -20,23 +22,12 @@ export interface LogRead {
   readonly upTo: Position
   /** Events of other types are neither decoded nor handed over; a type that the catalogue does not know is always told. */
   readonly wants: (type: string) => boolean
-  /** Most events of one batch, wanted or not. */
+  /** Most events of one batch; up to four times as many are passed over for it. */
   readonly batchSize: number
   readonly signal?: AbortSignal
 }
 
-/** What lies between the end of the batch before and `position`, both in the order of the log. */
-export interface LogBatch {
-  readonly events: readonly RecordedEvent[]
-  readonly undecodable: readonly UndecodableEventError[]
-  /** Events that were looked at. */
-  readonly considered: number
-  readonly position: Position
-}
-
 const backoff = { firstMs: 50, mostMs: 1_000 }
-/** Events that may wait on each side of the client's transform, so that reading goes on while a batch is worked on. */
-const bufferedEvents = 2_048
 
 /**
  * Reads a piece of the log in large batches; the last one ends at `upTo` exactly. A broken connection is picked up where
@@ -45,32 +36,28 @@ const bufferedEvents = 2_048
  */
 export async function* readLogPiece(
   client: EventStoreDBClient,
-  { codec, catalogue }: { readonly codec: Codec; readonly catalogue: Catalogue },
+  parts: { readonly codec: Codec; readonly catalogue: Catalogue },
   { filter, after, upTo, wants, batchSize, signal }: LogRead,
   timing: ReadTiming,
 ): AsyncGenerator<LogBatch, void, undefined> {
+  const rules: PageRules = { ...parts, filter, wants, size: batchSize }
   let position = after
   let attempt = 0
-  let progressAt = performance.now()
-  const isOurs = passing(filter)
+  let failingSince: number | undefined
   while (comparePositions(position, upTo) < 0) {
-    const pages = readPages(client, position, upTo, batchSize, timing.silenceMs, signal)
     try {
-      for await (const page of pages) {
-        const wanted = page.filter((event) => isOurs(event.streamId) && (wants(event.type) || catalogue.entry(event.type) === undefined))
-        const decoded = await decodeAll(codec, catalogue, wanted).catch(broken)
-        const last = page.at(-1)
-        position = last === undefined ? upTo : positionOf(last)
+      for await (const batch of readOnce(client, rules, { after: position, upTo }, timing, signal)) {
+        ;({ position } = batch)
         attempt = 0
-        progressAt = performance.now()
-        yield { ...decoded, considered: page.length, position }
+        failingSince = undefined
+        yield batch
       }
-      if (comparePositions(position, upTo) < 0) yield { events: [], undecodable: [], considered: 0, position: upTo }
       return
     } catch (error) {
       signal?.throwIfAborted()
       if (!(error instanceof BrokenLogRead)) throw error
-      if (performance.now() - progressAt >= timing.budgetMs) throw new EventStoreUnavailableError('$all', { cause: error.cause })
+      failingSince ??= performance.now()
+      if (performance.now() - failingSince >= timing.budgetMs) throw new EventStoreUnavailableError('$all', { cause: error.cause })
     }
     attempt += 1
     await pause(backoffMs(backoff, attempt), signal)
@@ -80,74 +67,79 @@ export async function* readLogPiece(
 
 class BrokenLogRead extends Error {}
 
-function broken(cause: unknown): never {
-  throw new BrokenLogRead('broken off', { cause })
+interface Piece {
+  readonly after: Position
+  readonly upTo: Position
 }
 
-async function* readPages(
+async function* readOnce(
   client: EventStoreDBClient,
-  after: Position,
-  upTo: Position,
-  size: number,
-  silenceMs: number,
+  rules: PageRules,
+  { after, upTo }: Piece,
+  timing: ReadTiming,
   signal: AbortSignal | undefined,
-): AsyncGenerator<ClientEvent[], void, undefined> {
-  const isStart = comparePositions(after, startOfLog) === 0
-  const read = client.readAll({ fromPosition: isStart ? START : { ...after } }, { highWaterMark: bufferedEvents })
-  const pull = new Pull<AllStreamResolvedEvent>(read)
-  let page: ClientEvent[] = []
+): AsyncGenerator<LogBatch, void, undefined> {
+  let read: RawLog | undefined
+  let pull: Pull<Buffer> | undefined
+  let seen = after
+  let page = new LogPage(rules)
   try {
+    read = await openRawLog(client, after)
+    pull = new Pull<Buffer>(read)
     while (true) {
-      for (let item = pull.take(); item !== undefined; item = pull.take()) {
-        const { event } = item
-        if (event === undefined) continue
-        const position = positionOf(event)
+      for (let message = pull.take(); message !== undefined; message = pull.take()) {
+        const frame = frameOf(message)
         // A forwards read from a position begins with what is at it.
-        if (comparePositions(position, after) <= 0 || isSystemEvent(event)) continue
-        if (comparePositions(position, upTo) > 0) return yield page
-        page.push(event)
-        if (page.length < size) continue
-        yield page
-        page = []
+        if (frame === undefined || frame.isUpTo(after)) continue
+        if (!frame.isUpTo(upTo)) return yield await whole(page, upTo)
+        page.add(frame, message.length)
+        if (!page.isFull) continue
+        const batch = await whole(page)
+        seen = batch.position
+        yield batch
+        page = new LogPage(rules)
       }
-      const more = await pull.more(silenceMs, signal)
+      const more = await pull.more(timing.silenceMs, signal)
       signal?.throwIfAborted()
       if (more === 'silence') throw new Error('silence')
-      if (more === 'end') return yield page
+      if (more === 'end') break
     }
+    // A server that ends the call has not thereby told that it sent everything.
+    if (await holdsMore(client, { after: page.last ?? seen, upTo }, timing)) throw new Error('ended before its end')
+    yield await whole(page, upTo)
   } catch (error) {
     signal?.throwIfAborted()
-    if (isRefusal(error)) throw new EventStoreRefusedError('reading $all', { cause: error })
-    return broken(error)
+    const cause = error instanceof Error ? convertToCommandError(error) : error
+    if (isRefusal(cause)) throw new EventStoreRefusedError('reading $all', { cause })
+    throw new BrokenLogRead('broken off', { cause })
   } finally {
-    pull.discard()
-    if (!read.readableEnded) await read.cancel().catch(() => undefined)
+    pull?.discard()
+    await cancelled(read)
   }
 }
 
-/** An error of the vault itself rejects: the piece is read again. */
-async function decodeAll(codec: Codec, catalogue: Catalogue, stored: readonly ClientEvent[]): Promise<Pick<LogBatch, 'events' | 'undecodable'>> {
-  const undecodable: UndecodableEventError[] = []
-  const refuse = (error: unknown): undefined => {
-    if (!(error instanceof UndecodableEventError)) throw error
-    undecodable.push(error)
+/** The page's batch; what keeps an event from being decoded now breaks the reading, so that it is read again. */
+async function whole(page: LogPage, end?: Position): Promise<LogBatch> {
+  const position = end ?? page.last
+  if (position === undefined) throw new Error('a page without an end')
+  return page.settled(position)
+}
+
+async function holdsMore(client: EventStoreDBClient, { after, upTo }: Piece, timing: ReadTiming): Promise<boolean> {
+  if (comparePositions(after, upTo) >= 0) return false
+  for await (const { position } of readLogBackwards(client, timing)) {
+    if (position !== undefined && comparePositions(position, upTo) <= 0) return comparePositions(position, after) > 0
   }
-  const begun = stored.map((event) => {
-    try {
-      if (catalogue.entry(event.type) === undefined) throw new UnknownEventTypeError(headOf(event))
-      const decoded = codec.decode(event)
-      return decoded instanceof Promise ? decoded.catch(refuse) : decoded
-    } catch (error) {
-      return refuse(error)
-    }
+  return false
+}
+
+/** Leaving the loop does not end the call on the server; ended within the handling of its own message, the client may hang. */
+function cancelled(read: RawLog | undefined): Promise<void> {
+  if (read === undefined || read.readableEnded) return Promise.resolve()
+  return new Promise((resolve) => {
+    setImmediate(() => {
+      read.cancel()
+      resolve()
+    })
   })
-  const isAtOnce = !begun.some((event) => event instanceof Promise)
-  const all = isAtOnce ? begun : await Promise.all(begun)
-  const events = all.filter((event): event is RecordedEvent => event !== undefined && !(event instanceof Promise))
-  return { events, undecodable: undecodable.sort((a, b) => comparePositions(a.head.position, b.head.position)) }
-}
-
-function passing({ streamPrefixes }: EventFilter): (stream: string) => boolean {
-  if (streamPrefixes.length === 0) return () => true
-  return (stream) => streamPrefixes.some((prefix) => stream.startsWith(prefix))
 }

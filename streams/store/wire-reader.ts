@@ -1,0 +1,100 @@
+/** Where a member's bytes lie. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+const varint = 0
+const fixed64 = 1
+const lengthDelimited = 2
+const fixed32 = 5
+
+/** Walks the fields of one message of the protocol buffers' wire format, without copying any of it. */
+export class WireReader {
+  readonly bytes: Buffer
+  /** Number of the field that `next` came to. */
+  field = 0
+  #wireType = varint
+  #at: number
+  readonly #end: number
+
+  constructor(bytes: Buffer, start = 0, end = bytes.length) {
+    this.bytes = bytes
+    this.#at = start
+    this.#end = end
+  }
+
+  /** Comes to the next field; its value has to be taken or skipped before the one after it. False at the end. */
+  next(): boolean {
+    if (this.#at >= this.#end) return false
+    const tag = Number(this.number())
+    this.field = tag >>> 3
+    this.#wireType = tag & 7
+    return true
+  }
+
+  /** The place of a length-delimited value. Throws where the message is cut off. */
+  span(): Span {
+    const length = Number(this.number())
+    const start = this.#at
+    const end = start + length
+    if (this.#wireType !== lengthDelimited || !(end <= this.#end)) throw new Error('a message of the event store is cut off')
+    this.#at = end
+    return { start, end }
+  }
+
+  /** The first length-delimited field of that number in a nested message; undefined where it has none. */
+  within({ start, end }: Span, field: number): Span | undefined {
+    const inner = new WireReader(this.bytes, start, end)
+    while (inner.next()) {
+      if (inner.field === field) return inner.span()
+      inner.skip()
+    }
+    return undefined
+  }
+
+  /** A varint; a bigint where a number would lose digits. */
+  number(): number | bigint {
+    let value = 0
+    let scale = 1
+    for (let place = 0; place < 7; place += 1) {
+      const byte = this.#byte()
+      value += (byte & 0x7f) * scale
+      if (byte < 0x80) return value
+      scale *= 0x80
+    }
+    let rest = BigInt(value)
+    for (let shift = 49n; shift < 70n; shift += 7n) {
+      const byte = this.#byte()
+      rest |= BigInt(byte & 0x7f) << shift
+      if (byte < 0x80) return rest
+    }
+    throw new Error('a number of the event store does not end')
+  }
+
+  skip(): void {
+    switch (this.#wireType) {
+      case varint:
+        this.number()
+        return
+      case fixed64:
+        this.#at += 8
+        return
+      case lengthDelimited:
+        this.span()
+        return
+      case fixed32:
+        this.#at += 4
+        return
+      default:
+        throw new Error(`a field of wire type ${this.#wireType} from the event store`)
+    }
+  }
+
+  #byte(): number {
+    const byte = this.#at < this.#end ? this.bytes[this.#at] : undefined
+    if (byte === undefined) throw new Error('a message of the event store is cut off')
+    this.#at += 1
+    return byte
+  }
+}
