@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import { inTransaction } from '../../platform/transaction.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
@@ -57,23 +58,39 @@ export function shareOf(projector: Projector, events: readonly RecordedEvent[], 
  * lock out an instance that lost its advisory lock with a batch still in flight. Returns the tables in which a row was
  * written, `schema.table`.
  */
-export async function writeShares(pool: Pool, shares: readonly Share[]): Promise<string[]> {
+export async function writeShares(pool: Pool, shares: readonly Share[], { isLossHarmless = false }: WriteOptions = {}): Promise<string[]> {
   if (shares.length === 0) return []
   return inTransaction(pool, async (client) => {
-    await advanceCheckpoints(client, shares)
-    const changed = new Set<string>()
-    for (const { projector, writes } of shares) {
-      for (const write of writes) if ((await run(client, write)) > 0) changed.add(`${projector.name}.${write.table}`)
-    }
-    return [...changed]
+    if (isLossHarmless) await client.query('set local synchronous_commit = off')
+    return writeSharesIn(client, shares)
   })
 }
 
+export interface WriteOptions {
+  /** A crash of the database may take the last of these writes with it, rows and checkpoint together. */
+  readonly isLossHarmless?: boolean
+}
+
+/** The same inside the caller's transaction. */
+export async function writeSharesIn(client: PoolClient, shares: readonly Share[]): Promise<string[]> {
+  await advanceCheckpoints(client, shares)
+  const changed = new Set<string>()
+  for (const { projector, writes } of shares) {
+    for (const write of writes) if ((await run(client, write)) > 0) changed.add(`${projector.name}.${write.table}`)
+  }
+  return [...changed]
+}
+
+/**
+ * A copy that takes the place of the serving one stands at the same position: the writer goes on in it without noticing,
+ * provided that version and tables are its own.
+ */
 async function advanceCheckpoints(client: PoolClient, shares: readonly Share[]): Promise<void> {
   const rows = shares
     .map(({ projector, from, to }) => ({
       name: projector.name,
       version: projector.version,
+      shape_id: shapeIdOf(projector),
       from_commit: from.commit.toString(),
       from_prepare: from.prepare.toString(),
       to_commit: to.commit.toString(),
@@ -82,8 +99,8 @@ async function advanceCheckpoints(client: PoolClient, shares: readonly Share[]):
     .sort((a, b) => (a.name < b.name ? -1 : 1))
   const moved = await client.query<{ name: string }>(
     `update runtime.projectors p set commit_position = x.to_commit, prepare_position = x.to_prepare, updated_at = now()
-     from json_to_recordset($1::json) as x(name text, version integer, from_commit numeric, from_prepare numeric, to_commit numeric, to_prepare numeric)
-     where p.name = x.name and p.version = x.version and p.commit_position = x.from_commit and p.prepare_position = x.from_prepare
+     from json_to_recordset($1::json) as x(name text, version integer, shape_id uuid, from_commit numeric, from_prepare numeric, to_commit numeric, to_prepare numeric)
+     where p.name = x.name and p.version = x.version and p.shape_id = x.shape_id and p.commit_position = x.from_commit and p.prepare_position = x.from_prepare
      returning p.name`,
     [JSON.stringify(rows)],
   )
@@ -97,6 +114,17 @@ async function run(client: PoolClient, { table, statement: { text, expected }, j
   const rows = (await client.query(text, [json])).rowCount ?? 0
   if (expected === undefined || rows === expected) return rows
   throw new RowConflictError(`${expected === 0 ? 'insert of an existing' : 'patch of a missing'} row of ${table}`)
+}
+
+const shapeIds = new WeakMap<readonly Table[], string>()
+
+/** What `shape_id` of the projector's row must be. */
+export function shapeIdOf({ tables }: Projector): string {
+  const known = shapeIds.get(tables)
+  if (known !== undefined) return known
+  const id = createHash('md5').update(JSON.stringify(tables)).digest('hex')
+  shapeIds.set(tables, id)
+  return id
 }
 
 const tableMaps = new WeakMap<Projector, ReadonlyMap<string, Table>>()

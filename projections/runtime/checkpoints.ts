@@ -19,6 +19,9 @@ export interface ProjectionFailure {
 export interface StoredCheckpoint {
   readonly name: string
   readonly version: number
+  /** Of the tables as they were declared, JSON. */
+  readonly shape: string
+  readonly copyId: string
   readonly position: Position
   readonly status: StoredStatus
   /** Milliseconds since its instance last said that it is alive, by the database's clock; null when none ever has. */
@@ -30,6 +33,8 @@ export interface StoredCheckpoint {
 interface CheckpointRow {
   name: string
   version: number
+  shape: string
+  copy_id: string
   commit_position: string
   prepare_position: string
   status: StoredStatus
@@ -40,7 +45,7 @@ interface CheckpointRow {
 /** Reads the checkpoints of the named projectors; one that no instance has ever prepared is not among them. */
 export async function readCheckpoints(database: Pool | PoolClient, names: readonly string[]): Promise<Map<string, StoredCheckpoint>> {
   const { rows } = await database.query<CheckpointRow>(
-    `select name, version, commit_position::text, prepare_position::text, status,
+    `select name, version, shape, copy_id, commit_position::text, prepare_position::text, status,
        (extract(epoch from clock_timestamp() - heartbeat_at) * 1000)::float8 as heartbeat_age_ms,
        (extract(epoch from clock_timestamp() - updated_at) * 1000)::float8 as idle_ms
      from runtime.projectors where name = any($1)`,
@@ -52,6 +57,8 @@ export async function readCheckpoints(database: Pool | PoolClient, names: readon
       {
         name: row.name,
         version: row.version,
+        shape: row.shape,
+        copyId: row.copy_id,
         position: { commit: BigInt(row.commit_position), prepare: BigInt(row.prepare_position) },
         status: row.status,
         heartbeatAgeMs: row.heartbeat_age_ms,
@@ -61,18 +68,52 @@ export async function readCheckpoints(database: Pool | PoolClient, names: readon
   )
 }
 
-/** Says that this instance runs these projectors, and returns what an operator wants of each. */
-export async function beat(client: PoolClient, names: readonly string[]): Promise<Map<string, StoredStatus>> {
-  const { rows } = await client.query<{ name: string; status: StoredStatus }>(
-    'update runtime.projectors set heartbeat_at = clock_timestamp() where name = any($1) returning name, status',
-    [names],
-  )
-  return new Map(rows.map(({ name, status }) => [name, status]))
+/** What an operator wants of a projector, and which version of it serves. */
+export interface Wanted {
+  readonly status: StoredStatus
+  readonly version: number
 }
 
-/** Ends `rebuilding` for projectors that have caught up. */
-export async function markCaughtUp(pool: Pool, names: readonly string[]): Promise<void> {
-  await pool.query(`update runtime.projectors set status = 'running', updated_at = clock_timestamp() where name = any($1) and status = 'rebuilding'`, [names])
+/** Says that this instance runs these projectors, and returns what is wanted of each. */
+export async function beat(client: PoolClient, names: readonly string[]): Promise<Map<string, Wanted>> {
+  const { rows } = await client.query<Wanted & { readonly name: string }>(
+    'update runtime.projectors set heartbeat_at = clock_timestamp() where name = any($1) returning name, status, version',
+    [names],
+  )
+  return new Map(rows.map(({ name, ...wanted }) => [name, wanted]))
+}
+
+/** A projector that this instance has brought to the head. */
+export interface CaughtUp {
+  readonly name: string
+  readonly copyId: string
+  readonly position: Position
+}
+
+/**
+ * Ends `rebuilding` for projectors that have caught up; the names of those that are not `rebuilding` now. One whose copy
+ * was changed meanwhile, or that was put back, is not what this instance knows, and stays `rebuilding`.
+ */
+export async function markCaughtUp(pool: Pool, reached: readonly CaughtUp[]): Promise<Set<string>> {
+  const json = reached.map(({ name, copyId, position }) => ({
+    name,
+    copy_id: copyId,
+    commit_position: position.commit.toString(),
+    prepare_position: position.prepare.toString(),
+  }))
+  const { rows } = await pool.query<{ name: string }>(
+    `with reached as (
+       select * from json_to_recordset($1::json) as x(name text, copy_id uuid, commit_position numeric, prepare_position numeric)
+     ), marked as (
+       update runtime.projectors p set status = 'running', updated_at = clock_timestamp() from reached x
+       where p.name = x.name and p.copy_id = x.copy_id and p.status = 'rebuilding'
+         and (p.commit_position, p.prepare_position) >= (x.commit_position, x.prepare_position)
+       returning p.name
+     )
+     select name from marked union select name from runtime.projectors where name in (select name from reached) and status <> 'rebuilding'`,
+    [JSON.stringify(json)],
+  )
+  return new Set(rows.map(({ name }) => name))
 }
 
 /** Stops a projector on every instance until `requestResume`; false when there is none of that name. */
@@ -85,22 +126,33 @@ export async function requestStop(pool: Pool, name: string): Promise<boolean> {
 export const withoutFailure = `failed_event_id = null, failed_event_type = null, failed_category = null, failed_commit = null,
   failed_prepare = null, failed_reason = null`
 
-/** Lets a stopped or failed projector go on with the event after its checkpoint. */
+/**
+ * Lets a stopped or failed projector go on with the event after its checkpoint; also a copy of it that a newer program
+ * could not fill.
+ */
 export async function requestResume(pool: Pool, name: string): Promise<boolean> {
   const { rowCount } = await pool.query(
     `update runtime.projectors set status = 'rebuilding', updated_at = clock_timestamp(), ${withoutFailure}
-     where name = $1 and status in ('stopped', 'failed')`,
-    [name],
+     where (name = $1 and status in ('stopped', 'failed')) or (name = $2 and status = 'failed')`,
+    [name, nextCopyOf(name)],
   )
-  return rowCount === 1
+  return rowCount !== null && rowCount > 0
 }
 
-export async function recordFailure(pool: Pool, name: string, failure: ProjectionFailure): Promise<void> {
-  await pool.query(
-    `update runtime.projectors set status = 'failed', failed_event_id = $2, failed_event_type = $3, failed_category = $4,
-       failed_commit = $5, failed_prepare = $6, failed_reason = $7, updated_at = clock_timestamp() where name = $1`,
+/** The copy of a read model that is filled to take its place. */
+export function nextCopyOf(name: string): string {
+  return `${name}__next`
+}
+
+/** False when another copy serves by now, or the event has been passed: nothing is recorded then. */
+export async function recordFailure(pool: Pool, name: string, copyId: string, failure: ProjectionFailure): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `update runtime.projectors set status = 'failed', failed_event_id = $3, failed_event_type = $4, failed_category = $5,
+       failed_commit = $6, failed_prepare = $7, failed_reason = $8, updated_at = clock_timestamp()
+     where name = $1 and copy_id = $2 and (commit_position, prepare_position) < ($6::numeric, $7::numeric)`,
     [
       name,
+      copyId,
       failure.eventId,
       failure.eventType,
       failure.category,
@@ -109,6 +161,7 @@ export async function recordFailure(pool: Pool, name: string, failure: Projectio
       failure.reason,
     ],
   )
+  return rowCount === 1
 }
 
 export function failureOf(head: EventHead, reason: string): ProjectionFailure {

@@ -1,7 +1,7 @@
-import { comparePositions, type Position } from '../../streams/store/positions.ts'
+import { comparePositions, formatPosition, type Position } from '../../streams/store/positions.ts'
 import type { EventHead } from '../../streams/store/errors.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
-import { handlerOf, shareOf, type Share } from './batch-writer.ts'
+import { shareOf, type Share } from './batch-writer.ts'
 import type { Projector } from './projector.ts'
 
 /** One projector as this instance runs it. */
@@ -11,6 +11,18 @@ export interface Member {
   position: Position
   /** False once it failed, was stopped, or lost its lock. */
   isActive: boolean
+  /** Of the copy that it was prepared for. */
+  readonly copyId: string
+  /** Positions of the events that an operator had this projector pass over, as `formatPosition` writes them. */
+  readonly skipped?: ReadonlySet<string>
+}
+
+/** The positions of the events that a projector passes over, by its name. */
+export type Skips = (projector: string) => Promise<ReadonlySet<string>>
+
+/** Whether an operator had the member pass over the event. */
+export function isSkipped({ skipped }: Member, { position }: { readonly position: Position }): boolean {
+  return skipped !== undefined && skipped.size > 0 && skipped.has(formatPosition(position))
 }
 
 /** One member's part of a batch; without a share when its handlers threw and each event must be looked at by itself. */
@@ -113,15 +125,11 @@ function batchOf(member: Member, events: readonly RecordedEvent[], to: Position)
   const { projector, position: from } = member
   const [first] = events
   const isAhead = first !== undefined && comparePositions(first.position, from) <= 0
-  const own = isAhead ? events.filter((event) => comparePositions(event.position, from) > 0) : events
+  const isPlain = !isAhead && (member.skipped === undefined || member.skipped.size === 0)
+  const own = isPlain ? events : events.filter((event) => comparePositions(event.position, from) > 0 && !isSkipped(member, event))
   try {
     return { member, events: own, share: shareOf(projector, own, from, to) }
   } catch {
     return { member, events: own, share: undefined }
   }
-}
-
-/** Whether an event that cannot be read is one of the projector's business. */
-export function listensTo(projector: Projector, head: EventHead): boolean {
-  return handlerOf(projector, head.type) !== undefined
 }

@@ -48,6 +48,8 @@ export interface Projector {
   readonly version: number
   readonly tables: readonly Table[]
   readonly handlers: Readonly<Record<string, Handler>>
+  /** Decisions are taken on its rows, so none of its events may be skipped: a mended handler is the only way on. */
+  readonly decisive?: boolean
 }
 
 type HandlersOf<Events extends DomainEvent> = {

@@ -4,15 +4,18 @@ import type { EventStore } from '../../streams/store/event-store.ts'
 import type { Position } from '../../streams/store/positions.ts'
 import type { EventFilter } from '../../streams/store/subscription-options.ts'
 import type { ProjectionFailure } from './checkpoints.ts'
+import type { Skips } from './feed.ts'
 import type { Projector } from './projector.ts'
 
 export interface ProjectionRunnerOptions {
-  readonly eventStore: Pick<EventStore, 'subscribeToAll'>
+  readonly eventStore: Pick<EventStore, 'subscribeToAll' | 'readLog' | 'head'>
   readonly pool: Pool
   readonly projectors: readonly Projector[]
   /** Everything that any projector may listen to. */
   readonly filter: EventFilter
   readonly logger: Logger
+  /** Which events an operator had a projector pass over. Default: none. */
+  readonly skips?: Skips
   /** Most events of one batch. Default 1,000. */
   readonly batchSize?: number
   /** How often this instance says that it is alive, and looks for locks to take over, in milliseconds. Default 1,000. */
@@ -21,7 +24,10 @@ export interface ProjectionRunnerOptions {
   readonly onDatabaseGone?: () => void
 }
 
-/** `standby`: another instance runs it, or this one is about to. */
+/**
+ * `standby`: another instance runs it, or this one is about to; also where a newer version serves. `catching-up` also
+ * while a copy of this version is filled beside an older one that serves.
+ */
 export type ProjectorState = 'standby' | 'catching-up' | 'live' | 'failed' | 'stopped'
 
 export interface ProjectorStatus {

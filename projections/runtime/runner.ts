@@ -1,17 +1,30 @@
 import { limited, within } from '../../platform/time-limits.ts'
 import { inTransaction } from '../../platform/transaction.ts'
 import { backoffMs, pause } from '../../streams/store/backoff.ts'
-import { UndecodableEventError, type EventHead } from '../../streams/store/errors.ts'
+import type { EventHead } from '../../streams/store/errors.ts'
 import type { Position } from '../../streams/store/positions.ts'
 import { AdvisoryLocks } from './advisory-locks.ts'
-import { beat, failureOf, markCaughtUp, requestResume, requestStop, type ProjectionFailure, type StoredStatus } from './checkpoints.ts'
+import {
+  beat,
+  failureOf,
+  markCaughtUp,
+  nextCopyOf,
+  readCheckpoints,
+  requestResume,
+  requestStop,
+  type ProjectionFailure,
+  type StoredCheckpoint,
+  type Wanted,
+} from './checkpoints.ts'
 import { databaseFailure } from './database-errors.ts'
-import { listensTo, type Member } from './feed.ts'
+import { isSkipped, type Member } from './feed.ts'
 import { LogReadings } from './log-readings.ts'
 import type { Projector } from './projector.ts'
 import type { Advance, ProjectionRunnerOptions, ProjectorState, ProjectorStatus } from './runner-options.ts'
-import { assertNames, ensureRuntimeSchema, prepareProjector } from './schema.ts'
+import { assertNames, ensureRuntimeSchema, fitOf, prepareProjector } from './schema.ts'
 import { ShareWriter } from './share-writer.ts'
+import { reasonOfUndecodable, stopsAt } from './undecodable.ts'
+import { Upgrades } from './upgrades.ts'
 
 interface Slot {
   readonly projector: Projector
@@ -19,10 +32,18 @@ interface Slot {
   position: Position | undefined
   failure: ProjectionFailure | undefined
   member: Member | undefined
+  /** Of the copy that this instance runs, or ran last. */
+  copyId: string | undefined
+  /** While a copy of this version is filled beside an older one that serves. */
+  upgrading: AbortController | undefined
+  /** The version that is served elsewhere, once it was said. */
+  foreign: number | undefined
 }
 
 /** How long a stop waits for a batch in hand, in milliseconds. */
 const stopMs = 5_000
+/** How long a look waits for what the event store says of skipped events, in milliseconds. */
+const skipsMs = 2_000
 /** A connection that answers no heartbeat for this long is taken for lost, in milliseconds. */
 const silenceMs = 5_000
 const backoff = { firstMs: 100, mostMs: 5_000 }
@@ -39,6 +60,7 @@ export class ProjectionRunner {
   readonly #writer: ShareWriter
   readonly #listeners = new Set<(advance: Advance) => void>()
   readonly #readings: LogReadings
+  readonly #upgrades: Upgrades
   #locks: AdvisoryLocks | undefined
   #supervision: Promise<void> = Promise.resolve()
   #turn: Promise<unknown> = Promise.resolve()
@@ -51,13 +73,16 @@ export class ProjectionRunner {
     for (const projector of options.projectors) {
       assertNames(projector)
       if (this.#slots.has(projector.name)) throw new TypeError(`two projectors are named ${projector.name}`)
-      const empty = { position: undefined, failure: undefined, member: undefined }
+      const empty = { position: undefined, failure: undefined, member: undefined, copyId: undefined, upgrading: undefined, foreign: undefined }
       this.#slots.set(projector.name, { projector, state: 'standby', ...empty })
     }
-    const { pool, logger, eventStore, filter, batchSize = 1_000 } = options
+    const { pool, logger, eventStore, filter, skips, batchSize = 1_000 } = options
     const writes = {
       written: (members: readonly Member[], to: Position, changed: readonly string[]) => this.#written(members, to, changed),
-      lost: (member: Member) => this.#leave(this.#slotOf(member), 'standby'),
+      lost: (member: Member) => {
+        this.#leave(this.#slotOf(member), 'standby')
+        this.#wake.abort()
+      },
       failed: (member: Member, failure: ProjectionFailure) => this.#failed(member, failure),
       databaseGone: () => this.#databaseGone(),
     }
@@ -71,6 +96,12 @@ export class ProjectionRunner {
         broke: (members, error) => this.#broke(members, error),
       },
     )
+    const fills = { eventStore, pool, filter, logger, ...(skips === undefined ? {} : { skips }) }
+    const upgrades = {
+      upgraded: (projector: Projector, running: AbortController) => this.#upgraded(this.#slot(projector.name), running),
+      failed: (projector: Projector, running: AbortController, failure: ProjectionFailure) => this.#upgradeFailed(this.#slot(projector.name), running, failure),
+    }
+    this.#upgrades = new Upgrades(fills, () => this.#locks, upgrades, this.#closing.signal)
   }
 
   /** Begins; `caughtUp` tells when the read models are up to date. */
@@ -84,7 +115,7 @@ export class ProjectionRunner {
     this.#closing.abort()
     this.#wake.abort()
     await this.#supervision
-    await within(stopMs, this.#readings.close())
+    await within(stopMs, Promise.all([this.#readings.close(), this.#upgrades.settled()]))
     await this.#locks?.close()
   }
 
@@ -94,7 +125,9 @@ export class ProjectionRunner {
 
   /** True once no projector of this instance is catching up; stopped and failed ones are not waited for. */
   isCaughtUp(): boolean {
-    return this.#hasLooked && [...this.#slots.values()].every(({ state, member }) => state !== 'catching-up' && (state !== 'standby' || member === undefined))
+    return this.#hasLooked && [...this.#slots.values()].every(
+      ({ state, member, upgrading }) => upgrading === undefined && state !== 'catching-up' && (state !== 'standby' || member === undefined),
+    )
   }
 
   /** True while the database does not take what is to be written: for want of room, for example, although it answers. */
@@ -161,15 +194,83 @@ export class ProjectionRunner {
     const wanted = await limited(silenceMs, beat(locks.client, owned.map(({ projector }) => projector.name)))
     for (const slot of owned) this.#obey(slot, before.get(slot), wanted.get(slot.projector.name))
     await this.#finishRebuilds(wanted)
-    const joining: Member[] = []
-    for (const slot of slots) {
-      if (slot.state !== 'standby' || slot.member !== undefined || !(await locks.tryAcquire(slot.projector.name))) continue
-      const member = await this.#prepare(slot)
-      if (member !== undefined) joining.push(member)
-    }
+    const joining = await this.#takeFree(slots, locks)
     if (joining.length > 0) await beat(locks.client, joining.map(({ projector }) => projector.name))
     this.#readings.add(joining)
     this.#hasLooked = true
+  }
+
+  /** Takes what nobody runs, as far as what is stored is of this version; begins to fill copies where it is older. */
+  async #takeFree(slots: readonly Slot[], locks: AdvisoryLocks): Promise<Member[]> {
+    const idle = slots.filter(({ state, member }) => member === undefined && state !== 'stopped' && state !== 'live')
+    if (idle.length === 0) return []
+    const names = idle.flatMap(({ projector: { name } }) => [name, nextCopyOf(name)])
+    const stored = await readCheckpoints(locks.client, names)
+    const free: Slot[] = []
+    for (const slot of idle) {
+      const { name } = slot.projector
+      this.#reconsider(slot, stored.get(name), stored.get(nextCopyOf(name)))
+      if (slot.upgrading !== undefined || slot.state === 'failed') continue
+      if (await this.#mayRun(slot, locks, stored.get(name))) free.push(slot)
+    }
+    const members = await Promise.all(free.map((slot) => this.#prepare(slot)))
+    return members.filter((member) => member !== undefined)
+  }
+
+  /** An operator stopped what is being upgraded, or let go on what could not be, or put another copy in its place. */
+  #reconsider(slot: Slot, stored: StoredCheckpoint | undefined, next: StoredCheckpoint | undefined): void {
+    const isOlder = stored !== undefined && fitOf(stored, slot.projector) === 'older'
+    if (slot.upgrading !== undefined && stored?.status === 'stopped') this.#leave(slot, 'standby')
+    if (slot.state === 'failed' && this.#locks?.holds(slot.projector.name) !== true && !(isOlder && next?.status === 'failed')) this.#leave(slot, 'standby')
+  }
+
+  async #mayRun(slot: Slot, locks: AdvisoryLocks, stored: StoredCheckpoint | undefined): Promise<boolean> {
+    const { projector } = slot
+    const { name, version } = projector
+    const fit = stored === undefined ? 'current' : fitOf(stored, projector)
+    if (stored !== undefined && stored.version !== version) {
+      // Whoever runs that version goes on with it, so that something does.
+      await locks.release(name)
+      this.#sayForeign(slot, stored.version)
+      if (fit === 'older' && stored.status !== 'stopped') this.#beginUpgrade(slot)
+      return false
+    }
+    if (!(await locks.tryAcquire(name))) {
+      if (fit === 'older') this.#sayForeign(slot, version)
+      return false
+    }
+    // Other tables under the same version: only where nobody runs them.
+    if (fit === 'older' && stored?.status !== 'stopped') this.#beginUpgrade(slot)
+    return fit === 'current'
+  }
+
+  #sayForeign(slot: Slot, served: number): void {
+    if (slot.foreign === served) return
+    slot.foreign = served
+    const { name, version } = slot.projector
+    const what = served === version ? 'with other tables, serves' : `serves, and this program has ${version}`
+    this.#options.logger.warn({ component: 'projections', projector: name }, `version ${served}, ${what}`)
+  }
+
+  #beginUpgrade(slot: Slot): void {
+    slot.state = 'catching-up'
+    slot.failure = undefined
+    slot.upgrading = this.#upgrades.begin(slot.projector)
+  }
+
+  /** Goes on where the copy ends, in the same turn, so that nobody sees it idle in between. */
+  async #upgraded(slot: Slot, running: AbortController): Promise<void> {
+    await this.#inTurn(async () => {
+      if (slot.upgrading !== running) return
+      slot.upgrading = undefined
+      await this.#look()
+    }).catch(() => this.#wake.abort())
+  }
+
+  #upgradeFailed(slot: Slot, running: AbortController, failure: ProjectionFailure): void {
+    if (slot.upgrading !== running) return
+    this.#leave(slot, 'failed')
+    slot.failure = failure
   }
 
   async #openLocks(): Promise<AdvisoryLocks> {
@@ -182,25 +283,41 @@ export class ProjectionRunner {
     return this.#locks
   }
 
-  #obey(slot: Slot, before: ProjectorState | undefined, wanted: StoredStatus | undefined): void {
+  #obey(slot: Slot, before: ProjectorState | undefined, wanted: Wanted | undefined): void {
+    if (wanted !== undefined && wanted.version > slot.projector.version) return this.#leave(slot, 'standby')
     const isRunning = slot.state === 'catching-up' || slot.state === 'live'
-    if (wanted === 'stopped' && isRunning) this.#leave(slot, 'stopped')
+    if (wanted?.status === 'stopped' && isRunning) this.#leave(slot, 'stopped')
     const wasHalted = before === 'stopped' || before === 'failed'
-    const shallRun = wanted === 'running' || wanted === 'rebuilding'
+    const shallRun = wanted?.status === 'running' || wanted?.status === 'rebuilding'
     if (wasHalted && slot.state === before && shallRun) this.#leave(slot, 'standby')
   }
 
   async #prepare(slot: Slot): Promise<Member | undefined> {
     const { projector } = slot
-    const prepared = await inTransaction(this.#options.pool, (client) => prepareProjector(client, projector))
-    slot.position = prepared.position
+    slot.state = 'catching-up'
+    const { skips, pool, logger } = this.#options
+    let skipped: ReadonlySet<string> = new Set()
+    try {
+      if (skips !== undefined) skipped = await limited(skipsMs, skips(projector.name))
+    } catch (error) {
+      logger.warn({ component: 'projections', projector: projector.name, err: error }, 'the skipped events cannot be read, trying again')
+      return undefined
+    }
+    const { position, status, copyId, fit } = await inTransaction(pool, (client) => prepareProjector(client, projector))
+    // Another version was put in its place just now: the next look sorts that out.
+    if (fit !== 'current') return undefined
+    const isReplaced = slot.copyId !== undefined && slot.copyId !== copyId
+    slot.position = position
     slot.failure = undefined
-    if (prepared.status === 'stopped') {
+    slot.copyId = copyId
+    slot.foreign = undefined
+    // A copy may hold more than the one that it replaced.
+    if (isReplaced) this.#tell({ projectors: [projector.name], position, changed: projector.tables.map((table) => `${projector.name}.${table.name}`) })
+    if (status === 'stopped') {
       slot.state = 'stopped'
       return undefined
     }
-    slot.state = 'catching-up'
-    slot.member = { projector, position: prepared.position, isActive: true }
+    slot.member = { projector, position, copyId, skipped, isActive: true }
     return slot.member
   }
 
@@ -213,28 +330,33 @@ export class ProjectionRunner {
     await this.#finishRebuilds(undefined).catch(() => undefined)
   }
 
-  async #finishRebuilds(stored: ReadonlyMap<string, StoredStatus> | undefined): Promise<void> {
-    const names = [...this.#slots.values()].filter(({ state }) => state === 'live').map(({ projector }) => projector.name)
-    const rebuilt = stored === undefined ? names : names.filter((name) => stored.get(name) === 'rebuilding')
-    if (rebuilt.length > 0) await markCaughtUp(this.#options.pool, rebuilt)
+  /** With what is stored: only those that are `rebuilding`; what is no more what this instance knows is prepared anew. */
+  async #finishRebuilds(stored: ReadonlyMap<string, Wanted> | undefined): Promise<void> {
+    const rebuilt = [...this.#slots.values()].flatMap((slot) => {
+      const { state, position, copyId, projector } = slot
+      const isRebuilt = state === 'live' && (stored === undefined || stored.get(projector.name)?.status === 'rebuilding')
+      return isRebuilt && position !== undefined && copyId !== undefined ? [{ slot, reached: { name: projector.name, copyId, position } }] : []
+    })
+    if (rebuilt.length === 0) return
+    const marked = await markCaughtUp(this.#options.pool, rebuilt.map(({ reached }) => reached))
+    if (stored === undefined) return
+    for (const { slot } of rebuilt) if (!marked.has(slot.projector.name)) this.#leave(slot, 'standby')
   }
 
-  /**
-   * Whoever listens to an event that cannot be read stops there. A type that nobody knows stops all, since it may be
-   * anybody's. On a channel others publish too: what is not ours there is passed over.
-   */
   async #undecodable(members: readonly Member[], head: EventHead, error: Error): Promise<void> {
-    const reason = error instanceof UndecodableEventError ? error.reason : error.name
-    const isForeign = head.stream.endsWith('.events') && ['unknown-type', 'signature', 'malformed'].includes(reason)
-    const concerned = isForeign ? [] : members.filter((member) => reason === 'unknown-type' || listensTo(member.projector, head))
+    const reason = reasonOfUndecodable(error)
+    const concerned = members.filter((member) => stopsAt(member.projector, head, error) && !isSkipped(member, head))
     if (concerned.length === 0) this.#options.logger.warn({ eventId: head.id, eventType: head.type, reason }, 'an event that cannot be read concerns nobody')
     for (const member of concerned) await this.#writer.fail(member, failureOf(head, `cannot be read: ${reason}`))
   }
 
   #written(members: readonly Member[], position: Position, changed: readonly string[]): void {
-    const projectors = members.map(({ projector }) => projector.name)
     for (const member of members) this.#slotOf(member).position = position
-    for (const listener of this.#listeners) listener({ projectors, position, changed })
+    this.#tell({ projectors: members.map(({ projector }) => projector.name), position, changed })
+  }
+
+  #tell(advance: Advance): void {
+    for (const listener of this.#listeners) listener(advance)
   }
 
   #failed(member: Member, failure: ProjectionFailure): void {
@@ -246,6 +368,8 @@ export class ProjectionRunner {
   /** Feeds a projector no more. */
   #leave(slot: Slot, state: ProjectorState): void {
     slot.state = state
+    slot.upgrading?.abort()
+    slot.upgrading = undefined
     if (slot.member !== undefined) this.#readings.remove(slot.member)
     slot.member = undefined
   }
@@ -269,8 +393,12 @@ export class ProjectionRunner {
   }
 
   #slotOf(member: Member): Slot {
-    const slot = this.#slots.get(member.projector.name)
-    if (slot === undefined) throw new TypeError(`no projector ${member.projector.name}`)
+    return this.#slot(member.projector.name)
+  }
+
+  #slot(name: string): Slot {
+    const slot = this.#slots.get(name)
+    if (slot === undefined) throw new TypeError(`no projector ${name}`)
     return slot
   }
 

@@ -40,17 +40,37 @@ const runtimeTables = `
   );
 `
 
+/** What newer versions added to `runtime.projectors`. */
+const laterColumns = {
+  copy_id: 'uuid not null default gen_random_uuid()',
+  shape_id: 'uuid generated always as (md5(shape)::uuid) stored',
+}
+
 /** Creates the runtime's own schema when it is missing; safe on several instances at once. */
 export async function ensureRuntimeSchema(pool: Pool): Promise<void> {
   await inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [schemaLock])
     await client.query(runtimeTables)
+    // Altering waits for every reader, also where there is nothing to add.
+    const { rows } = await client.query<{ column_name: string }>(
+      `select column_name from information_schema.columns where table_schema = 'runtime' and table_name = 'projectors'`,
+    )
+    const missing = Object.entries(laterColumns).filter(([name]) => !rows.some(({ column_name }) => column_name === name))
+    if (missing.length === 0) return
+    await client.query(`alter table runtime.projectors ${missing.map(([name, definition]) => `add column ${name} ${definition}`).join(', ')}`)
   })
 }
+
+/** What is stored against what this program has; `older` also where only the tables differ. */
+export type Fit = 'current' | 'older' | 'newer'
 
 export interface PreparedProjector {
   readonly position: Position
   readonly status: StoredStatus
+  /** Of the copy that serves: another one has another id. */
+  readonly copyId: string
+  /** Only a `current` one may be run. */
+  readonly fit: Fit
 }
 
 interface CheckpointRow {
@@ -59,46 +79,66 @@ interface CheckpointRow {
   commit_position: string
   prepare_position: string
   status: StoredStatus
+  copy_id: string
+}
+
+/** The tables as they are declared, to be compared with those that are there. */
+export function shapeOf(projector: Projector): string {
+  return JSON.stringify(projector.tables)
 }
 
 /**
- * Makes the projector's schema ready and returns where it goes on from. One whose version or tables differ from what is
- * stored is dropped and starts anew; one that had failed tries its event again, since a start may bring the mended
- * handler. The caller holds the projector's lock, and `client` is in a transaction.
+ * Returns where the projector goes on from, and makes its schema when there is none. One that had failed tries its event
+ * again, since a start may bring the mended handler. The caller holds the projector's lock, and `client` is in a
+ * transaction.
  */
 export async function prepareProjector(client: PoolClient, projector: Projector): Promise<PreparedProjector> {
-  const shape = JSON.stringify(projector.tables)
   await client.query('select pg_advisory_xact_lock($1)', [schemaLock])
   const stored = await client.query<CheckpointRow>('select * from runtime.projectors where name = $1 for update', [projector.name])
   const [row] = stored.rows
-  const isCurrent = row !== undefined && row.version === projector.version && row.shape === shape
-  if (isCurrent) {
-    if (row.status === 'failed') await client.query(`update runtime.projectors set status = 'rebuilding', ${withoutFailure} where name = $1`, [projector.name])
-    return { position: { commit: BigInt(row.commit_position), prepare: BigInt(row.prepare_position) }, status: row.status }
+  if (row === undefined) return { position: startOfLog, status: 'rebuilding', fit: 'current', copyId: await createProjector(client, projector) }
+  const { status, copy_id: copyId } = row
+  const fit = fitOf(row, projector)
+  if (fit === 'current' && status === 'failed') {
+    await client.query(`update runtime.projectors set status = 'rebuilding', ${withoutFailure} where name = $1`, [projector.name])
   }
-  await createSchema(client, projector)
-  await client.query(
-    `insert into runtime.projectors (name, version, shape, commit_position, prepare_position, status, updated_at)
-     values ($1, $2, $3, 0, 0, 'rebuilding', now())
-     on conflict (name) do update set version = excluded.version, shape = excluded.shape, commit_position = 0, prepare_position = 0,
-       status = 'rebuilding', updated_at = now(), ${withoutFailure}`,
-    [projector.name, projector.version, shape],
-  )
-  return { position: startOfLog, status: 'rebuilding' }
+  return { position: { commit: BigInt(row.commit_position), prepare: BigInt(row.prepare_position) }, status, copyId, fit }
 }
 
-/** Drops and creates the projector's schema with its tables, inside the caller's transaction. */
-async function createSchema(client: PoolClient, projector: Projector): Promise<void> {
+/** How what is stored fits what this program has. */
+export function fitOf(stored: { readonly version: number; readonly shape: string }, projector: Projector): Fit {
+  if (stored.version > projector.version) return 'newer'
+  return stored.version === projector.version && stored.shape === shapeOf(projector) ? 'current' : 'older'
+}
+
+/** Drops and creates the projector's schema with its tables, at the start of the log. Returns the copy's id. */
+export async function createProjector(client: PoolClient, projector: Projector, status: StoredStatus = 'rebuilding'): Promise<string> {
   const schema = quoted(projector.name)
   await client.query(`drop schema if exists ${schema} cascade; create schema ${schema}`)
   for (const table of projector.tables) await client.query(tableDefinition(projector.name, table))
+  const { rows } = await client.query<{ copy_id: string }>(
+    `insert into runtime.projectors (name, version, shape, commit_position, prepare_position, status, updated_at)
+     values ($1, $2, $3, 0, 0, $4, now())
+     on conflict (name) do update set version = excluded.version, shape = excluded.shape, commit_position = 0, prepare_position = 0,
+       status = excluded.status, copy_id = excluded.copy_id, heartbeat_at = null, updated_at = now(), ${withoutFailure}
+     returning copy_id`,
+    [projector.name, projector.version, shapeOf(projector), status],
+  )
+  const [row] = rows
+  if (row === undefined) throw new TypeError(`no row of ${projector.name} was written`)
+  return row.copy_id
 }
+
+/** Copies of a read model are named for it, with two underscores and a word behind. */
+const longestName = 48
 
 /** Names that Postgres takes unquoted, so that queries elsewhere read plainly; `runtime` is the runtime's own. */
 export function assertNames(projector: Projector): void {
   const names = [projector.name, ...projector.tables.flatMap((table) => [table.name, ...Object.keys(table.columns)])]
   const wrong = names.find((name) => !/^[a-z][a-z0-9_]{0,62}$/.test(name))
   if (wrong !== undefined) throw new TypeError(`projector ${projector.name}: ${wrong} is not a snake_case name`)
+  if (projector.name.length > longestName) throw new TypeError(`projector ${projector.name}: the name has more than ${longestName} characters`)
+  if (projector.name.includes('__')) throw new TypeError(`projector ${projector.name}: two underscores are for copies of a read model`)
   if (['runtime', 'public', 'vault'].includes(projector.name)) throw new TypeError(`projector ${projector.name}: the name is taken`)
   for (const table of projector.tables) {
     const used = [...table.primaryKey, ...(table.indexes ?? []).flatMap((index) => index.columns)]

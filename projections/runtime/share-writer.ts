@@ -1,13 +1,15 @@
 import type { Pool } from 'pg'
+import { isDatabaseFull } from '../../platform/database.ts'
 import type { Logger } from '../../platform/logging.ts'
 import { backoffMs, pause } from '../../streams/store/backoff.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import { comparePositions, type Position } from '../../streams/store/positions.ts'
-import { CheckpointLostError, shareOf, writeShares, type Share } from './batch-writer.ts'
+import { CheckpointLostError, shareOf, writeShares, type Share, type WriteOptions } from './batch-writer.ts'
 import { failureOf, readCheckpoints, recordFailure, type ProjectionFailure } from './checkpoints.ts'
 import { databaseFailure, reasonOf } from './database-errors.ts'
 import type { Member, MemberBatch } from './feed.ts'
 import { RowConflictError } from './row-plan.ts'
+import { fitOf } from './schema.ts'
 
 const backoff = { firstMs: 50, mostMs: 2_000 }
 
@@ -35,13 +37,15 @@ export class ShareWriter {
   readonly #logger: Logger
   readonly #listener: WriteListener
   readonly #signal: AbortSignal
+  readonly #options: WriteOptions
   #heldUp = 0
 
-  constructor(pool: Pool, logger: Logger, listener: WriteListener, signal: AbortSignal) {
+  constructor(pool: Pool, logger: Logger, listener: WriteListener, signal: AbortSignal, options: WriteOptions = {}) {
     this.#pool = pool
     this.#logger = logger
     this.#listener = listener
     this.#signal = signal
+    this.#options = options
   }
 
   /** True while the database does not take what is to be written. */
@@ -63,7 +67,9 @@ export class ShareWriter {
   /** Stops a member at an event. What came before it is written. */
   async fail(member: Member, failure: ProjectionFailure): Promise<void> {
     member.isActive = false
-    await this.#persist(() => recordFailure(this.#pool, member.projector.name, failure))
+    const isRecorded = await this.#persist(() => recordFailure(this.#pool, member.projector.name, member.copyId, failure))
+    if (isRecorded === undefined) return
+    if (!isRecorded) return this.#listener.lost(member)
     this.#logger.error(
       { projector: member.projector.name, eventId: failure.eventId, eventType: failure.eventType, category: failure.category, reason: failure.reason },
       'projector stopped at an event it cannot take',
@@ -78,7 +84,7 @@ export class ShareWriter {
       const active = entries.filter(({ member }) => member.isActive)
       if (active.length === 0) return undefined
       try {
-        const changed = await writeShares(this.#pool, active.map(({ share }) => share))
+        const changed = await writeShares(this.#pool, active.map(({ share }) => share), this.#options)
         this.#tellWritten(active, changed)
         return undefined
       } catch (error) {
@@ -108,7 +114,7 @@ export class ShareWriter {
     const stored = await this.#persist(() => readCheckpoints(this.#pool, names))
     const written = concerned.filter(({ share: { projector, to } }) => {
       const checkpoint = stored?.get(projector.name)
-      return isOutcomeUnknown && checkpoint?.version === projector.version && comparePositions(checkpoint.position, to) === 0
+      return isOutcomeUnknown && checkpoint !== undefined && fitOf(checkpoint, projector) === 'current' && comparePositions(checkpoint.position, to) === 0
     })
     for (const entry of concerned) {
       if (written.includes(entry) || this.#signal.aborted) continue
@@ -158,6 +164,8 @@ export class ShareWriter {
   }
 
   async #waitOut(error: unknown, attempt: number): Promise<void> {
+    // Whoever fills a copy gives back the space that serving needs, instead of waiting for more.
+    if (this.#options.isLossHarmless === true && isDatabaseFull(error)) throw error
     if (databaseFailure(error) === 'gone') this.#listener.databaseGone()
     this.#logger.warn({ component: 'projections', attempt, err: error }, 'read-model database did not take a batch, trying again')
     this.#heldUp += 1

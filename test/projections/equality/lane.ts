@@ -4,6 +4,7 @@ import type { Projector } from '../../../projections/runtime/projector.ts'
 import { ensureRuntimeSchema } from '../../../projections/runtime/schema.ts'
 import type { RecordedEvent } from '../../../streams/store/events.ts'
 import { startOfLog } from '../../../streams/store/positions.ts'
+import type { AllSubscription } from '../../../streams/store/subscription-options.ts'
 import { empty, firstDifference, read, rebuild } from './contents.ts'
 import type { Course, Disturbance } from './disturbances.ts'
 import { told, type Move } from './histories.ts'
@@ -85,7 +86,14 @@ export class Lane {
   }
 
   #begin(log: ToldLog): Promise<Instance> {
-    return startInstance(this.#databaseUrl, [...this.#live.values()], { eventStore: log, filter: { streamPrefixes: [] } })
+    const eventStore = {
+      subscribeToAll: (options: AllSubscription) => log.subscribeToAll(options),
+      head: async () => log.head,
+      readLog: (): never => {
+        throw new Error('no copy is filled in these stories')
+      },
+    }
+    return startInstance(this.#databaseUrl, [...this.#live.values()], { eventStore, filter: { streamPrefixes: [] } })
   }
 
   async #replace(instance: Instance, log: ToldLog, overlaps: boolean): Promise<Instance> {

@@ -14,7 +14,7 @@ function at(index: number): Position {
 }
 
 function member(name: string, position: Position): Member {
-  return { projector: { ...ticketCounts, name }, position, isActive: true }
+  return { projector: { ...ticketCounts, name }, position, isActive: true, copyId: 'one' }
 }
 
 /** What was written, per batch and member: how many events, and the move of its checkpoint. */
@@ -45,7 +45,7 @@ describe('a feed', () => {
   it('moves checkpoints with the server’s, and gives a handler that throws no share', async () => {
     const batches: (readonly MemberBatch[])[] = []
     const thrower = defineProjector<TicketEvent>()({ ...ticketCounts, name: 'thrower', handlers: { TicketOpened: () => { throw new Error('no') } } })
-    const feed = new Feed([member('counts', startOfLog), { projector: thrower, position: startOfLog, isActive: true }], listenerInto(batches))
+    const feed = new Feed([member('counts', startOfLog), { projector: thrower, position: startOfLog, isActive: true, copyId: 'one' }], listenerInto(batches))
     await feed.takeCheckpoint({ commit: 50n, prepare: 50n })
     await feed.takeEvents(events.slice(0, 2))
     await feed.settled()

@@ -13,6 +13,7 @@ import { closed, emptyDatabase, opened, renamed, silentLogger, ticketBoard, tick
 
 let database: FreshDatabase
 let pool: Pool
+const copyIds = new Map<string, string>()
 
 beforeAll(async () => {
   database = await freshDatabase()
@@ -24,7 +25,10 @@ afterAll(async () => {
 })
 beforeEach(async () => {
   await ensureRuntimeSchema(pool)
-  for (const projector of [ticketBoard, ticketCounts]) await inTransaction(pool, (client) => prepareProjector(client, projector))
+  for (const projector of [ticketBoard, ticketCounts]) {
+    const { copyId } = await inTransaction(pool, (client) => prepareProjector(client, projector))
+    copyIds.set(projector.name, copyId)
+  }
 })
 afterEach(() => emptyDatabase(pool))
 
@@ -32,7 +36,7 @@ const events = recorded([opened('1'), renamed('1', 'a'), renamed('1', 'b')])
 
 function batchOf(projector: Projector, given = events): MemberBatch & { readonly member: Member } {
   const to = given.at(-1)?.position ?? startOfLog
-  const member = { projector, position: to, isActive: true }
+  const member = { projector, position: to, isActive: true, copyId: copyIds.get(projector.name) ?? '' }
   return { member, events: given, share: shareOf(projector, given, startOfLog, to) }
 }
 

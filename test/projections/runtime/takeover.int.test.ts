@@ -7,7 +7,8 @@ import { createProjectionRunner, type ProjectionRunner } from '../../../projecti
 import { ensureRuntimeSchema, prepareProjector } from '../../../projections/runtime/schema.ts'
 import { inTransaction } from '../../../platform/transaction.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
-import type { AllSubscription } from '../../../streams/store/subscription-options.ts'
+import type { LogRead } from '../../../streams/store/log-reading.ts'
+import type { AllSubscription, EventFilter } from '../../../streams/store/subscription-options.ts'
 import { readRows, recorded } from '../../support/given-projector.ts'
 import { emptyDatabase, filter, opened, renamed, say, silentLogger, ticketBoard, ticketCounts } from './tickets.ts'
 import { openTicketWorld, type TicketWorld } from './ticket-world.ts'
@@ -27,7 +28,7 @@ afterEach(async () => {
   await emptyDatabase(pool)
 })
 
-function start(projectors: readonly Projector[], eventStore: Pick<EventStore, 'subscribeToAll'> = store): ProjectionRunner {
+function start(projectors: readonly Projector[], eventStore: Pick<EventStore, 'subscribeToAll' | 'readLog' | 'head'> = store): ProjectionRunner {
   const runner = createProjectionRunner({ eventStore, pool, projectors, filter, logger: silentLogger, heartbeatMs: 50 })
   runners.push(runner)
   runner.start()
@@ -91,6 +92,8 @@ describe('projectors that lag', () => {
 
     const subscriptions: AllSubscription[] = []
     const counting = {
+      readLog: (read: LogRead) => store.readLog(read),
+      head: (of: EventFilter) => store.head(of),
       subscribeToAll: (options: AllSubscription) => {
         subscriptions.push(options)
         return store.subscribeToAll(options)

@@ -1,0 +1,54 @@
+import type { PoolClient } from 'pg'
+import { comparePositions, type Position } from '../../streams/store/positions.ts'
+import type { Table } from '../runtime/projector.ts'
+import { beginSnapshot, compareContent, type Comparison } from './content.ts'
+import { RebuildRefusedError, type RebuildContext } from './context.ts'
+import type { Copy } from './copies.ts'
+import { fill } from './fill.ts'
+
+/**
+ * Compares a copy with the serving one at exactly the same position: a snapshot of the serving one, to whose checkpoint
+ * the copy is filled. The serving one goes on meanwhile. When the copy fails on the way, its `failure` says so and the
+ * comparison means nothing.
+ */
+export async function compareWithServing(context: RebuildContext, copy: Copy): Promise<Comparison> {
+  const { pool, onProgress, signal } = context
+  const { serving, projector } = copy
+  const [served, filled] = [await pool.connect(), await pool.connect()]
+  let isClean = false
+  try {
+    await beginSnapshot(served)
+    const { position, tables } = await servedRow(served, serving.name)
+    if (comparePositions(position, copy.position) < 0) throw new RebuildRefusedError('under-way', `${serving.name} was put back while its copy was filled`)
+    await fill(context, [{ copy, upTo: position }])
+    onProgress?.({ phase: 'comparing', projector: serving.name, events: 0, position, target: position })
+    await beginSnapshot(filled)
+    const comparison = await compareContent(
+      { client: served, schema: serving.name, tables },
+      { client: filled, schema: projector.name, tables: projector.tables },
+      position,
+      signal,
+    )
+    await Promise.all([served.query('commit'), filled.query('commit')])
+    isClean = true
+    return comparison
+  } finally {
+    served.release(!isClean)
+    filled.release(!isClean)
+  }
+}
+
+interface ServedRow {
+  readonly shape: string
+  readonly commit_position: string
+  readonly prepare_position: string
+}
+
+async function servedRow(client: PoolClient, name: string): Promise<{ position: Position; tables: readonly Table[] }> {
+  const { rows } = await client.query<ServedRow>('select shape, commit_position, prepare_position from runtime.projectors where name = $1', [name])
+  const [row] = rows
+  if (row === undefined) throw new RebuildRefusedError('never-filled', `${name} has gone while its copy was filled`)
+  // Written by this program or an earlier one, by `shapeOf`.
+  const tables = JSON.parse(row.shape) as readonly Table[]
+  return { position: { commit: BigInt(row.commit_position), prepare: BigInt(row.prepare_position) }, tables }
+}

@@ -1,0 +1,59 @@
+import type { PoolClient } from 'pg'
+import { inTransaction } from '../../platform/transaction.ts'
+import type { ProjectionFailure, StoredStatus } from '../runtime/checkpoints.ts'
+import { nextCopyOf } from '../runtime/checkpoints.ts'
+import type { Projector } from '../runtime/projector.ts'
+import { quoted } from '../runtime/row-statements.ts'
+import { startOfLog, type Position } from '../../streams/store/positions.ts'
+import { createProjector, prepareProjector } from '../runtime/schema.ts'
+import type { RebuildContext } from './context.ts'
+
+/** The copies that a read model may have beside the serving one: schemas and rows of `runtime.projectors`. */
+export function copyNames(name: string) {
+  return { next: nextCopyOf(name), previous: `${name}__previous`, check: `${name}__check`, dropped: `${name}__dropped` }
+}
+
+/** A copy that is being filled. */
+export interface Copy {
+  /** As it serves. */
+  readonly serving: Projector
+  /** Under the copy's name. */
+  readonly projector: Projector
+  readonly copyId: string
+  readonly skipped: ReadonlySet<string>
+  /** Its checkpoint. */
+  position: Position
+  /** The event that it cannot take. */
+  failure: ProjectionFailure | undefined
+}
+
+/**
+ * An empty copy. The mark `stopped` keeps runners from going on with what a killed command left behind, which an earlier
+ * program may have filled.
+ */
+export async function emptyCopy({ pool, skips }: RebuildContext, serving: Projector, name: string, mark: StoredStatus = 'stopped'): Promise<Copy> {
+  const skipped = await skips?.(serving.name) ?? new Set<string>()
+  const projector = { ...serving, name }
+  const copyId = await inTransaction(pool, (client) => createProjector(client, projector, mark))
+  return { serving, projector, copyId, skipped, position: startOfLog, failure: undefined }
+}
+
+/** The copy that a runner of this program left half filled, or an empty one. */
+export async function continuedCopy(context: RebuildContext, serving: Projector): Promise<Copy> {
+  const projector = { ...serving, name: copyNames(serving.name).next }
+  const { rows } = await context.pool.query<{ status: StoredStatus }>('select status from runtime.projectors where name = $1', [projector.name])
+  if (rows[0]?.status !== 'rebuilding') return emptyCopy(context, serving, projector.name, 'rebuilding')
+  const skipped = await context.skips?.(serving.name) ?? new Set<string>()
+  const { position, copyId, fit } = await inTransaction(context.pool, (client) => prepareProjector(client, projector))
+  if (fit !== 'current') return emptyCopy(context, serving, projector.name, 'rebuilding')
+  return { serving, projector, copyId, skipped, position, failure: undefined }
+}
+
+/** Drops copies, inside the caller's transaction; the names of those that were there. Rows before tables, as switches do. */
+export async function dropCopies(client: PoolClient, names: readonly string[]): Promise<string[]> {
+  const { rows: marks } = await client.query<{ name: string }>('delete from runtime.projectors where name = any($1) returning name', [names])
+  const { rows: schemas } = await client.query<{ name: string }>('select nspname as name from pg_namespace where nspname = any($1)', [names])
+  for (const { name } of schemas) await client.query(`drop schema ${quoted(name)} cascade`)
+  const found = new Set([...marks, ...schemas].map(({ name }) => name))
+  return names.filter((name) => found.has(name))
+}

@@ -1,0 +1,199 @@
+import { comparePositions, formatPosition, type Position } from '../../streams/store/positions.ts'
+import type { LogBatch } from '../../streams/store/log-reading.ts'
+import type { UndecodableEventError } from '../../streams/store/errors.ts'
+import type { RecordedEvent } from '../../streams/store/events.ts'
+import { handlerOf, shareOf } from '../runtime/batch-writer.ts'
+import { failureOf, type ProjectionFailure } from '../runtime/checkpoints.ts'
+import type { Member, MemberBatch } from '../runtime/feed.ts'
+import { ShareWriter } from '../runtime/share-writer.ts'
+import { reasonOfUndecodable, stopsAt } from '../runtime/undecodable.ts'
+import type { RebuildContext } from './context.ts'
+import type { Copy } from './copies.ts'
+
+/** How far a copy is to be filled: exactly there, a place that the log has reached. */
+export interface FillTarget {
+  readonly copy: Copy
+  readonly upTo: Position
+}
+
+/** Transactions at a time; each writes one copy. */
+const lanesAtOnce = 3
+/** A copy that hears of few events stores its place after so many batches of others. */
+const batchesWithoutPlace = 20
+
+/**
+ * Fills copies in one reading of the log, each to exactly its target. A copy that cannot take an event ends there with
+ * its `failure`; the others go on. Rejects when a copy is not this process's any more, when the disk is full, and with
+ * the signal's reason.
+ */
+export async function fill(context: RebuildContext, targets: readonly FillTarget[]): Promise<void> {
+  const open = targets.filter(({ copy, upTo }) => copy.failure === undefined && comparePositions(copy.position, upTo) < 0)
+  const [first] = open
+  if (first === undefined) return
+  const { eventStore, filter, signal, batchSize = 5_000, onProgress } = context
+  const writer = new LaneWriter(context)
+  const lanes = open.map((target) => writer.lane(target))
+  const after = open.map(({ copy }) => copy.position).reduce((a, b) => (comparePositions(a, b) <= 0 ? a : b), first.copy.position)
+  const upTo = open.map((target) => target.upTo).reduce((a, b) => (comparePositions(a, b) >= 0 ? a : b), first.upTo)
+  const wanted = new Set(lanes.flatMap(({ copy }) => Object.keys(copy.projector.handlers)))
+  const read = { filter, after, upTo, wants: (type: string) => wanted.has(type), batchSize, ...(signal === undefined ? {} : { signal }) }
+  let events = 0
+  let writing: Promise<void> = Promise.resolve()
+  try {
+    for await (const batch of ahead(eventStore.readLog(read))) {
+      for (const lane of lanes) lane.take(batch)
+      const due = lanes.filter((lane) => lane.isDue(batchSize)).flatMap((lane) => lane.fold())
+      // One batch is written while the next one is read.
+      if (due.length > 0) {
+        await writing
+        writing = writer.write(due)
+        writing.catch(() => undefined)
+      }
+      events += batch.considered
+      onProgress?.({ phase: 'filling', events, position: batch.position, target: upTo })
+      if (lanes.every((lane) => lane.isOver)) break
+    }
+  } finally {
+    await writing
+  }
+  await writer.write(lanes.flatMap((lane) => lane.fold()))
+  for (const lane of lanes) await writer.end(lane)
+  signal?.throwIfAborted()
+}
+
+/** Another process began this copy anew, or removed it. */
+export class CopyLostError extends Error {
+  override readonly name = 'CopyLostError'
+}
+
+interface LaneBatch {
+  readonly lane: Lane
+  readonly batch: MemberBatch
+}
+
+/** One copy's part of the reading: its events that are not written yet. */
+class Lane {
+  readonly copy: Copy
+  readonly member: Member
+  readonly #upTo: Position
+  #events: RecordedEvent[] = []
+  #read: Position
+  #folded: Position
+  #batches = 0
+  /** What cannot be read and concerns this copy; nothing behind it is taken. */
+  unreadable: UndecodableEventError | undefined
+
+  constructor({ copy, upTo }: FillTarget) {
+    this.copy = copy
+    const { projector, position, copyId } = copy
+    this.member = { projector, position, copyId, isActive: true, skipped: copy.skipped }
+    this.#upTo = upTo
+    this.#read = position
+    this.#folded = position
+  }
+
+  get isOver(): boolean {
+    return !this.member.isActive || this.unreadable !== undefined || comparePositions(this.#read, this.#upTo) >= 0
+  }
+
+  take({ events, undecodable, position }: LogBatch): void {
+    if (this.isOver) return
+    this.unreadable = undecodable.find(
+      (error) => this.#isWithin(error.head.position) && !this.#isSkipped(error.head.position) && stopsAt(this.copy.projector, error.head, error),
+    )
+    for (const event of events) {
+      if (this.unreadable !== undefined && comparePositions(event.position, this.unreadable.head.position) > 0) break
+      if (this.#isWithin(event.position) && handlerOf(this.copy.projector, event.type) !== undefined && !this.#isSkipped(event.position)) this.#events.push(event)
+    }
+    const last = this.unreadable === undefined ? position : (this.#events.at(-1)?.position ?? this.#folded)
+    this.#read = comparePositions(last, this.#upTo) < 0 ? last : this.#upTo
+    this.#batches += 1
+  }
+
+  isDue(batchSize: number): boolean {
+    return this.#events.length >= batchSize || this.#batches >= batchesWithoutPlace
+  }
+
+  fold(): LaneBatch[] {
+    const [events, from, to] = [this.#events, this.#folded, this.#read]
+    if (!this.member.isActive || comparePositions(from, to) >= 0) return []
+    this.#events = []
+    this.#folded = to
+    this.#batches = 0
+    const { projector } = this.copy
+    try {
+      return [{ lane: this, batch: { member: this.member, events, share: shareOf(projector, events, from, to) } }]
+    } catch {
+      return [{ lane: this, batch: { member: this.member, events, share: undefined } }]
+    }
+  }
+
+  #isWithin(position: Position): boolean {
+    return comparePositions(position, this.#read) > 0 && comparePositions(position, this.#upTo) <= 0
+  }
+
+  #isSkipped(position: Position): boolean {
+    return this.copy.skipped.size > 0 && this.copy.skipped.has(formatPosition(position))
+  }
+}
+
+/** Writes the lanes' batches, through outages of the database, and finds the event that a copy cannot take. */
+class LaneWriter {
+  readonly #writer: ShareWriter
+  readonly #lanes = new Map<Member, Lane>()
+  readonly #lost = new Set<string>()
+
+  constructor({ pool, logger, signal = new AbortController().signal }: RebuildContext) {
+    const listener = {
+      written: (members: readonly Member[], to: Position) => {
+        for (const member of members) this.#copyOf(member).position = to
+      },
+      lost: (member: Member) => void this.#lost.add(member.projector.name),
+      failed: (member: Member, failure: ProjectionFailure) => {
+        this.#copyOf(member).failure = failure
+      },
+      databaseGone: () => undefined,
+    }
+    this.#writer = new ShareWriter(pool, logger, listener, signal, { isLossHarmless: true })
+  }
+
+  lane(target: FillTarget): Lane {
+    const lane = new Lane(target)
+    this.#lanes.set(lane.member, lane)
+    return lane
+  }
+
+  async write(batches: readonly LaneBatch[]): Promise<void> {
+    for (let index = 0; index < batches.length; index += lanesAtOnce) {
+      await Promise.all(batches.slice(index, index + lanesAtOnce).map(({ batch }) => this.#writer.write([batch])))
+    }
+    if (this.#lost.size > 0) throw new CopyLostError(`${[...this.#lost].join(', ')} is not this process's any more`)
+  }
+
+  async end({ unreadable, member }: Lane): Promise<void> {
+    if (unreadable === undefined || !member.isActive) return
+    await this.#writer.fail(member, failureOf(unreadable.head, `cannot be read: ${reasonOfUndecodable(unreadable)}`))
+  }
+
+  #copyOf(member: Member): Copy {
+    const lane = this.#lanes.get(member)
+    if (lane === undefined) throw new TypeError(`no copy ${member.projector.name}`)
+    return lane.copy
+  }
+}
+
+/** Asks for the next batch before this one is worked on. */
+async function* ahead(batches: AsyncGenerator<LogBatch, void, undefined>): AsyncGenerator<LogBatch, void, undefined> {
+  try {
+    let next = batches.next()
+    while (true) {
+      const { done, value } = await next
+      if (done === true || value === undefined) return
+      next = batches.next()
+      next.catch(() => undefined)
+      yield value
+    }
+  } finally {
+    await batches.return()
+  }
+}

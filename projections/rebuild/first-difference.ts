@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto'
+import type { Table } from '../runtime/projector.ts'
+import { columnType, quoted } from '../runtime/row-statements.ts'
+import { keyTexts, pageOf, type Difference, type Side } from './content.ts'
+
+interface PageRow {
+  readonly key: readonly string[]
+  /** Of each column, in the order of the table's columns; the values themselves stay in the database. */
+  readonly hashes: readonly string[]
+}
+
+/** The first row behind a key, in the order of keys, that the two sides do not share; undefined when the pages are equal. */
+export async function firstDifference(serving: Side, copy: Side, table: Table, after: readonly string[] | undefined, limit: number): Promise<Difference | undefined> {
+  const [served, filled] = await Promise.all([pageRows(serving, table, after, limit), pageRows(copy, table, after, limit)])
+  for (let index = 0; index < Math.max(served.length, filled.length); index += 1) {
+    const [own, other] = [served[index], filled[index]]
+    if (own !== undefined && other !== undefined && isSameKey(own, other)) {
+      const columns = Object.keys(table.columns).filter((_, column) => own.hashes[column] !== other.hashes[column])
+      if (columns.length > 0) return { kind: 'changed', table: table.name, key: shownKey(table, own), columns }
+      continue
+    }
+    if (other === undefined || (own !== undefined && (await isBefore(serving, table, own, other)))) {
+      return own && { kind: 'surplus', table: table.name, key: shownKey(table, own) }
+    }
+    return { kind: 'missing', table: table.name, key: shownKey(table, other) }
+  }
+  return undefined
+}
+
+async function pageRows(side: Side, table: Table, after: readonly string[] | undefined, limit: number): Promise<PageRow[]> {
+  const hashes = Object.keys(table.columns).map((name) => `coalesce(md5(${quoted(name)}::text), '')`).join(', ')
+  const order = table.primaryKey.map(quoted).join(', ')
+  const { rows } = await side.client.query<{ key: readonly string[]; hashes: readonly string[] }>(
+    `select to_jsonb(array[${keyTexts(table)}]) as key, to_jsonb(array[${hashes}]) as hashes from ${pageOf(side, table, after)} page order by ${order}`,
+    [...(after ?? []), limit],
+  )
+  return rows
+}
+
+function isSameKey(a: PageRow, b: PageRow): boolean {
+  return a.key.every((value, index) => value === b.key[index])
+}
+
+/** As the database orders keys, whose collation only it knows. */
+async function isBefore({ client }: Side, table: Table, a: PageRow, b: PageRow): Promise<boolean> {
+  const values = (offset: number) => table.primaryKey.map((name, index) => `$${offset + index + 1}::${columnType(table.columns[name])}`).join(', ')
+  const width = table.primaryKey.length
+  const { rows } = await client.query<{ before: boolean }>(`select (${values(0)}) < (${values(width)}) as before`, [...a.key, ...b.key])
+  return rows[0]?.before === true
+}
+
+/** A key may hold more than ids, so that only those are told. */
+function shownKey(table: Table, { key }: PageRow): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    table.primaryKey.map((name, index) => {
+      const value = key[index] ?? ''
+      const isId = ['uuid', 'integer', 'bigint'].includes(columnType(table.columns[name]))
+      return [name, isId ? value : `#${createHash('sha256').update(value).digest('hex').slice(0, 12)}`]
+    }),
+  )
+}

@@ -1,0 +1,37 @@
+import { AdvisoryLocks } from '../runtime/advisory-locks.ts'
+import { RebuildRefusedError, type RebuildContext } from './context.ts'
+
+/**
+ * Who changes the copies of a read model: one at a time, whether a rebuild, a check, a rollback, a removal or a newer
+ * program that fills its own.
+ */
+export function operatorLock(name: string): string {
+  return `${name}:operator`
+}
+
+export class OperatorLocks {
+  /** Aborted by the caller's signal, and when the locks are lost. */
+  readonly signal: AbortSignal
+  readonly #locks: AdvisoryLocks
+
+  private constructor(locks: AdvisoryLocks, signal: AbortSignal) {
+    this.#locks = locks
+    this.signal = signal
+  }
+
+  static async open({ pool, signal }: Pick<RebuildContext, 'pool' | 'signal'>): Promise<OperatorLocks> {
+    const lost = new AbortController()
+    const locks = await AdvisoryLocks.open(pool, () => lost.abort(new Error('the connection to the read-model database was lost')))
+    return new OperatorLocks(locks, signal === undefined ? lost.signal : AbortSignal.any([signal, lost.signal]))
+  }
+
+  /** @throws RebuildRefusedError when somebody else has it */
+  async take(name: string): Promise<void> {
+    if (await this.#locks.tryAcquire(operatorLock(name))) return
+    throw new RebuildRefusedError('under-way', `a rebuild of ${name} is under way`)
+  }
+
+  close(): Promise<void> {
+    return this.#locks.close()
+  }
+}

@@ -1,0 +1,123 @@
+import type { Position } from '../../streams/store/positions.ts'
+import { readCheckpoints, type ProjectionFailure, type StoredCheckpoint, type StoredStatus } from '../runtime/checkpoints.ts'
+import type { Projector } from '../runtime/projector.ts'
+import { fitOf } from '../runtime/schema.ts'
+import { inTransaction } from '../../platform/transaction.ts'
+import { compareWithServing } from './compare.ts'
+import type { Comparison } from './content.ts'
+import { RebuildRefusedError, type RebuildContext, type RefusalReason } from './context.ts'
+import { copyNames, dropCopies, emptyCopy, type Copy } from './copies.ts'
+import { fill } from './fill.ts'
+import { OperatorLocks } from './operator-locks.ts'
+import { analyze } from './analyze.ts'
+import { switchOver } from './switch.ts'
+
+export type RebuildOutcome =
+  | {
+      readonly name: string
+      readonly kind: 'switched'
+      readonly comparison: Comparison
+      readonly versions: { readonly from: number; readonly to: number }
+      readonly position: Position
+      readonly status: StoredStatus
+    }
+  /** Not switched; the copy is dropped. */
+  | { readonly name: string; readonly kind: 'differs'; readonly comparison: Comparison }
+  | Unable
+
+/** `failed`: an event that cannot be read or taken. `refused`: why, in words for an operator. */
+export type Unable =
+  | { readonly name: string; readonly kind: 'failed'; readonly failure: ProjectionFailure }
+  | { readonly name: string; readonly kind: 'refused'; readonly reason: RefusalReason; readonly message: string }
+
+export interface RebuildOptions {
+  /** Switches also where the contents differ: the serving copy is the damaged one. */
+  readonly acceptDifference?: boolean
+}
+
+/**
+ * Fills a copy of each read model in one reading of the log, compares it with the serving one at the same position, and
+ * puts it in its place. Whatever serves goes on serving and being written meanwhile. One outcome per projector, in order.
+ * Copies that are not put in place are dropped, also when the signal ends the work.
+ */
+export async function rebuild(context: RebuildContext, projectors: readonly Projector[], { acceptDifference = false }: RebuildOptions = {}): Promise<RebuildOutcome[]> {
+  return withCopies(context, projectors, 'next', async (copy, stored) => {
+    const { serving } = copy
+    const comparison = await compareWithServing(context, copy)
+    if (copy.failure !== undefined) return { name: serving.name, kind: 'failed', failure: copy.failure }
+    const isExpected = fitOf(stored, serving) === 'older'
+    if (!comparison.isEqual && !isExpected && !acceptDifference) return { name: serving.name, kind: 'differs', comparison }
+    // A copy at the place where the serving one failed would fail there, too: it has to get past it first.
+    if (stored.status === 'failed') await fill(context, [{ copy, upTo: await context.eventStore.head(context.filter) }])
+    await analyze(context.pool, copy.projector)
+    const switched = await switchOver(context, copy)
+    if (switched === undefined) return failedAt(copy)
+    const { position, status, from } = switched
+    return { name: serving.name, kind: 'switched', comparison, versions: { from, to: serving.version }, position, status }
+  })
+}
+
+export function failedAt({ serving, failure }: Copy): Unable {
+  if (failure === undefined) throw new TypeError(`${serving.name} has not failed`)
+  return { name: serving.name, kind: 'failed', failure }
+}
+
+/**
+ * Takes the operators' locks, fills an empty copy of each projector that may have one, and hands them on, one after the
+ * other. Every copy that is still there afterwards is dropped.
+ */
+export async function withCopies<Outcome>(
+  given: RebuildContext,
+  projectors: readonly Projector[],
+  kind: 'next' | 'check',
+  work: (copy: Copy, stored: StoredCheckpoint) => Promise<Outcome>,
+): Promise<(Outcome | Unable)[]> {
+  const locks = await OperatorLocks.open(given)
+  const context = { ...given, signal: locks.signal }
+  const copies = new Map<Projector, Copy>()
+  const refused = new Map<Projector, Unable>()
+  try {
+    for (const projector of projectors) {
+      try {
+        await locks.take(projector.name)
+        await requireServed(context, projector)
+        copies.set(projector, await emptyCopy(context, projector, copyNames(projector.name)[kind]))
+      } catch (error) {
+        if (!(error instanceof RebuildRefusedError)) throw error
+        refused.set(projector, { name: projector.name, kind: 'refused', reason: error.reason, message: error.message })
+      }
+    }
+    const served = await readCheckpoints(context.pool, projectors.map(({ name }) => name))
+    await fill(context, [...copies.values()].map((copy) => ({ copy, upTo: servedAs(served, copy).position })))
+    const outcomes: (Outcome | Unable)[] = []
+    for (const projector of projectors) {
+      const copy = copies.get(projector)
+      const refusal = refused.get(projector)
+      if (refusal !== undefined) outcomes.push(refusal)
+      else if (copy !== undefined) outcomes.push(copy.failure === undefined ? await work(copy, servedAs(served, copy)) : failedAt(copy))
+    }
+    return outcomes
+  } finally {
+    const left = [...copies.values()].map(({ projector }) => projector.name)
+    // What cannot be dropped now is dropped by the next command.
+    await inTransaction(context.pool, (client) => dropCopies(client, left)).catch((err: unknown) =>
+      context.logger.warn({ component: 'projections', projector: left.join(' '), err }, 'copies that are not needed any more stay until the next rebuild or drop'),
+    )
+    await locks.close()
+  }
+}
+
+function servedAs(served: ReadonlyMap<string, StoredCheckpoint>, { serving: { name } }: Copy): StoredCheckpoint {
+  const stored = served.get(name)
+  if (stored === undefined) throw new RebuildRefusedError('never-filled', `${name} has gone while its copy was filled`)
+  return stored
+}
+
+async function requireServed({ pool }: RebuildContext, projector: Projector): Promise<void> {
+  const { name, version } = projector
+  const stored = (await readCheckpoints(pool, [name])).get(name)
+  if (stored === undefined) throw new RebuildRefusedError('never-filled', `${name} has never been filled: a projector that runs fills it`)
+  if (fitOf(stored, projector) === 'newer') {
+    throw new RebuildRefusedError('newer-version', `${name} is served in version ${stored.version}, and this program has ${version}: use the newer program`)
+  }
+}

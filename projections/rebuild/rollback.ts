@@ -1,0 +1,64 @@
+import type { Pool } from 'pg'
+import { inTransaction } from '../../platform/transaction.ts'
+import type { Position } from '../../streams/store/positions.ts'
+import { readCheckpoints, type ProjectionFailure, type StoredStatus } from '../runtime/checkpoints.ts'
+import type { Projector } from '../runtime/projector.ts'
+import { fitOf } from '../runtime/schema.ts'
+import { RebuildRefusedError, type RebuildContext } from './context.ts'
+import { copyNames, dropCopies, type Copy } from './copies.ts'
+import { OperatorLocks } from './operator-locks.ts'
+import { switchOver } from './switch.ts'
+
+export type RollbackOutcome =
+  | { readonly name: string; readonly kind: 'switched'; readonly position: Position; readonly status: StoredStatus }
+  | { readonly name: string; readonly kind: 'failed'; readonly failure: ProjectionFailure }
+
+/**
+ * Puts the copy that served before in the place of the serving one, which becomes the previous one: a second rollback
+ * takes the first one back. The copy is brought to the position of the serving one first, since no reader may be told of
+ * less than it was told of before; therefore only a program of the copy's version can do it.
+ * @throws RebuildRefusedError
+ */
+export async function rollback(given: RebuildContext, serving: Projector): Promise<RollbackOutcome> {
+  const locks = await OperatorLocks.open(given)
+  const context = { ...given, signal: locks.signal }
+  const { name } = serving
+  try {
+    await locks.take(name)
+    const copy = await previousCopy(context, serving)
+    const switched = await switchOver(context, copy)
+    if (switched !== undefined) return { name, kind: 'switched', position: switched.position, status: switched.status }
+    if (copy.failure === undefined) throw new TypeError(`${name} was neither switched nor has it failed`)
+    return { name, kind: 'failed', failure: copy.failure }
+  } finally {
+    await locks.close()
+  }
+}
+
+async function previousCopy({ pool, skips }: RebuildContext, serving: Projector): Promise<Copy> {
+  const { previous } = copyNames(serving.name)
+  const stored = (await readCheckpoints(pool, [previous])).get(previous)
+  if (stored === undefined) throw new RebuildRefusedError('nothing-to-roll-back-to', `${serving.name} has no previous copy`)
+  if (fitOf(stored, serving) !== 'current') {
+    const message = `the previous copy of ${serving.name} is of version ${stored.version}, and this program has ${serving.version}: only the program that filled a copy can bring it up to date`
+    throw new RebuildRefusedError('other-version', message)
+  }
+  const skipped = await skips?.(serving.name) ?? new Set<string>()
+  const projector = { ...serving, name: previous }
+  return { serving, projector, copyId: stored.copyId, skipped, position: stored.position, failure: undefined }
+}
+
+/**
+ * Removes the copy that served before, and what a killed command left. Returns the names of what was there.
+ * @throws RebuildRefusedError while somebody else works on the copies
+ */
+export async function drop(pool: Pool, name: string): Promise<string[]> {
+  const locks = await OperatorLocks.open({ pool })
+  try {
+    await locks.take(name)
+    const { next, previous, check, dropped } = copyNames(name)
+    return await inTransaction(pool, (client) => dropCopies(client, [previous, next, check, dropped]))
+  } finally {
+    await locks.close()
+  }
+}

@@ -1,0 +1,181 @@
+import { DatabaseError, type PoolClient } from 'pg'
+import { isDatabaseUnavailable } from '../../platform/database.ts'
+import { backoffMs, pause } from '../../streams/store/backoff.ts'
+import { limited } from '../../platform/time-limits.ts'
+import { inTransaction } from '../../platform/transaction.ts'
+import { comparePositions, formatPosition, type Position } from '../../streams/store/positions.ts'
+import { handlerOf, shareOf, writeSharesIn } from '../runtime/batch-writer.ts'
+import { readCheckpoints, withoutFailure, type StoredStatus } from '../runtime/checkpoints.ts'
+import { databaseFailure } from '../runtime/database-errors.ts'
+import { quoted } from '../runtime/row-statements.ts'
+import { fitOf, shapeOf } from '../runtime/schema.ts'
+import { stopsAt } from '../runtime/undecodable.ts'
+import { RebuildRefusedError, type RebuildContext } from './context.ts'
+import { copyNames, dropCopies, type Copy } from './copies.ts'
+import { CopyLostError, fill } from './fill.ts'
+
+export interface Switched {
+  readonly position: Position
+  readonly status: StoredStatus
+  /** The version that served before. */
+  readonly from: number
+}
+
+/** Events between the copy and the serving one that are filled while the serving one's writer waits. */
+const gapEvents = 300
+/** A switch waits for a lock no longer than this, in milliseconds: everybody else queues behind it. */
+const lockMs = 1_000
+const statementMs = 3_000
+const leftOverMs = 5_000
+const backoff = { firstMs: 50, mostMs: 2_000 }
+const mostAttempts = 60
+
+/** The serving copy is too far ahead to be caught up with under its lock, or the copy's skips have changed. */
+class NotYet extends Error {
+  override readonly name = 'NotYet'
+}
+
+/**
+ * Puts a filled copy in the place of the serving one, which becomes `x__previous`, in one transaction. Both stand at the
+ * same position, so that the writer of `x` goes on in the new one; a copy may be ahead of one that failed, or that is of
+ * another version, never behind. With a `failure` of the copy nothing is switched.
+ */
+export async function switchOver(context: RebuildContext, copy: Copy): Promise<Switched | undefined> {
+  const { pool, signal } = context
+  const { serving } = copy
+  for (let attempt = 1; ; attempt += 1) {
+    signal?.throwIfAborted()
+    await dropLeftOver(context, serving.name)
+    await fill(context, [{ copy, upTo: await positionOf(context, serving.name) }])
+    if (copy.failure !== undefined) return undefined
+    context.onProgress?.({ phase: 'switching', projector: serving.name, events: 0, position: copy.position, target: copy.position })
+    try {
+      const switched = await inTransaction(pool, (client) => switchIn(client, context, copy))
+      await dropLeftOver(context, serving.name)
+      return switched
+    } catch (error) {
+      if (!isPassing(error) || attempt >= mostAttempts) throw error
+      await pause(backoffMs(backoff, attempt), signal)
+    }
+  }
+}
+
+/** What served before the previous copy. Nobody reads it but whoever had begun before the switch, and is waited for a little. */
+async function dropLeftOver({ pool, logger }: RebuildContext, name: string): Promise<void> {
+  try {
+    await inTransaction(pool, async (client) => {
+      await client.query(`set local lock_timeout = ${leftOverMs}`)
+      await dropCopies(client, [copyNames(name).dropped])
+    })
+  } catch (err) {
+    logger.warn({ component: 'projections', projector: name, err }, 'what served before the previous copy is dropped later')
+  }
+}
+
+function isPassing(error: unknown): boolean {
+  return error instanceof NotYet || isDatabaseUnavailable(error) || (error instanceof DatabaseError && databaseFailure(error) === 'transient')
+}
+
+/** A row of `runtime.projectors`, locked. */
+interface LockedRow {
+  readonly name: string
+  readonly version: number
+  readonly shape: string
+  readonly copy_id: string
+  readonly commit_position: string
+  readonly prepare_position: string
+  readonly status: StoredStatus
+}
+
+async function switchIn(client: PoolClient, context: RebuildContext, copy: Copy): Promise<Switched> {
+  const { serving, projector } = copy
+  const names = copyNames(serving.name)
+  // The rows of projectors first, one projector at a time, the serving one ahead: nobody else locks two of these.
+  await client.query(`set local lock_timeout = ${lockMs}; set local statement_timeout = ${statementMs}`)
+  const row = await lockedRow(client, serving.name)
+  if (row === undefined) throw new RebuildRefusedError('never-filled', `${serving.name} has gone while its copy was filled`)
+  const position = { commit: BigInt(row.commit_position), prepare: BigInt(row.prepare_position) }
+  // An earlier try whose answer was lost.
+  if (row.copy_id === copy.copyId) return { position, status: row.status, from: row.version }
+  const fit = fitOf(row, serving)
+  if (fit === 'newer') throw new RebuildRefusedError('newer-version', `${serving.name} is served in version ${row.version}, and this program has ${serving.version}`)
+  const own = await lockedRow(client, projector.name)
+  if (own?.copy_id !== copy.copyId) throw new CopyLostError(`${projector.name} is not this process's any more`)
+  await requireSameSkips(context, copy)
+  await closeGap(client, context, copy, position)
+  const reached = comparePositions(copy.position, position) > 0 ? copy.position : position
+  const isTakenUp = fit === 'older' || row.status === 'failed' || comparePositions(reached, position) > 0
+  const status = isTakenUp && row.status !== 'stopped' ? 'rebuilding' : row.status
+  await swapSchemas(client, serving.name, projector.name)
+  await client.query('delete from runtime.projectors where name = any($1)', [[names.previous, names.dropped]])
+  await client.query(
+    `insert into runtime.projectors (name, version, shape, copy_id, commit_position, prepare_position, status, updated_at)
+     select $2, version, shape, copy_id, commit_position, prepare_position, 'stopped', now() from runtime.projectors where name = $1`,
+    [serving.name, names.previous],
+  )
+  // The row of the serving one stays the same row: a writer that waits for it looks at this very row again.
+  await client.query(
+    `update runtime.projectors set version = $2, shape = $3, copy_id = $4, commit_position = $5, prepare_position = $6, status = $7,
+       updated_at = now(), ${withoutFailure} where name = $1`,
+    [serving.name, serving.version, shapeOf(serving), copy.copyId, reached.commit.toString(), reached.prepare.toString(), status],
+  )
+  if (projector.name !== names.previous) await client.query('delete from runtime.projectors where name = $1', [projector.name])
+  return { position: reached, status, from: row.version }
+}
+
+async function lockedRow(client: PoolClient, name: string): Promise<LockedRow | undefined> {
+  return (await client.query<LockedRow>('select * from runtime.projectors where name = $1 for update', [name])).rows[0]
+}
+
+/** A skip that came after the copy had passed its event would be in one of the two copies only. */
+async function requireSameSkips({ skips }: RebuildContext, { serving, skipped }: Copy): Promise<void> {
+  if (skips === undefined) return
+  const now = await limited(statementMs, skips(serving.name))
+  if (now.size !== skipped.size || [...now].some((position) => !skipped.has(position))) {
+    throw new CopyLostError(`an event of ${serving.name} was skipped while its copy was filled: rebuild once more`)
+  }
+}
+
+/** Takes the few events that the writer of the serving copy has written since, while it waits. */
+async function closeGap(client: PoolClient, { eventStore, filter }: RebuildContext, { projector, skipped, position: after }: Copy, upTo: Position): Promise<void> {
+  if (comparePositions(after, upTo) >= 0) return
+  const wants = (type: string) => handlerOf(projector, type) !== undefined
+  const batches = eventStore.readLog({ filter, after, upTo, wants, batchSize: gapEvents, signal: AbortSignal.timeout(statementMs) })
+  const { value: batch } = await batches.next()
+  await batches.return()
+  if (batch === undefined || comparePositions(batch.position, upTo) < 0) throw new NotYet('too far behind')
+  const isSkipped = (position: Position) => skipped.has(formatPosition(position))
+  if (batch.undecodable.some((error) => stopsAt(projector, error.head, error) && !isSkipped(error.head.position))) throw new NotYet('an event that cannot be read')
+  const events = batch.events.filter((event) => wants(event.type) && !isSkipped(event.position))
+  try {
+    await writeSharesIn(client, [shareOf(projector, events, after, upTo)])
+  } catch (error) {
+    // Whoever fills outside finds the event and says which.
+    if (isPassing(error)) throw error
+    throw new NotYet('an event that cannot be taken', { cause: error })
+  }
+}
+
+async function swapSchemas(client: PoolClient, name: string, copy: string): Promise<void> {
+  const { previous, dropped } = copyNames(name)
+  const { rows } = await client.query<{ name: string }>('select nspname as name from pg_namespace where nspname = any($1)', [[name, previous, dropped]])
+  const isThere = (schema: string) => rows.some((row) => row.name === schema)
+  if (isThere(dropped)) throw new NotYet('an earlier copy is still being dropped')
+  const rename = (from: string, to: string) => client.query(`alter schema ${quoted(from)} rename to ${quoted(to)}`)
+  if (copy === previous) {
+    await rename(previous, dropped)
+    await rename(name, previous)
+    await rename(dropped, name)
+    return
+  }
+  if (isThere(previous)) await rename(previous, dropped)
+  if (isThere(name)) await rename(name, previous)
+  await rename(copy, name)
+}
+
+/** Where the serving copy stands. */
+async function positionOf({ pool }: RebuildContext, name: string): Promise<Position> {
+  const stored = (await readCheckpoints(pool, [name])).get(name)
+  if (stored === undefined) throw new RebuildRefusedError('never-filled', `${name} has never been filled`)
+  return stored.position
+}

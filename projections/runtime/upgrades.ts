@@ -1,0 +1,70 @@
+import { operatorLock } from '../rebuild/operator-locks.ts'
+import type { RebuildContext } from '../rebuild/context.ts'
+import { backoffMs, pause } from '../../streams/store/backoff.ts'
+import type { AdvisoryLocks } from './advisory-locks.ts'
+import type { ProjectionFailure } from './checkpoints.ts'
+import type { Projector } from './projector.ts'
+import { upgrade, UpgradeFailedError } from './upgrade.ts'
+
+export interface UpgradeListener {
+  /** This program's version serves now, or there was nothing to do any more. */
+  upgraded(projector: Projector, running: AbortController): Promise<void>
+  failed(projector: Projector, running: AbortController, failure: ProjectionFailure): void
+}
+
+const backoff = { firstMs: 200, mostMs: 5_000 }
+
+/** The copies of newer versions that this instance fills, beside its readings. */
+export class Upgrades {
+  readonly #context: RebuildContext
+  readonly #locks: () => AdvisoryLocks | undefined
+  readonly #listener: UpgradeListener
+  readonly #closing: AbortSignal
+  readonly #running = new Set<Promise<void>>()
+
+  constructor(context: RebuildContext, locks: () => AdvisoryLocks | undefined, listener: UpgradeListener, closing: AbortSignal) {
+    this.#context = context
+    this.#locks = locks
+    this.#listener = listener
+    this.#closing = closing
+  }
+
+  /** Goes on until the version serves, the projector fails, or the returned controller is aborted. */
+  begin(projector: Projector): AbortController {
+    const running = new AbortController()
+    const work = this.#run(projector, running).finally(() => this.#running.delete(work))
+    this.#running.add(work)
+    return running
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all(this.#running)
+  }
+
+  async #run(projector: Projector, running: AbortController): Promise<void> {
+    const signal = AbortSignal.any([running.signal, this.#closing])
+    for (let attempt = 1; !signal.aborted; attempt += 1) {
+      try {
+        if (await this.#tryOnce(projector, signal)) return await this.#listener.upgraded(projector, running)
+      } catch (error) {
+        if (signal.aborted) return
+        if (error instanceof UpgradeFailedError) return this.#listener.failed(projector, running, error.failure)
+        this.#context.logger.warn({ component: 'projections', projector: projector.name, attempt, err: error }, 'the newer copy cannot be filled now, trying again')
+      }
+      await pause(backoffMs(backoff, attempt), signal)
+    }
+  }
+
+  /** False while somebody else works on the copies. */
+  async #tryOnce(projector: Projector, signal: AbortSignal): Promise<boolean> {
+    const locks = this.#locks()
+    const lock = operatorLock(projector.name)
+    if (locks === undefined || !(await locks.tryAcquire(lock))) return false
+    try {
+      await upgrade({ ...this.#context, signal }, projector)
+      return true
+    } finally {
+      if (!locks.isLost) await locks.release(lock).catch(() => undefined)
+    }
+  }
+}
