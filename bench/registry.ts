@@ -1,6 +1,19 @@
-import type { Benchmark } from './harness/benchmark.ts'
+import { commandsOnLongStreams } from './commands/long-streams.ts'
 import { commandsOnNewStreams } from './commands/new-streams.ts'
+import { commandsOverPeer } from './commands/peer.ts'
+import { onRealEventStore } from './commands/real-event-store.ts'
+import type { Benchmark } from './harness/benchmark.ts'
 import { eventStoreNode } from './node/node-benchmarks.ts'
+import { readById } from './reads/by-id.ts'
+import { visibleAfter } from './reads/visible.ts'
 
 /** Every benchmark, in the order of a run of all. */
-export const benchmarks: readonly Benchmark[] = [eventStoreNode, commandsOnNewStreams]
+export const benchmarks: readonly Benchmark[] = [
+  commandsOnNewStreams,
+  commandsOnLongStreams,
+  commandsOverPeer,
+  eventStoreNode,
+  onRealEventStore,
+  readById,
+  visibleAfter,
+]

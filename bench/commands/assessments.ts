@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { createApiClient, textAt } from '../../platform/demo/api-client.ts'
 import { expectStatus } from '../../platform/demo/steps.ts'
+import { assessmentStream } from '../../streams/assessment/stream.ts'
+import type { AppendJob, HttpJob } from '../load/jobs.ts'
 import type { BenchPlatform } from '../load/platform.ts'
-import type { HttpJob } from '../load/jobs.ts'
+import { storedEvents } from '../load/stored-events.ts'
 
 /** Patients whom the requests are about, in turn: a day's clinic rather than one person. */
 const patients = 200
@@ -10,8 +13,7 @@ export const inFlight = 64
 
 /** Requests an assessment of declared images, one new stream each, answered 202 as soon as it is durable. */
 export async function assessmentRequests(platform: BenchPlatform, count: number): Promise<HttpJob> {
-  const bearer = platform.headers['authorization']?.slice('Bearer '.length) ?? ''
-  const api = createApiClient(platform.baseUrl, bearer)
+  const api = createApiClient(platform.baseUrl, bearerOf(platform))
   const bodies: string[] = []
   for (let patient = 0; patient < patients; patient += 1) {
     const body = { given_name: 'Ada', family_name: `Example ${patient}`, dob: '1980-02-29' }
@@ -39,4 +41,17 @@ export async function assessmentRequests(platform: BenchPlatform, count: number)
     count,
     inFlight,
   }
+}
+
+/** The very events that one such request stores. */
+export async function eventsOfRequest(platform: BenchPlatform, { bodies, paths }: HttpJob): Promise<AppendJob['events']> {
+  const api = createApiClient(platform.baseUrl, bearerOf(platform))
+  const body: unknown = JSON.parse(bodies[0] ?? '')
+  const headers = { prefer: 'respond-async', 'idempotency-key': randomUUID() }
+  const { body: record } = await expectStatus(202, api.call(paths[0] ?? '', { body, headers }))
+  return storedEvents(platform.eventStoreUrl, assessmentStream(platform.credentials.org_id, textAt(record, 'id')))
+}
+
+export function bearerOf({ headers }: BenchPlatform): string {
+  return headers['authorization']?.slice('Bearer '.length) ?? ''
 }

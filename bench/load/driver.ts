@@ -1,20 +1,15 @@
+import { answerJobs } from './answer-jobs.ts'
 import { runAppendJob } from './append-job.ts'
 import { runHttpJob } from './http-job.ts'
-import type { DriverAnswer, Job, JobDone } from './jobs.ts'
+import type { Job, JobDone } from './jobs.ts'
 import { runSelectJob } from './select-job.ts'
+import { runBareVisibleJob, runVisibleJob } from './visible-jobs.ts'
 
 /* A process of its own that puts load on something, so that neither side of a comparison pays for it. */
 
-process.on('message', (job: Job) => {
-  const answer = (given: DriverAnswer) => process.send?.(given)
-  run(job).then(
-    (done) => answer({ done }),
-    (error: unknown) => answer({ failed: error instanceof Error ? error.message : String(error) }),
-  )
-})
-process.on('disconnect', () => process.exit(0))
+answerJobs(run)
 
-function run(job: Job): Promise<JobDone> {
+async function run(job: Job): Promise<JobDone> {
   switch (job.kind) {
     case 'http':
       return runHttpJob(job)
@@ -22,5 +17,11 @@ function run(job: Job): Promise<JobDone> {
       return runAppendJob(job)
     case 'select':
       return runSelectJob(job)
+    case 'visible':
+      return runVisibleJob(job)
+    case 'bare-visible':
+      return runBareVisibleJob(job)
+    case 'peer-commands':
+      throw new Error('a peer does its commands in a process of its own')
   }
 }

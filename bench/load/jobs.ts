@@ -39,7 +39,34 @@ export interface SelectJob {
   readonly inFlight: number
 }
 
-export type Job = HttpJob | AppendJob | SelectJob
+/** Commands on new streams by another library's command handler, on Postgres. */
+export interface PeerCommandsJob {
+  readonly kind: 'peer-commands'
+  readonly databaseUrl: string
+  /** What each command decides. */
+  readonly events: AppendJob['events']
+  readonly count: number
+  readonly inFlight: number
+}
+
+/** After each acknowledged request: how long until a GET shows its record. */
+export interface VisibleJob {
+  readonly kind: 'visible'
+  readonly requests: HttpJob
+  /** Where the record of an `id` is read, `{id}` in the path. */
+  readonly readPath: string
+  readonly perSecond: number
+}
+
+/** After each acknowledged append: how long until a subscription has brought it and one transaction has written a row of it. */
+export interface BareVisibleJob {
+  readonly kind: 'bare-visible'
+  readonly append: AppendJob
+  readonly databaseUrl: string
+  readonly perSecond: number
+}
+
+export type Job = HttpJob | AppendJob | SelectJob | VisibleJob | BareVisibleJob | PeerCommandsJob
 
 /** What a driver answers: the whole, and the quantiles of one piece of work, in milliseconds. */
 export interface JobDone {

@@ -9,8 +9,17 @@ export interface Driver {
 }
 
 /** Starts a driver; warm code of earlier jobs serves later ones, on either side of a comparison. */
-export async function startDriver(): Promise<Driver> {
-  const child = fork(fileURLToPath(new URL('driver.ts', import.meta.url)), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+export function startDriver(): Promise<Driver> {
+  return startJobProcess('driver.ts')
+}
+
+/** Starts a process that does commands by `@event-driven-io/emmett`, once `installPeers` is through. */
+export function startEmmett(): Promise<Driver> {
+  return startJobProcess('../peers/emmett-commands.ts')
+}
+
+async function startJobProcess(script: string): Promise<Driver> {
+  const child = fork(fileURLToPath(new URL(script, import.meta.url)), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   return {
     run: async (job) => {

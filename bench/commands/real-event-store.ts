@@ -1,0 +1,40 @@
+import { join } from 'node:path'
+import type { Benchmark } from '../harness/benchmark.ts'
+import { single } from '../harness/compare.ts'
+import { withScope } from '../harness/scope.ts'
+import { startBenchPlatform } from '../load/platform.ts'
+import { startDriver } from '../load/start-driver.ts'
+import { assessmentRequests, inFlight } from './assessments.ts'
+
+const name = `POST /assessments, ${inFlight} in flight`
+
+/** The same platform on an EventStoreDB and on the embedded node, beside each other. */
+export const onRealEventStore: Benchmark = {
+  name: 'real-event-store',
+  goals: ['5b'],
+  about: 'the platform on a real EventStoreDB over the platform on the embedded node: POST → 202',
+  run: async ({ quick, realUrl }, { compare, notRun }) => {
+    if (realUrl === undefined) {
+      notRun({ goal: '5b', name: 'the platform on EventStoreDB over the platform on the embedded node', why: 'ESDB_URL names no server' })
+      return
+    }
+    const count = quick ? 1_000 : 10_000
+    await withScope(async ({ folder, started }) => {
+      const onReal = await started(startBenchPlatform({ folder: join(folder, 'real'), roles: ['api'], eventStoreUrl: realUrl }))
+      const onNode = await started(startBenchPlatform({ folder: join(folder, 'node'), roles: ['api'] }))
+      const driver = await started(startDriver())
+      const real = await assessmentRequests(onReal, count)
+      const node = await assessmentRequests(onNode, count)
+      await compare(
+        single({
+          goalNumber: '5b',
+          name,
+          unit: 'per second',
+          ours: { name: 'on EventStoreDB', measure: async () => (await driver.run(real)).perSecond },
+          other: { name: 'on the embedded node', measure: async () => (await driver.run(node)).perSecond },
+          goal: { kind: 'none' },
+        }),
+      )
+    })
+  },
+}

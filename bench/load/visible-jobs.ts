@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { EventStoreDBClient, END, NO_STREAM, jsonEvent, streamNameFilter } from '@eventstore/db-client'
+import { Pool as PostgresPool } from 'pg'
+import { Pool } from 'undici'
+import { quantile } from '../harness/statistics.ts'
+import type { BareVisibleJob, JobDone, VisibleJob } from './jobs.ts'
+import { memberOf } from './members.ts'
+
+/** Milliseconds from each 202 to the answer of a GET that waited for the position which the 202 named. */
+export async function runVisibleJob({ requests, readPath, perSecond }: VisibleJob): Promise<JobDone> {
+  const { baseUrl, paths, bodies, count, status } = requests
+  const pool = new Pool(baseUrl, { connections: 64, pipelining: 1 })
+  const headers = { ...requests.headers, 'content-type': 'application/json' }
+  try {
+    return await paced(count, perSecond, async (number) => {
+      const body = bodies[number % bodies.length] ?? null
+      const written = await pool.request({ path: paths[0] ?? '', method: 'POST', headers: { ...headers, 'idempotency-key': randomUUID() }, body })
+      const id = memberOf(await written.body.json(), 'id')
+      const position = written.headers['x-commit-position']
+      if (written.statusCode !== status || typeof id !== 'string' || typeof position !== 'string') throw new Error(`a request was answered ${written.statusCode}`)
+      const acknowledged = performance.now()
+      const path = readPath.replace('{id}', id)
+      // An answer that is still behind says so: whoever needs the record asks again.
+      for (;;) {
+        const read = await pool.request({ path, method: 'GET', headers: { ...requests.headers, 'x-min-commit-position': position } })
+        const record: unknown = await read.body.json()
+        if (read.headers['x-projection-lag-ms'] !== undefined) continue
+        if (read.statusCode !== 200 || memberOf(record, 'id') !== id) throw new Error(`${path} was answered ${read.statusCode}`)
+        return performance.now() - acknowledged
+      }
+    })
+  } finally {
+    await pool.close()
+  }
+}
+
+/** Milliseconds from each acknowledged append to the commit of the one transaction that a subscription's event leads to. */
+export async function runBareVisibleJob({ append, databaseUrl, perSecond }: BareVisibleJob): Promise<JobDone> {
+  const client = EventStoreDBClient.connectionString(append.url)
+  const pool = new PostgresPool({ connectionString: databaseUrl, max: 8 })
+  const run = randomUUID()
+  const committed = new Map<string, PromiseWithResolvers<void>>()
+  const commitOf = (stream: string) => {
+    const existing = committed.get(stream)
+    if (existing !== undefined) return existing
+    const made = Promise.withResolvers<void>()
+    committed.set(stream, made)
+    return made
+  }
+  await pool.query('create table if not exists visible (stream text primary key, data jsonb not null, position bigint not null)')
+  await pool.query('create table if not exists place (name text primary key, position bigint not null)')
+  await pool.query("insert into place values ('bare', 0) on conflict do nothing")
+  const subscription = client.subscribeToAll({ fromPosition: END, filter: streamNameFilter({ prefixes: [`bare-${run}`] }) })
+  const project = async (): Promise<void> => {
+    for await (const { event } of subscription) {
+      if (event === undefined || event.revision !== BigInt(append.events.length - 1)) continue
+      const connection = await pool.connect()
+      try {
+        await connection.query('begin')
+        await connection.query({ name: 'row', text: 'insert into visible values ($1, $2, $3)', values: [event.streamId, JSON.stringify(event.data), event.position.commit] })
+        await connection.query({ name: 'place', text: "update place set position = $1 where name = 'bare'", values: [event.position.commit] })
+        await connection.query('commit')
+      } finally {
+        connection.release()
+      }
+      commitOf(event.streamId).resolve()
+    }
+  }
+  await new Promise((resolve) => subscription.once('confirmation', resolve))
+  const projecting = project()
+  try {
+    return await paced(append.count, perSecond, async (number) => {
+      const stream = `bare-${run}-${number}`
+      const events = append.events.map(({ type, data, metadata }) => jsonEvent({ type, data: JSON.parse(data), metadata: JSON.parse(metadata) }))
+      await client.appendToStream(stream, events, { expectedRevision: NO_STREAM })
+      const acknowledged = performance.now()
+      await commitOf(stream).promise
+      return Math.max(performance.now() - acknowledged, 0)
+    })
+  } finally {
+    await subscription.unsubscribe()
+    await projecting
+    await pool.end()
+    await client.dispose()
+  }
+}
+
+/** Begins pieces of work at a steady rate, whatever became of those before; the times that they tell. */
+async function paced(count: number, perSecond: number, work: (number: number) => Promise<number>): Promise<JobDone> {
+  const started = performance.now()
+  const running: Promise<number>[] = []
+  for (let number = 0; number < count; number += 1) {
+    const due = started + (number * 1000) / perSecond
+    if (due > performance.now()) await pause(due - performance.now())
+    const working = work(number)
+    // What fails is told by the wait for all; until then nobody listens.
+    working.catch(() => undefined)
+    running.push(working)
+  }
+  const each = await Promise.all(running)
+  return { perSecond: (count * 1000) / (performance.now() - started), p50: quantile(each, 0.5), p99: quantile(each, 0.99) }
+}
