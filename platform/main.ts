@@ -96,9 +96,16 @@ async function register(order: ClientOrder): Promise<void> {
 
 async function projections(order: ProjectionsOrder): Promise<void> {
   tolerateClosedOutput()
+  const interrupted = new AbortController()
+  // What takes no time ends at once, and so does whoever is asked twice.
+  if (order.action === 'rebuild' || order.action === 'verify') {
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => interrupted.abort(new Error(`interrupted by ${name}`)))
+  }
   process.exitCode = await runProjections(order, process.env, {
     out: (text) => void process.stdout.write(`${text}\n`),
     err: (text) => void process.stderr.write(text),
+    isInteractive: process.stderr.isTTY,
+    signal: interrupted.signal,
   })
 }
 

@@ -26,6 +26,7 @@ import type { MasterKeyRing } from '../vault/master-keys.ts'
 import { requireBucket } from './bucket-check.ts'
 import { addHealthChecks } from './health-checks.ts'
 import { startProcessor } from './processor.ts'
+import { skippedIn } from './projections/skips.ts'
 import type { Role } from './roles.ts'
 import { servicesOf } from './services.ts'
 import { clearly } from './start-errors.ts'
@@ -105,6 +106,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
           pool,
           projectors,
           filter,
+          skips: skippedIn(store),
           logger,
           ...(onDatabaseGone === undefined ? {} : { onDatabaseGone }),
         })

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { readProjectors, type ShownProjector } from './stored-projectors.ts'
+import { readProjectors, type ShownFailure, type ShownProjector } from './stored-projectors.ts'
 import { tableText } from './table-text.ts'
 
 /** An instance that has said nothing for this long is not there, in seconds. */
@@ -33,10 +33,13 @@ function copiesText({ copies }: ShownProjector): string {
   return copies.map(({ kind, version, position }) => `${kind} (version ${version}, at ${position})`).join(', ') || '-'
 }
 
-function failureText({ name, failure }: ShownProjector): string[] {
-  if (failure === undefined) return []
-  const { eventId, eventType, category, position, reason } = failure
-  return ['', `${name} failed at ${position}: ${eventType} ${eventId} of a ${category} stream`, `  ${reason}`, `  projections retry ${name}, or projections skip ${name} ${position} --reason TEXT`]
+function failureText({ name, failure, copies }: ShownProjector): string[] {
+  const failed = [{ what: name, failure }, ...copies.map((copy) => ({ what: `the ${copy.kind} copy of ${name}`, failure: copy.failure }))]
+  return failed.flatMap((one) => {
+    if (one.failure === undefined) return []
+    const { eventId, eventType, category, position, reason } = one.failure
+    return ['', `${one.what} failed at ${position}: ${eventType} ${eventId} of a ${category} stream`, `  ${reason}`, `  projections retry ${name}, or projections skip ${name} ${position} --reason TEXT`]
+  })
 }
 
 function jsonOf({ name, version, programVersion, status, position, idleSeconds, silenceSeconds, copies, failure }: ShownProjector) {
@@ -48,12 +51,15 @@ function jsonOf({ name, version, programVersion, status, position, idleSeconds, 
     position: position ?? null,
     seconds_since_move: rounded(idleSeconds),
     seconds_since_heartbeat: rounded(silenceSeconds),
-    copies,
-    failure:
-      failure === undefined
-        ? null
-        : { event_id: failure.eventId, event_type: failure.eventType, category: failure.category, position: failure.position, reason: failure.reason },
+    copies: copies.map((copy) => ({ ...copy, failure: failureJson(copy.failure) })),
+    failure: failureJson(failure),
   }
+}
+
+function failureJson(failure: ShownFailure | undefined) {
+  if (failure === undefined) return null
+  const { eventId, eventType, category, position, reason } = failure
+  return { event_id: eventId, event_type: eventType, category, position, reason }
 }
 
 function rounded(seconds: number | undefined): number | null {

@@ -39,7 +39,7 @@ export async function openServers(env: Environment): Promise<OpenServers> {
   const { configuration, masterKeys, foundIn } = await findServers(env)
   const { databaseUrl = '', vaultDatabaseUrl = '', esdbUrl = '' } = configuration
   const logger = createLogger({ level: 'silent' })
-  const pool = createPool({ url: databaseUrl, max: 6, statementTimeoutMs, name: 'platform projections', logger })
+  const pool = createPool({ url: databaseUrl, max: 8, statementTimeoutMs, name: 'platform projections', logger })
   const closers: (() => Promise<void>)[] = [() => pool.end()]
   const close = async (): Promise<void> => {
     for (const end of closers.splice(0).toReversed()) await end()

@@ -27,8 +27,9 @@ const commands = '5a0f2f0e-6f2b-5d0a-9c55-0d3a2c6b7e11'
 export async function skipFailedEvent(pool: Pool, eventStore: EventStore, { name, position, reason }: Skip): Promise<Told> {
   const place = formatPosition(position)
   const projector = await readProjector(pool, name)
-  const { status, failure } = projector
-  if (status !== 'failed' || failure?.position !== place) {
+  const failures = [projector.failure, ...projector.copies.map((copy) => copy.failure)]
+  const failure = failures.find((one) => one?.position === place)
+  if (failure === undefined) {
     const isSkipped = (await skippedIn(eventStore)(name)).has(place)
     return isSkipped
       ? { text: `${name} passes over ${place} already`, isDone: true }

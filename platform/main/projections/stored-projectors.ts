@@ -3,8 +3,8 @@ import type { ProjectionFailure, StoredStatus } from '../../../projections/runti
 import { isTableMissing } from '../../database.ts'
 import { knownProjectors } from './known-projectors.ts'
 
-/** `next` is being filled by a rebuild; `previous` served before the last one, or after a rollback was what it undid. */
-export type CopyKind = 'next' | 'previous'
+/** `next` is being filled by a rebuild, `check` by a comparison; `previous` served before the last switch. */
+export type CopyKind = 'next' | 'previous' | 'check'
 
 /** `catching-up`: on its way to the head. `unseen`: no instance has ever run it. */
 export type ShownStatus = 'running' | 'failed' | 'catching-up' | 'stopped' | 'unseen'
@@ -23,9 +23,20 @@ export interface ShownProjector {
   readonly idleSeconds: number | undefined
   /** Since its instance last said that it is alive, in seconds; undefined when none ever has. */
   readonly silenceSeconds: number | undefined
-  readonly copies: readonly { readonly kind: CopyKind; readonly version: number; readonly position: string }[]
-  readonly failure: (Omit<ProjectionFailure, 'position'> & { readonly position: string }) | undefined
+  readonly copies: readonly ShownCopy[]
+  readonly failure: ShownFailure | undefined
 }
+
+export interface ShownCopy {
+  readonly kind: CopyKind
+  readonly version: number
+  readonly position: string
+  /** Where a newer program could not fill it. */
+  readonly failure: ShownFailure | undefined
+}
+
+/** `position` is `commit/prepare`. */
+export type ShownFailure = Omit<ProjectionFailure, 'position'> & { readonly position: string }
 
 interface ProjectorRow {
   name: string
@@ -75,9 +86,9 @@ async function readRows(pool: Pool): Promise<readonly ProjectorRow[]> {
 
 function shown(name: string, programVersion: number | undefined, rows: readonly ProjectorRow[]): ShownProjector {
   const row = rows.find((one) => one.name === name)
-  const copies = (['next', 'previous'] as const).flatMap((kind) => {
+  const copies = (['next', 'previous', 'check'] as const).flatMap((kind) => {
     const copy = rows.find((one) => one.name === `${name}__${kind}`)
-    return copy === undefined ? [] : [{ kind, version: copy.version, position: copy.position }]
+    return copy === undefined ? [] : [{ kind, version: copy.version, position: copy.position, failure: failureIn(copy) }]
   })
   return {
     name,
@@ -92,7 +103,7 @@ function shown(name: string, programVersion: number | undefined, rows: readonly 
   }
 }
 
-function failureIn(row: ProjectorRow): ShownProjector['failure'] {
+function failureIn(row: ProjectorRow): ShownFailure | undefined {
   const { failed_event_id: eventId, failed_event_type: eventType, failed_category: category, failed_position: position, failed_reason: reason } = row
   if (eventId === null || eventType === null || category === null || position === null || reason === null) return undefined
   return { eventId, eventType, category, position, reason }

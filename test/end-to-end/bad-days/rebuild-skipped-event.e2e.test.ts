@@ -1,0 +1,142 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
+import { v4 } from 'uuid'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { createMasterKeyFile } from '../../../platform/vault/master-keys.ts'
+import { openVault } from '../../../platform/vault/vault.ts'
+import { catalogue } from '../../../streams/catalogue.ts'
+import type { PatientEvent } from '../../../streams/patient/events.ts'
+import { patientFold } from '../../../streams/patient/state.ts'
+import { patientStream } from '../../../streams/patient/stream.ts'
+import { openEventStore, type EventStore } from '../../../streams/store/event-store.ts'
+import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
+import { expecting, registerPatient } from '../../support/main-job.ts'
+import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { entryOf, projections } from './projections-command.ts'
+import { eventsOf } from './recorded-events.ts'
+
+// Many commands in one test, each a process of its own.
+vi.setConfig({ testTimeout: 180_000 })
+
+const reason = 'registered twice by an import, INC-4711'
+
+let platform: TestPlatform
+let api: ApiClient
+
+beforeAll(async () => {
+  // What is planted here would stop the projectors of every platform on a shared server.
+  platform = await startTestPlatform({ env: { ESDB_URL: '', LOG_LEVEL: 'silent' } })
+  api = await platform.connect()
+})
+
+afterAll(async () => {
+  await platform.stop()
+})
+
+const command = (...args: readonly string[]) => projections(platform.dataDir, args)
+
+async function servers(): Promise<unknown> {
+  return JSON.parse(await readFile(join(platform.dataDir, 'servers.json'), 'utf8'))
+}
+
+/** Writes into the platform's streams with its own keys, as a program with a bug would. */
+async function writing<Result>(work: (store: EventStore) => Promise<Result>): Promise<Result> {
+  const masterKeys = await createMasterKeyFile(join(platform.dataDir, 'master-keys'))
+  const vault = await openVault({ url: textAt(await servers(), 'VAULT_DATABASE_URL'), masterKeys })
+  const store = await openEventStore({ url: textAt(await servers(), 'ESDB_URL'), catalogue, vault })
+  try {
+    return await work(store)
+  } finally {
+    await store.close()
+    await vault.close()
+  }
+}
+
+/** A second registration under the id of a patient, in a stream of its own: no row can hold both. */
+async function plantDouble(patientId: string): Promise<void> {
+  const orgId = platform.process.credentials.org_id
+  const data = { patientId, organisationId: orgId, givenName: 'Ada', familyName: 'Doubled', dob: '1980-02-29', identifiers: [], registeredAt: '2026-11-21T10:00:00.000Z', fingerprint: null }
+  const events: PatientEvent[] = [{ type: 'PatientRegistered', data }]
+  await writing((store) => store.append(patientFold, patientStream(orgId, v4()), 'no_stream', events, { commandId: v4(), correlationId: v4(), orgId }))
+}
+
+async function failureOf(name: string): Promise<unknown> {
+  return waitFor(`the failure of ${name}`, async () => at(entryOf(await command('list', '--json'), name), 'failure') ?? undefined)
+}
+
+test('an event that a projector cannot take is named, tried again, passed over on order, and at every rebuild', async () => {
+  const first = await registerPatient(api)
+  await plantDouble(first)
+  const failure = await failureOf('patients')
+  expect(failure).toMatchObject({ event_type: 'PatientRegistered', category: 'patient', position: expect.stringMatching(/^\d+\/\d+$/) })
+  const position = textAt(failure, 'position')
+
+  const listed = await command('list')
+  expect(listed.code).toBe(0)
+  expect(listed.out).toContain(`patients failed at ${position}: PatientRegistered ${textAt(failure, 'event_id')}`)
+  expect(listed.out).toContain(textAt(failure, 'reason'))
+  const health: unknown = await (await fetch(`${platform.baseUrl}/health`)).json()
+  expect(JSON.stringify(health)).toContain(`patients stopped at event ${textAt(failure, 'event_id')}`)
+  const second = await registerPatient(api)
+  expect(entryOf(await command('lag', '--json'), 'patients')).toMatchObject({ at_head: false, events_behind: 2, is_more: false, status: 'failed' })
+  expect((await api.call(`/v1/clinical-api/patients/${second}`)).status).toBe(503)
+
+  const retried = await command('retry', 'patients')
+  expect(retried).toMatchObject({ code: 1, out: '' })
+  expect(retried.err).toContain(`patients failed again at ${position}`)
+  const rebuilt = await command('rebuild', 'patients')
+  expect(rebuilt).toMatchObject({ code: 1, out: '' })
+  expect(rebuilt.err).toContain(`patients: failed at ${position}: PatientRegistered ${textAt(failure, 'event_id')}`)
+  const elsewhere = await command('skip', 'patients', '5/5', '--reason', reason)
+  expect(elsewhere).toMatchObject({ code: 1, out: '' })
+  expect(elsewhere.err).toContain(`patients has not failed at 5/5: it failed at ${position} (PatientRegistered ${textAt(failure, 'event_id')})`)
+
+  const skipped = await command('skip', 'patients', position, '--reason', reason)
+  expect(skipped).toMatchObject({ code: 0, err: '' })
+  expect(skipped.out).toContain(`patients passes over PatientRegistered ${textAt(failure, 'event_id')} at ${position}`)
+  expect(skipped.out).toContain('patients goes on')
+  for (const id of [first, second]) await expecting(200, api.call(`/v1/clinical-api/patients/${id}`))
+  expect(await command('skip', 'patients', position, '--reason', 'another one')).toMatchObject({ code: 0, out: `patients passes over ${position} already\n` })
+  expect(await command('retry', 'patients')).toMatchObject({ code: 0, out: 'patients is running: there is nothing to retry\n' })
+
+  const [commit, prepare] = position.split('/')
+  const facts = await eventsOf(textAt(await servers(), 'ESDB_URL'), 'projection-patients')
+  expect(facts).toMatchObject([
+    {
+      type: 'ProjectionEventSkipped',
+      data: { projector: 'patients', commitPosition: commit, preparePosition: prepare, eventId: textAt(failure, 'event_id'), eventType: 'PatientRegistered', reason },
+    },
+  ])
+
+  const again = await command('rebuild', 'patients')
+  expect(again).toMatchObject({ code: 0, err: '' })
+  expect(again.out).toContain('patients: rebuilt and switched')
+  expect(await command('verify', 'patients')).toMatchObject({ code: 0, err: '', out: expect.stringContaining('patients: equal at ') })
+  for (const id of [first, second]) await expecting(200, api.call(`/v1/clinical-api/patients/${id}`))
+  const third = await registerPatient(api)
+  await platform.restart()
+  api = await platform.connect()
+  expect((await expecting(200, api.call(`/v1/clinical-api/patients/${third}`))).body).toMatchObject({ id: third })
+  expect(entryOf(await command('list', '--json'), 'patients')).toMatchObject({ status: 'running', failure: null })
+})
+
+test('an event that nobody can read is passed over by each projector that listens to it', async () => {
+  const client = EventStoreDBClient.connectionString(textAt(await servers(), 'ESDB_URL'))
+  const forged = { type: 'WebhookSubscribed', data: { url: 'https://example.org' }, metadata: { commandId: v4(), $correlationId: v4(), schemaVersion: 1, signature: 'forged' } }
+  await client.appendToStream(webhookSubscriptionsStream(v4()), [jsonEvent({ id: v4(), ...forged })])
+  await client.dispose()
+  for (const name of ['webhook_subscriptions', 'webhooks_todo']) {
+    const failure = await failureOf(name)
+    expect(failure).toMatchObject({ event_type: 'WebhookSubscribed', reason: 'cannot be read: signature' })
+    expect(await command('skip', name, textAt(failure, 'position'), '--reason', reason)).toMatchObject({ code: 0, err: '' })
+  }
+  const rebuilt = await command('rebuild', '--all')
+  expect(rebuilt).toMatchObject({ code: 0, err: '' })
+  expect(rebuilt.out.match(/: rebuilt and switched at /g)).toHaveLength(10)
+  const subscription = { url: 'https://example.org/hook', event_types: ['assessment.completed'] }
+  await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: subscription }))
+  const { body } = await expecting(200, api.call('/v1/clinical-api/webhook-subscriptions'))
+  expect(JSON.stringify(body)).toContain('https://example.org/hook')
+})

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { at, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import {
+  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, requestAssessment, reviewOfCase, subscribeToEnds, webhooksAbout, type ConsentTerms,
+  type Photograph,
+} from '../../support/main-job.ts'
+import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { entryOf, projections } from './projections-command.ts'
+
+vi.setConfig({ testTimeout: 240_000 })
+
+const parallelJobs = 3
+
+let platform: TestPlatform
+let receiver: WebhookReceiver
+let api: ApiClient
+let terms: ConsentTerms
+
+/** Everything that was asked, and every answer that is none. */
+const watched = { answers: 0, failures: new Array<string>() }
+
+beforeAll(async () => {
+  receiver = await startWebhookReceiver()
+  platform = await startTestPlatform({ env: { ESDB_URL: '' } })
+  const client = await platform.connect()
+  api = {
+    async call(path, request) {
+      const answer = await client.call(path, request).catch((error: unknown) => String(error))
+      watched.answers += 1
+      if (typeof answer === 'string') throw new Error(noted(path, answer))
+      if (answer.status >= 300) noted(path, `${answer.status} ${JSON.stringify(answer.body)}`)
+      return answer
+    },
+  }
+  terms = await createConsentTerms(api, platform.process.credentials.org_id)
+  await subscribeToEnds(api, receiver)
+})
+
+afterAll(async () => {
+  await platform.stop()
+  await receiver.close()
+})
+
+function noted(path: string, what: string): string {
+  watched.failures.push(`${path}: ${what}`)
+  return `${path}: ${what}`
+}
+
+interface Job {
+  readonly assessmentId: string
+  readonly image: Photograph
+  readonly record: unknown
+}
+
+/** The main job from a new patient to the result, with every GET on its way. */
+async function mainJob(): Promise<Job> {
+  const patientId = await consentedPatient(api, terms)
+  const image = await photograph()
+  const assessmentId = await requestAssessment(api, assessmentBody(patientId, [image]))
+  const record = await endOf(api, assessmentId)
+  const caseId = textAt(record, 'case_id')
+  await reviewOfCase(api, caseId)
+  for (const path of [
+    `/v1/clinical-api/patients/${patientId}`,
+    `/v1/clinical-api/cases/${caseId}`,
+    `/v1/clinical-api/assessments/${assessmentId}`,
+    `/v1/patients/${patientId}/consents/ai_analysis/status`,
+    `/v1/consent-records?patientId=${patientId}&consentTypeCode=ai_analysis`,
+    '/v1/clinical-api/webhook-subscriptions',
+  ]) await found(path)
+  return { assessmentId, image, record }
+}
+
+async function found(path: string): Promise<ApiAnswer> {
+  return expecting(200, api.call(path))
+}
+
+/** One job after another until the work is done; at least one ends meanwhile. */
+async function underLoad<Result>(work: () => Promise<Result>): Promise<{ result: Result; jobs: readonly Job[] }> {
+  const done = new AbortController()
+  const jobs: Job[] = []
+  const loops = Array.from({ length: parallelJobs }, async () => {
+    while (!done.signal.aborted) jobs.push(await mainJob())
+  })
+  // One that fails is told by the end of the test, not as an error of nobody.
+  for (const loop of loops) loop.catch(() => undefined)
+  try {
+    await waitFor('the load', () => (jobs.length >= parallelJobs ? true : undefined))
+    const before = jobs.length
+    const result = await work()
+    expect(jobs.length).toBeGreaterThan(before)
+    done.abort()
+    await Promise.all(loops)
+    return { result, jobs }
+  } finally {
+    done.abort()
+    await Promise.allSettled(loops)
+  }
+}
+
+test('all projectors are rebuilt, twice, while the main job runs: no request fails, nothing is done twice, all is verified', async () => {
+  const { result: rebuilds, jobs } = await underLoad(async () => {
+    const first = await projections(platform.dataDir, ['rebuild', '--all'])
+    return [first, await projections(platform.dataDir, ['rebuild', '--all'])]
+  })
+
+  for (const rebuilt of rebuilds) {
+    expect(rebuilt).toMatchObject({ code: 0, err: '' })
+    expect(rebuilt.out.match(/: rebuilt and switched at \d+\/\d+ \(version \d+; \d+ rows, equal by content hash at /g)).toHaveLength(10)
+  }
+  expect(watched.failures).toEqual([])
+  expect(watched.answers).toBeGreaterThan(jobs.length * 10)
+
+  for (const { assessmentId, image, record } of jobs) {
+    expect(record).toMatchObject({ status: 'completed' })
+    await waitFor(`the webhook about ${assessmentId}`, () => webhooksAbout(receiver, assessmentId)[0])
+    const calls = await platform.provider.calls()
+    const caseId = calls.find(({ sha256 }) => sha256 === image.sha256)?.caseId
+    const asked = calls.filter((call) => caseId !== undefined && call.caseId === caseId).map(({ call }) => call)
+    expect(asked.filter((call) => call !== 'result')).toEqual(['case', 'image', 'process'])
+  }
+  await waitFor('an end of all work', async () => {
+    const { out } = await projections(platform.dataDir, ['lag', '--json'])
+    const entries = at(JSON.parse(out), 'projectors')
+    return Array.isArray(entries) && entries.every((entry) => at(entry, 'at_head') === true) ? true : undefined
+  })
+  expect(receiver.received).toHaveLength(jobs.length)
+  expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(jobs.length)
+
+  const verified = await projections(platform.dataDir, ['verify', '--all'])
+  expect(verified).toMatchObject({ code: 0, err: '' })
+  const listed = await projections(platform.dataDir, ['list', '--json'])
+  expect(entryOf(listed, 'assessments')).toMatchObject({ status: 'running', copies: [{ kind: 'previous' }] })
+  expect(watched.failures).toEqual([])
+})

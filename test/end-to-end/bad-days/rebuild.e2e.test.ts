@@ -1,0 +1,185 @@
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { freePort } from '../../../embedded/children/free-port.ts'
+import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { createPool } from '../../../platform/database.ts'
+import { OperatorLocks } from '../../../projections/rebuild/operator-locks.ts'
+import { expecting, registerPatient } from '../../support/main-job.ts'
+import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { runProgram } from './operator-program.ts'
+import { entryOf, projections } from './projections-command.ts'
+
+// Many commands in one test, each a process of its own.
+vi.setConfig({ testTimeout: 180_000 })
+
+let platform: TestPlatform
+let api: ApiClient
+let patientId: string
+
+beforeAll(async () => {
+  platform = await startTestPlatform({ env: { ESDB_URL: '', LOG_LEVEL: 'silent' } })
+  api = await platform.connect()
+  patientId = await registerPatient(api, { family_name: 'Truth' })
+})
+
+afterAll(async () => {
+  await platform.stop()
+})
+
+const command = (...args: readonly string[]) => projections(platform.dataDir, args)
+
+async function servers(): Promise<unknown> {
+  return JSON.parse(await readFile(join(platform.dataDir, 'servers.json'), 'utf8'))
+}
+
+/** Changes the read models behind everybody's back. */
+async function damage(statement: string, ...values: readonly unknown[]): Promise<void> {
+  const client = new Client({ connectionString: textAt(await servers(), 'DATABASE_URL') })
+  await client.connect()
+  try {
+    const { rowCount } = await client.query(statement, [...values])
+    expect(rowCount).toBe(1)
+  } finally {
+    await client.end()
+  }
+}
+
+async function servedName(): Promise<string> {
+  return textAt((await expecting(200, api.call(`/v1/clinical-api/patients/${patientId}`))).body, 'family_name')
+}
+
+describe('a running platform', () => {
+  test('is found by its data folder: list and lag tell what each projector is at', async () => {
+    const { mode } = await stat(join(platform.dataDir, 'servers.json'))
+    expect(mode & 0o777).toBe(0o600)
+    const listed = runProgram(['npm', 'run', '-s', 'platform', '--', 'projections', 'list'], { PLATFORM_DATA_DIR: platform.dataDir })
+    expect(await listed.exited).toBe(0)
+    expect(listed.output()).toMatch(/^NAME +VERSION +STATUS +POSITION +COPIES\n/)
+    expect(listed.output()).toMatch(/\npatients +1 +running +\d+\/\d+ +-\n/)
+    const lag = await command('lag')
+    expect(lag).toMatchObject({ code: 0, err: '' })
+    expect(lag.out).toMatch(/\npatients +running +\d+\/\d+ +at the head +\d+ s ago\n/)
+    const json = await command('lag', '--json')
+    expect(entryOf(json, 'patients')).toMatchObject({ status: 'running', at_head: true, events_behind: 0, is_more: false, position: at(JSON.parse(json.out), 'head') })
+    expect(entryOf(await command('list', '--json'), 'patients')).toMatchObject({ version: 1, program_version: 1, status: 'running', copies: [], failure: null })
+  })
+
+  test('is verified: equal as it is; a damaged row is named by table, key and column, and nothing of its content', async () => {
+    const all = await command('verify', '--all')
+    expect(all).toMatchObject({ code: 0, err: '' })
+    expect(all.out.match(/: equal at \d+\/\d+ \(\d+ rows\)/g)).toHaveLength(10)
+
+    await damage(`update patients.patients set family_name = 'Planted' where patient_id = $1`, patientId)
+    const verified = await command('verify', 'patients')
+    expect(verified).toMatchObject({ code: 1, out: '' })
+    expect(verified.err).toContain(`table patients, row patient_id ${patientId}: differs in family_name`)
+    expect(verified.err).not.toMatch(/Planted|Truth/)
+    const json = await command('verify', 'patients', '--json')
+    expect(json).toMatchObject({ code: 1, err: '' })
+    expect(entryOf(json, 'patients')).toMatchObject({ kind: 'differs', difference: { kind: 'changed', table: 'patients', key: { patient_id: patientId }, columns: ['family_name'] } })
+    expect(json.out).not.toMatch(/Planted|Truth/)
+  })
+
+  test('is not switched to what differs, unless that is accepted; rolled back, and forward, until the copy is dropped', async () => {
+    expect(await servedName()).toBe('Planted')
+    const refused = await command('rebuild', 'patients')
+    expect(refused).toMatchObject({ code: 1, out: '' })
+    expect(refused.err).toContain('patients: not switched')
+    expect(refused.err).toContain(`row patient_id ${patientId}: differs in family_name`)
+    expect(refused.err).toContain('projections rebuild patients --accept-difference')
+    expect(await servedName()).toBe('Planted')
+
+    const accepted = await command('rebuild', 'patients', '--accept-difference')
+    expect(accepted).toMatchObject({ code: 0, err: '' })
+    expect(accepted.out).toMatch(/^patients: rebuilt and switched at \d+\/\d+ \(version 1; 1 rows, different\)/)
+    expect(await servedName()).toBe('Truth')
+    expect((await command('list')).out).toMatch(/\npatients .*previous \(version 1, at \d+\/\d+\)\n/)
+
+    const back = await command('rollback', 'patients')
+    expect(back).toMatchObject({ code: 0, err: '' })
+    expect(back.out).toContain('patients: what served before serves again, from ')
+    expect(await servedName()).toBe('Planted')
+    await waitFor('the projector at the head', async () => (at(entryOf(await command('list', '--json'), 'patients'), 'status') === 'running' ? true : undefined))
+    const other = await registerPatient(api, { family_name: 'Later' })
+    await expecting(200, api.call(`/v1/clinical-api/patients/${other}`))
+    expect(await command('rollback', 'patients')).toMatchObject({ code: 0 })
+    expect(await servedName()).toBe('Truth')
+    await expecting(200, api.call(`/v1/clinical-api/patients/${other}`))
+
+    expect(await command('drop', 'patients')).toMatchObject({ code: 0, out: expect.stringContaining('dropped patients__previous') })
+    expect(await command('drop', 'patients')).toMatchObject({ code: 0, out: 'patients has no copy to drop\n' })
+    const nothing = await command('rollback', 'patients')
+    expect(nothing).toMatchObject({ code: 1, out: '' })
+    expect(nothing.err).toMatch(/platform: .*patients/)
+    expect(await servedName()).toBe('Truth')
+    expect(await command('verify', 'patients')).toMatchObject({ code: 0 })
+  })
+
+  test('has one rebuild of a projector at a time', async () => {
+    const pool = createPool({ url: textAt(await servers(), 'DATABASE_URL'), max: 1 })
+    const locks = await OperatorLocks.open({ pool })
+    await locks.take('cases')
+    for (const action of ['rebuild', 'rollback', 'drop']) {
+      expect(await command(action, 'cases')).toMatchObject({ code: 1, out: '', err: expect.stringContaining('a rebuild of cases is under way') })
+    }
+    await locks.close()
+    await pool.end()
+    expect(await command('rebuild', 'cases')).toMatchObject({ code: 0, err: '' })
+  })
+
+  test('tells of a stopped projector, which retry lets go on', async () => {
+    await damage(`update runtime.projectors set status = 'stopped' where name = $1`, 'cases')
+    expect((await command('list')).out).toMatch(/\ncases +1 +stopped /)
+    const retried = await command('retry', 'cases')
+    expect(retried).toMatchObject({ code: 0, err: '' })
+    expect(retried.out).toContain('cases goes on')
+    expect(entryOf(await command('list', '--json'), 'cases')).toMatchObject({ status: 'running' })
+  })
+})
+
+describe('what cannot be done ends with 1 and says why', () => {
+  test('without a platform over the data folder, every missing variable is named', async () => {
+    const { code, out, err } = await projections(join(platform.dataDir, 'nowhere'), ['list'])
+    expect({ code, out }).toEqual({ code: 1, out: '' })
+    expect(err).toContain('projections needs ESDB_URL, DATABASE_URL, VAULT_DATABASE_URL, MASTER_KEYS')
+    expect(err).toContain(`no platform runs over ${join(platform.dataDir, 'nowhere')}`)
+  })
+
+  test('an event store that is not the one of the running platform is refused, since its events would fill foreign tables', async () => {
+    const { code, err } = await projections(platform.dataDir, ['lag'], { ESDB_URL: 'esdb://127.0.0.1:2113?tls=false' })
+    expect(code).toBe(1)
+    expect(err).toContain('not those of the platform over')
+  })
+
+  test('a server that does not answer is named by its variable', async () => {
+    const given = (await servers()) as Record<string, string>
+    const port = await freePort()
+    const env = { ...given, MASTER_KEYS: (await readFile(join(platform.dataDir, 'master-keys'), 'utf8')).trim() }
+    const nobody = `postgres://nobody@127.0.0.1:${port}/none`
+    const noDatabase = await projections('', ['list'], { ...env, DATABASE_URL: nobody })
+    expect(noDatabase).toMatchObject({ code: 1, err: expect.stringContaining('platform: the server of DATABASE_URL does not answer (ECONNREFUSED)') })
+    const noVault = await projections('', ['verify', 'cases'], { ...env, VAULT_DATABASE_URL: nobody })
+    expect(noVault).toMatchObject({ code: 1, err: expect.stringContaining('platform: the server of VAULT_DATABASE_URL does not answer (ECONNREFUSED)') })
+    const noStore = { ...env, ESDB_URL: `esdb://127.0.0.1:${port}?tls=false` }
+    expect(await projections('', ['list'], noStore)).toMatchObject({ code: 0, err: '' })
+    expect(await projections('', ['lag'], noStore)).toMatchObject({ code: 1, err: expect.stringContaining('platform: the server of ESDB_URL does not answer') })
+  })
+
+  test.each([
+    [['stop', 'cases'], 'there is no command projections stop'],
+    [['rebuild', 'nobody'], 'there is no projector nobody: projectors are ai_review_todo, ai_reviews,'],
+    [['skip', 'cases', '5/5'], 'needs --reason TEXT'],
+  ])('wrong usage, projections %j, ends with 2', async (args, message) => {
+    const { code, out, err } = await command(...args)
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(err).toContain(message)
+    expect(err).toContain('Usage: npm run platform')
+  })
+
+  test('a platform that has stopped is not found any more', async () => {
+    expect(await platform.process.stop()).toBe(0)
+    expect(await command('list')).toMatchObject({ code: 1, out: '', err: expect.stringContaining('no platform runs over') })
+  })
+})
