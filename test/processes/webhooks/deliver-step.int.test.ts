@@ -108,3 +108,10 @@ it('waits for an attempt that somebody else may be at, and makes it again under 
   expect(received()).toHaveLength(1)
   expect(await world.store.readLast(targetOf().stream)).toMatchObject({ type: 'WebhookDelivered', data: { attempt: 1 } })
 })
+
+it('is sent by one of several workers that are at it at once', async () => {
+  const outcomes = await Promise.all(Array.from({ length: 5 }, () => deliver()))
+  expect(received()).toHaveLength(1)
+  expect(outcomes.filter(({ kind }) => kind === 'done')).not.toEqual([])
+  expect(await recordedTypes()).toEqual(['WebhookDeliveryScheduled', 'WebhookDeliveryAttempted', 'WebhookDelivered'])
+})

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import type { Projector } from '../../../projections/runtime/projector.ts'
 import { processes } from '../../../processes/registry.ts'
 import { readModels } from '../../../projections/registry.ts'

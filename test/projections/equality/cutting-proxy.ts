@@ -9,7 +9,7 @@ export class CuttingProxy {
   readonly #server: Server
   readonly #upstream: { readonly host: string; readonly port: number }
   readonly #pairs = new Set<readonly [Socket, Socket]>()
-  #armed: { left: number; readonly moment: CutMoment; readonly forGood: boolean; readonly fired: () => void } | undefined
+  #armed: { left: number; readonly moment: CutMoment; readonly forGood: boolean } | undefined
   #isDead = false
 
   private constructor(upstream: URL) {
@@ -32,11 +32,9 @@ export class CuttingProxy {
     return this.#isDead
   }
 
-  /** Cuts every connection at the statement after `statements` more of them; resolves then. */
-  cutAfter(statements: number, moment: CutMoment, forGood: boolean): Promise<void> {
-    return new Promise((resolve) => {
-      this.#armed = { left: statements, moment, forGood, fired: resolve }
-    })
+  /** Cuts every connection at the statement after `statements` more of them. */
+  cutAfter(statements: number, moment: CutMoment, forGood: boolean): void {
+    this.#armed = { left: statements, moment, forGood }
   }
 
   /** Cuts everything, and lets nobody through any more. */
@@ -89,6 +87,5 @@ export class CuttingProxy {
     this.#armed = undefined
     if (armed?.forGood === true) this.kill()
     else for (const pair of this.#pairs) for (const socket of pair) socket.destroy()
-    armed?.fired()
   }
 }

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import type { CutMoment } from './cutting-proxy.ts'
 import type { Delivery } from './told-log.ts'
 

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { SeededRandom } from '../../embedded/eventstore/checks/seeded-random.ts'
 import { advanceAssessment, advanceDelivery, requestAssessment, subscribe } from './assessment-acts.ts'
 import {

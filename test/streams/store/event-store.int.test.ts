@@ -82,6 +82,15 @@ describe('load and append', () => {
     expect(await store.load(fold, name)).toMatchObject({ state: { rooms: [1, 2] }, revision: 1n })
   })
 
+  test('an append that was decided on newer events than the cache holds does not spoil it', async () => {
+    const name = stream()
+    await using other = await openTestStore({ url: node.url, catalogue, vault })
+    await store.append(fold, name, 'no_stream', [noted(1)], newContext())
+    await other.append(fold, name, 0n, [noted(2)], newContext())
+    await store.append(fold, name, 1n, [noted(3)], newContext())
+    expect(await store.load(fold, name, { fresh: true })).toMatchObject({ state: { rooms: [1, 2, 3] }, revision: 2n })
+  })
+
   test('the same command appended again is one append, also long after and by another process', async () => {
     const name = stream()
     const context = newContext()

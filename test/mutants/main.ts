@@ -1,0 +1,61 @@
+import { allMutants } from './all-mutants.ts'
+import type { Catcher, Mutant } from './mutant.ts'
+import { Clone, type Ending } from './planting.ts'
+
+const USAGE = `Plants deliberate faults one at a time in a copy of this checkout and runs the tests that are there to notice them.
+
+  npm run mutants                    all of them
+  npm run mutants -- NAME…           some
+  npm run mutants -- --list          their names, and what each breaks
+
+Exit code 1 when a fault survives, or a test fails without any.
+`
+
+const names = process.argv.slice(2)
+const unknown = names.filter((name) => !name.startsWith('--') && !allMutants.some((mutant) => mutant.name === name))
+if (names.includes('--help') || unknown.length > 0) {
+  process.stdout.write(unknown.length > 0 ? `no mutant ${unknown.join(', ')}\n\n${USAGE}` : USAGE)
+  process.exitCode = unknown.length > 0 ? 2 : 0
+} else if (names.includes('--list')) {
+  for (const { name, fault } of allMutants) process.stdout.write(`${name.padEnd(28)} ${fault}\n`)
+} else {
+  process.exitCode = (await runAll(names.length === 0 ? allMutants : allMutants.filter(({ name }) => names.includes(name)))) ? 0 : 1
+}
+
+async function runAll(mutants: readonly Mutant[]): Promise<boolean> {
+  const clone = await Clone.make()
+  try {
+    if (!(await passesWithoutFaults(clone, mutants))) return false
+    const survivors: string[] = []
+    for (const mutant of mutants) {
+      const startedAt = performance.now()
+      const endings = await clone.withFault(mutant, () => clone.endings(mutant.caughtBy))
+      const isKilled = endings.every(({ kind }) => kind === 'failed')
+      if (!isKilled) survivors.push(mutant.name)
+      const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
+      process.stdout.write(`${isKilled ? 'killed  ' : 'SURVIVED'} ${seconds.padStart(6)} s  ${mutant.name.padEnd(28)} ${mutant.fault}\n`)
+      if (!isKilled) for (const [index, ending] of endings.entries()) process.stdout.write(`    ${inWords(ending)}: ${mutant.caughtBy[index]?.test}\n`)
+    }
+    process.stdout.write(`${mutants.length - survivors.length} of ${mutants.length} killed\n`)
+    return survivors.length === 0
+  } finally {
+    await clone.remove()
+  }
+}
+
+/** A test that fails anyway, or is not there, would prove nothing. */
+async function passesWithoutFaults(clone: Clone, mutants: readonly Mutant[]): Promise<boolean> {
+  const catchers = [...new Map(mutants.flatMap(({ caughtBy }) => caughtBy).map((catcher) => [`${catcher.file} ${catcher.test}`, catcher])).values()]
+  const endings = await clone.endings(catchers)
+  const wrong = catchers.flatMap((catcher: Catcher, index) => {
+    const ending = endings[index]
+    return ending === undefined || ending.kind === 'passed' ? [] : [`${inWords(ending)} without any fault: ${catcher.file}, ${catcher.test}`]
+  })
+  for (const line of wrong) process.stdout.write(`${line}\n`)
+  return wrong.length === 0
+}
+
+function inWords(ending: Ending): string {
+  if (ending.kind === 'failed') return 'failed'
+  return ending.kind === 'broken' ? `could not run (${ending.message.split('\n')[0]})` : ending.kind
+}

@@ -1,0 +1,94 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Catcher, Mutant } from './mutant.ts'
+
+const run = promisify(execFile)
+export const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** How the tests of one run ended, by their whole names. */
+interface Report {
+  readonly testResults: readonly {
+    readonly name: string
+    readonly message?: string
+    readonly assertionResults: readonly { readonly fullName: string; readonly status: string; readonly failureMessages: readonly string[] }[]
+  }[]
+}
+
+/** What became of one test: `broken` failed for another reason than an assertion of its own. */
+export type Ending = { readonly kind: 'passed' | 'missing' } | { readonly kind: 'failed' | 'broken'; readonly message: string }
+
+/** The checkout as it is on disk, in a folder of its own, where faults do no harm. */
+export class Clone {
+  readonly folder: string
+
+  private constructor(folder: string) {
+    this.folder = folder
+  }
+
+  static async make(): Promise<Clone> {
+    const { stdout } = await run('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root, maxBuffer: 64 << 20 })
+    const folder = await mkdtemp(join(tmpdir(), 'mutants-'))
+    for (const file of stdout.split('\0').filter((name) => name !== '')) {
+      await mkdir(join(folder, dirname(file)), { recursive: true })
+      // A file that was deleted and is still in the index has nothing to copy.
+      await cp(join(root, file), join(folder, file)).catch(() => undefined)
+    }
+    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
+    return new Clone(folder)
+  }
+
+  /** Runs `work` with the mutant's fault in place. */
+  async withFault<Result>({ file, text, replacement }: Mutant, work: () => Promise<Result>): Promise<Result> {
+    const path = join(this.folder, file)
+    const whole = await readFile(path, 'utf8')
+    if (occurrences(whole, text) !== 1) throw new Error(`${file} does not hold the text to be replaced exactly once`)
+    await writeFile(path, whole.replace(text, () => replacement))
+    try {
+      return await work()
+    } finally {
+      await writeFile(path, whole)
+    }
+  }
+
+  /** Runs the tests named, and nothing else of their files. */
+  async endings(catchers: readonly Catcher[]): Promise<Ending[]> {
+    const report = join(this.folder, 'mutants-report.json')
+    await rm(report, { force: true })
+    const files = [...new Set(catchers.map(({ file }) => file))]
+    const names = catchers.map(({ test }) => test.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)).join('|')
+    const args = ['run', '--project', 'platform', '--reporter=json', `--outputFile=${report}`, '--testTimeout=30000', '-t', names, ...files]
+    const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
+    const output = await run(process.execPath, [vitest, ...args], { cwd: this.folder, maxBuffer: 64 << 20 }).catch((error: unknown) => String(error))
+    const text = await readFile(report, 'utf8').catch(() => {
+      throw new Error(`no report of the tests: ${JSON.stringify(output).slice(0, 2_000)}`)
+    })
+    const results = JSON.parse(text) as Report
+    return catchers.map((catcher) => endingOf(results, catcher))
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.folder, { recursive: true, force: true })
+  }
+}
+
+export function occurrences(whole: string, text: string): number {
+  return whole.split(text).length - 1
+}
+
+/** What a test that never got to its assertions says. */
+const beside = /^(Error: )?(Transform failed|Failed to load|Cannot find module|Hook timed out)|SyntaxError|ERR_MODULE_NOT_FOUND/
+
+function endingOf({ testResults }: Report, { file, test }: Catcher): Ending {
+  const result = testResults.find(({ name }) => name.endsWith(file))
+  const own = result?.assertionResults.filter(({ fullName, status }) => fullName.includes(test) && status !== 'skipped' && status !== 'pending') ?? []
+  const [first] = own
+  if (result === undefined || first === undefined) return result?.message === undefined || result.message === '' ? { kind: 'missing' } : { kind: 'broken', message: result.message }
+  const failures = own.filter(({ status }) => status === 'failed').map(({ failureMessages }) => failureMessages.join('\n'))
+  const [message] = failures
+  if (message === undefined) return { kind: 'passed' }
+  return { kind: beside.test(message) ? 'broken' : 'failed', message }
+}

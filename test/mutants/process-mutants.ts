@@ -1,0 +1,132 @@
+import type { Mutant } from './mutant.ts'
+
+const workers = 'test/processes/runtime/workers.int.test.ts'
+const pure = 'test/processes/runtime/pure.unit.test.ts'
+const startStep = 'test/processes/ai-review/start-step.int.test.ts'
+const deliverStep = 'test/processes/webhooks/deliver-step.int.test.ts'
+
+export const processMutants: readonly Mutant[] = [
+  {
+    name: 'claim-unfenced',
+    fault: 'a row is worked off again before its list has seen what the step appended',
+    file: 'processes/runtime/claims.ts',
+    text: 'fence_commit = coalesce(x.fence_commit, c.fence_commit), fence_prepare = coalesce(x.fence_prepare, c.fence_prepare)',
+    replacement: 'fence_commit = c.fence_commit',
+    caughtBy: [{ file: workers, test: 'do not run a step again before its list has seen what it appended' }],
+  },
+  {
+    name: 'claim-without-lease',
+    fault: 'a claim is free again at once',
+    file: 'processes/runtime/workers.ts',
+    text: 'claim(limit, now, new Date(lease))',
+    replacement: 'claim(limit, now, now)',
+    caughtBy: [{ file: workers, test: 'share a list between instances without working anything off twice' }],
+  },
+  {
+    name: 'lease-of-no-length',
+    fault: 'an attempt is open for no time: whoever comes next makes it, too',
+    file: 'processes/runtime/leases.ts',
+    text: 'now.getTime() + leaseMs',
+    replacement: 'now.getTime()',
+    caughtBy: [{ file: pure, test: 'ends in the future and within a minute' }],
+  },
+  {
+    name: 'lease-never-ends',
+    fault: 'an attempt whose lease has ended still holds others back at that instant',
+    file: 'commands/handling/open-lease.ts',
+    text: 'until.getTime() > now.getTime()',
+    replacement: 'until.getTime() >= now.getTime()',
+    caughtBy: [{ file: 'test/commands/handling/open-lease.unit.test.ts', test: 'holds back whoever meets an attempt until its lease ends' }],
+  },
+  {
+    name: 'schedule-shifted',
+    fault: 'the first delay of a retry schedule is skipped',
+    file: 'processes/runtime/backoff.ts',
+    text: 'scheduleMs[attempt - 1]',
+    replacement: 'scheduleMs[attempt]',
+    caughtBy: [
+      { file: pure, test: 'gives the delay after each try, and none when they are used up' },
+      { file: deliverStep, test: 'is due again after the next delay of the schedule' },
+    ],
+  },
+  {
+    name: 'backoff-flat',
+    fault: 'waits between tries do not grow',
+    file: 'streams/store/backoff.ts',
+    text: '2 ** Math.min(attempt - 1, 30)',
+    replacement: '2',
+    caughtBy: [{ file: 'test/streams/store/backoff.unit.test.ts', test: 'doubles up to its limit' }],
+  },
+  {
+    name: 'waiting-is-success',
+    fault: 'waiting for a lease forgets that the step has thrown',
+    file: 'processes/runtime/step-run.ts',
+    text: 'notBefore: result.until, fence: undefined, failures }',
+    replacement: 'notBefore: result.until, fence: undefined, failures: 0 }',
+    caughtBy: [{ file: pure, test: 'waits for an open attempt, which is no success' }],
+  },
+  {
+    name: 'call-before-attempt',
+    fault: 'the provider is called before the stream says so',
+    file: 'processes/ai-review/start.steps.ts',
+    text: `  const begun = await execute(deps.store, target, (state) => attemptCall(begin, state), context)
+  if (begun.events.length === 0) return unclaimed(begun.state, step.now())
+  const answer = await answerOf(run, review, context, call)
+  throwIfStopping(step.signal)
+`,
+    replacement: `  const answer = await answerOf(run, review, context, call)
+  throwIfStopping(step.signal)
+  const begun = await execute(deps.store, target, (state) => attemptCall(begin, state), context)
+  if (begun.events.length === 0) return unclaimed(begun.state, step.now())
+`,
+    caughtBy: [{ file: startStep, test: 'by a stop has no outcome: its attempt stays open for whoever comes next' }],
+  },
+  {
+    name: 'attempt-id-shared',
+    fault: 'two workers begin an attempt under one id, and both believe that theirs stands',
+    file: 'processes/runtime/step-identity.ts',
+    text: 'return { commandId: v7(), correlationId',
+    replacement: `return { commandId: v5('attempt', eventId), correlationId`,
+    caughtBy: [{ file: deliverStep, test: 'is sent by one of several workers that are at it at once' }],
+  },
+  {
+    name: 'loser-sends-too',
+    fault: 'a worker that lost the race for an attempt sends all the same',
+    file: 'processes/webhooks/webhooks.effects.ts',
+    text: `if (begun.events.length === 0 || begun.state.status !== 'pending') {`,
+    replacement: `if (begun.state.status !== 'pending') {`,
+    caughtBy: [{ file: deliverStep, test: 'is sent by one of several workers that are at it at once' }],
+  },
+  {
+    name: 'id-not-derived',
+    fault: 'a step that runs twice mints two ids',
+    file: 'processes/runtime/derived-id.ts',
+    text: '.update(name)',
+    replacement: '.update(`${name}${performance.now()}`)',
+    caughtBy: [{ file: pure, test: 'follows from the event that caused it' }],
+  },
+  {
+    name: 'relay-forgets-quiet',
+    fault: 'a relay goes on at its last event, whatever quiet stretch it has passed since',
+    file: 'processes/relay/resume-point.ts',
+    text: 'source: comparePositions(published, quietSource) >= 0 ? published : quietSource }',
+    replacement: 'source: published }',
+    caughtBy: [{ file: 'test/processes/relay/resume-point.int.test.ts', test: 'is the later of the newest own event and the quiet stretch after it' }],
+  },
+  {
+    name: 'relay-from-the-start',
+    fault: 'a relay does not look where its channel stands',
+    file: 'processes/relay/resume-point.ts',
+    text: '    if (source !== undefined) return source\n',
+    replacement: '    if (source === undefined) return source\n',
+    caughtBy: [{ file: 'test/processes/relay/resume-point.int.test.ts', test: 'is the later of the newest own event and the quiet stretch after it' }],
+  },
+  {
+    name: 'consent-as-good-as-granted',
+    fault: 'any answer of the consent service permits an analysis',
+    file: 'processes/adapters/consent-check.ts',
+    text: `return status === 'granted' ? 'granted' : 'not-granted'`,
+    replacement: `return status === '' ? 'not-granted' : 'granted'`,
+    caughtBy: [{ file: 'test/processes/timeline/withdrawn-consent.int.test.ts', test: 'before anything began: the provider hears nothing' }],
+  },
+]

@@ -1,0 +1,89 @@
+import type { Mutant } from './mutant.ts'
+
+const takeover = 'test/projections/runtime/takeover.int.test.ts'
+const rowPlan = 'test/projections/runtime/row-plan.unit.test.ts'
+const feed = 'test/projections/runtime/feed.unit.test.ts'
+const readPositions = 'test/projections/runtime/read-positions.int.test.ts'
+
+export const projectionMutants: readonly Mutant[] = [
+  {
+    name: 'checkpoint-unguarded',
+    fault: 'a checkpoint is moved from wherever it stands',
+    file: 'projections/runtime/batch-writer.ts',
+    text: ' and p.commit_position = x.from_commit and p.prepare_position = x.from_prepare',
+    replacement: '',
+    caughtBy: [{ file: takeover, test: 'is moved only from where its writer left it' }],
+  },
+  {
+    name: 'checkpoint-half',
+    fault: 'only half of a position guards a checkpoint',
+    file: 'projections/runtime/batch-writer.ts',
+    text: ' and p.prepare_position = x.from_prepare',
+    replacement: '',
+    caughtBy: [{ file: 'test/projections/runtime/checkpoint-guard.int.test.ts', test: 'compares both numbers of a position' }],
+  },
+  {
+    name: 'checkpoint-version',
+    fault: 'an older version of the program moves the checkpoint of a newer one',
+    file: 'projections/runtime/batch-writer.ts',
+    text: 'p.version = x.version and ',
+    replacement: '',
+    caughtBy: [{ file: takeover, test: 'is moved only from where its writer left it' }],
+  },
+  {
+    name: 'lost-commit-foreign',
+    fault: 'a commit whose answer was lost is taken for that of another instance',
+    file: 'projections/runtime/share-writer.ts',
+    text: 'isOutcomeUnknown = true',
+    replacement: 'isOutcomeUnknown = false',
+    caughtBy: [{ file: 'test/projections/runtime/share-writer.int.test.ts', test: 'takes a commit whose answer was lost for its own' }],
+  },
+  {
+    name: 'position-half',
+    fault: 'two events of one append are the same place',
+    file: 'streams/store/positions.ts',
+    text: '  if (a.prepare !== b.prepare) return a.prepare < b.prepare ? -1 : 1\n',
+    replacement: '',
+    caughtBy: [{ file: 'test/streams/store/positions.unit.test.ts', test: 'are told apart by both of their numbers' }],
+  },
+  {
+    name: 'older-patch-wins',
+    fault: 'of two patches of a row in one batch the first one stays',
+    file: 'projections/runtime/row-plan.ts',
+    text: 'values: { ...found.values, ...values } }',
+    replacement: 'values: { ...values, ...found.values } }',
+    caughtBy: [{ file: rowPlan, test: 'keeps the columns of several patches' }],
+  },
+  {
+    name: 'conditions-out-of-order',
+    fault: 'changes that read rows are joined across changes of the rows that they read',
+    file: 'projections/runtime/row-plan.ts',
+    text: 'concerned.every((name) => this.#lastStep.get(name) === last)',
+    replacement: 'concerned.length > 0',
+    caughtBy: [{ file: rowPlan, test: 'joins changes of one shape that nothing comes between' }],
+  },
+  {
+    name: 'joined-ahead',
+    fault: 'two readings become that of the one ahead: the others miss what lies between',
+    file: 'projections/runtime/log-readings.ts',
+    text: '<= 0 ? [live, joining] : [joining, live]',
+    replacement: '<= 0 ? [joining, live] : [live, joining]',
+    caughtBy: [{ file: feed, test: 'become one, that of the one behind' }],
+  },
+  {
+    name: 'event-twice',
+    fault: 'a projector that is ahead of its reading takes events again',
+    file: 'projections/runtime/feed.ts',
+    text: 'comparePositions(first.position, from) <= 0',
+    replacement: 'comparePositions(first.position, from) > 0',
+    caughtBy: [{ file: feed, test: 'begins where the member that is furthest behind is' }],
+  },
+  {
+    name: 'stale-consent',
+    fault: 'a decision is made on a read model that may not have seen the newest event',
+    file: 'projections/runtime/read-positions.ts',
+    text: 'comparePositions(reached, newest) < 0',
+    replacement: 'comparePositions(reached, newest) < -1',
+    caughtBy: [{ file: readPositions, test: 'is never passed by a projector that is stopped before it' }],
+  },
+]

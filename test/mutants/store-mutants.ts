@@ -1,0 +1,100 @@
+import type { Mutant } from './mutant.ts'
+
+const eventStore = 'test/streams/store/event-store.int.test.ts'
+const appendHazards = 'test/streams/store/append-hazards.int.test.ts'
+const execute = 'test/commands/handling/execute.int.test.ts'
+const tornTail = 'test/embedded/eventstore/files/torn-tail.int.test.ts'
+
+export const storeMutants: readonly Mutant[] = [
+  {
+    name: 'append-anywhere',
+    fault: 'an append does not say at which revision it was decided',
+    file: 'streams/store/appending.ts',
+    text: 'expectedRevision: append.expected,',
+    replacement: `expectedRevision: 'any',`,
+    caughtBy: [
+      { file: appendHazards, test: 'every append names an exact revision' },
+      { file: eventStore, test: 'of fifty appends at once to one new stream exactly one succeeds' },
+    ],
+  },
+  {
+    name: 'node-revision-unchecked',
+    fault: 'the node takes an append at a revision that the stream has not reached',
+    file: 'embedded/eventstore/streams/append-check.ts',
+    text: `if (expectedHead > head) return { kind: 'wrong-expected-version', head }`,
+    replacement: `if (expectedHead > head + 1) return { kind: 'wrong-expected-version', head }`,
+    caughtBy: [{ file: 'test/embedded/eventstore/checks/checks.int.test.ts', test: 'are answered as the model answers them, over restarts: seed 1' }],
+  },
+  {
+    name: 'event-id-not-derived',
+    fault: 'a repeated command has other event ids',
+    file: 'streams/store/event-ids.ts',
+    text: 'v5(String(index), commandId)',
+    replacement: 'v5(`${index} ${performance.now()}`, commandId)',
+    caughtBy: [{ file: eventStore, test: 'the same command appended again is one append' }],
+  },
+  {
+    name: 'cache-goes-back',
+    fault: 'an older state replaces a newer one in the cache',
+    file: 'streams/store/state-cache.ts',
+    text: 'present.revision > revision) return',
+    replacement: 'present.revision < 0n) return',
+    caughtBy: [{ file: 'test/streams/store/state-cache.unit.test.ts', test: 'keeps the newest state, whichever comes last' }],
+  },
+  {
+    name: 'cache-of-another-revision',
+    fault: 'an append is folded onto a cached state that it was not decided on',
+    file: 'streams/store/event-store.ts',
+    text: 'return cached.revision === expected ? { value: cached.state } : undefined',
+    replacement: 'return { value: cached.state }',
+    caughtBy: [{ file: eventStore, test: 'an append that was decided on newer events than the cache holds does not spoil it' }],
+  },
+  {
+    name: 'answer-before-sync',
+    fault: 'the node answers an append that is not on disk',
+    file: 'embedded/eventstore/log/event-log.ts',
+    text: '    fdatasync(group.segment.fd, (error) => {',
+    replacement: '    setImmediate((error: Error | null = null) => {',
+    caughtBy: [{ file: 'test/embedded/eventstore/files/group-commit.int.test.ts', test: 'an append is answered once its group is synced, and not before' }],
+  },
+  {
+    name: 'recovery-cuts-acknowledged',
+    fault: 'a start cuts off appends that were acknowledged',
+    file: 'embedded/eventstore/log/recovery.ts',
+    text: '  if (position < acknowledged) throw',
+    replacement: '  if (position < 0) throw',
+    caughtBy: [{ file: tornTail, test: 'cut before the last acknowledged append: the start is refused' }],
+  },
+  {
+    name: 'recovery-trusts-tail',
+    fault: 'a start takes a torn append for a whole one',
+    file: 'embedded/eventstore/log/recovery.ts',
+    text: 'crc) !== stored) return { end: position + at, crc }',
+    replacement: 'crc) === -1) return { end: position + at, crc }',
+    caughtBy: [{ file: tornTail, test: 'the same, with zeros or garbage where the tail was' }],
+  },
+  {
+    name: 'key-for-any-request',
+    fault: 'an Idempotency-Key answers another request than the one that it stands for',
+    file: 'commands/handling/once-by-key.ts',
+    text: `if (claimed.kind === 'held' || claimed.fingerprint !== keyed.fingerprint) throw`,
+    replacement: `if (claimed.kind === 'held') throw`,
+    caughtBy: [{ file: execute, test: 'is taken by the first request; its repeat is answered, another one refused' }],
+  },
+  {
+    name: 'key-given-back-by-repeat',
+    fault: 'a refused repeat frees the key of the request before it',
+    file: 'commands/handling/once-by-key.ts',
+    text: 'if (claimed.isNew && error instanceof Problem)',
+    replacement: 'if (error instanceof Problem)',
+    caughtBy: [{ file: execute, test: 'is not given back by a repeat that is refused' }],
+  },
+  {
+    name: 'refused-on-stale-state',
+    fault: 'a command is refused on what the cache remembers',
+    file: 'commands/handling/execute.ts',
+    text: 'if (!isFresh && (isRefusal(decision) || decision.length === 0)) {',
+    replacement: 'if (!isFresh && !isRefusal(decision) && decision.length === 0) {',
+    caughtBy: [{ file: execute, test: 'decides a refusal again after reading the tail' }],
+  },
+]

@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest'
+import type { Fold } from '../../../streams/store/events.ts'
+import { StateCache } from '../../../streams/store/state-cache.ts'
+
+const fold: Fold<string, { type: 'Noted'; data: object }> = { category: 'note', initialState: '', evolve: (state) => state }
+const at = (revision: bigint) => ({ state: `at ${revision}`, revision, position: { commit: revision, prepare: revision } })
+
+it('keeps the newest state, whichever comes last', () => {
+  const cache = new StateCache(10)
+  cache.advance(fold, 'note-1', at(5n))
+  cache.advance(fold, 'note-1', at(4n))
+  expect(cache.get(fold, 'note-1')).toEqual(at(5n))
+  cache.advance(fold, 'note-1', at(6n))
+  expect(cache.get(fold, 'note-1')).toEqual(at(6n))
+})
+
+it('keeps the folds and the streams apart, and no more of them than its size', () => {
+  const cache = new StateCache(2)
+  cache.advance(fold, 'note-1', at(1n))
+  expect(cache.get({ ...fold }, 'note-1')).toBeUndefined()
+  cache.advance(fold, 'note-2', at(2n))
+  cache.advance(fold, 'note-3', at(3n))
+  expect(['note-1', 'note-2', 'note-3'].map((stream) => cache.get(fold, stream)?.revision)).toEqual([undefined, 2n, 3n])
+})
