@@ -1,0 +1,224 @@
+import { describe, expect, it, vi } from 'vitest'
+import { defineProjector, insert, patch, type Projector } from '../../../projections/runtime/projector.ts'
+import type { RebuildProgress } from '../../../projections/rebuild/context.ts'
+import { emptyCopy } from '../../../projections/rebuild/copies.ts'
+import { fill } from '../../../projections/rebuild/fill.ts'
+import { rebuild } from '../../../projections/rebuild/rebuild.ts'
+import { requestStop } from '../../../projections/runtime/checkpoints.ts'
+import { formatPosition } from '../../../streams/store/positions.ts'
+import { readRows } from '../../support/given-projector.ts'
+import { closed, filter, opened, renamed, say, ticketBoard, ticketCounts, tickets, type TicketEvent } from '../runtime/tickets.ts'
+import { eventually, RebuildWorld } from './rebuild-world.ts'
+
+const world = RebuildWorld.ofThisFile()
+
+/** Takes every event but the renaming of one ticket, until it is mended. */
+function picky(bad: string, isMended: boolean): Projector {
+  return defineProjector<TicketEvent>()({
+    name: 'picky_board',
+    version: 1,
+    tables: [tickets],
+    handlers: {
+      TicketOpened: ({ data, recordedAt, revision }) => [
+        insert(tickets, { ticket_id: data.ticketId, title: data.title, team: 'x', opened_at: recordedAt, stream_revision: revision }),
+      ],
+      TicketRenamed: ({ data }) => {
+        if (data.ticketId === bad) return [patch(tickets, { ticket_id: isMended ? bad : 'nobody' }, { title: data.title })]
+        return []
+      },
+    },
+  })
+}
+
+/** The board with another title: a handler that was changed without a new version. */
+const wrongBoard = defineProjector<TicketEvent>()({
+  ...ticketBoard,
+  handlers: {
+    ...ticketBoard.handlers,
+    TicketOpened: ({ data, recordedAt, revision }) => [
+      insert(tickets, { ticket_id: data.ticketId, title: 'planted', team: data.team, opened_at: recordedAt, stream_revision: revision }),
+    ],
+  },
+})
+
+describe('a rebuild', () => {
+  it('puts the same content at the same position in the place of what served, and keeps that', async () => {
+    const [one, other] = [world.fresh(), world.fresh()]
+    await say(world.store, `ticket-${one}`, opened(one), renamed(one, 'a'))
+    await say(world.store, `ticket-${other}`, opened(other), closed(other))
+    await world.filled([ticketBoard, ticketCounts])
+    const before = { rows: await readRows(world.pool, ticketBoard), stored: await world.stored('ticket_board') }
+    const progress: RebuildProgress[] = []
+    const [outcome] = await rebuild(world.context({ onProgress: (step) => progress.push(step) }), [ticketBoard])
+    expect(outcome).toMatchObject({ kind: 'switched', versions: { from: 1, to: 1 }, position: before.stored?.position, status: 'running', comparison: { isEqual: true } })
+    expect(await readRows(world.pool, ticketBoard)).toEqual(before.rows)
+    expect(await readRows(world.pool, { ...ticketBoard, name: 'ticket_board__previous' })).toEqual(before.rows)
+    const after = await world.stored('ticket_board')
+    expect(after).toMatchObject({ position: before.stored?.position, status: 'running', version: 1 })
+    expect(after?.copyId).not.toBe(before.stored?.copyId)
+    expect(await world.copies('ticket_board')).toEqual(['ticket_board__previous'])
+    expect([...new Set(progress.map(({ phase }) => phase))]).toEqual(['filling', 'comparing', 'switching'])
+    expect(progress.findLast(({ phase }) => phase === 'filling')).toMatchObject({ position: before.stored?.position, target: before.stored?.position })
+  })
+
+  it('fills several read models in one reading of the log, each as far as it has come', async () => {
+    const ticket = world.fresh()
+    await say(world.store, `ticket-${ticket}`, opened(ticket))
+    const runner = world.start([ticketBoard, ticketCounts])
+    await runner.caughtUp()
+    await runner.stop('ticket_counts')
+    const at = (await world.stored('ticket_counts'))?.position
+    await say(world.store, `ticket-${ticket}`, renamed(ticket, 'later'))
+    await eventually(async () => expect((await world.titles(ticketBoard))[ticket]).toBe('later'))
+    const readLog = vi.spyOn(world.store, 'readLog')
+    const outcomes = await rebuild(world.context(), [ticketBoard, ticketCounts])
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['switched', 'switched'])
+    expect(readLog).toHaveBeenCalledOnce()
+    readLog.mockRestore()
+    expect(await world.stored('ticket_counts')).toMatchObject({ status: 'stopped', position: at })
+    expect((await readRows(world.pool, ticketCounts))['counts']?.filter((row) => row['ticket_id'] === ticket)).toHaveLength(1)
+    expect((await world.titles(ticketBoard))[ticket]).toBe('later')
+  })
+
+  it('finds a wrong projector, does not switch to it and leaves nothing behind', async () => {
+    const ticket = world.fresh()
+    await say(world.store, `ticket-${ticket}`, opened(ticket, 'secret title'))
+    await world.filled([ticketBoard])
+    const [outcome] = await rebuild(world.context(), [wrongBoard])
+    expect(outcome).toMatchObject({ kind: 'differs', comparison: { isEqual: false, difference: { kind: 'changed', table: 'tickets', columns: ['title'] } } })
+    expect(JSON.stringify(outcome, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))).not.toMatch(/secret|planted/)
+    expect((await world.titles(ticketBoard))[ticket]).toBe('secret title')
+    expect(await world.copies('ticket_board')).toEqual([])
+  })
+
+  it('switches to other content where the operator accepts the difference', async () => {
+    const ticket = world.fresh()
+    await say(world.store, `ticket-${ticket}`, opened(ticket))
+    await world.filled([ticketBoard])
+    const [outcome] = await rebuild(world.context(), [wrongBoard], { acceptDifference: true })
+    expect(outcome).toMatchObject({ kind: 'switched', comparison: { isEqual: false } })
+    expect((await world.titles(ticketBoard))[ticket]).toBe('planted')
+  })
+
+  it('takes a failed projector past its event with a mended handler, and the runner goes on', async () => {
+    const [bad, later] = [world.fresh(), world.fresh()]
+    await world.filled([picky(bad, false)])
+    await say(world.store, `ticket-${bad}`, opened(bad), renamed(bad, 'mended'))
+    const runner = world.start([picky(bad, false)])
+    await eventually(() => expect(runner.status()[0]?.state).toBe('failed'))
+    const failedAt = await world.stored('picky_board')
+    const [outcome] = await rebuild(world.context(), [picky(bad, true)])
+    expect(outcome).toMatchObject({ kind: 'switched', status: 'rebuilding', comparison: { isEqual: true, position: failedAt?.position } })
+    expect((await world.titles(picky(bad, true)))[bad]).toBe('mended')
+    await say(world.store, `ticket-${later}`, opened(later))
+    await eventually(async () => expect((await world.titles(picky(bad, true)))[later]).toBe(`title of ${later}`))
+    await eventually(async () => expect(await world.stored('picky_board')).toMatchObject({ status: 'running' }))
+  })
+
+  it('names the event that it cannot take, switches nothing, and goes on with the others', async () => {
+    const bad = world.fresh()
+    await say(world.store, `ticket-${bad}`, opened(bad, 'secret'), renamed(bad, 'secret too'))
+    await world.filled([picky(bad, true), ticketCounts])
+    const outcomes = await rebuild(world.context(), [picky(bad, false), ticketCounts])
+    expect(outcomes[0]).toMatchObject({ kind: 'failed', failure: { eventType: 'TicketRenamed', reason: 'patch of a missing row of tickets' } })
+    expect(outcomes[1]).toMatchObject({ kind: 'switched' })
+    expect((await world.titles(picky(bad, true)))[bad]).toBe('secret too')
+    expect(await world.stored('picky_board')).toMatchObject({ status: 'running' })
+    expect(await world.copies('picky_board')).toEqual([])
+  })
+
+  it('passes over the events that an operator skipped', async () => {
+    const bad = world.fresh()
+    await say(world.store, `ticket-${bad}`, opened(bad))
+    const { position } = await say(world.store, `ticket-${bad}`, renamed(bad, 'skipped'))
+    const skips = async (name: string) => new Set(name === 'picky_board' ? [formatPosition(position)] : [])
+    const runner = world.start([picky(bad, false)], { skips })
+    await runner.caughtUp()
+    await eventually(async () => expect(await world.stored('picky_board')).toMatchObject({ status: 'running' }))
+    const [refused] = await rebuild(world.context(), [picky(bad, false)])
+    expect(refused).toMatchObject({ kind: 'failed' })
+    const [outcome] = await rebuild(world.context({ skips }), [picky(bad, false)])
+    expect(outcome).toMatchObject({ kind: 'switched', comparison: { isEqual: true } })
+    expect((await world.titles(picky(bad, false)))[bad]).toBe(`title of ${bad}`)
+  })
+
+  it('does not switch to a copy that was filled before an event was skipped', async () => {
+    const ticket = world.fresh()
+    const { position } = await say(world.store, `ticket-${ticket}`, opened(ticket))
+    await world.filled([ticketBoard])
+    let isSkipped = false
+    const skips = async () => new Set(isSkipped ? [formatPosition(position)] : [])
+    const onProgress = ({ phase }: RebuildProgress): void => {
+      if (phase === 'comparing') isSkipped = true
+    }
+    await expect(rebuild(world.context({ skips, onProgress }), [ticketBoard])).rejects.toThrow('skipped while')
+    expect(await world.copies('ticket_board')).toEqual([])
+    expect((await world.titles(ticketBoard))[ticket]).toBe(`title of ${ticket}`)
+  })
+
+  it('keeps a stopped projector stopped, at its place', async () => {
+    const ticket = world.fresh()
+    await world.filled([ticketBoard])
+    await requestStop(world.pool, 'ticket_board')
+    const before = await world.stored('ticket_board')
+    await say(world.store, `ticket-${ticket}`, opened(ticket))
+    const [outcome] = await rebuild(world.context(), [ticketBoard])
+    expect(outcome).toMatchObject({ kind: 'switched', status: 'stopped', position: before?.position })
+    expect(Object.keys(await world.titles(ticketBoard))).not.toContain(ticket)
+  })
+
+  it('is refused where nothing was filled, where a newer version serves, and beside another one', async () => {
+    await world.filled([{ ...ticketBoard, version: 2 }])
+    const outcomes = await rebuild(world.context(), [ticketCounts, ticketBoard])
+    expect(outcomes).toMatchObject([
+      { name: 'ticket_counts', kind: 'refused', reason: 'never-filled' },
+      { name: 'ticket_board', kind: 'refused', reason: 'newer-version' },
+    ])
+    const both = await Promise.all([rebuild(world.context(), [{ ...ticketBoard, version: 2 }]), rebuild(world.context(), [{ ...ticketBoard, version: 2 }])])
+    expect(both.flat().map(({ kind }) => kind).sort()).toEqual(['refused', 'switched'])
+    expect(both.flat().find(({ kind }) => kind === 'refused')).toMatchObject({ reason: 'under-way' })
+  })
+
+  it('that is ended in the middle changes nothing, and another one can begin', async () => {
+    const ticket = world.fresh()
+    await say(world.store, `ticket-${ticket}`, opened(ticket), renamed(ticket, 'a'), renamed(ticket, 'b'))
+    await world.filled([ticketBoard])
+    const before = await world.stored('ticket_board')
+    for (const phase of ['filling', 'comparing', 'switching']) {
+      const ending = new AbortController()
+      const onProgress = (step: RebuildProgress): void => {
+        if (step.phase === phase) ending.abort(new Error(`ended while ${phase}`))
+      }
+      const ended = rebuild(world.context({ signal: ending.signal, onProgress, batchSize: 1 }), [ticketBoard])
+      if (phase === 'switching') await ended.catch(() => undefined)
+      else {
+        await expect(ended).rejects.toThrow(`ended while ${phase}`)
+        expect(await world.stored('ticket_board')).toMatchObject({ position: before?.position, copyId: before?.copyId })
+        expect(await world.copies('ticket_board')).toEqual([])
+      }
+    }
+    expect(await rebuild(world.context(), [ticketBoard])).toMatchObject([{ kind: 'switched', comparison: { isEqual: true } }])
+  })
+
+  it('begins with an empty copy, whatever a killed one left', async () => {
+    const ticket = world.fresh()
+    await say(world.store, `ticket-${ticket}`, opened(ticket))
+    await world.filled([ticketBoard])
+    const copy = await emptyCopy(world.context(), wrongBoard, 'ticket_board__next')
+    await fill(world.context(), [{ copy, upTo: await world.store.head(filter) }])
+    expect((await world.titles(copy.projector))[ticket]).toBe('planted')
+    expect(await rebuild(world.context(), [ticketBoard])).toMatchObject([{ kind: 'switched', comparison: { isEqual: true } }])
+    expect((await world.titles(ticketBoard))[ticket]).toBe(`title of ${ticket}`)
+  })
+
+  it('of a newer version says what differs and switches, counting rows of both', async () => {
+    const ticket = world.fresh()
+    await say(world.store, `ticket-${ticket}`, opened(ticket))
+    await world.filled([ticketBoard])
+    const next = { ...wrongBoard, version: 2, tables: wrongBoard.tables.map((table) => (table.name === 'news' ? { ...table, columns: { ...table.columns, extra: { type: 'text', nullable: true } as const } } : table)) }
+    const [outcome] = await rebuild(world.context(), [next])
+    expect(outcome).toMatchObject({ kind: 'switched', versions: { from: 1, to: 2 }, status: 'rebuilding', comparison: { isEqual: false, difference: { kind: 'changed', table: 'tickets' } } })
+    expect((await world.titles(next))[ticket]).toBe('planted')
+    expect(await world.stored('ticket_board')).toMatchObject({ version: 2 })
+  })
+})
