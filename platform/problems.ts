@@ -55,6 +55,7 @@ export const problems = {
   'uploads-incomplete': passing(409, 'Images are missing', 'The images of `missing_image_ids` have not been uploaded. Upload them, and submit again.'),
   'patient-identifier-conflict': refusal(409, 'A patient identifier is taken', 'An identifier belongs to another patient, or the identifiers belong to different patients.'),
   'consent-type-code-in-use': refusal(409, 'The consent type code is in use', 'Codes are unique in an organisation; that of a deleted type stays taken.'),
+  'consent-type-in-use': refusal(409, 'The consent type is in use', 'Decisions were recorded on it, or one is being recorded. A type that is in use cannot be deleted.'),
   'text-version-exists': refusal(409, 'The text version exists', 'There is a text version of this locale with the same effectiveFrom.'),
   'subscription-limit': refusal(409, 'The organisation has too many webhook subscriptions', 'An organisation may have 20. Delete one first.'),
   'ai-review-not-cancellable': refusal(409, 'The AI review cannot be cancelled', 'It has completed, failed or been superseded. Read the review.'),

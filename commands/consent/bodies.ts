@@ -18,6 +18,17 @@ export const CreateConsentTypeBody = Type.Object(
 )
 export type CreateConsentTypeBody = Static<typeof CreateConsentTypeBody>
 
+/** Code and legal basis are no members: a type that stands on another basis is another type. */
+export const UpdateConsentTypeBody = Type.Object(
+  {
+    displayName: Type.Optional(text(255)),
+    description: Type.Optional(Nullable(Type.String({ maxLength: 255 }))),
+    required: Type.Optional(Type.Boolean()),
+  },
+  { $id: 'UpdateConsentTypeBody', additionalProperties: false },
+)
+export type UpdateConsentTypeBody = Static<typeof UpdateConsentTypeBody>
+
 export const PublishTextVersionBody = Type.Object(
   {
     locale: Type.String({ minLength: 2, maxLength: 64, description: 'BCP 47, for example en-GB' }),

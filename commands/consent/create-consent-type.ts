@@ -15,10 +15,10 @@ export interface CreateConsentType {
   readonly fingerprint: string | null
 }
 
-/** The id follows from the code, so a stream that exists means that the code is taken, unless by this very request. */
+/** The id follows from the code, so a stream that exists means that the code is taken, also that of a deleted type, unless by this very request. */
 export function createConsentType(command: CreateConsentType, state: ConsentTypeState): Decision<ConsentTypeEvent> {
   const { now, ...data } = command
-  if (state.status === 'defined') {
+  if (state.status !== 'absent') {
     const isRepeat = command.fingerprint !== null && command.fingerprint === state.fingerprint
     return isRepeat ? [] : refuse('consent-type-code-in-use')
   }

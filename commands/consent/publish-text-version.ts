@@ -19,6 +19,7 @@ export function publishTextVersion(command: PublishTextVersion, state: ConsentTy
   if (state.status === 'absent') return refuse('not-found')
   const existing = state.textVersions.find((version) => version.textVersionId === command.textVersionId)
   if (existing !== undefined) return repeated(command, existing)
+  if (state.status === 'deleted') return refuse('not-found')
 
   const { consentTypeId, textVersionId, locale, text, contentHash, fingerprint } = command
   const effectiveFrom = (command.effectiveFrom ?? command.now).toISOString()

@@ -1,5 +1,5 @@
 import type { ConsentEvent, Decision as ConsentDecision } from '../../streams/consent/events.ts'
-import type { ConsentState } from '../../streams/consent/state.ts'
+import { keyedDecision, type ConsentState } from '../../streams/consent/state.ts'
 import type { DefinedConsentType } from '../../streams/consent-type/state.ts'
 import { refuse, repeated, type Decision } from '../handling/decision.ts'
 
@@ -21,7 +21,7 @@ export interface RecordConsent {
  * `granted` needs a text that was in effect (contract section 3, line 261).
  */
 export function recordConsent(command: RecordConsent, state: ConsentState): Decision<ConsentEvent> {
-  const existing = state.keyed.get(command.consentId)
+  const existing = keyedDecision(state, command.consentId)
   if (existing !== undefined) return repeated(command, existing)
 
   const { consentType, textVersionId, now } = command

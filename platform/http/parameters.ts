@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { problem } from '../problems.ts'
 import { Uuid } from './members.ts'
 
 /** How a platform client, whose token has no organisation, names one (contract section 1). Either casing. */
@@ -6,7 +7,15 @@ export const orgQuery = { org_id: Type.Optional(Uuid), orgId: Type.Optional(Uuid
 
 export const OrgQuery = Type.Object(orgQuery, { additionalProperties: false })
 
-/** The organisation that a query names, if it does. */
-export function namedOrg(query: { readonly org_id?: string; readonly orgId?: string }): string | undefined {
-  return query.org_id ?? query.orgId
+/**
+ * The organisation that a query or a body names, if one does.
+ *
+ * @throws Problem `validation-failed` where two different ones are named
+ */
+export function namedOrg(query: { readonly org_id?: string; readonly orgId?: string }, inBody?: string): string | undefined {
+  const [first, ...others] = [query.org_id, query.orgId, inBody].filter((named) => named !== undefined)
+  if (others.some((other) => other.toLowerCase() !== first?.toLowerCase())) {
+    throw problem('validation-failed', { errors: [{ pointer: '/org_id', detail: 'must not name two organisations', code: 'ambiguous' }] })
+  }
+  return first
 }

@@ -1,11 +1,11 @@
 import type { ConsentTypeEvent } from '../../streams/consent-type/events.ts'
 import { parseOwnedStream } from '../../streams/stream-name.ts'
-import { defineProjector, insert, patch } from '../runtime/projector.ts'
+import { defineProjector, insert, patch, remove, removeWhere } from '../runtime/projector.ts'
 import { consentTypes, textVersions } from './consent-types.table.ts'
 
 export const consentTypesProjector = defineProjector<ConsentTypeEvent>()({
   name: 'consent_types',
-  version: 1,
+  version: 2,
   tables: [consentTypes, textVersions],
   handlers: {
     ConsentTypeCreated: ({ data, revision }) => [
@@ -34,6 +34,24 @@ export const consentTypesProjector = defineProjector<ConsentTypeEvent>()({
         created_at: data.createdAt,
       }),
       patch(consentTypes, { consent_type_id: data.consentTypeId }, { stream_revision: revision }),
+    ],
+    ConsentTypeUpdated: ({ data, revision }) => [
+      patch(
+        consentTypes,
+        { consent_type_id: data.consentTypeId },
+        {
+          display_name: data.displayName,
+          description: data.description,
+          required: data.required,
+          updated_at: data.updatedAt,
+          stream_revision: revision,
+        },
+      ),
+    ],
+    // Nobody has decided on it, so no row elsewhere leads here.
+    ConsentTypeDeleted: ({ data }) => [
+      removeWhere(textVersions, { consent_type_id: data.consentTypeId }),
+      remove(consentTypes, { consent_type_id: data.consentTypeId }),
     ],
     ConsentTypeUsed: ({ data, revision }) => [
       patch(consentTypes, { consent_type_id: data.consentTypeId }, { stream_revision: revision }),

@@ -32,6 +32,19 @@ export const consentTypeEvents = {
   ),
   /** The first decision was recorded: from here on the type cannot be deleted. */
   ConsentTypeUsed: defineEvent('ConsentTypeUsed', Type.Object({ consentTypeId: Id, usedAt: Instant })),
+  /** How the type is described from here on: what was not changed stands here as it was. */
+  ConsentTypeUpdated: defineEvent(
+    'ConsentTypeUpdated',
+    Type.Object({
+      consentTypeId: Id,
+      displayName: Type.String(),
+      description: Nullable(Type.String()),
+      required: Type.Boolean(),
+      updatedAt: Instant,
+    }),
+  ),
+  /** Only before its first decision; the code stays taken. */
+  ConsentTypeDeleted: defineEvent('ConsentTypeDeleted', Type.Object({ consentTypeId: Id, deletedAt: Instant })),
 } as const
 
 export type ConsentTypeEvent = EventOf<typeof consentTypeEvents>

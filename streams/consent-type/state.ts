@@ -15,7 +15,8 @@ export interface TextVersion {
 export type ConsentTypeState =
   | { readonly status: 'absent' }
   | {
-      readonly status: 'defined'
+      /** A deleted one keeps what it was: its code stays taken, and repeats of what made it are answered as before. */
+      readonly status: 'defined' | 'deleted'
       readonly consentTypeId: string
       readonly organisationId: string
       readonly code: string
@@ -24,16 +25,31 @@ export type ConsentTypeState =
       readonly legalBasis: string
       readonly required: boolean
       readonly createdAt: string
+      readonly updatedAt: string
       readonly fingerprint: string | null
       readonly isUsed: boolean
       readonly textVersions: readonly TextVersion[]
     }
 
-export type DefinedConsentType = Extract<ConsentTypeState, { status: 'defined' }>
+/** A type that was made, whether or not it was deleted since. */
+export type MadeConsentType = Exclude<ConsentTypeState, { status: 'absent' }>
+export type DefinedConsentType = MadeConsentType & { readonly status: 'defined' }
+
+export function isDefined(state: ConsentTypeState): state is DefinedConsentType {
+  return state.status === 'defined'
+}
+
+/** The type, deleted or not, where a decision has just stood on it. */
+export function made(state: ConsentTypeState): MadeConsentType {
+  if (state.status === 'absent') throw new Error('a consent type was decided on that was never made')
+  return state
+}
 
 function evolve(state: ConsentTypeState, event: ConsentTypeEvent): ConsentTypeState {
-  if (event.type === 'ConsentTypeCreated') return { status: 'defined', ...event.data, isUsed: false, textVersions: [] }
-  if (state.status !== 'defined') return state
+  if (event.type === 'ConsentTypeCreated') {
+    return { status: 'defined', ...event.data, updatedAt: event.data.createdAt, isUsed: false, textVersions: [] }
+  }
+  if (state.status === 'absent') return state
   switch (event.type) {
     case 'ConsentTextVersionPublished': {
       const { consentTypeId: _, ...version } = event.data
@@ -41,6 +57,12 @@ function evolve(state: ConsentTypeState, event: ConsentTypeEvent): ConsentTypeSt
     }
     case 'ConsentTypeUsed':
       return { ...state, isUsed: true }
+    case 'ConsentTypeUpdated': {
+      const { displayName, description, required, updatedAt } = event.data
+      return { ...state, displayName, description, required, updatedAt }
+    }
+    case 'ConsentTypeDeleted':
+      return { ...state, status: 'deleted' }
   }
 }
 

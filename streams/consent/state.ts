@@ -2,16 +2,33 @@ import type { Fold } from '../store/events.ts'
 import type { ConsentEvent } from './events.ts'
 import { category } from './stream.ts'
 
-type Recorded = ConsentEvent['data']
+export type RecordedDecision = ConsentEvent['data']
 
+/**
+ * Only decisions that a keyed request caused: what a repeat of that request is answered with. Each map is larger than
+ * the next one, so a patient of a thousand decisions has ten, and one more decision seldom copies an old one.
+ */
 export interface ConsentState {
-  /** Only decisions that a keyed request caused: what a repeat of that request is answered with. */
-  readonly keyed: ReadonlyMap<string, Recorded>
+  readonly keyed: readonly ReadonlyMap<string, RecordedDecision>[]
 }
 
-function evolve(state: ConsentState, event: ConsentEvent): ConsentState {
-  if (event.data.fingerprint === null) return state
-  return { keyed: new Map(state.keyed).set(event.data.consentId, event.data) }
+export function keyedDecision({ keyed }: ConsentState, consentId: string): RecordedDecision | undefined {
+  for (const layer of keyed) {
+    const found = layer.get(consentId)
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
-export const consentFold: Fold<ConsentState, ConsentEvent> = { category, initialState: { keyed: new Map() }, evolve }
+function evolve(state: ConsentState, { data }: ConsentEvent): ConsentState {
+  if (data.fingerprint === null) return state
+  let newest = new Map([[data.consentId, data]])
+  const kept = [...state.keyed]
+  for (let last = kept.at(-1); last !== undefined && last.size <= newest.size; last = kept.at(-1)) {
+    newest = new Map([...last, ...newest])
+    kept.pop()
+  }
+  return { keyed: [...kept, newest] }
+}
+
+export const consentFold: Fold<ConsentState, ConsentEvent> = { category, initialState: { keyed: [] }, evolve }

@@ -195,6 +195,14 @@ export const consentTypeFact = factsOf<ConsentTypeEvent>({
     fingerprint: null,
   },
   ConsentTypeUsed: { consentTypeId: ids.consentType, usedAt: at(2) },
+  ConsentTypeUpdated: {
+    consentTypeId: ids.consentType,
+    displayName: 'Analysis of photographs',
+    description: 'By software',
+    required: false,
+    updatedAt: at(3),
+  },
+  ConsentTypeDeleted: { consentTypeId: ids.consentType, deletedAt: at(4) },
 })
 
 export const clientFact = factsOf<OauthClientEvent>({

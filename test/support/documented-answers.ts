@@ -88,7 +88,7 @@ async function readDocument(baseUrl: string) {
     if (operation === undefined) return [404, 405].includes(answer.status) ? [] : ['no such operation']
     const response = at(operation.responses, String(answer.status))
     if (response === undefined) return ['the status is not documented']
-    if (answer.status === 304) return answer.body === undefined || answer.body === '' ? [] : ['a 304 has a body']
+    if ([204, 304].includes(answer.status)) return answer.body === undefined || answer.body === '' ? [] : [`a ${answer.status} has a body`]
     const type = (answer.headers.get('content-type') ?? '').split(';', 1)[0] ?? ''
     if (at(response, 'content', type) === undefined) return [`the media type ${type} is not documented`]
     const pointer = `${operation.pointer}/responses/${answer.status}/content/${type.replaceAll('/', '~1')}/schema`

@@ -1,20 +1,23 @@
 import { describe, expect, it } from 'vitest'
 import { createConsentType } from '../../../commands/consent/create-consent-type.ts'
+import { deleteConsentType } from '../../../commands/consent/delete-consent-type.ts'
 import { publishTextVersion } from '../../../commands/consent/publish-text-version.ts'
 import { recordConsent, type RecordConsent } from '../../../commands/consent/record-consent.ts'
+import { updateConsentType } from '../../../commands/consent/update-consent-type.ts'
 import { useConsentType } from '../../../commands/consent/use-consent-type.ts'
-import { consentTypeFold, type DefinedConsentType } from '../../../streams/consent-type/state.ts'
-import { consentFold } from '../../../streams/consent/state.ts'
+import { consentTypeFold, isDefined, type DefinedConsentType } from '../../../streams/consent-type/state.ts'
+import { consentFold, keyedDecision } from '../../../streams/consent/state.ts'
 import { at, consentFact, consentTypeFact as typeFact, hash, ids } from '../../streams/facts.ts'
 import { given } from '../../support/given-decider.ts'
 
 const created = typeFact('ConsentTypeCreated')
 const published = typeFact('ConsentTextVersionPublished')
 const used = typeFact('ConsentTypeUsed')
+const deleted = typeFact('ConsentTypeDeleted')
 
 function definedType(...later: (typeof published)[]): DefinedConsentType {
   const { state } = given(consentTypeFold, created, ...later)
-  if (state.status !== 'defined') throw new Error('not defined')
+  if (!isDefined(state)) throw new Error('not defined')
   return state
 }
 
@@ -32,6 +35,59 @@ describe('creating a consent type', () => {
     given(consentTypeFold, typeFact('ConsentTypeCreated', { fingerprint: hash('e') }))
       .when(createConsentType, { ...command, fingerprint: hash('f') })
       .thenRefused('consent-type-code-in-use')
+  })
+})
+
+describe('changing a consent type', () => {
+  const updated = typeFact('ConsentTypeUpdated')
+  const unchanged = { displayName: undefined, description: undefined, required: undefined, now: new Date(at(3)) }
+
+  it('says once how it is described from now on', () => {
+    const { displayName, description, required } = updated.data
+    given(consentTypeFold, created, used).when(updateConsentType, { ...unchanged, displayName, description, required }).thenEvents([updated])
+  })
+
+  it('keeps what is left out, and takes a description away where it is null', () => {
+    const named = typeFact('ConsentTypeUpdated', { description: created.data.description, required: created.data.required })
+    given(consentTypeFold, created).when(updateConsentType, { ...unchanged, displayName: updated.data.displayName }).thenEvents([named])
+    const bare = typeFact('ConsentTypeUpdated', { description: null })
+    given(consentTypeFold, created, updated).when(updateConsentType, { ...unchanged, description: null }).thenEvents([bare])
+  })
+
+  it('does nothing where nothing changes, and refuses a type that is not there or no more', () => {
+    given(consentTypeFold, created).when(updateConsentType, unchanged).thenNothing()
+    given(consentTypeFold).when(updateConsentType, unchanged).thenRefused('not-found')
+    given(consentTypeFold, created, deleted).when(updateConsentType, unchanged).thenRefused('not-found')
+  })
+})
+
+describe('deleting a consent type', () => {
+  const command = { now: new Date(at(4)) }
+
+  it('deletes what nobody has decided on; then it is not there', () => {
+    given(consentTypeFold, created, published).when(deleteConsentType, command).thenEvents([deleted], 'not-found')
+    given(consentTypeFold).when(deleteConsentType, command).thenRefused('not-found')
+  })
+
+  it('refuses a type that is in use, and a decision on one that was deleted', () => {
+    given(consentTypeFold, created, used).when(deleteConsentType, command).thenRefused('consent-type-in-use')
+    given(consentTypeFold, created, deleted).when(useConsentType, command).thenRefused('consent-type-not-found')
+  })
+
+  it('frees no code; the request that took it is answered as before', () => {
+    const { createdAt: _, ...data } = created.data
+    const create = { ...data, now: new Date(at(5)) }
+    given(consentTypeFold, created, deleted).when(createConsentType, create).thenRefused('consent-type-code-in-use')
+    const keyed = typeFact('ConsentTypeCreated', { fingerprint: hash('f') })
+    given(consentTypeFold, keyed, deleted).when(createConsentType, { ...create, fingerprint: hash('f') }).thenNothing()
+  })
+
+  it('takes no more texts; the request that published one is answered as before', () => {
+    const { createdAt: _, ...data } = published.data
+    const command = { ...data, effectiveFrom: null, now: new Date(at(5)), fingerprint: hash('f') }
+    given(consentTypeFold, created, deleted).when(publishTextVersion, command).thenRefused('not-found')
+    const keyed = typeFact('ConsentTextVersionPublished', { fingerprint: hash('f') })
+    given(consentTypeFold, created, keyed, deleted).when(publishTextVersion, command).thenNothing()
   })
 })
 
@@ -66,7 +122,7 @@ describe('publishing a text version', () => {
 describe('using a consent type', () => {
   it('is said once, before its first decision', () => {
     given(consentTypeFold, created, published).when(useConsentType, { now: new Date(at(2)) }).thenEvents([used])
-    given(consentTypeFold).when(useConsentType, { now: new Date(at(2)) }).thenRefused('not-found')
+    given(consentTypeFold).when(useConsentType, { now: new Date(at(2)) }).thenRefused('consent-type-not-found')
   })
 })
 
@@ -103,13 +159,24 @@ describe('recording a decision on consent', () => {
   it('grants only with a text that is in effect, to the millisecond', () => {
     const effective = Date.parse(published.data.effectiveFrom)
     given(consentFold).when(recordConsent, { ...command, now: new Date(effective - 1) }).thenRefused('text-version-not-effective')
-    expect(recordConsent({ ...command, now: new Date(effective) }, { keyed: new Map() })).toHaveLength(1)
+    expect(recordConsent({ ...command, now: new Date(effective) }, consentFold.initialState)).toHaveLength(1)
   })
 
   it.each(['denied', 'withdrawn'] as const)('never refuses %s for a text that is not in effect yet', (decision) => {
     const now = new Date(at(0))
     const early = consentFact('ConsentRecorded', { decision, recordedAt: at(0), createdAt: at(0), fingerprint: hash('f') })
     given(consentFold).when(recordConsent, { ...keyed, decision, now }).thenEvents([early])
+  })
+
+  it('knows each of a thousand keyed decisions again, in layers of falling size', () => {
+    const id = (place: number) => `00000000-0000-4000-8000-${String(place).padStart(12, '0')}`
+    const thousand = Array.from({ length: 1_000 }, (_, place) => consentFact('ConsentRecorded', { ...keyedRecord.data, consentId: id(place) }))
+    const { state } = given(consentFold, ...thousand)
+    for (const [place, { data }] of thousand.entries()) expect(keyedDecision(state, id(place))).toEqual(data)
+    expect(keyedDecision(state, id(1_000))).toBeUndefined()
+    expect(state.keyed.map(({ size }) => size)).toEqual([512, 256, 128, 64, 32, 8])
+    given(consentFold, ...thousand).when(recordConsent, { ...keyed, consentId: id(0) }).thenNothing()
+    given(consentFold, ...thousand).when(recordConsent, { ...keyed, consentId: id(0), fingerprint: hash('e') }).thenRefused('idempotency-key-reused')
   })
 
   it('refuses a text of another type, and another body under the same key', () => {

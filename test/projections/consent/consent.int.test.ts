@@ -44,6 +44,15 @@ describe('the consent types read model', () => {
     expect(types).toEqual([{ ...type, stream_revision: '1' }])
   })
 
+  it('tells how a type is described now, and nothing of one that was deleted', async () => {
+    const updated = { ...consentTypeFact('ConsentTypeUpdated'), stream }
+    const { consent_types: types } = await rowsAfter(consentTypesProjector, recorded([created, published, updated]))
+    const { displayName, description, required, updatedAt } = updated.data
+    expect(types).toEqual([{ ...type, display_name: displayName, description, required, updated_at: updatedAt, stream_revision: '2' }])
+    const deleted = { ...consentTypeFact('ConsentTypeDeleted'), stream }
+    expect(await rowsAfter(consentTypesProjector, recorded([created, published, updated, deleted]))).toEqual({ consent_types: [], text_versions: [] })
+  })
+
   it('allows a code once in an organisation, and again in another', async () => {
     const other = { ...consentTypeFact('ConsentTypeCreated', { consentTypeId: ids.event, organisationId: ids.otherOrg }), stream: consentTypeStream(ids.otherOrg, ids.event) }
     const { consent_types: types } = await rowsAfter(consentTypesProjector, recorded([created, other]))
