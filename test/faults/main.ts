@@ -1,0 +1,58 @@
+import { writeFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { faults } from './faults.ts'
+import type { Observation } from './outcomes.ts'
+import { describeFault, heading, rowOf } from './report.ts'
+import { runFault } from './run-fault.ts'
+import { openStage } from './stage/stage.ts'
+
+const usage = `Lets what a platform stands on fail, under load, and says what each caller saw.
+
+  npm run faults -- [--short] [--list] [--json FILE] [part of a name ...]
+
+  --short      a few seconds of each fault instead of its whole length
+  --list       names them and does nothing
+  --json FILE  writes what was seen there too
+`
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    short: { type: 'boolean', default: false },
+    list: { type: 'boolean', default: false },
+    json: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+const say = (line: string) => void process.stdout.write(`${line}\n`)
+
+async function main(): Promise<void> {
+  const chosen = faults.filter(({ name }) => positionals.length === 0 || positionals.some((part) => name.includes(part)))
+  if (values.list) {
+    for (const fault of chosen) say(describeFault(fault))
+    return
+  }
+  const seen: Observation[] = []
+  for (const fault of chosen) {
+    const seconds = values.short ? fault.seconds.short : fault.seconds.full
+    say(`${fault.name}, ${seconds} s: ${fault.means}`)
+    const stage = await openStage()
+    try {
+      const observation = await runFault(stage, fault, seconds)
+      seen.push(observation)
+      for (const wrong of observation.wrong) say(`  WRONG: ${wrong}`)
+      if (observation.wrong.length > 0) say(stage.platform.output().split('\n').slice(-20).join('\n'))
+      say(`  ${rowOf(observation)}`)
+    } finally {
+      await stage.close()
+    }
+  }
+  say(`\n${heading}\n${seen.map(rowOf).join('\n')}`)
+  if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(seen, null, 2)}\n`)
+  process.exitCode = seen.some(({ wrong }) => wrong.length > 0) ? 1 : 0
+}
+
+if (values.help) say(usage)
+else await main()
+process.exit()

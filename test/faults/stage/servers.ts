@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { freePort } from '../../../embedded/children/free-port.ts'
+import { startEventStoreNode } from '../../../embedded/eventstore/start.ts'
+import { startObjectStore } from '../../../embedded/object-store/start-object-store.ts'
+import { startPostgres } from '../../../embedded/postgres/start-postgres.ts'
+import { startProvider } from '../../../embedded/provider/start-provider.ts'
+import { openLine, type Line } from './line.ts'
+
+export const serverNames = ['event store', 'Postgres', 'object store', 'provider'] as const
+export type ServerName = (typeof serverNames)[number]
+
+interface Running {
+  readonly pid: number
+  stop(): Promise<void>
+  kill(): Promise<void>
+}
+
+/** A server that is started and ended as often as wanted, on one port, over one folder. */
+export interface StagedServer {
+  readonly line: Line
+  readonly port: number
+  readonly dataDir: string
+  readonly pid: number
+  start(): Promise<void>
+  /** SIGTERM. */
+  stop(): Promise<void>
+  /** SIGKILL. */
+  kill(): Promise<void>
+}
+
+/** Everything a platform needs around it: the servers, each behind a line, and the settings that name the lines. */
+export interface Servers {
+  readonly of: Readonly<Record<ServerName, StagedServer>>
+  readonly env: Readonly<Record<string, string>>
+  close(): Promise<void>
+}
+
+const password = randomBytes(16).toString('hex')
+const access = { accessKeyId: 'faults', secretAccessKey: password, bucket: 'faults' }
+const login = { login: 'platform', password }
+
+/** `folders`: where a server's files lie, if elsewhere than below `dataDir`. */
+export async function startServers(dataDir: string, folders: Partial<Record<ServerName, string>> = {}): Promise<Servers> {
+  const staged = (name: ServerName, start: (dataDir: string, port: number) => Promise<Running>) =>
+    stage(folders[name] ?? join(dataDir, name.replace(' ', '-')), start)
+  const [eventStore, postgres, objectStore, provider] = await Promise.all([
+    staged('event store', async (folder, port) => {
+      const node = await startEventStoreNode({ dataDir: folder, port })
+      const kill = async () => {
+        node.kill()
+        await node.exited
+      }
+      return { pid: node.pid, stop: () => node.stop(), kill }
+    }),
+    staged('Postgres', async (folder, port) =>
+      killable(await startPostgres({ dataDir: folder, port, password, databases: ['platform', 'vault'] }))),
+    staged('object store', async (folder, port) => killable(await startObjectStore({ dataDir: folder, port, ...access }))),
+    staged('provider', async (folder, port) => killable(await startProvider({ dataDir: folder, port, ...login }))),
+  ])
+  const database = (name: string) => `postgres://platform:${password}@127.0.0.1:${postgres.line.port}/${name}`
+  return {
+    of: { 'event store': eventStore, Postgres: postgres, 'object store': objectStore, provider },
+    env: {
+      ESDB_URL: `esdb://127.0.0.1:${eventStore.line.port}?tls=false`,
+      DATABASE_URL: database('platform'),
+      VAULT_DATABASE_URL: database('vault'),
+      S3_ENDPOINT: `http://127.0.0.1:${objectStore.line.port}`,
+      S3_BUCKET: access.bucket,
+      S3_ACCESS_KEY_ID: access.accessKeyId,
+      S3_SECRET_ACCESS_KEY: access.secretAccessKey,
+      PROVIDER_BASE_URL: `http://127.0.0.1:${provider.line.port}`,
+      PROVIDER_LOGIN: login.login,
+      PROVIDER_PASSWORD: login.password,
+    },
+    async close() {
+      await Promise.all([eventStore, postgres, objectStore, provider].map(async (server) => {
+        await server.line.close()
+        await server.stop()
+      }))
+    },
+  }
+}
+
+function killable({ pid, exited, stop }: { readonly pid: number; readonly exited: Promise<number>; readonly stop: () => Promise<void> }): Running {
+  return {
+    pid,
+    stop,
+    kill: async () => {
+      process.kill(pid, 'SIGKILL')
+      await exited
+    },
+  }
+}
+
+async function stage(dataDir: string, start: (dataDir: string, port: number) => Promise<Running>): Promise<StagedServer> {
+  const port = await freePort()
+  let running: Running | undefined = await start(dataDir, port)
+  const line = await openLine(port)
+  const end = async (how: 'stop' | 'kill') => {
+    const ending = running
+    running = undefined
+    await ending?.[how]()
+  }
+  return {
+    line, port, dataDir,
+    get pid() {
+      return running?.pid ?? 0
+    },
+    async start() {
+      running ??= await start(dataDir, port)
+    },
+    stop: () => end('stop'),
+    kill: () => end('kill'),
+  }
+}
