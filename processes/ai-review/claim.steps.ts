@@ -69,12 +69,12 @@ async function openClaimed(
 /**
  * Ends a review whose consent was withdrawn or denied (T24), unless a later decision overrides that one: a backdated
  * withdrawal never does. Where that cannot be told, the review ends. A call in flight meets this when it records its outcome.
- * A review that lost its slot has no end of its own.
+ * A review that lost its slot has no end of its own. One decision may end several reviews of its patient.
  */
 export async function withdraw(todo: Todo, { store, consent }: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const orgId = orgOf(todo)
   const target = { fold: aiReviewFold, stream: aiReviewStream(orgId, todo.key) }
-  const context = stepCommand({ name: 'ai-review.withdraw', ...readCause(todo), orgId })
+  const context = stepCommand({ name: 'ai-review.withdraw', ...readCause(todo), key: todo.key, orgId })
   const { state: review } = await store.load(target.fold, target.stream, { fresh: true })
   if (review.status !== 'absent' && (await successorOf(store, review)) !== null) return { kind: 'done' }
   const isConfirmed =

@@ -9,11 +9,14 @@ export interface StepCause {
   readonly name: string
   /** Id of the event that makes the step due: the same event leads to the same command. */
   readonly eventId: string
+  /** Whose step it is, where one event makes it due for several: else they would append different facts under one id. */
+  readonly key?: string
   readonly correlationId: string
   readonly orgId?: string | undefined
 }
 
 /** Who appends what a step finds out, and why. Appending it twice is appending it once. */
-export function stepCommand({ name, eventId, correlationId, orgId }: StepCause): CommandContext {
-  return { commandId: v5(`${name} ${eventId}`, steps), correlationId, causationId: eventId, orgId }
+export function stepCommand({ name, eventId, key, correlationId, orgId }: StepCause): CommandContext {
+  const step = key === undefined ? `${name} ${eventId}` : `${name} ${eventId} ${key}`
+  return { commandId: v5(step, steps), correlationId, causationId: eventId, orgId }
 }

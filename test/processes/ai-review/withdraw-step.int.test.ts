@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { aiReviewStream } from '../../../streams/ai-review/stream.ts'
 import { reviewFact as fact } from '../../streams/ai-review-facts.ts'
 import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'
 import { awaitingReview, recorded, recordedTypes, runReviewStep, seedReview, storedImages } from './review-steps.ts'
@@ -59,6 +60,16 @@ it.each(['withdrawn', 'denied', null] as const)('cancels a review that awaits it
   expect((await recordedTypes(world, review)).slice(-2)).toEqual(['AiReviewProcessingAccepted', 'AiReviewCancelled'])
   expect(await last(review)).toMatchObject({ data: { reason: 'consent_withdrawn' } })
   expect(await runReviewStep(world, 'poll', review)).toEqual({ kind: 'done' })
+})
+
+it('ends each of a patient’s reviews by a fact with an id of its own, although one decision ends them all', async () => {
+  const reviews = [await seedReview(world, await storedImages(world)), await seedReview(world, await storedImages(world)), await awaitingReview(world)]
+  world.services.consent = 'withdrawn'
+  const todo = { dueAt: world.now(), payload: { cause: { eventId: randomUUID(), correlationId: randomUUID() } } }
+  for (const review of reviews) await runReviewStep(world, 'withdraw', review, { todo })
+  const ends = await Promise.all(reviews.map((review) => world.otherStore.readLast(aiReviewStream(world.orgId, review))))
+  expect(ends.map((end) => end?.type)).toEqual(['AiReviewFailed', 'AiReviewFailed', 'AiReviewCancelled'])
+  expect(new Set(ends.map((end) => end?.id)).size).toBe(reviews.length)
 })
 
 it('ends no review because its worker stops', async () => {

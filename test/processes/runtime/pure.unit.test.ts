@@ -31,6 +31,8 @@ describe('the command of a step', () => {
     expect(stepCommand(cause)).toEqual(stepCommand({ ...cause }))
     expect(stepCommand(cause)).toMatchObject({ causationId: cause.eventId, correlationId: 'c', orgId: 'o' })
     expect(stepCommand({ ...cause, name: 'ai_review.poll' }).commandId).not.toBe(stepCommand(cause).commandId)
+    const ofTwo = ['review-1', 'review-2'].map((key) => stepCommand({ ...cause, key }).commandId)
+    expect(new Set([...ofTwo, stepCommand(cause).commandId]).size).toBe(3)
   })
 })
 

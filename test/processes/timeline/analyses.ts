@@ -26,8 +26,8 @@ export interface Analysis {
 }
 
 /** An assessment submitted now, for a patient of its own, with an hour until its deadline; nothing of it is worked off yet. */
-export async function submitAnalysis(world: ProcessWorld): Promise<Analysis> {
-  const [assessmentId, caseId, patientId] = [randomUUID(), randomUUID(), randomUUID()]
+export async function submitAnalysis(world: ProcessWorld, patientId: string = randomUUID()): Promise<Analysis> {
+  const [assessmentId, caseId] = [randomUUID(), randomUUID()]
   const submittedAt = world.now()
   world.services.patientId = patientId
   const object = await world.deps.objects.put(`images/${randomUUID()}`, Buffer.from(`bytes ${randomUUID()}`), 'image/jpeg')

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { Provider } from '../../../processes/adapters/provider.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
@@ -99,6 +100,17 @@ describe.each(refusals)('consent %s', (decision) => {
     expect(stored).toHaveLength(1)
     await expect(deps.objects.get(stored[0] ?? '')).rejects.toMatchObject({ name: 'NoSuchKey' })
   })
+})
+
+it('a consent withdrawn ends every analysis of its patient, and each end is told', async () => {
+  await given.world.provider.result({ sha256: '*', not_ready_polls: 2 })
+  await given.open()
+  const patientId = randomUUID()
+  const analyses = [await submitAnalysis(given.world, patientId), await submitAnalysis(given.world, patientId)]
+  await given.timeline.runFor(7)
+  await decideConsent(given.world, 'withdrawn')
+  await given.timeline.runFor(60)
+  for (const analysis of analyses) expect(await endingOf(given, analysis)).toEqual(cancelled)
 })
 
 it('a consent withdrawn and granted again at once ends nothing', async () => {
