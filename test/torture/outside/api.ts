@@ -80,7 +80,7 @@ export class PatientClient {
       patient: count('patient'), consent: count('consent'), assessment: count('assessment'), submit: count('submit'),
       cancel: count('cancel'), supersede: count('supersede'), subscription: count('subscription'),
     }
-    return { sent: this.#sent, repeated: this.#repeated, unsettled, answers: Object.fromEntries([...this.#answers].toSorted()) }
+    return { sent: this.#sent, repeated: this.#repeated, unsettled, answers: Object.fromEntries([...this.#answers].toSorted(([a], [b]) => a.localeCompare(b))) }
   }
 
   #count(answer: string): void {

@@ -1,4 +1,4 @@
-import pg from 'pg'
+import { escapeIdentifier } from 'pg'
 import { createPool, ensureDatabase, type Pool } from '../../../platform/database.ts'
 import { createLogger } from '../../../platform/logging.ts'
 import { projectedStreams } from '../../../platform/main/assemble.ts'
@@ -53,8 +53,8 @@ async function contentOf(pool: Pool): Promise<readonly TableContent[]> {
   const tables = projectors.flatMap(({ name, tables: own }) => own.map((table) => ({ schema: name, ...table })))
   return Promise.all(
     tables.map(async ({ schema, name, primaryKey }) => {
-      const place = `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(name)}`
-      const key = primaryKey.map((column) => `${pg.escapeIdentifier(column)}::text`).join(`, `)
+      const place = `${escapeIdentifier(schema)}.${escapeIdentifier(name)}`
+      const key = primaryKey.map((column) => `${escapeIdentifier(column)}::text`).join(', ')
       const { rows } = await pool.query<{ key: string; row: string }>(`select concat_ws(' ', ${key}) as key, to_jsonb(t)::text as row from ${place} t`)
       return { table: `${schema}.${name}`, rows: new Map(rows.map(({ key: id, row }) => [id, row])) }
     }),

@@ -59,9 +59,9 @@ export async function startStage(folder: string, signal: AbortSignal): Promise<S
     await Promise.all(closers.map((close) => close()))
     await Promise.all(running.filter(isServer).map((each) => each.stop()))
   }
-  function begin(name: string, args: readonly string[], env: Readonly<Record<string, string>>): Supervised {
+  function begin(name: string, args: readonly string[], env: Readonly<Record<string, string>>, needs: readonly Supervised[] = []): Supervised {
     const inherited = Object.entries(process.env).flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const]))
-    const started = new Supervised({ name, args, env: { ...Object.fromEntries(inherited), ...env }, log: data(`${name}.log`) })
+    const started = new Supervised({ name, args, env: { ...Object.fromEntries(inherited), ...env }, log: data(`${name}.log`), needs })
     running.push(started)
     started.start()
     return started
@@ -72,8 +72,8 @@ export async function startStage(folder: string, signal: AbortSignal): Promise<S
     const [front, eventStore, postgres, objectStore, provider, ...own] = await freePorts()
     const secret = randomBytes(24).toString('hex')
     const urlOf = (database: string) => databaseUrl(postgres, secret, database)
-    begin('node', [embeddedMain('eventstore'), '--data', data('node'), '--port', String(eventStore), '--exit-with-parent'], {})
-    begin('postgres', [embeddedMain('postgres'), '--data', data('postgres'), '--port', String(postgres), '--database', 'platform', '--database', 'vault', '--exit-with-parent'], { POSTGRES_PASSWORD: secret })
+    const node = begin('node', [embeddedMain('eventstore'), '--data', data('node'), '--port', String(eventStore), '--exit-with-parent'], {})
+    const cluster = begin('postgres', [embeddedMain('postgres'), '--data', data('postgres'), '--port', String(postgres), '--database', 'platform', '--database', 'vault', '--exit-with-parent'], { POSTGRES_PASSWORD: secret })
     begin('object-store', [embeddedMain('object-store'), '--data', data('objects'), '--port', String(objectStore), '--bucket', 'clinical-assessments', '--exit-with-parent'], { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secret })
     begin('provider', [embeddedMain('provider'), '--data', data('provider'), '--port', String(provider), '--exit-with-parent'], { PROVIDER_LOGIN: 'platform', PROVIDER_PASSWORD: secret })
     await unlessAborted(signal, Promise.all([compileOnce(), ...running.map((each) => each.up())]))
@@ -103,7 +103,7 @@ export async function startStage(folder: string, signal: AbortSignal): Promise<S
       if (role === 'api') apis.push(port)
       const command = roleCommand(role)
       // A port of its own, so that the front finds it again after each start.
-      begin(name, command.args, { ...command.env, ...told, PORT: String(port) })
+      begin(name, command.args, { ...command.env, ...told, PORT: String(port) }, [node, cluster])
     }
     const opened = await startFront(front, apis)
     closers.push(() => opened.close())

@@ -10,8 +10,11 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>
   /** Where everything that it says is kept. */
   readonly log: string
+  /** It is started anew only while these are up, as an installation says what depends on what: else it would start in vain. */
+  readonly needs: readonly Supervised[]
 }
 
+/** As roles and servers of ours say it on standard output; what servers of others say on standard error is not it. */
 const isReadyLine = /is ready|"ready":\s*true/
 /** How long the next start waits after one that came to nothing. */
 const betweenStartsMs = 150
@@ -47,14 +50,13 @@ export class Supervised {
     this.#isKilled = false
     child.stdin.on('error', () => undefined)
     let said = ''
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (chunk: Buffer) => {
-        this.#log.write(chunk)
-        if (this.#isUp || this.#child !== child) return
-        said += chunk.toString('utf8')
-        if (isReadyLine.test(said)) this.#up()
-      })
-    }
+    child.stderr.on('data', (chunk: Buffer) => this.#log.write(chunk))
+    child.stdout.on('data', (chunk: Buffer) => {
+      this.#log.write(chunk)
+      if (this.#isUp || this.#child !== child) return
+      said += chunk.toString('utf8')
+      if (isReadyLine.test(said)) this.#up()
+    })
     this.#exited = new Promise((resolve) => {
       const ended = () => {
         resolve()
@@ -115,6 +117,7 @@ export class Supervised {
       this.#note(`ended by itself with ${child.exitCode ?? child.signalCode}`)
       await sleep(betweenStartsMs)
     }
+    await Promise.all(this.#launch.needs.map((server) => server.up()))
     if (!this.#isStopping) this.start()
   }
 
