@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest'
+import { drop, rollback } from '../../../projections/rebuild/rollback.ts'
+import { rebuild } from '../../../projections/rebuild/rebuild.ts'
+import { RebuildRefusedError } from '../../../projections/rebuild/context.ts'
+import { OperatorLocks } from '../../../projections/rebuild/operator-locks.ts'
+import { verify } from '../../../projections/rebuild/verify.ts'
+import { createReadPositions } from '../../../projections/runtime/read-positions.ts'
+import { comparePositions } from '../../../streams/store/positions.ts'
+import { opened, renamed, say, ticketBoard, ticketCounts } from '../runtime/tickets.ts'
+import { eventually, RebuildWorld } from './rebuild-world.ts'
+
+const world = RebuildWorld.ofThisFile()
+
+async function refusal(work: Promise<unknown>): Promise<string> {
+  const error: unknown = await work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  return error instanceof RebuildRefusedError ? error.reason : String(error)
+}
+
+describe('a rollback', () => {
+  it('brings the previous copy to where the serving one is and puts it back, while the runner goes on', async () => {
+    const ticket = world.fresh()
+    await say(world.store, `ticket-${ticket}`, opened(ticket, 'before'))
+    const runner = world.start([ticketBoard])
+    await runner.caughtUp()
+    await rebuild(world.context(), [ticketBoard])
+    const positions = createReadPositions({ pool: world.pool, projectors: [ticketBoard], runner })
+    const { position } = await say(world.store, `ticket-${ticket}`, renamed(ticket, 'since the rebuild'))
+    expect(await positions.waitFor(position, ['ticket_board'], 10_000)).toEqual({ caughtUp: true })
+    const served = await world.stored('ticket_board')
+    expect(await rollback(world.context(), ticketBoard)).toMatchObject({ kind: 'switched', status: 'running' })
+    // What a reader was told before holds for the copy that was put back.
+    expect(await positions.waitFor(position, ['ticket_board'], 10_000)).toEqual({ caughtUp: true })
+    expect((await world.titles(ticketBoard))[ticket]).toBe('since the rebuild')
+    const put = await world.stored('ticket_board')
+    expect(put?.copyId).not.toBe(served?.copyId)
+    expect(comparePositions(put?.position ?? { commit: 0n, prepare: 0n }, position)).toBeGreaterThanOrEqual(0)
+    await say(world.store, `ticket-${ticket}`, renamed(ticket, 'after the rollback'))
+    await eventually(async () => expect((await world.titles(ticketBoard))[ticket]).toBe('after the rollback'))
+    expect(await verify(world.context(), [ticketBoard])).toMatchObject([{ kind: 'equal' }])
+    positions.close()
+  })
+
+  it('takes the one before it back', async () => {
+    await world.filled([ticketBoard])
+    const first = await world.stored('ticket_board')
+    await rebuild(world.context(), [ticketBoard])
+    const second = await world.stored('ticket_board')
+    await rollback(world.context(), ticketBoard)
+    expect((await world.stored('ticket_board'))?.copyId).toBe(first?.copyId)
+    await rollback(world.context(), ticketBoard)
+    expect((await world.stored('ticket_board'))?.copyId).toBe(second?.copyId)
+    expect(await world.copies('ticket_board')).toEqual(['ticket_board__previous'])
+  })
+
+  it('takes a failed serving copy out of the way, at no earlier place', async () => {
+    const ticket = world.fresh()
+    await say(world.store, `ticket-${ticket}`, opened(ticket))
+    await world.filled([ticketBoard])
+    await rebuild(world.context(), [ticketBoard])
+    // The rebuilt copy is damaged, so that the next event cannot be taken.
+    await world.pool.query('delete from ticket_board.tickets where ticket_id = $1', [ticket])
+    const runner = world.start([ticketBoard])
+    await runner.caughtUp()
+    await say(world.store, `ticket-${ticket}`, renamed(ticket, 'taken'))
+    await eventually(() => expect(runner.status()[0]?.state).toBe('failed'))
+    expect(await rollback(world.context(), ticketBoard)).toMatchObject({ kind: 'switched', status: 'rebuilding' })
+    await eventually(async () => expect((await world.titles(ticketBoard))[ticket]).toBe('taken'))
+    await eventually(() => expect(runner.status()[0]?.state).toBe('live'))
+  })
+
+  it('says where the previous copy cannot follow, and leaves all as it is', async () => {
+    const ticket = world.fresh()
+    await say(world.store, `ticket-${ticket}`, opened(ticket))
+    const runner = world.start([ticketBoard])
+    await runner.caughtUp()
+    await rebuild(world.context(), [ticketBoard])
+    await world.pool.query('delete from ticket_board__previous.tickets where ticket_id = $1', [ticket])
+    await say(world.store, `ticket-${ticket}`, renamed(ticket, 'kept'))
+    await eventually(async () => expect((await world.titles(ticketBoard))[ticket]).toBe('kept'))
+    const before = await world.stored('ticket_board')
+    expect(await rollback(world.context(), ticketBoard)).toMatchObject({ kind: 'failed', failure: { eventType: 'TicketRenamed' } })
+    expect((await world.stored('ticket_board'))?.copyId).toBe(before?.copyId)
+    expect((await world.titles(ticketBoard))[ticket]).toBe('kept')
+  })
+
+  it('is refused where there is nothing to go back to, and by a program of another version', async () => {
+    await world.filled([ticketBoard])
+    expect(await refusal(rollback(world.context(), ticketBoard))).toBe('nothing-to-roll-back-to')
+    const next = { ...ticketBoard, version: 2 }
+    expect(await rebuild(world.context(), [next])).toMatchObject([{ kind: 'switched' }])
+    expect(await refusal(rollback(world.context(), next))).toBe('other-version')
+    expect(await refusal(rollback(world.context(), ticketBoard))).toBe('newer-version')
+  })
+
+  it('works until the previous copy is dropped', async () => {
+    await world.filled([ticketBoard, ticketCounts])
+    await rebuild(world.context(), [ticketBoard, ticketCounts])
+    expect(await drop(world.pool, 'ticket_board')).toEqual(['ticket_board__previous'])
+    expect(await drop(world.pool, 'ticket_board')).toEqual([])
+    expect(await world.copies('ticket_board')).toEqual([])
+    expect(await refusal(rollback(world.context(), ticketBoard))).toBe('nothing-to-roll-back-to')
+    expect(await rollback(world.context(), ticketCounts)).toMatchObject({ kind: 'switched' })
+  })
+
+  it('and a drop wait their turn behind a rebuild', async () => {
+    await world.filled([ticketBoard])
+    await rebuild(world.context(), [ticketBoard])
+    const locks = await OperatorLocks.open({ pool: world.pool })
+    await locks.take('ticket_board')
+    expect(await refusal(rollback(world.context(), ticketBoard))).toBe('under-way')
+    expect(await refusal(drop(world.pool, 'ticket_board'))).toBe('under-way')
+    expect(await verify(world.context(), [ticketBoard])).toMatchObject([{ kind: 'refused', reason: 'under-way' }])
+    await locks.close()
+    expect(await rollback(world.context(), ticketBoard)).toMatchObject({ kind: 'switched' })
+  })
+})
