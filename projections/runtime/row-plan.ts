@@ -9,9 +9,22 @@ export interface FoldedRow {
 
 export type WhereChange = Extract<RowChange, { op: 'patch-where' | 'remove-where' | 'insert-select' }>
 
+/** Columns to set in every row that has these members of its key; any number, none too. */
+export interface WidePatch {
+  readonly where: readonly string[]
+  /** Members of the key and set columns. */
+  readonly values: Row
+}
+
 /** One table's share of a batch, to be written in this order. */
 export type PlanStep =
-  | { readonly kind: 'rows'; readonly table: Table; readonly rows: Map<string, FoldedRow> }
+  | {
+      readonly kind: 'rows'
+      readonly table: Table
+      readonly rows: Map<string, FoldedRow>
+      /** Written before the rows, which hold already what it sets in them. */
+      readonly wide: ReadonlyMap<string, WidePatch>
+    }
   | {
       readonly kind: 'where'
       readonly table: Table
@@ -33,7 +46,7 @@ export class RowConflictError extends Error {
 export class RowPlan {
   readonly steps: PlanStep[] = []
   readonly #tables: ReadonlyMap<string, Table>
-  readonly #lastStep = new Map<string, PlanStep>()
+  readonly #lastStep = new Map<string, Step>()
 
   constructor(tables: ReadonlyMap<string, Table>) {
     this.#tables = tables
@@ -50,6 +63,7 @@ export class RowPlan {
       case 'remove':
         return this.#fold(table, change.key, removedRow)
       case 'patch-where':
+        return this.#addWidePatch(table, change) ? undefined : this.#addWhere(table, change)
       case 'remove-where':
       case 'insert-select':
         return this.#addWhere(table, change)
@@ -58,11 +72,30 @@ export class RowPlan {
 
   #fold(table: Table, values: Row, next: (values: Row, found: FoldedRow | undefined) => FoldedRow): void {
     const row = storableRow(table, values)
+    this.#rowsStep(table).fold(keyText(table, row, table.primaryKey), row, next)
+  }
+
+  /**
+   * One that names its rows by members of their key alone, as a child table's by its parent, concerns none but those: so it
+   * is folded into them, and many parents' make one statement. False for any other.
+   */
+  #addWidePatch(table: Table, { where, set }: Extract<WhereChange, { op: 'patch-where' }>): boolean {
+    const members = Object.keys(where).toSorted()
+    const values = definedOnly(set)
+    const isOfKey = members.length > 0 && members.every((name) => table.primaryKey.includes(name) && isKeyValue(where[name]))
+    if (!isOfKey || table.primaryKey.some((name) => name in values)) return false
+    const step = this.#rowsStep(table)
+    if (!step.takesWide(members)) return false
+    step.patchWide(members, storableRow(table, where), storableRow(table, values))
+    return true
+  }
+
+  #rowsStep(table: Table): RowsStep {
     const last = this.#lastStep.get(table.name)
-    const step = last?.kind === 'rows' ? last : { kind: 'rows' as const, table, rows: new Map<string, FoldedRow>() }
-    const key = keyText(table, row)
-    step.rows.set(key, next(row, step.rows.get(key)))
-    if (step !== last) this.#append(step, [table.name])
+    if (last instanceof RowsStep) return last
+    const step = new RowsStep(table)
+    this.#append(step, [table.name])
+    return step
   }
 
   #addWhere(table: Table, change: WhereChange): void {
@@ -79,7 +112,7 @@ export class RowPlan {
     else this.#append({ kind: 'where', table, source, shape, changes: [change] }, concerned)
   }
 
-  #append(step: PlanStep, concerned: readonly string[]): void {
+  #append(step: Step, concerned: readonly string[]): void {
     this.steps.push(step)
     for (const name of concerned) this.#lastStep.set(name, step)
   }
@@ -88,6 +121,54 @@ export class RowPlan {
     const table = this.#tables.get(name)
     if (table === undefined) throw new RowConflictError(`table ${name} is not one of the projector's`)
     return table
+  }
+}
+
+type Step = RowsStep | Extract<PlanStep, { kind: 'where' }>
+
+/** The changes of one table's rows between two that depend on other rows. */
+class RowsStep {
+  readonly kind = 'rows'
+  readonly table: Table
+  readonly rows = new Map<string, FoldedRow>()
+  readonly wide = new Map<string, WidePatch>()
+  /** The members of the key that the wide patches name, and the rows by these. */
+  #members: readonly string[] = []
+  readonly #family = new Map<string, Set<string>>()
+
+  constructor(table: Table) {
+    this.table = table
+  }
+
+  fold(key: string, row: Row, next: (values: Row, found: FoldedRow | undefined) => FoldedRow): void {
+    const found = this.rows.get(key)
+    this.rows.set(key, next(row, found))
+    if (found === undefined && this.#members.length > 0) this.#addToFamily(key, row)
+  }
+
+  /** Wide patches that name different members may concern the same rows: their order would count. */
+  takesWide(members: readonly string[]): boolean {
+    return this.#members.length === 0 || this.#members.join() === members.join()
+  }
+
+  patchWide(members: readonly string[], where: Row, set: Row): void {
+    if (this.#members.length === 0) {
+      this.#members = members
+      for (const [key, { values }] of this.rows) this.#addToFamily(key, values)
+    }
+    const part = keyText(this.table, where, members)
+    for (const key of this.#family.get(part) ?? []) {
+      const row = this.rows.get(key)
+      if (row !== undefined && row.after !== 'gone') this.rows.set(key, { ...row, values: { ...row.values, ...set } })
+    }
+    this.wide.set(part, { where: members, values: { ...this.wide.get(part)?.values, ...where, ...set } })
+  }
+
+  #addToFamily(key: string, row: Row): void {
+    const part = keyText(this.table, row, this.#members)
+    const family = this.#family.get(part)
+    if (family === undefined) this.#family.set(part, new Set([key]))
+    else family.add(key)
   }
 }
 
@@ -124,15 +205,18 @@ function definedOnly(set: Row): Row {
   return defined
 }
 
-function keyText(table: Table, row: Row): string {
-  const parts = table.primaryKey.map((name) => {
+/** One text for each combination of values of these members of the key. */
+function keyText(table: Table, row: Row, members: readonly string[]): string {
+  const parts = members.map((name) => {
     const value = row[name]
-    if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') {
-      throw new RowConflictError(`a change of ${table.name} leaves out its key ${name}`)
-    }
+    if (!isKeyValue(value)) throw new RowConflictError(`a change of ${table.name} leaves out its key ${name}`)
     return table.columns[name] === 'uuid' ? String(value).toLowerCase() : String(value)
   })
   return parts.length === 1 ? (parts[0] ?? '') : JSON.stringify(parts)
+}
+
+function isKeyValue(value: unknown): value is string | number | boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }
 
 /** What such a change writes depends on those before it, so it needs a statement of its own. */

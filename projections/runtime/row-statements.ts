@@ -1,5 +1,5 @@
 import type { Column, ColumnType, Expression, Row, Table } from './projector.ts'
-import type { FoldedRow, PlanStep, WhereChange } from './row-plan.ts'
+import type { FoldedRow, PlanStep, WhereChange, WidePatch } from './row-plan.ts'
 
 /** A statement whose one parameter is the JSON of its rows. */
 export interface Statement {
@@ -22,10 +22,32 @@ export function columnType(column: Column | undefined): ColumnType {
 /** One statement per table and kind of write; removals first, so that they free unique values. */
 export function statementsOf(schema: string, step: PlanStep): Statement[] {
   if (step.kind === 'where') return [whereStatement(schema, step)]
-  return [...groupRows(step.rows.values())]
-    .map(([, rows]) => rowsStatement(schema, step.table, rows))
+  const wide = [...Map.groupBy(step.wide.values(), ({ values }) => Object.keys(values).toSorted().join()).values()]
+  return [...groupRows(step.rows.values()).values()]
+    .map((rows) => rowsStatement(schema, step.table, rows))
+    .concat(wide.map((patches) => wideStatement(schema, step.table, patches)))
     .sort((a, b) => a.order - b.order)
     .map(({ statement }) => statement)
+}
+
+/** Behind the removals, which free unique values, and ahead of whatever else is done to single rows. */
+const wideOrder = 1.5
+
+function wideStatement(schema: string, table: Table, patches: readonly WidePatch[]): OrderedStatement {
+  const [first] = patches
+  if (first === undefined) throw new TypeError('an empty group of patches')
+  const names = Object.keys(first.values)
+  const source = recordSet(names.map((name) => [name, columnType(table.columns[name])]))
+  const matches = first.where.map((name) => `t.${quoted(name)} = x.${quoted(name)}`).join(' and ')
+  const set = names.filter((name) => !first.where.includes(name))
+  const assignments = (set.length > 0 ? set : names).map((name) => `${quoted(name)} = x.${quoted(name)}`).join(', ')
+  const text = `update ${quoted(schema)}.${quoted(table.name)} t set ${assignments} from ${source} where ${matches}`
+  return { order: wideOrder, statement: { text, rows: patches.map(({ values }) => values), expected: undefined } }
+}
+
+interface OrderedStatement {
+  readonly order: number
+  readonly statement: Statement
 }
 
 function groupRows(rows: Iterable<FoldedRow>): Map<string, FoldedRow[]> {
@@ -40,7 +62,7 @@ function groupRows(rows: Iterable<FoldedRow>): Map<string, FoldedRow[]> {
   return groups
 }
 
-function rowsStatement(schema: string, table: Table, group: readonly FoldedRow[]): { order: number; statement: Statement } {
+function rowsStatement(schema: string, table: Table, group: readonly FoldedRow[]): OrderedStatement {
   const [first] = group
   if (first === undefined) throw new TypeError('an empty group of rows')
   const target = `${quoted(schema)}.${quoted(table.name)}`

@@ -1,0 +1,111 @@
+import { array, assert, asyncProperty, constantFrom, oneof, record, type Arbitrary } from 'fast-check'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createPool, type Pool } from '../../../platform/database.ts'
+import { defineTable, insert, patch, patchWhere, remove, upsert, type RowChange } from '../../../projections/runtime/projector.ts'
+import { RowConflictError, RowPlan } from '../../../projections/runtime/row-plan.ts'
+import { statementsOf } from '../../../projections/runtime/row-statements.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+
+const parts = defineTable({
+  name: 'parts',
+  columns: { parent: 'uuid', place: 'integer', label: { type: 'text', nullable: true }, weight: { type: 'integer', nullable: true } },
+  primaryKey: ['parent', 'place'],
+})
+
+const tables = new Map([[parts.name, parts]])
+const parents = ['00000000-0000-4000-8000-00000000000a', '00000000-0000-4000-8000-00000000000B'] as const
+
+const key = { parent: constantFrom(...parents), place: constantFrom(1, 2, 3) }
+const label = constantFrom('x', 'y', null)
+const weight = constantFrom(1, 2)
+
+/** One change; those by the parent alone are the wide ones, also under another spelling of its id. */
+const change: Arbitrary<RowChange> = oneof(
+  record({ ...key, label }).map((row) => insert(parts, row)),
+  record({ ...key, weight }).map((row) => upsert(parts, row)),
+  record({ ...key, label }).map(({ parent, place, label: text }) => patch(parts, { parent, place }, { label: text })),
+  record(key).map((row) => remove(parts, row)),
+  record({ parent: key.parent, label }).map(({ parent, label: text }) => patchWhere(parts, { parent: parent.toUpperCase() }, { label: text })),
+  record({ parent: key.parent, weight }).map(({ parent, weight: grams }) => patchWhere(parts, { parent }, { weight: grams })),
+  record({ place: key.place, weight }).map(({ place, weight: grams }) => patchWhere(parts, { place }, { weight: grams })),
+  record({ label, weight }).map(({ label: text, weight: grams }) => patchWhere(parts, { label: text }, { weight: grams })),
+)
+
+describe('patches of all rows of a parent', () => {
+  let database: FreshDatabase
+  let pool: Pool
+
+  beforeAll(async () => {
+    database = await freshDatabase()
+    pool = createPool({ url: database.url, max: 1 })
+    await pool.query('create schema wide; create table wide.parts (parent uuid, place integer, label text, weight integer, primary key (parent, place))')
+  })
+
+  beforeEach(async () => {
+    await pool.query('truncate wide.parts')
+  })
+
+  afterAll(async () => {
+    await pool.end()
+    await database.drop()
+  })
+
+  function planned(changes: readonly RowChange[]): RowPlan {
+    const plan = new RowPlan(tables)
+    for (const each of changes) plan.add(each)
+    return plan
+  }
+
+  /** Writes the changes in batches as they are given; false where one of them is refused, and then nothing is written. */
+  async function write(batches: readonly (readonly RowChange[])[]): Promise<boolean> {
+    await pool.query('begin')
+    try {
+      for (const batch of batches) {
+        for (const { text, rows, expected } of planned(batch).steps.flatMap((step) => statementsOf('wide', step))) {
+          const { rowCount } = await pool.query(text, [JSON.stringify(rows)])
+          if (expected !== undefined && rowCount !== expected) throw new RowConflictError('refused')
+        }
+      }
+      await pool.query('commit')
+      return true
+    } catch (error) {
+      await pool.query('rollback')
+      const isUnique = error instanceof Error && 'code' in error && error.code === '23505'
+      if (!(error instanceof RowConflictError) && !isUnique) throw error
+      return false
+    }
+  }
+
+  async function contents(): Promise<unknown[]> {
+    return (await pool.query('select * from wide.parts order by parent, place')).rows
+  }
+
+  it('leave in one batch what they leave one after the other', async () => {
+    await assert(
+      asyncProperty(array(change, { maxLength: 12 }), array(change, { minLength: 1, maxLength: 12 }), async (before, changes) => {
+        const outcomes: unknown[] = []
+        for (const batches of [[changes], changes.map((each) => [each])]) {
+          await pool.query('truncate wide.parts')
+          for (const each of before) await write([[each]])
+          outcomes.push({ isTaken: await write(batches), rows: await contents() })
+        }
+        expect(outcomes[0]).toEqual(outcomes[1])
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('of many parents make one statement, whatever is done to single rows between them', async () => {
+    const [one, other] = parents
+    const changes = [one, other].flatMap((parent) => [
+      insert(parts, { parent, place: 1, label: 'x' }),
+      patchWhere(parts, { parent }, { label: null }),
+      patch(parts, { parent, place: 1 }, { weight: 2 }),
+    ])
+    const statements = planned(changes).steps.flatMap((step) => statementsOf('wide', step))
+
+    expect(statements.map(({ text }) => text.split(' ')[0])).toEqual(['update', 'insert'])
+    expect(await write([changes])).toBe(true)
+    expect(await contents()).toEqual([one, other].map((parent) => ({ parent: parent.toLowerCase(), place: 1, label: null, weight: 2 })))
+  })
+})
