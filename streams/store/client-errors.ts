@@ -3,7 +3,6 @@ import {
   InvalidArgumentError,
   MaxAppendSizeExceededError,
   StreamDeletedError,
-  StreamNotFoundError,
   UnknownError,
   UnsupportedError,
   WrongExpectedVersionError,
@@ -12,7 +11,6 @@ import {
 export {
   MaxAppendSizeExceededError as ClientAppendTooLarge,
   StreamDeletedError as ClientStreamTombstoned,
-  StreamNotFoundError as ClientStreamNotFound,
   WrongExpectedVersionError as ClientWrongVersion,
 }
 

@@ -10,6 +10,13 @@ import { WireReader, type Span } from './wire-reader.ts'
 /** A reading of `$all` whose messages come as the bytes that arrived. */
 export type RawLog = ClientReadableStream<Buffer>
 
+/** Which events of a stream a reading brings. */
+export interface StreamRange {
+  readonly from: bigint | 'start' | 'end'
+  readonly direction: 'forwards' | 'backwards'
+  readonly limit: number
+}
+
 /** The client's own service definition knows it too, but only together with its decoder. */
 const readMethod = '/event_store.client.streams.Streams/Read'
 
@@ -18,20 +25,6 @@ const readMethod = '/event_store.client.streams.Streams/Read'
  * member of every event, 13 µs an event, where most events of a rebuild are only passed over. Begins with what is at `from`.
  */
 export function openRawLog(client: EventStoreDBClient, from: Position): Promise<RawLog> {
-  const request = readRequest(from)
-  // The log of a follower may end before a place that the leader has told.
-  const [metadata, options] = client['callArguments']({ requiresLeader: true }, { deadline: Infinity })
-  const open = client['GRPCStreamCreator'](StreamsClient, 'readAll', (service) =>
-    service.makeServerStreamRequest(readMethod, serialized, (bytes: Buffer) => bytes, request, metadata, options),
-  )
-  return open()
-}
-
-function serialized(request: streams.ReadReq): Buffer {
-  return Buffer.from(request.serializeBinary())
-}
-
-function readRequest(from: Position): streams.ReadReq {
   const all = new streams.ReadReq.Options.AllOptions()
   if (comparePositions(from, startOfLog) === 0) all.setStart(new shared.Empty())
   else {
@@ -40,16 +33,60 @@ function readRequest(from: Position): streams.ReadReq {
     position.setPreparePosition(from.prepare.toString())
     all.setPosition(position)
   }
-  const ids = new streams.ReadReq.Options.UUIDOption()
-  ids.setString(new shared.Empty())
   const options = new streams.ReadReq.Options()
   options.setAll(all)
   options.setCount(Number.MAX_SAFE_INTEGER.toString())
+  // The log of a follower may end before a place that the leader has told.
+  return openRaw(client, 'readAll', options, { requiresLeader: true })
+}
+
+/**
+ * Opens a reading of one stream in the same way: the client tells that a stream is not there by an error with a stack and a
+ * cancelled call, which costs more than reading a short one. Here it ends without an event.
+ */
+export function openRawStream(client: EventStoreDBClient, name: string, { from, direction, limit }: StreamRange): Promise<RawLog> {
+  const identifier = new shared.StreamIdentifier()
+  identifier.setStreamName(Buffer.from(name, 'utf8'))
+  const stream = new streams.ReadReq.Options.StreamOptions()
+  stream.setStreamIdentifier(identifier)
+  if (from === 'start') stream.setStart(new shared.Empty())
+  else if (from === 'end') stream.setEnd(new shared.Empty())
+  else stream.setRevision(from.toString())
+  const options = new streams.ReadReq.Options()
+  options.setStream(stream)
+  options.setCount(limit.toString())
+  const { FORWARDS, BACKWARDS } = streams.ReadReq.Options.ReadDirection
+  options.setReadDirection(direction === 'forwards' ? FORWARDS : BACKWARDS)
+  return openRaw(client, 'readStream', options, {})
+}
+
+function openRaw(client: EventStoreDBClient, name: string, options: streams.ReadReq.Options, given: { readonly requiresLeader?: boolean }): Promise<RawLog> {
+  const ids = new streams.ReadReq.Options.UUIDOption()
+  ids.setString(new shared.Empty())
   options.setUuidOption(ids)
   options.setNoFilter(new shared.Empty())
   const request = new streams.ReadReq()
   request.setOptions(options)
-  return request
+  const [metadata, callOptions] = client['callArguments'](given, { deadline: Infinity })
+  const open = client['GRPCStreamCreator'](StreamsClient, name, (service) =>
+    service.makeServerStreamRequest(readMethod, serialized, (bytes: Buffer) => bytes, request, metadata, callOptions),
+  )
+  return open()
+}
+
+function serialized(request: streams.ReadReq): Buffer {
+  return Buffer.from(request.serializeBinary())
+}
+
+/** Leaving a reading does not end the call on the server; ended within the handling of its own message, the client may hang. */
+export function endCall(read: RawLog): Promise<void> {
+  if (read.readableEnded) return Promise.resolve()
+  return new Promise((resolve) => {
+    setImmediate(() => {
+      read.cancel()
+      resolve()
+    })
+  })
 }
 
 /** An event of the log with its content still in bytes. */

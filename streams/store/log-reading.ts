@@ -4,7 +4,7 @@ import type { Catalogue } from './catalogue.ts'
 import { isRefusal } from './client-errors.ts'
 import type { Codec } from './codec.ts'
 import { EventStoreRefusedError, EventStoreUnavailableError } from './errors.ts'
-import { frameOf, openRawLog, type RawLog } from './log-frames.ts'
+import { endCall, frameOf, openRawLog, type RawLog } from './log-frames.ts'
 import { LogPage, type LogBatch, type PageRules } from './log-page.ts'
 import { comparePositions, type Position } from './positions.ts'
 import { Pull } from './pull.ts'
@@ -114,7 +114,7 @@ async function* readOnce(
     throw new BrokenLogRead('broken off', { cause })
   } finally {
     pull?.discard()
-    await cancelled(read)
+    if (read !== undefined) await endCall(read)
   }
 }
 
@@ -131,15 +131,4 @@ async function holdsMore(client: EventStoreDBClient, { after, upTo }: Piece, tim
     if (position !== undefined && comparePositions(position, upTo) <= 0) return comparePositions(position, after) > 0
   }
   return false
-}
-
-/** Leaving the loop does not end the call on the server; ended within the handling of its own message, the client may hang. */
-function cancelled(read: RawLog | undefined): Promise<void> {
-  if (read === undefined || read.readableEnded) return Promise.resolve()
-  return new Promise((resolve) => {
-    setImmediate(() => {
-      read.cancel()
-      resolve()
-    })
-  })
 }

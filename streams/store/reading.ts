@@ -1,8 +1,9 @@
-import type { EventStoreDBClient, RecordedEvent as ClientEvent, ResolvedEvent, StreamingRead } from '@eventstore/db-client'
+import { convertToCommandError, type EventStoreDBClient, type RecordedEvent as ClientEvent, type ResolvedEvent, type StreamingRead } from '@eventstore/db-client'
 import { backoffMs, pause } from './backoff.ts'
-import { ClientStreamNotFound, ClientStreamTombstoned, isRefusal } from './client-errors.ts'
+import { ClientStreamTombstoned, isRefusal } from './client-errors.ts'
 import { EventStoreRefusedError, EventStoreUnavailableError, StreamTombstonedError } from './errors.ts'
-import { isSystemEvent } from './decoding.ts'
+import { isSystemEvent, type StoredEvent } from './decoding.ts'
+import { endCall, frameOf, openRawStream, type RawLog, type StreamRange } from './log-frames.ts'
 import type { Position } from './positions.ts'
 import { Pull } from './pull.ts'
 
@@ -11,12 +12,6 @@ export interface ReadTiming {
   readonly silenceMs: number
   /** After this long without progress a read fails, in milliseconds. */
   readonly budgetMs: number
-}
-
-export interface RawStreamRead {
-  readonly from: bigint | 'start' | 'end'
-  readonly direction: 'forwards' | 'backwards'
-  readonly limit: number
 }
 
 type AnyResolved = Pick<ResolvedEvent, 'event'>
@@ -31,15 +26,14 @@ const backoff = { firstMs: 50, mostMs: 1_000 }
 export async function* readRawStream(
   client: EventStoreDBClient,
   stream: string,
-  { from, direction, limit }: RawStreamRead,
+  { from, direction, limit }: StreamRange,
   timing: ReadTiming,
-): AsyncGenerator<ClientEvent, void, undefined> {
+): AsyncGenerator<StoredEvent, void, undefined> {
   let next = from
   let left = limit
   yield* resumed(stream, timing, async function* () {
     if (left <= 0 || (typeof next === 'bigint' && next < 0n)) return
-    const open = () => client.readStream(stream, { fromRevision: next, direction, maxCount: left })
-    for await (const event of readOnce(stream, open, timing)) {
+    for await (const event of readStreamOnce(client, stream, { from: next, direction, limit: left }, timing)) {
       next = direction === 'forwards' ? event.revision + 1n : event.revision - 1n
       left -= 1
       yield event
@@ -77,11 +71,11 @@ export async function* readLogBackwards(
 }
 
 /** Runs one reading after another until one ends by itself; progress renews the budget. */
-async function* resumed(
+async function* resumed<Event>(
   what: string,
   { budgetMs }: ReadTiming,
-  read: () => AsyncGenerator<ClientEvent, void, undefined>,
-): AsyncGenerator<ClientEvent, void, undefined> {
+  read: () => AsyncGenerator<Event, void, undefined>,
+): AsyncGenerator<Event, void, undefined> {
   let attempt = 0
   let progressAt = performance.now()
   while (true) {
@@ -103,6 +97,33 @@ async function* resumed(
 
 class BrokenRead extends Error {}
 
+async function* readStreamOnce(client: EventStoreDBClient, stream: string, range: StreamRange, timing: ReadTiming): AsyncGenerator<StoredEvent, void, undefined> {
+  let read: RawLog | undefined
+  let pull: Pull<Buffer> | undefined
+  try {
+    read = await openRawStream(client, stream, range)
+    pull = new Pull<Buffer>(read)
+    while (true) {
+      for (let message = pull.take(); message !== undefined; message = pull.take()) {
+        const frame = frameOf(message)
+        if (frame !== undefined) yield frame.open()
+      }
+      const more = await pull.more(timing.silenceMs)
+      if (more === 'end') return
+      if (more === 'silence') throw new BrokenRead('silence')
+    }
+  } catch (error) {
+    if (error instanceof BrokenRead) throw error
+    const cause = error instanceof Error ? convertToCommandError(error) : error
+    if (cause instanceof ClientStreamTombstoned) throw new StreamTombstonedError(stream)
+    if (isRefusal(cause)) throw new EventStoreRefusedError(`reading ${stream}`, { cause })
+    throw new BrokenRead('broken off', { cause })
+  } finally {
+    pull?.discard()
+    if (read !== undefined) await endCall(read)
+  }
+}
+
 async function* readOnce(what: string, open: OpenRead, timing: ReadTiming): AsyncGenerator<ClientEvent, void, undefined> {
   const read = open()
   const pull = new Pull<AnyResolved>(read)
@@ -116,8 +137,6 @@ async function* readOnce(what: string, open: OpenRead, timing: ReadTiming): Asyn
       if (more === 'silence') throw new BrokenRead('silence')
     }
   } catch (error) {
-    if (error instanceof ClientStreamNotFound) return
-    if (error instanceof ClientStreamTombstoned) throw new StreamTombstonedError(what)
     if (isRefusal(error)) throw new EventStoreRefusedError(`reading ${what}`, { cause: error })
     throw error instanceof BrokenRead ? error : new BrokenRead('broken off', { cause: error })
   } finally {
