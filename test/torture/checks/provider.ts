@@ -43,7 +43,10 @@ function repeatsOf(facts: readonly Fact[], done: readonly ProviderCall[]): reado
         isAbandoned ||= open === 'case' || open === 'image'
         if (isOver) refuse('the provider is asked after the end', fact)
         if (call === 'case' && providerCase !== undefined && !isAbandoned) refuse('a second provider case without need', fact)
-        if (call !== 'case' && (providerCase === undefined || isAbandoned)) refuse('a provider case is gone on with that is not known', fact)
+        if (call !== 'case' && (providerCase === undefined || isAbandoned)) {
+          refuse('a provider case is gone on with that is not known', fact)
+          isAbandoned = false
+        }
         if (call === 'image' && sent.has(text(fact, 'imageId'))) refuse('an image that the provider has', fact)
         if (call !== 'result' && isAccepted) refuse('a step before the accepted processing', fact)
         if (call === 'process') processAttempts += 1

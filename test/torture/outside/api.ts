@@ -65,7 +65,8 @@ export class PatientClient {
     try {
       const answer = await limited(answerMs, createApiClient(this.#baseUrl, this.#token).call(path, request))
       const code = answer.status >= 300 ? ` ${String(at(answer.body, 'code'))}` : ''
-      this.#count(`${answer.status}${code}`)
+      const isWithout = answer.status === 503 && !answer.headers.has('retry-after')
+      this.#count(`${answer.status}${code}${isWithout ? ' without Retry-After' : ''}`)
       return answer
     } catch (error) {
       // What fetch throws where the connection breaks; text that is no JSON is an answer that nobody should have sent.
