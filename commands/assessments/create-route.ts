@@ -62,7 +62,7 @@ export function createRoute(app: ServiceApp, deps: AssessmentRouteDependencies):
       const mode = imageMode(body.images)
       const decoded = mode === 'inline' ? decodeInlineImages(body.images, configuration.profile === 'production') : []
       const keyed = keyedRequest(request, orgId, vault, withHashes(body, decoded))
-      const target = { fold: assessmentFold, stream: assessmentStream(orgId, keyed.id) }
+      const target = { fold: assessmentFold, stream: assessmentStream(orgId, keyed.id), isNew: true }
       const context = commandContext(request, { orgId })
 
       const known = keyed.isKeyed ? await store.load(target.fold, target.stream, { fresh: true }) : null

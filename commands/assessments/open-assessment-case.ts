@@ -26,7 +26,7 @@ export async function openAssessmentCase(
     now: new Date(submittedAt),
     fingerprint: null,
   }
-  const target = { fold: caseFold, stream: caseStream(organisationId, caseId) }
+  const target = { fold: caseFold, stream: caseStream(organisationId, caseId), isNew: true }
   const { reached } = await execute(store, target, (state) => openCase(command, state), context)
   return reached
 }

@@ -24,10 +24,10 @@ export async function registerWithIdentifiers(
   command: RegisterPatient,
   context: CommandContext,
 ): Promise<Registered> {
-  const target = { fold: patientFold, stream: patientStream(orgId, command.patientId) }
-  const before = await deps.store.load(target.fold, target.stream)
-  const isNew = before.state.status === 'absent'
-  const claims = isNew ? await claimAll(deps, orgId, command, target.stream, context) : []
+  const target = { fold: patientFold, stream: patientStream(orgId, command.patientId), isNew: true }
+  // Whoever was registered before claims nothing again; without identifiers there is nothing to claim.
+  const isClaiming = command.identifiers.length > 0 && (await deps.store.load(target.fold, target.stream)).state.status === 'absent'
+  const claims = isClaiming ? await claimAll(deps, orgId, command, target.stream, context) : []
   try {
     const done = await execute(deps.store, target, (state) => registerPatient(command, state), context)
     if (done.state.status !== 'registered') throw problem('patient-identifier-conflict')

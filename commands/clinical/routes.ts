@@ -91,7 +91,7 @@ export function clinicalWriteRoutes(app: ServiceApp, deps: CommandDependencies):
         now: now(),
         fingerprint: keyed.fingerprint,
       }
-      const target = { fold: caseFold, stream: caseStream(orgId, keyed.id) }
+      const target = { fold: caseFold, stream: caseStream(orgId, keyed.id), isNew: true }
       const done = await execute(store, target, (state) => openCase(command, state), commandContext(request, { orgId }))
       if (done.state.status !== 'open') throw problem('internal-error')
       return created(reply, {

@@ -10,6 +10,8 @@ import { isRefusal, type Decision } from './decision.ts'
 export interface Target<State, Event extends DomainEvent> {
   readonly fold: Fold<State, Event>
   readonly stream: string
+  /** Whether the stream is made by this command, unless it is a repeat: the first try then goes without reading it. */
+  readonly isNew?: boolean
 }
 
 export interface Executed<State, Event extends DomainEvent> {
@@ -30,7 +32,7 @@ const pauseMs = 10
 /**
  * Loads, decides, appends at exactly the revision that was decided on. Cached state is only trusted by way of an
  * append: every refusal and every empty result is decided again after reading the stream's tail. A lost race is
- * decided again a few times.
+ * decided again a few times, and so is a stream that was taken for new and is not.
  *
  * @param beforeAppend what another stream must say first (a claim, a mark), or which revision the caller expects to
  * change; runs once a decision stands, with the revision that it was made on, and must bear to run again
@@ -46,7 +48,8 @@ export async function execute<State, Event extends DomainEvent>(
 ): Promise<Executed<State, Event>> {
   let isFresh = false
   for (let attempt = 1; attempt <= attempts; attempt++) {
-    let { state, revision, position } = await store.load(target.fold, target.stream, { fresh: isFresh })
+    const isPresumed = target.isNew === true && !isFresh
+    let { state, revision, position } = isPresumed ? store.presume(target.fold, target.stream) : await store.load(target.fold, target.stream, { fresh: isFresh })
     let decision = decide(state)
     if (!isFresh && (isRefusal(decision) || decision.length === 0)) {
       ;({ state, revision, position } = await store.load(target.fold, target.stream, { fresh: true }))

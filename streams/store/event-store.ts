@@ -107,6 +107,14 @@ export class EventStore {
   }
 
   /**
+   * The cached state, else that of a stream that is not there: without asking the server, so that only an append at its
+   * revision says whether it was so.
+   */
+  presume<State, Event extends DomainEvent>(fold: Fold<State, Event>, stream: string): Loaded<State> {
+    return this.#cache.get(fold, stream) ?? { state: fold.initialState, revision: 'no_stream', position: undefined }
+  }
+
+  /**
    * Appends at exactly `expected`. Repeating the call with the same command id and events is safe.
    * @throws RevisionConflictError, AppendOutcomeUnknownError, AppendTooLargeError, InvalidEventError, StreamTombstonedError
    */

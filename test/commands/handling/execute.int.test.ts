@@ -8,6 +8,7 @@ import type { KeyedRequest } from '../../../commands/handling/keyed-request.ts'
 import { onceByKey } from '../../../commands/handling/once-by-key.ts'
 import { problem } from '../../../platform/problems.ts'
 import { AppendOutcomeUnknownError } from '../../../streams/store/errors.ts'
+import type { EventStore } from '../../../streams/store/event-store.ts'
 import type { ConsentTypeEvent } from '../../../streams/consent-type/events.ts'
 import { consentTypeFold, type ConsentTypeState } from '../../../streams/consent-type/state.ts'
 import { consentTypeIdOf, consentTypeStream } from '../../../streams/consent-type/stream.ts'
@@ -91,6 +92,30 @@ describe('executing a command', () => {
     expect(await problemOf(work)).toBe('conflict')
     expect(tries).toBeGreaterThan(4)
     expect(tries).toBeLessThan(100)
+  })
+
+  it('makes a stream that it takes for new without reading it, and decides again where it is not', async () => {
+    const reads: unknown[] = []
+    const counting = new Proxy(world.store, {
+      get(store, name) {
+        const member: unknown = Reflect.get(store, name, store)
+        if (typeof member !== 'function') return member
+        return (...parameters: readonly unknown[]): unknown => {
+          if (name === 'load') reads.push(parameters[1])
+          return Reflect.apply(member, store, parameters)
+        }
+      },
+    })
+    const make = (command: CreateConsentType, store: EventStore) =>
+      execute(store, { ...targetOf(command.code), isNew: true }, (state) => createConsentType(command, state), contextOf(world))
+    const first = definition('new', { fingerprint: hash('f') })
+    expect(await make(first, counting)).toMatchObject({ revision: 0n, events: [{ type: 'ConsentTypeCreated' }], state: { code: 'new' } })
+    expect(reads).toEqual([])
+
+    // Another process, which has seen nothing of it, is asked the same again, and something else.
+    expect(await make(first, world.otherStore)).toMatchObject({ revision: 0n, events: [], position: undefined, state: { code: 'new' } })
+    await make(definition('not-new'), world.store)
+    expect(await problemOf(make(definition('not-new', { displayName: 'Another' }), world.otherStore))).toBe('consent-type-code-in-use')
   })
 
   it('does what must come first once a decision stands, and never for a refusal or a repeat', async () => {
