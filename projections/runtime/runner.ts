@@ -212,15 +212,16 @@ export class ProjectionRunner {
       this.#reconsider(slot, stored.get(name), stored.get(nextCopyOf(name)))
       if (slot.upgrading !== undefined || slot.state === 'failed') continue
       if (await this.#mayRun(slot, locks, stored.get(name))) free.push(slot)
+      else if (!this.#isUpgrading(slot)) slot.state = 'standby'
     }
     const members = await Promise.all(free.map((slot) => this.#prepare(slot)))
     return members.filter((member) => member !== undefined)
   }
 
-  /** An operator stopped what is being upgraded, or let go on what could not be, or put another copy in its place. */
+  /** Somebody else put a copy in the older one's place, an operator stopped what is being upgraded, or let go on what could not be. */
   #reconsider(slot: Slot, stored: StoredCheckpoint | undefined, next: StoredCheckpoint | undefined): void {
     const isOlder = stored !== undefined && fitOf(stored, slot.projector) === 'older'
-    if (slot.upgrading !== undefined && stored?.status === 'stopped') this.#leave(slot, 'standby')
+    if (slot.upgrading !== undefined && (!isOlder || stored?.status === 'stopped')) this.#leave(slot, 'standby')
     if (slot.state === 'failed' && this.#locks?.holds(slot.projector.name) !== true && !(isOlder && next?.status === 'failed')) this.#leave(slot, 'standby')
   }
 
@@ -242,6 +243,10 @@ export class ProjectionRunner {
     // Other tables under the same version: only where nobody runs them.
     if (fit === 'older' && stored?.status !== 'stopped') this.#beginUpgrade(slot)
     return fit === 'current'
+  }
+
+  #isUpgrading({ upgrading }: Slot): boolean {
+    return upgrading !== undefined
   }
 
   #sayForeign(slot: Slot, served: number): void {

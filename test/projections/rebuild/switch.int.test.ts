@@ -22,7 +22,7 @@ function startLoad(ticket: string) {
       appended += 1
     }
   })()
-  const reading = Array.from({ length: 3 }, async () => {
+  const reading = Array.from({ length: 2 }, async () => {
     let seen = 0
     while (!ending.signal.aborted) {
       try {
@@ -60,10 +60,7 @@ describe('a switch', () => {
     const load = startLoad(ticket)
     const copies = new Set<string | undefined>()
     for (let round = 0; round < 20; round += 1) {
-      expect(await rebuild(world.context(), [ticketBoard, ticketCounts])).toMatchObject([
-        { kind: 'switched', status: 'running', comparison: { isEqual: true } },
-        { kind: 'switched', status: 'running', comparison: { isEqual: true } },
-      ])
+      expect(await rebuild(world.context(), [ticketCounts])).toMatchObject([{ kind: 'switched', status: 'running', comparison: { isEqual: true } }])
       copies.add((await world.stored('ticket_counts'))?.copyId)
     }
     const { appended, selects } = await load.end()

@@ -1,0 +1,205 @@
+import { describe, expect, it, vi } from 'vitest'
+import { continuedCopy } from '../../../projections/rebuild/copies.ts'
+import { fill } from '../../../projections/rebuild/fill.ts'
+import { OperatorLocks } from '../../../projections/rebuild/operator-locks.ts'
+import { defineProjector, insert, patch, type Projector } from '../../../projections/runtime/projector.ts'
+import { requestStop } from '../../../projections/runtime/checkpoints.ts'
+import { formatPosition } from '../../../streams/store/positions.ts'
+import { eventually, RebuildWorld } from '../rebuild/rebuild-world.ts'
+import { filter, opened, renamed, say, silentLogger, ticketBoard, tickets, type TicketEvent } from './tickets.ts'
+
+const world = RebuildWorld.ofThisFile()
+
+/** The board of a later version, whose titles say so. */
+function board(version: number, given: Partial<Projector> = {}): Projector {
+  return defineProjector<TicketEvent>()({
+    ...ticketBoard,
+    version,
+    handlers: {
+      TicketOpened: ({ data, recordedAt, revision }) => [
+        insert(tickets, { ticket_id: data.ticketId, title: `v${version} ${data.title}`, team: data.team, opened_at: recordedAt, stream_revision: revision }),
+      ],
+      TicketRenamed: ({ data }) => [patch(tickets, { ticket_id: data.ticketId }, { title: `v${version} ${data.title}` })],
+    },
+    ...given,
+  })
+}
+
+async function ticketNamed(title: string): Promise<string> {
+  const ticket = world.fresh()
+  await say(world.store, `ticket-${ticket}`, opened(ticket, title))
+  return ticket
+}
+
+describe('a newer version of a projector', () => {
+  it('fills its copy while the older one serves and is written, then takes its place', async () => {
+    const ticket = await ticketNamed('a')
+    const older = world.start([board(1)])
+    await older.caughtUp()
+    await eventually(() => expect(older.status()[0]?.state).toBe('live'))
+    // Somebody else works on the copies: the newer program has to wait, and the older one goes on.
+    const operator = await OperatorLocks.open({ pool: world.pool })
+    await operator.take('ticket_board')
+    const newer = world.start([board(2)])
+    await eventually(() => expect(newer.status()[0]?.state).toBe('catching-up'))
+    await say(world.store, `ticket-${ticket}`, renamed(ticket, 'b'))
+    await eventually(async () => expect((await world.titles(board(1)))[ticket]).toBe('v1 b'))
+    expect([newer.isCaughtUp(), (await world.stored('ticket_board'))?.version]).toEqual([false, 1])
+    await operator.close()
+    await newer.caughtUp()
+    expect((await world.titles(board(2)))[ticket]).toBe('v2 b')
+    // The older one stands back for good, without leaving the process, and hands over its lock.
+    await say(world.store, `ticket-${ticket}`, renamed(ticket, 'c'))
+    await eventually(async () => expect((await world.titles(board(2)))[ticket]).toBe('v2 c'))
+    await eventually(() => expect([older.status()[0]?.state, newer.status()[0]?.state]).toEqual(['standby', 'live']))
+    expect(await world.stored('ticket_board')).toMatchObject({ version: 2, status: 'running' })
+  })
+
+  it('and an older one side by side never fight: the newer one serves, once', async () => {
+    const ticket = await ticketNamed('a')
+    const programs = [world.start([board(1)]), world.start([board(2)]), world.start([board(1)]), world.start([board(2)])]
+    await Promise.all(programs.map((runner) => runner.caughtUp()))
+    await eventually(async () => expect((await world.stored('ticket_board'))?.version).toBe(2))
+    const served = (await world.stored('ticket_board'))?.copyId
+    for (let round = 0; round < 10; round += 1) {
+      await say(world.store, `ticket-${ticket}`, renamed(ticket, `round ${round}`))
+      await eventually(async () => expect((await world.titles(board(2)))[ticket]).toBe(`v2 round ${round}`))
+    }
+    expect((await world.stored('ticket_board'))?.copyId).toBe(served)
+    await eventually(() => {
+      const states = programs.map((runner) => runner.status()[0]?.state)
+      expect([states[0], states[2]]).toEqual(['standby', 'standby'])
+      expect(new Set([states[1], states[3]])).toEqual(new Set(['live', 'standby']))
+    })
+  })
+
+  it('is not touched by an older program that starts where nobody runs it', async () => {
+    const ticket = await ticketNamed('a')
+    await world.filled([board(2)])
+    const before = await world.stored('ticket_board')
+    const warn = vi.fn()
+    const older = world.start([board(1)], { logger: { ...silentLogger, warn } })
+    await older.caughtUp()
+    await say(world.store, `ticket-${ticket}`, renamed(ticket, 'not by an older one'))
+    const newer = world.start([board(2)])
+    await eventually(async () => expect((await world.titles(board(2)))[ticket]).toBe('v2 not by an older one'))
+    expect(older.status()[0]?.state).toBe('standby')
+    expect((await world.stored('ticket_board'))?.copyId).toBe(before?.copyId)
+    expect(warn.mock.calls.filter(([, message]) => String(message).startsWith('version 2'))).toHaveLength(1)
+    expect(newer.status()[0]?.state).toBe('live')
+  })
+
+  it('goes on with the copy that its killed program left half filled', async () => {
+    const [first, second] = [await ticketNamed('first'), await ticketNamed('second')]
+    await world.filled([board(1)])
+    const taken: string[] = []
+    const watched = board(2, {
+      handlers: {
+        ...board(2).handlers,
+        TicketOpened: (event) => {
+          taken.push(formatPosition(event.position))
+          return board(2).handlers['TicketOpened']?.(event) ?? []
+        },
+      },
+    })
+    const half = await continuedCopy(world.context(), watched)
+    const appended = await say(world.store, `ticket-${world.fresh()}`, opened('half'))
+    await fill(world.context(), [{ copy: half, upTo: appended.position }])
+    const before = taken.length
+    const third = await ticketNamed('third')
+    const newer = world.start([watched])
+    await newer.caughtUp()
+    expect(taken.slice(before)).toHaveLength(1)
+    expect(await world.titles(watched)).toMatchObject({ [first]: 'v2 first', [second]: 'v2 second', [third]: 'v2 third' })
+  })
+
+  it('that cannot take an event leaves the older one serving, says so, and tries again when it is let go on', async () => {
+    const bad = await ticketNamed('bad')
+    const older = world.start([board(1)])
+    await older.caughtUp()
+    let isMended = false
+    const picky = board(2, {
+      handlers: {
+        ...board(2).handlers,
+        TicketOpened: (event) => {
+          const changes = board(2).handlers['TicketOpened']?.(event) ?? []
+          return isMended || event.stream !== `ticket-${bad}` ? changes : [...changes, ...changes]
+        },
+      },
+    })
+    const newer = world.start([picky])
+    await eventually(() => expect(newer.status()[0]).toMatchObject({ state: 'failed', failure: { eventType: 'TicketOpened', reason: 'insert of an existing row of tickets' } }))
+    await say(world.store, `ticket-${bad}`, renamed(bad, 'older goes on'))
+    await eventually(async () => expect((await world.titles(board(1)))[bad]).toBe('v1 older goes on'))
+    expect(await world.stored('ticket_board')).toMatchObject({ version: 1, status: 'running' })
+    isMended = true
+    expect(await newer.resume('ticket_board')).toBe(true)
+    await eventually(async () => expect((await world.titles(picky))[bad]).toBe('v2 older goes on'))
+    await eventually(() => expect(newer.status()[0]?.state).toBe('live'))
+  })
+
+  it('leaves a stopped one alone', async () => {
+    await world.filled([board(1)])
+    await requestStop(world.pool, 'ticket_board')
+    const newer = world.start([board(2)])
+    await newer.caughtUp()
+    expect(await world.stored('ticket_board')).toMatchObject({ version: 1, status: 'stopped' })
+    expect(await world.copies('ticket_board')).toEqual([])
+    expect(await newer.resume('ticket_board')).toBe(true)
+    await eventually(async () => expect(await world.stored('ticket_board')).toMatchObject({ version: 2, status: 'running' }))
+  })
+
+  it('takes an older one that had failed past its event', async () => {
+    const ticket = world.fresh()
+    const failing = board(1, { handlers: { TicketOpened: ({ stream }) => (stream === `ticket-${ticket}` ? [patch(tickets, { ticket_id: 'nobody' }, { title: 'x' })] : []) } })
+    await world.filled([failing])
+    await say(world.store, `ticket-${ticket}`, opened(ticket, 'a'))
+    const older = world.start([failing])
+    await eventually(() => expect(older.status()[0]?.state).toBe('failed'))
+    await older.close()
+    const newer = world.start([board(2)])
+    await newer.caughtUp()
+    await eventually(async () => expect((await world.titles(board(2)))[ticket]).toBe('v2 a'))
+    await eventually(async () => expect(await world.stored('ticket_board')).toMatchObject({ version: 2, status: 'running' }))
+  })
+})
+
+describe('other tables under the same version', () => {
+  const other = (): Projector => {
+    const extra = { ...tickets, columns: { ...tickets.columns, extra: { type: 'text', nullable: true } as const } }
+    return board(1, { tables: [extra, ...ticketBoard.tables.slice(1)] })
+  }
+
+  it('stand by while somebody runs what serves, and are filled once nobody does', async () => {
+    const ticket = await ticketNamed('a')
+    const serving = world.start([board(1)])
+    await serving.caughtUp()
+    await eventually(() => expect(serving.status()[0]?.state).toBe('live'))
+    const before = await world.stored('ticket_board')
+    const changed = world.start([other()])
+    await changed.caughtUp()
+    await say(world.store, `ticket-${ticket}`, renamed(ticket, 'b'))
+    await eventually(async () => expect((await world.titles(board(1)))[ticket]).toBe('v1 b'))
+    expect(changed.status()[0]?.state).toBe('standby')
+    expect((await world.stored('ticket_board'))?.copyId).toBe(before?.copyId)
+    await serving.close()
+    await eventually(() => expect(changed.status()[0]?.state).toBe('live'))
+    const { rows } = await world.pool.query('select extra from ticket_board.tickets where ticket_id = $1', [ticket])
+    expect(rows).toEqual([{ extra: null }])
+  })
+})
+
+describe('what an older installation has', () => {
+  it('gets the columns that were added since, and keeps its place', async () => {
+    await ticketNamed('a')
+    await world.filled([board(1)])
+    const before = await world.stored('ticket_board')
+    await world.pool.query('alter table runtime.projectors drop column copy_id, drop column shape_id')
+    const runner = world.start([board(1)])
+    await runner.caughtUp()
+    expect(await world.stored('ticket_board')).toMatchObject({ position: before?.position, copyId: expect.stringMatching(/^[0-9a-f-]{36}$/) as unknown })
+    const ticket = await ticketNamed('b')
+    await eventually(async () => expect((await world.titles(board(1)))[ticket]).toBe('v1 b'))
+    expect(await world.store.head(filter)).toBeDefined()
+  })
+})
