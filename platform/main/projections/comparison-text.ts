@@ -1,12 +1,24 @@
 import type { Comparison, Difference } from '../../../projections/rebuild/content.ts'
+import type { RebuildContext } from '../../../projections/rebuild/context.ts'
 import type { Unable } from '../../../projections/rebuild/rebuild.ts'
 import { formatPosition } from '../../../streams/store/positions.ts'
 
-/** What was compared, in numbers: rows that serve, and the rows of the copy where they are not as many. */
-export function sizeText({ tables }: Comparison): string {
+/**
+ * What was compared, in numbers: rows that serve, the rows of the copy where they are not as many, and events that an
+ * operator had passed over, which both lack.
+ */
+export function sizeText({ tables }: Comparison, passedOver: ReadonlySet<string>): string {
   const rows = sum(tables.map((table) => table.rows))
   const copyRows = sum(tables.map((table) => table.copyRows))
-  return rows === copyRows ? `${rows} rows` : `${rows} rows, ${copyRows} by the log`
+  const rowsText = rows === copyRows ? `${rows} rows` : `${rows} rows, ${copyRows} by the log`
+  return passedOver.size === 0 ? rowsText : `${rowsText}, ${passedOver.size} event${passedOver.size === 1 ? '' : 's'} passed over`
+}
+
+/** The events that each projector passes over, by its name. */
+export async function passedOverBy({ skips }: RebuildContext, names: readonly string[]): Promise<(name: string) => ReadonlySet<string>> {
+  const sets = new Map<string, ReadonlySet<string>>()
+  for (const name of names) sets.set(name, (await skips?.(name)) ?? new Set())
+  return (name) => sets.get(name) ?? new Set()
 }
 
 /** The first row that differs, by its key; names of columns, never what is in them. */

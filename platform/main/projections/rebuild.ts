@@ -3,37 +3,39 @@ import { rebuild, type RebuildOutcome } from '../../../projections/rebuild/rebui
 import { drop, rollback } from '../../../projections/rebuild/rollback.ts'
 import { formatPosition } from '../../../streams/store/positions.ts'
 import type { Pool } from '../../database.ts'
-import { differenceText, sizeText, unableText } from './comparison-text.ts'
+import { differenceText, passedOverBy, sizeText, unableText } from './comparison-text.ts'
 import type { Told } from './going-on.ts'
 import { projectorNamed } from './known-projectors.ts'
 
 /** One outcome per projector, each told by itself: one that cannot be rebuilt keeps none of the others. */
 export async function rebuildProjectors(context: RebuildContext, names: readonly string[], acceptDifference: boolean): Promise<readonly Told[]> {
   const outcomes = await rebuild(context, names.map(projectorNamed), { acceptDifference })
-  return outcomes.map(toldOf)
+  const passedOver = await passedOverBy(context, names)
+  return outcomes.map((outcome) => toldOf(outcome, passedOver(outcome.name)))
 }
 
 type Switched = Extract<RebuildOutcome, { kind: 'switched' }>
 
-function toldOf(outcome: RebuildOutcome): Told {
-  if (outcome.kind === 'switched') return { text: switchedText(outcome), isDone: true }
+function toldOf(outcome: RebuildOutcome, passedOver: ReadonlySet<string>): Told {
+  if (outcome.kind === 'switched') return { text: switchedText(outcome, passedOver), isDone: true }
   if (outcome.kind !== 'differs') return { text: unableText(outcome), isDone: false }
   const { name, comparison } = outcome
   const lines = [
-    `${name}: not switched: at ${formatPosition(comparison.position)} what serves differs from what the log says (${sizeText(comparison)})`,
+    `${name}: not switched: at ${formatPosition(comparison.position)} what serves differs from what the log says (${sizeText(comparison, passedOver)})`,
     ...(comparison.difference === undefined ? [] : [`  ${differenceText(comparison.difference)}`]),
     `  where what serves is what is wrong: projections rebuild ${name} --accept-difference`,
   ]
   return { text: lines.join('\n'), isDone: false }
 }
 
-function switchedText({ name, comparison, versions, position, status }: Switched): string {
+function switchedText({ name, comparison, versions, position, status }: Switched, passedOver: ReadonlySet<string>): string {
   const { isEqual, difference } = comparison
   const versionText = versions.from === versions.to ? `version ${versions.to}` : `version ${versions.from} replaced by ${versions.to}`
-  const contentText = isEqual ? `${sizeText(comparison)}, equal by content hash at ${formatPosition(comparison.position)}` : `${sizeText(comparison)}, different`
+  const contentText = isEqual ? `${sizeText(comparison, passedOver)}, equal by content hash at ${formatPosition(comparison.position)}` : `${sizeText(comparison, passedOver)}, different`
   const lines = [
     `${name}: rebuilt and switched at ${formatPosition(position)} (${versionText}; ${contentText})`,
     ...(difference === undefined ? [] : [`  first difference: ${differenceText(difference)}`]),
+    ...(versions.from === versions.to ? [] : [`  instances of version ${versions.from} stand by from now on: start those of version ${versions.to}`]),
     ...(status === 'stopped' ? [stoppedText(name)] : []),
   ]
   return lines.join('\n')

@@ -1,27 +1,29 @@
 import type { RebuildContext } from '../../../projections/rebuild/context.ts'
 import { verify, type VerifyOutcome } from '../../../projections/rebuild/verify.ts'
 import { formatPosition } from '../../../streams/store/positions.ts'
-import { differenceText, sizeText, unableText } from './comparison-text.ts'
+import { differenceText, passedOverBy, sizeText, unableText } from './comparison-text.ts'
 import type { Told } from './going-on.ts'
 import { projectorNamed } from './known-projectors.ts'
 
 /** Compares each with what the log says; as one JSON text, or one text for each. */
 export async function verifyProjectors(context: RebuildContext, names: readonly string[], isJson: boolean): Promise<readonly Told[]> {
   const outcomes = await verify(context, names.map(projectorNamed))
-  if (!isJson) return outcomes.map((outcome) => ({ text: textOf(outcome), isDone: outcome.kind === 'equal' }))
-  return [{ text: JSON.stringify({ projectors: outcomes.map(jsonOf) }, null, 2), isDone: outcomes.every(({ kind }) => kind === 'equal') }]
+  const passedOver = await passedOverBy(context, names)
+  if (!isJson) return outcomes.map((outcome) => ({ text: textOf(outcome, passedOver(outcome.name)), isDone: outcome.kind === 'equal' }))
+  const projectors = outcomes.map((outcome) => jsonOf(outcome, passedOver(outcome.name)))
+  return [{ text: JSON.stringify({ projectors }, null, 2), isDone: outcomes.every(({ kind }) => kind === 'equal') }]
 }
 
-function textOf(outcome: VerifyOutcome): string {
+function textOf(outcome: VerifyOutcome, passedOver: ReadonlySet<string>): string {
   if (!('comparison' in outcome)) return unableText(outcome)
   const { name, kind, comparison } = outcome
   const place = formatPosition(comparison.position)
-  if (kind === 'equal') return `${name}: equal at ${place} (${sizeText(comparison)})`
+  if (kind === 'equal') return `${name}: equal at ${place} (${sizeText(comparison, passedOver)})`
   const { difference } = comparison
-  return [`${name}: differs at ${place} (${sizeText(comparison)})`, ...(difference === undefined ? [] : [`  ${differenceText(difference)}`])].join('\n')
+  return [`${name}: differs at ${place} (${sizeText(comparison, passedOver)})`, ...(difference === undefined ? [] : [`  ${differenceText(difference)}`])].join('\n')
 }
 
-function jsonOf(outcome: VerifyOutcome) {
+function jsonOf(outcome: VerifyOutcome, passedOver: ReadonlySet<string>) {
   const { name, kind } = outcome
   if (outcome.kind === 'refused') return { name, kind, reason: outcome.reason, message: outcome.message }
   if (outcome.kind === 'failed') {
@@ -34,6 +36,7 @@ function jsonOf(outcome: VerifyOutcome) {
     kind,
     position: formatPosition(position),
     tables: tables.map(({ table, rows, copyRows, hash, copyHash }) => ({ table, rows, rows_by_log: copyRows, sha256: hash, sha256_by_log: copyHash })),
+    passed_over: [...passedOver],
     difference: difference ?? null,
   }
 }

@@ -22,15 +22,20 @@ export interface Ended {
 const howFar = /^(?:filling \[|comparing|switching).*\n/gm
 
 /** `platform projections …` as an operator types it, in a process of its own, beside the platform over a data folder. */
-export async function projections(dataDir: string, args: readonly string[], env: Env = {}): Promise<Ended> {
+export function projections(dataDir: string, args: readonly string[], env: Env = {}): Promise<Ended> {
+  return beginProjections(dataDir, args, env).ended
+}
+
+/** The same, while it runs. */
+export function beginProjections(dataDir: string, args: readonly string[], env: Env = {}): { readonly ended: Promise<Ended>; interrupt(): void } {
   const child = spawn(process.execPath, ['platform/main.ts', 'projections', ...args], {
     cwd: repository,
     env: { ...process.env, ...nothing, NODE_COMPILE_CACHE: compiled, PLATFORM_DATA_DIR: dataDir, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
-  const [out, err, code] = await Promise.all([text(child.stdout), text(child.stderr), ended])
-  return { code, out, err: err.replaceAll(howFar, '') }
+  const closed = new Promise<number | null>((resolve) => child.on('close', resolve))
+  const ended = Promise.all([text(child.stdout), text(child.stderr), closed]).then(([out, err, code]) => ({ code, out, err: err.replaceAll(howFar, '') }))
+  return { ended, interrupt: () => void child.kill('SIGINT') }
 }
 
 /** What one projector's entry says in `list --json`, `lag --json` or `verify --json`. */

@@ -5,11 +5,12 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { freePort } from '../../../embedded/children/free-port.ts'
 import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { createPool } from '../../../platform/database.ts'
+import { inTransaction } from '../../../platform/transaction.ts'
 import { OperatorLocks } from '../../../projections/rebuild/operator-locks.ts'
 import { expecting, registerPatient } from '../../support/main-job.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { runProgram } from './operator-program.ts'
-import { entryOf, projections } from './projections-command.ts'
+import { beginProjections, entryOf, projections } from './projections-command.ts'
 
 // Many commands in one test, each a process of its own.
 vi.setConfig({ testTimeout: 180_000 })
@@ -115,6 +116,24 @@ describe('a running platform', () => {
     expect(nothing.err).toMatch(/platform: .*patients/)
     expect(await servedName()).toBe('Truth')
     expect(await command('verify', 'patients')).toMatchObject({ code: 0 })
+  })
+
+  test('keeps what serves when a rebuild is interrupted, and no trace of the copy', async () => {
+    const pool = createPool({ url: textAt(await servers(), 'DATABASE_URL'), max: 2 })
+    // Somebody else's statement holds the checkpoint, so that the switch waits.
+    const ended = await inTransaction(pool, async (client) => {
+      await client.query(`select from runtime.projectors where name = 'cases' for update`)
+      const rebuild = beginProjections(platform.dataDir, ['rebuild', 'cases'])
+      await waitFor('a switch that waits', async () => {
+        const { rowCount } = await pool.query(`select from pg_stat_activity where datname = current_database() and application_name = 'platform projections' and wait_event_type = 'Lock'`)
+        return rowCount === 0 ? undefined : true
+      })
+      rebuild.interrupt()
+      return rebuild.ended
+    })
+    await pool.end()
+    expect(ended).toEqual({ code: 1, out: '', err: 'platform: interrupted by SIGINT\n' })
+    expect(entryOf(await command('list', '--json'), 'cases')).toMatchObject({ status: 'running', copies: [] })
   })
 
   test('has one rebuild of a projector at a time', async () => {
