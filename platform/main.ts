@@ -9,6 +9,7 @@ import { runProjections } from './main/projections/run.ts'
 import { requireVariables, serverNeeds, type Role } from './main/roles.ts'
 import { serve } from './main/serve.ts'
 import { up } from './main/up.ts'
+import { verifyReceiptFile, type VerifyReceiptOrder } from './main/verify-receipt.ts'
 import { ConfigurationError } from './profile-rules.ts'
 
 async function main(args: readonly string[]): Promise<void> {
@@ -18,6 +19,7 @@ async function main(args: readonly string[]): Promise<void> {
     case 'serve': return orExit(() => live((surroundings) => startServe(command.roles, surroundings)))
     case 'register-client': return orExit(() => register(command.order))
     case 'projections': return orExit(() => projections(command.order))
+    case 'verify-receipt': return orExit(() => verifyReceipt(command.order))
     case 'help':
       process.stdout.write(`${usage}\n`)
       return
@@ -85,6 +87,13 @@ async function startServe(roles: readonly Role[], surroundings: Surroundings): P
     `The platform is ready (profile ${profile}): ${roles.join(', ')}.`,
     `  health         http://${host.includes(':') ? `[${host}]` : host}:${port}/health`,
   ].join('\n')
+}
+
+async function verifyReceipt(order: VerifyReceiptOrder): Promise<void> {
+  const { code, text } = await verifyReceiptFile(order)
+  if (code === 0) process.stdout.write(`${text}\n`)
+  else process.stderr.write(`platform: ${text}\n`)
+  process.exitCode = code
 }
 
 async function register(order: ClientOrder): Promise<void> {

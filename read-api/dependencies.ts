@@ -1,6 +1,7 @@
 import type { Configuration } from '../platform/configuration.ts'
 import type { Pool } from '../platform/database.ts'
 import type { Cursors } from '../platform/http/cursors.ts'
+import type { ReceiptKeys } from '../platform/receipts/consent-receipt.ts'
 import type { ObjectStore } from '../platform/object-store.ts'
 
 /** What the GET routes are given. They read tables, never streams. */
@@ -10,6 +11,8 @@ export interface ReadDependencies {
   readonly objects: ObjectStore
   readonly configuration: Configuration
   readonly now: () => Date
+  /** Signs consent receipts. */
+  readonly vault: ReceiptKeys
   /** Whether a read model contains everything that was recorded when this is asked; waits some seconds for it (T24). */
   readonly isCurrent: (projector: string) => Promise<boolean>
 }

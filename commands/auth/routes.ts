@@ -85,13 +85,14 @@ export function authRoutes(app: ServiceApp, { store, vault, tokens }: AuthDepend
     {
       schema: {
         operationId: 'getTokenKeys',
-        summary: 'Keys that verify access tokens',
+        summary: 'Keys that verify access tokens and consent receipts',
+        description: 'Keys that sign no more stay, so that what they signed can be verified for good.',
         response: answers({ 200: JsonWebKeySet }),
       },
       config: { access: 'public' },
     },
     async (_request, reply) => {
-      const { keys } = await tokens.jwks()
+      const keys = [...(await tokens.jwks()).keys, ...(await vault.publicKeys('receipt'))]
       reply.header('cache-control', 'public, max-age=300')
       return reply.send({ keys: keys.map((key) => ({ ...key })) })
     },

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { clientScopes } from '../../commands/auth/scopes.ts'
 import { isUuid } from '../http/formats.ts'
 import { projectionsUsage, readProjections, type ProjectionsOrder } from './projections/orders.ts'
+import type { VerifyReceiptOrder } from './verify-receipt.ts'
 import { allRoles, isRole, type Role } from './roles.ts'
 
 export interface ClientOrder {
@@ -18,6 +19,7 @@ export type Command =
   | { readonly name: 'serve'; readonly roles: readonly Role[] }
   | { readonly name: 'register-client'; readonly order: ClientOrder }
   | { readonly name: 'projections'; readonly order: ProjectionsOrder }
+  | { readonly name: 'verify-receipt'; readonly order: VerifyReceiptOrder }
   | { readonly name: 'wrong'; readonly reason: string }
 
 export const usage = `Usage: npm run platform -- COMMAND
@@ -28,6 +30,9 @@ export const usage = `Usage: npm run platform -- COMMAND
   clients register  --org ID|--new-org  --product ID|--new-product  --scope SCOPE…  [--trusted-actor-context]
           a client of an organisation; prints its id and its secret once, as JSON. The scope "all"
           stands for all that a client of an organisation may hold
+  verify receipt FILE --jwks FILE
+          whether a consent receipt is genuine, by the keys of /v1/auth/.well-known/jwks.json; asks nobody.
+          Ends with 0 when it is, 3 for what is no receipt, 4 for a key that is not in the set, 5 when altered
 ${projectionsUsage}
 
 The environment configures it; the README lists every variable.`
@@ -43,11 +48,12 @@ export function readCommand(args: readonly string[]): Command {
     }
     if (name === 'serve') return readServe(rest)
     if (name === 'projections') return { name, order: readProjections(rest) }
+    if (name === 'verify' && rest[0] === 'receipt') return readVerifyReceipt(rest.slice(1))
     if (name === 'clients' && rest[0] === 'register') return readRegister(rest.slice(1))
   } catch (error) {
     return wrong(error instanceof Error ? error.message : String(error))
   }
-  return wrong(`there is no command ${name === 'clients' ? args.join(' ') : name}`)
+  return wrong(`there is no command ${name === 'clients' || name === 'verify' ? args.join(' ') : name}`)
 }
 
 function readServe(args: string[]): Command {
@@ -86,6 +92,14 @@ function readRegister(args: string[]): Command {
   if (unknown !== undefined) return wrong(`there is no scope ${unknown}: scopes are ${known.join(', ')}`)
   const ids = { orgId: values.org?.toLowerCase() ?? null, productId: values.product?.toLowerCase() ?? null }
   return { name: 'register-client', order: { ...ids, scopes, trustedActorContext: values['trusted-actor-context'] } }
+}
+
+function readVerifyReceipt(args: string[]): Command {
+  const { values, positionals } = parseArgs({ args, options: { jwks: { type: 'string' } }, allowPositionals: true })
+  const [file, ...others] = positionals
+  if (file === undefined || others.length > 0) return wrong('verify receipt takes one file')
+  if (values.jwks === undefined) return wrong('verify receipt needs --jwks FILE')
+  return { name: 'verify-receipt', order: { file, jwks: values.jwks } }
 }
 
 function wrong(reason: string): Command {

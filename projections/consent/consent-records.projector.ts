@@ -4,7 +4,7 @@ import { consentRecords } from './consent-records.table.ts'
 
 export const consentRecordsProjector = defineProjector<ConsentEvent>()({
   name: 'consent_records',
-  version: 1,
+  version: 2,
   tables: [consentRecords],
   handlers: {
     ConsentRecorded: ({ data, revision }) => [

@@ -18,5 +18,8 @@ export const consentRecords = defineTable({
     stream_revision: 'bigint',
   },
   primaryKey: ['consent_id'],
-  indexes: [{ columns: ['org_id', 'patient_id', 'consent_type_code', 'recorded_at', 'stream_revision'] }],
+  indexes: [
+    { columns: ['org_id', 'patient_id', 'consent_type_code', 'recorded_at', 'stream_revision'] },
+    { columns: ['org_id', 'patient_id', 'recorded_at', 'stream_revision'] },
+  ],
 })

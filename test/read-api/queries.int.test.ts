@@ -6,7 +6,8 @@ import type { TenantId } from '../../platform/tenants.ts'
 import * as reviews from '../../read-api/ai-review/queries.ts'
 import * as assessments from '../../read-api/assessments/queries.ts'
 import * as clinical from '../../read-api/clinical/queries.ts'
-import * as consent from '../../read-api/consent/queries.ts'
+import * as decisions from '../../read-api/consent/decision-queries.ts'
+import * as consent from '../../read-api/consent/type-queries.ts'
 import * as webhooks from '../../read-api/webhooks/queries.ts'
 import { assessmentStream } from '../../streams/assessment/stream.ts'
 import { consentTypeStream } from '../../streams/consent-type/stream.ts'
@@ -20,6 +21,11 @@ const count = 7
 const each = <Value>(make: (number: number) => Value): Value[] => Array.from({ length: count }, (_, number) => make(number))
 /** Pairs share an instant, so that only the id tells them apart. */
 const paired = (number: number) => at(Math.floor(number / 2))
+
+const manyDecisions = each((number) => ({
+  ...consentFact('ConsentRecorded', { consentId: numbered('6', number), patientId: ids.otherPatient, recordedAt: paired(number) }),
+  stream: 'other consents',
+}))
 
 const typeStream = consentTypeStream(ids.org, ids.consentType)
 const events: GivenEvent[] = [
@@ -46,6 +52,7 @@ const events: GivenEvent[] = [
     stream: `review-${number}`,
   })),
   { ...consentFact('ConsentRecorded'), stream: 'consent' },
+  ...manyDecisions,
 ]
 
 let tables: ReadTables
@@ -65,7 +72,10 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   getConsentType: (tenant) => consent.getConsentType(pool, tenant, ids.consentType),
   getConsentTypeByCode: (tenant) => consent.getConsentTypeByCode(pool, tenant, 'ai_analysis'),
   listTextVersions: (tenant) => consent.listTextVersions(pool, tenant, ids.consentType, null, 50),
-  latestDecisions: (tenant) => consent.latestDecisions(pool, tenant, ids.patient, ['ai_analysis']),
+  latestDecisions: (tenant) => decisions.latestDecisions(pool, tenant, ids.patient, ['ai_analysis']),
+  listStandingDecisions: (tenant) => decisions.listStandingDecisions(pool, tenant, ids.patient, { asOf: null, now: new Date(at(60)) }),
+  listDecisions: (tenant) => decisions.listDecisions(pool, tenant, ids.patient, { code: null, after: null, limit: 50 }),
+  getDecision: (tenant) => decisions.getDecision(pool, tenant, ids.patient, ids.consent),
   listReviews: (tenant) => reviews.listReviews(pool, tenant, {}, null, 50),
   getReview: (tenant) => reviews.getReview(pool, tenant, ids.review),
   listSubscriptions: (tenant) => webhooks.listSubscriptions(pool, tenant, null, 50),
@@ -74,7 +84,7 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
 
 describe('every query', () => {
   it('is in this test', () => {
-    const modules = [assessments, clinical, consent, reviews, webhooks].flatMap((module) => Object.keys(module))
+    const modules = [assessments, clinical, consent, decisions, reviews, webhooks].flatMap((module) => Object.keys(module))
     expect(modules.filter((name) => /^(get|list|latest)/.test(name)).toSorted()).toEqual(Object.keys(queries).toSorted())
   })
 
@@ -135,6 +145,10 @@ function listOf<Row extends object>(page: (after: CursorPlace | null, limit: num
 const lists: Readonly<Record<string, { readonly list: List; readonly size: number }>> = {
   'consent types': { list: listOf((after, limit) => consent.listConsentTypes(pool, org, after, limit), (row) => [row.code]), size: count + 1 },
   'text versions': { list: listOf((after, limit) => consent.listTextVersions(pool, org, ids.consentType, after, limit), consent.placeOfTextVersion), size: count + 1 },
+  decisions: {
+    list: listOf((after, limit) => decisions.listDecisions(pool, org, ids.otherPatient, { code: null, after, limit }), decisions.placeOfDecision),
+    size: count,
+  },
   subscriptions: { list: listOf((after, limit) => webhooks.listSubscriptions(pool, org, after, limit), (row) => [row.created_at.toISOString(), row.subscription_id]), size: count },
   reviews: { list: listOf((after, limit) => reviews.listReviews(pool, org, {}, after, limit), (row) => [row.created_at.toISOString(), row.ai_review_id]), size: count + 1 },
   'reviews of a case': {

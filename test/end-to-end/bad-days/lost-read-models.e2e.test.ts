@@ -112,6 +112,7 @@ async function aRunOfEverything(): Promise<Questions> {
   const caseIds = [...assessments.map((record) => textAt(record, 'case_id')), textAt(opened.body, 'id')]
   const reviews = idsOf((await expecting(200, api.call('/v1/ai-reviews'))).body)
   const subscriptions = idsOf((await expecting(200, api.call('/v1/clinical-api/webhook-subscriptions'))).body)
+  const decided = idsOf((await expecting(200, api.call(`/v1/patients/${granted}/consents/history`))).body)
   return {
     '/v1/admin/consent-types': ['/v1/admin/consent-types', '/v1/admin/consent-types?limit=1'],
     '/v1/admin/consent-types/{id}': [`/v1/admin/consent-types/${terms.consent_type_id}`],
@@ -125,7 +126,10 @@ async function aRunOfEverything(): Promise<Questions> {
     '/v1/clinical-api/webhook-subscriptions': ['/v1/clinical-api/webhook-subscriptions', '/v1/clinical-api/webhook-subscriptions?limit=1'],
     '/v1/clinical-api/webhook-subscriptions/{id}': subscriptions.map((id) => `/v1/clinical-api/webhook-subscriptions/${id}`),
     '/v1/consent-records': patients.map((id) => `/v1/consent-records?patientId=${id}&consentTypeCode=ai_analysis`),
+    '/v1/patients/{patientId}/consents': patients.map((id) => `/v1/patients/${id}/consents?org_id=${platform.process.credentials.org_id}`),
     '/v1/patients/{patientId}/consents/check': patients.map((id) => `/v1/patients/${id}/consents/check?types=ai_analysis,other`),
+    '/v1/patients/{patientId}/consents/history': patients.map((id) => `/v1/patients/${id}/consents/history?limit=1`),
+    '/v1/patients/{patientId}/consents/{id}/receipt': decided.map((id) => `/v1/patients/${granted}/consents/${id}/receipt`),
     '/v1/patients/{patientId}/consents/{typeCode}/status': patients.map((id) => `/v1/patients/${id}/consents/ai_analysis/status`),
   }
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { actorContext, at, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
-  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, registerPatient, requestAssessment, reviewOfCase,
+  assessmentBody, createConsentTerms, decideConsent, endOf, expecting, photograph, registerPatient, requestAssessment, reviewOfCase,
 } from '../../support/main-job.ts'
 import { operationsOf, pathWith, type DocumentedOperation } from '../../support/operations.ts'
 import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
@@ -32,7 +32,8 @@ beforeAll(async () => {
   stranger = watched.watch(await platform.connect(clientOf(platform.process, 1)))
 
   consent = await createConsentTerms(owner, orgId)
-  patientId = await consentedPatient(owner, consent)
+  patientId = await registerPatient(owner)
+  const receipted = textAt((await decideConsent(owner, patientId, consent, 'granted')).body, 'id')
   await registerPatient(owner, { identifiers })
   const assessmentId = await requestAssessment(owner, assessmentBody(patientId, [await photograph()]))
   const caseId = textAt(await endOf(owner, assessmentId), 'case_id')
@@ -55,13 +56,21 @@ beforeAll(async () => {
     getConsentStatus: { patientId, typeCode: 'ai_analysis' },
     checkConsents: { patientId },
     recordConsentDecision: { patientId },
+    listConsents: { patientId },
+    listConsentHistory: { patientId },
+    getConsentReceipt: { patientId, id: receipted },
     getConsentType: { id: consent.consent_type_id },
+    updateConsentType: { id: consent.consent_type_id },
+    deleteConsentType: { id: consent.consent_type_id },
     listConsentTextVersions: { typeId: consent.consent_type_id },
     publishConsentTextVersion: { typeId: consent.consent_type_id },
   }
 })
 
 afterAll(() => platform.stop())
+
+/** Whether a patient exists is not for the consent service to know: these say the same of all that are not the caller's. */
+const answersAnyPatient = ['checkConsents', 'recordConsentDecision', 'listConsents', 'listConsentHistory']
 
 const textVersion = { locale: 'en-GB', text: 'Another text.' }
 
@@ -78,6 +87,8 @@ interface Needed {
 const needed: Readonly<Record<string, Needed>> = {
   checkConsents: { query: 'types=ai_analysis' },
   publishConsentTextVersion: { body: textVersion, own: 201 },
+  updateConsentType: { body: {} },
+  deleteConsentType: { own: 409 },
   // It has completed; nothing was uploaded.
   cancelAiReview: { own: 409 },
   submitAssessment: { own: 409 },
@@ -103,7 +114,7 @@ test('the list of routes with ids is complete', () => {
 })
 
 test('another organisation gets 404 for every id, to the byte as for one that does not exist', async () => {
-  for (const operation of operations.filter(({ operationId }) => !['checkConsents', 'recordConsentDecision'].includes(operationId))) {
+  for (const operation of operations.filter(({ operationId }) => !answersAnyPatient.includes(operationId))) {
     const values = owned[operation.operationId]
     if (values === undefined) continue
     const unknown = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, name === 'typeCode' ? value : unknownId]))
@@ -149,8 +160,13 @@ test('ids in bodies and queries reach no other organisation', async () => {
   expect([mixed.status, at(mixed.body, 'code')]).toEqual([400, 'consent-text-mismatch'])
 
   const status = await expecting(200, stranger.call(`/v1/patients/${patientId}/consents/ai_analysis/status`))
-  expect(status.body).toEqual({ granted: false, decision: null, recorded_at: null, text_version_id: null })
+  expect(status.body).toEqual({
+    granted: false, decision: null, recorded_at: null, text_version_id: null, text_version_current: null, reconsent_required: null,
+  })
   expect((await stranger.call(`/v1/patients/${patientId}/consents/check?types=ai_analysis`)).body).toEqual({ consents: { ai_analysis: false } })
+  for (const path of [`/v1/patients/${patientId}/consents?org_id=${strangerOrgId}`, `/v1/patients/${patientId}/consents/history`]) {
+    expect(at((await expecting(200, stranger.call(path))).body, 'data')).toEqual([])
+  }
   const records = await stranger.call(`/v1/consent-records?patientId=${patientId}&consentTypeCode=ai_analysis`)
   expect([at(records.body, 'status'), at(records.body, 'data')]).toEqual(['none', []])
 })

@@ -12,6 +12,7 @@ test.each([
   [['serve', '--help'], { name: 'help' }],
   [['up'], { name: 'up' }],
   [['serve'], { name: 'serve', roles: ['api', 'projector', 'processor'] }],
+  [['verify', 'receipt', 'receipt.json', '--jwks', 'keys.json'], { name: 'verify-receipt', order: { file: 'receipt.json', jwks: 'keys.json' } }],
   [['serve', '--role', 'processor', '--role', 'api', '--role=api'], { name: 'serve', roles: ['api', 'processor'] }],
 ])('%j is understood', (args, command) => {
   expect(readCommand(args)).toEqual(command)
@@ -32,6 +33,11 @@ const register = ['clients', 'register', '--new-org', '--new-product']
 test.each([
   [['sevre'], 'there is no command sevre'],
   [['clients', 'list'], 'there is no command clients list'],
+  [['verify'], 'there is no command verify'],
+  [['verify', 'token'], 'there is no command verify token'],
+  [['verify', 'receipt', '--jwks', 'keys.json'], 'takes one file'],
+  [['verify', 'receipt', 'one', 'two', '--jwks', 'keys.json'], 'takes one file'],
+  [['verify', 'receipt', 'one'], '--jwks FILE'],
   [['up', '--role', 'api'], '--role'],
   [['serve', '--role', 'worker'], 'there is no role worker: roles are api, projector, processor'],
   [['serve', 'api'], 'api'],

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { latestDecisions } from '../../read-api/consent/queries.ts'
-import { at, consentFact, ids } from '../streams/facts.ts'
-import { openReadTables, org, otherOrg, type ReadTables } from './read-tables.ts'
+import { latestDecisions } from '../../../read-api/consent/decision-queries.ts'
+import { at, consentFact, ids } from '../../streams/facts.ts'
+import { openReadTables, org, otherOrg, type ReadTables } from '../read-tables.ts'
 
 let tables: ReadTables
 afterEach(() => tables.close())
@@ -18,8 +18,12 @@ function decided(decision: 'granted' | 'denied' | 'withdrawn', recordedAt: strin
 
 async function latest(...decisions: ReturnType<typeof decided>[]) {
   tables = await openReadTables(decisions)
+  return latestAsOf(null)
+}
+
+async function latestAsOf(asOf: Date | null) {
   const codes = ['ai_analysis', 'research', 'unknown']
-  const found = await latestDecisions(tables.pool, org, ids.patient, codes)
+  const found = await latestDecisions(tables.pool, org, ids.patient, codes, asOf)
   return Object.fromEntries([...found].map(([code, record]) => [code, record.decision]))
 }
 
@@ -30,6 +34,14 @@ describe('the latest decision on a consent', () => {
 
   it('is the one that was recorded last of those of one instant', async () => {
     expect(await latest(decided('granted', at(1)), decided('withdrawn', at(1)), decided('granted', at(1)), decided('denied', at(1)))).toEqual({ ai_analysis: 'denied' })
+  })
+
+  it('as of an instant counts what had been decided by then, to the millisecond, whenever it was recorded', async () => {
+    await latest(decided('granted', at(1)), decided('withdrawn', at(5)), decided('denied', at(3)), decided('granted', at(5)))
+    const asOf = async (instant: string) => (await latestAsOf(new Date(instant)))['ai_analysis']
+    expect(await asOf('2026-03-01T10:00:00.999Z')).toBeUndefined()
+    expect([await asOf(at(1)), await asOf(at(2)), await asOf(at(3)), await asOf(at(4))]).toEqual(['granted', 'granted', 'denied', 'denied'])
+    expect([await asOf(at(5)), await asOf(at(1_000))]).toEqual(['granted', 'granted'])
   })
 
   it('is of each type by itself', async () => {

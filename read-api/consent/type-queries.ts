@@ -1,11 +1,6 @@
 import type { Pool } from '../../platform/database.ts'
 import type { CursorPlace } from '../../platform/http/cursors.ts'
-import {
-  toConsentDecisionRecord,
-  type ConsentDecisionRecord,
-  type ConsentTextVersionRecord,
-  type ConsentTypeRecord,
-} from '../../platform/records/consent.ts'
+import type { ConsentTextVersionRecord, ConsentTypeRecord } from '../../platform/records/consent.ts'
 import type { TenantId } from '../../platform/tenants.ts'
 import { rowOf, rowsOf } from '../rows.ts'
 
@@ -96,51 +91,4 @@ export async function listTextVersions(
      order by created_at, text_version_id limit $5`,
     [org, consentTypeId, after?.[0] ?? null, after?.[1] ?? null, limit],
   )
-}
-
-interface DecisionRow {
-  consent_id: string
-  org_id: string
-  patient_id: string
-  consent_type_id: string
-  consent_type_code: string
-  text_version_id: string
-  text_sha256: string
-  decision: ConsentDecisionRecord['decision']
-  recorded_at: Date
-  recorded_by: string | null
-  created_at: Date
-}
-
-export function toDecisionRecord(row: DecisionRow): ConsentDecisionRecord {
-  return toConsentDecisionRecord({
-    consentId: row.consent_id,
-    organisationId: row.org_id,
-    patientId: row.patient_id,
-    consentTypeId: row.consent_type_id,
-    consentTypeCode: row.consent_type_code,
-    textVersionId: row.text_version_id,
-    textSha256: row.text_sha256,
-    decision: row.decision,
-    recordedAt: row.recorded_at.toISOString(),
-    recordedBy: row.recorded_by,
-    createdAt: row.created_at.toISOString(),
-  })
-}
-
-/** The latest decision of each of the codes: the greatest `recorded_at`, ties by stream revision. */
-export async function latestDecisions(
-  pool: Pool,
-  org: TenantId,
-  patientId: string,
-  codes: readonly string[],
-): Promise<ReadonlyMap<string, ConsentDecisionRecord>> {
-  const rows = await rowsOf<DecisionRow>(
-    pool,
-    `select distinct on (consent_type_code) * from consent_records.consent_records
-     where org_id = $1 and patient_id = $2 and consent_type_code = any($3)
-     order by consent_type_code, recorded_at desc, stream_revision desc`,
-    [org, patientId, codes],
-  )
-  return new Map(rows.map((row) => [row.consent_type_code, toDecisionRecord(row)]))
 }

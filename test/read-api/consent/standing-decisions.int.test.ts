@@ -1,0 +1,81 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { listDecisions, listStandingDecisions } from '../../../read-api/consent/decision-queries.ts'
+import { consentTypeStream } from '../../../streams/consent-type/stream.ts'
+import { at, consentFact, consentTypeFact, ids } from '../../streams/facts.ts'
+import type { GivenEvent } from '../../support/given-projector.ts'
+import { openReadTables, org, otherOrg, type ReadTables } from '../read-tables.ts'
+
+let tables: ReadTables
+afterEach(() => tables.close())
+
+const id = (group: string, number: number) => `00000000-0000-4000-8${group}00-${String(number).padStart(12, '0')}`
+const stream = consentTypeStream(ids.org, ids.consentType)
+
+/** A text version by its number, in effect from an instant of the story. */
+function text(number: number, effectiveFrom: number, locale = 'en-GB'): GivenEvent {
+  return { ...consentTypeFact('ConsentTextVersionPublished', { textVersionId: id('1', number), locale, effectiveFrom: at(effectiveFrom) }), stream }
+}
+
+let next = 0
+function decided(decision: 'granted' | 'denied' | 'withdrawn', recordedAt: number, textNumber: number): GivenEvent {
+  next += 1
+  return consentFact('ConsentRecorded', { consentId: id('2', next), decision, recordedAt: at(recordedAt), textVersionId: id('1', textNumber) })
+}
+
+async function given(...events: readonly GivenEvent[]): Promise<void> {
+  tables = await openReadTables([{ ...consentTypeFact('ConsentTypeCreated'), stream }, ...events])
+}
+
+async function standing({ now = 1_000, asOf = null }: { now?: number; asOf?: number | null }, tenant = org) {
+  const instants = { asOf: asOf === null ? null : new Date(at(asOf)), now: new Date(at(now)) }
+  const found = await listStandingDecisions(tables.pool, tenant, ids.patient, instants)
+  return found.map(({ record, isTextCurrent }) => [record.consent_type_code, record.decision, isTextCurrent])
+}
+
+describe('where a decision stands', () => {
+  it('its text is current until a later one of its locale is in effect, which time alone brings about', async () => {
+    await given(text(1, 0), text(2, 100), decided('granted', 10, 1))
+    expect(await standing({ now: 99 })).toEqual([['ai_analysis', 'granted', true]])
+    expect(await standing({ now: 100 })).toEqual([['ai_analysis', 'granted', false]])
+    expect(await standing({ now: 200, asOf: 99 })).toEqual([['ai_analysis', 'granted', true]])
+  })
+
+  it('a text of another locale or one that is published later but in effect before makes no text old', async () => {
+    await given(text(1, 50), text(2, 100, 'fr-FR'), text(3, 20), decided('granted', 60, 1))
+    expect(await standing({})).toEqual([['ai_analysis', 'granted', true]])
+  })
+
+  it('an older text may be agreed to, and is told from the current one', async () => {
+    await given(text(1, 0), text(2, 100), decided('granted', 110, 1))
+    expect(await standing({})).toEqual([['ai_analysis', 'granted', false]])
+  })
+
+  it('is not taken for current where the text is not known yet', async () => {
+    await given(decided('granted', 10, 1))
+    expect(await standing({})).toEqual([['ai_analysis', 'granted', false]])
+  })
+
+  it('as of an instant is that of the decisions and texts of then', async () => {
+    await given(text(1, 0), text(2, 100), decided('granted', 10, 1), decided('withdrawn', 150, 2))
+    expect(await standing({ asOf: 9 })).toEqual([])
+    expect(await standing({ asOf: 120 })).toEqual([['ai_analysis', 'granted', false]])
+    expect(await standing({ asOf: 150 })).toEqual([['ai_analysis', 'withdrawn', true]])
+  })
+
+  it('is known in its own organisation only', async () => {
+    await given(text(1, 0), decided('granted', 10, 1))
+    expect(await standing({}, otherOrg)).toEqual([])
+  })
+})
+
+describe('the history', () => {
+  it('is newest first by what was said, ties by what was recorded later, of one type where one is named', async () => {
+    const research = consentFact('ConsentRecorded', { consentId: id('3', 1), consentTypeCode: 'research', recordedAt: at(15) })
+    await given(decided('granted', 10, 1), decided('withdrawn', 20, 1), decided('denied', 20, 1), research)
+    const shown = async (code: string | null) => (await listDecisions(tables.pool, org, ids.patient, { code, after: null, limit: 50 })).map((row) => [row.consent_type_code, row.decision])
+    const [denied, withdrawn, ofResearch, granted] = [['ai_analysis', 'denied'], ['ai_analysis', 'withdrawn'], ['research', 'granted'], ['ai_analysis', 'granted']]
+    expect(await shown(null)).toEqual([denied, withdrawn, ofResearch, granted])
+    expect(await shown('ai_analysis')).toEqual([denied, withdrawn, granted])
+    expect(await shown('unknown')).toEqual([])
+  })
+})
