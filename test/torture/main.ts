@@ -5,7 +5,7 @@ import { isWhole, reportOf } from './report.ts'
 import { torture } from './run.ts'
 import { describeStrike, scheduleOf } from './schedule.ts'
 
-const usage = `Kills a platform of separate processes at random moments under load, then looks at what is left of its promises.
+const usage = `Kills a platform of separate processes at random moments under load, then looks at what is left of its promises. On Linux.
 
   npm run torture -- --kills N [--seed S] [--users U] [--json FILE] [--plan]
 

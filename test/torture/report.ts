@@ -12,7 +12,7 @@ export function reportOf(result: TortureResult): string {
   ])
   return [
     `seed ${seed}: ${kills.strikes} strikes, ${kills.killed} processes killed, ${kills.amidRecovery} strikes amid a recovery, longest recovery ${(kills.longestRecoveryMs / 1000).toFixed(1)} s`,
-    `${load.sent} requests (${load.repeated} repeats of what had no answer), ${events} events, subscriber dropped ${subscriberDrops} times`,
+    `${load.sent} requests (${load.repeated} repeats of what had no answer), ${events} events, ${subscriberDrops} subscriptions of the follower broken or refused`,
     `answers: ${answers.join(', ')}`,
     `${seconds.strikes} s of strikes, ${seconds.settling} s to settle, ${seconds.all} s in all`,
     '',

@@ -59,10 +59,12 @@ export async function torture(options: TortureOptions): Promise<TortureResult> {
     const result = await onStage(stage, options, closers)
     isClean = result.checks.every(({ findings }) => findings.length === 0)
     return { ...result, folder: isClean ? null : folder }
+  } catch (error) {
+    if (!signal.aborted) say(`kept: ${folder}`)
+    throw error
   } finally {
     for (const close of closers.toReversed()) await close()
     if (isClean || signal.aborted) await rm(folder, { recursive: true, force: true })
-    else say(`kept: ${folder}`)
   }
 }
 
