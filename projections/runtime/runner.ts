@@ -4,41 +4,18 @@ import { backoffMs, pause } from '../../streams/store/backoff.ts'
 import type { EventHead } from '../../streams/store/errors.ts'
 import type { Position } from '../../streams/store/positions.ts'
 import { AdvisoryLocks } from './advisory-locks.ts'
-import {
-  beat,
-  failureOf,
-  markCaughtUp,
-  nextCopyOf,
-  readCheckpoints,
-  requestResume,
-  requestStop,
-  type ProjectionFailure,
-  type StoredCheckpoint,
-  type Wanted,
-} from './checkpoints.ts'
+import { beat, failureOf, markCaughtUp, requestResume, requestStop, type ProjectionFailure, type Wanted } from './checkpoints.ts'
 import { databaseFailure } from './database-errors.ts'
 import { isSkipped, type Member } from './feed.ts'
 import { LogReadings } from './log-readings.ts'
 import type { Projector } from './projector.ts'
 import type { Advance, ProjectionRunnerOptions, ProjectorState, ProjectorStatus } from './runner-options.ts'
-import { assertNames, ensureRuntimeSchema, fitOf, prepareProjector } from './schema.ts'
+import { assertNames, ensureRuntimeSchema, prepareProjector } from './schema.ts'
 import { ShareWriter } from './share-writer.ts'
+import { emptySlot, isBehind, reachedBy, stateWanted, type Slot } from './slot.ts'
 import { reasonOfUndecodable, stopsAt } from './undecodable.ts'
 import { Upgrades } from './upgrades.ts'
-
-interface Slot {
-  readonly projector: Projector
-  state: ProjectorState
-  position: Position | undefined
-  failure: ProjectionFailure | undefined
-  member: Member | undefined
-  /** Of the copy that this instance runs, or ran last. */
-  copyId: string | undefined
-  /** While a copy of this version is filled beside an older one that serves. */
-  upgrading: AbortController | undefined
-  /** The version that is served elsewhere, once it was said. */
-  foreign: number | undefined
-}
+import { Vacancies } from './vacancies.ts'
 
 /** How long a stop waits for a batch in hand, in milliseconds. */
 const stopMs = 5_000
@@ -61,6 +38,7 @@ export class ProjectionRunner {
   readonly #listeners = new Set<(advance: Advance) => void>()
   readonly #readings: LogReadings
   readonly #upgrades: Upgrades
+  readonly #vacancies: Vacancies
   #locks: AdvisoryLocks | undefined
   #supervision: Promise<void> = Promise.resolve()
   #turn: Promise<unknown> = Promise.resolve()
@@ -73,8 +51,7 @@ export class ProjectionRunner {
     for (const projector of options.projectors) {
       assertNames(projector)
       if (this.#slots.has(projector.name)) throw new TypeError(`two projectors are named ${projector.name}`)
-      const empty = { position: undefined, failure: undefined, member: undefined, copyId: undefined, upgrading: undefined, foreign: undefined }
-      this.#slots.set(projector.name, { projector, state: 'standby', ...empty })
+      this.#slots.set(projector.name, emptySlot(projector))
     }
     const { pool, logger, eventStore, filter, skips, batchSize = 1_000 } = options
     const writes = {
@@ -101,6 +78,7 @@ export class ProjectionRunner {
       upgraded: (projector: Projector, running: AbortController) => this.#upgraded(this.#slot(projector.name), running),
       failed: (projector: Projector, running: AbortController, failure: ProjectionFailure) => this.#upgradeFailed(this.#slot(projector.name), running, failure),
     }
+    this.#vacancies = new Vacancies(logger, { standBy: (slot) => this.#leave(slot, 'standby'), beginUpgrade: (slot) => this.#beginUpgrade(slot) })
     this.#upgrades = new Upgrades(fills, () => this.#locks, upgrades, this.#closing.signal)
   }
 
@@ -125,9 +103,7 @@ export class ProjectionRunner {
 
   /** True once no projector of this instance is catching up; stopped and failed ones are not waited for. */
   isCaughtUp(): boolean {
-    return this.#hasLooked && [...this.#slots.values()].every(
-      ({ state, member, upgrading }) => upgrading === undefined && state !== 'catching-up' && (state !== 'standby' || member === undefined),
-    )
+    return this.#hasLooked && ![...this.#slots.values()].some(isBehind)
   }
 
   /** True while the database does not take what is to be written: for want of room, for example, although it answers. */
@@ -192,69 +168,21 @@ export class ProjectionRunner {
     const before = new Map(slots.map((slot) => [slot, slot.state]))
     const owned = slots.filter(({ projector }) => locks.holds(projector.name))
     const wanted = await limited(silenceMs, beat(locks.client, owned.map(({ projector }) => projector.name)))
-    for (const slot of owned) this.#obey(slot, before.get(slot), wanted.get(slot.projector.name))
+    for (const slot of owned) {
+      const state = stateWanted(slot, before.get(slot), wanted.get(slot.projector.name))
+      if (state !== undefined) this.#leave(slot, state)
+    }
     await this.#finishRebuilds(wanted)
-    const joining = await this.#takeFree(slots, locks)
+    const taken = await this.#vacancies.take(slots, locks)
+    const joining: Member[] = []
+    // One by one: what went on after another had failed would end when the slots have been given up already.
+    for (const slot of taken) {
+      const member = await this.#prepare(slot)
+      if (member !== undefined) joining.push(member)
+    }
     if (joining.length > 0) await beat(locks.client, joining.map(({ projector }) => projector.name))
     this.#readings.add(joining)
     this.#hasLooked = true
-  }
-
-  /** Takes what nobody runs, as far as what is stored is of this version; begins to fill copies where it is older. */
-  async #takeFree(slots: readonly Slot[], locks: AdvisoryLocks): Promise<Member[]> {
-    const idle = slots.filter(({ state, member }) => member === undefined && state !== 'stopped' && state !== 'live')
-    if (idle.length === 0) return []
-    const names = idle.flatMap(({ projector: { name } }) => [name, nextCopyOf(name)])
-    const stored = await readCheckpoints(locks.client, names)
-    const free: Slot[] = []
-    for (const slot of idle) {
-      const { name } = slot.projector
-      this.#reconsider(slot, stored.get(name), stored.get(nextCopyOf(name)))
-      if (slot.upgrading !== undefined || slot.state === 'failed') continue
-      if (await this.#mayRun(slot, locks, stored.get(name))) free.push(slot)
-      else if (!this.#isUpgrading(slot)) slot.state = 'standby'
-    }
-    const members = await Promise.all(free.map((slot) => this.#prepare(slot)))
-    return members.filter((member) => member !== undefined)
-  }
-
-  /** Somebody else put a copy in the older one's place, an operator stopped what is being upgraded, or let go on what could not be. */
-  #reconsider(slot: Slot, stored: StoredCheckpoint | undefined, next: StoredCheckpoint | undefined): void {
-    const isOlder = stored !== undefined && fitOf(stored, slot.projector) === 'older'
-    if (slot.upgrading !== undefined && (!isOlder || stored?.status === 'stopped')) this.#leave(slot, 'standby')
-    if (slot.state === 'failed' && this.#locks?.holds(slot.projector.name) !== true && !(isOlder && next?.status === 'failed')) this.#leave(slot, 'standby')
-  }
-
-  async #mayRun(slot: Slot, locks: AdvisoryLocks, stored: StoredCheckpoint | undefined): Promise<boolean> {
-    const { projector } = slot
-    const { name, version } = projector
-    const fit = stored === undefined ? 'current' : fitOf(stored, projector)
-    if (stored !== undefined && stored.version !== version) {
-      // Whoever runs that version goes on with it, so that something does.
-      await locks.release(name)
-      this.#sayForeign(slot, stored.version)
-      if (fit === 'older' && stored.status !== 'stopped') this.#beginUpgrade(slot)
-      return false
-    }
-    if (!(await locks.tryAcquire(name))) {
-      if (fit === 'older') this.#sayForeign(slot, version)
-      return false
-    }
-    // Other tables under the same version: only where nobody runs them.
-    if (fit === 'older' && stored?.status !== 'stopped') this.#beginUpgrade(slot)
-    return fit === 'current'
-  }
-
-  #isUpgrading({ upgrading }: Slot): boolean {
-    return upgrading !== undefined
-  }
-
-  #sayForeign(slot: Slot, served: number): void {
-    if (slot.foreign === served) return
-    slot.foreign = served
-    const { name, version } = slot.projector
-    const what = served === version ? 'with other tables, serves' : `serves, and this program has ${version}`
-    this.#options.logger.warn({ component: 'projections', projector: name }, `version ${served}, ${what}`)
   }
 
   #beginUpgrade(slot: Slot): void {
@@ -286,15 +214,6 @@ export class ProjectionRunner {
       this.#wake.abort()
     })
     return this.#locks
-  }
-
-  #obey(slot: Slot, before: ProjectorState | undefined, wanted: Wanted | undefined): void {
-    if (wanted !== undefined && wanted.version > slot.projector.version) return this.#leave(slot, 'standby')
-    const isRunning = slot.state === 'catching-up' || slot.state === 'live'
-    if (wanted?.status === 'stopped' && isRunning) this.#leave(slot, 'stopped')
-    const wasHalted = before === 'stopped' || before === 'failed'
-    const shallRun = wanted?.status === 'running' || wanted?.status === 'rebuilding'
-    if (wasHalted && slot.state === before && shallRun) this.#leave(slot, 'standby')
   }
 
   async #prepare(slot: Slot): Promise<Member | undefined> {
@@ -337,15 +256,12 @@ export class ProjectionRunner {
 
   /** With what is stored: only those that are `rebuilding`; what is no more what this instance knows is prepared anew. */
   async #finishRebuilds(stored: ReadonlyMap<string, Wanted> | undefined): Promise<void> {
-    const rebuilt = [...this.#slots.values()].flatMap((slot) => {
-      const { state, position, copyId, projector } = slot
-      const isRebuilt = state === 'live' && (stored === undefined || stored.get(projector.name)?.status === 'rebuilding')
-      return isRebuilt && position !== undefined && copyId !== undefined ? [{ slot, reached: { name: projector.name, copyId, position } }] : []
-    })
+    const reached = [...this.#slots.values()].map(reachedBy).filter((each) => each !== undefined)
+    const rebuilt = stored === undefined ? reached : reached.filter(({ name }) => stored.get(name)?.status === 'rebuilding')
     if (rebuilt.length === 0) return
-    const marked = await markCaughtUp(this.#options.pool, rebuilt.map(({ reached }) => reached))
+    const marked = await markCaughtUp(this.#options.pool, rebuilt)
     if (stored === undefined) return
-    for (const { slot } of rebuilt) if (!marked.has(slot.projector.name)) this.#leave(slot, 'standby')
+    for (const { name } of rebuilt) if (!marked.has(name)) this.#leave(this.#slot(name), 'standby')
   }
 
   async #undecodable(members: readonly Member[], head: EventHead, error: Error): Promise<void> {
