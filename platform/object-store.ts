@@ -9,7 +9,7 @@ import {
   S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3'
-import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
+import { createAddressSigner, type AddressSigner } from './presigned-address.ts'
 import { Problem, problem } from './problems.ts'
 
 export interface ObjectStoreOptions {
@@ -79,15 +79,14 @@ export interface ObjectStore {
 /** Connects to an S3-compatible store; only calls that every such store knows. */
 export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
   const { bucket, now } = options
-  const client = clientAt(options.endpoint, options)
-  // It only signs: nothing is sent to where clients reach the store.
-  const publicClient = options.publicEndpoint === undefined ? client : clientAt(options.publicEndpoint, options)
+  const client = clientOf(options)
+  const signer = createAddressSigner(options)
+  const publicSigner = createAddressSigner({ ...options, endpoint: options.publicEndpoint ?? options.endpoint })
 
-  async function sign(by: S3Client, command: GetObjectCommand | PutObjectCommand, ttlSeconds: number, signed: readonly string[] = []): Promise<SignedAddress> {
-    const signingDate = wholeSecond(now())
-    const signableHeaders = signed.length === 0 ? {} : { signableHeaders: new Set([...signed, 'host']) }
-    const url = await getSignedUrl(by, command, { expiresIn: ttlSeconds, signingDate, ...signableHeaders })
-    return { url, expiresAt: new Date(signingDate.getTime() + ttlSeconds * 1000) }
+  function sign(by: AddressSigner, method: 'GET' | 'PUT', key: string, ttlSeconds: number, contentType?: string): SignedAddress {
+    const signedAt = wholeSecond(now())
+    const url = by.presign({ method, path: `/${bucket}/${key}`, signedAt, ttlSeconds, ...(contentType === undefined ? {} : { contentType }) })
+    return { url, expiresAt: new Date(signedAt.getTime() + ttlSeconds * 1000) }
   }
 
   return {
@@ -136,23 +135,15 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
       await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }))
     },
 
-    presignRead: (key, ttlSeconds) => sign(client, new GetObjectCommand({ Bucket: bucket, Key: key }), ttlSeconds),
+    presignRead: async (key, ttlSeconds) => sign(signer, 'GET', key, ttlSeconds),
+    presignDownload: async (key, ttlSeconds) => sign(publicSigner, 'GET', key, ttlSeconds),
+    presignWrite: async (key, contentType, ttlSeconds) => sign(publicSigner, 'PUT', key, ttlSeconds, contentType),
 
-    presignDownload: (key, ttlSeconds) => sign(publicClient, new GetObjectCommand({ Bucket: bucket, Key: key }), ttlSeconds),
-
-    presignWrite: (key, contentType, ttlSeconds) => {
-      const command = new PutObjectCommand({ Bucket: bucket, Key: key, ContentType: contentType })
-      return sign(publicClient, command, ttlSeconds, ['content-type'])
-    },
-
-    close: () => {
-      client.destroy()
-      if (publicClient !== client) publicClient.destroy()
-    },
+    close: () => client.destroy(),
   }
 }
 
-function clientAt(endpoint: string, { region, accessKeyId, secretAccessKey }: ObjectStoreOptions): S3Client {
+function clientOf({ endpoint, region, accessKeyId, secretAccessKey }: ObjectStoreOptions): S3Client {
   return new S3Client({
     endpoint,
     region,
