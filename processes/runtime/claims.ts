@@ -30,6 +30,14 @@ interface ClaimedRow {
 }
 
 /**
+ * Whether a lease `c` has ended. One that ends later than any may was given by a clock that has been set back since: whoever
+ * holds it is done or gone before it ends. A step that is begun twice for that is one step: its facts and calls have their ids.
+ */
+function isOver(now: string): string {
+  return `(c.lease_until <= ${now}::timestamptz or c.lease_until > ${now}::timestamptz + interval '2 minutes')`
+}
+
+/**
  * The claims of one process: who is at which row of its to-do list. They stand outside the list's schema, so that a list
  * that is filled anew forgets none of them. A list of another version than ours is left alone: its rows may say other things.
  */
@@ -62,15 +70,15 @@ export class Claims {
          select t.key, t.step, t.org_id, t.payload, (extract(epoch from t.due_at) * 1000)::float8 as due_ms
          from list, ${this.#todo} t
          left join runtime.claims c on c.process = $2::text and c.key = t.key and c.step = t.step
-         where t.due_at <= $3::timestamptz and t.step = any($4) and (c.key is null or (c.lease_until <= $3 and c.not_before <= $3
+         where t.due_at <= $3::timestamptz and t.step = any($4) and (c.key is null or (${isOver('$3')} and c.not_before <= $3
            and (c.fence_commit, c.fence_prepare) <= (list.commit_position, list.prepare_position)))
          order by t.due_at limit $5
          for update of t skip locked
        ), claimed as (
          insert into runtime.claims as c (process, key, step, worker, lease_until, not_before, fence_commit, fence_prepare, failures)
-         select $2::text, key, step, $6::text, $7::timestamptz, $3::timestamptz, 0, 0, 0 from due
+         select $2::text, key, step, $6::text, $7::timestamptz, '-infinity', 0, 0, 0 from due
          on conflict (process, key, step) do update set worker = excluded.worker, lease_until = excluded.lease_until
-         where c.lease_until <= $3 and c.not_before <= $3
+         where ${isOver('$3')} and c.not_before <= $3
            and (c.fence_commit, c.fence_prepare) <= (select commit_position, prepare_position from list)
          returning key, step, failures
        )

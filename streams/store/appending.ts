@@ -33,7 +33,7 @@ type Outcome = AppendAnswer | { readonly kind: 'failed'; readonly error: Error }
 
 const backoff = { firstMs: 50, mostMs: 2_000 }
 // The server compares this deadline with its own clock, so it must outlast any skew; our timer is the real one.
-const serverDeadlineMs = 300_000
+const serverDeadlineMs = 24 * 3_600_000
 
 /**
  * Appends, and after an unknown outcome repeats the very same request (ids, revision) until the server tells what became

@@ -223,6 +223,20 @@ describe('workers', () => {
     expect(deps.calls).toEqual([key])
   })
 
+  it('take over from an instance that died while its clock was ahead, without waiting until then', async () => {
+    await startList()
+    const key = fresh()
+    await say(store, `ticket-${key}`, opened(key))
+    await eventually(async () => expect(await todos()).toBe(1))
+    const ahead = (ms: number) => new Date(Date.now() + 3 * 3_600_000 + ms)
+    const dead = new Claims(pool, { name: 'reminders', list: reminders.list, steps: ['rename'] }, 'dead')
+    expect(await dead.claim(10, ahead(0), ahead(20_000))).toHaveLength(1)
+    const deps = dependencies()
+    startWorkers(deps)
+    await eventually(async () => expect(await titleOf(key)).toBe('renamed'))
+    expect(deps.calls).toEqual([key])
+  })
+
   it('touch nothing before the list has reached the head of the log', async () => {
     const key = fresh()
     await say(store, `ticket-${key}`, opened(key), renamed(key, 'long done'))

@@ -131,13 +131,13 @@ describe('appends against a server that misbehaves', () => {
     }
   })
 
-  test('the deadline that the server is told outlasts a clock that is minutes off', async () => {
+  test('the deadline that the server is told outlasts a clock that is hours off', async () => {
     await using server = await ScriptedServer.start({ onAppend: answerFrom(1) })
     await using store = await openTestStore({ ...quick, url: server.url })
     const before = Date.now()
 
     await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())
-    expect(server.appends[0]?.deadlineMs).toBeGreaterThan(before + 240_000)
+    expect(server.appends[0]?.deadlineMs).toBeGreaterThan(before + 23 * 3_600_000)
   })
 
   test('a timeout that the server reports is an unknown outcome and is repeated', async () => {
