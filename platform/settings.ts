@@ -100,6 +100,27 @@ export function texts(mustBe: string, isEntry: (text: string) => boolean) {
   }
 }
 
+const ed25519 = Type.Object({ kty: Type.Literal('OKP'), crv: Type.Literal('Ed25519'), x: Type.String() })
+const p256 = Type.Object({ kty: Type.Literal('EC'), crv: Type.Literal('P-256'), x: Type.String(), y: Type.String() })
+const named = Type.Object({ kid: Type.String({ minLength: 1 }), d: Type.Optional(Type.Never()) })
+
+/** A JSON Web Key Set of public keys, as JSON; read to its keys. */
+export function publicKeys() {
+  return {
+    schema: Type.Array(Type.Intersect([Type.Union([ed25519, p256]), named]), { minItems: 1, maxItems: 20 }),
+    mustBe: 'a JSON Web Key Set of 1 to 20 public keys, Ed25519 or P-256, each with a kid',
+    unit: '',
+    read: (given: string): unknown => {
+      try {
+        const set: unknown = JSON.parse(given)
+        return typeof set === 'object' && set !== null && 'keys' in set ? set.keys : undefined
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
+
 export function oneOf<const Choices extends readonly [string, ...string[]]>(...choices: Choices) {
   return {
     schema: Type.Unsafe<Choices[number]>({ type: 'string', enum: [...choices] }),

@@ -5,6 +5,7 @@ import { problem, type Problem, type ProblemDetails } from '../problems.ts'
 import { areEqualSecrets } from '../secret-comparison.ts'
 import { tenantOfFact, type TenantId } from '../tenants.ts'
 import { readActorContext, type ActorContext } from './actor-context.ts'
+import { createSignedActorContexts } from './signed-actor-context.ts'
 import { isUuid } from './formats.ts'
 import { TokenRejectedError, type VerifiedToken } from './tokens.ts'
 
@@ -35,9 +36,10 @@ declare module 'fastify' {
 export type VerifyToken = (token: string) => Promise<VerifiedToken>
 
 export interface AccessOptions {
-  readonly configuration: Pick<Configuration, 'actorContextMode' | 'adminApiSecret'>
+  readonly configuration: Pick<Configuration, 'actorContextMode' | 'actorContextKeys' | 'adminApiSecret'>
   readonly verifyToken: VerifyToken
   readonly logger: Logger
+  readonly now?: () => Date
 }
 
 const nobody: Caller = {
@@ -46,7 +48,9 @@ const nobody: Caller = {
 const bootstrapAdmin: Caller = { ...nobody, clientId: 'bootstrap', isBootstrapAdmin: true }
 
 /** Returns the check that runs before a request's body is read: it resolves to the caller or rejects with a problem. */
-export function createAuthorization({ configuration, verifyToken, logger }: AccessOptions) {
+export function createAuthorization({ configuration, verifyToken, logger, now = () => new Date() }: AccessOptions) {
+  const readContext = contextReader(configuration, now)
+
   return async (request: FastifyRequest, access: Access): Promise<Caller> => {
     if (access === 'public') return nobody
     if (typeof access === 'object' && 'admin' in access) return authorizeAdmin(request, access.admin)
@@ -64,7 +68,7 @@ export function createAuthorization({ configuration, verifyToken, logger }: Acce
       return caller
     }
     const caller = await authenticate(request)
-    if (configuration.actorContextMode !== 'trust') throw problem('actor-context-unsupported')
+    if (readContext === null) throw problem('actor-context-unsupported')
     if (caller.actor === null) throw problem('actor-context-missing', { extensions: { required_permission: permission } })
     if (!caller.actor.permissions.has(permission)) throw problem('permission-missing', { extensions: { required_permission: permission } })
     return caller
@@ -91,7 +95,7 @@ export function createAuthorization({ configuration, verifyToken, logger }: Acce
       actor: null,
       isBootstrapAdmin: false,
     }
-    return { ...caller, actor: actorOf(request, caller) }
+    return { ...caller, actor: await actorOf(request, caller) }
   }
 
   async function verifyBearer(header: string | undefined): Promise<VerifiedToken> {
@@ -105,16 +109,24 @@ export function createAuthorization({ configuration, verifyToken, logger }: Acce
     }
   }
 
-  /** In the modes `signed` and `resolve` the header selects nothing until there are users, so it is not read. */
-  function actorOf(request: FastifyRequest, caller: Caller): ActorContext | null {
+  /** A header that nobody can check selects nothing, so it is not read. */
+  async function actorOf(request: FastifyRequest, caller: Caller): Promise<ActorContext | null> {
     const header = request.headers['x-actor-context']
-    if (header === undefined || configuration.actorContextMode !== 'trust') return null
+    if (header === undefined || readContext === null) return null
     if (!caller.trustedActorContext) throw problem('actor-context-not-accepted')
     if (typeof header !== 'string') throw problem('actor-context-invalid')
-    const actor = readActorContext(header)
+    const actor = await readContext(header)
     if (caller.orgId !== null && caller.orgId.toLowerCase() !== actor.orgId) throw problem('org-mismatch')
     return actor
   }
+}
+
+/** Null where there is nothing to check an actor context against: `signed` without keys, and `resolve` without users. */
+function contextReader(configuration: AccessOptions['configuration'], now: () => Date): ((header: string) => Promise<ActorContext>) | null {
+  const { actorContextMode, actorContextKeys } = configuration
+  if (actorContextMode === 'trust') return async (header) => readActorContext(header)
+  if (actorContextMode === 'signed' && actorContextKeys !== undefined) return createSignedActorContexts(actorContextKeys, now)
+  return null
 }
 
 function requireScopes(caller: Caller, required: readonly string[]): void {

@@ -44,6 +44,8 @@ export interface ApplicationOptions {
   readonly isStopping?: () => boolean
   /** Answers that differ from their documented schema become a 500 (tests). */
   readonly checkReplies?: boolean
+  /** By which the age of signed headers is judged. */
+  readonly now?: () => Date
   /** Milliseconds of a clock that does not jump, by which requests are counted. */
   readonly clockMs?: () => number
   /** Semantic version of the contract, answered as API-Version. */

@@ -157,6 +157,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     logger,
     services,
     health,
+    now,
     verifyToken: (token) => tokens.verify(token),
     readYourWrites: (position, names, timeoutMs) => reads.waitFor(position, names, timeoutMs),
     isCurrent: isCurrentWithin(configuration.readYourWritesMs),

@@ -49,6 +49,7 @@ describe('a wrong variable', () => {
     ['BASE_URL', 'ftp://x'], ['BASE_URL', 'not an address'], ['BASE_URL', 'https://user:pass@x'], ['ESDB_URL', 'http://x'], ['ESDB_URL', 'esdb://'], ['ESDB_URL', 'esdb://a b'], ['ESDB_URL', 'esdb://one.test,'], ['ESDB_URL', 'esdb://one.test:port'], ['ESDB_URL', 'esdb://one.test/path'],
     ['DATABASE_URL', 'mysql://x'], ['TOKEN_TTL_SECONDS', '0'], ['PROVIDER_RESULT_BACKOFF_SCHEDULE_MS', '1,x'],
     ['PROVIDER_RESULT_BACKOFF_SCHEDULE_MS', '1,,2'], ['STEP_LEASE_MS', '60001'], ['ACTOR_CONTEXT_MODE', 'maybe'], ['S3_BUCKET', 'No'],
+    ...['{}', '[]', 'x', '{"keys":[]}', '{"keys":[{"kty":"oct","k":"c2VjcmV0","kid":"a"}]}', '{"keys":[{"kty":"OKP","crv":"Ed25519","x":"eA","d":"ZA","kid":"a"}]}', '{"keys":[{"kty":"OKP","crv":"Ed25519","x":"eA"}]}'].map((value) => ['ACTOR_CONTEXT_JWKS', value]),
     ['FAILPOINT', 'Not A Name'], ['ADMIN_API_SECRET', 'short'], ['MASTER_KEYS', 'nokey'],
     ['EGRESS_ALLOW', '10.0.0.0/33'], ['EGRESS_ALLOW', 'https://x'], ['EGRESS_ALLOW', 'a b'],
   ])('%s=%s is named, with what it must be', (name, value) => {

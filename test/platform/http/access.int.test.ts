@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tenantOf, type Caller } from '../../../platform/http/access.ts'
@@ -91,13 +92,58 @@ describe('actor contexts', () => {
     expect([refused.status, refused.code]).toEqual([403, code])
   })
 
-  it.each(['signed', 'resolve'])('grants nothing by an actor context in the mode %s as long as there are no users', async (mode) => {
+  it.each(['signed', 'resolve'])('grants nothing by an actor context in the mode %s as long as there is nothing to check it against', async (mode) => {
     const strict = await startApplication({ env: { ACTOR_CONTEXT_MODE: mode } })
     const headers = { ...await strict.token(trusted), 'x-actor-context': contextOf(actor) }
     const refused = await strict.app.inject({ method: 'POST', url: '/v1/admin/things', headers })
     expect([refused.statusCode, refused.json()]).toEqual([403, expect.objectContaining({ code: 'actor-context-unsupported' })])
     expect((await strict.app.inject({ url: '/v1/whoami', headers })).json()).toEqual({ id: 'client-a', name: 'nobody' })
     await strict.app.close()
+  })
+})
+
+describe('signed actor contexts', () => {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  const other = generateKeyPairSync('ed25519').privateKey
+  const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'products', alg: 'EdDSA', use: 'sig' }
+  const env = { ACTOR_CONTEXT_MODE: 'signed', ACTOR_CONTEXT_JWKS: JSON.stringify({ keys: [jwk] }) }
+  const head = { alg: 'EdDSA', typ: 'actor-context+jwt', kid: 'products' }
+  let signed: TestApplication
+  beforeAll(async () => {
+    signed = await startApplication({ env })
+  })
+  afterAll(() => signed.app.close())
+
+  const seconds = () => Math.floor(Date.now() / 1000)
+  const sign = (claims: object = {}, header: object = {}, key = privateKey) =>
+    new SignJWT({ ...actor, iat: seconds(), exp: seconds() + 300, ...claims }).setProtectedHeader({ ...head, ...header }).sign(key)
+  async function answerTo(context: string, claims: Partial<TokenClaims> = trusted): Promise<string> {
+    const headers = { ...await signed.token(claims), 'x-actor-context': context }
+    const { statusCode, body } = await signed.app.inject({ method: 'POST', url: '/v1/admin/things', headers })
+    return `${statusCode} ${(JSON.parse(body) as { code?: string }).code ?? ''}`.trim()
+  }
+
+  it('admit by a configured key, from a trusted client, for its own organisation', async () => {
+    expect(await answerTo(await sign())).toBe('200')
+    expect(await answerTo(await sign(), {})).toBe('403 actor-context-not-accepted')
+    expect(await answerTo(await sign({ org_id: orgB }))).toBe('403 org-mismatch')
+    expect(await answerTo(await sign({ permissions: [] }))).toBe('403 permission-missing')
+  })
+
+  it.each<[string, () => Promise<string> | string]>([
+    ['unsigned', () => contextOf(actor)],
+    ['signed by another key', () => sign({}, {}, other)],
+    ['signed by a key that is not configured', () => sign({}, { kid: 'unknown' })],
+    ['altered', async () => (await sign()).replace(/\.([^.]+)\./, `.${Buffer.from(JSON.stringify({ ...actor, user_id: 'root' })).toString('base64url')}.`)],
+    ['another kind of token', () => sign({}, { typ: 'at+jwt' })],
+    ['expired', () => sign({ iat: seconds() - 400, exp: seconds() - 100 })],
+    ['valid for more than five minutes', () => sign({ exp: seconds() + 301 })],
+    ['older than five minutes', () => sign({ iat: seconds() - 600, exp: seconds() + 60 })],
+    ['of the future', () => sign({ iat: seconds() + 600, exp: seconds() + 700 })],
+    ['without an end', () => sign({ exp: undefined })],
+    ['keyed by the public key as if it were a secret', () => new SignJWT({ ...actor, iat: seconds(), exp: seconds() + 60 }).setProtectedHeader({ ...head, alg: 'HS256' }).sign(Buffer.from(JSON.stringify(jwk)))],
+  ])('are refused when they are %s', async (_, make) => {
+    expect(await answerTo(await make())).toBe('403 actor-context-invalid')
   })
 })
 

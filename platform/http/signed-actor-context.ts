@@ -1,0 +1,38 @@
+import { createLocalJWKSet, errors, jwtVerify, type JWK } from 'jose'
+import { problem } from '../problems.ts'
+import { readActorContext, type ActorContext } from './actor-context.ts'
+
+/** Reads an X-Actor-Context header; rejects with `actor-context-invalid`. */
+export type ReadSignedActorContext = (header: string) => Promise<ActorContext>
+
+/** Fixed here, so that no header chooses: an Ed25519 key verifies the one, a P-256 key the other. */
+const algorithms = ['EdDSA', 'ES256']
+/** Keeps every other signed token from passing for an actor context. */
+const contextType = 'actor-context+jwt'
+const longestLifeSeconds = 300
+const skewSeconds = 5
+
+/**
+ * Mode `signed`: the header is a compact JWS by one of the keys, which names its key, says that it is an actor context
+ * (`typ`), and when it was issued and ends (`iat`, `exp`), at most five minutes apart.
+ */
+export function createSignedActorContexts(keys: readonly JWK[], now: () => Date): ReadSignedActorContext {
+  const keySet = createLocalJWKSet({ keys: keys.map((key) => ({ ...key })) })
+  return async (header) => {
+    const actor = readActorContext(header)
+    try {
+      const { payload } = await jwtVerify(header, keySet, {
+        algorithms,
+        typ: contextType,
+        requiredClaims: ['iat', 'exp'],
+        maxTokenAge: longestLifeSeconds,
+        clockTolerance: skewSeconds,
+        currentDate: now(),
+      })
+      if ((payload.exp ?? 0) - (payload.iat ?? 0) <= longestLifeSeconds) return actor
+    } catch (error) {
+      if (!(error instanceof errors.JOSEError || error instanceof TypeError)) throw error
+    }
+    throw problem('actor-context-invalid')
+  }
+}
