@@ -1,0 +1,27 @@
+import { writeFile } from 'node:fs/promises'
+import { createLogger } from '../../platform/logging.ts'
+import { projectedStreams } from '../../platform/main/assemble.ts'
+import { consentRecordsProjector } from '../../projections/consent/consent-records.projector.ts'
+import { emptyCopy } from '../../projections/rebuild/copies.ts'
+import { fill } from '../../projections/rebuild/fill.ts'
+import { ensureRuntimeSchema } from '../../projections/runtime/schema.ts'
+import type { Position } from '../../streams/store/positions.ts'
+import type { World } from './world.ts'
+
+/**
+ * The consent records of a log as lines that COPY takes, and a table of the same columns and indexes for them, whose name
+ * is returned.
+ */
+export async function writeConsentRows({ store, pool }: World, upTo: Position, file: string): Promise<string> {
+  await ensureRuntimeSchema(pool)
+  const context = { eventStore: store, pool, filter: { streamPrefixes: projectedStreams }, logger: createLogger({ level: 'silent' }) }
+  const copy = await emptyCopy(context, consentRecordsProjector, 'consent_rows')
+  await fill(context, [{ copy, upTo }])
+  const filled = 'consent_rows.consent_records'
+  const columns = Object.keys(consentRecordsProjector.tables[0]?.columns ?? {})
+  const line = columns.map((name) => `coalesce(${name}::text, '\\N')`).join(` || E'\\t' || `)
+  const { rows } = await pool.query<{ line: string }>(`select ${line} as line from ${filled}`)
+  await writeFile(file, rows.map((row) => `${row.line}\n`).join(''))
+  await pool.query(`create schema bare; create table bare.consent_records (like ${filled} including all)`)
+  return 'bare.consent_records'
+}

@@ -1,0 +1,101 @@
+import { v7 } from 'uuid'
+import { consentStream } from '../../streams/consent/stream.ts'
+import { categoryOf } from '../../streams/store/catalogue.ts'
+import type { EventStore } from '../../streams/store/event-store.ts'
+import type { DomainEvent, Fold, StreamRevision } from '../../streams/store/events.ts'
+import { startOfLog, type Position } from '../../streams/store/positions.ts'
+import { assessmentAppends, assessmentsPerPatient, consentEvent, eventsPerAssessment, eventsPerPatient, patientAppends, type JobAppend } from './main-job.ts'
+
+/** What was written to a log, counted where it was written. */
+export interface Written {
+  readonly events: number
+  /** Events of each type. */
+  readonly byType: ReadonlyMap<string, number>
+  readonly assessmentIds: readonly string[]
+}
+
+export interface LogOptions {
+  readonly organisationId?: string
+  /** The least number of events; whole jobs are written. */
+  readonly events: number
+}
+
+const jobsAtATime = 256
+const decisionsPerAppend = 100
+const eventsPerJob = eventsPerPatient + assessmentsPerPatient * eventsPerAssessment
+
+/** The main job, again and again, of many patients at a time, so that their events lie mixed. */
+export async function writeMainJobs(store: EventStore, { organisationId = v7(), events }: LogOptions): Promise<Written> {
+  const assessmentIds: string[] = []
+  const written = await write(store, organisationId, Math.ceil(events / eventsPerJob), async (writer, number) => {
+    const patientId = v7()
+    const at = Date.UTC(2026, 0, 1) + number * 60_000
+    for (const append of patientAppends(organisationId, patientId, at)) await writer.append(append)
+    for (let assessment = 0; assessment < assessmentsPerPatient; assessment += 1) {
+      const assessmentId = v7()
+      for (const append of assessmentAppends(organisationId, patientId, at, assessmentId)) await writer.append(append)
+      assessmentIds.push(assessmentId)
+    }
+  })
+  return { ...written, assessmentIds }
+}
+
+/** Decisions of patients, each of which is one row of the consent records. */
+export async function writeDecisions(store: EventStore, { organisationId = v7(), events }: LogOptions): Promise<Written> {
+  const written = await write(store, organisationId, Math.ceil(events / decisionsPerAppend), async (writer) => {
+    const patientId = v7()
+    const decisions = Array.from({ length: decisionsPerAppend }, (_, index) => consentEvent(organisationId, patientId, Date.now(), index + 1))
+    await writer.append({ stream: consentStream(organisationId, patientId), events: decisions })
+  })
+  return { ...written, assessmentIds: [] }
+}
+
+/** Position of the newest event: where a reading of all that was written ends. */
+export async function endOf(store: EventStore): Promise<Position> {
+  const end = await store.head({ streamPrefixes: [] })
+  if (end === startOfLog) throw new Error('nothing was written')
+  return end
+}
+
+async function write(
+  store: EventStore,
+  organisationId: string,
+  jobs: number,
+  job: (writer: StreamWriter, number: number) => Promise<void>,
+): Promise<Omit<Written, 'assessmentIds'>> {
+  const byType = new Map<string, number>()
+  let begun = 0
+  const work = async (): Promise<void> => {
+    while (begun < jobs) {
+      begun += 1
+      await job(new StreamWriter(store, organisationId, byType), begun)
+    }
+  }
+  await Promise.all(Array.from({ length: jobsAtATime }, work))
+  return { events: [...byType.values()].reduce((sum, count) => sum + count, 0), byType }
+}
+
+/** Appends of one job to the streams that it begins. */
+class StreamWriter {
+  readonly #store: EventStore
+  readonly #orgId: string
+  readonly #counts: Map<string, number>
+  readonly #revisions = new Map<string, StreamRevision>()
+
+  constructor(store: EventStore, orgId: string, counts: Map<string, number>) {
+    this.#store = store
+    this.#orgId = orgId
+    this.#counts = counts
+  }
+
+  async append({ stream, events }: JobAppend): Promise<void> {
+    const context = { commandId: v7(), correlationId: v7(), orgId: this.#orgId, clientId: 'bench' }
+    const { revision } = await this.#store.append(unfolded(stream), stream, this.#revisions.get(stream) ?? 'no_stream', events, context)
+    this.#revisions.set(stream, revision)
+    for (const { type } of events) this.#counts.set(type, (this.#counts.get(type) ?? 0) + 1)
+  }
+}
+
+function unfolded(stream: string): Fold<null, DomainEvent> {
+  return { category: categoryOf(stream), initialState: null, evolve: () => null }
+}
