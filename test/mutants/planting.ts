@@ -32,7 +32,7 @@ export class Clone {
   static async make(): Promise<Clone> {
     const { stdout } = await run('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root, maxBuffer: 64 << 20 })
     const folder = await mkdtemp(join(tmpdir(), 'mutants-'))
-    for (const file of stdout.split('\0').filter((name) => name !== '')) {
+    for (const file of stdout.split('\0').filter((name) => name !== '' && name !== 'node_modules')) {
       await mkdir(join(folder, dirname(file)), { recursive: true })
       // A file that was deleted and is still in the index has nothing to copy.
       await cp(join(root, file), join(folder, file)).catch(() => undefined)

@@ -103,7 +103,7 @@ export const processMutants: readonly Mutant[] = [
     file: 'processes/runtime/derived-id.ts',
     text: '.update(name)',
     replacement: '.update(`${name}${performance.now()}`)',
-    caughtBy: [{ file: pure, test: 'follows from the event that caused it' }],
+    caughtBy: [{ file: 'test/processes/runtime/derived-id.unit.test.ts', test: 'is the same whenever it is minted again' }],
   },
   {
     name: 'relay-forgets-quiet',

@@ -52,7 +52,7 @@ export const projectionMutants: readonly Mutant[] = [
     file: 'projections/runtime/row-plan.ts',
     text: 'values: { ...found.values, ...values } }',
     replacement: 'values: { ...values, ...found.values } }',
-    caughtBy: [{ file: rowPlan, test: 'keeps the columns of several patches' }],
+    caughtBy: [{ file: 'test/projections/runtime/later-changes.unit.test.ts', test: 'the last change of a column in a batch is the one that stays' }],
   },
   {
     name: 'conditions-out-of-order',
@@ -60,7 +60,7 @@ export const projectionMutants: readonly Mutant[] = [
     file: 'projections/runtime/row-plan.ts',
     text: 'concerned.every((name) => this.#lastStep.get(name) === last)',
     replacement: 'concerned.length > 0',
-    caughtBy: [{ file: rowPlan, test: 'joins changes of one shape that nothing comes between' }],
+    caughtBy: [{ file: rowPlan, test: 'puts a change that reads a table between the changes of that table' }],
   },
   {
     name: 'joined-ahead',

@@ -180,6 +180,12 @@ describe('an Idempotency-Key beside a natural key', () => {
     expect(await problemOf(request('k5', 'k5-other', 'b'))).toBe('idempotency-key-reused')
   })
 
+  it('is not given back by a refused repeat while it is unknown what became of the first', async () => {
+    await expect(request('k7', 'k7-code', 'a', () => Promise.reject(unknown))).rejects.toBe(unknown)
+    expect(await problemOf(request('k7', 'k7-code', 'a', () => Promise.reject(problem('conflict'))))).toBe('conflict')
+    expect(await problemOf(request('k7', 'k7-other', 'b'))).toBe('idempotency-key-reused')
+  })
+
   it('is not needed', async () => {
     const unkeyed = { ...keyed('', 'a'), claimName: null, fingerprint: null, isKeyed: false }
     const owner = { orgId: world.orgId, ownerId: randomUUID(), ownerStream: 'consent_type-x', hasHappened: async () => false }

@@ -1,16 +1,15 @@
 import type { Pool } from '../../../platform/database.ts'
 import { inTransaction } from '../../../platform/transaction.ts'
-import { shareOf, writeShares } from '../../../projections/runtime/batch-writer.ts'
+import type { Copy } from '../../../projections/rebuild/copies.ts'
+import { fill } from '../../../projections/rebuild/fill.ts'
 import type { Projector, Row } from '../../../projections/runtime/projector.ts'
 import { quoted } from '../../../projections/runtime/row-statements.ts'
 import { prepareProjector } from '../../../projections/runtime/schema.ts'
-import type { RecordedEvent } from '../../../streams/store/events.ts'
-import { comparePositions, startOfLog, type Position } from '../../../streams/store/positions.ts'
+import type { EventStore } from '../../../streams/store/event-store.ts'
+import { startOfLog, type Position } from '../../../streams/store/positions.ts'
 
-/** The same projector under another name, and so in another schema and with another checkpoint. */
-export function renamed(projector: Projector, name: string): Projector {
-  return { ...projector, name }
-}
+/** Takes log lines and keeps none. */
+export const silentLogger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 
 /** Takes every row away and puts the checkpoints to a position. A projector that was never prepared is left alone. */
 export async function empty(pool: Pool, projectors: readonly Projector[], at: Position = startOfLog): Promise<void> {
@@ -25,29 +24,20 @@ export async function empty(pool: Pool, projectors: readonly Projector[], at: Po
   )
 }
 
-/** Fills projectors with the events up to the place that `upTo` names for each, `size` events at a time. */
-export async function rebuild(pool: Pool, projectors: readonly Projector[], events: readonly RecordedEvent[], size: number, upTo: (name: string) => Position): Promise<void> {
-  await inTransaction(pool, async (client) => {
-    for (const projector of projectors) await prepareProjector(client, projector)
+/** Fills copies of read models as a rebuild does, each up to the place that is named for it, in pieces of `size` events. */
+export async function rebuild(pool: Pool, log: Pick<EventStore, 'readLog' | 'head'>, copies: readonly Projector[], size: number, upTo: (name: string) => Position): Promise<void> {
+  const prepared = await inTransaction(pool, async (client) => {
+    const all = []
+    for (const projector of copies) all.push({ projector, ...(await prepareProjector(client, projector)) })
+    return all
   })
-  await empty(pool, projectors)
-  const members = projectors.map((projector) => ({ projector, events: seen(events, upTo(projector.name)), position: startOfLog }))
-  for (let first = 0; first < events.length; first += size) {
-    const shares = members.flatMap((member) => {
-      const slice = member.events.slice(first, first + size)
-      const to = slice.at(-1)?.position
-      if (to === undefined) return []
-      const from = member.position
-      member.position = to
-      return [shareOf(member.projector, slice, from, to)]
-    })
-    await writeShares(pool, shares)
-  }
-}
-
-/** What of the log a projector at this position has seen. */
-function seen(events: readonly RecordedEvent[], position: Position): readonly RecordedEvent[] {
-  return events.filter((event) => comparePositions(event.position, position) <= 0)
+  await empty(pool, copies)
+  const targets = prepared.map(({ projector, copyId }) => {
+    const copy: Copy = { serving: projector, projector, copyId, skipped: new Set(), position: startOfLog, failure: undefined }
+    return { copy, upTo: upTo(projector.name) }
+  })
+  await fill({ eventStore: log, pool, filter: { streamPrefixes: [] }, logger: silentLogger, batchSize: size }, targets)
+  for (const { copy } of targets) if (copy.failure !== undefined) throw new Error(`${copy.projector.name} cannot be rebuilt: ${copy.failure.reason}`)
 }
 
 /** Rows per projector and table, in order of their keys, as Postgres says them in JSON. */

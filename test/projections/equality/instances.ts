@@ -4,6 +4,7 @@ import { createProjectionRunner, type ProjectionRunner } from '../../../projecti
 import type { ProjectionRunnerOptions } from '../../../projections/runtime/runner-options.ts'
 import { pause } from '../../../streams/store/backoff.ts'
 import { comparePositions, formatPosition, type Position } from '../../../streams/store/positions.ts'
+import { silentLogger } from './contents.ts'
 import { CuttingProxy } from './cutting-proxy.ts'
 
 /** A runner with a way to Postgres of its own, which can be cut. */
@@ -13,13 +14,12 @@ export interface Instance {
   close(): Promise<void>
 }
 
-const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
-const patienceMs = 30_000
+const patienceMs = 120_000
 
 export async function startInstance(databaseUrl: string, projectors: readonly Projector[], reading: Pick<ProjectionRunnerOptions, 'eventStore' | 'filter'>): Promise<Instance> {
   const { proxy, url } = await CuttingProxy.open(databaseUrl)
   const pool = createPool({ url, max: 4, name: 'equality' })
-  const runner = createProjectionRunner({ ...reading, pool, projectors, logger: silent, heartbeatMs: 20 })
+  const runner = createProjectionRunner({ ...reading, pool, projectors, logger: silentLogger, heartbeatMs: 20 })
   runner.start()
   return {
     runner,
@@ -35,7 +35,7 @@ export async function startInstance(databaseUrl: string, projectors: readonly Pr
 /**
  * Resolves when the instance has written everything up to the position, or is dead. `stopped` are projectors that an
  * operator stopped, which are not waited for.
- * @throws when a projector fails, which no valid history makes it do, or nothing comes of it in half a minute
+ * @throws when a projector fails, which no valid history makes it do, or nothing comes of it in two minutes
  */
 export async function settled({ runner, proxy }: Instance, position: Position, stopped: readonly string[]): Promise<void> {
   const deadline = performance.now() + patienceMs

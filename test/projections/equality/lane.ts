@@ -2,9 +2,7 @@ import { createPool, type Pool } from '../../../platform/database.ts'
 import { requestResume, requestStop } from '../../../projections/runtime/checkpoints.ts'
 import type { Projector } from '../../../projections/runtime/projector.ts'
 import { ensureRuntimeSchema } from '../../../projections/runtime/schema.ts'
-import type { RecordedEvent } from '../../../streams/store/events.ts'
 import { startOfLog } from '../../../streams/store/positions.ts'
-import type { AllSubscription } from '../../../streams/store/subscription-options.ts'
 import { empty, firstDifference, read, rebuild } from './contents.ts'
 import type { Course, Disturbance } from './disturbances.ts'
 import { told, type Move } from './histories.ts'
@@ -41,7 +39,7 @@ export class Lane {
   }
 
   static async open(databaseUrl: string, projectors: readonly Projector[], number: number, figures: Figures): Promise<Lane> {
-    const pool = createPool({ url: databaseUrl, max: 2 })
+    const pool = createPool({ url: databaseUrl, max: 4 })
     await ensureRuntimeSchema(pool)
     return new Lane(databaseUrl, pool, projectors, number, figures)
   }
@@ -66,7 +64,7 @@ export class Lane {
         const isKill = disturbance.kind === 'kill'
         if (isKill || disturbance.kind === 'cut') instance.proxy.cutAfter(disturbance.statements, disturbance.moment, isKill)
         log.reach(Math.ceil((events.length * disturbance.share) / 100))
-        await settled(instance, log.head, stopped)
+        await settled(instance, log.newest, stopped)
         if (isKill) {
           instance.proxy.kill()
           this.#buried.push(instance.close())
@@ -78,22 +76,15 @@ export class Lane {
       }
       for (const name of stopped) await requestResume(this.#pool, name)
       log.reach(events.length)
-      await settled(instance, log.head, [])
+      await settled(instance, log.newest, [])
     } finally {
       await instance.close()
     }
-    return this.#compare(events, rebuildSize)
+    return this.#compare(log, rebuildSize)
   }
 
   #begin(log: ToldLog): Promise<Instance> {
-    const eventStore = {
-      subscribeToAll: (options: AllSubscription) => log.subscribeToAll(options),
-      head: async () => log.head,
-      readLog: (): never => {
-        throw new Error('no copy is filled in these stories')
-      },
-    }
-    return startInstance(this.#databaseUrl, [...this.#live.values()], { eventStore, filter: { streamPrefixes: [] } })
+    return startInstance(this.#databaseUrl, [...this.#live.values()], { eventStore: log, filter: { streamPrefixes: [] } })
   }
 
   async #replace(instance: Instance, log: ToldLog, overlaps: boolean): Promise<Instance> {
@@ -114,10 +105,10 @@ export class Lane {
   }
 
   /** Reads where the live ones stand and what they hold at one moment, and fills the copies to exactly there. */
-  async #compare(events: readonly RecordedEvent[], rebuildSize: number): Promise<string | undefined> {
+  async #compare(log: ToldLog, rebuildSize: number): Promise<string | undefined> {
     const live = await read(this.#pool, this.#live)
     const reached = new Map([...this.#copies].map(([name, copy]) => [copy.name, live.positions.get(name) ?? startOfLog]))
-    await rebuild(this.#pool, [...this.#copies.values()], events, rebuildSize, (name) => reached.get(name) ?? startOfLog)
+    await rebuild(this.#pool, log, [...this.#copies.values()], rebuildSize, (name) => reached.get(name) ?? startOfLog)
     return firstDifference(live.contents, (await read(this.#pool, this.#copies)).contents)
   }
 }

@@ -1,4 +1,5 @@
 import { pause } from '../../../streams/store/backoff.ts'
+import type { LogBatch, LogRead } from '../../../streams/store/log-reading.ts'
 import type { RecordedEvent } from '../../../streams/store/events.ts'
 import { comparePositions, startOfLog, type Position } from '../../../streams/store/positions.ts'
 import type { AllSubscription, RunningSubscription } from '../../../streams/store/subscription-options.ts'
@@ -29,8 +30,23 @@ export class ToldLog {
   }
 
   /** Where the newest readable event stands. */
-  get head(): Position {
+  get newest(): Position {
     return this.#events[this.#reached - 1]?.position ?? startOfLog
+  }
+
+  async head(): Promise<Position> {
+    return this.newest
+  }
+
+  /** As the store reads a piece of the log for a rebuild. */
+  async *readLog({ after, upTo, wants, batchSize }: LogRead): AsyncGenerator<LogBatch, void, undefined> {
+    const within = this.#events.filter(({ position }) => comparePositions(position, after) > 0 && comparePositions(position, upTo) <= 0)
+    for (let first = 0; first < within.length; first += batchSize) {
+      const batch = within.slice(first, first + batchSize)
+      const last = first + batchSize >= within.length ? upTo : (batch.at(-1)?.position ?? upTo)
+      yield { events: batch.filter(({ type }) => wants(type)), undecodable: [], position: last, considered: batch.length }
+    }
+    if (within.length === 0) yield { events: [], undecodable: [], position: upTo, considered: 0 }
   }
 
   /** Lets readers go on to the nth event. */
