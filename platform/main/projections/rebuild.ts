@@ -11,12 +11,13 @@ import { projectorNamed } from './known-projectors.ts'
 export async function rebuildProjectors(context: RebuildContext, names: readonly string[], acceptDifference: boolean): Promise<readonly Told[]> {
   const outcomes = await rebuild(context, names.map(projectorNamed), { acceptDifference })
   const passedOver = await passedOverBy(context, names)
-  return outcomes.map((outcome) => toldOf(outcome, passedOver(outcome.name)))
+  return outcomes.map((outcome) => toldOfRebuild(outcome, passedOver(outcome.name)))
 }
 
 type Switched = Extract<RebuildOutcome, { kind: 'switched' }>
 
-function toldOf(outcome: RebuildOutcome, passedOver: ReadonlySet<string>): Told {
+/** What became of one of them, for the operator; done only where it was switched. */
+export function toldOfRebuild(outcome: RebuildOutcome, passedOver: ReadonlySet<string>): Told {
   if (outcome.kind === 'switched') return { text: switchedText(outcome, passedOver), isDone: true }
   if (outcome.kind !== 'differs') return { text: unableText(outcome), isDone: false }
   const { name, comparison } = outcome
