@@ -221,4 +221,27 @@ describe('a rebuild', () => {
     expect((await world.titles(next))[ticket]).toBe('planted')
     expect(await world.stored('ticket_board')).toMatchObject({ version: 2 })
   })
+
+  it('whose connections are cut again and again changes nothing that serves, and comes through once they hold', async () => {
+    const ticket = world.fresh()
+    await say(world.store, `ticket-${ticket}`, opened(ticket), ...Array.from({ length: 60 }, (_, index) => renamed(ticket, `title ${index}`)))
+    const runner = world.start([ticketBoard])
+    await runner.caughtUp()
+    const cut = () => world.pool.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()')
+    for (let round = 0; round < 6; round += 1) {
+      let steps = 0
+      const onProgress = (): void => {
+        steps += 1
+        if (steps === 1 + round * 3) void cut().catch(() => undefined)
+      }
+      await rebuild(world.context({ onProgress, batchSize: 5 }), [ticketBoard]).catch((error: unknown) => expect(error).toBeInstanceOf(Error))
+      expect((await world.titles(ticketBoard))[ticket]).toBe('title 59')
+    }
+    await eventually(async () => {
+      const [outcome] = await rebuild(world.context(), [ticketBoard])
+      expect(outcome).toMatchObject({ kind: 'switched', comparison: { isEqual: true } })
+    })
+    await say(world.store, `ticket-${ticket}`, renamed(ticket, 'last'))
+    await eventually(async () => expect((await world.titles(ticketBoard))[ticket]).toBe('last'))
+  })
 })

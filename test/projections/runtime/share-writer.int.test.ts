@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database.ts'
 import { shareOf } from '../../../projections/runtime/batch-writer.ts'
+import { failureOf, readCheckpoints } from '../../../projections/runtime/checkpoints.ts'
 import type { Member, MemberBatch } from '../../../projections/runtime/feed.ts'
 import type { Projector } from '../../../projections/runtime/projector.ts'
 import { ensureRuntimeSchema, prepareProjector } from '../../../projections/runtime/schema.ts'
@@ -88,5 +89,35 @@ describe('the writer of batches', () => {
       { name: 'ticket_board', place: 200, status: 'failed' },
       { name: 'ticket_counts', place: 500, status: 'rebuilding' },
     ])
+  })
+
+  it('does not hold a failure against a copy that took the place of the one that it was met in', async () => {
+    const given = recorded([renamed('nobody', 'x')])
+    const batch = batchOf(ticketBoard, given)
+    await pool.query(`update runtime.projectors set copy_id = gen_random_uuid() where name = 'ticket_board'`)
+    const told = listener()
+    await new ShareWriter(pool, silentLogger, told, new AbortController().signal).write([batch])
+    expect(told.lost).toHaveBeenCalledExactlyOnceWith(batch.member)
+    expect(told.failed).not.toHaveBeenCalled()
+    expect((await readCheckpoints(pool, ['ticket_board'])).get('ticket_board')?.status).toBe('rebuilding')
+  })
+
+  it('does not hold a failure against a copy that has passed the event', async () => {
+    const [event] = recorded([renamed('nobody', 'x')])
+    if (event === undefined) throw new TypeError('no event')
+    const { member } = batchOf(ticketBoard)
+    await pool.query(`update runtime.projectors set commit_position = 100, prepare_position = 100 where name = 'ticket_board'`)
+    const told = listener()
+    await new ShareWriter(pool, silentLogger, told, new AbortController().signal).fail(member, failureOf(event, 'any'))
+    expect(told.lost).toHaveBeenCalledExactlyOnceWith(member)
+    expect((await readCheckpoints(pool, ['ticket_board'])).get('ticket_board')?.status).toBe('rebuilding')
+  })
+
+  it('writes nothing under a version or with tables that are not those that serve', async () => {
+    const [one, other] = [batchOf({ ...ticketBoard, version: 2 }), batchOf({ ...ticketCounts, tables: ticketCounts.tables.map((table) => ({ ...table, indexes: [{ columns: ['ticket_id'] }] })) })]
+    const told = listener()
+    await new ShareWriter(pool, silentLogger, told, new AbortController().signal).write([one, other])
+    expect(told.lost).toHaveBeenCalledTimes(2)
+    expect(told.written).not.toHaveBeenCalled()
   })
 })

@@ -3,9 +3,11 @@ import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import { Type } from 'typebox'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database.ts'
+import { rebuild } from '../../../projections/rebuild/rebuild.ts'
 import { defineProjector, insert } from '../../../projections/runtime/projector.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../../projections/runtime/runner.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
+import { formatPosition } from '../../../streams/store/positions.ts'
 import { defineEvent } from '../../../streams/store/schema.ts'
 import { freshEventStore, type TestEventStore } from '../../support/event-store.ts'
 import { readRows } from '../../support/given-projector.ts'
@@ -24,6 +26,8 @@ const openings = defineProjector<TicketEvent>()({
   },
 })
 
+const filter = { streamPrefixes: ['ticket-', 'ticket.events'] }
+
 let node: TestEventStore
 let store: EventStore
 let outsider: EventStoreDBClient
@@ -37,8 +41,7 @@ beforeEach(async () => {
   store = await openTicketStore(node.url)
   outsider = EventStoreDBClient.connectionString(node.url)
   database = await freshDatabase()
-  pool = createPool({ url: database.url, max: 6 })
-  const filter = { streamPrefixes: ['ticket-', 'ticket.events'] }
+  pool = createPool({ url: database.url, max: 12 })
   runner = createProjectionRunner({ eventStore: store, pool, projectors: [openings, ticketCounts], filter, logger: silentLogger, heartbeatMs: 50 })
   runner.start()
   await runner.caughtUp()
@@ -75,6 +78,24 @@ describe('an event that cannot be read', () => {
     expect((await readRows(pool, ticketCounts))['counts']).toHaveLength(1)
   })
 
+  it('ends the rebuild of whoever listens to it, until it is skipped, and no other', async () => {
+    await say(store, 'ticket-1', opened('1'))
+    await plant('ticket-2', 'TicketRenamed')
+    await say(store, 'ticket-3', opened('3'))
+    await vi.waitFor(() => expect(states()).toEqual(['live', 'failed']), { timeout: 10_000 })
+    await vi.waitFor(async () => expect(await ticketCount()).toBe(2), { timeout: 10_000 })
+    const context = { eventStore: store, pool, filter, logger: silentLogger }
+    expect(await rebuild(context, [openings, ticketCounts])).toMatchObject([
+      { kind: 'switched', comparison: { isEqual: true } },
+      { kind: 'failed', failure: { eventType: 'TicketRenamed', reason: 'cannot be read: malformed' } },
+    ])
+    const position = runner.status()[1]?.failure?.position
+    const skips = async () => new Set(position === undefined ? [] : [formatPosition(position)])
+    expect(await rebuild({ ...context, skips }, [ticketCounts])).toMatchObject([{ kind: 'switched', status: 'rebuilding' }])
+    await vi.waitFor(() => expect(states()).toEqual(['live', 'live']), { timeout: 10_000 })
+    expect((await readRows(pool, ticketCounts))['counts']).toHaveLength(2)
+  })
+
   it('of a type that only a newer program knows stops everyone', async () => {
     const newer = await openTicketStore(node.url, { TicketEaten: defineEvent('TicketEaten', Type.Object({})) })
     const fold = { category: 'ticket', initialState: 0, evolve: (count: number) => count + 1 }
@@ -90,5 +111,7 @@ describe('an event that cannot be read', () => {
     await say(store, 'ticket-1', opened('1'))
     await vi.waitFor(async () => expect(await ticketCount()).toBe(1), { timeout: 10_000 })
     expect(states()).toEqual(['live', 'live'])
+    const context = { eventStore: store, pool, filter, logger: silentLogger }
+    expect(await rebuild(context, [openings])).toMatchObject([{ kind: 'switched', comparison: { isEqual: true } }])
   })
 })

@@ -203,3 +203,35 @@ describe('what an older installation has', () => {
     expect(await world.store.head(filter)).toBeDefined()
   })
 })
+
+describe('a runner', () => {
+  it('takes a read model that was put back from its place, also where no event comes, and calls it running only then', async () => {
+    const ticket = await ticketNamed('a')
+    const runner = world.start([board(1)])
+    await runner.caughtUp()
+    await eventually(async () => expect(await world.stored('ticket_board')).toMatchObject({ status: 'running' }))
+    await world.pool.query(`begin; truncate ticket_board.tickets;
+      update runtime.projectors set commit_position = 0, prepare_position = 0, status = 'rebuilding' where name = 'ticket_board'; commit`)
+    await eventually(async () => expect(await world.stored('ticket_board')).toMatchObject({ status: 'running' }))
+    expect((await world.titles(board(1)))[ticket]).toBe('v1 a')
+  })
+
+  it('waits until it can read what was skipped', async () => {
+    const ticket = world.fresh()
+    const { position } = await say(world.store, `ticket-${ticket}`, opened(ticket, 'never shown'))
+    let isAway = true
+    const skips = async (): Promise<ReadonlySet<string>> => {
+      if (isAway) throw new Error('the event store is away')
+      return new Set([formatPosition(position)])
+    }
+    const runner = world.start([board(1)], { skips })
+    await eventually(() => expect(runner.status()[0]?.state).toBe('catching-up'))
+    expect(runner.isCaughtUp()).toBe(false)
+    isAway = false
+    await runner.caughtUp()
+    expect(await world.titles(board(1))).not.toHaveProperty(ticket)
+    const newer = world.start([board(2)], { skips })
+    await newer.caughtUp()
+    expect(await world.titles(board(2))).not.toHaveProperty(ticket)
+  })
+})
