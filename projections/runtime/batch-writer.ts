@@ -5,8 +5,8 @@ import type { RecordedEvent } from '../../streams/store/events.ts'
 import type { Position } from '../../streams/store/positions.ts'
 import type { Handler, Projector, Table } from './projector.ts'
 import { RowConflictError, RowPlan } from './row-plan.ts'
+import { columnArrays } from './column-arrays.ts'
 import { statementsOf, type Statement } from './row-statements.ts'
-import { storableJson } from './storable-json.ts'
 
 /** One projector's part of a batch: its writes, and the move of its checkpoint, exclusive to inclusive. */
 export interface Share {
@@ -19,8 +19,8 @@ export interface Share {
 interface Write {
   readonly table: string
   readonly statement: Statement
-  /** The statement's one parameter. */
-  readonly json: string
+  /** The statement's parameters, in order. */
+  readonly parameters: readonly string[]
 }
 
 /** The checkpoints of these projectors are not where this instance left them: another one has taken over. */
@@ -48,7 +48,7 @@ export function shareOf(projector: Projector, events: readonly RecordedEvent[], 
     for (const change of handler(event)) plan.add(change)
   }
   const writes = plan.steps.flatMap((step) =>
-    statementsOf(projector.name, step).map((statement) => ({ table: step.table.name, statement, json: storableJson(statement.rows) })),
+    statementsOf(projector.name, step).map((statement) => ({ table: step.table.name, statement, parameters: columnArrays(statement.columns, statement.rows) })),
   )
   return { projector, writes, from, to }
 }
@@ -110,8 +110,8 @@ async function advanceCheckpoints(client: PoolClient, shares: readonly Share[]):
 }
 
 /** Returns how many rows were written. */
-async function run(client: PoolClient, { table, statement: { text, expected }, json }: Write): Promise<number> {
-  const rows = (await client.query(text, [json])).rowCount ?? 0
+async function run(client: PoolClient, { table, statement: { text, expected }, parameters }: Write): Promise<number> {
+  const rows = (await client.query(text, [...parameters])).rowCount ?? 0
   if (expected === undefined || rows === expected) return rows
   throw new RowConflictError(`${expected === 0 ? 'insert of an existing' : 'patch of a missing'} row of ${table}`)
 }

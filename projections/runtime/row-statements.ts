@@ -1,9 +1,11 @@
+import type { ColumnList } from './column-arrays.ts'
 import type { Column, ColumnType, Expression, Row, Table } from './projector.ts'
 import type { FoldedRow, PlanStep, WhereChange, WidePatch } from './row-plan.ts'
 
-/** A statement whose one parameter is the JSON of its rows. */
+/** A statement on rows, whose parameters are one array for each of `columns`. */
 export interface Statement {
   readonly text: string
+  readonly columns: ColumnList
   readonly rows: readonly Row[]
   /** Rows that it must touch; any number when undefined. */
   readonly expected: number | undefined
@@ -37,12 +39,13 @@ function wideStatement(schema: string, table: Table, patches: readonly WidePatch
   const [first] = patches
   if (first === undefined) throw new TypeError('an empty group of patches')
   const names = Object.keys(first.values)
-  const source = recordSet(names.map((name) => [name, columnType(table.columns[name])]))
+  const columns = columnsOf(table, names)
+  const source = recordSet(columns)
   const matches = first.where.map((name) => `t.${quoted(name)} = x.${quoted(name)}`).join(' and ')
   const set = names.filter((name) => !first.where.includes(name))
   const assignments = (set.length > 0 ? set : names).map((name) => `${quoted(name)} = x.${quoted(name)}`).join(', ')
   const text = `update ${quoted(schema)}.${quoted(table.name)} t set ${assignments} from ${source} where ${matches}`
-  return { order: wideOrder, statement: { text, rows: patches.map(({ values }) => values), expected: undefined } }
+  return { order: wideOrder, statement: { text, columns, rows: patches.map(({ values }) => values), expected: undefined } }
 }
 
 interface OrderedStatement {
@@ -68,7 +71,8 @@ function rowsStatement(schema: string, table: Table, group: readonly FoldedRow[]
   const target = `${quoted(schema)}.${quoted(table.name)}`
   const rows = group.map((row) => row.values)
   const names = first.after === 'whole' ? Object.keys(table.columns) : first.after === 'gone' ? table.primaryKey : Object.keys(first.values)
-  const source = recordSet(names.map((name) => [name, columnType(table.columns[name])]))
+  const columns = columnsOf(table, names)
+  const source = recordSet(columns)
   const onKey = table.primaryKey.map((name) => `t.${quoted(name)} = x.${quoted(name)}`).join(' and ')
   const settable = names.filter((name) => !table.primaryKey.includes(name))
   const list = names.map(quoted).join(', ')
@@ -77,36 +81,36 @@ function rowsStatement(schema: string, table: Table, group: readonly FoldedRow[]
   if (first.after === 'gone') {
     const text =
       first.before === 'absent' ? `select from ${target} t, ${source} where ${onKey}` : `delete from ${target} t using ${source} where ${onKey}`
-    return { order: first.before === 'absent' ? 0 : 1, statement: { text, rows, expected: first.before === 'absent' ? 0 : expected } }
+    return { order: first.before === 'absent' ? 0 : 1, statement: { text, columns, rows, expected: first.before === 'absent' ? 0 : expected } }
   }
   if (first.before === 'present') {
     const assignments = (settable.length > 0 ? settable : names).map((name) => `${quoted(name)} = x.${quoted(name)}`).join(', ')
-    return { order: 2, statement: { text: `update ${target} t set ${assignments} from ${source} where ${onKey}`, rows, expected } }
+    return { order: 2, statement: { text: `update ${target} t set ${assignments} from ${source} where ${onKey}`, columns, rows, expected } }
   }
   const insertion = `insert into ${target} (${list}) select ${list} from ${source}`
-  if (first.before === 'absent') return { order: 3, statement: { text: insertion, rows, expected: rows.length } }
+  if (first.before === 'absent') return { order: 3, statement: { text: insertion, columns, rows, expected: rows.length } }
   const replacement = settable.map((name) => `${quoted(name)} = excluded.${quoted(name)}`).join(', ')
   const onConflict = settable.length > 0 ? `do update set ${replacement}` : 'do nothing'
   return {
     order: 3,
-    statement: { text: `${insertion} on conflict (${table.primaryKey.map(quoted).join(', ')}) ${onConflict}`, rows, expected: undefined },
+    statement: { text: `${insertion} on conflict (${table.primaryKey.map(quoted).join(', ')}) ${onConflict}`, columns, rows, expected: undefined },
   }
 }
 
-/** The members of one record-set row, collected while the statement's text is built; the same for every merged change. */
+/** The columns of one row of values, collected while the statement's text is built; the same for every merged change. */
 class Parameters {
-  readonly members: [string, ColumnType][] = []
+  readonly columns: [string, ColumnType][] = []
   readonly values: unknown[] = []
 
   add(value: unknown, type: ColumnType): string {
-    const name = `p${this.members.length}`
-    this.members.push([name, type])
+    const name = `p${this.columns.length}`
+    this.columns.push([name, type])
     this.values.push(typeof value === 'bigint' ? value.toString() : value)
     return `x.${quoted(name)}`
   }
 
   row(): Row {
-    return Object.fromEntries(this.members.map(([name], index) => [name, this.values[index]]))
+    return Object.fromEntries(this.columns.map(([name], index) => [name, this.values[index]]))
   }
 }
 
@@ -116,7 +120,9 @@ function whereStatement(schema: string, step: WhereStep): Statement {
   const built = step.changes.map((change) => buildWhere(schema, step, change))
   const [first] = built
   if (first === undefined) throw new TypeError('an empty group of changes')
-  return { text: first.text(recordSet(first.parameters.members)), rows: built.map(({ parameters }) => parameters.row()), expected: undefined }
+  // Without any value there is still a row for each of the changes.
+  const columns: ColumnList = first.parameters.columns.length > 0 ? first.parameters.columns : [['nothing', 'text']]
+  return { text: first.text(recordSet(columns)), columns, rows: built.map(({ parameters }) => parameters.row()), expected: undefined }
 }
 
 interface BuiltWhere {
@@ -170,7 +176,11 @@ function compile(expression: Expression, type: ColumnType, parameters: Parameter
   return parameters.add(expression.value, type)
 }
 
-function recordSet(members: readonly (readonly [string, ColumnType])[]): string {
-  if (members.length === 0) return recordSet([['nothing', 'text']])
-  return `json_to_recordset($1::json) as x(${members.map(([name, type]) => `${quoted(name)} ${type}`).join(', ')})`
+function columnsOf(table: Table, names: readonly string[]): ColumnList {
+  return names.map((name) => [name, columnType(table.columns[name])] as const)
+}
+
+function recordSet(columns: ColumnList): string {
+  const arrays = columns.map(([, type], index) => `$${index + 1}::${type}[]`)
+  return `unnest(${arrays.join(', ')}) as x(${columns.map(([name]) => quoted(name)).join(', ')})`
 }

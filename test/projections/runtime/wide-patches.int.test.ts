@@ -1,6 +1,7 @@
 import { array, assert, asyncProperty, constantFrom, oneof, record, type Arbitrary } from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database.ts'
+import { columnArrays } from '../../../projections/runtime/column-arrays.ts'
 import { defineTable, insert, patch, patchWhere, remove, upsert, type RowChange } from '../../../projections/runtime/projector.ts'
 import { RowConflictError, RowPlan } from '../../../projections/runtime/row-plan.ts'
 import { statementsOf } from '../../../projections/runtime/row-statements.ts'
@@ -61,8 +62,8 @@ describe('patches of all rows of a parent', () => {
     await pool.query('begin')
     try {
       for (const batch of batches) {
-        for (const { text, rows, expected } of planned(batch).steps.flatMap((step) => statementsOf('wide', step))) {
-          const { rowCount } = await pool.query(text, [JSON.stringify(rows)])
+        for (const { text, columns, rows, expected } of planned(batch).steps.flatMap((step) => statementsOf('wide', step))) {
+          const { rowCount } = await pool.query(text, columnArrays(columns, rows))
           if (expected !== undefined && rowCount !== expected) throw new RowConflictError('refused')
         }
       }

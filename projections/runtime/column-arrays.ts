@@ -1,0 +1,28 @@
+import type { ColumnType, Row } from './projector.ts'
+import { storableJson, storableText } from './storable-json.ts'
+
+/** Names and types of the values that a statement takes a row. */
+export type ColumnList = readonly (readonly [string, ColumnType])[]
+
+/**
+ * Rows as one Postgres array literal a column, which `unnest` takes apart in less than half the time that a set of JSON
+ * records takes. A value that is left out is null.
+ */
+export function columnArrays(columns: ColumnList, rows: readonly Row[]): string[] {
+  return columns.map(([name, type]) => {
+    const elements = rows.map((row) => element(row[name], type))
+    return `{${elements.join(',')}}`
+  })
+}
+
+const isSpecial = /["\\]/
+
+function element(value: unknown, type: ColumnType): string {
+  if (value === undefined || value === null) return 'null'
+  const text = type === 'jsonb' ? storableJson(value) : textOf(value)
+  return `"${isSpecial.test(text) ? text.replaceAll(/["\\]/g, '\\$&') : text}"`
+}
+
+function textOf(value: unknown): string {
+  return storableText(typeof value === 'string' ? value : JSON.stringify(value))
+}
