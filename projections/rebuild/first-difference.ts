@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { Table } from '../runtime/projector.ts'
 import { columnType, quoted } from '../runtime/row-statements.ts'
-import { keyTexts, pageOf, type Difference, type Side } from './content.ts'
+import { keyTexts, pageOf, pageRows, type Side } from './pages.ts'
+
+/** Keys that are ids or numbers are shown, others as the beginning of a hash. */
+export type Difference =
+  | { readonly kind: 'changed'; readonly table: string; readonly key: Readonly<Record<string, string>>; readonly columns: readonly string[] }
+  /** `missing`: by the log it is there, the serving copy has it not. `surplus`: the other way round. */
+  | { readonly kind: 'missing' | 'surplus'; readonly table: string; readonly key: Readonly<Record<string, string>> }
+  /** The table, or these of its columns, exist on one side only. */
+  | { readonly kind: 'shape'; readonly table: string; readonly columns: readonly string[] }
 
 interface PageRow {
   readonly key: readonly string[]
@@ -10,8 +18,8 @@ interface PageRow {
 }
 
 /** The first row behind a key, in the order of keys, that the two sides do not share; undefined when the pages are equal. */
-export async function firstDifference(serving: Side, copy: Side, table: Table, after: readonly string[] | undefined, limit: number): Promise<Difference | undefined> {
-  const [served, filled] = await Promise.all([pageRows(serving, table, after, limit), pageRows(copy, table, after, limit)])
+export async function firstDifference(serving: Side, copy: Side, table: Table, after: readonly string[] | undefined): Promise<Difference | undefined> {
+  const [served, filled] = await Promise.all([rowsOf(serving, table, after), rowsOf(copy, table, after)])
   for (let index = 0; index < Math.max(served.length, filled.length); index += 1) {
     const [own, other] = [served[index], filled[index]]
     if (own !== undefined && other !== undefined && isSameKey(own, other)) {
@@ -27,12 +35,12 @@ export async function firstDifference(serving: Side, copy: Side, table: Table, a
   return undefined
 }
 
-async function pageRows(side: Side, table: Table, after: readonly string[] | undefined, limit: number): Promise<PageRow[]> {
+async function rowsOf(side: Side, table: Table, after: readonly string[] | undefined): Promise<PageRow[]> {
   const hashes = Object.keys(table.columns).map((name) => `coalesce(md5(${quoted(name)}::text), '')`).join(', ')
   const order = table.primaryKey.map(quoted).join(', ')
   const { rows } = await side.client.query<{ key: readonly string[]; hashes: readonly string[] }>(
     `select to_jsonb(array[${keyTexts(table)}]) as key, to_jsonb(array[${hashes}]) as hashes from ${pageOf(side, table, after)} page order by ${order}`,
-    [...(after ?? []), limit],
+    [...(after ?? []), pageRows],
   )
   return rows
 }

@@ -73,7 +73,7 @@ export class ProjectionRunner {
         broke: (members, error) => this.#broke(members, error),
       },
     )
-    const fills = { eventStore, pool, filter, logger, ...(skips === undefined ? {} : { skips }) }
+    const fills = { eventStore, pool, filter, logger, batchSize, ...(skips === undefined ? {} : { skips }) }
     const upgrades = {
       upgraded: (projector: Projector, running: AbortController) => this.#upgraded(this.#slot(projector.name), running),
       failed: (projector: Projector, running: AbortController, failure: ProjectionFailure) => this.#upgradeFailed(this.#slot(projector.name), running, failure),

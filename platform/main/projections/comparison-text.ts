@@ -1,4 +1,5 @@
-import type { Comparison, Difference } from '../../../projections/rebuild/content.ts'
+import type { Comparison } from '../../../projections/rebuild/content.ts'
+import type { Difference } from '../../../projections/rebuild/first-difference.ts'
 import type { RebuildContext } from '../../../projections/rebuild/context.ts'
 import type { Unable } from '../../../projections/rebuild/rebuild.ts'
 import { formatPosition } from '../../../streams/store/positions.ts'
