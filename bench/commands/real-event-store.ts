@@ -1,8 +1,11 @@
 import { join } from 'node:path'
+import { projectedStreams } from '../../platform/main/assemble.ts'
+import { readModels } from '../../projections/registry.ts'
+import { startOfLog } from '../../streams/store/positions.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { single } from '../harness/compare.ts'
 import { withScope } from '../harness/scope.ts'
-import { startBenchPlatform } from '../load/platform.ts'
+import { startBenchPlatform, type BenchPlatform } from '../load/platform.ts'
 import { startDriver } from '../load/start-driver.ts'
 import { assessmentRequests, inFlight } from './assessments.ts'
 
@@ -12,7 +15,7 @@ const name = `POST /assessments, ${inFlight} in flight`
 export const onRealEventStore: Benchmark = {
   name: 'real-event-store',
   goals: ['5b'],
-  about: 'the platform on a real EventStoreDB over the platform on the embedded node: POST → 202',
+  about: 'the platform on a real EventStoreDB over the platform on the embedded node: POST → 202, reading for a rebuild',
   run: async ({ quick, realUrl }, { compare, notRun }) => {
     if (realUrl === undefined) {
       notRun({ goal: '5b', name: 'the platform on EventStoreDB over the platform on the embedded node', why: 'ESDB_URL names no server' })
@@ -35,6 +38,30 @@ export const onRealEventStore: Benchmark = {
           goal: { kind: 'none' },
         }),
       )
+      await compare(
+        single({
+          goalNumber: '5b',
+          name: 'reading the log as a rebuild of all read models reads it',
+          unit: 'events per second',
+          ours: { name: 'on EventStoreDB', measure: () => readForRebuild(onReal) },
+          other: { name: 'on the embedded node', measure: () => readForRebuild(onNode) },
+          goal: { kind: 'none' },
+        }),
+      )
     })
   },
+}
+
+/** Both logs hold the same kinds of events; each rate counts its own. */
+async function readForRebuild({ store }: BenchPlatform): Promise<number> {
+  const filter = { streamPrefixes: projectedStreams }
+  const handled = new Set(readModels.flatMap(({ handlers }) => Object.keys(handlers)))
+  const started = performance.now()
+  let decoded = 0
+  for await (const batch of store.readLog({ filter, after: startOfLog, upTo: await store.head(filter), wants: (type) => handled.has(type), batchSize: 5_000 })) {
+    decoded += batch.events.length
+  }
+  const taken = performance.now() - started
+  if (decoded < inFlight) throw new Error(`a log of requests holds ${decoded} events`)
+  return (decoded * 1000) / taken
 }

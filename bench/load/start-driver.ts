@@ -19,7 +19,7 @@ export function startEmmett(): Promise<Driver> {
 }
 
 async function startJobProcess(script: string): Promise<Driver> {
-  const child = fork(fileURLToPath(new URL(script, import.meta.url)), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const child = fork(fileURLToPath(new URL(script, import.meta.url)), { serialization: 'advanced', stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   return {
     run: async (job) => {
