@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { at, createApiClient, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../platform/demo/api-client.ts'
 import { assessmentBody, photograph } from '../support/main-job.ts'
@@ -26,7 +27,6 @@ export class Callers {
   readonly #stopping = new AbortController()
   readonly #mayExpire: boolean
   #api: ApiClient
-  #keys = 0
   #all: Promise<unknown> = Promise.resolve()
 
   /** `mayExpire`: the clock moves, and tokens with it; a refused one is a reason to ask for a new one. */
@@ -71,8 +71,7 @@ export class Callers {
   /** The same request under the same key until it is taken, then the record, which must be there at once. */
   async #submit(): Promise<void> {
     while (!this.#isOver) {
-      this.#keys += 1
-      const key = `fault-${this.#keys}`
+      const key = randomUUID()
       const body = assessmentBody(this.#stage.patientId, [await photograph()])
       let answer: ApiAnswer | undefined
       do {

@@ -1,4 +1,12 @@
-import type { Stage } from './stage/stage.ts'
+import type { Stage, StageOptions } from './stage/stage.ts'
+
+/** What a stage must stand on for a fault to be possible: a disk that can be full, a clock that can be moved. */
+export interface Ground {
+  readonly options: StageOptions
+  begin(stage: Stage): Promise<() => Promise<void> | void>
+  /** After the stage is closed. */
+  release(): Promise<void>
+}
 
 /** Something that goes wrong with what a platform stands on. */
 export interface Fault {
@@ -10,8 +18,15 @@ export interface Fault {
   readonly seconds: { readonly full: number; readonly short: number }
   /** Health checks one of which must fail meanwhile; none where the operator is not concerned. */
   readonly health: readonly string[]
-  /** Tokens and signed addresses may run out. */
+  /** Tokens may run out. */
   readonly mayExpire?: boolean
-  /** Begins it and resolves to what ends it. */
-  begin(stage: Stage): Promise<() => Promise<void> | void>
+  /** Error codes with which an assessment may fail because of it, as is documented. */
+  readonly mayEnd?: readonly string[]
+  /** Makes what it needs; rejects, saying why, where that is not possible. */
+  prepare(): Promise<Ground>
+}
+
+/** The ground of a fault that can happen to any stage; `begin` resolves to what ends it. */
+export function anywhere(begin: Ground['begin']): () => Promise<Ground> {
+  return async () => ({ options: {}, begin, release: async () => undefined })
 }

@@ -1,10 +1,8 @@
-import { EventStoreDBClient, binaryEvent } from '@eventstore/db-client'
-import { randomBytes } from 'node:crypto'
 import { stopServer } from '../end-to-end/bad-days/listening-process.ts'
-import type { Fault } from './fault.ts'
-import { limitFileSize, newestSegmentSize } from './file-size-limit.ts'
+import { clockFaults } from './clock-faults.ts'
+import { diskFaults } from './disk-faults.ts'
+import { anywhere, type Fault } from './fault.ts'
 import type { ServerName } from './stage/servers.ts'
-import type { Stage } from './stage/stage.ts'
 
 const shownBy: Readonly<Record<ServerName, readonly string[]>> = {
   'event store': ['event_store'],
@@ -19,10 +17,10 @@ function restarted(server: ServerName): Fault {
     means: 'SIGTERM, and started again',
     seconds: { full: 10, short: 2 },
     health: shownBy[server],
-    async begin({ servers }) {
+    prepare: anywhere(async ({ servers }) => {
       await servers.of[server].stop()
       return () => servers.of[server].start()
-    },
+    }),
   }
 }
 
@@ -32,10 +30,10 @@ function killed(server: ServerName): Fault {
     means: 'SIGKILL, and started again',
     seconds: { full: 10, short: 2 },
     health: shownBy[server],
-    async begin({ servers }) {
+    prepare: anywhere(async ({ servers }) => {
       await servers.of[server].kill()
       return () => servers.of[server].start()
-    },
+    }),
   }
 }
 
@@ -45,10 +43,10 @@ function paused(server: ServerName): Fault {
     means: 'SIGSTOP, then SIGCONT',
     seconds: { full: 30, short: 3 },
     health: shownBy[server],
-    async begin({ servers }) {
+    prepare: anywhere(async ({ servers }) => {
       const stopped = await stopServer(`http://127.0.0.1:${servers.of[server].port}`)
       return () => stopped.goOn()
-    },
+    }),
   }
 }
 
@@ -58,11 +56,11 @@ function slow(server: ServerName, delayMs: number): Fault {
     means: 'a line that delivers every piece later, in both directions',
     seconds: { full: 30, short: 3 },
     health: delayMs >= 1_000 ? shownBy[server] : [],
-    async begin({ servers }) {
+    prepare: anywhere(async ({ servers }) => {
       const { line } = servers.of[server]
       line.slow(delayMs)
       return () => line.slow(0)
-    },
+    }),
   }
 }
 
@@ -72,42 +70,15 @@ function cut(server: ServerName): Fault {
     means: 'a line that drops all its connections',
     seconds: { full: 30, short: 3 },
     health: [],
-    async begin({ servers }) {
+    prepare: anywhere(async ({ servers }) => {
       const { line } = servers.of[server]
       line.cutEvery(700)
       return () => line.cutEvery(undefined)
-    },
+    }),
   }
 }
 
-/** The node's log may not grow any more, by a limit of its process, and what room it has is used up. */
-const limitedNode: Fault = {
-  name: 'event store out of disk space',
-  means: 'RLIMIT_FSIZE of its process',
-  seconds: { full: 30, short: 3 },
-  health: ['event_store_room'],
-  async begin({ servers }) {
-    const { pid, dataDir, port } = servers.of['event store']
-    await limitFileSize(pid, await newestSegmentSize(dataDir))
-    await useUpRoom(port)
-    return () => limitFileSize(pid, 'unlimited')
-  },
-}
-
-/** Appends to a system stream, which nobody here reads, down to the last kilobytes that the node has written ahead. */
-export async function useUpRoom(port: number): Promise<void> {
-  const client = EventStoreDBClient.connectionString(`esdb://127.0.0.1:${port}?tls=false`)
-  try {
-    for (let bytes = 512 << 10; bytes > 16; ) {
-      const taken = await client.appendToStream('$ballast', binaryEvent({ type: 'Ballast', data: new Uint8Array(randomBytes(bytes)) })).then(() => true, () => false)
-      if (!taken) bytes >>= 1
-    }
-  } finally {
-    await client.dispose()
-  }
-}
-
-/** What can be done to any stage. Those that need a disk or a clock of their own are in `disks.ts` and `clocks.ts`. */
+/** Every fault that is tried. */
 export const faults: readonly Fault[] = [
   restarted('event store'),
   killed('event store'),
@@ -115,19 +86,21 @@ export const faults: readonly Fault[] = [
   slow('event store', 200),
   slow('event store', 5_000),
   cut('event store'),
-  limitedNode,
   restarted('Postgres'),
   killed('Postgres'),
   paused('Postgres'),
   slow('Postgres', 200),
   slow('Postgres', 5_000),
   cut('Postgres'),
+  restarted('object store'),
   killed('object store'),
   paused('object store'),
   slow('object store', 5_000),
   killed('provider'),
   paused('provider'),
   slow('provider', 5_000),
+  ...diskFaults,
+  ...clockFaults,
 ]
 
 export function faultNamed(name: string): Fault {
@@ -135,5 +108,3 @@ export function faultNamed(name: string): Fault {
   if (found === undefined) throw new Error(`no fault is named ${name}`)
   return found
 }
-
-export type { Stage }

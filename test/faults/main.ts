@@ -37,15 +37,22 @@ async function main(): Promise<void> {
   for (const fault of chosen) {
     const seconds = values.short ? fault.seconds.short : fault.seconds.full
     say(`${fault.name}, ${seconds} s: ${fault.means}`)
-    const stage = await openStage()
+    const ground = await fault.prepare().catch((error: unknown) => {
+      say(`  not run: ${error instanceof Error ? error.message : String(error)}`)
+      return undefined
+    })
+    if (ground === undefined) continue
+    // On a busy machine a platform may take longer to start than its starter waits.
+    const stage = await openStage(ground.options).catch(() => openStage(ground.options))
     try {
-      const observation = await runFault(stage, fault, seconds)
+      const observation = await runFault(stage, fault, ground, seconds)
       seen.push(observation)
       for (const wrong of observation.wrong) say(`  WRONG: ${wrong}`)
       if (observation.wrong.length > 0) say(stage.platform.output().split('\n').slice(-20).join('\n'))
       say(`  ${rowOf(observation)}`)
     } finally {
       await stage.close()
+      await ground.release()
     }
   }
   say(`\n${heading}\n${seen.map(rowOf).join('\n')}`)

@@ -5,6 +5,7 @@ import { startEventStoreNode } from '../../../embedded/eventstore/start.ts'
 import { startObjectStore } from '../../../embedded/object-store/start-object-store.ts'
 import { startPostgres } from '../../../embedded/postgres/start-postgres.ts'
 import { startProvider } from '../../../embedded/provider/start-provider.ts'
+import { startClockedPostgres } from './clocked-postgres.ts'
 import { openLine, type Line } from './line.ts'
 
 export const serverNames = ['event store', 'Postgres', 'object store', 'provider'] as const
@@ -40,21 +41,31 @@ const password = randomBytes(16).toString('hex')
 const access = { accessKeyId: 'faults', secretAccessKey: password, bucket: 'faults' }
 const login = { login: 'platform', password }
 
-/** `folders`: where a server's files lie, if elsewhere than below `dataDir`. */
-export async function startServers(dataDir: string, folders: Partial<Record<ServerName, string>> = {}): Promise<Servers> {
+export interface ServersOptions {
+  /** Where a server's files lie, if elsewhere than below the stage's folder. */
+  readonly folders?: Partial<Record<ServerName, string>>
+  /** Variables of a server's process. */
+  readonly clocks?: { readonly [Name in 'event store' | 'Postgres']?: Readonly<Record<string, string>> }
+}
+
+export async function startServers(dataDir: string, { folders = {}, clocks = {} }: ServersOptions): Promise<Servers> {
   const staged = (name: ServerName, start: (dataDir: string, port: number) => Promise<Running>) =>
     stage(folders[name] ?? join(dataDir, name.replace(' ', '-')), start)
   const [eventStore, postgres, objectStore, provider] = await Promise.all([
     staged('event store', async (folder, port) => {
-      const node = await startEventStoreNode({ dataDir: folder, port })
+      const node = await withVariables(clocks['event store'] ?? {}, () => startEventStoreNode({ dataDir: folder, port }))
       const kill = async () => {
         node.kill()
         await node.exited
       }
       return { pid: node.pid, stop: () => node.stop(), kill }
     }),
-    staged('Postgres', async (folder, port) =>
-      killable(await startPostgres({ dataDir: folder, port, password, databases: ['platform', 'vault'] }))),
+    staged('Postgres', async (folder, port) => {
+      const options = { dataDir: folder, port, password, databases: ['platform', 'vault'] }
+      if (clocks.Postgres === undefined) return killable(await startPostgres(options))
+      const cluster = await startClockedPostgres(options, clocks.Postgres)
+      return { pid: 0, stop: () => cluster.stop(), kill: () => cluster.stop() }
+    }),
     staged('object store', async (folder, port) => killable(await startObjectStore({ dataDir: folder, port, ...access }))),
     staged('provider', async (folder, port) => killable(await startProvider({ dataDir: folder, port, ...login }))),
   ])
@@ -79,6 +90,16 @@ export async function startServers(dataDir: string, folders: Partial<Record<Serv
         await server.stop()
       }))
     },
+  }
+}
+
+/** The node takes our environment as it is when it is spawned, which is before the first wait. */
+function withVariables<Result>(variables: Readonly<Record<string, string>>, start: () => Promise<Result>): Promise<Result> {
+  Object.assign(process.env, variables)
+  try {
+    return start()
+  } finally {
+    for (const name of Object.keys(variables)) delete process.env[name]
   }
 }
 

@@ -6,7 +6,7 @@ import { createApiClient, requestToken, textAt, type ApiClient } from '../../../
 import { startPlatformProcess, type PlatformProcess } from '../../../platform/demo/platform-process.ts'
 import { consentedPatient, createConsentTerms } from '../../support/main-job.ts'
 import { clientOf } from '../../support/platform.ts'
-import { startServers, type ServerName, type Servers } from './servers.ts'
+import { startServers, type Servers, type ServersOptions } from './servers.ts'
 
 /** A platform in one process, with each server that it needs in another one, behind a line. */
 export interface Stage {
@@ -20,8 +20,7 @@ export interface Stage {
   close(): Promise<void>
 }
 
-export interface StageOptions {
-  readonly folders?: Partial<Record<ServerName, string>>
+export interface StageOptions extends ServersOptions {
   /** Of the platform's process. */
   readonly env?: Readonly<Record<string, string>>
 }
@@ -35,9 +34,9 @@ const schedules = {
   ESDB_URL: '',
 }
 
-export async function openStage({ folders = {}, env = {} }: StageOptions = {}): Promise<Stage> {
+export async function openStage({ env = {}, ...ofServers }: StageOptions = {}): Promise<Stage> {
   const dataDir = await mkdtemp(join(tmpdir(), 'faults-'))
-  const servers = await startServers(dataDir, folders)
+  const servers = await startServers(dataDir, ofServers)
   let platform: PlatformProcess | undefined
   const close = async () => {
     await platform?.stop()
