@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createReadStream, createWriteStream } from 'node:fs'
+import { createWriteStream } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -20,6 +20,7 @@ export type BodyDigests = { md5: Buffer; sha256: string; size: number }
 
 const MAGIC = 'OBJ1'
 const FOOTER_BYTES = 8
+const CHUNK_BYTES = 64 * 1024
 
 /**
  * Writes an object's file: the bytes, then what is known about them, then the length of that, then a mark. One file holds
@@ -83,29 +84,38 @@ export async function readObjectMeta(handle: FileHandle): Promise<ObjectMeta> {
 
 /**
  * Streams an object's bytes, from `first` to `last` inclusive. A whole read checks the MD5 and breaks off before its last
- * bytes when it differs: a damaged image must not pass for the one that was stored.
+ * bytes when it differs: a damaged image must not pass for the one that was stored. The handle stays the caller's to close,
+ * however the reading ends: a stream over its descriptor would close that when it is destroyed, and the number could belong to
+ * another object, or to the event loop, by the time the caller closes it too.
  */
 export function readObjectBytes(handle: FileHandle, meta: ObjectMeta, first: number, last: number): Readable {
   if (meta.size === 0) return Readable.from([])
-  const source = createReadStream('', { fd: handle.fd, start: first, end: last, autoClose: false })
-  if (first !== 0 || last !== meta.size - 1) return source
+  const bytes = bytesOf(handle, first, last)
+  const isWhole = first === 0 && last === meta.size - 1
+  return Readable.from(isWhole ? checked(bytes, meta.etag) : bytes, { objectMode: false })
+}
+
+async function* bytesOf(handle: FileHandle, first: number, last: number): AsyncGenerator<Buffer, void, undefined> {
+  let at = first
+  while (at <= last) {
+    const wanted = Math.min(CHUNK_BYTES, last - at + 1)
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(wanted), 0, wanted, at)
+    if (bytesRead === 0) throw damaged()
+    at += bytesRead
+    yield buffer.subarray(0, bytesRead)
+  }
+}
+
+async function* checked(chunks: AsyncIterable<Buffer>, etag: string): AsyncGenerator<Buffer, void, undefined> {
   const md5 = createHash('md5')
   let held: Buffer | undefined
-  const check = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      md5.update(chunk)
-      const ready = held
-      held = chunk
-      done(null, ready)
-    },
-    flush(done) {
-      if (md5.digest('hex') === meta.etag) done(null, held)
-      else done(damaged())
-    },
-  })
-  source.on('error', (error) => check.destroy(error))
-  check.on('close', () => source.destroy())
-  return source.pipe(check)
+  for await (const chunk of chunks) {
+    md5.update(chunk)
+    if (held !== undefined) yield held
+    held = chunk
+  }
+  if (md5.digest('hex') !== etag) throw damaged()
+  if (held !== undefined) yield held
 }
 
 function parseMeta(text: string): ObjectMeta | undefined {
