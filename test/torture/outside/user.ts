@@ -19,6 +19,16 @@ export interface UserOptions {
 }
 
 const reviewTries = 20
+const uploadTries = 20
+
+async function isUploaded(record: unknown, photographs: readonly Photograph[]): Promise<boolean> {
+  for (let left = uploadTries; left > 0; left -= 1) {
+    const isTaken = await uploadAll(record, photographs).then(() => true, () => false)
+    if (isTaken) return true
+    await sleep(150)
+  }
+  return false
+}
 
 /** One user of a product, who does one thing after another: what and how long between is the seed's, how it goes is not. */
 export class User {
@@ -77,7 +87,8 @@ export class User {
   }
 
   async #submitted(record: unknown, photographs: readonly Photograph[]): Promise<unknown> {
-    await uploadAll(record, photographs)
+    // Nothing kills the object store; where it is away all the same, the report says so, and the load goes on.
+    if (!(await isUploaded(record, photographs))) return undefined
     return (await this.#write('submit', `${assessments}/${textAt(record, 'id')}/submit`, undefined))?.body
   }
 
