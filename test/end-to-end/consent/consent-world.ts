@@ -1,0 +1,59 @@
+import { actorContext, at, textAt, type ApiAnswer, type ApiClient, type ApiRequest } from '../../../platform/demo/api-client.ts'
+import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
+import { expecting } from '../../support/main-job.ts'
+import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+
+/** The consent service as a product sees it: a token for everything, an administrator's actor context for `/admin`. */
+export interface ConsentWorld {
+  readonly platform: TestPlatform
+  readonly watched: WatchedPlatform
+  readonly orgId: string
+  readonly api: ApiClient
+  /** The same client with the actor context of an administrator. */
+  readonly admin: ApiClient
+  /** A type of that code, with one English text in effect. */
+  terms(code: string): Promise<Terms>
+  publish(typeId: string, text: Readonly<Record<string, unknown>>): Promise<string>
+  decide(patientId: string, terms: Terms, decision: string, more?: Readonly<Record<string, unknown>>): Promise<ApiAnswer>
+}
+
+export interface Terms {
+  readonly typeId: string
+  readonly textId: string
+}
+
+export async function openConsentWorld(env: Readonly<Record<string, string>> = {}): Promise<ConsentWorld> {
+  const platform = await startTestPlatform({ env })
+  const watched = watchPlatform(platform.baseUrl)
+  const orgId = platform.process.credentials.org_id
+  const api = watched.watch(await platform.connect())
+  const admin = withHeaders(api, { 'x-actor-context': actorContext(orgId, ['consents:admin']) })
+  async function publish(typeId: string, text: Readonly<Record<string, unknown>>): Promise<string> {
+    return textAt((await expecting(201, admin.call(`/v1/admin/consent-types/${typeId}/text-versions`, { body: text }))).body, 'id')
+  }
+  return {
+    platform,
+    watched,
+    orgId,
+    api,
+    admin,
+    publish,
+    async terms(code) {
+      const body = { code, displayName: `Terms of ${code}`, legalBasis: 'consent', required: false }
+      const typeId = textAt((await expecting(201, admin.call('/v1/admin/consent-types', { body }))).body, 'id')
+      return { typeId, textId: await publish(typeId, { locale: 'en-GB', text: 'I agree.' }) }
+    },
+    decide: (patientId, { typeId, textId }, decision, more = {}) =>
+      api.call(`/v1/patients/${patientId}/consents`, { body: { consent_type_id: typeId, text_version_id: textId, decision, ...more } }),
+  }
+}
+
+export function withHeaders(client: ApiClient, headers: Readonly<Record<string, string>>): ApiClient {
+  return { call: (path, request: ApiRequest = {}) => client.call(path, { ...request, headers: { ...headers, ...request.headers } }) }
+}
+
+/** Status and problem code, or status and first pointer where members were refused. */
+export function refusal({ status, body }: ApiAnswer): string {
+  const pointer = at(body, 'errors', 0, 'pointer')
+  return [status, at(body, 'code'), ...(pointer === undefined ? [] : [pointer])].join(' ')
+}
