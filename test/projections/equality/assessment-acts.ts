@@ -24,7 +24,7 @@ export const requestAssessment: Act = (story, random, text) => {
   const imageIds = Array.from({ length: 1 + random.below(3) }, () => story.id(random))
   const assessment: Assessment = { id: story.id(random), patient, caseId: story.id(random), imageIds, status: 'awaiting' }
   const images = imageIds.map((imageId) => ({ imageId, captureType: random.pick(['dermoscopic', 'macroscopic', 'other'] as const), mimeType: 'image/jpeg' }))
-  const phi = patient.isErased ? { externalReference: null, clinicalContext: null, customFields: null } : { externalReference: text }
+  const phi = patient.readsAsNull ? { externalReference: null, clinicalContext: null, customFields: null } : { externalReference: text }
   const names = { assessmentId: assessment.id, organisationId: patient.orgId, patientId: patient.id }
   const requested = assessmentFact('AssessmentRequested', { ...names, images, requestedAt: story.instant(random), ...phi })
   const isInline = random.oneIn(2)

@@ -7,18 +7,17 @@ import { reservationStream } from '../../../streams/reservation/stream.ts'
 import type { SeededRandom } from '../../embedded/eventstore/checks/seeded-random.ts'
 import { consentPublicFact } from '../../streams/channel-facts.ts'
 import { caseFact, consentFact, consentTypeFact, hash, ids, patientFact } from '../../streams/facts.ts'
-import type { Patient, Story } from './story.ts'
+import type { ConsentType, Story } from './story.ts'
 
 /** Something that happens now if it can; `text` is what a caller wrote somewhere. */
 export type Act = (story: Story, random: SeededRandom, text: string) => void
 
 export const registerPatient: Act = (story, random, text) => {
-  const patient: Patient = { id: story.id(random), orgId: random.pick(story.organisations), isErased: random.oneIn(4), isRevoked: false }
+  const patient = story.newPatient(random)
   const said = { givenName: text, familyName: `family ${text}`, dob: '1970-02-28', identifiers: [{ scheme: text, value: 'canary' }] }
   const erased = { givenName: null, familyName: null, dob: null, identifiers: null }
   const fact = patientFact('PatientRegistered', { patientId: patient.id, organisationId: patient.orgId, registeredAt: story.instant(random), ...said })
-  story.append(patient.orgId, patientStream(patient.orgId, patient.id), { ...fact, data: { ...fact.data, ...(patient.isErased ? erased : {}) } })
-  story.patients.push(patient)
+  story.append(patient.orgId, patientStream(patient.orgId, patient.id), { ...fact, data: { ...fact.data, ...(patient.readsAsNull ? erased : {}) } })
 }
 
 export const revokeRegistration: Act = (story, random) => {
@@ -34,7 +33,7 @@ export const openCase: Act = (story, random, text) => {
   if (story.patients.length === 0) return
   const patient = random.pick(story.patients)
   const caseId = story.id(random)
-  const phi = patient.isErased ? { externalReference: null, clinicalContext: null } : { externalReference: text, clinicalContext: { [text]: text } }
+  const phi = patient.readsAsNull ? { externalReference: null, clinicalContext: null } : { externalReference: text, clinicalContext: { [text]: text } }
   const opened = { caseId, organisationId: patient.orgId, patientId: patient.id, productId: random.oneIn(3) ? null : ids.product }
   const fact = caseFact('CaseOpened', { ...opened, assessmentId: null, openedAt: story.instant(random), ...phi })
   story.append(patient.orgId, caseStream(patient.orgId, caseId), fact)
@@ -48,26 +47,49 @@ export const createConsentType: Act = (story, random, text) => {
   const named = { displayName: text, description: random.oneIn(2) ? null : text, required: random.oneIn(2) }
   const created = consentTypeFact('ConsentTypeCreated', { consentTypeId: id, organisationId: orgId, code, ...named, createdAt: story.instant(random) })
   story.append(orgId, consentTypeStream(orgId, id), created)
-  story.consentTypes.push({ id, orgId, code })
+  story.consentTypes.push({ id, orgId, code, status: 'unused' })
 }
 
 export const publishText: Act = (story, random, text) => {
-  if (story.consentTypes.length === 0) return
-  const { id, orgId } = random.pick(story.consentTypes)
+  const types = standing(story)
+  if (types.length === 0) return
+  const { id, orgId } = random.pick(types)
   const at = story.instant(random)
   const version = consentTypeFact('ConsentTextVersionPublished', { consentTypeId: id, textVersionId: story.id(random), text, effectiveFrom: at, createdAt: at })
   story.append(orgId, consentTypeStream(orgId, id), version)
+}
+
+export const changeConsentType: Act = (story, random, text) => {
+  const types = standing(story)
+  if (types.length === 0) return
+  const { id, orgId } = random.pick(types)
+  const changed = { displayName: text, description: random.oneIn(2) ? null : text, required: random.oneIn(2), updatedAt: story.instant(random) }
+  story.append(orgId, consentTypeStream(orgId, id), consentTypeFact('ConsentTypeUpdated', { consentTypeId: id, ...changed }))
+}
+
+export const deleteConsentType: Act = (story, random) => {
+  const unused = story.consentTypes.filter(({ status }) => status === 'unused')
+  if (unused.length === 0) return
+  const type = random.pick(unused)
+  type.status = 'deleted'
+  const deleted = consentTypeFact('ConsentTypeDeleted', { consentTypeId: type.id, deletedAt: story.instant(random) })
+  story.append(type.orgId, consentTypeStream(type.orgId, type.id), deleted)
+}
+
+function standing(story: Story): ConsentType[] {
+  return story.consentTypes.filter(({ status }) => status !== 'deleted')
 }
 
 export const recordConsent: Act = (story, random, text) => {
   if (story.patients.length === 0) return
   const patient = random.pick(story.patients)
   const { id: patientId, orgId } = patient
-  const type = story.consentTypes.find((known) => known.orgId === orgId)
+  const type = standing(story).find((known) => known.orgId === orgId)
   if (type === undefined) return
+  type.status = 'used'
   const at = story.instant(random)
   const decision = random.pick(['granted', 'denied', 'withdrawn'] as const)
-  const said = { consentId: story.id(random), consentTypeId: type.id, consentTypeCode: type.code, recordedBy: patient.isErased ? null : text, decision }
+  const said = { consentId: story.id(random), consentTypeId: type.id, consentTypeCode: type.code, recordedBy: patient.readsAsNull ? null : text, decision }
   const recorded = consentFact('ConsentRecorded', { ...said, organisationId: orgId, patientId, recordedAt: at, createdAt: at })
   story.append(orgId, consentStream(orgId, patientId), recorded)
   story.append(orgId, consentTypeStream(orgId, type.id), consentTypeFact('ConsentTypeUsed', { consentTypeId: type.id, usedAt: at }))

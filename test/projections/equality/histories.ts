@@ -2,8 +2,10 @@ import * as fc from 'fast-check'
 import { SeededRandom } from '../../embedded/eventstore/checks/seeded-random.ts'
 import { advanceAssessment, advanceDelivery, requestAssessment, subscribe } from './assessment-acts.ts'
 import {
+  changeConsentType,
   claimReservation,
   createConsentType,
+  deleteConsentType,
   openCase,
   publishDecision,
   publishText,
@@ -20,6 +22,8 @@ const acts = {
   revokeRegistration,
   openCase,
   createConsentType,
+  changeConsentType,
+  deleteConsentType,
   publishText,
   recordConsent,
   publishDecision,
@@ -64,8 +68,8 @@ export function histories(mostMoves: number): fc.Arbitrary<readonly Move[]> {
 }
 
 /** What becomes of the moves; ids follow from the namespace, a UUID. */
-export function told(moves: readonly Move[], namespace: string): Story {
-  const story = new Story(namespace)
+export function told(moves: readonly Move[], namespace: string, options: { readonly hasCodec?: boolean } = {}): Story {
+  const story = new Story(namespace, options)
   for (const { act, chance, text } of [...opening, ...moves]) acts[act](story, new SeededRandom(chance), text)
   return story
 }

@@ -15,8 +15,10 @@ export interface StoryAppend {
 export interface Patient {
   readonly id: string
   readonly orgId: string
-  /** The key is destroyed: whatever is said of the patient reads as null. */
+  /** The patient's key is destroyed. */
   readonly isErased: boolean
+  /** Whatever is said of the patient is null in the story already, since no codec stands between it and a reader. */
+  readonly readsAsNull: boolean
   isRevoked: boolean
 }
 
@@ -24,6 +26,8 @@ export interface ConsentType {
   readonly id: string
   readonly orgId: string
   readonly code: string
+  /** Only one that was never decided on can be deleted. */
+  status: 'unused' | 'used' | 'deleted'
 }
 
 export interface Subscription {
@@ -90,9 +94,20 @@ export class Story {
   #minted = 0
   #instant = firstInstant
 
-  constructor(namespace: string) {
+  readonly #hasCodec: boolean
+
+  /** With a codec, the facts of erased patients are told in full: it is the codec that makes them null. */
+  constructor(namespace: string, { hasCodec = false }: { readonly hasCodec?: boolean } = {}) {
     this.#namespace = namespace
+    this.#hasCodec = hasCodec
     this.organisations = ['a', 'b', 'c'].map((name) => v5(`organisation ${name}`, namespace))
+  }
+
+  newPatient(random: SeededRandom): Patient {
+    const isErased = random.oneIn(4)
+    const patient = { id: this.id(random), orgId: random.pick(this.organisations), isErased, readsAsNull: isErased && !this.#hasCodec, isRevoked: false }
+    this.patients.push(patient)
+    return patient
   }
 
   /** A UUID that nothing else of the story has; now and then one in capitals, as callers write them. */
