@@ -18,7 +18,6 @@ test.each([
   'event store out of room by a limit',
   'event store cut off every 700 ms',
   'Postgres refuses writes for want of room',
-  'Postgres slow by 200 ms',
   'object store restarted',
 ])('%s: every answer is a documented one, health shows it and clears, nothing is lost', async (name) => {
   const fault = faultNamed(name)
