@@ -14,6 +14,9 @@ if (asked.list) {
   process.exit(0)
 }
 
+// Whoever interrupts the run ends what it started: that listens to the end of this process.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+
 const { rows, isBroken } = await runBenchmarks(chosen, asked.settings, (line) => console.error(line))
 console.log(table(rows))
 if (asked.json !== undefined) writeReport(asked.json, rows, asked.settings)

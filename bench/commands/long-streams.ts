@@ -25,7 +25,7 @@ export const commandsOnLongStreams: Benchmark = {
       }
       const sizes = [
         { events: 20, patients: quick ? 125 : 1_000, ratio: 0.9 },
-        { events: 1_000, patients: quick ? 2 * inFlight : 200, ratio: 0.85 },
+        { events: 1_000, patients: quick ? inFlight + 8 : 200, ratio: 0.85 },
       ]
       for (const { events, patients, ratio } of sizes) {
         const known = await patientsWithDecisions(platform, text, patients, events)

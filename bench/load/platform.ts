@@ -41,7 +41,7 @@ export interface BenchPlatformOptions {
 }
 
 const main = fileURLToPath(new URL('../../platform/main.ts', import.meta.url))
-const startLimitMs = 60_000
+const startLimitMs = 150_000
 
 /** Starts embedded servers, registers the clients as an operator does, and runs the roles in one process of their own. */
 export async function startBenchPlatform({ folder, roles, eventStoreUrl }: BenchPlatformOptions): Promise<BenchPlatform> {
@@ -106,7 +106,10 @@ async function startRoles(
   await log.close()
   let isOver = false
   const exited = new Promise<void>((resolve) => child.once('close', () => resolve())).then(() => void (isOver = true))
+  const onExit = () => void child.kill('SIGKILL')
+  process.once('exit', onExit)
   atEnd('roles', async () => {
+    process.removeListener('exit', onExit)
     child.kill('SIGTERM')
     await exited
   })
