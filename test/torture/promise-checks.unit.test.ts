@@ -3,6 +3,7 @@ import type { Acknowledged, LoadSummary, Operation } from './acknowledged.ts'
 import { checkAcknowledged, checkAnswers, checkUntold } from './checks/acknowledged.ts'
 import { checkApi } from './checks/api.ts'
 import { checkEndings, checkSlots, withoutEnd } from './checks/endings.ts'
+import { checkOutcomes, outcomesOf } from './checks/outcomes.ts'
 import { checkReadModels, type TableContent } from './checks/read-models.ts'
 import { checkWebhooks, deliveriesWithoutOutcome, type ReceivedLine } from './checks/webhooks.ts'
 import { underWay } from './stage/settle.ts'
@@ -90,6 +91,21 @@ describe('ends', () => {
     const second = [streamOf('ai_review', 'r2'), 'AiReviewRequested', { caseId: 'c', productId: 'p' }] as const
     expect(checkSlots(toldLog(...begun, [review, 'AiReviewSuperseded'], second))).toMatchObject({ examined: 1, findings: [] })
     expect(said(checkSlots(toldLog(...begun, second)))).toEqual(['a second review of a case stands'])
+  })
+})
+
+describe('outcomes', () => {
+  const ended = (count: number, code?: string) =>
+    Array.from({ length: count }, (_, index) => [streamOf('assessment', `${code ?? 'done'} ${index}`), code === undefined ? 'AssessmentCompleted' : 'AssessmentFailed', { code }] as const)
+
+  test('are those that nobody asked for', () => {
+    expect(checkOutcomes(toldLog(...ended(9), ...ended(1, 'ANALYSIS_FAILED'), ...ended(30, 'CANCELLED')))).toMatchObject({ examined: 10, findings: [] })
+    expect(outcomesOf(toldLog(...ended(2), ...ended(1, 'CANCELLED')))).toEqual({ completed: 2, CANCELLED: 1 })
+  })
+
+  test('are too bad where retries do not outlast the kills, or nothing was ever completed', () => {
+    expect(said(checkOutcomes(toldLog(...ended(8), ...ended(1, 'ANALYSIS_FAILED'))))).toEqual(['too few completed'])
+    expect(said(checkOutcomes(toldLog(...ended(3, 'CANCELLED'))))).toEqual(['too few completed'])
   })
 })
 

@@ -3,8 +3,8 @@ import type { TortureResult } from './run.ts'
 
 /** The result as it is read: counts of everything, then what was found. */
 export function reportOf(result: TortureResult): string {
-  const { seed, kills, load, events, subscriberDrops, seconds, checks, folder } = result
-  const answers = Object.entries(load.answers).map(([answer, count]) => `${answer}: ${count}`)
+  const { seed, kills, load, events, outcomes, subscriberDrops, seconds, checks, folder } = result
+  const counted = (counts: Readonly<Record<string, number>>) => Object.entries(counts).map(([name, count]) => `${name}: ${count}`).join(', ')
   const width = Math.max(...checks.map(({ check }) => check.length))
   const found = checks.flatMap(({ check, findings }) => [
     ...findings.slice(0, namedFindings).map(({ what, where }) => `  ${check}: ${what}\n    ${where}`),
@@ -13,7 +13,8 @@ export function reportOf(result: TortureResult): string {
   return [
     `seed ${seed}: ${kills.strikes} strikes, ${kills.killed} processes killed, ${kills.amidRecovery} strikes amid a recovery, longest recovery ${(kills.longestRecoveryMs / 1000).toFixed(1)} s`,
     `${load.sent} requests (${load.repeated} repeats of what had no answer), ${events} events, ${subscriberDrops} subscriptions of the follower broken or refused`,
-    `answers: ${answers.join(', ')}`,
+    `answers: ${counted(load.answers)}`,
+    `assessments: ${counted(outcomes)}`,
     `${seconds.strikes} s of strikes, ${seconds.settling} s to settle, ${seconds.all} s in all`,
     '',
     ...checks.map(({ check, examined, findings }) => `${check.padEnd(width)}  ${String(examined).padStart(6)}  ${findings.length === 0 ? 'holds' : `${findings.length} FOUND`}`),

@@ -11,6 +11,7 @@ import { channels, checkChannel } from './checks/channels.ts'
 import type { Checked } from './checks/checked.ts'
 import { checkEndings, checkSlots } from './checks/endings.ts'
 import { checkRevisions, checkSameOrder } from './checks/log.ts'
+import { checkOutcomes, outcomesOf } from './checks/outcomes.ts'
 import { checkProviderCalls } from './checks/provider.ts'
 import { checkWebhooks, type ReceivedLine } from './checks/webhooks.ts'
 import type { LoadOrder } from './outside/load-main.ts'
@@ -35,6 +36,8 @@ export interface TortureResult {
   readonly kills: Kills
   readonly load: LoadSummary
   readonly events: number
+  /** Assessments by what became of them. */
+  readonly outcomes: Readonly<Record<string, number>>
   readonly subscriberDrops: number
   readonly seconds: { readonly strikes: number; readonly settling: number; readonly all: number }
   readonly checks: readonly Checked[]
@@ -107,6 +110,7 @@ async function onStage(stage: Stage, options: TortureOptions, closers: (() => Pr
     ...Object.keys(channels).map((channel) => checkChannel(channel, log)),
     checkEndings(log),
     checkSlots(log),
+    checkOutcomes(log),
     checkProviderCalls(log, await providerAt(stage.providerUrl).calls()),
     checkWebhooks(log, received),
     await compareWithRebuild(stage),
@@ -116,6 +120,7 @@ async function onStage(stage: Stage, options: TortureOptions, closers: (() => Pr
   return {
     seed, kills, load, checks,
     events: log.length,
+    outcomes: outcomesOf(log),
     subscriberDrops: follower.drops,
     seconds: { strikes: seconds(begun, struck), settling: seconds(struck, quiet), all: seconds(begun, performance.now()) },
   }
