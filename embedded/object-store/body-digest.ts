@@ -13,6 +13,8 @@ export function withCrc32(body: Readable): { body: Readable; crc32: () => Buffer
       done(null, chunk)
     },
   })
+  // A body may break off before anybody reads this; whoever does is told then, and an error that nobody heard would end the store.
+  observe.on('error', () => undefined)
   body.on('error', (error) => observe.destroy(error))
   body.on('close', () => {
     if (!body.readableEnded) observe.destroy(new S3Error('IncompleteBody', 'The request body ended early'))
