@@ -4,6 +4,12 @@ import { commandsOverPeer } from './commands/peer.ts'
 import { onRealEventStore } from './commands/real-event-store.ts'
 import type { Benchmark } from './harness/benchmark.ts'
 import { eventStoreNode } from './node/node-benchmarks.ts'
+import { rebuildAll } from './projections/all-at-once.ts'
+import { readGrowth } from './projections/get-growth.ts'
+import { rebuildMemory, rebuildTime } from './projections/growth.ts'
+import { rebuildBeside } from './projections/rebuild-beside.ts'
+import { rebuildOverPeer } from './projections/rebuild-peer.ts'
+import { rebuildSpeed } from './projections/rebuild-speed.ts'
 import { readById } from './reads/by-id.ts'
 import { visibleAfter } from './reads/visible.ts'
 
@@ -16,4 +22,11 @@ export const benchmarks: readonly Benchmark[] = [
   onRealEventStore,
   readById,
   visibleAfter,
+  rebuildSpeed,
+  rebuildOverPeer,
+  rebuildAll,
+  rebuildBeside,
+  rebuildMemory,
+  rebuildTime,
+  readGrowth,
 ]

@@ -21,13 +21,15 @@ export interface LogOptions {
 }
 
 const jobsAtATime = 256
+/** Each of which first has to get its patient's key from the vault. */
+const decidersAtATime = 16
 const decisionsPerAppend = 100
 const eventsPerJob = eventsPerPatient + assessmentsPerPatient * eventsPerAssessment
 
 /** The main job, again and again, of many patients at a time, so that their events lie mixed. */
 export async function writeMainJobs(store: EventStore, { organisationId = v7(), events }: LogOptions): Promise<Written> {
   const assessmentIds: string[] = []
-  const written = await write(store, organisationId, Math.ceil(events / eventsPerJob), async (writer, number) => {
+  const written = await write(store, organisationId, Math.ceil(events / eventsPerJob), jobsAtATime, async (writer, number) => {
     const patientId = v7()
     const at = Date.UTC(2026, 0, 1) + number * 60_000
     for (const append of patientAppends(organisationId, patientId, at)) await writer.append(append)
@@ -42,7 +44,7 @@ export async function writeMainJobs(store: EventStore, { organisationId = v7(), 
 
 /** Decisions of patients, each of which is one row of the consent records. */
 export async function writeDecisions(store: EventStore, { organisationId = v7(), events }: LogOptions): Promise<Written> {
-  const written = await write(store, organisationId, Math.ceil(events / decisionsPerAppend), async (writer) => {
+  const written = await write(store, organisationId, Math.ceil(events / decisionsPerAppend), decidersAtATime, async (writer) => {
     const patientId = v7()
     const decisions = Array.from({ length: decisionsPerAppend }, (_, index) => consentEvent(organisationId, patientId, Date.now(), index + 1))
     await writer.append({ stream: consentStream(organisationId, patientId), events: decisions })
@@ -61,6 +63,7 @@ async function write(
   store: EventStore,
   organisationId: string,
   jobs: number,
+  atATime: number,
   job: (writer: StreamWriter, number: number) => Promise<void>,
 ): Promise<Omit<Written, 'assessmentIds'>> {
   const byType = new Map<string, number>()
@@ -71,7 +74,7 @@ async function write(
       await job(new StreamWriter(store, organisationId, byType), begun)
     }
   }
-  await Promise.all(Array.from({ length: jobsAtATime }, work))
+  await Promise.all(Array.from({ length: atATime }, work))
   return { events: [...byType.values()].reduce((sum, count) => sum + count, 0), byType }
 }
 

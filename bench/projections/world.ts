@@ -67,7 +67,8 @@ export async function startWorld(folder: string): Promise<World> {
 
 /** Connects to the servers of a world, as a command of the platform does. */
 export async function openConnections({ eventStoreUrl, databaseUrl, vaultUrl, masterKeys }: Addresses): Promise<Opened> {
-  const vault = await openVault({ url: vaultUrl, masterKeys: parseMasterKeys(masterKeys) })
+  const vaultPool = createPool({ url: vaultUrl, max: 16, statementTimeoutMs: 600_000 })
+  const vault = await openVault({ url: vaultUrl, masterKeys: parseMasterKeys(masterKeys), pool: vaultPool })
   const store = await openEventStore({ url: eventStoreUrl, catalogue, vault })
   const pool = createPool({ url: databaseUrl, max: 8, statementTimeoutMs: 600_000 })
   return {
@@ -76,7 +77,7 @@ export async function openConnections({ eventStoreUrl, databaseUrl, vaultUrl, ma
     close: async () => {
       await store.close()
       await pool.end()
-      await vault.close()
+      await vaultPool.end()
     },
   }
 }

@@ -1,0 +1,56 @@
+import { formatPosition } from '../../streams/store/positions.ts'
+import { assessmentRequests } from '../commands/assessments.ts'
+import type { Benchmark } from '../harness/benchmark.ts'
+import { atMost } from '../harness/compare.ts'
+import { withScope } from '../harness/scope.ts'
+import type { HttpJob, VisibleJob } from '../load/jobs.ts'
+import { startBenchPlatform } from '../load/platform.ts'
+import { startDriver } from '../load/start-driver.ts'
+import { allModels } from './filling.ts'
+import { startLogProcess, type RefillJob } from './jobs.ts'
+import { endOf, writeMainJobs } from './log.ts'
+import { addressesOf } from './platform-addresses.ts'
+
+/** Commands whose answers are timed, and requests whose records are waited for, a second. */
+const perSecond = 20
+
+/** What the users of a platform notice of a rebuild: all read models are filled anew again and again while they work. */
+export const rebuildBeside: Benchmark = {
+  name: 'rebuild-beside',
+  goals: ['9'],
+  about: 'command p99 and projection lag p99 while all read models are rebuilt over without',
+  run: async ({ quick, events: asked }, { compare }) => {
+    const seconds = quick ? 5 : 20
+    await withScope(async ({ folder, started }) => {
+      const platform = await started(startBenchPlatform({ folder, roles: ['api', 'projector'] }))
+      await writeMainJobs(platform.store, { organisationId: platform.credentials.org_id, events: asked ?? (quick ? 10_000 : 200_000) })
+      const [commands, reads, rebuilder] = [await started(startDriver()), await started(startDriver()), await started(startLogProcess())]
+      const requests: HttpJob = await assessmentRequests(platform, perSecond * seconds)
+      const visible: VisibleJob = { kind: 'visible', requests, readPath: '/v1/clinical-api/assessments/{id}', perSecond }
+      const used = async (): Promise<readonly number[]> => {
+        const [answered, seen] = await Promise.all([commands.run({ ...requests, inFlight: 2 }), reads.run(visible)])
+        return [answered.p99, seen.p99]
+      }
+      const addresses = await addressesOf(platform, folder)
+      const beside = async (): Promise<readonly number[]> => {
+        const job: RefillJob = { kind: 'refill', addresses, models: allModels, upTo: formatPosition(await endOf(platform.store)) }
+        const rebuilding = rebuilder.run(job)
+        try {
+          return await used()
+        } finally {
+          rebuilder.enough()
+          await rebuilding
+        }
+      }
+      await compare({
+        goal: '9',
+        figures: [
+          { name: 'POST → 202, p99', unit: 'ms', goal: atMost(2) },
+          { name: 'acknowledged → visible, p99', unit: 'ms', goal: atMost(3) },
+        ],
+        ours: { name: 'beside a rebuild', measure: beside },
+        other: { name: 'without', measure: used },
+      })
+    })
+  },
+}
