@@ -19,7 +19,7 @@ import { entryOf, projections } from './projections-command.ts'
 import { eventsOf } from './recorded-events.ts'
 
 // Many commands in one test, each a process of its own.
-vi.setConfig({ testTimeout: 180_000 })
+vi.setConfig({ testTimeout: 300_000 })
 
 const reason = 'registered twice by an import, INC-4711'
 
@@ -100,7 +100,6 @@ test('an event that a projector cannot take is named, tried again, passed over o
   expect(skipped.out).toContain('patients goes on')
   for (const id of [first, second]) await expecting(200, api.call(`/v1/clinical-api/patients/${id}`))
   expect(await command('skip', 'patients', position, '--reason', 'another one')).toMatchObject({ code: 0, out: `patients passes over ${position} already\n` })
-  expect(await command('retry', 'patients')).toMatchObject({ code: 0, out: 'patients is running: there is nothing to retry\n' })
 
   const [commit, prepare] = position.split('/')
   const facts = await eventsOf(textAt(await servers(), 'ESDB_URL'), 'projection-patients')
@@ -115,7 +114,6 @@ test('an event that a projector cannot take is named, tried again, passed over o
   expect(again).toMatchObject({ code: 0, err: '' })
   expect(again.out).toContain('patients: rebuilt and switched')
   expect(await command('verify', 'patients')).toMatchObject({ code: 0, err: '', out: expect.stringMatching(/^patients: equal at .* \(2 rows, 1 event passed over\)/) })
-  expect(entryOf(await command('verify', 'patients', '--json'), 'patients')).toMatchObject({ kind: 'equal', passed_over: [position] })
   for (const id of [first, second]) await expecting(200, api.call(`/v1/clinical-api/patients/${id}`))
   const third = await registerPatient(api)
   await platform.restart()

@@ -9,9 +9,11 @@ import {
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { entryOf, projections } from './projections-command.ts'
 
-vi.setConfig({ testTimeout: 240_000 })
+vi.setConfig({ testTimeout: 300_000 })
 
-const parallelJobs = 3
+const parallelJobs = 2
+/** A busy machine is not what is tried here: writes wait for their read models, and the consent is asked for again a while later. */
+const patience = { READ_YOUR_WRITES_MS: '8000', PROVIDER_START_RETRY_SCHEDULE_MS: '500,1000,2000' }
 
 let platform: TestPlatform
 let receiver: WebhookReceiver
@@ -23,7 +25,7 @@ const watched = { answers: 0, failures: new Array<string>() }
 
 beforeAll(async () => {
   receiver = await startWebhookReceiver()
-  platform = await startTestPlatform({ env: { ESDB_URL: '' } })
+  platform = await startTestPlatform({ env: { ESDB_URL: '', ...patience } })
   const client = await platform.connect()
   api = {
     async call(path, request) {
@@ -51,7 +53,6 @@ function noted(path: string, what: string): string {
 interface Job {
   readonly assessmentId: string
   readonly image: Photograph
-  readonly record: unknown
 }
 
 /** The main job from a new patient to the result, with every GET on its way. */
@@ -60,6 +61,7 @@ async function mainJob(): Promise<Job> {
   const image = await photograph()
   const assessmentId = await requestAssessment(api, assessmentBody(patientId, [image]))
   const record = await endOf(api, assessmentId)
+  expect(record).toMatchObject({ status: 'completed', error: null })
   const caseId = textAt(record, 'case_id')
   await reviewOfCase(api, caseId)
   for (const path of [
@@ -70,7 +72,7 @@ async function mainJob(): Promise<Job> {
     `/v1/consent-records?patientId=${patientId}&consentTypeCode=ai_analysis`,
     '/v1/clinical-api/webhook-subscriptions',
   ]) await found(path)
-  return { assessmentId, image, record }
+  return { assessmentId, image }
 }
 
 async function found(path: string): Promise<ApiAnswer> {
@@ -113,8 +115,7 @@ test('all projectors are rebuilt, twice, while the main job runs: no request fai
   expect(watched.failures).toEqual([])
   expect(watched.answers).toBeGreaterThan(jobs.length * 10)
 
-  for (const { assessmentId, image, record } of jobs) {
-    expect(record).toMatchObject({ status: 'completed' })
+  for (const { assessmentId, image } of jobs) {
     await waitFor(`the webhook about ${assessmentId}`, () => webhooksAbout(receiver, assessmentId)[0])
     const calls = await platform.provider.calls()
     const caseId = calls.find(({ sha256 }) => sha256 === image.sha256)?.caseId

@@ -14,7 +14,7 @@ import { runProgram } from './operator-program.ts'
 import { beginProjections, entryOf, projections } from './projections-command.ts'
 
 // Many commands in one test, each a process of its own.
-vi.setConfig({ testTimeout: 180_000 })
+vi.setConfig({ testTimeout: 300_000 })
 
 let platform: TestPlatform
 let api: ApiClient
