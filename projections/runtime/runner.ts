@@ -44,6 +44,8 @@ export class ProjectionRunner {
   #turn: Promise<unknown> = Promise.resolve()
   #wake = new AbortController()
   #hasLooked = false
+  /** In a row. */
+  #failedLooks = 0
   #isDatabaseGone = false
 
   constructor(options: ProjectionRunnerOptions) {
@@ -108,7 +110,7 @@ export class ProjectionRunner {
 
   /** True while the database does not take what is to be written: for want of room, for example, although it answers. */
   isHeldUp(): boolean {
-    return this.#writer.isHeldUp
+    return this.#failedLooks > 0 || this.#writer.isHeldUp
   }
 
   /** Resolves when `isCaughtUp` for the first time, rejects when the runner closes before. */
@@ -142,20 +144,19 @@ export class ProjectionRunner {
 
   async #supervise(): Promise<void> {
     const { heartbeatMs = 1_000, logger } = this.#options
-    let failures = 0
     while (!this.#closing.signal.aborted) {
       this.#wake = new AbortController()
       try {
         await this.#inTurn(() => this.#look())
-        failures = 0
+        this.#failedLooks = 0
       } catch (error) {
-        failures += 1
+        this.#failedLooks += 1
         if (databaseFailure(error) === 'gone') this.#databaseGone()
-        logger.warn({ component: 'projections', attempt: failures, err: error }, 'read-model database is away')
+        logger.warn({ component: 'projections', attempt: this.#failedLooks, err: error }, 'read-model database is away')
         this.#locks?.drop()
         this.#loseLocks()
       }
-      const waitMs = failures === 0 ? heartbeatMs : backoffMs(backoff, failures)
+      const waitMs = this.#failedLooks === 0 ? heartbeatMs : backoffMs(backoff, this.#failedLooks)
       await pause(waitMs, AbortSignal.any([this.#closing.signal, this.#wake.signal]))
     }
   }
