@@ -33,7 +33,7 @@ answerLogJobs(async (job) => {
       changes: { ...document.changes, ...data },
     }),
   })
-  const consumer = rebuildPostgreSQLProjections<Stored>({ connectionString: job.databaseUrl, projections: [projection] })
+  const consumer = rebuildPostgreSQLProjections({ connectionString: job.databaseUrl, projections: [projection] })
   const started = performance.now()
   try {
     await consumer.start()

@@ -1,0 +1,42 @@
+/*
+ * What the peers use of packages that only `bench/package.json` brings, so that the whole can be type-checked without them.
+ * `tsc -p bench` leaves this file out and checks against the packages themselves.
+ */
+
+declare module '@event-driven-io/emmett' {
+  export interface Event<Type extends string = string, Data extends Record<string, unknown> = Record<string, unknown>> {
+    type: Type
+    data: Data
+    metadata?: Record<string, unknown>
+  }
+  interface Handled {
+    readonly nextExpectedStreamVersion: bigint
+  }
+  export function CommandHandler<State, StreamEvent extends Event>(options: {
+    evolve: (state: State, event: StreamEvent) => State
+    initialState: () => State
+  }): (store: object, stream: string, handle: (state: State) => StreamEvent | StreamEvent[]) => Promise<Handled>
+}
+
+declare module '@event-driven-io/emmett-postgresql' {
+  import type { Event } from '@event-driven-io/emmett'
+
+  interface Store {
+    appendToStream(stream: string, events: readonly Event[]): Promise<unknown>
+    close(): Promise<void>
+    readonly schema: { migrate(): Promise<unknown> }
+  }
+  interface Consumer {
+    start(): Promise<void>
+    close(): Promise<void>
+  }
+  export function getPostgreSQLEventStore(connectionString: string): Store
+  export function pongoMultiStreamProjection<Document extends object, EventType extends Event>(options: {
+    collectionName: string
+    canHandle: readonly string[]
+    getDocumentId: (event: EventType) => string
+    initialState: () => Document
+    evolve: (document: Document, event: EventType) => Document
+  }): object
+  export function rebuildPostgreSQLProjections(options: { connectionString: string; projections: readonly object[] }): Consumer
+}

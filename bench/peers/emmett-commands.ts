@@ -1,0 +1,28 @@
+import { CommandHandler } from '@event-driven-io/emmett'
+import { getPostgreSQLEventStore } from '@event-driven-io/emmett-postgresql'
+import { randomUUID } from 'node:crypto'
+import { answerJobs } from '../load/answer-jobs.ts'
+import type { Job, JobDone } from '../load/jobs.ts'
+import { timed } from '../load/work.ts'
+
+/* Commands by @event-driven-io/emmett's CommandHandler on Postgres: load, decide, append, as its documentation shows it. */
+
+type Stored = { type: string; data: Record<string, unknown>; metadata: Record<string, unknown> }
+
+answerJobs(async (job: Job): Promise<JobDone> => {
+  if (job.kind !== 'peer-commands') throw new Error(`this process does no ${job.kind}`)
+  const { databaseUrl, events, count, inFlight } = job
+  const store = getPostgreSQLEventStore(databaseUrl)
+  const handle = CommandHandler<number, Stored>({ evolve: (seen) => seen + 1, initialState: () => 0 })
+  const run = randomUUID()
+  const decided = events.map(({ type, data, metadata }): Stored => ({ type, data: JSON.parse(data), metadata: JSON.parse(metadata) }))
+  try {
+    await store.schema.migrate()
+    return await timed(count, inFlight, async (number) => {
+      const { nextExpectedStreamVersion } = await handle(store, `peer-${run}-${number}`, () => decided)
+      if (nextExpectedStreamVersion !== BigInt(events.length)) throw new Error(`command ${number} appended ${nextExpectedStreamVersion} events`)
+    })
+  } finally {
+    await store.close()
+  }
+})
