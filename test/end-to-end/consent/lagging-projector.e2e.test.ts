@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openConsentClient, type AskConsent } from '../../../platform/clients/consent-client.ts'
+import { at, createApiClient, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { up, type RunningPlatform } from '../../../platform/main/up.ts'
+import {
+  assessmentBody, consentedPatient, createConsentTerms, decideConsent, endOf, expecting, photograph, requestAssessment, type ConsentTerms,
+} from '../../support/main-job.ts'
+import { fastSettings, waitFor } from '../../support/platform.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { providerAt, type TestProvider } from '../../support/provider.ts'
+
+// What decides on a consent while the projector of the consent records runs, and cannot write (T24); that it is stopped is tried
+// with the bad days.
+
+const { signal } = new AbortController()
+
+let dataDir: string
+let database: FreshDatabase
+let platform: RunningPlatform
+let provider: TestProvider
+let api: ApiClient
+let terms: ConsentTerms
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'platform-'))
+  database = await freshDatabase()
+  const env = {
+    ...fastSettings,
+    LOG_LEVEL: 'silent',
+    PORT: '0',
+    PLATFORM_DATA_DIR: dataDir,
+    DATABASE_URL: database.url,
+    VAULT_DATABASE_URL: database.vaultUrl,
+    PROVIDER_START_RETRY_SCHEDULE_MS: '1000,1000,1000,1000,1000,1000',
+  }
+  platform = await up({ env, onFatal: (reason) => expect.unreachable(reason) })
+  const { base_url, org_id, provider_url, clients } = platform.credentials
+  const { body } = await requestToken(base_url, clients[0] ?? { client_id: '', client_secret: '' })
+  api = createApiClient(base_url, textAt(body, 'access_token'))
+  provider = providerAt(provider_url ?? '')
+  terms = await createConsentTerms(api, org_id)
+})
+
+afterAll(async () => {
+  const code = await platform.stop.stop()
+  await database.drop()
+  await rm(dataDir, { recursive: true, force: true })
+  expect(code).toBe(0)
+})
+
+/** Somebody else holds the table of the consent records: what runs goes on to run, and writes nothing. */
+async function whileWritesWait<Result>(work: () => Promise<Result>): Promise<Result> {
+  const holder = new Client({ connectionString: database.url })
+  await holder.connect()
+  try {
+    await holder.query('begin')
+    await holder.query('lock table consent_records.consent_records in exclusive mode')
+    return await work()
+  } finally {
+    await holder.query('rollback')
+    await holder.end()
+  }
+}
+
+function records(patientId: string): Promise<ApiAnswer> {
+  return api.call(`/v1/consent-records?patientId=${patientId}&consentTypeCode=ai_analysis`)
+}
+
+test('a withdrawn consent starts no analysis while the record of it waits to be written', async () => {
+  const patientId = await consentedPatient(api, terms)
+  const assessmentId = await whileWritesWait(async () => {
+    await decideConsent(api, patientId, terms, 'withdrawn')
+    const status = await expecting(200, api.call(`/v1/patients/${patientId}/consents/ai_analysis/status`))
+    expect(status.body).toMatchObject({ granted: true })
+    const refused = await expecting(503, records(patientId))
+    expect([at(refused.body, 'code'), refused.headers.has('retry-after')]).toEqual(['read-model-behind', true])
+    return requestAssessment(api, assessmentBody(patientId, [await photograph()]))
+  })
+  expect(await endOf(api, assessmentId)).toMatchObject({ status: 'failed', error: { code: 'CONSENT_MISSING' } })
+  expect(await provider.calls()).toEqual([])
+  expect((await expecting(200, records(patientId))).body).toMatchObject({ status: 'withdrawn', granted: false })
+})
+
+test('a service that keeps answers forgets one as soon as the consent is withdrawn, and is told nothing old afterwards', async () => {
+  const ask: AskConsent = async ({ patientId }) => {
+    const { status, body } = await records(patientId)
+    if (status !== 200) return 'unavailable'
+    return at(body, 'granted') === true ? 'granted' : 'not-granted'
+  }
+  const client = await openConsentClient({ ask, events: platform.store, now: () => new Date() })
+  const question = { orgId: platform.credentials.org_id, patientId: await consentedPatient(api, terms), code: 'ai_analysis' }
+  const check = () => client.check(question, signal)
+  await waitFor('a kept answer', async () => ((await check()) === 'granted' ? true : undefined))
+  await whileWritesWait(async () => {
+    expect(await check()).toBe('granted')
+    await decideConsent(api, question.patientId, terms, 'withdrawn')
+    await waitFor('an answer that is not kept', async () => ((await check()) === 'unavailable' ? true : undefined))
+  })
+  await waitFor('the new answer', async () => ((await check()) === 'not-granted' ? true : undefined))
+  expect(await client.check({ ...question, patientId: randomUUID() }, signal)).toBe('not-granted')
+  await client.close()
+})

@@ -1,0 +1,99 @@
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { at, textAt } from '../../../platform/demo/api-client.ts'
+import { expecting } from '../../support/main-job.ts'
+import { clientOf } from '../../support/platform.ts'
+import { openConsentWorld, refusal, type ConsentWorld } from './consent-world.ts'
+
+const main = fileURLToPath(new URL('../../../platform/main.ts', import.meta.url))
+
+let world: ConsentWorld
+let patientId: string
+let record: unknown
+let answer: unknown
+
+beforeAll(async () => {
+  world = await openConsentWorld()
+  const terms = await world.terms('research')
+  patientId = randomUUID()
+  record = (await expecting(201, world.decide(patientId, terms, 'granted', { recorded_by: 'Nurse Canary' }))).body
+  answer = (await expecting(200, world.api.call(receiptOf(patientId)))).body
+})
+
+afterAll(() => world.platform.stop())
+
+const receiptOf = (patient: string, id: unknown = at(record, 'id')) => `/v1/patients/${patient}/consents/${String(id)}/receipt`
+
+interface Ended {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+/** `platform verify receipt`, as an operator runs it, in a place without any configuration. */
+async function verify(receipt: string, jwks: string): Promise<Ended> {
+  const [file, keys] = [join(world.platform.dataDir, 'receipt.json'), join(world.platform.dataDir, 'jwks.json')]
+  await writeFile(file, receipt)
+  await writeFile(keys, jwks)
+  return new Promise((resolve) => {
+    execFile(process.execPath, [main, 'verify', 'receipt', file, '--jwks', keys], { env: {} }, (error, out, err) => {
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err })
+    })
+  })
+}
+
+async function publishedKeys(): Promise<string> {
+  return (await fetch(`${world.platform.baseUrl}/v1/auth/.well-known/jwks.json`)).text()
+}
+
+test('a receipt states the record, its text and when it was issued, and is verified without asking anybody', async () => {
+  const keys = await publishedKeys()
+  const { code, out } = await verify(JSON.stringify(answer), keys)
+  expect([code, JSON.parse(out)]).toEqual([
+    0,
+    {
+      iss: `${world.platform.baseUrl}/v1/consent`,
+      iat: expect.any(Number),
+      record,
+      text_sha256: at(record, 'text_sha256'),
+      locale: 'en-GB',
+      issued_at: expect.any(String),
+    },
+  ])
+})
+
+test('one that is altered, of an unknown key or no receipt at all is told apart', async () => {
+  const keys = await publishedKeys()
+  const [head = '', payload = '', signature = ''] = textAt(answer, 'receipt').split('.')
+  const withdrawn = Buffer.from(payload, 'base64url').toString('utf8').replace('"granted"', '"withdrawn"')
+  const ended = [
+    await verify([head, Buffer.from(withdrawn).toString('base64url'), signature].join('.'), keys),
+    await verify(JSON.stringify(answer), '{"keys":[]}'),
+    await verify('no receipt', keys),
+    await verify(JSON.stringify(answer), 'no keys'),
+  ]
+  expect(ended.map(({ code }) => code)).toEqual([5, 4, 3, 1])
+  expect(ended.map(({ out }) => out)).toEqual(['', '', '', ''])
+  expect(new Set(ended.map(({ err }) => err)).size).toBe(4)
+})
+
+test('of a decision of somebody else there is none', async () => {
+  expect(refusal(await world.api.call(receiptOf(randomUUID())))).toBe('404 not-found')
+  expect(refusal(await world.api.call(receiptOf(patientId, randomUUID())))).toBe('404 not-found')
+  const stranger = world.watched.watch(await world.platform.connect(clientOf(world.platform.process, 1)))
+  expect(refusal(await stranger.call(receiptOf(patientId)))).toBe('404 not-found')
+})
+
+test('receipts of before a restart are verified by the keys of after it', async () => {
+  await world.platform.restart()
+  expect((await verify(JSON.stringify(answer), await publishedKeys())).code).toBe(0)
+})
+
+test('every answer was one that the document allows', async () => {
+  expect(await world.watched.seen()).toEqual(expect.arrayContaining(['getConsentReceipt 200', 'getConsentReceipt 404']))
+  expect(await world.watched.undocumented()).toEqual([])
+})
