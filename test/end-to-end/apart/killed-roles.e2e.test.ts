@@ -18,6 +18,8 @@ import { providerAt } from '../../support/provider.ts'
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 })
 
 const shortLeases = { STEP_TIMEOUT_MS: '3500', STEP_LEASE_MS: '4000' }
+// Half a minute of retries, as the default schedule has a quarter: a slow machine takes seconds to answer again after a kill.
+const patientStarts = { PROVIDER_START_RETRY_SCHEDULE_MS: '100,200,400,800,1600,3200,6400,12800' }
 const perRound = 5
 
 let dataDir: string
@@ -30,7 +32,7 @@ let image: Photograph
 
 beforeAll(async () => {
   ;[dataDir, database, receiver] = await Promise.all([mkdtemp(join(tmpdir(), 'killed-roles-')), freshDatabase(), startWebhookReceiver()])
-  const settings = { ...fastSettings, ...shortLeases, PORT: String(await freePort()), ESDB_URL: '', DATABASE_URL: database.url, VAULT_DATABASE_URL: database.vaultUrl }
+  const settings = { ...fastSettings, ...shortLeases, ...patientStarts, PORT: String(await freePort()), ESDB_URL: '', DATABASE_URL: database.url, VAULT_DATABASE_URL: database.vaultUrl }
   platform = await startPlatformApart(dataDir, settings)
   const { base_url: baseUrl, org_id: orgId, provider_url: providerUrl } = platform.credentials
   const { body } = await requestToken(baseUrl, clientOf(platform, 0))
