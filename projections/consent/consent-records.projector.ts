@@ -5,6 +5,7 @@ import { consentRecords } from './consent-records.table.ts'
 export const consentRecordsProjector = defineProjector<ConsentEvent>()({
   name: 'consent_records',
   version: 2,
+  decisive: true,
   tables: [consentRecords],
   handlers: {
     ConsentRecorded: ({ data, revision }) => [

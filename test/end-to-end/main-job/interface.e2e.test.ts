@@ -132,7 +132,7 @@ test('a method that a path does not know is a 405 that names those it knows', as
     const [first] = known
     if (first === undefined) continue
     const methods = known.map(({ method }) => method)
-    for (const method of ['PUT', 'PATCH', 'DELETE', ...['GET', 'POST'].filter((one) => !methods.includes(one))]) {
+    for (const method of ['PUT', 'PATCH', 'DELETE', 'GET', 'POST'].filter((one) => !methods.includes(one))) {
       const answer = await watched.send(pathWith(first, anyValues), { method })
       const allowed = answer.headers.get('allow')?.split(', ') ?? []
       expect([path, method, ...refusalOf(answer)]).toEqual([path, method, 405, 'method-not-allowed'])
@@ -270,7 +270,7 @@ test('the document names If-None-Match where there is a 304, If-Match where ther
   })
   expect(taking('if-none-match')).toEqual(operations.filter(({ answers }) => '304' in answers))
   expect(taking('if-match')).toEqual(operations.filter(({ answers }) => '412' in answers))
-  expect(taking('if-match').map(({ operationId }) => operationId).toSorted()).toEqual(['cancelAiReview', 'submitAssessment', 'supersedeAiReview'])
+  expect(taking('if-match').map(({ operationId }) => operationId).toSorted()).toEqual(['cancelAiReview', 'deleteConsentType', 'submitAssessment', 'supersedeAiReview', 'updateConsentType'])
   expect(taking('prefer').map(({ operationId }) => operationId).toSorted()).toEqual(['createAssessment', 'getAiReview', 'getAssessment', 'submitAssessment', 'supersedeAiReview'])
   const answering429 = operations.filter(({ answers }) => '429' in answers)
   expect(answering429).toEqual(operations.filter(({ scopes, operationId }) => scopes !== undefined || operationId === 'issueToken'))
