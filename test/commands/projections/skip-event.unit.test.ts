@@ -11,7 +11,7 @@ const data = {
   preparePosition: '4711',
   eventId: ids.client,
   eventType: 'PatientRegistered',
-  reason: 'registered twice by the import',
+  reason: 'registered twice',
   skippedBy: 'operator',
 }
 const command = { ...data, now: new Date(at(5)) }
