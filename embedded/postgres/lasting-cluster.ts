@@ -14,16 +14,16 @@ const GAVE_UP = 1
  */
 export async function startLastingCluster(options: ClusterOptions & { port: number }): Promise<RunningCluster> {
   let cluster: RunningCluster | undefined = await startCluster(options)
-  let isStopping = false
+  const stopping = new AbortController()
 
   async function live(): Promise<number | null> {
     for (;;) {
       const code = cluster === undefined ? GAVE_UP : await cluster.exited
       cluster = undefined
-      if (isStopping || code !== GAVE_UP) return code
+      if (stopping.signal.aborted || code !== GAVE_UP) return code
       options.onLog('embedded postgres ended for want of room on its disk, it starts again when there is some')
-      while (!isStopping && !(await hasRoom(options.dataDir))) await sleep(LOOK_MS)
-      if (isStopping) return code
+      while (!stopping.signal.aborted && !(await hasRoom(options.dataDir))) await sleep(LOOK_MS)
+      if (stopping.signal.aborted) return code
       cluster = await startCluster(options).catch(() => undefined)
       if (cluster === undefined && (await hasRoom(options.dataDir))) return code
     }
@@ -31,7 +31,7 @@ export async function startLastingCluster(options: ClusterOptions & { port: numb
 
   const exited = live()
   const stop = async (): Promise<void> => {
-    isStopping = true
+    stopping.abort()
     await cluster?.stop()
     await exited
     await cluster?.stop()
