@@ -101,7 +101,10 @@ test('the decision is recorded, and status and checks tell it', async () => {
     recorded_by: clientOf(platform.process, 0).client_id, created_at: expect.stringMatching(instant),
   })
   const status = await api.call(`/v1/patients/${patientId}/consents/ai_analysis/status`)
-  expect(status.body).toEqual({ granted: true, decision: 'granted', recorded_at: at(consent.body, 'recorded_at'), text_version_id: terms.text_version_id })
+  expect(status.body).toEqual({
+    granted: true, decision: 'granted', recorded_at: at(consent.body, 'recorded_at'), text_version_id: terms.text_version_id,
+    text_version_current: true, reconsent_required: false,
+  })
   const check = await api.call(`/v1/patients/${patientId}/consents/check?types=ai_analysis,other&org_id=${platform.process.credentials.org_id}`)
   expect(check.body).toEqual({ consents: { ai_analysis: true, other: false } })
   const records = await api.call(`/v1/consent-records?patientId=${patientId}&consentTypeCode=ai_analysis`)
