@@ -95,8 +95,6 @@ export function typeRoutes(app: ServiceApp, deps: CommandDependencies): void {
       const context = commandContext(request, { orgId })
       const target = targetOf(orgId, params.id.toLowerCase())
       const done = await execute(store, target, (state) => updateConsentType(command, state), context, (revision) => requireMatch(request, revision))
-      // Nothing to change is nothing to append: whoever names another version is told all the same.
-      if (done.events.length === 0) requireMatch(request, done.revision)
       return written(reply, { body: typeRecord(made(done.state)), position: done.reached, projectors: ['consent_types'], revision: done.revision })
     },
   )

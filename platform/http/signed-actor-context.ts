@@ -21,7 +21,7 @@ export function createSignedActorContexts(keys: readonly JWK[], now: () => Date)
   return async (header) => {
     const actor = readActorContext(header)
     try {
-      const { payload } = await jwtVerify(header, keySet, {
+      const { payload, protectedHeader } = await jwtVerify(header, keySet, {
         algorithms,
         typ: contextType,
         requiredClaims: ['iat', 'exp'],
@@ -29,7 +29,8 @@ export function createSignedActorContexts(keys: readonly JWK[], now: () => Date)
         clockTolerance: skewSeconds,
         currentDate: now(),
       })
-      if ((payload.exp ?? 0) - (payload.iat ?? 0) <= longestLifeSeconds) return actor
+      const life = (payload.exp ?? 0) - (payload.iat ?? 0)
+      if (protectedHeader.kid !== undefined && life <= longestLifeSeconds) return actor
     } catch (error) {
       if (!(error instanceof errors.JOSEError || error instanceof TypeError)) throw error
     }

@@ -134,6 +134,7 @@ describe('signed actor contexts', () => {
     ['unsigned', () => contextOf(actor)],
     ['signed by another key', () => sign({}, {}, other)],
     ['signed by a key that is not configured', () => sign({}, { kid: 'unknown' })],
+    ['signed by a key that they do not name', () => sign({}, { kid: undefined })],
     ['altered', async () => (await sign()).replace(/\.([^.]+)\./, `.${Buffer.from(JSON.stringify({ ...actor, user_id: 'root' })).toString('base64url')}.`)],
     ['another kind of token', () => sign({}, { typ: 'at+jwt' })],
     ['expired', () => sign({ iat: seconds() - 400, exp: seconds() - 100 })],
