@@ -46,6 +46,8 @@ export const aiReviewToDo = defineProjector<
 >()({
   name: 'ai_review_todo',
   version: 2,
+  // A withdrawn consent that is passed over would leave a review at work.
+  decisive: true,
   tables: [todoTable, openReviews],
   handlers: {
     'ai_review.requested': (event) => {

@@ -8,6 +8,7 @@ import { projectionStream } from '../../../streams/projection/stream.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import { formatPosition, type Position } from '../../../streams/store/positions.ts'
 import { retryProjector, type Told } from './going-on.ts'
+import { projectorNamed } from './known-projectors.ts'
 import { skippedIn } from './skips.ts'
 import { readProjector, type ShownProjector } from './stored-projectors.ts'
 
@@ -22,9 +23,12 @@ const commands = '5a0f2f0e-6f2b-5d0a-9c55-0d3a2c6b7e11'
 
 /**
  * Lets a projector pass over the event at which it stands, and only over that one: it must have failed there. The same
- * order again is done already.
+ * order again is done already. Where decisions are taken on the rows, none may be missing.
  */
 export async function skipFailedEvent(pool: Pool, eventStore: EventStore, { name, position, reason }: Skip): Promise<Told> {
+  if (projectorNamed(name).decisive === true) {
+    return { text: `${name} passes over nothing: decisions are taken on what it holds. Mend the program, then: projections retry ${name}`, isDone: false }
+  }
   const place = formatPosition(position)
   const projector = await readProjector(pool, name)
   const failures = [projector.failure, ...projector.copies.map((copy) => copy.failure)]

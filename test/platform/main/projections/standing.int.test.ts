@@ -4,6 +4,8 @@ import { createPool, type Pool } from '../../../../platform/database.ts'
 import { projectionLag } from '../../../../platform/main/projections/lag.ts'
 import { knownProjectors } from '../../../../platform/main/projections/known-projectors.ts'
 import { listProjectors } from '../../../../platform/main/projections/list.ts'
+import { skipFailedEvent } from '../../../../platform/main/projections/skip.ts'
+import { projectionStream } from '../../../../streams/projection/stream.ts'
 import { ensureRuntimeSchema } from '../../../../projections/runtime/schema.ts'
 import { catalogue } from '../../../../streams/catalogue.ts'
 import { consentTypeFold } from '../../../../streams/consent-type/state.ts'
@@ -112,4 +114,12 @@ test('lag counts the events after each checkpoint, of the streams that are proje
   expect(head).toBe(formatPosition(places[4] ?? { commit: 0n, prepare: 0n }))
   expect(projectors.find(({ name }) => name === 'patients')).toMatchObject({ at_head: false, events_behind: 2, is_more: true })
   expect(projectors.find(({ name }) => name === 'consent_types')).toMatchObject({ at_head: true, events_behind: 0, is_more: false })
+})
+
+test.each(['consent_records', 'ai_review_todo'])('%s passes over nothing, even where it failed: a withdrawn consent could be among it', async (name) => {
+  const [position] = places
+  if (position === undefined) throw new Error('no place')
+  const told = await skipFailedEvent(pool, store, { name, position, reason: 'unwanted' })
+  expect([told.isDone, told.text]).toEqual([false, expect.stringContaining(`projections retry ${name}`)])
+  expect(await store.readLast(projectionStream(name))).toBeUndefined()
 })
