@@ -4,7 +4,7 @@ import type { ProjectionFailure, StoredStatus } from '../runtime/checkpoints.ts'
 import { nextCopyOf } from '../runtime/checkpoints.ts'
 import type { Projector } from '../runtime/projector.ts'
 import { quoted } from '../runtime/row-statements.ts'
-import { startOfLog, type Position } from '../../streams/store/positions.ts'
+import { comparePositions, parsePosition, startOfLog, type Position } from '../../streams/store/positions.ts'
 import { createProjector, prepareProjector } from '../runtime/schema.ts'
 import type { RebuildContext } from './context.ts'
 
@@ -45,7 +45,9 @@ export async function continuedCopy(context: RebuildContext, serving: Projector)
   if (rows[0]?.status !== 'rebuilding') return emptyCopy(context, serving, projector.name, 'rebuilding')
   const skipped = await context.skips?.(serving.name) ?? new Set<string>()
   const { position, copyId, fit } = await inTransaction(context.pool, (client) => prepareProjector(client, projector))
-  if (fit !== 'current') return emptyCopy(context, serving, projector.name, 'rebuilding')
+  // It may have taken what was skipped since.
+  const isPastSkipped = [...skipped].some((skip) => comparePositions(parsePosition(skip) ?? startOfLog, position) <= 0)
+  if (fit !== 'current' || isPastSkipped) return emptyCopy(context, serving, projector.name, 'rebuilding')
   return { serving, projector, copyId, skipped, position, failure: undefined }
 }
 

@@ -113,6 +113,18 @@ describe('a newer version of a projector', () => {
     expect(await world.titles(watched)).toMatchObject({ [first]: 'v2 first', [second]: 'v2 second', [third]: 'v2 third' })
   })
 
+  it('begins its copy anew where an event was skipped that the copy had taken already', async () => {
+    const [kept, skipped] = [await ticketNamed('kept'), world.fresh()]
+    await world.filled([board(1)])
+    const { position } = await say(world.store, `ticket-${skipped}`, opened(skipped, 'skipped meanwhile'))
+    const half = await continuedCopy(world.context(), board(2))
+    await fill(world.context(), [{ copy: half, upTo: position }])
+    const newer = world.start([board(2)], { skips: async () => new Set([formatPosition(position)]) })
+    await newer.caughtUp()
+    expect(await world.titles(board(2))).toMatchObject({ [kept]: 'v2 kept' })
+    expect(await world.titles(board(2))).not.toHaveProperty(skipped)
+  })
+
   it('that cannot take an event leaves the older one serving, says so, and tries again when it is let go on', async () => {
     const bad = await ticketNamed('bad')
     const older = world.start([board(1)])
