@@ -96,7 +96,7 @@ export interface LogFrame {
   readonly position: Position
   /** Whether it stands at `place` or before it. */
   readonly isUpTo: (place: Position) => boolean
-  /** As the client would have handed it over, with the text that its data was stored as. */
+  /** As the client would have handed it over, with the text that JSON was stored as. */
   readonly open: () => StoredEvent
 }
 
@@ -116,8 +116,11 @@ const uuid = { string: 2 }
 const streamIdentifier = { name: 3 }
 const recordedEvent = { id: 1, stream: 2, revision: 3, prepare: 4, commit: 5, metadata: 6, customMetadata: 7, data: 8 }
 const mapEntry = { key: 1, value: 2 }
-/** Bytes of the names that the server gives an event's type, time and content type: no two are of one length. */
-const nameLength = { type: 4, created: 7, contentType: 12 }
+/** Keys under which the server's metadata names an event's type, time and content type, among others that it may add. */
+const metadataKey = { type: Buffer.from('type'), created: Buffer.from('created'), contentType: Buffer.from('content-type') }
+
+/** What the client calls an event whose type the server does not tell. */
+const typeless = '<no-event-type-provided>'
 
 const nowhere: Span = { start: 0, end: 0 }
 
@@ -149,14 +152,13 @@ class RecordedFrame implements LogFrame {
       else if (field === recordedEvent.data) this.#data = reader.span()
       else if (field === recordedEvent.metadata) {
         const entry = reader.span()
-        const { start, end } = reader.within(entry, mapEntry.key) ?? nowhere
-        const length = end - start
-        if (length === nameLength.type) type = entry
-        else if (length === nameLength.created) this.#created = entry
-        else if (length === nameLength.contentType) this.#contentType = entry
+        const key = reader.within(entry, mapEntry.key) ?? nowhere
+        if (reader.holds(key, metadataKey.type)) type = entry
+        else if (reader.holds(key, metadataKey.created)) this.#created = entry
+        else if (reader.holds(key, metadataKey.contentType)) this.#contentType = entry
       } else reader.skip()
     }
-    this.type = this.#inner(type, mapEntry.value)
+    this.type = type === nowhere ? typeless : this.#inner(type, mapEntry.value)
   }
 
   get stream(): string {
@@ -173,8 +175,8 @@ class RecordedFrame implements LogFrame {
 
   open(): StoredEvent {
     const { start, end } = this.#customMetadata
-    const text = this.#text(this.#data)
     const isJson = this.#inner(this.#contentType, mapEntry.value) === 'application/json'
+    const text = isJson ? this.#text(this.#data) : undefined
     return {
       id: this.#inner(this.#id, uuid.string),
       type: this.type,
@@ -184,9 +186,8 @@ class RecordedFrame implements LogFrame {
       // Ticks of 100 ns: the last four digits are less than a millisecond.
       created: new Date(Number(this.#inner(this.#created, mapEntry.value).slice(0, -4))),
       isJson,
-      data: isJson ? parsed(text) : undefined,
-      dataText: text,
-      metadata: start === end ? undefined : parsed(this.#text(this.#customMetadata)),
+      ...(text === undefined ? { data: this.#copy(this.#data) } : { data: parsed(text, () => text), dataText: text }),
+      metadata: start === end ? undefined : parsed(this.#text(this.#customMetadata), () => this.#copy(this.#customMetadata)),
     }
   }
 
@@ -197,13 +198,16 @@ class RecordedFrame implements LogFrame {
   #text({ start, end }: Span): string {
     return this.#bytes.toString('utf8', start, end)
   }
+
+  #copy({ start, end }: Span): Uint8Array {
+    return Uint8Array.from(this.#bytes.subarray(start, end))
+  }
 }
 
-/** Undefined for what is no JSON, as an event of ours never is. */
-function parsed(text: string): unknown {
+function parsed(text: string, otherwise: () => unknown): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    return undefined
+    return otherwise()
   }
 }

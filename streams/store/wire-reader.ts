@@ -53,6 +53,13 @@ export class WireReader {
     return undefined
   }
 
+  /** Whether a span is these very bytes. */
+  holds({ start, end }: Span, expected: Uint8Array): boolean {
+    if (end - start !== expected.length) return false
+    for (let index = 0; index < expected.length; index += 1) if (this.bytes[start + index] !== expected[index]) return false
+    return true
+  }
+
   /** A varint; a bigint where a number would lose digits. */
   number(): number | bigint {
     let value = 0

@@ -1,5 +1,6 @@
 import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
+import { convertGrpcRecord } from '@eventstore/db-client/dist/utils/convertGrpcEvent.js'
 import { assert, nat, property, string } from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { frameOf } from '../../../streams/store/log-frames.ts'
@@ -15,6 +16,18 @@ function frame(message: ReadResp) {
   const found = frameOf(bytesOf(message))
   if (found === undefined) throw new Error('no event in the message')
   return found
+}
+
+function recordedIn(message: ReadResp) {
+  const recorded = message.getEvent()?.getEvent()
+  if (recorded === undefined) throw new Error('no event in the message')
+  return recorded
+}
+
+function entriesOf(message: ReadResp): (readonly [string, string])[] {
+  const entries: (readonly [string, string])[] = []
+  recordedIn(message).getMetadataMap().forEach((value, key) => entries.push([key, value]))
+  return entries
 }
 
 describe('events in the bytes that a server sends', () => {
@@ -57,13 +70,36 @@ describe('events in the bytes that a server sends', () => {
     expect([upTo(BigInt(digits), 4096n), upTo(BigInt(digits) + 1n, 0n), upTo(BigInt(digits), 4095n), upTo(BigInt(digits) - 1n, 9999n)]).toEqual([true, true, false, false])
   })
 
-  test('data that is no JSON, and metadata that is none, are told as such', () => {
-    const broken = wireEvent({ ...stored, data: '{"room":', metadata: 'nothing' })
-    expect(frame(broken).open()).toMatchObject({ isJson: true, data: undefined, metadata: undefined })
+  test.each<[string, (message: ReadResp) => void]>([
+    ['as ours are', () => undefined],
+    ['JSON that is none', (message) => recordedIn(message).setData(Buffer.from('{"room":').toString('base64'))],
+    ['JSON null', (message) => recordedIn(message).setData(Buffer.from('null').toString('base64'))],
+    ['no data', (message) => recordedIn(message).setData('')],
+    ['bytes', (message) => recordedIn(message).getMetadataMap().set('content-type', 'application/octet-stream')],
+    ['no bytes', (message) => {
+      recordedIn(message).getMetadataMap().del('content-type')
+      recordedIn(message).setData('')
+    }],
+    ['metadata that is no JSON', (message) => recordedIn(message).setCustomMetadata(Buffer.from('nothing').toString('base64'))],
+    ['metadata null', (message) => recordedIn(message).setCustomMetadata(Buffer.from('null').toString('base64'))],
+    ['no metadata', (message) => recordedIn(message).setCustomMetadata('')],
+    ['no type and no time', (message) => recordedIn(message).getMetadataMap().clear()],
+    ['an empty type', (message) => recordedIn(message).getMetadataMap().set('type', '')],
+    ['keys as long as known ones, behind them', (message) => recordedIn(message).getMetadataMap().set('note', 'VisitOpened').set('encoded', '1').set('content-hash', 'x')],
+    ['keys as long as known ones, before them', (message) => {
+      const entries = entriesOf(message)
+      const map = recordedIn(message).getMetadataMap()
+      map.clear()
+      for (const [key, value] of [['note', 'VisitOpened'], ['encoded', '1'], ['content-hash', 'x'], ['', ''], ...entries.toReversed()] as const) map.set(key, value)
+    }],
+  ])('whatever comes, it is what the client makes of it: %s', (_, change) => {
+    const message = wireEvent(stored)
+    change(message)
+    const { dataText, ...found } = frame(message).open()
+    const expected = convertGrpcRecord(recordedIn(streams.ReadResp.deserializeBinary(bytesOf(message))))
 
-    const binary = wireEvent(stored)
-    binary.getEvent()?.getEvent()?.getMetadataMap().set('content-type', 'application/octet-stream')
-    expect(frame(binary).open()).toMatchObject({ isJson: false, data: undefined })
+    expect(found).toEqual(expected)
+    expect(dataText === undefined).toBe(!expected.isJson)
   })
 
   test('members that a later server adds are passed over', () => {
