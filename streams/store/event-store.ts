@@ -2,6 +2,7 @@ import { appendExactly, appendLimitBytes, refusesForWantOfRoom, type AppendAnswe
 import type { Catalogue } from './catalogue.ts'
 import { createCodec, type Codec, type EncodedAppend, type RawEvent } from './codec.ts'
 import { connectEventStore, type EventStoreConnection } from './connection.ts'
+import { isSystemEvent } from './decoding.ts'
 import {
   AppendTooLargeError,
   EventStoreClosedError,
@@ -217,10 +218,11 @@ export class EventStore {
   /** Where the events that the filter lets through stand, newest first, all that are after `downTo`. Decodes nothing. */
   async *positionsBackwards(filter: EventFilter, { downTo }: { readonly downTo: Position }): AsyncGenerator<Position, void, undefined> {
     this.#refuseWhenClosed()
-    for await (const { position, streamId } of readLogBackwards(this.#connection.commands, this.#readTiming)) {
+    for await (const event of readLogBackwards(this.#connection.commands, this.#readTiming)) {
+      const { position } = event
       if (position === undefined) continue
       if (comparePositions(position, downTo) <= 0) return
-      if (passes(filter, streamId)) yield position
+      if (!isSystemEvent(event) && passes(filter, event.streamId)) yield position
     }
   }
 

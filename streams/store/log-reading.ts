@@ -3,6 +3,7 @@ import { backoffMs, pause } from './backoff.ts'
 import type { Catalogue } from './catalogue.ts'
 import { isRefusal } from './client-errors.ts'
 import type { Codec } from './codec.ts'
+import { isSystemEvent } from './decoding.ts'
 import { EventStoreRefusedError, EventStoreUnavailableError } from './errors.ts'
 import { endCall, frameOf, openRawLog, type RawLog } from './log-frames.ts'
 import { LogPage, type LogBatch, type PageRules } from './log-page.ts'
@@ -125,10 +126,17 @@ async function whole(page: LogPage, end?: Position): Promise<LogBatch> {
   return page.settled(position)
 }
 
+/** Throws where the log itself does not reach to `upTo`: then it cannot tell what else is up to there. */
 async function holdsMore(client: EventStoreDBClient, { after, upTo }: Piece, timing: ReadTiming): Promise<boolean> {
   if (comparePositions(after, upTo) >= 0) return false
-  for await (const { position } of readLogBackwards(client, timing)) {
-    if (position !== undefined && comparePositions(position, upTo) <= 0) return comparePositions(position, after) > 0
+  let hasReached = false
+  for await (const event of readLogBackwards(client, timing)) {
+    const { position } = event
+    if (position === undefined) continue
+    hasReached ||= comparePositions(position, upTo) >= 0
+    if (!hasReached) break
+    if (!isSystemEvent(event) && comparePositions(position, upTo) <= 0) return comparePositions(position, after) > 0
   }
+  if (!hasReached) throw new Error('the log ends before the end of the piece')
   return false
 }

@@ -2,7 +2,7 @@ import { convertToCommandError, type EventStoreDBClient, type RecordedEvent as C
 import { backoffMs, pause } from './backoff.ts'
 import { ClientStreamTombstoned, isRefusal } from './client-errors.ts'
 import { EventStoreRefusedError, EventStoreUnavailableError, StreamTombstonedError } from './errors.ts'
-import { isSystemEvent, type StoredEvent } from './decoding.ts'
+import type { StoredEvent } from './decoding.ts'
 import { endCall, frameOf, openRawStream, type RawLog, type StreamRange } from './log-frames.ts'
 import type { Position } from './positions.ts'
 import { Pull } from './pull.ts'
@@ -42,7 +42,7 @@ export async function* readRawStream(
 }
 
 /**
- * Stored events of the whole log, newest first, system events left out.
+ * Stored events of the whole log as its leader has it, newest first, system events among them.
  * @throws EventStoreUnavailableError, EventStoreRefusedError
  */
 export async function* readLogBackwards(
@@ -56,7 +56,7 @@ export async function* readLogBackwards(
     let count = 0
     const page = resumed('$all', timing, async function* () {
       const from = next
-      const open = () => client.readAll({ fromPosition: from, direction: 'backwards', maxCount: pageSize })
+      const open = () => client.readAll({ fromPosition: from, direction: 'backwards', maxCount: pageSize, requiresLeader: true })
       for await (const event of readOnce('$all', open, timing)) {
         count += 1
         // A backwards read from a position begins before it.
@@ -64,7 +64,7 @@ export async function* readLogBackwards(
         yield event
       }
     })
-    for await (const event of page) if (!isSystemEvent(event)) yield event
+    yield* page
     isLogLeft = count >= pageSize
     pageSize = Math.min(pageSize * 4, 2_048)
   }

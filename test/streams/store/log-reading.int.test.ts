@@ -181,8 +181,10 @@ describe('a server that does not send the piece in one go', () => {
   test('a piece behind whose last event only the server writes is whole', async () => {
     await using server = await ScriptedServer.start({
       onRead: (call) => {
-        if (isBackwards(call)) writes(call, [2, 1])
-        else {
+        if (isBackwards(call)) {
+          call.write(event(6, '$statistics', '$stats'))
+          writes(call, [2, 1])
+        } else {
           writes(call, [1, 2])
           call.write(event(4, '$statistics', '$stats'))
         }
@@ -194,6 +196,20 @@ describe('a server that does not send the piece in one go', () => {
 
     expect(placesOf(batches)).toEqual([1, 2])
     expect(batches.at(-1)).toMatchObject({ considered: 2, position: at(6) })
+  })
+
+  test('a log that does not reach to the end of the piece is no whole piece, and its leader is asked for it', async () => {
+    await using server = await ScriptedServer.start({
+      onRead: (call) => {
+        writes(call, isBackwards(call) ? [2, 1] : [1, 2])
+        call.end()
+      },
+    })
+    await using store = await openTestStore({ url: server.url, catalogue, vault, readBudgetMs: 200 })
+
+    await expect(batchesOf(store, { after: startOfLog, upTo: at(6), wants: all, batchSize: 10 })).rejects.toThrow(EventStoreUnavailableError)
+    expect(server.reads.some(({ options }) => options?.readDirection === streams.ReadReq.Options.ReadDirection.BACKWARDS)).toBe(true)
+    expect(server.readsOfLeader).toBe(server.reads.length)
   })
 
   test('a type that nobody knows is told, wanted or not', async () => {

@@ -36,6 +36,8 @@ export class ScriptedServer implements AsyncDisposable {
   readonly appends: SeenAppend[] = []
   readonly reads: ReadReq.AsObject[] = []
   readonly readPeers: string[] = []
+  /** How many of the reads only the leader may answer. */
+  readsOfLeader = 0
 
   private constructor(server: Server, port: number, hasTls: boolean) {
     this.#server = server
@@ -79,6 +81,7 @@ export class ScriptedServer implements AsyncDisposable {
     call.on('error', () => undefined)
     this.reads.push(call.request.toObject())
     this.readPeers.push(call.getPeer())
+    if (call.metadata.get('requires-leader').includes('true')) this.readsOfLeader += 1
     onRead?.(call, this.reads.length)
   }
 }
