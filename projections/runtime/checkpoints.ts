@@ -126,17 +126,32 @@ export async function requestStop(pool: Pool, name: string): Promise<boolean> {
 export const withoutFailure = `failed_event_id = null, failed_event_type = null, failed_category = null, failed_commit = null,
   failed_prepare = null, failed_reason = null`
 
+/** What was let go on. */
+export interface Resumed {
+  readonly isServing: boolean
+  /** Of the copy that a newer program could not fill, and fills anew from now on. */
+  readonly nextVersion: number | undefined
+}
+
 /**
- * Lets a stopped or failed projector go on with the event after its checkpoint; also a copy of it that a newer program
- * could not fill.
+ * Lets a stopped or failed projector go on with the event after its checkpoint. The row of a copy that another version, or
+ * one with other tables, could not fill is deleted: whoever fills it begins with an empty one. Undefined where there was neither.
  */
-export async function requestResume(pool: Pool, name: string): Promise<boolean> {
-  const { rowCount } = await pool.query(
-    `update runtime.projectors set status = 'rebuilding', updated_at = clock_timestamp(), ${withoutFailure}
-     where (name = $1 and status in ('stopped', 'failed')) or (name = $2 and status = 'failed')`,
+export async function requestResume(database: Pool | PoolClient, name: string): Promise<Resumed | undefined> {
+  const { rows } = await database.query<{ is_serving: boolean; next_version: number | null }>(
+    `with next as (
+       delete from runtime.projectors n using runtime.projectors x
+       where n.name = $2 and n.status = 'failed' and x.name = $1 and (n.version <> x.version or n.shape <> x.shape) returning n.version
+     ), serving as (
+       update runtime.projectors set status = 'rebuilding', updated_at = clock_timestamp(), ${withoutFailure}
+       where name = $1 and status in ('stopped', 'failed') returning name
+     )
+     select exists (select from serving) as is_serving, (select version from next) as next_version`,
     [name, nextCopyOf(name)],
   )
-  return rowCount !== null && rowCount > 0
+  const [row] = rows
+  if (row === undefined || (!row.is_serving && row.next_version === null)) return undefined
+  return { isServing: row.is_serving, nextVersion: row.next_version ?? undefined }
 }
 
 /** The copy of a read model that is filled to take its place. */

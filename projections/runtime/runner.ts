@@ -131,9 +131,9 @@ export class ProjectionRunner {
 
   /** Lets a stopped or failed projector go on from its checkpoint. False when it is neither. */
   async resume(name: string): Promise<boolean> {
-    const isResumed = await requestResume(this.#options.pool, name)
+    const resumed = await requestResume(this.#options.pool, name)
     await this.#inTurn(() => this.#look())
-    return isResumed
+    return resumed !== undefined
   }
 
   /** Tells of every stored batch, after its commit. Returns how to stop listening. */

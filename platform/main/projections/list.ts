@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { knownProjectors } from './known-projectors.ts'
 import { readProjectors, type ShownFailure, type ShownProjector } from './stored-projectors.ts'
 import { tableText } from './table-text.ts'
 
@@ -33,13 +34,25 @@ function copiesText({ copies }: ShownProjector): string {
   return copies.map(({ kind, version, position }) => `${kind} (version ${version}, at ${position})`).join(', ') || '-'
 }
 
-function failureText({ name, failure, copies }: ShownProjector): string[] {
-  const failed = [{ what: name, failure }, ...copies.map((copy) => ({ what: `the ${copy.kind} copy of ${name}`, failure: copy.failure }))]
-  return failed.flatMap((one) => {
-    if (one.failure === undefined) return []
-    const { eventId, eventType, category, position, reason } = one.failure
-    return ['', `${one.what} failed at ${position}: ${eventType} ${eventId} of a ${category} stream`, `  ${reason}`, `  projections retry ${name}, or projections skip ${name} ${position} --reason TEXT`]
+function failureText(projector: ShownProjector): string[] {
+  const { name, status, version = 0, failure, copies } = projector
+  const isDecisive = knownProjectors.find((known) => known.name === name)?.decisive === true
+  const ofCopies = copies.flatMap((copy) => {
+    // Nobody waits for what another copy lacks.
+    const isWanted = copy.kind === 'next' && copy.version > version
+    return failedText(`the ${copy.kind} copy of ${name}`, copy.failure, (position) => (isWanted ? [hintText(name, position, !isDecisive)] : []))
   })
+  return [...failedText(name, failure, (position) => [hintText(name, position, !isDecisive && status === 'failed')]), ...ofCopies]
+}
+
+function failedText(what: string, failure: ShownFailure | undefined, hint: (position: string) => string[]): string[] {
+  if (failure === undefined) return []
+  const { eventId, eventType, category, position, reason } = failure
+  return ['', `${what} failed at ${position}: ${eventType} ${eventId} of a ${category} stream`, `  ${reason}`, ...hint(position)]
+}
+
+function hintText(name: string, position: string, canSkip: boolean): string {
+  return `  projections retry ${name}${canSkip ? `, or projections skip ${name} ${position} --reason TEXT` : ''}`
 }
 
 function jsonOf({ name, version, programVersion, status, position, idleSeconds, silenceSeconds, copies, failure }: ShownProjector) {

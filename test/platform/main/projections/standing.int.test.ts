@@ -1,11 +1,12 @@
 import { v4 } from 'uuid'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createPool, type Pool } from '../../../../platform/database.ts'
 import { projectionLag } from '../../../../platform/main/projections/lag.ts'
 import { knownProjectors } from '../../../../platform/main/projections/known-projectors.ts'
 import { listProjectors } from '../../../../platform/main/projections/list.ts'
 import { skipFailedEvent } from '../../../../platform/main/projections/skip.ts'
 import { projectionStream } from '../../../../streams/projection/stream.ts'
+import { OperatorLocks } from '../../../../projections/rebuild/operator-locks.ts'
 import { ensureRuntimeSchema } from '../../../../projections/runtime/schema.ts'
 import { catalogue } from '../../../../streams/catalogue.ts'
 import { consentTypeFold } from '../../../../streams/consent-type/state.ts'
@@ -37,7 +38,7 @@ beforeAll(async () => {
     await store.append(oauthClientFold, oauthClientStream(v4()), 'no_stream', [clientFact('OauthClientRegistered')], { commandId: v4(), correlationId: v4() })
   }
   database = await freshDatabase()
-  pool = createPool({ url: database.url, max: 2 })
+  pool = createPool({ url: database.url, max: 4 })
 })
 
 afterAll(async () => {
@@ -122,4 +123,90 @@ test.each(['consent_records', 'ai_review_todo'])('%s passes over nothing, even w
   const told = await skipFailedEvent(pool, store, { name, position, reason: 'unwanted' })
   expect([told.isDone, told.text]).toEqual([false, expect.stringContaining(`projections retry ${name}`)])
   expect(await store.readLast(projectionStream(name))).toBeUndefined()
+})
+
+/** Its row says that it failed at this one of the events. */
+async function failedAt(name: string, place: number): Promise<Position> {
+  const position = places[place]
+  if (position === undefined) throw new Error('no place')
+  await pool.query(
+    `update runtime.projectors set status = 'failed', failed_event_id = $2, failed_event_type = 'ConsentTypeCreated', failed_category = 'consent_type',
+       failed_commit = $3, failed_prepare = $4, failed_reason = 'a test' where name = $1`,
+    [name, ids.client, String(position.commit), String(position.prepare)],
+  )
+  return position
+}
+
+function update(name: string, assignments: string): Promise<unknown> {
+  return pool.query(`update runtime.projectors set ${assignments} where name = $1`, [name])
+}
+
+async function statusOf(name: string): Promise<string | undefined> {
+  return (await pool.query<{ status: string }>('select status from runtime.projectors where name = $1', [name])).rows[0]?.status
+}
+
+const hint = (name: string, position: Position) => `projections skip ${name} ${formatPosition(position)} --reason TEXT`
+
+test('what decides is to be tried again, never to be passed over', async () => {
+  await stored('consent_records', 1)
+  const position = await failedAt('consent_records', 1)
+  const listed = await listProjectors(pool, false)
+  expect(listed).toContain('  projections retry consent_records\n')
+  expect(listed).not.toContain(hint('consent_records', position))
+})
+
+test.each(['previous', 'check', 'next'])('what only the %s copy of the same version cannot take is not passed over, nor is it suggested', async (kind) => {
+  const name = { previous: 'assessments', check: 'assessments_todo', next: 'ai_reviews' }[kind] ?? ''
+  await stored(name, 4)
+  await stored(`${name}__${kind}`, 1, { status: 'stopped' })
+  const position = await failedAt(`${name}__${kind}`, 1)
+  const listed = await listProjectors(pool, false)
+  expect(listed).toContain(`the ${kind} copy of ${name} failed at ${formatPosition(position)}`)
+  expect(listed).not.toContain(hint(name, position))
+  const told = await skipFailedEvent(pool, store, { name, position, reason: 'unwanted' })
+  expect([told.isDone, told.text]).toEqual([false, expect.stringContaining(`${name} has not failed at ${formatPosition(position)}: it is running`)])
+  expect(await store.readLast(projectionStream(name))).toBeUndefined()
+  expect(await statusOf(`${name}__${kind}`)).toBe('failed')
+})
+
+test('what a newer version cannot take is passed over, and its copy filled anew', async () => {
+  const name = 'webhook_subscriptions'
+  await stored(name, 4)
+  await stored(`${name}__next`, 1, { version: 99 })
+  const position = await failedAt(`${name}__next`, 1)
+  expect(await listProjectors(pool, false)).toContain(hint(name, position))
+  const skipping = skipFailedEvent(pool, store, { name, position, reason: 'unwanted' })
+  await vi.waitFor(async () => expect(await statusOf(`${name}__next`)).toBeUndefined(), 5_000)
+  await update(name, 'version = 99')
+  const told = await skipping
+  expect([told.isDone, told.text]).toEqual([true, expect.stringMatching(/now and at every rebuild\nwebhook_subscriptions is served in version 99$/)])
+  expect(await store.readLast(projectionStream(name))).toBeDefined()
+})
+
+test('a skip is refused while somebody works on the copies, and of an event that was taken while it waited', async () => {
+  const name = 'webhooks_todo'
+  await stored(name, 1)
+  const position = await failedAt(name, 1)
+  const order = { name, position, reason: 'unwanted' }
+  const operators = await OperatorLocks.open({ pool })
+  await operators.take(name)
+  await expect(skipFailedEvent(pool, store, order)).rejects.toThrow('under way')
+  await operators.close()
+
+  const runner = await pool.connect()
+  await runner.query('begin')
+  await runner.query(`update runtime.projectors set status = 'running' where name = $1`, [name])
+  const skipping = skipFailedEvent(pool, store, order)
+  await vi.waitFor(async () => expect((await runner.query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)).rowCount).toBe(1), 5_000)
+  await runner.query('commit')
+  runner.release()
+  expect((await skipping).isDone).toBe(false)
+  expect(await store.readLast(projectionStream(name))).toBeUndefined()
+
+  await failedAt(name, 1)
+  const last = skipFailedEvent(pool, store, order)
+  await vi.waitFor(async () => expect(await statusOf(name)).toBe('rebuilding'), 5_000)
+  await update(name, `status = 'running'`)
+  expect((await last).isDone).toBe(true)
+  expect(await skipFailedEvent(pool, store, order)).toEqual({ isDone: true, text: `${name} passes over ${formatPosition(position)} already` })
 })
