@@ -12,8 +12,8 @@ const GAVE_UP = 1
  * Starts the server like `startCluster`, and again whenever a full disk made it end: a checkpoint that finds no room is a panic, and
  * so is the recovery after it. `exited` resolves when it ended for another reason, or cannot be started although there is room.
  */
-export async function startLastingCluster(options: ClusterOptions & { port: number }): Promise<RunningCluster> {
-  let cluster: RunningCluster | undefined = await startCluster(options)
+export async function startLastingCluster(options: ClusterOptions & { port: number }, start = startCluster): Promise<RunningCluster> {
+  let cluster: RunningCluster | undefined = await start(options)
   const stopping = new AbortController()
 
   async function live(): Promise<number | null> {
@@ -24,7 +24,11 @@ export async function startLastingCluster(options: ClusterOptions & { port: numb
       options.onLog('embedded postgres ended for want of room on its disk, it starts again when there is some')
       while (!stopping.signal.aborted && !(await hasRoom(options.dataDir))) await sleep(LOOK_MS)
       if (stopping.signal.aborted) return code
-      cluster = await startCluster(options).catch(() => undefined)
+      cluster = await start(options).catch(() => undefined)
+      if (stopping.signal.aborted) {
+        await cluster?.stop()
+        return code
+      }
       if (cluster === undefined && (await hasRoom(options.dataDir))) return code
     }
   }
@@ -34,12 +38,11 @@ export async function startLastingCluster(options: ClusterOptions & { port: numb
     stopping.abort()
     await cluster?.stop()
     await exited
-    await cluster?.stop()
   }
   return { exited, stop }
 }
 
+/** Where nobody can tell, the start tells. */
 async function hasRoom(dataDir: string): Promise<boolean> {
-  const { bavail, bsize } = await statfs(clusterFolder(dataDir))
-  return bavail * bsize >= ROOM
+  return await statfs(clusterFolder(dataDir)).then(({ bavail, bsize }) => bavail * bsize >= ROOM, () => true)
 }

@@ -1,0 +1,88 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { clusterFolder, type RunningCluster } from '../../../embedded/postgres/cluster.ts'
+import { startLastingCluster } from '../../../embedded/postgres/lasting-cluster.ts'
+import { waitFor } from '../../support/platform.ts'
+
+const gaveUp = 1
+let dataDir: string
+
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'lasting-cluster-'))
+  await mkdir(clusterFolder(dataDir))
+})
+
+afterEach(async () => {
+  await rm(dataDir, { recursive: true, force: true })
+})
+
+/** A server that ends when it is told to, or by itself with a code. */
+class Server implements RunningCluster {
+  readonly #end = Promise.withResolvers<number | null>()
+  readonly exited = this.#end.promise
+  stops = 0
+
+  async stop(): Promise<void> {
+    this.stops += 1
+    this.#end.resolve(0)
+    await this.exited
+  }
+
+  endBy(code: number): void {
+    this.#end.resolve(code)
+  }
+}
+
+async function lasting(starts: (() => Promise<Server>)[]) {
+  let count = 0
+  const options = { binaries: { initdb: '', postgres: '' }, launcher: { name: 'none', command: () => ['', []] as [string, string[]], spawnAs: {}, owner: undefined }, dataDir, durable: false, onLog: () => undefined, port: 1 }
+  const cluster = await startLastingCluster(options, async () => {
+    const start = starts[count]
+    count += 1
+    if (start === undefined) throw new Error('started too often')
+    return start()
+  })
+  return { cluster, count: () => count }
+}
+
+test('a stop while the server is being started again ends what was started, and itself', async () => {
+  const [first, second] = [new Server(), new Server()]
+  const recovery = Promise.withResolvers<Server>()
+  const { cluster, count } = await lasting([async () => first, () => recovery.promise])
+  first.endBy(gaveUp)
+  await waitFor('the restart', async () => (count() === 2 ? true : undefined))
+  const stopped = cluster.stop()
+  recovery.resolve(second)
+  await stopped
+
+  expect([first.stops, second.stops]).toEqual([0, 1])
+  expect(await cluster.exited).toBe(gaveUp)
+})
+
+test('a stop while a start that fails is under way ends it, and a server that was started again is stopped like the first', async () => {
+  const recovery = Promise.withResolvers<Server>()
+  const [first, other, again] = [new Server(), new Server(), new Server()]
+  const failing = await lasting([async () => first, () => recovery.promise])
+  first.endBy(gaveUp)
+  await waitFor('the restart', async () => (failing.count() === 2 ? true : undefined))
+  const stopped = failing.cluster.stop()
+  recovery.reject(new Error('ended during its start'))
+  await stopped
+  expect(await failing.cluster.exited).toBe(gaveUp)
+
+  const restarted = await lasting([async () => other, async () => again])
+  other.endBy(gaveUp)
+  await waitFor('the restart', async () => (restarted.count() === 2 ? true : undefined))
+  await restarted.cluster.stop()
+  expect(again.stops).toBe(1)
+})
+
+test('an end for another reason is its end', async () => {
+  const server = new Server()
+  const { cluster, count } = await lasting([async () => server])
+  server.endBy(2)
+  expect(await cluster.exited).toBe(2)
+  expect(count()).toBe(1)
+})
