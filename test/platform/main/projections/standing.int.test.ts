@@ -197,7 +197,7 @@ test('a skip is refused while somebody works on the copies, and of an event that
   await runner.query('begin')
   await runner.query(`update runtime.projectors set status = 'running' where name = $1`, [name])
   const skipping = skipFailedEvent(pool, store, order)
-  await vi.waitFor(async () => expect((await runner.query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)).rowCount).toBe(1), 5_000)
+  await vi.waitFor(async () => expect((await pool.query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)).rowCount).toBe(1), 5_000)
   await runner.query('commit')
   runner.release()
   expect((await skipping).isDone).toBe(false)
