@@ -60,7 +60,7 @@ export class ShareWriter {
     if (refusal !== undefined) suspects.push(...batches.filter(({ share }) => share !== undefined))
     for (const { member, events, share } of suspects) {
       const isRefused = share === undefined || (await this.#attempt([{ member, share }])) !== undefined
-      if (isRefused) await this.#eventByEvent(member, events)
+      if (isRefused) await this.#eventByEvent(member, events, share?.to)
     }
   }
 
@@ -124,20 +124,24 @@ export class ShareWriter {
     return written
   }
 
-  async #eventByEvent(member: Member, events: readonly RecordedEvent[]): Promise<void> {
+  /** `to`: where the batch ends, behind events that are not the member's; undefined where that is not known. */
+  async #eventByEvent(member: Member, events: readonly RecordedEvent[], to: Position | undefined): Promise<void> {
     let from = await this.#storedPosition(member)
     for (const event of events) {
       if (!member.isActive || this.#signal.aborted || from === undefined) return
       if (comparePositions(event.position, from) <= 0) continue
-      let refusal: unknown
+      let share: Share
       try {
-        refusal = await this.#attempt([{ member, share: shareOf(member.projector, [event], from, event.position) }])
+        share = shareOf(member.projector, [event], from, event.position)
       } catch (error) {
-        refusal = error
+        return this.fail(member, failureOf(event, reasonOf(error)))
       }
+      const refusal = await this.#attempt([{ member, share }])
       if (refusal !== undefined) return this.fail(member, failureOf(event, reasonOf(refusal)))
       from = event.position
     }
+    if (from === undefined || to === undefined || comparePositions(from, to) >= 0) return
+    await this.#attempt([{ member, share: shareOf(member.projector, [], from, to) }])
   }
 
   async #storedPosition(member: Member): Promise<Position | undefined> {

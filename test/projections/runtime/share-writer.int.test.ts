@@ -91,6 +91,20 @@ describe('the writer of batches', () => {
     ])
   })
 
+  it('stands at the end of a batch that could be taken event by event only', async () => {
+    await pool.query(`create function ticket_counts.one_row() returns trigger language plpgsql as $$ begin
+      if (select count(*) from added) > 1 then raise exception 'too many'; end if; return null; end $$;
+      create trigger one_row after insert on ticket_counts.counts referencing new table as added for each statement execute function ticket_counts.one_row()`)
+    const { member } = batchOf(ticketCounts)
+    const to = { commit: 450n, prepare: 450n }
+    const told = listener()
+    await new ShareWriter(pool, silentLogger, told, new AbortController().signal).write([{ member, events, share: shareOf(ticketCounts, events, startOfLog, to) }])
+    expect((await readRows(pool, ticketCounts))['counts']).toHaveLength(3)
+    expect((await readCheckpoints(pool, ['ticket_counts'])).get('ticket_counts')?.position).toEqual(to)
+    expect(told.written).toHaveBeenLastCalledWith([member], to, [])
+    expect(member.isActive).toBe(true)
+  })
+
   it('does not hold a failure against a copy that took the place of the one that it was met in', async () => {
     const given = recorded([renamed('nobody', 'x')])
     const batch = batchOf(ticketBoard, given)
