@@ -24,6 +24,13 @@ export interface ExactAppend {
   readonly events: readonly EventData[]
 }
 
+/** What an append without an answer, or without room, is told to. */
+export interface AppendWatch {
+  readonly logger: StoreLogger | undefined
+  /** A try was refused for want of room, whatever becomes of the append. */
+  readonly onFull: () => void
+}
+
 /** `conflict` says only that the stream stands elsewhere: the events of an earlier try may be what moved it. */
 export type AppendAnswer =
   | { readonly kind: 'written'; readonly revision: bigint; readonly position: Position | undefined }
@@ -44,12 +51,13 @@ export async function appendExactly(
   connection: EventStoreConnection,
   append: ExactAppend,
   timing: AppendTiming,
-  logger: StoreLogger | undefined,
+  { logger, onFull }: AppendWatch,
 ): Promise<AppendAnswer> {
   const startedAt = performance.now()
   for (let attempt = 1; ; attempt += 1) {
     const outcome = await attemptAppend(connection, append, timing.attemptMs)
     if (outcome.kind === 'written' || outcome.kind === 'conflict') return outcome
+    if (outcome.error instanceof EventStoreFullError) onFull()
     // A refusal tells nothing about an earlier try whose answer was lost.
     if (outcome.kind === 'failed' && attempt === 1) throw outcome.error
     const waitMs = backoffMs(backoff, attempt)
@@ -61,7 +69,9 @@ export async function appendExactly(
   }
 }
 
-function attemptAppend(connection: EventStoreConnection, append: ExactAppend, attemptMs: number): Promise<Outcome> {
+type Attempt = Omit<ExactAppend, 'expected'> & { readonly expected: StreamRevision | 'any' }
+
+function attemptAppend(connection: EventStoreConnection, append: Attempt, attemptMs: number): Promise<Outcome> {
   return new Promise((resolve) => {
     const settle = (outcome: Outcome) => {
       clearTimeout(timer)
@@ -86,7 +96,7 @@ function writtenOutcome(result: AppendResult): Outcome {
   return { kind: 'written', revision: result.nextExpectedRevision, position: result.position }
 }
 
-function failedOutcome({ stream }: ExactAppend, error: unknown): Outcome {
+function failedOutcome({ stream }: Attempt, error: unknown): Outcome {
   if (error instanceof ClientWrongVersion) return { kind: 'conflict', actual: actualRevision(error.actualVersion) }
   if (error instanceof ClientAppendTooLarge) {
     return { kind: 'failed', error: new AppendTooLargeError(stream, appendLimitBytes, error.maxAppendSize) }
@@ -104,12 +114,9 @@ function actualRevision(actual: bigint | string): StreamRevision {
 }
 
 /** Whether an append would be refused for want of room; rejects when there is no answer. Only where one just was. */
-export async function refusesForWantOfRoom({ commands }: EventStoreConnection, stream: string): Promise<boolean> {
-  try {
-    await commands.appendToStream(stream, [], { expectedRevision: 'any' })
-    return false
-  } catch (error) {
-    if (isWithoutRoom(error)) return true
-    throw error
-  }
+export async function refusesForWantOfRoom(connection: EventStoreConnection, stream: string, { attemptMs }: AppendTiming): Promise<boolean> {
+  const outcome = await attemptAppend(connection, { stream, expected: 'any', events: [] }, attemptMs)
+  if (outcome.kind === 'written' || outcome.kind === 'conflict') return false
+  if (outcome.error instanceof EventStoreFullError) return true
+  throw outcome.error
 }

@@ -1,4 +1,4 @@
-import { appendExactly, appendLimitBytes, refusesForWantOfRoom, type AppendAnswer, type AppendTiming, type ExactAppend } from './appending.ts'
+import { appendExactly, appendLimitBytes, refusesForWantOfRoom, type AppendTiming, type AppendWatch } from './appending.ts'
 import type { Catalogue } from './catalogue.ts'
 import { createCodec, type Codec, type EncodedAppend, type RawEvent } from './codec.ts'
 import { connectEventStore, type EventStoreConnection } from './connection.ts'
@@ -6,7 +6,6 @@ import { isSystemEvent } from './decoding.ts'
 import {
   AppendTooLargeError,
   EventStoreClosedError,
-  EventStoreFullError,
   EventStoreUnavailableError,
   RevisionConflictError,
   UndecodableEventError,
@@ -72,6 +71,7 @@ export class EventStore {
   readonly #readTiming: ReadTiming
   readonly #closing = new AbortController()
   readonly #subscriptions = new Set<RunningSubscription>()
+  readonly #watch: AppendWatch
   #isFull = false
 
   constructor(options: EventStoreOptions, codec: Codec, connection: EventStoreConnection) {
@@ -81,6 +81,8 @@ export class EventStore {
     this.#cache = new StateCache(options.cacheSize ?? 10_000)
     this.#now = options.now ?? (() => new Date())
     this.#logger = options.logger
+    // Only the store's own word that there is room ends it: an append may be answered without a byte written.
+    this.#watch = { logger: options.logger, onFull: () => void (this.#isFull = true) }
     this.#appendTiming = { attemptMs: options.appendTimeoutMs ?? 10_000, budgetMs: options.appendBudgetMs ?? 30_000 }
     this.#readTiming = { silenceMs: 10_000, budgetMs: options.readBudgetMs ?? 15_000 }
   }
@@ -195,7 +197,7 @@ export class EventStore {
    */
   async isFull(): Promise<boolean> {
     if (!this.#isFull) return false
-    this.#isFull = await refusesForWantOfRoom(this.#connection, 'health')
+    this.#isFull = await refusesForWantOfRoom(this.#connection, 'health', this.#appendTiming)
     return this.#isFull
   }
 
@@ -203,7 +205,7 @@ export class EventStore {
   async writeMetadata(stream: string, changes: StreamMetadata): Promise<void> {
     this.#refuseWhenClosed()
     const timing = { append: this.#appendTiming, read: this.#readTiming }
-    await mergeMetadata(this.#connection, stream, changes, timing, this.#logger)
+    await mergeMetadata(this.#connection, stream, changes, timing, this.#watch)
   }
 
   /**
@@ -289,7 +291,7 @@ export class EventStore {
     if (encoded.events.length === 0) throw new Error(`nothing to append to ${stream}`)
     if (encoded.bytes >= appendLimitBytes) throw new AppendTooLargeError(stream, encoded.bytes, appendLimitBytes)
     const append = { stream, expected, events: encoded.events }
-    const answer = await this.#appendExactly(append)
+    const answer = await appendExactly(this.#connection, append, this.#appendTiming, this.#watch)
     if (answer.kind === 'written' && answer.position !== undefined) {
       return { revision: answer.revision, position: answer.position }
     }
@@ -297,17 +299,6 @@ export class EventStore {
     if (own !== undefined) return own
     if (answer.kind === 'conflict') throw new RevisionConflictError(stream, expected, answer.actual)
     throw new EventStoreUnavailableError(`${stream} was written but cannot be read back`)
-  }
-
-  async #appendExactly(append: ExactAppend): Promise<AppendAnswer> {
-    try {
-      const answer = await appendExactly(this.#connection, append, this.#appendTiming, this.#logger)
-      this.#isFull = false
-      return answer
-    } catch (error) {
-      this.#isFull ||= error instanceof EventStoreFullError
-      throw error
-    }
   }
 
   /** Where this very append stands in the stream, if it does: an earlier try may have been written without an answer. */

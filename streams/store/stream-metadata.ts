@@ -1,12 +1,11 @@
 import { jsonEvent } from '@eventstore/db-client'
 import { v4 } from 'uuid'
-import { appendExactly, type AppendTiming } from './appending.ts'
+import { appendExactly, type AppendTiming, type AppendWatch } from './appending.ts'
 import { backoffMs, pause } from './backoff.ts'
 import type { EventStoreConnection } from './connection.ts'
 import { isJsonObject, type JsonObject } from './decoding.ts'
 import { RevisionConflictError } from './errors.ts'
 import type { StreamRevision } from './events.ts'
-import type { StoreLogger } from './ports.ts'
 import { readRawStream, type ReadTiming } from './reading.ts'
 
 /** Stream metadata as it is stored: the server's own members (`$maxCount`, `$maxAge`, `$tb`, `$acl`) and ours. */
@@ -42,13 +41,13 @@ export async function mergeMetadata(
   stream: string,
   changes: StreamMetadata,
   timing: { readonly append: AppendTiming; readonly read: ReadTiming },
-  logger: StoreLogger | undefined,
+  watch: AppendWatch,
 ): Promise<void> {
   const target = metadataStream(stream)
   for (let attempt = 1; ; attempt += 1) {
     const { metadata, revision } = await readMetadata(connection, stream, timing.read)
     const event = jsonEvent({ id: v4(), type: '$metadata', data: { ...metadata, ...changes } })
-    const answer = await appendExactly(connection, { stream: target, expected: revision, events: [event] }, timing.append, logger)
+    const answer = await appendExactly(connection, { stream: target, expected: revision, events: [event] }, timing.append, watch)
     if (answer.kind === 'written') return
     // A conflict may also be an earlier try of this very write; merging the same members again does no harm.
     if (attempt === mostConflicts) throw new RevisionConflictError(target, revision, answer.actual)

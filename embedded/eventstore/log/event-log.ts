@@ -8,7 +8,7 @@ import { readFrameAt, readFramesFrom, skipHeader } from './verified-read.ts'
 import { recoverLog, tornBytes, type RecoveryCallbacks } from './recovery.ts'
 import { SEGMENT_HEADER, createSegment, cutSegment, openSegments, removeSegment, type Segment } from './segment.ts'
 import { RecentGroups } from './recent-groups.ts'
-import { RoomAhead } from './room-ahead.ts'
+import { RoomAhead, freeBytes } from './room-ahead.ts'
 
 const SEGMENT_SIZE = 256 << 20
 const LARGEST_GROUP = 8 << 20
@@ -39,7 +39,7 @@ export class EventLog {
   private readonly segments: Segment[]
   private readonly mark: AcknowledgedMark
   private readonly recent = new RecentGroups()
-  private readonly room = new RoomAhead()
+  private readonly room: RoomAhead
   private syncs = 0
   private end: number
   private durable: number
@@ -53,6 +53,7 @@ export class EventLog {
   constructor(options: EventLogOptions) {
     this.options = options
     mkdirSync(options.folder, { recursive: true })
+    this.room = new RoomAhead(() => freeBytes(options.folder))
     this.segments = openSegments(options.folder)
     const isNew = this.segments.length === 0
     this.mark = new AcknowledgedMark(options.folder, isNew)
@@ -189,6 +190,7 @@ export class EventLog {
    * already is.
    */
   private rotate(length: number): Segment {
+    if (this.room.isPausing) throw new NoRoomError()
     const full = this.newest()
     if (this.durable === this.end) cutSegment(full, this.end - full.base)
     const segment = this.begin()
@@ -208,7 +210,7 @@ export class EventLog {
     try {
       return createSegment(this.options.folder, this.end, this.crc)
     } catch (error) {
-      throw isForWantOfRoom(error) ? new NoRoomError({ cause: error }) : error
+      throw isForWantOfRoom(error) ? this.room.refused(error) : error
     }
   }
 
