@@ -1,18 +1,16 @@
 import { DatabaseError, type PoolClient } from 'pg'
 import { isDatabaseUnavailable } from '../../platform/database.ts'
 import { backoffMs, pause } from '../../streams/store/backoff.ts'
-import { limited } from '../../platform/time-limits.ts'
 import { inTransaction } from '../../platform/transaction.ts'
-import { comparePositions, formatPosition, type Position } from '../../streams/store/positions.ts'
-import { handlerOf, shareOf, writeSharesIn } from '../runtime/batch-writer.ts'
-import { readCheckpoints, withoutFailure, type StoredStatus } from '../runtime/checkpoints.ts'
+import { comparePositions, type Position } from '../../streams/store/positions.ts'
+import { readCheckpoints, withoutFailure, type StoredCheckpoint, type StoredStatus } from '../runtime/checkpoints.ts'
 import { databaseFailure } from '../runtime/database-errors.ts'
 import { quoted } from '../runtime/row-statements.ts'
 import { fitOf, shapeOf } from '../runtime/schema.ts'
-import { stopsAt } from '../runtime/undecodable.ts'
 import { RebuildRefusedError, type RebuildContext } from './context.ts'
 import { copyNames, dropCopies, type Copy } from './copies.ts'
 import { CopyLostError, fill } from './fill.ts'
+import { closeGap, NotYet, readGap, type Gap } from './gap.ts'
 
 export interface Switched {
   readonly position: Position
@@ -21,19 +19,13 @@ export interface Switched {
   readonly from: number
 }
 
-/** Events between the copy and the serving one that are filled while the serving one's writer waits. */
-const gapEvents = 300
 /** A switch waits for a lock no longer than this, in milliseconds: everybody else queues behind it. */
 const lockMs = 1_000
-const statementMs = 3_000
+/** How long it holds the checkpoint of the serving one, in milliseconds: heartbeats wait for it, and must not for long. */
+const heldMs = 2_000
 const leftOverMs = 5_000
 const backoff = { firstMs: 50, mostMs: 2_000 }
 const mostAttempts = 60
-
-/** The serving copy is too far ahead to be caught up with under its lock, or the copy's skips have changed. */
-class NotYet extends Error {
-  override readonly name = 'NotYet'
-}
 
 /**
  * Puts a filled copy in the place of the serving one, which becomes `x__previous`, in one transaction. Both stand at the
@@ -43,14 +35,20 @@ class NotYet extends Error {
 export async function switchOver(context: RebuildContext, copy: Copy): Promise<Switched | undefined> {
   const { pool, signal } = context
   const { serving } = copy
+  let from: number | undefined
   for (let attempt = 1; ; attempt += 1) {
-    signal?.throwIfAborted()
-    await dropLeftOver(context, serving.name)
-    await fill(context, [{ copy, upTo: await positionOf(context, serving.name) }])
-    if (copy.failure !== undefined) return undefined
-    context.onProgress?.({ phase: 'switching', projector: serving.name, events: 0, position: copy.position, target: copy.position })
     try {
-      const switched = await inTransaction(pool, (client) => switchIn(client, context, copy))
+      const stored = await servingNow(context, serving.name)
+      // An earlier try whose answer was lost.
+      if (stored.copyId === copy.copyId) return { position: stored.position, status: stored.status, from: from ?? stored.version }
+      signal?.throwIfAborted()
+      from = stored.version
+      await dropLeftOver(context, serving.name)
+      await fill(context, [{ copy, upTo: stored.position }])
+      if (copy.failure !== undefined) return undefined
+      context.onProgress?.({ phase: 'switching', projector: serving.name, events: 0, position: copy.position, target: copy.position })
+      const gap = await readGap(context, copy, stored)
+      const switched = await inTransaction(pool, (client) => switchIn(client, copy, stored, gap))
       await dropLeftOver(context, serving.name)
       return switched
     } catch (error) {
@@ -87,22 +85,30 @@ interface LockedRow {
   readonly status: StoredStatus
 }
 
-async function switchIn(client: PoolClient, context: RebuildContext, copy: Copy): Promise<Switched> {
+async function switchIn(client: PoolClient, copy: Copy, stored: StoredCheckpoint, gap: Gap): Promise<Switched> {
   const { serving, projector } = copy
   const names = copyNames(serving.name)
   // The rows of projectors first, one projector at a time, the serving one ahead: nobody else locks two of these.
-  await client.query(`set local lock_timeout = ${lockMs}; set local statement_timeout = ${statementMs}`)
+  await client.query(`set local lock_timeout = ${lockMs}; set local statement_timeout = ${heldMs}`)
   const row = await lockedRow(client, serving.name)
+  const deadline = performance.now() + heldMs
   if (row === undefined) throw new RebuildRefusedError('never-filled', `${serving.name} has gone while its copy was filled`)
   const position = { commit: BigInt(row.commit_position), prepare: BigInt(row.prepare_position) }
-  // An earlier try whose answer was lost.
-  if (row.copy_id === copy.copyId) return { position, status: row.status, from: row.version }
+  // Also where an event was skipped since the skips were read: only what failed can pass over one, and goes on then.
+  if (row.status !== stored.status || row.copy_id !== stored.copyId) throw new NotYet('the serving one has changed')
   const fit = fitOf(row, serving)
   if (fit === 'newer') throw new RebuildRefusedError('newer-version', `${serving.name} is served in version ${row.version}, and this program has ${serving.version}`)
   const own = await lockedRow(client, projector.name)
   if (own?.copy_id !== copy.copyId) throw new CopyLostError(`${projector.name} is not this process's any more`)
-  await requireSameSkips(context, copy)
-  await closeGap(client, context, copy, position)
+  await limitRest(client, deadline)
+  try {
+    await closeGap(client, copy, gap, position)
+  } catch (error) {
+    // Whoever fills outside finds the event and says which.
+    if (isPassing(error)) throw error
+    throw new NotYet('an event that cannot be taken', { cause: error })
+  }
+  await limitRest(client, deadline)
   const reached = comparePositions(copy.position, position) > 0 ? copy.position : position
   const isTakenUp = fit === 'older' || row.status === 'failed' || comparePositions(reached, position) > 0
   const status = isTakenUp && row.status !== 'stopped' ? 'rebuilding' : row.status
@@ -120,6 +126,7 @@ async function switchIn(client: PoolClient, context: RebuildContext, copy: Copy)
     [serving.name, serving.version, shapeOf(serving), copy.copyId, reached.commit.toString(), reached.prepare.toString(), status],
   )
   if (projector.name !== names.previous) await client.query('delete from runtime.projectors where name = $1', [projector.name])
+  await limitRest(client, deadline)
   return { position: reached, status, from: row.version }
 }
 
@@ -127,33 +134,11 @@ async function lockedRow(client: PoolClient, name: string): Promise<LockedRow | 
   return (await client.query<LockedRow>('select * from runtime.projectors where name = $1 for update', [name])).rows[0]
 }
 
-/** A skip that came after the copy had passed its event would be in one of the two copies only. */
-async function requireSameSkips({ skips }: RebuildContext, { serving, skipped }: Copy): Promise<void> {
-  if (skips === undefined) return
-  const now = await limited(statementMs, skips(serving.name))
-  if (now.size !== skipped.size || [...now].some((position) => !skipped.has(position))) {
-    throw new CopyLostError(`an event of ${serving.name} was skipped while its copy was filled: rebuild once more`)
-  }
-}
-
-/** Takes the few events that the writer of the serving copy has written since, while it waits. */
-async function closeGap(client: PoolClient, { eventStore, filter }: RebuildContext, { projector, skipped, position: after }: Copy, upTo: Position): Promise<void> {
-  if (comparePositions(after, upTo) >= 0) return
-  const wants = (type: string) => handlerOf(projector, type) !== undefined
-  const batches = eventStore.readLog({ filter, after, upTo, wants, batchSize: gapEvents, signal: AbortSignal.timeout(statementMs) })
-  const { value: batch } = await batches.next()
-  await batches.return()
-  if (batch === undefined || comparePositions(batch.position, upTo) < 0) throw new NotYet('too far behind')
-  const isSkipped = (position: Position) => skipped.has(formatPosition(position))
-  if (batch.undecodable.some((error) => stopsAt(projector, error.head, error) && !isSkipped(error.head.position))) throw new NotYet('an event that cannot be read')
-  const events = batch.events.filter((event) => wants(event.type) && !isSkipped(event.position))
-  try {
-    await writeSharesIn(client, [shareOf(projector, events, after, upTo)])
-  } catch (error) {
-    // Whoever fills outside finds the event and says which.
-    if (isPassing(error)) throw error
-    throw new NotYet('an event that cannot be taken', { cause: error })
-  }
+/** Gives the statements that follow no more time than is left. */
+async function limitRest(client: PoolClient, deadline: number): Promise<void> {
+  const leftMs = Math.floor(deadline - performance.now())
+  if (leftMs <= 0) throw new NotYet('the switch takes too long')
+  await client.query(`set local statement_timeout = ${leftMs}`)
 }
 
 async function swapSchemas(client: PoolClient, name: string, copy: string): Promise<void> {
@@ -173,9 +158,8 @@ async function swapSchemas(client: PoolClient, name: string, copy: string): Prom
   await rename(copy, name)
 }
 
-/** Where the serving copy stands. */
-async function positionOf({ pool }: RebuildContext, name: string): Promise<Position> {
+async function servingNow({ pool }: RebuildContext, name: string): Promise<StoredCheckpoint> {
   const stored = (await readCheckpoints(pool, [name])).get(name)
   if (stored === undefined) throw new RebuildRefusedError('never-filled', `${name} has never been filled`)
-  return stored.position
+  return stored
 }

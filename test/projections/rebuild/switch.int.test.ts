@@ -1,14 +1,25 @@
 import { describe, expect, it, vi } from 'vitest'
 import { createReadPositions } from '../../../projections/runtime/read-positions.ts'
 import { shareOf, writeShares } from '../../../projections/runtime/batch-writer.ts'
+import type { RebuildProgress } from '../../../projections/rebuild/context.ts'
+import { emptyCopy } from '../../../projections/rebuild/copies.ts'
+import { fill } from '../../../projections/rebuild/fill.ts'
 import { rebuild } from '../../../projections/rebuild/rebuild.ts'
+import { switchOver } from '../../../projections/rebuild/switch.ts'
 import { pause } from '../../../streams/store/backoff.ts'
+import { EventStoreUnavailableError } from '../../../streams/store/errors.ts'
+import type { LogRead } from '../../../streams/store/log-reading.ts'
 import { comparePositions, type Position } from '../../../streams/store/positions.ts'
 import { recorded } from '../../support/given-projector.ts'
 import { filter, opened, renamed, say, ticketBoard, ticketCounts } from '../runtime/tickets.ts'
 import { eventually, RebuildWorld } from './rebuild-world.ts'
 
 const world = RebuildWorld.ofThisFile()
+
+async function* readingAfter(check: () => Promise<void>, read: LogRead): ReturnType<typeof world.store.readLog> {
+  await check()
+  yield* world.store.readLog(read)
+}
 
 /** Appends and selects without a pause until it is ended; what was acknowledged, and every select that failed. */
 function startLoad(ticket: string) {
@@ -44,6 +55,11 @@ function startLoad(ticket: string) {
       return { appended, selects }
     },
   }
+}
+
+async function waiting(query: string): Promise<void> {
+  const { rows } = await world.pool.query(`select from pg_stat_activity where wait_event_type = 'Lock' and query like $1`, [query])
+  expect(rows).toHaveLength(1)
 }
 
 describe('a switch', () => {
@@ -116,32 +132,125 @@ describe('a switch', () => {
     if (from === undefined) throw new TypeError('nothing was filled')
     const events = recorded([renamed(ticket, 'waits')])
     const to = { commit: from.commit + 1n, prepare: from.prepare + 1n }
-    let written: Promise<string[]> | undefined
-    // The skips are read while the switch holds the checkpoint: a writer that comes now has to wait.
+    // Somebody holds the row of the copy, so that the switch waits while it holds the one that serves: a writer that comes now has to wait.
+    const holder = await world.pool.connect()
     let reads = 0
     const skips = async (): Promise<ReadonlySet<string>> => {
       reads += 1
-      if (reads === 2) {
-        written = writeShares(world.pool, [shareOf(ticketCounts, events, from, to)])
-        await eventually(async () => {
-          const { rows } = await world.pool.query(`select from pg_stat_activity where wait_event_type = 'Lock' and query like '%shape_id%'`)
-          expect(rows).toHaveLength(1)
-        })
-      }
+      if (reads === 2) await holder.query(`begin; select from runtime.projectors where name = 'ticket_counts__next' for update`)
       return new Set()
     }
-    expect(await rebuild(world.context({ skips }), [ticketCounts])).toMatchObject([{ kind: 'switched', position: from }])
-    expect(await written).toEqual(['ticket_counts.counts'])
+    const switching = rebuild(world.context({ skips }), [ticketCounts])
+    await eventually(() => waiting('%for update'))
+    const writing = writeShares(world.pool, [shareOf(ticketCounts, events, from, to)])
+    await eventually(() => waiting('%shape_id%'))
+    await holder.query('commit')
+    holder.release()
+    expect(await switching).toMatchObject([{ kind: 'switched', position: from }])
+    expect(await writing).toEqual(['ticket_counts.counts'])
     const { rows } = await world.pool.query('select from ticket_counts.counts where event_id = $1', [events[0]?.id])
     expect(rows).toHaveLength(1)
     expect(await world.stored('ticket_counts')).toMatchObject({ position: to })
   })
 
-  it('gives way to a reader that holds the tables, and to a lock that does not come', async () => {
+  it('gives way to a lock that does not come, and is done when it does', async () => {
+    await world.filled([ticketBoard])
+    const before = await world.stored('ticket_board')
+    const holder = await world.pool.connect()
+    let reads = 0
+    const skips = async (): Promise<ReadonlySet<string>> => {
+      reads += 1
+      if (reads === 2) await holder.query(`begin; select from runtime.projectors where name = 'ticket_board' for update`)
+      return new Set()
+    }
+    const switching = rebuild(world.context({ skips }), [ticketBoard])
+    // The third reading belongs to the second try.
+    await eventually(() => expect(reads).toBeGreaterThan(2))
+    expect((await world.stored('ticket_board'))?.copyId).toBe(before?.copyId)
+    await holder.query('commit')
+    holder.release()
+    expect(await switching).toMatchObject([{ kind: 'switched', position: before?.position }])
+    expect((await world.stored('ticket_board'))?.copyId).not.toBe(before?.copyId)
+  })
+
+  it('holds no lock while it asks the event store', async () => {
+    const ticket = world.fresh()
+    await world.filled([ticketBoard])
+    await say(world.store, `ticket-${ticket}`, opened(ticket))
+    let held = 0
+    const lockable = async (): Promise<void> => {
+      const { rows } = await world.pool.query(`select from runtime.projectors where name = 'ticket_board' for update skip locked`)
+      if (rows.length === 0) held += 1
+    }
+    const asked: string[] = []
+    const eventStore = {
+      head: async (...given: Parameters<typeof world.store.head>) => {
+        await lockable()
+        asked.push('head')
+        return world.store.head(...given)
+      },
+      readLog: (read: LogRead) => {
+        asked.push('readLog')
+        return readingAfter(lockable, read)
+      },
+    }
+    const skips = async (): Promise<ReadonlySet<string>> => {
+      await lockable()
+      asked.push('skips')
+      return new Set()
+    }
+    expect(await rebuild(world.context({ eventStore, skips }), [ticketBoard])).toMatchObject([{ kind: 'switched' }])
+    expect(held).toBe(0)
+    expect(asked.slice(-3)).toEqual(['skips', 'head', 'readLog'])
+  })
+
+  it('does not give a copy up for an answer of the event store that does not come', async () => {
+    const ticket = world.fresh()
+    await world.filled([ticketBoard])
+    const before = await world.stored('ticket_board')
+    await say(world.store, `ticket-${ticket}`, opened(ticket))
+    const away = { skips: 2, head: 2, readLog: 2 }
+    const fails = (call: keyof typeof away): boolean => {
+      away[call] -= 1
+      return away[call] >= 0
+    }
+    let isFilled = false
+    const eventStore = {
+      head: (...given: Parameters<typeof world.store.head>) => (isFilled && fails('head') ? Promise.reject(new EventStoreUnavailableError('$all')) : world.store.head(...given)),
+      readLog: (read: LogRead) => (isFilled && fails('readLog') ? readingAfter(() => Promise.reject(new EventStoreUnavailableError('$all')), read) : world.store.readLog(read)),
+    }
+    const skips = async (): Promise<ReadonlySet<string>> => {
+      if (isFilled && fails('skips')) throw new EventStoreUnavailableError('projection-ticket_board')
+      return new Set()
+    }
+    const onProgress = ({ phase }: RebuildProgress): void => {
+      isFilled ||= phase === 'switching'
+    }
+    expect(await rebuild(world.context({ eventStore, skips, onProgress }), [ticketBoard])).toMatchObject([{ kind: 'switched', position: before?.position }])
+    expect(Math.max(...Object.values(away))).toBeLessThanOrEqual(0)
+  })
+
+  it('whose answer was lost is done, wherever its writer has gone since', async () => {
+    const ticket = world.fresh()
+    await world.filled([ticketBoard])
+    const upTo = (await world.stored('ticket_board'))?.position
+    if (upTo === undefined) throw new TypeError('nothing was filled')
+    const copy = await emptyCopy(world.context(), ticketBoard, 'ticket_board__next')
+    await fill(world.context(), [{ copy, upTo }])
+    expect(await switchOver(world.context(), copy)).toMatchObject({ position: upTo, from: 1 })
+    await say(world.store, `ticket-${ticket}`, opened(ticket))
+    await world.filled([ticketBoard])
+    const ended = AbortSignal.abort(new Error('the connection was lost'))
+    expect(await switchOver(world.context({ signal: ended }), copy)).toMatchObject({ position: (await world.stored('ticket_board'))?.position })
+    expect(await world.stored('ticket_board')).toMatchObject({ copyId: copy.copyId })
+  })
+
+  it('gives way to a reader that holds the tables', async () => {
     const ticket = world.fresh()
     await say(world.store, `ticket-${ticket}`, opened(ticket))
     await world.filled([ticketBoard])
     expect(await rebuild(world.context(), [ticketBoard])).toMatchObject([{ kind: 'switched' }])
+    const before = await world.stored('ticket_board')
     const reader = await world.pool.connect()
     await reader.query('begin isolation level repeatable read')
     await reader.query('select * from ticket_board__previous.tickets')
@@ -150,7 +259,8 @@ describe('a switch', () => {
     const switching = rebuild(world.context({ logger: { debug: () => undefined, info: () => undefined, error: () => undefined, warn } }), [ticketBoard])
     await eventually(() => expect(warn).toHaveBeenCalled())
     // The switch is done; only what served before the previous copy waits for the reader.
-    expect((await world.stored('ticket_board__previous'))?.status).toBe('stopped')
+    expect((await world.stored('ticket_board'))?.copyId).not.toBe(before?.copyId)
+    expect((await world.stored('ticket_board__previous'))?.copyId).toBe(before?.copyId)
     await reader.query('commit')
     reader.release()
     expect(await switching).toMatchObject([{ kind: 'switched' }])
