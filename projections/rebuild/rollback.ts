@@ -16,7 +16,7 @@ export type RollbackOutcome =
 /**
  * Puts the copy that served before in the place of the serving one, which becomes the previous one: a second rollback
  * takes the first one back. The copy is brought to the position of the serving one first, since no reader may be told of
- * less than it was told of before; therefore only a program of the copy's version can do it.
+ * less than it was told of before. Both are of the program's version: a version cannot be taken back.
  * @throws RebuildRefusedError
  */
 export async function rollback(given: RebuildContext, serving: Projector): Promise<RollbackOutcome> {
@@ -37,11 +37,11 @@ export async function rollback(given: RebuildContext, serving: Projector): Promi
 
 async function previousCopy({ pool, skips }: RebuildContext, serving: Projector): Promise<Copy> {
   const { previous } = copyNames(serving.name)
-  const stored = (await readCheckpoints(pool, [previous])).get(previous)
+  const checkpoints = await readCheckpoints(pool, [previous, serving.name])
+  const [stored, served] = [checkpoints.get(previous), checkpoints.get(serving.name)]
   if (stored === undefined) throw new RebuildRefusedError('nothing-to-roll-back-to', `${serving.name} has no previous copy`)
-  if (fitOf(stored, serving) !== 'current') {
-    const message = `the previous copy of ${serving.name} is of version ${stored.version}, and this program has ${serving.version}: only the program that filled a copy can bring it up to date`
-    throw new RebuildRefusedError('other-version', message)
+  if ([stored, served].some((each) => each !== undefined && fitOf(each, serving) !== 'current')) {
+    throw new RebuildRefusedError('other-version', `what serves and the previous copy of ${serving.name} are of different versions, or of another one than this program: a version cannot be taken back: deploy a program with a higher version`)
   }
   const skipped = await skips?.(serving.name) ?? new Set<string>()
   const projector = { ...serving, name: previous }
@@ -57,7 +57,11 @@ export async function drop(pool: Pool, name: string): Promise<string[]> {
   try {
     await locks.take(name)
     const { next, previous, check, dropped } = copyNames(name)
-    return await inTransaction(pool, (client) => dropCopies(client, [previous, next, check, dropped]))
+    return await inTransaction(pool, async (client) => {
+      const found = await dropCopies(client, [previous, next, check, dropped])
+      locks.signal.throwIfAborted()
+      return found
+    })
   } finally {
     await locks.close()
   }

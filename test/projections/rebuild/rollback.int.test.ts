@@ -86,13 +86,20 @@ describe('a rollback', () => {
     expect((await world.titles(ticketBoard))[ticket]).toBe('kept')
   })
 
-  it('is refused where there is nothing to go back to, and by a program of another version', async () => {
+  it('is refused where there is nothing to go back to, and across versions before anything is filled', async () => {
     await world.filled([ticketBoard])
     expect(await refusal(rollback(world.context(), ticketBoard))).toBe('nothing-to-roll-back-to')
     const next = { ...ticketBoard, version: 2 }
     expect(await rebuild(world.context(), [next])).toMatchObject([{ kind: 'switched' }])
-    expect(await refusal(rollback(world.context(), next))).toBe('other-version')
-    expect(await refusal(rollback(world.context(), ticketBoard))).toBe('newer-version')
+    const ticket = world.fresh()
+    await say(world.store, `ticket-${ticket}`, opened(ticket))
+    await world.filled([next])
+    const previous = await world.stored('ticket_board__previous')
+    for (const program of [next, ticketBoard]) {
+      expect(await refusal(rollback(world.context(), program))).toBe('other-version')
+      await expect(rollback(world.context(), program)).rejects.toThrow('a version cannot be taken back: deploy a program with a higher version')
+    }
+    expect(await world.stored('ticket_board__previous')).toMatchObject({ position: previous?.position, copyId: previous?.copyId })
   })
 
   it('works until the previous copy is dropped', async () => {
