@@ -1,10 +1,11 @@
 import type { PoolClient } from 'pg'
 import { comparePositions, type Position } from '../../streams/store/positions.ts'
+import { readCheckpoints } from '../runtime/checkpoints.ts'
 import type { Table } from '../runtime/projector.ts'
 import { beginSnapshot, compareContent, type Comparison } from './content.ts'
 import { RebuildRefusedError, type RebuildContext } from './context.ts'
 import type { Copy } from './copies.ts'
-import { fill } from './fill.ts'
+import { CopyLostError, fill } from './fill.ts'
 
 /**
  * Compares a copy with the serving one at exactly the same position: a snapshot of the serving one, to whose checkpoint
@@ -14,15 +15,23 @@ import { fill } from './fill.ts'
 export async function compareWithServing(context: RebuildContext, copy: Copy): Promise<Comparison> {
   const { pool, onProgress, signal } = context
   const { serving, projector } = copy
-  const [served, filled] = [await pool.connect(), await pool.connect()]
+  const clients: PoolClient[] = []
+  const connected = async (): Promise<PoolClient> => {
+    const client = await pool.connect()
+    clients.push(client)
+    return client
+  }
   let isClean = false
   try {
+    const [served, filled] = [await connected(), await connected()]
     await beginSnapshot(served)
     const { position, tables } = await servedRow(served, serving.name)
     if (comparePositions(position, copy.position) < 0) throw new RebuildRefusedError('under-way', `${serving.name} was put back while its copy was filled`)
     await fill(context, [{ copy, upTo: position }])
     onProgress?.({ phase: 'comparing', projector: serving.name, events: 0, position, target: position })
     await beginSnapshot(filled)
+    const own = (await readCheckpoints(filled, [projector.name])).get(projector.name)
+    if (own?.copyId !== copy.copyId) throw new CopyLostError(`${projector.name} is not this process's any more`)
     const comparison = await compareContent(
       { client: served, schema: serving.name, tables },
       { client: filled, schema: projector.name, tables: projector.tables },
@@ -33,8 +42,7 @@ export async function compareWithServing(context: RebuildContext, copy: Copy): P
     isClean = true
     return comparison
   } finally {
-    served.release(!isClean)
-    filled.release(!isClean)
+    for (const client of clients) client.release(!isClean)
   }
 }
 

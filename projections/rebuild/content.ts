@@ -18,7 +18,7 @@ export interface TableComparison {
   readonly table: string
   readonly rows: number
   readonly copyRows: number
-  /** SHA-256 over the rows in the order of their keys, hexadecimal. */
+  /** SHA-256 over the rows in the order of their keys, hexadecimal; empty where only rows can be counted. */
   readonly hash: string
   readonly copyHash: string
 }
@@ -40,9 +40,9 @@ export async function compareContent(serving: Side, copy: Side, position: Positi
       continue
     }
     const common = commonPart(stored, table)
-    const compared = await compareTable(serving, copy, common.table, signal)
+    const compared = common.isKeyed ? await compareTable(serving, copy, common.table, signal) : { table: await countTable(serving, copy, table) }
     tables.push(compared.table)
-    difference ??= common.onOneSide.length > 0 ? { kind: 'shape', table: table.name, columns: common.onOneSide } : compared.difference
+    difference ??= common.onOneSide.length > 0 || !common.isKeyed ? { kind: 'shape', table: table.name, columns: common.onOneSide } : compared.difference
   }
   const gone = serving.tables.find(({ name }) => !copy.tables.some((table) => table.name === name))
   if (gone !== undefined) difference ??= { kind: 'shape', table: gone.name, columns: [] }
@@ -58,6 +58,8 @@ interface CommonPart {
   readonly table: Table
   /** Columns that only one of them has, or that differ in type. */
   readonly onOneSide: readonly string[]
+  /** Without the same keys the rows cannot be told apart the same way. */
+  readonly isKeyed: boolean
 }
 
 function commonPart(stored: Table, table: Table): CommonPart {
@@ -65,9 +67,16 @@ function commonPart(stored: Table, table: Table): CommonPart {
   const names = [...new Set([...Object.keys(stored.columns), ...Object.keys(table.columns)])]
   const columns = Object.fromEntries(Object.entries(table.columns).filter(([name]) => isSame(name)))
   const onOneSide = names.filter((name) => !isSame(name))
-  // Without the same keys the rows cannot be told apart the same way.
   const isKeyed = String(stored.primaryKey) === String(table.primaryKey) && table.primaryKey.every(isSame)
-  return { table: { ...table, columns: isKeyed ? columns : table.columns }, onOneSide: isKeyed ? onOneSide : names }
+  return { table: { ...table, columns }, onOneSide, isKeyed }
+}
+
+async function countTable(serving: Side, copy: Side, { name }: Table): Promise<TableComparison> {
+  const [rows, copyRows] = await Promise.all([serving, copy].map(async ({ client, schema }) => {
+    const { rows: counted } = await client.query<{ rows: number }>(`select count(*)::int as rows from ${quoted(schema)}.${quoted(name)}`)
+    return counted[0]?.rows ?? 0
+  }))
+  return { table: name, rows: rows ?? 0, copyRows: copyRows ?? 0, hash: '', copyHash: '' }
 }
 
 async function compareTable(serving: Side, copy: Side, table: Table, signal: AbortSignal | undefined): Promise<{ table: TableComparison; difference?: Difference }> {

@@ -51,6 +51,14 @@ export async function continuedCopy(context: RebuildContext, serving: Projector)
   return { serving, projector, copyId, skipped, position, failure: undefined }
 }
 
+/** Drops those copies that are still the caller's, inside its transaction. */
+export async function dropOwnCopies(client: PoolClient, copies: readonly Copy[]): Promise<void> {
+  const names = copies.map(({ projector }) => projector.name)
+  const { rows } = await client.query<{ name: string; copy_id: string }>('select name, copy_id from runtime.projectors where name = any($1) for update', [names])
+  const isForeign = ({ projector, copyId }: Copy) => rows.some((row) => row.name === projector.name && row.copy_id !== copyId)
+  await dropCopies(client, copies.filter((copy) => !isForeign(copy)).map(({ projector }) => projector.name))
+}
+
 /** Drops copies, inside the caller's transaction; the names of those that were there. Rows before tables, as switches do. */
 export async function dropCopies(client: PoolClient, names: readonly string[]): Promise<string[]> {
   const { rows: marks } = await client.query<{ name: string }>('delete from runtime.projectors where name = any($1) returning name', [names])

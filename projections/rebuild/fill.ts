@@ -23,8 +23,8 @@ const batchesWithoutPlace = 20
 
 /**
  * Fills copies in one reading of the log, each to exactly its target. A copy that cannot take an event ends there with
- * its `failure`; the others go on. Rejects when a copy is not this process's any more, when the disk is full, and with
- * the signal's reason.
+ * its `failure`, one that is not this process's any more is left alone; the others go on. Rejects with CopyLostError at
+ * the end for the second, when the disk is full, and with the signal's reason.
  */
 export async function fill(context: RebuildContext, targets: readonly FillTarget[]): Promise<void> {
   const open = targets.filter(({ copy, upTo }) => copy.failure === undefined && comparePositions(copy.position, upTo) < 0)
@@ -59,6 +59,8 @@ export async function fill(context: RebuildContext, targets: readonly FillTarget
   await writer.write(lanes.flatMap((lane) => lane.fold()))
   for (const lane of lanes) await writer.end(lane)
   signal?.throwIfAborted()
+  const lost = open.filter(({ copy, upTo: target }) => copy.failure === undefined && comparePositions(copy.position, target) !== 0)
+  if (lost.length > 0) throw new CopyLostError(`${lost.map(({ copy }) => copy.projector.name).join(', ')} is not this process's any more`)
 }
 
 /** Another process began this copy anew, or removed it. */
@@ -141,14 +143,14 @@ class Lane {
 class LaneWriter {
   readonly #writer: ShareWriter
   readonly #lanes = new Map<Member, Lane>()
-  readonly #lost = new Set<string>()
 
   constructor({ pool, logger, signal = new AbortController().signal }: RebuildContext) {
     const listener = {
       written: (members: readonly Member[], to: Position) => {
         for (const member of members) this.#copyOf(member).position = to
       },
-      lost: (member: Member) => void this.#lost.add(member.projector.name),
+      // Inactive from now on, and short of its target.
+      lost: () => undefined,
       failed: (member: Member, failure: ProjectionFailure) => {
         this.#copyOf(member).failure = failure
       },
@@ -167,7 +169,6 @@ class LaneWriter {
     for (let index = 0; index < batches.length; index += lanesAtOnce) {
       await Promise.all(batches.slice(index, index + lanesAtOnce).map(({ batch }) => this.#writer.write([batch])))
     }
-    if (this.#lost.size > 0) throw new CopyLostError(`${[...this.#lost].join(', ')} is not this process's any more`)
   }
 
   async end({ unreadable, member }: Lane): Promise<void> {

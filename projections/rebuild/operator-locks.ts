@@ -31,6 +31,13 @@ export class OperatorLocks {
     throw new RebuildRefusedError('under-way', `a rebuild of ${name} is under way`)
   }
 
+  /** Whether some process runs the projector: it holds the lock that bears its name. */
+  async isRun(name: string): Promise<boolean> {
+    if (!(await this.#locks.tryAcquire(name))) return true
+    await this.#locks.release(name)
+    return false
+  }
+
   close(): Promise<void> {
     return this.#locks.close()
   }

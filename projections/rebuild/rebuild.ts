@@ -1,13 +1,16 @@
+import { DatabaseError } from 'pg'
+import { isDatabaseUnavailable } from '../../platform/database.ts'
 import type { Position } from '../../streams/store/positions.ts'
 import { readCheckpoints, type ProjectionFailure, type StoredCheckpoint, type StoredStatus } from '../runtime/checkpoints.ts'
+import { reasonOf } from '../runtime/database-errors.ts'
 import type { Projector } from '../runtime/projector.ts'
 import { fitOf } from '../runtime/schema.ts'
 import { inTransaction } from '../../platform/transaction.ts'
 import { compareWithServing } from './compare.ts'
 import type { Comparison } from './content.ts'
 import { RebuildRefusedError, type RebuildContext, type RefusalReason } from './context.ts'
-import { copyNames, dropCopies, emptyCopy, type Copy } from './copies.ts'
-import { fill } from './fill.ts'
+import { copyNames, dropOwnCopies, emptyCopy, type Copy } from './copies.ts'
+import { CopyLostError, fill } from './fill.ts'
 import { OperatorLocks } from './operator-locks.ts'
 import { analyze } from './analyze.ts'
 import { switchOver } from './switch.ts'
@@ -64,7 +67,8 @@ export function failedAt({ serving, failure }: Copy): Unable {
 
 /**
  * Takes the operators' locks, fills an empty copy of each projector that may have one, and hands them on, one after the
- * other. Every copy that is still there afterwards is dropped.
+ * other. Every copy that is still there afterwards is dropped. What befalls one projector is its outcome alone; rejects
+ * only as long as there is no outcome to tell.
  */
 export async function withCopies<Outcome>(
   given: RebuildContext,
@@ -80,31 +84,50 @@ export async function withCopies<Outcome>(
     for (const projector of projectors) {
       try {
         await locks.take(projector.name)
-        await requireServed(context, projector)
+        await requireServed(context, projector, kind, locks)
         copies.set(projector, await emptyCopy(context, projector, copyNames(projector.name)[kind]))
       } catch (error) {
         if (!(error instanceof RebuildRefusedError)) throw error
-        refused.set(projector, { name: projector.name, kind: 'refused', reason: error.reason, message: error.message })
+        refused.set(projector, refusalBy(error, projector))
       }
     }
     const served = await readCheckpoints(context.pool, projectors.map(({ name }) => name))
-    await fill(context, [...copies.values()].map((copy) => ({ copy, upTo: servedAs(served, copy).position })))
+    // Whose copy is lost is found again where its turn comes.
+    await fill(context, [...copies.values()].map((copy) => ({ copy, upTo: servedAs(served, copy).position }))).catch((error: unknown) => {
+      if (!(error instanceof CopyLostError)) throw error
+    })
     const outcomes: (Outcome | Unable)[] = []
     for (const projector of projectors) {
       const copy = copies.get(projector)
       const refusal = refused.get(projector)
       if (refusal !== undefined) outcomes.push(refusal)
-      else if (copy !== undefined) outcomes.push(copy.failure === undefined ? await work(copy, servedAs(served, copy)) : failedAt(copy))
+      else if (copy !== undefined) {
+        try {
+          outcomes.push(copy.failure === undefined ? await work(copy, servedAs(served, copy)) : failedAt(copy))
+        } catch (error) {
+          const endsAll = context.signal.aborted || isDatabaseUnavailable(error)
+          if (endsAll && outcomes.length === 0) throw error
+          context.logger.warn({ component: 'projections', projector: projector.name, err: error }, 'a copy was neither compared nor switched')
+          outcomes.push(refusalBy(error, projector))
+        }
+      }
     }
     return outcomes
   } finally {
-    const left = [...copies.values()].map(({ projector }) => projector.name)
+    const left = [...copies.values()]
     // What cannot be dropped now is dropped by the next command.
-    await inTransaction(context.pool, (client) => dropCopies(client, left)).catch((err: unknown) =>
-      context.logger.warn({ component: 'projections', projector: left.join(' '), err }, 'copies that are not needed any more stay until the next rebuild or drop'),
+    await inTransaction(context.pool, (client) => dropOwnCopies(client, left)).catch((err: unknown) =>
+      context.logger.warn({ component: 'projections', projector: left.map(({ serving }) => serving.name).join(' '), err }, 'copies that are not needed any more stay until the next rebuild or drop'),
     )
     await locks.close()
   }
+}
+
+function refusalBy(error: unknown, { name }: Projector): Unable {
+  if (error instanceof RebuildRefusedError) return { name, kind: 'refused', reason: error.reason, message: error.message }
+  // Postgres may name a value.
+  const message = error instanceof DatabaseError || !(error instanceof Error) ? reasonOf(error) : error.message
+  return { name, kind: 'refused', reason: 'interrupted', message: `not done: ${message}` }
 }
 
 function servedAs(served: ReadonlyMap<string, StoredCheckpoint>, { serving: { name } }: Copy): StoredCheckpoint {
@@ -113,11 +136,18 @@ function servedAs(served: ReadonlyMap<string, StoredCheckpoint>, { serving: { na
   return stored
 }
 
-async function requireServed({ pool }: RebuildContext, projector: Projector): Promise<void> {
+async function requireServed({ pool }: RebuildContext, projector: Projector, kind: 'next' | 'check', locks: OperatorLocks): Promise<void> {
   const { name, version } = projector
   const stored = (await readCheckpoints(pool, [name])).get(name)
   if (stored === undefined) throw new RebuildRefusedError('never-filled', `${name} has never been filled: a projector that runs fills it`)
-  if (fitOf(stored, projector) === 'newer') {
+  const fit = fitOf(stored, projector)
+  if (fit === 'newer') {
     throw new RebuildRefusedError('newer-version', `${name} is served in version ${stored.version}, and this program has ${version}: use the newer program`)
+  }
+  if (fit === 'older' && kind === 'check') {
+    throw new RebuildRefusedError('other-version', `${name} is served in version ${stored.version} with its tables, and this program has ${version}: use the program that filled it`)
+  }
+  if (fit === 'older' && (await locks.isRun(name))) {
+    throw new RebuildRefusedError('other-version', `${name} is served in version ${stored.version} with its tables, and is run by that program now: start this one, which fills its own copy and puts it in place`)
   }
 }

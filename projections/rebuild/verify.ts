@@ -1,5 +1,4 @@
 import type { Projector } from '../runtime/projector.ts'
-import { fitOf } from '../runtime/schema.ts'
 import { compareWithServing } from './compare.ts'
 import type { Comparison } from './content.ts'
 import type { RebuildContext } from './context.ts'
@@ -9,13 +8,9 @@ export type VerifyOutcome = { readonly name: string; readonly kind: 'equal' | 'd
 
 /** Fills a copy of each read model, compares it with the serving one at the same position, and drops it again. */
 export async function verify(context: RebuildContext, projectors: readonly Projector[]): Promise<VerifyOutcome[]> {
-  return withCopies<VerifyOutcome>(context, projectors, 'check', async (copy, stored) => {
-    const { name, version } = copy.serving
-    if (fitOf(stored, copy.serving) !== 'current') {
-      return { name, kind: 'refused', reason: 'other-version', message: `${name} is served in version ${stored.version} with its tables, and this program has ${version}: use the program that filled it` }
-    }
+  return withCopies<VerifyOutcome>(context, projectors, 'check', async (copy) => {
     const comparison = await compareWithServing(context, copy)
     if (copy.failure !== undefined) return failedAt(copy)
-    return { name, kind: comparison.isEqual ? 'equal' : 'differs', comparison }
+    return { name: copy.serving.name, kind: comparison.isEqual ? 'equal' : 'differs', comparison }
   })
 }
