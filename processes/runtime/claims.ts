@@ -107,13 +107,14 @@ export class Claims {
     )
   }
 
-  /** When the next row that is not claimable yet may become so, by time alone; undefined when none waits for a time. */
+  /** When the next row that is not claimable yet may become so, by time alone; undefined when none waits for a time, or the list is of another version. */
   async nextDue(now: Date): Promise<Date | undefined> {
     const { rows } = await this.#pool.query<{ next_ms: number | null }>(
       `select (extract(epoch from min(greatest(t.due_at, c.not_before, c.lease_until))) * 1000)::float8 as next_ms
        from ${this.#todo} t left join runtime.claims c on c.process = $1 and c.key = t.key and c.step = t.step
-       where t.step = any($2) and greatest(t.due_at, c.not_before, c.lease_until) > $3`,
-      [this.#process, this.#steps, now],
+       where t.step = any($2) and greatest(t.due_at, c.not_before, c.lease_until) > $3
+         and exists (select from runtime.projectors where name = $4 and version = $5)`,
+      [this.#process, this.#steps, now, this.#list, this.#version],
     )
     const next = rows[0]?.next_ms ?? undefined
     return next === undefined ? undefined : new Date(next)
@@ -123,7 +124,7 @@ export class Claims {
   async sweep(now: Date): Promise<void> {
     await this.#pool.query(
       `delete from runtime.claims c using runtime.projectors p
-       where c.process = $1 and p.name = $2 and p.version = $4 and p.status = 'running' and c.lease_until <= $3
+       where c.process = $1 and p.name = $2 and p.version = $4 and p.status = 'running' and ${isOver('$3')}
          and (c.fence_commit, c.fence_prepare) <= (p.commit_position, p.prepare_position)
          and not exists (select from ${this.#todo} t where t.key = c.key and t.step = c.step)`,
       [this.#process, this.#list, now, this.#version],

@@ -86,6 +86,8 @@ describe('workers', () => {
     await pool.query(`update runtime.projectors set version = 2, status = 'running'`)
     expect(await claimsOf(1).claim(10, new Date(), soon)).toEqual([])
     expect((await claimsOf(2).claim(10, new Date(), soon)).map(({ todo }) => todo.key)).toEqual(['other'])
+    expect(await claimsOf(1).nextDue(new Date())).toBeUndefined()
+    expect(await claimsOf(2).nextDue(new Date())).toEqual(soon)
 
     await pool.query('delete from reminder_list.todo')
     const later = new Date(soon.getTime() + 1_000)
@@ -235,6 +237,19 @@ describe('workers', () => {
     startWorkers(deps)
     await eventually(async () => expect(await titleOf(key)).toBe('renamed'))
     expect(deps.calls).toEqual([key])
+  })
+
+  it('forget what an instance claimed whose clock was ahead, once the list has it no more', async () => {
+    await startList()
+    await runner.stop(reminders.list.name)
+    await pool.query(`insert into reminder_list.todo (key, step, due_at, payload) values ('gone', 'rename', '2020-01-01', '{}')`)
+    await pool.query(`update runtime.projectors set status = 'running'`)
+    const claims = new Claims(pool, { name: 'reminders', list: reminders.list, steps: ['rename'] }, 'dead')
+    const ahead = (ms: number) => new Date(Date.now() + 3 * 3_600_000 + ms)
+    expect(await claims.claim(10, ahead(0), ahead(20_000))).toHaveLength(1)
+    await pool.query('delete from reminder_list.todo')
+    await claims.sweep(new Date())
+    expect((await pool.query('select key from runtime.claims')).rows).toEqual([])
   })
 
   it('touch nothing before the list has reached the head of the log', async () => {
