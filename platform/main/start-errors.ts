@@ -1,4 +1,4 @@
-import { isDatabaseUnavailable } from '../database.ts'
+import { isDatabaseFull, isDatabaseUnavailable } from '../database.ts'
 import { EventStoreUnavailableError, UndecodableEventError } from '../../streams/store/errors.ts'
 
 /**
@@ -26,6 +26,7 @@ function databaseProblem(variable: string, error: unknown): string | undefined {
   // A host with several addresses fails with one error for each.
   const [first] = error instanceof AggregateError ? error.errors : [error]
   const code = first instanceof Error && 'code' in first && typeof first.code === 'string' ? first.code : undefined
+  if (isDatabaseFull(first)) return `the server of ${variable} has no room on its disk (${code})`
   if (isDatabaseUnavailable(first)) return `the server of ${variable} does not answer (${code ?? 'no connection'})`
   // Class 28 of Postgres: invalid authorization.
   return code?.startsWith('28') ? `the server of ${variable} does not admit its user with its password (${code})` : undefined
