@@ -1,6 +1,7 @@
 import { readCheckpoints } from '../../projections/runtime/checkpoints.ts'
 import type { Projector } from '../../projections/runtime/projector.ts'
 import type { ProjectionRunner } from '../../projections/runtime/runner.ts'
+import { fitOf } from '../../projections/runtime/schema.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { Pool } from '../database.ts'
 import type { Health } from '../health.ts'
@@ -63,7 +64,7 @@ export function addHealthChecks(health: Health, { pool, store, runner, served, a
       if (runner?.isHeldUp() === true) return { status: 'failing', detail: 'the database does not take what is to be written' }
       const failed = (runner?.status() ?? []).filter(({ state }) => state === 'failed')
       if (failed.length === 0) return { status: 'ok' }
-      const detail = failed.map(({ name, failure }) => `${name} stopped at event ${failure?.eventId ?? 'unknown'}`).join('; ')
+      const detail = failed.map(({ name, failure }) => (failure === undefined ? `${name} finds no room for its newer copy` : `${name} stopped at event ${failure.eventId}`)).join('; ')
       return { status: 'failing', detail }
     },
   })
@@ -79,14 +80,14 @@ export function addHealthChecks(health: Health, { pool, store, runner, served, a
 }
 
 /**
- * A read model that stopped is filled: it answers, and waiting for it would take every API down. One of another version
- * is not: its tables may be others than our queries name.
+ * A read model that stopped is filled: it answers, and waiting for it would take every API down. One of another version, or
+ * with other tables, is not: our queries may name what it lacks.
  */
 async function areFilled(pool: Pool, readModels: readonly Projector[]): Promise<boolean> {
   if (readModels.length === 0) return true
   const checkpoints = await readCheckpoints(pool, readModels.map(({ name }) => name))
-  return readModels.every(({ name, version }) => {
-    const stored = checkpoints.get(name)
-    return stored?.version === version && stored.status !== 'rebuilding'
+  return readModels.every((projector) => {
+    const stored = checkpoints.get(projector.name)
+    return stored !== undefined && fitOf(stored, projector) === 'current' && stored.status !== 'rebuilding'
   })
 }

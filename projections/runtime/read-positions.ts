@@ -4,11 +4,12 @@ import { comparePositions, startOfLog, type Position } from '../../streams/store
 import { readCheckpoints, type StoredCheckpoint } from './checkpoints.ts'
 import type { Projector } from './projector.ts'
 import type { ProjectionRunner } from './runner.ts'
+import { fitOf } from './schema.ts'
 
 export interface ReadPositionsOptions {
   readonly pool: Pool
   /** The read models as this program knows them. */
-  readonly projectors: readonly Pick<Projector, 'name' | 'version'>[]
+  readonly projectors: readonly Projector[]
   /** A runner of the same process tells of its batches in memory; without one the checkpoints are polled while somebody waits. */
   readonly runner?: Pick<ProjectionRunner, 'onAdvance'>
   /** Milliseconds between two looks at the checkpoints. Default 15. */
@@ -33,7 +34,7 @@ export interface ReadPositions {
   /**
    * Whether a projector contains everything that the log held when it was asked (T24). `head` reads the newest event
    * that the runner's filter passes; it gets the place that the projector has reached, below which it need not read. A read
-   * model of another version contains nothing that this program could judge: false.
+   * model of another version, or with other tables, contains nothing that this program could judge: false.
    * @throws what `head` and the database throw
    */
   requireHead(head: (reached: Position) => Promise<Position>, projector: string, timeoutMs: number): Promise<boolean>
@@ -56,7 +57,7 @@ export function createReadPositions(options: ReadPositionsOptions): ReadPosition
 
 class CheckpointWatch implements ReadPositions {
   readonly #pool: Pool
-  readonly #versions: ReadonlyMap<string, number>
+  readonly #projectors: ReadonlyMap<string, Projector>
   readonly #pollMs: number
   readonly #silenceMs: number
   readonly #hasRunner: boolean
@@ -69,7 +70,7 @@ class CheckpointWatch implements ReadPositions {
 
   constructor({ pool, projectors, runner, pollMs = 15, silenceMs = 5_000 }: ReadPositionsOptions) {
     this.#pool = pool
-    this.#versions = new Map(projectors.map(({ name, version }) => [name, version]))
+    this.#projectors = new Map(projectors.map((projector) => [projector.name, projector]))
     this.#pollMs = pollMs
     this.#silenceMs = silenceMs
     this.#hasRunner = runner !== undefined
@@ -172,10 +173,11 @@ class CheckpointWatch implements ReadPositions {
     return checkpoint.heartbeatAgeMs < this.#silenceMs
   }
 
-  /** Undefined for a read model of another version. */
+  /** Undefined for a read model of another version, or with other tables. */
   async #storedPosition(name: string): Promise<Position | undefined> {
     const stored = (await readCheckpoints(this.#pool, [name])).get(name)
     if (stored === undefined) return startOfLog
-    return stored.version === this.#versions.get(name) ? stored.position : undefined
+    const projector = this.#projectors.get(name)
+    return projector !== undefined && fitOf(stored, projector) === 'current' ? stored.position : undefined
   }
 }

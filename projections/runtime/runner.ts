@@ -12,7 +12,7 @@ import type { Projector } from './projector.ts'
 import type { Advance, ProjectionRunnerOptions, ProjectorState, ProjectorStatus } from './runner-options.ts'
 import { assertNames, ensureRuntimeSchema, prepareProjector } from './schema.ts'
 import { ShareWriter } from './share-writer.ts'
-import { emptySlot, isBehind, reachedBy, stateWanted, type Slot } from './slot.ts'
+import { emptySlot, isBehind, isRun, reachedBy, stateWanted, type Slot } from './slot.ts'
 import { reasonOfUndecodable, stopsAt } from './undecodable.ts'
 import { Upgrades } from './upgrades.ts'
 import { Vacancies } from './vacancies.ts'
@@ -78,7 +78,7 @@ export class ProjectionRunner {
     const fills = { eventStore, pool, filter, logger, batchSize, ...(skips === undefined ? {} : { skips }) }
     const upgrades = {
       upgraded: (projector: Projector, running: AbortController) => this.#upgraded(this.#slot(projector.name), running),
-      failed: (projector: Projector, running: AbortController, failure: ProjectionFailure) => this.#upgradeFailed(this.#slot(projector.name), running, failure),
+      failed: (projector: Projector, running: AbortController, failure: ProjectionFailure | undefined) => this.#upgradeFailed(this.#slot(projector.name), running, failure),
     }
     this.#vacancies = new Vacancies(logger, { standBy: (slot) => this.#leave(slot, 'standby'), beginUpgrade: (slot) => this.#beginUpgrade(slot) })
     this.#upgrades = new Upgrades(fills, () => this.#locks, upgrades, this.#closing.signal)
@@ -103,9 +103,12 @@ export class ProjectionRunner {
     return [...this.#slots.values()].map(({ projector: { name, version }, state, position, failure }) => ({ name, version, state, position, failure }))
   }
 
-  /** True once no projector of this instance is catching up; stopped and failed ones are not waited for. */
+  /**
+   * True once no projector of this instance is catching up; stopped and failed ones are not waited for. False also where an
+   * upgrade has failed: nobody who runs the older version is to be replaced by this instance.
+   */
   isCaughtUp(): boolean {
-    return this.#hasLooked && ![...this.#slots.values()].some(isBehind)
+    return this.#hasSettled() && ![...this.#slots.values()].some(({ hasFailedUpgrade }) => hasFailedUpgrade)
   }
 
   /** True while the database does not take what is to be written: for want of room, for example, although it answers. */
@@ -113,9 +116,9 @@ export class ProjectionRunner {
     return this.#failedLooks > 0 || this.#writer.isHeldUp
   }
 
-  /** Resolves when `isCaughtUp` for the first time, rejects when the runner closes before. */
+  /** Resolves once no projector is catching up, failed upgrades or not; rejects when the runner closes before. */
   async caughtUp(pollMs = 20): Promise<void> {
-    while (!this.isCaughtUp()) {
+    while (!this.#hasSettled()) {
       if (this.#closing.signal.aborted) throw new Error('the projection runner was closed')
       await pause(pollMs, this.#closing.signal)
     }
@@ -140,6 +143,10 @@ export class ProjectionRunner {
   onAdvance(listener: (advance: Advance) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
+  }
+
+  #hasSettled(): boolean {
+    return this.#hasLooked && ![...this.#slots.values()].some(isBehind)
   }
 
   async #supervise(): Promise<void> {
@@ -167,7 +174,7 @@ export class ProjectionRunner {
     const locks = await this.#openLocks()
     const slots = [...this.#slots.values()]
     const before = new Map(slots.map((slot) => [slot, slot.state]))
-    const owned = slots.filter(({ projector }) => locks.holds(projector.name))
+    const owned = slots.filter((slot) => locks.holds(slot.projector.name) && isRun(slot))
     const wanted = await limited(silenceMs, beat(locks.client, owned.map(({ projector }) => projector.name)))
     for (const slot of owned) {
       const state = stateWanted(slot, before.get(slot), wanted.get(slot.projector.name))
@@ -201,9 +208,10 @@ export class ProjectionRunner {
     }).catch(() => this.#wake.abort())
   }
 
-  #upgradeFailed(slot: Slot, running: AbortController, failure: ProjectionFailure): void {
+  #upgradeFailed(slot: Slot, running: AbortController, failure: ProjectionFailure | undefined): void {
     if (slot.upgrading !== running) return
     this.#leave(slot, 'failed')
+    slot.hasFailedUpgrade = true
     slot.failure = failure
   }
 
@@ -292,6 +300,7 @@ export class ProjectionRunner {
     slot.state = state
     slot.upgrading?.abort()
     slot.upgrading = undefined
+    slot.hasFailedUpgrade = false
     if (slot.member !== undefined) this.#readings.remove(slot.member)
     slot.member = undefined
   }

@@ -17,18 +17,25 @@ export interface Slot {
   copyId: string | undefined
   /** While a copy of this version is filled beside an older one that serves. */
   upgrading: AbortController | undefined
+  /** Such a copy could not be filled, and is not tried again until somebody lets it go on. */
+  hasFailedUpgrade: boolean
   /** The version that is served elsewhere, once it was said. */
   foreign: number | undefined
 }
 
 export function emptySlot(projector: Projector): Slot {
-  const nothing = { position: undefined, failure: undefined, member: undefined, copyId: undefined, upgrading: undefined, foreign: undefined }
+  const nothing = { position: undefined, failure: undefined, member: undefined, copyId: undefined, upgrading: undefined, hasFailedUpgrade: false, foreign: undefined }
   return { projector, state: 'standby', ...nothing }
 }
 
 /** Whether the slot stands in the way of being caught up; stopped and failed ones, and those that others run, do not. */
 export function isBehind({ state, member, upgrading }: Slot): boolean {
   return upgrading !== undefined || state === 'catching-up' || (state === 'standby' && member !== undefined)
+}
+
+/** Whether this instance writes the projector, or is to; not while a copy of another version or other tables serves. */
+export function isRun({ upgrading, hasFailedUpgrade }: Slot): boolean {
+  return upgrading === undefined && !hasFailedUpgrade
 }
 
 /** The state that what is stored asks for, where it is another one; `before`: what it was when this was asked. */

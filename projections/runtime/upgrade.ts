@@ -1,5 +1,7 @@
-import { readCheckpoints, type ProjectionFailure } from './checkpoints.ts'
-import { fitOf } from './schema.ts'
+import { isDatabaseFull } from '../../platform/database.ts'
+import { inTransaction } from '../../platform/transaction.ts'
+import { nextCopyOf, readCheckpoints, type ProjectionFailure } from './checkpoints.ts'
+import { createProjector, fitOf } from './schema.ts'
 import type { Projector } from './projector.ts'
 import { analyze } from '../rebuild/analyze.ts'
 import type { RebuildContext } from '../rebuild/context.ts'
@@ -7,13 +9,16 @@ import { continuedCopy } from '../rebuild/copies.ts'
 import { fill } from '../rebuild/fill.ts'
 import { switchOver } from '../rebuild/switch.ts'
 
-/** An event that this program's projector cannot take, met while its copy was filled; the older one goes on serving. */
+/**
+ * This program's copy cannot be filled for an event that it cannot take, or, without a `failure`, for want of room on the
+ * disk; the older one goes on serving.
+ */
 export class UpgradeFailedError extends Error {
   override readonly name = 'UpgradeFailedError'
-  readonly failure: ProjectionFailure
+  readonly failure: ProjectionFailure | undefined
 
-  constructor(name: string, failure: ProjectionFailure) {
-    super(`the copy of ${name} cannot take ${failure.eventType} ${failure.eventId}`)
+  constructor(name: string, failure: ProjectionFailure | undefined) {
+    super(failure === undefined ? `no room for the copy of ${name}` : `the copy of ${name} cannot take ${failure.eventType} ${failure.eventId}`)
     this.failure = failure
   }
 }
@@ -26,11 +31,24 @@ export class UpgradeFailedError extends Error {
 export async function upgrade(context: RebuildContext, projector: Projector): Promise<void> {
   const stored = (await readCheckpoints(context.pool, [projector.name])).get(projector.name)
   if (stored === undefined || stored.status === 'stopped' || fitOf(stored, projector) !== 'older') return
+  let failure: ProjectionFailure | undefined
+  try {
+    failure = await filledAndSwitched(context, projector)
+  } catch (error) {
+    if (!isDatabaseFull(error)) throw error
+    // What serves needs the room. The row stays, without tables, until an operator lets it go on.
+    await inTransaction(context.pool, (client) => createProjector(client, { ...projector, name: nextCopyOf(projector.name), tables: [] }, 'failed'))
+    context.logger.error({ component: 'projections', projector: projector.name, err: error }, 'no room on the disk for the newer copy, which was dropped: make room, then projections retry')
+    throw new UpgradeFailedError(projector.name, undefined)
+  }
+  if (failure !== undefined) throw new UpgradeFailedError(projector.name, failure)
+}
+
+async function filledAndSwitched(context: RebuildContext, projector: Projector): Promise<ProjectionFailure | undefined> {
   const copy = await continuedCopy(context, projector)
   await fill(context, [{ copy, upTo: await context.eventStore.head(context.filter) }])
-  if (copy.failure === undefined) {
-    await analyze(context.pool, copy.projector)
-    if ((await switchOver(context, copy)) !== undefined) return
-  }
-  if (copy.failure !== undefined) throw new UpgradeFailedError(projector.name, copy.failure)
+  if (copy.failure !== undefined) return copy.failure
+  await analyze(context.pool, copy.projector)
+  await switchOver(context, copy)
+  return copy.failure
 }

@@ -9,7 +9,8 @@ import { upgrade, UpgradeFailedError } from './upgrade.ts'
 export interface UpgradeListener {
   /** This program's version serves now, or there was nothing to do any more. */
   upgraded(projector: Projector, running: AbortController): Promise<void>
-  failed(projector: Projector, running: AbortController, failure: ProjectionFailure): void
+  /** Without a `failure`: the disk of the database has no room for the copy. */
+  failed(projector: Projector, running: AbortController, failure: ProjectionFailure | undefined): void
 }
 
 const backoff = { firstMs: 200, mostMs: 5_000 }
@@ -20,7 +21,8 @@ export class Upgrades {
   readonly #locks: () => AdvisoryLocks | undefined
   readonly #listener: UpgradeListener
   readonly #closing: AbortSignal
-  readonly #running = new Set<Promise<void>>()
+  /** The last one of each projector: the locks do not tell two of one process apart. */
+  readonly #running = new Map<string, Promise<void>>()
 
   constructor(context: RebuildContext, locks: () => AdvisoryLocks | undefined, listener: UpgradeListener, closing: AbortSignal) {
     this.#context = context
@@ -32,13 +34,14 @@ export class Upgrades {
   /** Goes on until the version serves, the projector fails, or the returned controller is aborted. */
   begin(projector: Projector): AbortController {
     const running = new AbortController()
-    const work = this.#run(projector, running).finally(() => this.#running.delete(work))
-    this.#running.add(work)
+    const earlier = this.#running.get(projector.name) ?? Promise.resolve()
+    const work = earlier.then(() => this.#run(projector, running))
+    this.#running.set(projector.name, work)
     return running
   }
 
   async settled(): Promise<void> {
-    await Promise.all(this.#running)
+    await Promise.all(this.#running.values())
   }
 
   async #run(projector: Projector, running: AbortController): Promise<void> {

@@ -30,7 +30,7 @@ export class Vacancies {
     const taken: Slot[] = []
     for (const slot of idle) {
       const { name } = slot.projector
-      this.#reconsider(slot, locks, stored.get(name), stored.get(nextCopyOf(name)))
+      this.#reconsider(slot, stored.get(name), stored.get(nextCopyOf(name)))
       if (isOccupied(slot)) continue
       if (await this.#mayRun(slot, locks, stored.get(name))) taken.push(slot)
       else if (!isOccupied(slot)) slot.state = 'standby'
@@ -39,11 +39,10 @@ export class Vacancies {
   }
 
   /** Somebody else put a copy in the older one's place, an operator stopped what is being upgraded, or let go on what could not be. */
-  #reconsider(slot: Slot, locks: AdvisoryLocks, stored: StoredCheckpoint | undefined, next: StoredCheckpoint | undefined): void {
+  #reconsider(slot: Slot, stored: StoredCheckpoint | undefined, next: StoredCheckpoint | undefined): void {
     const isOlder = stored !== undefined && fitOf(stored, slot.projector) === 'older'
     const isUpgradeOver = slot.upgrading !== undefined && (!isOlder || stored.status === 'stopped')
-    const hasFailedUpgrade = slot.state === 'failed' && !locks.holds(slot.projector.name)
-    const isLetGoOn = hasFailedUpgrade && !(isOlder && next?.status === 'failed')
+    const isLetGoOn = slot.hasFailedUpgrade && !(isOlder && next?.status === 'failed')
     if (isUpgradeOver || isLetGoOn) this.#listener.standBy(slot)
   }
 

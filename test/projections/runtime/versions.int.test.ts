@@ -144,10 +144,58 @@ describe('a newer version of a projector', () => {
     await say(world.store, `ticket-${bad}`, renamed(bad, 'older goes on'))
     await eventually(async () => expect((await world.titles(board(1)))[bad]).toBe('v1 older goes on'))
     expect(await world.stored('ticket_board')).toMatchObject({ version: 1, status: 'running' })
+    // Who runs the older version is not replaced by one that cannot fill its own.
+    await newer.caughtUp()
+    expect([newer.isCaughtUp(), older.isCaughtUp()]).toEqual([false, true])
     isMended = true
     expect(await newer.resume('ticket_board')).toBe(true)
     await eventually(async () => expect((await world.titles(picky))[bad]).toBe('v2 older goes on'))
     await eventually(() => expect(newer.status()[0]?.state).toBe('live'))
+  })
+
+  it('that finds no room on the disk gives its copy up, and tries again only when it is let go on', async () => {
+    const ticket = await ticketNamed('a')
+    await world.filled([board(1)])
+    await world.pool.query(`create function runtime.full() returns trigger language plpgsql as $$ begin raise exception 'no space left' using errcode = '53100'; end $$;
+      create trigger full_disk before update on runtime.projectors for each row when (new.name = 'ticket_board__next' and new.commit_position > 0) execute function runtime.full()`)
+    const error = vi.fn()
+    const older = world.start([board(1)])
+    const newer = world.start([board(2)], { logger: { ...silentLogger, error } })
+    await eventually(() => expect(newer.status()[0]).toMatchObject({ state: 'failed', failure: undefined }))
+    const tables = async () => (await world.pool.query(`select from pg_tables where schemaname = 'ticket_board__next'`)).rowCount
+    expect(await tables()).toBe(0)
+    await world.pool.query('drop trigger full_disk on runtime.projectors')
+    await say(world.store, `ticket-${ticket}`, renamed(ticket, 'older goes on'))
+    await eventually(async () => expect((await world.titles(board(1)))[ticket]).toBe('v1 older goes on'))
+    expect([newer.status()[0]?.state, await tables(), error.mock.calls.length]).toEqual(['failed', 0, 1])
+    expect(await newer.resume('ticket_board')).toBe(true)
+    await eventually(async () => expect((await world.titles(board(2)))[ticket]).toBe('v2 older goes on'))
+    await eventually(() => expect(older.status()[0]?.state).toBe('standby'))
+  })
+
+  it('that is stopped and let go on begins when its earlier try has ended', async () => {
+    await ticketNamed('a')
+    await world.filled([board(1)])
+    const gate = Promise.withResolvers<void>()
+    let [begun, atOnce, most] = [0, 0, 0]
+    const skips = async (): Promise<ReadonlySet<string>> => {
+      begun += 1
+      atOnce += 1
+      most = Math.max(most, atOnce)
+      if (begun === 1) await gate.promise
+      atOnce -= 1
+      return new Set()
+    }
+    const newer = world.start([board(2)], { skips })
+    await eventually(() => expect(begun).toBe(1))
+    await newer.stop('ticket_board')
+    await eventually(() => expect(newer.status()[0]?.state).toBe('standby'))
+    expect(await newer.resume('ticket_board')).toBe(true)
+    for (let look = 0; look < 20; look += 1) await world.stored('ticket_board')
+    gate.resolve()
+    await newer.caughtUp()
+    await eventually(async () => expect(await world.stored('ticket_board')).toMatchObject({ version: 2, status: 'running' }))
+    expect(most).toBe(1)
   })
 
   it('leaves a stopped one alone', async () => {
@@ -198,6 +246,40 @@ describe('other tables under the same version', () => {
     await eventually(() => expect(changed.status()[0]?.state).toBe('live'))
     const { rows } = await world.pool.query('select extra from ticket_board.tickets where ticket_id = $1', [ticket])
     expect(rows).toEqual([{ extra: null }])
+  })
+})
+
+describe('other tables that cannot be filled', () => {
+  it('are tried once, and nobody is said to run what serves meanwhile', async () => {
+    const ticket = await ticketNamed('a')
+    await world.filled([board(1)])
+    let tries = 0
+    const extra = { ...tickets, columns: { ...tickets.columns, extra: { type: 'text', nullable: true } as const } }
+    const picky = board(1, {
+      tables: [extra, ...ticketBoard.tables.slice(1)],
+      handlers: {
+        TicketOpened: ({ stream }) => {
+          if (stream !== `ticket-${ticket}`) return []
+          tries += 1
+          throw new TypeError('not this one')
+        },
+      },
+    })
+    const runner = world.start([picky])
+    await eventually(() => expect(runner.status()[0]?.state).toBe('failed'))
+    const before = [tries, (await world.stored('ticket_board'))?.heartbeatAgeMs ?? 0]
+    // Another one's looks tell that time enough for several more has passed.
+    const other = world.start([board(1, { name: 'other_board' })])
+    for (let look = 0; look < 10; look += 1) {
+      const since = (await world.pool.query<{ at: Date }>('select clock_timestamp() as at')).rows[0]?.at
+      await eventually(async () => {
+        const { rows } = await world.pool.query('select from runtime.projectors where name = $1 and heartbeat_at > $2', ['other_board', since])
+        expect(rows).toHaveLength(1)
+      })
+    }
+    expect([other.isCaughtUp(), runner.isCaughtUp(), runner.status()[0]?.state]).toEqual([true, false, 'failed'])
+    expect(tries).toBe(before[0])
+    expect((await world.stored('ticket_board'))?.heartbeatAgeMs).toBeGreaterThan(before[1] ?? 0)
   })
 })
 
