@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import {
   AppendOutcomeUnknownError,
   AppendTooLargeError,
+  EventStoreFullError,
   EventStoreRefusedError,
   InvalidEventError,
   RevisionConflictError,
@@ -13,11 +14,64 @@ import {
 import { selfSigned } from '../../support/tls-front.ts'
 import { newContext, noted, openTestStore, RecordingLogger, until, visitCategory, type VisitEvent } from './fixtures.ts'
 import { notLeader, ScriptedServer, unavailable, type AppendCall } from './scripted-server.ts'
-import { accessDenied, appended, timedOut, tooLarge, wireEvent, wrongVersion } from './wire-messages.ts'
+import { accessDenied, appended, timedOut, tooLarge, wireEvent, withoutRoom, wrongVersion } from './wire-messages.ts'
 
 const { catalogue, fold, stream } = visitCategory()
 const quick = { catalogue, appendTimeoutMs: 100 }
 const patient = { catalogue, appendTimeoutMs: 60_000 }
+
+describe('a store without room', () => {
+  test('is full until it says that it has room, whatever else it answers', async () => {
+    let hasRoom = false
+    await using server = await ScriptedServer.start({
+      onAppend: (request, call, number) => {
+        if (number === 2) call.write(wrongVersion(request, 4))
+        else if (number === 3) call.write(appended(request, 0, 10))
+        else call.write(hasRoom ? appended(request, 0, 10) : withoutRoom(request))
+      },
+      onRead: (call) => call.end(),
+    })
+    await using store = await openTestStore({ ...patient, url: server.url })
+    const append = () => store.append(fold, stream(), 'no_stream', [noted(1)], newContext())
+
+    expect(await store.isFull()).toBe(false)
+    expect(server.appends).toHaveLength(0)
+    await expect(append()).rejects.toThrow(EventStoreFullError)
+    await expect(append()).rejects.toThrow(RevisionConflictError)
+    await append()
+    expect(await store.isFull()).toBe(true)
+    hasRoom = true
+    expect(await store.isFull()).toBe(false)
+    expect(server.appends.at(-1)).toMatchObject({ expected: 'any', ids: [] })
+  })
+
+  test('is full also where only a repeat of an append met that', async () => {
+    await using server = await ScriptedServer.start({
+      onAppend: (request, call, number) => {
+        if (number > 1) call.write(withoutRoom(request))
+      },
+    })
+    await using store = await openTestStore({ ...quick, url: server.url, appendBudgetMs: 300 })
+
+    await expect(store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).rejects.toThrow(AppendOutcomeUnknownError)
+    expect(await store.isFull()).toBe(true)
+  })
+
+  test('is asked for it by our timer, not by the clock of the server, and a lost answer ends', async () => {
+    await using server = await ScriptedServer.start({
+      onAppend: (request, call, number) => {
+        if (number === 1) call.write(withoutRoom(request))
+        if (number === 3) call.end()
+      },
+    })
+    await using store = await openTestStore({ ...quick, url: server.url })
+
+    await expect(store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).rejects.toThrow(EventStoreFullError)
+    await expect(store.isFull()).rejects.toThrow('no answer in time')
+    await expect(store.isFull()).rejects.toThrow()
+    expect(server.appends.every(({ deadlineMs }) => deadlineMs > 3_600_000)).toBe(true)
+  })
+})
 
 describe('appends against a server that misbehaves', () => {
   test('an append that a transport error of another client rejected is repeated and succeeds', async () => {

@@ -98,6 +98,14 @@ export function tooLarge(request: BatchAppendReq): BatchAppendResp {
   return failure(request, 'MaximumAppendSizeExceeded', details.serializeBinary())
 }
 
+export function withoutRoom(request: BatchAppendReq): BatchAppendResp {
+  const details = new shared.BadRequest()
+  details.setMessage('NoRoomOnDisk')
+  const response = failure(request, 'BadRequest', details.serializeBinary())
+  response.getError()?.setMessage('NoRoomOnDisk')
+  return response
+}
+
 function failure(request: BatchAppendReq, name: string, details: Uint8Array): BatchAppendResp {
   const any = new anyMessages.Any()
   any.pack(details, `event_store.client.${name}`)
