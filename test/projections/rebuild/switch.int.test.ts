@@ -173,6 +173,27 @@ describe('a switch', () => {
     expect((await world.stored('ticket_board'))?.copyId).not.toBe(before?.copyId)
   })
 
+  it('ends a try that holds the checkpoint for too long, and fills outside what was slow', async () => {
+    const ticket = world.fresh()
+    await say(world.store, `ticket-${ticket}`, opened(ticket))
+    await world.filled([ticketCounts])
+    let to: Position | undefined
+    let reads = 0
+    const skips = async (): Promise<ReadonlySet<string>> => {
+      reads += 1
+      if (reads !== 2) return new Set()
+      await world.pool.query(`create function ticket_counts__next.slow() returns trigger language plpgsql as $$ begin perform pg_sleep(3); return null; end $$;
+        create trigger slow after insert on ticket_counts__next.counts for each statement execute function ticket_counts__next.slow()`)
+      ;({ position: to } = await say(world.store, `ticket-${ticket}`, renamed(ticket, 'slow')))
+      await world.pool.query(`update runtime.projectors set commit_position = $1, prepare_position = $2 where name = 'ticket_counts'`, [to.commit.toString(), to.prepare.toString()])
+      return new Set()
+    }
+    expect(await rebuild(world.context({ skips }), [ticketCounts])).toMatchObject([{ kind: 'switched', position: to }])
+    expect(reads).toBe(3)
+    const { rows } = await world.pool.query('select from ticket_counts.counts where ticket_id = $1', [ticket])
+    expect(rows).toHaveLength(2)
+  })
+
   it('holds no lock while it asks the event store', async () => {
     const ticket = world.fresh()
     await world.filled([ticketBoard])
