@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { appendText, rawStreams } from '../embedded/eventstore/contract/raw-append.ts'
 import { startEventStoreNode, type EventStoreNode } from '../../embedded/eventstore/start.ts'
 import { waitFor } from '../support/platform.ts'
 import { limitFileSize, newestSegmentSize } from './file-size-limit.ts'
@@ -102,4 +103,23 @@ test('killed while the disk is full, the node starts on it, and has everything t
   }
   expect(new Set(byStream)).toEqual(new Set(acknowledged))
   await client.appendToStream('after', block())
+})
+
+test('what would revive a stream is refused as a whole where there is room for its event alone', async () => {
+  await client.appendToStream('hidden', [block(1), block(1)])
+  const raw = rawStreams(node.url)
+  await appendText(raw, '$$hidden', `{"$tb":9223372036854775807,"note":"${'x'.repeat(200_000)}"}`)
+  raw.close()
+  await limitFileSize(node.pid, await newestSegmentSize(dataDir))
+  await fill('filling')
+  await client.appendToStream('small', block(1))
+  await expect(client.appendToStream('hidden', block(1), { expectedRevision: 1n })).rejects.toThrow('NoRoomOnDisk')
+  await client.appendToStream('small', block(1), { expectedRevision: 0n })
+
+  await limitFileSize(node.pid, 'unlimited')
+  const revived = block(1)
+  await waitFor('room', () => client.appendToStream('hidden', revived, { expectedRevision: 1n }).then(() => true, () => undefined))
+  const read: string[] = []
+  for await (const { event } of client.readStream('hidden')) read.push(`${event?.revision} ${event?.id}`)
+  expect(read).toEqual([`2 ${revived.id}`])
 })

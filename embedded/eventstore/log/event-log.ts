@@ -42,6 +42,8 @@ export class EventLog {
   private readonly room: RoomAhead
   private syncs = 0
   private end: number
+  /** Up to here room was required. */
+  private required = 0
   private durable: number
   private crc: number
   private inFlight: Group | undefined
@@ -99,7 +101,8 @@ export class EventLog {
   get isFull(): boolean {
     if (!this.room.isWanting) return false
     try {
-      this.requireRoom()
+      const segment = this.newest()
+      this.room.make(segment, this.end - segment.base, LARGEST_APPEND)
       return false
     } catch (error) {
       if (error instanceof NoRoomError) return true
@@ -107,10 +110,14 @@ export class EventLog {
     }
   }
 
-  /** For what consists of several appends: throws NoRoomError unless there is room for any of them. */
-  requireRoom(): void {
+  /**
+   * For what must not be refused halfway: throws NoRoomError unless there is room for that many appends of any size, which then
+   * all go where that room is, beyond the size of a segment too.
+   */
+  requireRoom(appends = 1): void {
     const segment = this.newest()
-    this.room.make(segment, this.end - segment.base, LARGEST_APPEND)
+    this.room.make(segment, this.end - segment.base, appends * LARGEST_APPEND)
+    this.required = this.end + appends * LARGEST_APPEND
   }
 
   /**
@@ -121,11 +128,12 @@ export class EventLog {
     if (this.failed) throw new Error('the event log cannot be written any more')
     let plan = planFrame(input, this.end)
     let segment = this.newest()
-    if (this.end + plan.length - segment.base > (this.options.segmentSize ?? SEGMENT_SIZE) && this.end > segment.base + SEGMENT_HEADER) {
+    const isRequired = this.end + plan.length <= this.required
+    if (!isRequired && this.end + plan.length - segment.base > (this.options.segmentSize ?? SEGMENT_SIZE) && this.end > segment.base + SEGMENT_HEADER) {
       segment = this.rotate(plan.length)
       plan = planFrame(input, this.end)
     }
-    this.room.make(segment, this.end + plan.length - segment.base, isFollowUp ? 0 : SPARE)
+    this.room.make(segment, this.end + plan.length - segment.base, isFollowUp || isRequired ? 0 : SPARE)
     const frame = plan.write(this.crc)
     this.crc = frame.readUInt32LE(frame.length - 4)
     const group = this.openGroup(segment)

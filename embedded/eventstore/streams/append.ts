@@ -41,6 +41,8 @@ export function append(store: StreamStore, stream: string, expected: ExpectedRev
   }
   if (events.length === 0 && store.log.isFull) throw new NoRoomError()
   const undeletedByMetadata = isMetastream(stream) && isSoftDeleted(store.writtenMetadata(originalStreamOf(stream)))
+  // What revives a stream is hidden without the metadata that follows: both are let in, or neither.
+  if (decision.undelete || undeletedByMetadata) store.log.requireRoom(1 + Number(decision.undelete) + Number(undeletedByMetadata))
   const outcome: WriteOutcome = { kind: 'success', revision: decision.head + events.length, position: store.log.appendedEnd }
   if (events.length > 0) outcome.position = store.write(stream, decision.head + 1, events, ignore)
   if (decision.undelete) undelete(store, stream, decision.head + 1)

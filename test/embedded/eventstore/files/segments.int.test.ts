@@ -77,6 +77,24 @@ test('segments that fill up one append at a time', async () => {
   await log.close()
 })
 
+test('appends that room was required for go where that room is, and the next ones into a segment of their own', async () => {
+  let log = open()
+  let count = 0
+  for (; log.durableEnd < 4000; count += 1) await append(log, count)
+  const before = segments()
+  log.requireRoom(2)
+  for (const last = count + 20; count < last; count += 1) await append(log, count)
+  expect(segments()).toEqual(before)
+  await log.close()
+
+  log = open()
+  expect(streams(log)).toEqual(expected(count))
+  await append(log, count)
+  expect(segments()).toHaveLength(before.length + 1)
+  expect(streams(log)).toEqual(expected(count + 1))
+  await log.close()
+})
+
 test('a segment that is missing, too long, too short or another one stops the start', async () => {
   await fill(200)
   const [, second = '', third = ''] = segments()
