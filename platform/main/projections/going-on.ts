@@ -1,7 +1,8 @@
 import type { Pool } from 'pg'
 import { requestResume, type Resumed } from '../../../projections/runtime/checkpoints.ts'
 import { pause } from '../../../streams/store/backoff.ts'
-import { readProjector, type ShownFailure, type ShownProjector } from './stored-projectors.ts'
+import { noRoomText } from './list.ts'
+import { readProjector, type ShownCopy, type ShownFailure, type ShownProjector } from './stored-projectors.ts'
 
 /** An instance looks for resumed projectors every second; one that is not back by then has something to catch up. */
 const patienceMs = 10_000
@@ -25,7 +26,7 @@ export async function retryProjector(pool: Pool, name: string): Promise<Told> {
 export async function becomeOf(pool: Pool, name: string, { isServing, nextVersion }: Resumed): Promise<Told> {
   const told: Told[] = []
   if (isServing) told.push(outcomeOf(await settled(pool, name, ({ status }) => status !== 'catching-up')))
-  if (nextVersion !== undefined) told.push(outcomeOfNext(await settled(pool, name, (shown) => shown.version === nextVersion || nextFailure(shown) !== undefined), nextVersion))
+  if (nextVersion !== undefined) told.push(outcomeOfNext(await settled(pool, name, (shown) => shown.version === nextVersion || nextCopy(shown)?.isFailed === true), nextVersion))
   return { text: told.map(({ text }) => text).join('\n'), isDone: told.every(({ isDone }) => isDone) }
 }
 
@@ -38,14 +39,17 @@ async function settled(pool: Pool, name: string, isSettled: (shown: ShownProject
   }
 }
 
-function nextFailure({ copies }: ShownProjector): ShownFailure | undefined {
-  return copies.find(({ kind }) => kind === 'next')?.failure
+function nextCopy({ copies }: ShownProjector): ShownCopy | undefined {
+  return copies.find(({ kind }) => kind === 'next')
 }
 
 function outcomeOfNext(shown: ShownProjector, version: number): Told {
   const { name } = shown
-  const failure = nextFailure(shown)
-  if (failure !== undefined) return { text: failedAgainText(`the copy of ${name} in version ${version}`, failure), isDone: false }
+  const copy = nextCopy(shown)
+  if (copy?.isFailed === true) {
+    const { failure } = copy
+    return { text: failure === undefined ? noRoomText(name, version) : failedAgainText(`the copy of ${name} in version ${version}`, failure), isDone: false }
+  }
   if (shown.version === version) return { text: `${name} is served in version ${version}`, isDone: true }
   return { text: `the copy of ${name} in version ${version} is filled anew as soon as an instance of that version runs it: projections list shows how far it is`, isDone: true }
 }

@@ -40,6 +40,7 @@ function failureText(projector: ShownProjector): string[] {
   const ofCopies = copies.flatMap((copy) => {
     // Nobody waits for what another copy lacks.
     const isWanted = copy.kind === 'next' && copy.version > version
+    if (copy.isFailed && copy.failure === undefined) return ['', noRoomText(name, copy.version)]
     return failedText(`the ${copy.kind} copy of ${name}`, copy.failure, (position) => (isWanted ? [hintText(name, position, !isDecisive)] : []))
   })
   return [...failedText(name, failure, (position) => [hintText(name, position, !isDecisive && status === 'failed')]), ...ofCopies]
@@ -49,6 +50,11 @@ function failedText(what: string, failure: ShownFailure | undefined, hint: (posi
   if (failure === undefined) return []
   const { eventId, eventType, category, position, reason } = failure
   return ['', `${what} failed at ${position}: ${eventType} ${eventId} of a ${category} stream`, `  ${reason}`, ...hint(position)]
+}
+
+/** Of a copy whose tables an upgrade has given up. */
+export function noRoomText(name: string, version: number): string {
+  return `the copy of ${name} in version ${version} found no room on the disk: make room, then projections retry ${name}`
 }
 
 function hintText(name: string, position: string, canSkip: boolean): string {
@@ -64,7 +70,7 @@ function jsonOf({ name, version, programVersion, status, position, idleSeconds, 
     position: position ?? null,
     seconds_since_move: rounded(idleSeconds),
     seconds_since_heartbeat: rounded(silenceSeconds),
-    copies: copies.map((copy) => ({ ...copy, failure: failureJson(copy.failure) })),
+    copies: copies.map(({ isFailed, failure: failureOfCopy, ...copy }) => ({ ...copy, is_failed: isFailed, failure: failureJson(failureOfCopy) })),
     failure: failureJson(failure),
   }
 }

@@ -31,6 +31,8 @@ export interface ShownCopy {
   readonly kind: CopyKind
   readonly version: number
   readonly position: string
+  /** It could not be filled: for the event of `failure`, else for want of room on the disk. */
+  readonly isFailed: boolean
   /** Where a newer program could not fill it. */
   readonly failure: ShownFailure | undefined
 }
@@ -88,7 +90,7 @@ function shown(name: string, programVersion: number | undefined, rows: readonly 
   const row = rows.find((one) => one.name === name)
   const copies = (['next', 'previous', 'check'] as const).flatMap((kind) => {
     const copy = rows.find((one) => one.name === `${name}__${kind}`)
-    return copy === undefined ? [] : [{ kind, version: copy.version, position: copy.position, failure: failureIn(copy) }]
+    return copy === undefined ? [] : [{ kind, version: copy.version, position: copy.position, isFailed: copy.status === 'failed', failure: failureIn(copy) }]
   })
   return {
     name,

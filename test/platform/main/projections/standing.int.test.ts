@@ -1,6 +1,7 @@
 import { v4 } from 'uuid'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createPool, type Pool } from '../../../../platform/database.ts'
+import { retryProjector } from '../../../../platform/main/projections/going-on.ts'
 import { projectionLag } from '../../../../platform/main/projections/lag.ts'
 import { knownProjectors } from '../../../../platform/main/projections/known-projectors.ts'
 import { listProjectors } from '../../../../platform/main/projections/list.ts'
@@ -181,6 +182,17 @@ test('what a newer version cannot take is passed over, and its copy filled anew'
   const told = await skipping
   expect([told.isDone, told.text]).toEqual([true, expect.stringMatching(/now and at every rebuild\nwebhook_subscriptions is served in version 99$/)])
   expect(await store.readLast(projectionStream(name))).toBeDefined()
+})
+
+test('a copy that found no room is listed as such, and told of again when it is retried', async () => {
+  const name = 'assessments'
+  await stored(`${name}__next`, 1, { version: 99, status: 'failed' })
+  const noRoom = 'the copy of assessments in version 99 found no room on the disk: make room, then projections retry assessments'
+  expect(await listProjectors(pool, false)).toContain(noRoom)
+  const retrying = retryProjector(pool, name)
+  await vi.waitFor(async () => expect(await statusOf(`${name}__next`)).toBeUndefined(), 5_000)
+  await stored(`${name}__next`, 1, { version: 99, status: 'failed' })
+  expect(await retrying).toEqual({ isDone: false, text: noRoom })
 })
 
 test('a skip is refused while somebody works on the copies, and of an event that was taken while it waited', async () => {
