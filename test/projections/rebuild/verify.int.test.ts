@@ -1,6 +1,9 @@
-import { describe, expect, it } from 'vitest'
+import { Pool } from 'pg'
+import { describe, expect, it, vi } from 'vitest'
 import { pause } from '../../../streams/store/backoff.ts'
 import { defineProjector, defineTable, insert, type Projector } from '../../../projections/runtime/projector.ts'
+import { compareWithServing } from '../../../projections/rebuild/compare.ts'
+import { emptyCopy } from '../../../projections/rebuild/copies.ts'
 import { drop } from '../../../projections/rebuild/rollback.ts'
 import { verify } from '../../../projections/rebuild/verify.ts'
 import { opened, renamed, say, ticketBoard, ticketCounts, type TicketEvent } from '../runtime/tickets.ts'
@@ -111,9 +114,11 @@ describe('a check of a read model', () => {
     expect(await difference()).toEqual({ kind: 'shape', table: 'links', columns: [] })
   })
 
-  it('of another version is refused', async () => {
+  it('of another version is refused before anything is filled', async () => {
     await filledRegister()
-    expect(await verify(world.context(), [{ ...register, version: 2 }])).toMatchObject([{ kind: 'refused', reason: 'other-version' }])
+    const begun = vi.fn()
+    expect(await verify(world.context({ onProgress: begun }), [{ ...register, version: 2 }])).toMatchObject([{ kind: 'refused', reason: 'other-version' }])
+    expect(begun).not.toHaveBeenCalled()
   })
 
   it('compares at one position while events keep coming', async () => {
@@ -132,6 +137,15 @@ describe('a check of a read model', () => {
     unloading.abort()
     await load
     expect(runner.status().map(({ state }) => state)).toEqual(['live', 'live'])
+  })
+
+  it('keeps no connection when it cannot have both', async () => {
+    await filledRegister()
+    const copy = await emptyCopy(world.context(), register, 'register__check')
+    const pool = new Pool({ connectionString: world.databaseUrl, max: 1, connectionTimeoutMillis: 500 })
+    await expect(compareWithServing(world.context({ pool }), copy)).rejects.toThrow('timeout exceeded')
+    expect([pool.totalCount, pool.waitingCount]).toEqual([pool.idleCount, 0])
+    await pool.end()
   })
 
   it('that was killed leaves a copy that drop removes', async () => {
