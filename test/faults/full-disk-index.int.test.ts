@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { NoRoomError } from '../../embedded/eventstore/log/no-room.ts'
 import { appendTo, everything, everythingByStream, LogFolder } from '../embedded/eventstore/files/log-folder.ts'
 import { limitFileSize } from './file-size-limit.ts'
 
@@ -54,5 +55,27 @@ test('a store that is closed while its index has no room has it read the log aga
   store = folder.open()
   expect(store.recovery.appendsReadAgain).toBeGreaterThan(0)
   expect(everything(store)).toEqual(written)
+  await store.close()
+})
+
+test('a store whose index has waited for too many appends takes no more of them, until it is written', async () => {
+  const store = folder.open()
+  await appendTo(store, 'stream-0', ['first'])
+  const [frame] = store.log.readFrames(0)
+  if (frame === undefined) throw new Error('one was appended')
+  store.index.flush()
+  await limitFileSize(process.pid, 1 << 10)
+  for (let n = 1; n < 25_000; n += 1) store.index.add({ ...frame, firstRevision: n })
+  store.index.flush()
+  expect(store.isFull).toBe(false)
+  store.index.add({ ...frame, firstRevision: 25_000 })
+  expect(store.isFull).toBe(true)
+  await expect(appendTo(store, 'stream-1', ['more'])).rejects.toThrow(NoRoomError)
+  expect(() => store.requireRoom()).toThrow(NoRoomError)
+
+  await limitFileSize(process.pid, 'unlimited')
+  store.index.flush()
+  expect(store.isFull).toBe(false)
+  await appendTo(store, 'stream-1', ['more'])
   await store.close()
 })

@@ -68,6 +68,7 @@ export class StreamIndex {
   private crc = 0
   private identity = 0
   private timer: NodeJS.Timeout | undefined
+  private isWaiting = false
 
   constructor(path: string) {
     this.path = path
@@ -97,6 +98,11 @@ export class StreamIndex {
     this.ids = new LruMap(KNOWN_IDS)
     this.marks.length = 0
     this.events = 0
+  }
+
+  /** Whether so much waits in memory for a disk that does not take it that no more should. */
+  get isOverfull(): boolean {
+    return this.isWaiting && this.pendingCount >= CHECKPOINT_COUNT
   }
 
   /** Durable events. */
@@ -180,9 +186,13 @@ export class StreamIndex {
     try {
       this.writePending()
       if (this.countSinceCheckpoint >= CHECKPOINT_COUNT || statSync(`${this.path}-wal`).size >= CHECKPOINT_BYTES) this.checkpoint()
+      if (this.isWaiting) say({ level: 'info', event: 'event-store-index-written' })
+      this.isWaiting = false
     } catch (error) {
       if (!isWithoutRoom(error)) throw error
       this.takeBack()
+      if (!this.isWaiting) say({ level: 'error', event: 'event-store-index-waits', message: String(error) })
+      this.isWaiting = true
       this.timer = setTimeout(() => this.flush(), RETRY_DELAY_MS)
     }
   }
@@ -290,6 +300,10 @@ const WITHOUT_ROOM: ReadonlySet<unknown> = new Set([13, 778, 4874])
 
 function isWithoutRoom(error: unknown): boolean {
   return isForWantOfRoom(error) || (error instanceof Error && 'errcode' in error && WITHOUT_ROOM.has(error.errcode))
+}
+
+function say(line: Readonly<Record<string, string>>): void {
+  process.stderr.write(`${JSON.stringify(line)}\n`)
 }
 
 function toPlace(row: Record<string, unknown>): AppendPlace {

@@ -38,7 +38,7 @@ export class PersistentSubscriptions {
     this.check(settings)
     if (this.groups.has(groupKey(stream, settings.group))) throw new GroupError({ kind: 'exists' }, stream, settings.group)
     this.checkSizes(settings)
-    this.store.log.requireRoom()
+    this.store.requireRoom()
     this.start(settings)
     this.configuration.put(settings, username, done)
   }
@@ -49,7 +49,7 @@ export class PersistentSubscriptions {
     const running = this.find(stream, settings.group)
     this.check(settings)
     this.checkSizes(settings)
-    this.store.log.requireRoom()
+    this.store.requireRoom()
     const updated = { ...settings, source: running.settings.source }
     running.stop()
     this.start(updated)
@@ -58,7 +58,7 @@ export class PersistentSubscriptions {
 
   delete(stream: string, group: string, username: string, done: () => void): void {
     const running = this.find(stream, group)
-    this.store.log.requireRoom()
+    this.store.requireRoom()
     running.stop()
     this.groups.delete(running.key)
     running.streams.delete()

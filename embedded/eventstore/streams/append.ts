@@ -39,10 +39,10 @@ export function append(store: StreamStore, stream: string, expected: ExpectedRev
   if (decision.kind !== 'write') {
     return answer(store, decision.kind === 'repeated' ? { ...decision, kind: 'success' } : decision, done)
   }
-  if (events.length === 0 && store.log.isFull) throw new NoRoomError()
+  if (events.length === 0 && store.isFull) throw new NoRoomError()
   const undeletedByMetadata = isMetastream(stream) && isSoftDeleted(store.writtenMetadata(originalStreamOf(stream)))
   // What revives a stream is hidden without the metadata that follows: both are let in, or neither.
-  if (decision.undelete || undeletedByMetadata) store.log.requireRoom(1 + Number(decision.undelete) + Number(undeletedByMetadata))
+  if (decision.undelete || undeletedByMetadata) store.requireRoom(1 + Number(decision.undelete) + Number(undeletedByMetadata))
   const outcome: WriteOutcome = { kind: 'success', revision: decision.head + events.length, position: store.log.appendedEnd }
   if (events.length > 0) outcome.position = store.write(stream, decision.head + 1, events, ignore)
   if (decision.undelete) undelete(store, stream, decision.head + 1)

@@ -1,6 +1,7 @@
 import { openIndex, removeIndex, type StreamIndex } from '../index/stream-index.ts'
 import { CorruptLogError } from '../log/corruption.ts'
 import { EventLog } from '../log/event-log.ts'
+import { NoRoomError } from '../log/no-room.ts'
 import { eventData, frameEvents, type Frame, type StoredEvent } from '../log/frame.ts'
 import type { ProposedEvent } from '../wire/append-request.ts'
 import { LruMap } from './lru-map.ts'
@@ -122,6 +123,7 @@ export class StreamStore {
    * `isFollowUp`: it belongs to the write before it, for whose sake it is let in.
    */
   write(stream: string, firstRevision: number, events: ProposedEvent[], done: () => void, isFollowUp = false): number {
+    if (this.index.isOverfull && !isFollowUp) throw new NoRoomError()
     const positions = this.log.append({ stream, firstRevision, createdAt: Date.now(), events }, done, isFollowUp)
     for (const [offset, event] of events.entries()) {
       const isKnown = this.recentIds.get(event.id) !== undefined
@@ -132,6 +134,17 @@ export class StreamStore {
     const last = events.at(-1)
     if (last !== undefined && isMetastream(stream)) this.rememberMetadata(stream.slice(2), last, end)
     return positions.at(-1) ?? 0
+  }
+
+  /** Whether appends are refused for want of room. Tries to make room then. */
+  get isFull(): boolean {
+    return this.index.isOverfull || this.log.isFull
+  }
+
+  /** The log's, but that the index has to have room too. */
+  requireRoom(appends = 1): void {
+    if (this.index.isOverfull) throw new NoRoomError()
+    this.log.requireRoom(appends)
   }
 
   /** The events of the append that holds a revision. Throws CorruptLogError when log and index disagree. */
