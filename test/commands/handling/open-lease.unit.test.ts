@@ -11,3 +11,9 @@ it('holds back whoever meets an attempt until its lease ends, and not at that in
 it('holds nobody back where no attempt is open', () => {
   expect([openUntil(null, new Date(0)), openUntil(undefined, new Date(0))]).toEqual([null, null])
 })
+
+it('holds nobody back by a lease from a clock that was ahead', () => {
+  expect(openUntil(leaseUntil, new Date('2026-03-01T09:58:20.000Z'))).toEqual(new Date(leaseUntil))
+  expect(openUntil(leaseUntil, new Date('2026-03-01T09:58:19.999Z'))).toBeNull()
+  expect(openUntil(leaseUntil, new Date('2026-03-01T07:00:00.000Z'))).toBeNull()
+})
