@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import { createSocket } from 'node:dgram'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -11,11 +12,16 @@ const DYING_HOLDER_MS = 10_000
 const KEPT = { from: 20_000, below: 32_000 }
 const TRIES = 100
 
-/** A port of 127.0.0.1 that nobody listens on at this moment, and that nobody is given without asking for it. */
+/**
+ * A port of 127.0.0.1 that nobody listens on at this moment, and that nobody else is given who asks here or elsewhere on
+ * this machine, as long as this process lives: what is started on it may be a while in coming, or be started again.
+ */
 export async function freePort(): Promise<number> {
   for (let attempt = 1; attempt < TRIES; attempt++) {
-    const port = await listenOnce(randomInt(KEPT.from, KEPT.below)).catch(() => undefined)
-    if (port !== undefined) return port
+    const port = randomInt(KEPT.from, KEPT.below)
+    if (!(await reserve(port))) continue
+    const free = await listenOnce(port).catch(() => undefined)
+    if (free !== undefined) return free
   }
   return listenOnce(0)
 }
@@ -38,6 +44,21 @@ export async function portFreed(part: string, port: number, waitMs: number = DYI
       await sleep(POLL_MS)
     }
   }
+}
+
+/** By a datagram socket of the same number, which one process of the machine can have, and none after its end. */
+function reserve(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createSocket('udp4')
+    socket.on('error', () => {
+      socket.close()
+      resolve(false)
+    })
+    socket.bind({ port, address: HOST, exclusive: true }, () => {
+      socket.unref()
+      resolve(true)
+    })
+  })
 }
 
 function listenOnce(port: number): Promise<number> {

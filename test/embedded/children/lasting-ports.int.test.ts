@@ -72,3 +72,8 @@ test('a data folder has one holder at a time, and a waiting one follows the leav
   await expect(lockDataFolder(folder, 0)).rejects.toThrow('in use')
   second.release()
 })
+
+test('gives a port away once, also to those who ask before anything listens on it', async () => {
+  const given = await Promise.all(Array.from({ length: 300 }, () => freePort()))
+  expect(new Set(given).size).toBe(given.length)
+})
