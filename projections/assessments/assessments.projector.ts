@@ -4,7 +4,7 @@ import { assessmentImages, assessments } from './table.ts'
 
 export const assessmentsProjector = defineProjector<AssessmentEvent>()({
   name: 'assessments',
-  version: 1,
+  version: 2,
   tables: [assessments, assessmentImages],
   handlers: {
     AssessmentRequested: ({ data, revision }) => [
@@ -12,7 +12,8 @@ export const assessmentsProjector = defineProjector<AssessmentEvent>()({
         assessment_id: data.assessmentId,
         org_id: data.organisationId,
         patient_id: data.patientId,
-        status: 'awaiting_images',
+        // Until the next event of the same append says which, nobody is to be told to upload anything.
+        status: 'processing',
         external_reference: data.externalReference,
         created_at: data.requestedAt,
         updated_at: data.requestedAt,
@@ -28,7 +29,7 @@ export const assessmentsProjector = defineProjector<AssessmentEvent>()({
       ),
     ],
     AssessmentUploadsAwaited: ({ data, revision }) => [
-      patch(assessments, { assessment_id: data.assessmentId }, { stream_revision: revision }),
+      patch(assessments, { assessment_id: data.assessmentId }, { status: 'awaiting_images', stream_revision: revision }),
     ],
     AssessmentSubmitted: ({ data, revision }) => [
       patch(

@@ -23,9 +23,9 @@ const row = {
 }
 
 describe('the assessments read model', () => {
-  it('has the request, and its images in the order of the request, before any is received', async () => {
+  it('has the request, and its images in the order of the request, and asks for none of them before the next event says that it should', async () => {
     const { assessments, assessment_images: images } = await rowsAfter(assessmentsProjector, recorded([requested]))
-    expect(assessments).toEqual([{ ...row, case_id: null, status: 'awaiting_images', stream_revision: '0' }])
+    expect(assessments).toEqual([{ ...row, case_id: null, stream_revision: '0' }])
     expect(images).toEqual([
       { assessment_id: ids.assessment, image_id: ids.image, ordinal: 0, capture_type: 'dermoscopic', object_key: null },
       { assessment_id: ids.assessment, image_id: ids.secondImage, ordinal: 1, capture_type: 'other', object_key: null },
@@ -65,7 +65,7 @@ describe('the assessments read model', () => {
     const events = [requested, { ...fact('AssessmentRequested', { assessmentId: id, organisationId: ids.otherOrg }), stream: 'other' }, submitted]
     const { assessments, assessment_images: images } = await rowsAfter(assessmentsProjector, recorded(events))
     expect(assessments?.map((each) => [each['assessment_id'], each['org_id'], each['status']])).toEqual([
-      [id, ids.otherOrg, 'awaiting_images'],
+      [id, ids.otherOrg, 'processing'],
       [ids.assessment, ids.org, 'processing'],
     ])
     expect(images?.filter((image) => image['object_key'] === null)).toHaveLength(2)
