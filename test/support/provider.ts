@@ -37,7 +37,7 @@ export function providerAt(url: string, isShared = false): TestProvider {
   function asOfOne(list: readonly ProviderCall[]): readonly ProviderCall[] {
     let isLoginDue = !isLoggedIn
     return list.filter(({ call, status }) => {
-      if (status !== 200) isLoginDue = true
+      if (status === 401) isLoginDue = true
       if (call !== 'login' || status !== 200) return true
       const isWanted = isLoginDue
       isLoginDue = false
