@@ -34,8 +34,8 @@ export const processMutants: readonly Mutant[] = [
     name: 'lease-never-ends',
     fault: 'an attempt whose lease has ended still holds others back at that instant',
     file: 'commands/handling/open-lease.ts',
-    text: 'until.getTime() > now.getTime()',
-    replacement: 'until.getTime() >= now.getTime()',
+    text: 'leftMs > 0',
+    replacement: 'leftMs >= 0',
     caughtBy: [{ file: 'test/commands/handling/open-lease.unit.test.ts', test: 'holds back whoever meets an attempt until its lease ends' }],
   },
   {
