@@ -1,13 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { at, createApiClient, requestToken, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
-import { up, type RunningPlatform } from '../../../platform/main/up.ts'
+import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
+import type { RunningPlatform } from '../../../platform/main/up.ts'
+import { startInProcessPlatform, type InProcessPlatform } from '../../support/in-process-platform.ts'
 import {
   assessmentBody,
   consentedPatient,
-  createConsentTerms,
   decideConsent,
   endOf,
   expecting,
@@ -18,9 +15,8 @@ import {
   type ConsentTerms,
   type Photograph,
 } from '../../support/main-job.ts'
-import { fastSettings, waitFor } from '../../support/platform.ts'
-import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
-import { providerAt, type TestProvider } from '../../support/provider.ts'
+import { waitFor } from '../../support/platform.ts'
+import type { TestProvider } from '../../support/provider.ts'
 import { eventsOf } from './recorded-events.ts'
 
 const projector = 'consent_records'
@@ -28,33 +24,19 @@ const readYourWritesMs = 500
 // Room for a withdrawal between two tries of a review whose consent cannot be checked.
 const retryMs = 1_200
 
-let dataDir: string
-let database: FreshDatabase
+let given: InProcessPlatform
 let platform: RunningPlatform
 let provider: TestProvider
 let api: ApiClient
 let terms: ConsentTerms
 
 beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'platform-'))
-  database = await freshDatabase()
-  const env = {
-    ...fastSettings,
+  given = await startInProcessPlatform({
     ESDB_URL: process.env['ESDB_URL'],
-    LOG_LEVEL: 'silent',
-    PORT: '0',
-    PLATFORM_DATA_DIR: dataDir,
-    DATABASE_URL: database.url,
-    VAULT_DATABASE_URL: database.vaultUrl,
     READ_YOUR_WRITES_MS: String(readYourWritesMs),
     PROVIDER_START_RETRY_SCHEDULE_MS: [retryMs, retryMs, retryMs].join(','),
-  }
-  platform = await up({ env, onFatal: (reason) => expect.unreachable(reason) })
-  const { base_url, org_id, provider_url, clients } = platform.credentials
-  const { body } = await requestToken(base_url, clients[0] ?? { client_id: '', client_secret: '' })
-  api = createApiClient(base_url, textAt(body, 'access_token'))
-  provider = providerAt(provider_url ?? '')
-  terms = await createConsentTerms(api, org_id)
+  })
+  ;({ platform, provider, api, terms } = given)
 })
 
 afterEach(async () => {
@@ -62,12 +44,7 @@ afterEach(async () => {
   await provider.reset()
 })
 
-afterAll(async () => {
-  const code = await platform.stop.stop()
-  await database.drop()
-  await rm(dataDir, { recursive: true, force: true })
-  expect(code).toBe(0)
-})
+afterAll(() => given.close())
 
 async function stop(): Promise<void> {
   expect(await platform.runner?.stop(projector)).toBe(true)

@@ -1,61 +1,37 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openConsentClient, type AskConsent } from '../../../platform/clients/consent-client.ts'
-import { at, createApiClient, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
-import { up, type RunningPlatform } from '../../../platform/main/up.ts'
+import { at, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
+import type { RunningPlatform } from '../../../platform/main/up.ts'
+import { startInProcessPlatform, type InProcessPlatform } from '../../support/in-process-platform.ts'
 import {
-  assessmentBody, consentedPatient, createConsentTerms, decideConsent, endOf, expecting, photograph, requestAssessment, type ConsentTerms,
+  assessmentBody, consentedPatient, decideConsent, endOf, expecting, photograph, requestAssessment, type ConsentTerms,
 } from '../../support/main-job.ts'
-import { fastSettings, waitFor } from '../../support/platform.ts'
-import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
-import { providerAt, type TestProvider } from '../../support/provider.ts'
+import { waitFor } from '../../support/platform.ts'
+import type { TestProvider } from '../../support/provider.ts'
 
 // What decides on a consent while the projector of the consent records runs, and cannot write (T24); that it is stopped is tried
 // with the bad days.
 
 const { signal } = new AbortController()
 
-let dataDir: string
-let database: FreshDatabase
+let given: InProcessPlatform
 let platform: RunningPlatform
 let provider: TestProvider
 let api: ApiClient
 let terms: ConsentTerms
 
 beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'platform-'))
-  database = await freshDatabase()
-  const env = {
-    ...fastSettings,
-    LOG_LEVEL: 'silent',
-    PORT: '0',
-    PLATFORM_DATA_DIR: dataDir,
-    DATABASE_URL: database.url,
-    VAULT_DATABASE_URL: database.vaultUrl,
-    PROVIDER_START_RETRY_SCHEDULE_MS: '1000,1000,1000,1000,1000,1000',
-  }
-  platform = await up({ env, onFatal: (reason) => expect.unreachable(reason) })
-  const { base_url, org_id, provider_url, clients } = platform.credentials
-  const { body } = await requestToken(base_url, clients[0] ?? { client_id: '', client_secret: '' })
-  api = createApiClient(base_url, textAt(body, 'access_token'))
-  provider = providerAt(provider_url ?? '')
-  terms = await createConsentTerms(api, org_id)
+  given = await startInProcessPlatform({ PROVIDER_START_RETRY_SCHEDULE_MS: '1000,1000,1000,1000,1000,1000' })
+  ;({ platform, provider, api, terms } = given)
 })
 
-afterAll(async () => {
-  const code = await platform.stop.stop()
-  await database.drop()
-  await rm(dataDir, { recursive: true, force: true })
-  expect(code).toBe(0)
-})
+afterAll(() => given.close())
 
 /** Somebody else holds the table of the consent records: what runs goes on to run, and writes nothing. */
 async function whileWritesWait<Result>(work: () => Promise<Result>): Promise<Result> {
-  const holder = new Client({ connectionString: database.url })
+  const holder = new Client({ connectionString: given.databaseUrl })
   await holder.connect()
   try {
     await holder.query('begin')

@@ -1,0 +1,44 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { createApiClient, requestToken, textAt, type ApiClient } from '../../platform/demo/api-client.ts'
+import { up, type RunningPlatform } from '../../platform/main/up.ts'
+import { createConsentTerms, type ConsentTerms } from './main-job.ts'
+import { fastSettings } from './platform.ts'
+import { freshDatabase } from './postgres.ts'
+import { providerAt, type TestProvider } from './provider.ts'
+
+/** A platform in the process of the test, whose parts the test can reach into, with a client, consent terms and its provider. */
+export interface InProcessPlatform {
+  readonly platform: RunningPlatform
+  readonly databaseUrl: string
+  readonly provider: TestProvider
+  readonly api: ApiClient
+  readonly terms: ConsentTerms
+  /** Stops it, and takes away what it had; a stop that is not clean fails the test. */
+  close(): Promise<void>
+}
+
+export async function startInProcessPlatform(settings: Readonly<Record<string, string | undefined>>): Promise<InProcessPlatform> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'platform-'))
+  const database = await freshDatabase()
+  const own = { LOG_LEVEL: 'silent', PORT: '0', PLATFORM_DATA_DIR: dataDir, DATABASE_URL: database.url, VAULT_DATABASE_URL: database.vaultUrl }
+  const platform = await up({ env: { ...fastSettings, ...own, ...settings }, onFatal: (reason) => expect.unreachable(reason) })
+  const { base_url, org_id, provider_url, clients } = platform.credentials
+  const { body } = await requestToken(base_url, clients[0] ?? { client_id: '', client_secret: '' })
+  const api = createApiClient(base_url, textAt(body, 'access_token'))
+  return {
+    platform,
+    databaseUrl: database.url,
+    provider: providerAt(provider_url ?? ''),
+    api,
+    terms: await createConsentTerms(api, org_id),
+    async close() {
+      const code = await platform.stop.stop()
+      await database.drop()
+      await rm(dataDir, { recursive: true, force: true })
+      expect(code).toBe(0)
+    },
+  }
+}
