@@ -65,14 +65,17 @@ export function createRoute(app: ServiceApp, deps: AssessmentRouteDependencies):
       const target = { fold: assessmentFold, stream: assessmentStream(orgId, keyed.id), isNew: true }
       const context = commandContext(request, { orgId })
 
-      const known = keyed.isKeyed ? await store.load(target.fold, target.stream, { fresh: true }) : null
-      if (known !== null && known.state.status !== 'absent') {
-        const decision = repeated(keyed, known.state)
-        if (isRefusal(decision)) throw problem(decision.refused, decision.details)
-        return answer(known.state, { isReplayed: true, position: known.position })
-      }
-
       const errors = bodyErrors(body, { now: now(), profile: configuration.profile })
+      // Nothing but the append changes anything then, and that tells a repeat by itself.
+      const isOneAppend = mode === 'slot' && body.patient_id !== undefined && errors.length === 0
+      if (keyed.isKeyed && !isOneAppend) {
+        const { state, position } = await store.load(target.fold, target.stream, { fresh: true })
+        if (state.status !== 'absent') {
+          const decision = repeated(keyed, state)
+          if (isRefusal(decision)) throw problem(decision.refused, decision.details)
+          return answer(state, { isReplayed: true, position })
+        }
+      }
       if (errors.length > 0) throw problem('validation-failed', { errors })
       const requested = {
         assessmentId: keyed.id,
@@ -88,10 +91,10 @@ export function createRoute(app: ServiceApp, deps: AssessmentRouteDependencies):
       }
       const done = await create()
       if (done.state.status === 'absent') throw problem('internal-error')
+      const isReplayed = done.events.length === 0
       const open = { ...context, commandId: v5('open-case', context.commandId) }
-      const opened = done.state.status === 'processing' ? await openAssessmentCase(deps, done.state, open) : undefined
-      const position = latest(done.reached, opened)
-      return answer(done.state, { isReplayed: done.events.length === 0, position })
+      const opened = !isReplayed && done.state.status === 'processing' ? await openAssessmentCase(deps, done.state, open) : undefined
+      return answer(done.state, { isReplayed, position: latest(done.reached, opened) })
 
       async function create(): Promise<Executed<AssessmentState, AssessmentEvent>> {
         const declared = declaredImages(body, keyed)

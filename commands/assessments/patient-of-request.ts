@@ -24,7 +24,7 @@ export async function patientOfRequest(
   body: CreateAssessmentBody,
   keyed: KeyedRequest,
 ): Promise<string> {
-  if (body.patient_id !== undefined) return (await requirePatient(deps, orgId, body.patient_id)).patientId
+  if (body.patient_id !== undefined) return requirePatient(deps, orgId, body.patient_id)
   if (body.patient === undefined) throw problem('internal-error')
   const identifiers = body.patient.identifiers ?? []
   const { given_name: givenName, family_name: familyName, dob } = body.patient

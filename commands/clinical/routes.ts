@@ -78,7 +78,7 @@ export function clinicalWriteRoutes(app: ServiceApp, deps: CommandDependencies):
       const keyed = keyedRequest(request, orgId, vault, body)
       const errors = freeFormErrors(body)
       if (errors.length > 0) throw problem('validation-failed', { errors })
-      const { patientId } = await requirePatient(deps, orgId, body.patient_id)
+      const patientId = await requirePatient(deps, orgId, body.patient_id)
       const command = {
         caseId: keyed.id,
         organisationId: orgId,
