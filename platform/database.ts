@@ -109,6 +109,13 @@ export function isTableMissing(error: unknown): boolean {
   return ['42P01', '3F000'].includes(codeOf(error) ?? '')
 }
 
+const featureNotSupported = '0A000'
+
+/** A statement was prepared on tables whose columns are others by now. A pool does not keep the connection that says so. */
+export function isPlanOutdated(error: unknown): boolean {
+  return codeOf(error) === featureNotSupported && error instanceof Error && 'routine' in error && error.routine === 'RevalidateCachedQuery'
+}
+
 function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
