@@ -28,10 +28,10 @@ describe('a planted violation', () => {
     ['processes/webhooks/webhooks.process.ts', '../../projections/webhooks/table.ts', 'imports of processes/: projections/webhooks/table.ts'],
     ['processes/webhooks/webhooks.effects.ts', '../../commands/webhooks/routes.ts', 'imports of processes/: commands/webhooks/routes.ts'],
     ['processes/webhooks/webhooks.effects.ts', '../../read-api/webhooks/queries.ts', 'imports of processes/: read-api/webhooks/queries.ts'],
-    ['read-api/clinical/queries.ts', '../../streams/case/state.ts', 'imports of read-api/: streams/case/state.ts'],
-    ['read-api/clinical/queries.ts', '../../projections/clinical/cases.projector.ts', 'imports of read-api/: projections/clinical/cases.projector.ts'],
-    ['read-api/clinical/queries.ts', '../../projections/runtime/runner.ts', 'imports of read-api/: projections/runtime/runner.ts'],
-    ['platform/records/clinical.ts', '../../streams/case/state.ts', 'imports of platform/: streams/case/state.ts'],
+    ['read-api/clinical/case-queries.ts', '../../streams/case/state.ts', 'imports of read-api/: streams/case/state.ts'],
+    ['read-api/clinical/case-queries.ts', '../../projections/clinical/cases.projector.ts', 'imports of read-api/: projections/clinical/cases.projector.ts'],
+    ['read-api/clinical/case-queries.ts', '../../projections/runtime/runner.ts', 'imports of read-api/: projections/runtime/runner.ts'],
+    ['platform/records/cases.ts', '../../streams/case/state.ts', 'imports of platform/: streams/case/state.ts'],
     ['platform/vault/vault.ts', '../main/services.ts', 'imports of platform/: platform/main/services.ts'],
     ['platform/main/up.ts', '../demo/api-client.ts', 'imports of platform/main/: platform/demo/api-client.ts'],
     ['platform/demo/main.ts', '../main/up.ts', 'imports of platform/demo/: platform/main/up.ts'],
@@ -109,7 +109,7 @@ describe('reading imports', () => {
   })
 
   it('allows what the table allows', () => {
-    expect(plant('read-api/clinical/queries.ts', `import { cases } from '../../projections/clinical/cases.table.ts'`)).toEqual([])
+    expect(plant('read-api/clinical/case-queries.ts', `import { cases } from '../../projections/clinical/cases.table.ts'`)).toEqual([])
     expect(plant('platform/http/replies.ts', `import type { P } from '../../streams/store/positions.ts'`)).toEqual([])
     expect(plant('platform/demo/main.ts', `import { c } from '../main/credentials-file.ts'`)).toEqual([])
     expect(plant('embedded/eventstore/wire/errors.ts', `import { c } from '@eventstore/db-client/generated/status_pb.js'`)).toEqual([])

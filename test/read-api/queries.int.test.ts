@@ -5,7 +5,8 @@ import { createCursors, pageRequest, type CursorPlace } from '../../platform/htt
 import type { TenantId } from '../../platform/tenants.ts'
 import * as reviews from '../../read-api/ai-review/queries.ts'
 import * as assessments from '../../read-api/assessments/queries.ts'
-import * as clinical from '../../read-api/clinical/queries.ts'
+import * as cases from '../../read-api/clinical/case-queries.ts'
+import * as patients from '../../read-api/clinical/patient-queries.ts'
 import * as decisions from '../../read-api/consent/decision-queries.ts'
 import * as consent from '../../read-api/consent/type-queries.ts'
 import * as webhooks from '../../read-api/webhooks/queries.ts'
@@ -66,8 +67,8 @@ afterAll(() => tables.close())
 /** Every query by the name that it is exported under, asked for something that the first organisation has. */
 const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> = {
   getAssessment: (tenant) => assessments.getAssessment(pool, tenant, ids.assessment),
-  getPatient: (tenant) => clinical.getPatient(pool, tenant, ids.patient),
-  getCase: (tenant) => clinical.getCase(pool, tenant, ids.case),
+  getPatient: (tenant) => patients.getPatient(pool, tenant, ids.patient),
+  getCase: (tenant) => cases.getCase(pool, tenant, ids.case),
   listConsentTypes: (tenant) => consent.listConsentTypes(pool, tenant, null, 50),
   getConsentType: (tenant) => consent.getConsentType(pool, tenant, ids.consentType),
   getConsentTypeByCode: (tenant) => consent.getConsentTypeByCode(pool, tenant, 'ai_analysis'),
@@ -84,7 +85,7 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
 
 describe('every query', () => {
   it('is in this test', () => {
-    const modules = [assessments, clinical, consent, decisions, reviews, webhooks].flatMap((module) => Object.keys(module))
+    const modules = [assessments, cases, patients, consent, decisions, reviews, webhooks].flatMap((module) => Object.keys(module))
     expect(modules.filter((name) => /^(get|list|latest)/.test(name)).toSorted()).toEqual(Object.keys(queries).toSorted())
   })
 
@@ -108,9 +109,9 @@ describe('one record', () => {
 
   it('of a patient and of a case has what was registered, and the revision it stands at', async () => {
     const { givenName, familyName, dob, identifiers } = patientFact('PatientRegistered').data
-    expect(await clinical.getPatient(pool, org, ids.patient)).toEqual({ patientId: ids.patient, givenName, familyName, dob, identifiers, registeredAt: at(0), revision: 0n })
+    expect(await patients.getPatient(pool, org, ids.patient)).toEqual({ patientId: ids.patient, givenName, familyName, dob, identifiers, registeredAt: at(0), revision: 0n })
     const opened = { caseId: ids.case, patientId: ids.patient, productId: ids.product, externalReference: 'canary-reference', openedAt: at(0) }
-    expect(await clinical.getCase(pool, org, ids.case)).toEqual({ ...opened, revision: 0n })
+    expect(await cases.getCase(pool, org, ids.case)).toEqual({ ...opened, revision: 0n })
   })
 
   it('of a review has images, result and lesions, with ids that stay the same', async () => {
