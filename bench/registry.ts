@@ -1,3 +1,4 @@
+import { inlineCreates } from './commands/inline-creates.ts'
 import { commandsOnLongStreams } from './commands/long-streams.ts'
 import { commandsOnNewStreams } from './commands/new-streams.ts'
 import { commandsOverPeer } from './commands/peer.ts'
@@ -18,6 +19,7 @@ export const benchmarks: readonly Benchmark[] = [
   commandsOnNewStreams,
   commandsOnLongStreams,
   commandsOverPeer,
+  inlineCreates,
   eventStoreNode,
   onRealEventStore,
   readById,

@@ -1,6 +1,7 @@
 import { answerJobs } from './answer-jobs.ts'
 import { runAppendJob } from './append-job.ts'
 import { runHttpJob } from './http-job.ts'
+import { runInlineJob } from './inline-job.ts'
 import type { Job, JobDone } from './jobs.ts'
 import { runSelectJob } from './select-job.ts'
 import { runBareVisibleJob, runVisibleJob } from './visible-jobs.ts'
@@ -13,6 +14,8 @@ async function run(job: Job): Promise<JobDone> {
   switch (job.kind) {
     case 'http':
       return runHttpJob(job)
+    case 'inline':
+      return runInlineJob(job)
     case 'append':
       return runAppendJob(job)
     case 'select':

@@ -66,13 +66,28 @@ export interface BareVisibleJob {
   readonly perSecond: number
 }
 
-export type Job = HttpJob | AppendJob | SelectJob | VisibleJob | BareVisibleJob | PeerCommandsJob
+/** Requests of assessments with images in their bodies, all in flight at once. */
+export interface InlineJob {
+  readonly kind: 'inline'
+  readonly baseUrl: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly patientId: string
+  /** A JPEG image; what follows its end is no part of it. */
+  readonly imagePath: string
+  /** One image each, made of the file and these bytes behind it. */
+  readonly paddings: readonly Uint8Array[]
+  readonly count: number
+}
+
+export type Job = HttpJob | InlineJob | AppendJob | SelectJob | VisibleJob | BareVisibleJob | PeerCommandsJob
 
 /** What a driver answers: the whole, and the quantiles of one piece of work, in milliseconds. */
 export interface JobDone {
   readonly perSecond: number
   readonly p50: number
   readonly p99: number
+  /** Ids of the records that it made, where it tells them. */
+  readonly ids?: readonly string[]
 }
 
 export type DriverAnswer = { readonly done: JobDone } | { readonly failed: string }

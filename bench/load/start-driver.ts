@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { DriverAnswer, Job, JobDone } from './jobs.ts'
 
 export interface Driver {
+  readonly pid: number
   /** One job at a time. Rejects with what went wrong in the driver. */
   readonly run: (job: Job) => Promise<JobDone>
   stop(): Promise<void>
@@ -22,6 +23,7 @@ async function startJobProcess(script: string): Promise<Driver> {
   const child = fork(fileURLToPath(new URL(script, import.meta.url)), { serialization: 'advanced', stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   return {
+    pid: child.pid ?? 0,
     run: async (job) => {
       const answered = Promise.withResolvers<DriverAnswer>()
       child.once('message', (answer: DriverAnswer) => answered.resolve(answer))

@@ -17,6 +17,7 @@ const rowsByEvents: Readonly<Record<string, { readonly type: string; readonly ea
   'cases.cases': { type: 'CaseOpened', each: 1 },
   'consent_records.consent_records': { type: 'ConsentRecorded', each: 1 },
   'patients.patients': { type: 'PatientRegistered', each: 1 },
+  'patients.patient_identifiers': { type: 'PatientRegistered', each: 1 },
 }
 
 export const allModels = readModels.map(({ name }) => name)

@@ -283,7 +283,18 @@ function told({ organisationId, assessmentId, deliveryId, eventId }: JobIds, at:
   const events: WebhookDeliveryEvent[] = [
     {
       type: 'WebhookDeliveryScheduled',
-      data: { deliveryId, subscriptionId, organisationId, eventId, eventType: 'assessment.completed', assessmentId, scheduledAt: instant(at, 20) },
+      data: {
+        deliveryId,
+        subscriptionId,
+        organisationId,
+        eventId,
+        origin: 'event',
+        eventType: 'assessment.completed',
+        assessmentId,
+        occurredAt: instant(at, 20),
+        scheduledAt: instant(at, 20),
+        request: null,
+      },
     },
     { type: 'WebhookDeliveryAttempted', data: { deliveryId, attempt: 1, attemptedAt: instant(at, 20), leaseUntil: instant(at, 80) } },
     { type: 'WebhookDelivered', data: { deliveryId, subscriptionId, eventId, attempt: 1, statusCode: 204, durationMs: 12, deliveredAt: instant(at, 20) } },

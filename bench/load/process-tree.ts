@@ -1,0 +1,29 @@
+import { readdir, readFile } from 'node:fs/promises'
+
+/** Whether `/proc` tells of processes here. */
+export const tellsOfProcesses = process.platform === 'linux'
+
+/** A process and everything that it has started, but for some of its children and what they started. Linux only. */
+export async function processTree(root: number, but: readonly number[]): Promise<readonly number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
+  const parents = new Map<number, number>()
+  for (const pid of pids) {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
+    // The name in brackets may hold spaces: what follows it is state, parent, and so on.
+    const parent = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[1]
+    if (parent !== undefined) parents.set(pid, Number(parent))
+  }
+  const below = (pid: number): number[] => [...parents].filter(([child, parent]) => parent === pid && !but.includes(child)).flatMap(([child]) => [child, ...below(child)])
+  return [root, ...below(root)]
+}
+
+/** Bytes of memory that processes hold together; one that has ended holds none. */
+export async function residentBytes(pids: readonly number[]): Promise<number> {
+  const held = await Promise.all(pids.map(residentOf))
+  return held.reduce((sum, bytes) => sum + bytes, 0)
+}
+
+async function residentOf(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024
+}
