@@ -25,7 +25,7 @@ export const commandsOnNewStreams: Benchmark = {
           unit: 'per second',
           ours: { name: 'platform', measure: async () => (await driver.run(requests)).perSecond },
           other: { name: 'bare append', measure: bare },
-          goal: atLeast(0.55),
+          goal: atLeast(0.55, { reached: 0.18 }),
         }),
       )
     })

@@ -52,7 +52,7 @@ export const rebuildSpeed: Benchmark = {
           unit: 'rows per second',
           ours: { name: 'filling', measure: async () => rateOf(await filled(filler, job, written), written.events) },
           other: { name: '`COPY`', measure: async () => rateOf(await copier.run(copy), written.events) },
-          goal: atLeast(0.45),
+          goal: atLeast(0.45, { reached: 0.25 }),
         }),
       )
     })
