@@ -21,7 +21,7 @@ import { keyedRequest, keyProblems, type KeyedRequest } from '../handling/keyed-
 import { CreateAssessmentBody } from './bodies.ts'
 import { createInlineAssessment, createSlotAssessment, type InlineImage } from './create-assessment.ts'
 import type { AssessmentRouteDependencies } from './dependencies.ts'
-import { imageKey } from './image-key.ts'
+import { dayOf, imageKey } from './image-key.ts'
 import { decodeInlineImages, imageMode, type DecodedImage } from './inline-images.ts'
 import { openAssessmentCase } from './open-assessment-case.ts'
 import { patientOfRequest } from './patient-of-request.ts'
@@ -114,7 +114,8 @@ export function createRoute(app: ServiceApp, deps: AssessmentRouteDependencies):
 
       async function storeImage(declaration: ReturnType<typeof declaredImages>[number], image: DecodedImage): Promise<InlineImage> {
         const { data, width, height } = image
-        const object = await objects.put(imageKey(orgId, keyed.id, declaration.imageId, randomPart()), data, declaration.mimeType)
+        const key = imageKey({ day: dayOf(now()), orgId, ownerId: keyed.id, imageId: declaration.imageId, randomPart: randomPart() })
+        const object = await objects.put(key, data, declaration.mimeType)
         return { ...declaration, object, width, height }
       }
 

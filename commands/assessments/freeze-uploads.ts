@@ -1,26 +1,34 @@
 import type { ObjectStore, ObjectVersion } from '../../platform/object-store.ts'
 import { problem, type MemberError, type Problem } from '../../platform/problems.ts'
 import type { ReceivedImage } from '../../streams/assessment/events.ts'
-import type { AssessmentState, AwaitingAssessment, DeclaredImage } from '../../streams/assessment/state.ts'
+import type { DeclaredImage } from '../../streams/assessment/state.ts'
 import { contentErrors, inspectImage, pixelErrors, sizeErrors } from './image-checks.ts'
-import { imageKey } from './image-key.ts'
+import { dayOf, imageKey } from './image-key.ts'
 import { uploadKey } from './uploads.ts'
 
 export interface FrozenUploads {
   /** In the order of the request. */
   readonly images: readonly ReceivedImage[]
-  /** Removes the copies, but for those that the assessment names. */
-  discard(state: AssessmentState): Promise<void>
+  /** Removes the copies, but for those whose keys are named. */
+  discard(named: ReadonlySet<string>): Promise<void>
 }
 
 export interface FreezeOptions {
+  readonly now: () => Date
   readonly randomPart: () => string
   readonly objects: ObjectStore
   /** Refuses an image whose header does not name its dimensions. */
   readonly requiresDimensions: boolean
 }
 
-/** One image of the assessment, and where it is uploaded to. */
+/** The images that one thing declares, each uploaded to its place. */
+export interface AwaitedUploads {
+  readonly organisationId: string
+  readonly ownerId: string
+  readonly images: readonly DeclaredImage[]
+}
+
+/** One declared image, and where it is uploaded to. */
 interface Slot {
   readonly image: DeclaredImage
   readonly key: string
@@ -39,26 +47,26 @@ const copyAttempts = 3
  * @throws Problem `uploads-incomplete`, `image-invalid`, `image-too-large`; `conflict` when an upload would not stand
  * still; `object-store-unavailable`. No copy is left behind then.
  */
-export async function freezeUploads(options: FreezeOptions, state: AwaitingAssessment): Promise<FrozenUploads> {
-  const { objects } = options
-  const { organisationId, assessmentId } = state
+export async function freezeUploads(options: FreezeOptions, awaited: AwaitedUploads): Promise<FrozenUploads> {
+  const { objects, now, randomPart } = options
+  const { organisationId: orgId, ownerId } = awaited
   const copies: string[] = []
   const discard = async (named: ReadonlySet<string>) => {
     await Promise.allSettled(copies.filter((key) => !named.has(key)).map((key) => objects.remove(key)))
   }
-  const uploads = await findUploads(objects, state)
+  const uploads = await findUploads(objects, awaited)
   try {
     const images: ReceivedImage[] = []
     const errors: MemberError[] = []
     for (const upload of uploads) {
-      const key = imageKey(organisationId, assessmentId, upload[0].image.imageId, options.randomPart())
+      const key = imageKey({ day: dayOf(now()), orgId, ownerId, imageId: upload[0].image.imageId, randomPart: randomPart() })
       copies.push(key)
       const frozen = await freeze(options, upload, key)
       if (Array.isArray(frozen)) errors.push(...frozen)
       else images.push(frozen)
     }
     refuse(errors)
-    return { images, discard: (after) => discard(keysOf(after)) }
+    return { images, discard }
   } catch (error) {
     await discard(new Set())
     throw error
@@ -66,9 +74,9 @@ export async function freezeUploads(options: FreezeOptions, state: AwaitingAsses
 }
 
 /** Every upload as it is now. */
-async function findUploads(objects: ObjectStore, { organisationId, assessmentId, images }: AwaitingAssessment): Promise<Upload[]> {
+async function findUploads(objects: ObjectStore, { organisationId, ownerId, images }: AwaitedUploads): Promise<Upload[]> {
   const slots = images.map((image, index): Slot => {
-    return { image, key: uploadKey(organisationId, assessmentId, image.imageId), pointer: `/images/${index}` }
+    return { image, key: uploadKey(organisationId, ownerId, image.imageId), pointer: `/images/${index}` }
   })
   const versions = await Promise.all(slots.map(({ key }) => objects.head(key)))
   const missing = slots.filter((_, index) => versions[index] === undefined)
@@ -86,9 +94,9 @@ async function freeze({ objects, requiresDimensions }: FreezeOptions, [slot, ver
   if (tooLarge.length > 0) return tooLarge
   const copy = await objects.read(key)
   if (copy === undefined) throw problem('object-store-unavailable')
-  const inspection = inspectImage(image.mimeType)
+  const inspection = inspectImage()
   for await (const chunk of copy.chunks) inspection.push(chunk)
-  const inspected = inspection.end()
+  const inspected = inspection.end(image.mimeType)
   const errors = [...contentErrors(inspected, pointer, requiresDimensions), ...pixelErrors(inspected, pointer)]
   if (errors.length > 0) return errors
   const { sha256, bytes, width, height } = inspected
@@ -106,11 +114,6 @@ async function copyUpload(objects: ObjectStore, slot: Slot, version: ObjectVersi
     current = await objects.head(slot.key)
   }
   throw problem('conflict')
-}
-
-function keysOf(state: AssessmentState): ReadonlySet<string> {
-  if (state.status === 'absent') return new Set()
-  return new Set(state.images.flatMap((image) => ('object' in image ? [image.object.key] : [])))
 }
 
 function refuse(errors: readonly MemberError[]): void {

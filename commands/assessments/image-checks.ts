@@ -16,7 +16,7 @@ const longestMagic = 8
 export interface InspectedImage {
   readonly sha256: string
   readonly bytes: number
-  /** Whether it begins as the declared type does. */
+  /** Whether it begins as a file of the type does. */
   readonly isOfType: boolean
   /** Pixels; null where the header does not name them. */
   readonly width: number | null
@@ -26,11 +26,11 @@ export interface InspectedImage {
 /** Looks at an image as its bytes pass by; keeps no more than its head. */
 export interface ImageInspection {
   push(chunk: Buffer): void
-  end(): InspectedImage
+  /** Once, after the last chunk; judged by the type that it should have. */
+  end(mimeType: string): InspectedImage
 }
 
-export function inspectImage(mimeType: string): ImageInspection {
-  const expected = accepted.get(mimeType)
+export function inspectImage(): ImageInspection {
   const hash = createHash('sha256')
   const head = createImageHead()
   let first = Buffer.alloc(0)
@@ -42,7 +42,8 @@ export function inspectImage(mimeType: string): ImageInspection {
       bytes += chunk.length
       if (first.length < longestMagic) first = Buffer.concat([first, chunk.subarray(0, longestMagic)])
     },
-    end() {
+    end(mimeType) {
+      const expected = accepted.get(mimeType)
       const isOfType = expected?.magic.equals(first.subarray(0, expected.magic.length)) === true
       // Only what begins as the type does is handed to the parser of headers.
       const size = expected !== undefined && isOfType ? head.measure(expected.type) : null

@@ -1,4 +1,20 @@
+/** What a key of an image is made of. */
+export interface ImageKeyParts {
+  /** When it is stored, as `dayOf` writes it: tells how old an object is that no event names. */
+  readonly day: string
+  readonly orgId: string
+  /** What the image belongs to. */
+  readonly ownerId: string
+  readonly imageId: string
+  readonly randomPart: string
+}
+
 /** Where an image lies for good. The random part keeps every replay and retry from overwriting what an event names. */
-export function imageKey(orgId: string, assessmentId: string, imageId: string, randomPart: string): string {
-  return `images/${orgId}/${assessmentId}/${imageId}/${randomPart}`
+export function imageKey({ day, orgId, ownerId, imageId, randomPart }: ImageKeyParts): string {
+  return `images/${day}/${orgId}/${ownerId}/${imageId}/${randomPart}`
+}
+
+/** The day of an instant (UTC), as yyyy-mm-dd. */
+export function dayOf(instant: Date): string {
+  return instant.toISOString().slice(0, 10)
 }

@@ -80,7 +80,7 @@ function base64Error(index: number): MemberError {
 }
 
 function inspect({ mime_type }: Declared, data: Buffer): DecodedImage {
-  const inspection = inspectImage(mime_type)
+  const inspection = inspectImage()
   inspection.push(data)
-  return { ...inspection.end(), data }
+  return { ...inspection.end(mime_type), data }
 }

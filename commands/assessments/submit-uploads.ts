@@ -7,6 +7,7 @@ import type { CausingRequest } from '../../streams/types.ts'
 import { execute, type Executed } from '../handling/execute.ts'
 import type { AssessmentRouteDependencies } from './dependencies.ts'
 import { freezeUploads } from './freeze-uploads.ts'
+import { namedObjects } from './named-objects.ts'
 import { meetSubmission, submitAssessment } from './submit-assessment.ts'
 
 export interface SubmitUploads {
@@ -42,8 +43,9 @@ export async function submitUploads(
   if (before.state.status !== 'awaiting_images') return before
   requireRevision(before.revision)
 
-  const requiresDimensions = configuration.profile === 'production'
-  const frozen = await freezeUploads({ objects, requiresDimensions, randomPart }, before.state).catch(async (error: unknown) => {
+  const options = { objects, requiresDimensions: configuration.profile === 'production', now, randomPart }
+  const awaited = { organisationId: orgId, ownerId: assessmentId, images: before.state.images }
+  const frozen = await freezeUploads(options, awaited).catch(async (error: unknown) => {
     // Another call may have submitted meanwhile, and have removed the uploads: then its submission is the answer.
     const after = error instanceof Problem ? await look() : before
     if (after.state.status !== 'awaiting_images') return after
@@ -54,11 +56,11 @@ export async function submitUploads(
   const command = { request, caseId: newId(), images: frozen.images, deadlineMs: configuration.assessmentDeadlineSeconds * 1000 }
   try {
     const done = await execute(store, target, (state) => submitAssessment({ ...command, now: now() }, state), context)
-    await frozen.discard(done.state)
+    await frozen.discard(namedObjects(done.state))
     return done
   } catch (error) {
     // A refusal appends nothing. After any other failure an event may name the copies, so they stay.
-    if (error instanceof Problem) await frozen.discard((await store.load(target.fold, target.stream, { fresh: true })).state)
+    if (error instanceof Problem) await frozen.discard(namedObjects((await store.load(target.fold, target.stream, { fresh: true })).state))
     throw error
   }
 }

@@ -3,8 +3,8 @@ import type { ObjectStore, SignedAddress } from '../../platform/object-store.ts'
 import type { AwaitingAssessment, DeclaredImage } from '../../streams/assessment/state.ts'
 
 /** Where an image is uploaded to: one place, whichever address it came by; may be overwritten until it is submitted. */
-export function uploadKey(orgId: string, assessmentId: string, imageId: string): string {
-  return `uploads/${orgId}/${assessmentId}/${imageId}`
+export function uploadKey(orgId: string, ownerId: string, imageId: string): string {
+  return `uploads/${orgId}/${ownerId}/${imageId}`
 }
 
 interface Signing {

@@ -72,7 +72,8 @@ async function stateOf({ stream }: Declared): Promise<ExistingAssessment> {
 
 /** The copies that were made of an assessment's uploads and are still there. */
 async function copiesOf({ assessmentId }: Declared): Promise<string[]> {
-  const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: 'assessments', Prefix: `images/${world.orgId}/${assessmentId}/` }))
+  const today = world.now().toISOString().slice(0, 10)
+  const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: 'assessments', Prefix: `images/${today}/${world.orgId}/${assessmentId}/` }))
   return Contents.map(({ Key = '' }) => Key).toSorted()
 }
 
