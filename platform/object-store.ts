@@ -5,10 +5,13 @@ import {
   DeleteObjectCommand,
   GetObjectCommand,
   HeadObjectCommand,
+  ListObjectsV2Command,
   PutObjectCommand,
   S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3'
+import { backoffMs, pause } from '../streams/store/backoff.ts'
+import { exactly, WrongBytesError } from './exact-bytes.ts'
 import { createAddressSigner, type AddressSigner } from './presigned-address.ts'
 import { Problem, problem } from './problems.ts'
 
@@ -42,6 +45,13 @@ export interface ReadObject extends ObjectVersion {
   readonly chunks: AsyncIterable<Buffer>
 }
 
+/** What is found by the beginning of its key. */
+export interface ListedObject {
+  readonly key: string
+  /** By the clock of the store. */
+  readonly modifiedAt: Date
+}
+
 /** An address that needs no further credentials until it expires. */
 export interface SignedAddress {
   readonly url: string
@@ -55,7 +65,15 @@ export interface ObjectStore {
    * @throws Problem `object-store-unavailable`
    */
   put(key: string, bytes: Uint8Array, contentType: string): Promise<StoredBytes>
+  /**
+   * The same for bytes that come bit by bit, of known length and hash; `chunks` begins anew for each try, and reuses no chunk
+   * that it has given away. What turns out to be other bytes is not stored.
+   * @throws Problem `object-store-unavailable`
+   */
+  putStream(key: string, chunks: () => AsyncIterable<Uint8Array>, known: Omit<StoredBytes, 'key'>, contentType: string): Promise<StoredBytes>
   get(key: string): Promise<Uint8Array>
+  /** What lies under the keys that begin so, in no promised order. @throws Problem `object-store-unavailable` */
+  list(prefix: string): AsyncIterable<ListedObject>
   /** What lies under a key now; undefined where nothing does. @throws Problem `object-store-unavailable` */
   head(key: string): Promise<ObjectVersion | undefined>
   /** Undefined where nothing lies under the key. @throws Problem `object-store-unavailable` */
@@ -101,10 +119,44 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
       return { key, sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length }
     },
 
+    async putStream(key, chunks, { bytes, sha256 }, contentType) {
+      const deadline = AbortSignal.timeout(writeTimeoutMs)
+      for (let attempt = 1; ; attempt += 1) {
+        const body = Readable.from(exactly(chunks(), { bytes, sha256 }), { objectMode: false })
+        const broken = new AbortController()
+        // The client does not notice when its source breaks off.
+        body.once('error', (error) => broken.abort(error))
+        try {
+          const command = new PutObjectCommand({ Bucket: bucket, Key: key, Body: body, ContentType: contentType, ContentLength: bytes })
+          await client.send(command, { abortSignal: AbortSignal.any([broken.signal, deadline]) })
+          return { key, sha256, bytes }
+        } catch (error) {
+          const cause: unknown = body.errored ?? error
+          if (attempt === streamAttempts || deadline.aborted || !mayPass(cause)) throw cause instanceof Problem ? cause : unavailable(cause)
+          await pause(backoffMs(streamBackoff, attempt))
+        } finally {
+          body.destroy()
+        }
+      }
+    },
+
     async get(key) {
       const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }))
       if (Body === undefined) throw new Error('the object store answered without a body')
       return Body.transformToByteArray()
+    },
+
+    async *list(prefix) {
+      let token: string | undefined
+      do {
+        const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ContinuationToken: token })
+        const { Contents = [], NextContinuationToken } = await client.send(command).catch((error: unknown) => Promise.reject(unavailable(error)))
+        for (const { Key, LastModified } of Contents) {
+          if (Key === undefined || LastModified === undefined) throw unavailable()
+          yield { key: Key, modifiedAt: LastModified }
+        }
+        token = NextContinuationToken
+      } while (token !== undefined)
     },
 
     async head(key) {
@@ -143,6 +195,10 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
   }
 }
 
+const silentLogger = { debug: nothing, info: nothing, warn: nothing, error: nothing }
+
+function nothing(): void {}
+
 function clientOf({ endpoint, region, accessKeyId, secretAccessKey }: ObjectStoreOptions): S3Client {
   return new S3Client({
     endpoint,
@@ -153,11 +209,23 @@ function clientOf({ endpoint, region, accessKeyId, secretAccessKey }: ObjectStor
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: 4,
     requestHandler: { requestTimeout: 30_000, connectionTimeout: 5_000 },
+    // What fails is thrown and logged by us; the client would write lines of its own beside the log.
+    logger: silentLogger,
   })
 }
 
-/** Time for all the bytes of an object: a store that stops sending must not hold a request for ever. */
+/** Time for all the bytes of an object: a store that stops sending, or taking, must not hold a request for ever. */
 const readTimeoutMs = 60_000
+const writeTimeoutMs = 60_000
+
+/** The client repeats what it holds whole; a stream is repeated here. */
+const streamAttempts = 3
+const streamBackoff = { firstMs: 100, mostMs: 1_000 }
+
+function mayPass(error: unknown): boolean {
+  const status = statusOf(error)
+  return !(error instanceof WrongBytesError) && (status === undefined || status >= 500 || status === 429)
+}
 
 function versionOf({ ETag, ContentLength }: { ETag?: string | undefined; ContentLength?: number | undefined }): ObjectVersion {
   if (ETag === undefined || ContentLength === undefined) throw unavailable()

@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startObjectStore, type EmbeddedObjectStore } from '../../embedded/object-store/start-object-store.ts'
-import { connectObjectStore, type ObjectStore } from '../../platform/object-store.ts'
+import { connectObjectStore, type ListedObject, type ObjectStore } from '../../platform/object-store.ts'
 import { Problem } from '../../platform/problems.ts'
 
 const account = { accessKeyId: 'test-key', secretAccessKey: 'test-secret' }
@@ -43,6 +43,12 @@ async function chunksOf(key: string): Promise<Buffer[]> {
   const chunks: Buffer[] = []
   for await (const chunk of (await objects.read(key))?.chunks ?? []) chunks.push(chunk)
   return chunks
+}
+
+async function listed(store: ObjectStore, prefix: string): Promise<ListedObject[]> {
+  const found: ListedObject[] = []
+  for await (const object of store.list(prefix)) found.push(object)
+  return found
 }
 
 const textOf = async (key: string) => Buffer.concat(await chunksOf(key)).toString()
@@ -116,7 +122,77 @@ test('a large object is read in chunks, and nothing is told of what is not there
   expect([await objects.read('images/none'), await objects.head('images/none')]).toEqual([undefined, undefined])
 })
 
+const known = (bytes: Uint8Array) => ({ bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') })
+
+async function* inChunks(bytes: Buffer, size = 100_000): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
+
+test('bytes that come bit by bit are stored as if they had come at once', async () => {
+  for (const bytes of [randomBytes(5_000_001), randomBytes(1), Buffer.alloc(0)]) {
+    const key = `images/streamed-${bytes.length}`
+    expect(await objects.putStream(key, () => inChunks(bytes), known(bytes), 'image/png')).toEqual({ key, ...known(bytes) })
+    expect(Buffer.concat(await chunksOf(key)).equals(bytes)).toBe(true)
+  }
+  const { url } = await objects.presignRead('images/streamed-1', 60)
+  const response = await fetch(url)
+  await response.arrayBuffer()
+  expect(response.headers.get('content-type')).toBe('image/png')
+})
+
+test('bytes that are not what was announced are not stored, and not tried again', async () => {
+  const bytes = randomBytes(300_000)
+  const wrong = [
+    { ...known(bytes), sha256: known(Buffer.from('others')).sha256 },
+    { ...known(bytes), bytes: bytes.length + 1 },
+    { ...known(bytes), bytes: bytes.length - 1 },
+    { ...known(bytes), bytes: 0 },
+  ]
+  for (const announced of wrong) {
+    let begun = 0
+    const chunks = () => {
+      begun += 1
+      return inChunks(bytes)
+    }
+    expect(await codeOf(objects.putStream('images/wrong', chunks, announced, 'image/png'))).toBe('object-store-unavailable')
+    expect(begun).toBe(1)
+    expect(await objects.head('images/wrong')).toBeUndefined()
+  }
+})
+
+test('a source that breaks off is begun anew, twice at most', async () => {
+  const bytes = randomBytes(300_000)
+  const breaking = (often: number) => {
+    let begun = 0
+    return async function* (): AsyncGenerator<Buffer> {
+      begun += 1
+      yield bytes.subarray(0, 100_000)
+      if (begun <= often) throw new Error('the source broke off')
+      yield bytes.subarray(100_000)
+    }
+  }
+  expect(await objects.putStream('images/resumed', breaking(2), known(bytes), 'image/png')).toEqual({ key: 'images/resumed', ...known(bytes) })
+  expect(Buffer.concat(await chunksOf('images/resumed')).equals(bytes)).toBe(true)
+  expect(await codeOf(objects.putStream('images/broken', breaking(3), known(bytes), 'image/png'))).toBe('object-store-unavailable')
+  expect(await objects.head('images/broken')).toBeUndefined()
+})
+
+test('what begins alike is listed, page after page', async () => {
+  const before = Date.now() - 1_000
+  const keys = Array.from({ length: 1_005 }, (_, index) => `staging/part/0/${String(index).padStart(4, '0')}`)
+  const waiting = [...keys]
+  const putNext = async (): Promise<void> => {
+    for (let key = waiting.pop(); key !== undefined; key = waiting.pop()) await objects.put(key, Buffer.from('x'), 'image/png')
+  }
+  await Promise.all(Array.from({ length: 20 }, putNext))
+  await objects.put('staged/elsewhere', Buffer.from('x'), 'image/png')
+  const found = await listed(objects, 'staging/')
+  expect(found.map(({ key }) => key).toSorted()).toEqual(keys)
+  for (const { modifiedAt } of found) expect(modifiedAt.getTime()).toBeGreaterThan(before)
+  expect(await listed(objects, 'nothing/')).toEqual([])
+})
+
 test('a store that is away is told as such by every call', async () => {
-  const calls = [gone.head('a'), gone.read('a'), gone.copy({ key: 'a', etag: '"b"' }, 'c'), gone.put('a', Buffer.from('x'), 'image/png')]
+  const calls = [gone.head('a'), gone.read('a'), gone.copy({ key: 'a', etag: '"b"' }, 'c'), gone.put('a', Buffer.from('x'), 'image/png'), gone.putStream('a', () => inChunks(Buffer.from('x')), known(Buffer.from('x')), 'image/png'), listed(gone, 'a')]
   expect(await Promise.all(calls.map(codeOf))).toEqual(calls.map(() => 'object-store-unavailable'))
 })
