@@ -8,6 +8,7 @@ import { caseEvents } from './case/events.ts'
 import { category as clinicalCase } from './case/stream.ts'
 import { aiReviewChannel, aiReviewChannelEvents } from './channels/ai-review.ts'
 import { consentChannel, consentChannelEvents } from './channels/consent.ts'
+import { webhookChannel, webhookChannelEvents } from './channels/webhook.ts'
 import { consentEvents } from './consent/events.ts'
 import { category as consent } from './consent/stream.ts'
 import { consentTypeEvents } from './consent-type/events.ts'
@@ -23,6 +24,8 @@ import { category as reservation } from './reservation/stream.ts'
 import { createCatalogue } from './store/catalogue.ts'
 import { webhookDeliveryEvents } from './webhook-delivery/events.ts'
 import { category as webhookDelivery } from './webhook-delivery/stream.ts'
+import { webhookRecoveryEvents } from './webhook-recovery/events.ts'
+import { category as webhookRecovery } from './webhook-recovery/stream.ts'
 import { webhookSubscriptionEvents } from './webhook-subscriptions/events.ts'
 import { category as webhookSubscriptions } from './webhook-subscriptions/stream.ts'
 
@@ -39,7 +42,9 @@ export const catalogue = createCatalogue([
   { category: projection, events: projectionEvents },
   { category: reservation, events: reservationEvents },
   { category: webhookDelivery, events: webhookDeliveryEvents },
+  { category: webhookRecovery, events: webhookRecoveryEvents },
   { category: webhookSubscriptions, events: webhookSubscriptionEvents },
   { category: aiReviewChannel, events: aiReviewChannelEvents },
   { category: consentChannel, events: consentChannelEvents },
+  { category: webhookChannel, events: webhookChannelEvents },
 ])

@@ -62,11 +62,11 @@ export function recordDelivery(command: RecordDelivery, state: WebhookDeliverySt
   }
   const { errorClass, nextAttemptAt } = outcome
   return nextAttemptAt === null
-    ? [{ type: 'WebhookDeliveryFailed', data: { ...base, errorClass, failedAt: at } }]
+    ? [{ type: 'WebhookDeliveryFailed', data: { ...base, errorClass, endpoint: null, failedAt: at } }]
     : [
         {
           type: 'WebhookDeliveryAttemptFailed',
-          data: { ...base, errorClass, failedAt: at, nextAttemptAt: nextAttemptAt.toISOString() },
+          data: { ...base, errorClass, endpoint: null, failedAt: at, nextAttemptAt: nextAttemptAt.toISOString() },
         },
       ]
 }

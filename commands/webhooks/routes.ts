@@ -60,6 +60,9 @@ export function webhookWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
         eventTypes: body.event_types,
         description: body.description ?? null,
         payloadMode: body.payload_mode ?? ('full' as const),
+        signatureSchemes: ['v1' as const],
+        secretId: keyed.id,
+        publicKey: null,
         now: now(),
         fingerprint: keyed.fingerprint,
       }

@@ -1,4 +1,4 @@
-import type { WebhookEventType, WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
+import type { PayloadMode, PublicKey, SignatureScheme, WebhookEventType, WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
 import type { WebhookSubscription, WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/state.ts'
 import { refuse, repeated, type Decision } from '../handling/decision.ts'
 
@@ -8,7 +8,10 @@ export interface SubscribeWebhook {
   readonly url: string
   readonly eventTypes: readonly WebhookEventType[]
   readonly description: string | null
-  readonly payloadMode: 'full' | 'thin'
+  readonly payloadMode: PayloadMode
+  readonly signatureSchemes: readonly SignatureScheme[]
+  readonly secretId: string
+  readonly publicKey: PublicKey | null
   readonly now: Date
   readonly fingerprint: string | null
 }
@@ -26,7 +29,8 @@ export function subscribeWebhook(
   if (state.subscriptions.size >= limit) return refuse('subscription-limit')
   const { now, ...data } = command
   const eventTypes = [...new Set(command.eventTypes)].toSorted()
-  return [{ type: 'WebhookSubscribed', data: { ...data, eventTypes, createdAt: now.toISOString() } }]
+  const signatureSchemes = [...new Set(command.signatureSchemes)].toSorted()
+  return [{ type: 'WebhookSubscribed', data: { ...data, eventTypes, signatureSchemes, createdAt: now.toISOString() } }]
 }
 
 /** The subscription that already tells the same address of the same events. */

@@ -27,7 +27,9 @@ async function deliver(todo: Todo, deps: ProcessDependencies, step: StepContext)
   const deliveryId = deliveryIdOf(payload.subscriptionId, payload.eventId)
   const target = { fold: webhookDeliveryFold, stream: webhookDeliveryStream(orgId, deliveryId) }
   const { subscriptionId, eventId, eventType, assessmentId } = payload
-  const delivery = { deliveryId, subscriptionId, eventId, eventType, assessmentId, organisationId: orgId }
+  const named = { deliveryId, subscriptionId, eventId, organisationId: orgId }
+  const told = { origin: 'event' as const, eventType, assessmentId, occurredAt: todo.dueAt.toISOString(), request: null }
+  const delivery = { ...named, ...told }
 
   const { state: before } = await store.load(target.fold, target.stream, { fresh: true })
   const until = heldUntil(before, step.now())

@@ -1,25 +1,54 @@
 import { Type, type Static } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Id, Instant, Nullable } from '../types.ts'
+import { CausingRequest, Id, Instant, Nullable } from '../types.ts'
 import { WebhookEventType } from '../webhook-subscriptions/events.ts'
+import { failedUpcasters, scheduledUpcasters } from './upcasters.ts'
+
+/** What a delivery tells: an event that was subscribed to, or that a test was asked for. */
+export const DeliveredEventType = Type.Union([WebhookEventType, Type.Literal('webhook.test')])
+export type DeliveredEventType = Static<typeof DeliveredEventType>
 
 /** Why an attempt failed: the class of the outside error, never the receiver's own words. */
 export const DeliveryErrorClass = Type.Enum(['http_status', 'redirect', 'timeout', 'connect', 'dns', 'tls', 'address_forbidden', 'body_too_large', 'aborted'])
 export type DeliveryErrorClass = Static<typeof DeliveryErrorClass>
 
+/**
+ * The endpoint that a failure counts against: the subscription's `endpointRevision` that was called, and when it is to
+ * be looked at if nothing is delivered until then. Null for a test, which counts against none.
+ */
+export const FailedEndpoint = Nullable(Type.Object({ revision: Type.Integer({ minimum: 0 }), reviewAt: Instant }))
+export type FailedEndpoint = Static<typeof FailedEndpoint>
+
+const named = { deliveryId: Id, subscriptionId: Id, eventId: Id }
+const failure = {
+  ...named,
+  /** Numbers go on over redeliveries. */
+  attempt: Type.Integer({ minimum: 1 }),
+  statusCode: Nullable(Type.Integer()),
+  errorClass: DeliveryErrorClass,
+  durationMs: Type.Integer({ minimum: 0 }),
+  endpoint: FailedEndpoint,
+  failedAt: Instant,
+}
+
 export const webhookDeliveryEvents = {
   WebhookDeliveryScheduled: defineEvent(
     'WebhookDeliveryScheduled',
     Type.Object({
-      deliveryId: Id,
-      subscriptionId: Id,
+      ...named,
       organisationId: Id,
-      /** The domain event that is told. */
-      eventId: Id,
-      eventType: WebhookEventType,
-      assessmentId: Id,
+      /** `eventId` names the domain event that is told; of a test it is an id of its own. */
+      origin: Type.Enum(['event', 'test']),
+      eventType: DeliveredEventType,
+      /** Null for a test. */
+      assessmentId: Nullable(Id),
+      /** When what is told happened, or the test was asked for. */
+      occurredAt: Instant,
       scheduledAt: Instant,
+      /** Of the client that asked for a test; else null. */
+      request: CausingRequest,
     }),
+    { version: 2, upcasters: scheduledUpcasters },
   ),
   WebhookDeliveryAttempted: defineEvent(
     'WebhookDeliveryAttempted',
@@ -28,9 +57,7 @@ export const webhookDeliveryEvents = {
   WebhookDelivered: defineEvent(
     'WebhookDelivered',
     Type.Object({
-      deliveryId: Id,
-      subscriptionId: Id,
-      eventId: Id,
+      ...named,
       attempt: Type.Integer({ minimum: 1 }),
       statusCode: Type.Integer(),
       durationMs: Type.Integer({ minimum: 0 }),
@@ -39,30 +66,27 @@ export const webhookDeliveryEvents = {
   ),
   WebhookDeliveryAttemptFailed: defineEvent(
     'WebhookDeliveryAttemptFailed',
-    Type.Object({
-      deliveryId: Id,
-      subscriptionId: Id,
-      eventId: Id,
-      attempt: Type.Integer({ minimum: 1 }),
-      statusCode: Nullable(Type.Integer()),
-      errorClass: DeliveryErrorClass,
-      durationMs: Type.Integer({ minimum: 0 }),
-      failedAt: Instant,
-      nextAttemptAt: Instant,
-    }),
+    Type.Object({ ...failure, nextAttemptAt: Instant }),
+    { version: 2, upcasters: failedUpcasters },
   ),
   /** The last attempt of the schedule failed. */
-  WebhookDeliveryFailed: defineEvent(
-    'WebhookDeliveryFailed',
+  WebhookDeliveryFailed: defineEvent('WebhookDeliveryFailed', Type.Object(failure), { version: 2, upcasters: failedUpcasters }),
+  /** The subscription was disabled or deleted while this was pending. */
+  WebhookDeliveryCancelled: defineEvent(
+    'WebhookDeliveryCancelled',
+    Type.Object({ ...named, reason: Type.Enum(['subscription_disabled', 'subscription_deleted']), cancelledAt: Instant }),
+  ),
+  /** What had ended is pending again, under the same id, for another round of the schedule. */
+  WebhookRedeliveryRequested: defineEvent(
+    'WebhookRedeliveryRequested',
     Type.Object({
-      deliveryId: Id,
-      subscriptionId: Id,
-      eventId: Id,
-      attempt: Type.Integer({ minimum: 1 }),
-      statusCode: Nullable(Type.Integer()),
-      errorClass: DeliveryErrorClass,
-      durationMs: Type.Integer({ minimum: 0 }),
-      failedAt: Instant,
+      ...named,
+      eventType: DeliveredEventType,
+      assessmentId: Nullable(Id),
+      /** The recovery that asked; null when it was asked for by itself. */
+      recoveryId: Nullable(Id),
+      request: CausingRequest,
+      requestedAt: Instant,
     }),
   ),
 } as const

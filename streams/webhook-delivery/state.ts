@@ -1,13 +1,33 @@
 import type { Fold } from '../store/events.ts'
-import type { WebhookDeliveryEvent } from './events.ts'
+import type { CausingRequest } from '../types.ts'
+import type { DeliveryErrorClass, WebhookDeliveryEvent } from './events.ts'
 import { category } from './stream.ts'
 
-type Scheduled = Extract<WebhookDeliveryEvent, { type: 'WebhookDeliveryScheduled' }>['data']
+type DataOf<Type extends WebhookDeliveryEvent['type']> = Extract<WebhookDeliveryEvent, { type: Type }>['data']
 
-interface Delivery extends Scheduled {
-  /** Attempts whose outcome is known: one that a crash cut off does not use up a place in the schedule. */
+/** An attempt whose outcome is known. */
+export interface FinishedAttempt {
+  readonly attempt: number
+  readonly at: string
+  /** Null when no answer came. */
+  readonly statusCode: number | null
+  readonly durationMs: number
+  /** Null when the receiver took it. */
+  readonly errorClass: DeliveryErrorClass | null
+}
+
+interface Delivery extends DataOf<'WebhookDeliveryScheduled'> {
+  readonly attempts: readonly FinishedAttempt[]
+  /** Number of the last attempt whose outcome is known: one that a crash cut off does not use up a place in the schedule. */
   readonly finishedAttempts: number
+  /** `finishedAttempts` when it was last asked for again: the schedule's place is what came after. */
+  readonly roundFrom: number
+  readonly openAttemptedAt: string | null
   readonly openLeaseUntil: string | null
+  /** Null once it has ended. */
+  readonly nextAttemptAt: string | null
+  /** The last keyed requests to deliver it again, oldest first. */
+  readonly redeliveries: readonly Exclude<CausingRequest, null>[]
 }
 
 export type WebhookDeliveryState =
@@ -15,22 +35,48 @@ export type WebhookDeliveryState =
   | (Delivery & { readonly status: 'pending' })
   | (Delivery & { readonly status: 'delivered' })
   | (Delivery & { readonly status: 'failed' })
+  | (Delivery & { readonly status: 'cancelled' })
+
+const keptRedeliveries = 20
 
 function evolve(state: WebhookDeliveryState, event: WebhookDeliveryEvent): WebhookDeliveryState {
-  if (event.type === 'WebhookDeliveryScheduled') {
-    return { ...event.data, status: 'pending', finishedAttempts: 0, openLeaseUntil: null }
-  }
+  if (event.type === 'WebhookDeliveryScheduled') return scheduled(event.data)
   if (state.status === 'absent') return state
   switch (event.type) {
     case 'WebhookDeliveryAttempted':
-      return { ...state, openLeaseUntil: event.data.leaseUntil }
+      return { ...state, openAttemptedAt: event.data.attemptedAt, openLeaseUntil: event.data.leaseUntil }
     case 'WebhookDelivered':
-      return { ...state, status: 'delivered', finishedAttempts: event.data.attempt, openLeaseUntil: null }
-    case 'WebhookDeliveryAttemptFailed':
-      return { ...state, finishedAttempts: event.data.attempt, openLeaseUntil: null }
-    case 'WebhookDeliveryFailed':
-      return { ...state, status: 'failed', finishedAttempts: event.data.attempt, openLeaseUntil: null }
+      return { ...state, ...finished(state, event.data, event.data.deliveredAt, null), status: 'delivered', nextAttemptAt: null }
+    case 'WebhookDeliveryAttemptFailed': {
+      const { errorClass, failedAt, nextAttemptAt } = event.data
+      return { ...state, ...finished(state, event.data, failedAt, errorClass), nextAttemptAt }
+    }
+    case 'WebhookDeliveryFailed': {
+      const { errorClass, failedAt } = event.data
+      return { ...state, ...finished(state, event.data, failedAt, errorClass), status: 'failed', nextAttemptAt: null }
+    }
+    case 'WebhookDeliveryCancelled':
+      // An attempt may be under way: its lease stays, and what the receiver took is told after this.
+      return { ...state, status: 'cancelled', nextAttemptAt: null }
+    case 'WebhookRedeliveryRequested': {
+      const { request, requestedAt } = event.data
+      const redeliveries = request === null ? state.redeliveries : [...state.redeliveries, request].slice(-keptRedeliveries)
+      return { ...state, status: 'pending', roundFrom: state.finishedAttempts, nextAttemptAt: requestedAt, redeliveries }
+    }
   }
+}
+
+function scheduled(data: DataOf<'WebhookDeliveryScheduled'>): WebhookDeliveryState {
+  const open = { openAttemptedAt: null, openLeaseUntil: null, nextAttemptAt: data.scheduledAt }
+  return { ...data, ...open, status: 'pending', attempts: [], finishedAttempts: 0, roundFrom: 0, redeliveries: [] }
+}
+
+type Outcome = Pick<DataOf<'WebhookDeliveryFailed'>, 'attempt' | 'statusCode' | 'durationMs'>
+
+function finished(state: Delivery, { attempt, statusCode, durationMs }: Outcome, endedAt: string, errorClass: DeliveryErrorClass | null) {
+  const at = state.openAttemptedAt ?? endedAt
+  const attempts = [...state.attempts, { attempt, at, statusCode, durationMs, errorClass }]
+  return { attempts, finishedAttempts: attempt, openAttemptedAt: null, openLeaseUntil: null }
 }
 
 export const webhookDeliveryFold: Fold<WebhookDeliveryState, WebhookDeliveryEvent> = {

@@ -1,23 +1,93 @@
 import { Type, type Static } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Fingerprint, Id, Instant, Nullable } from '../types.ts'
+import { CausingRequest, Fingerprint, Id, Instant, Nullable } from '../types.ts'
+import { subscribedUpcasters } from './upcasters.ts'
 
 export const WebhookEventType = Type.Union([Type.Literal('assessment.completed'), Type.Literal('assessment.failed')])
 export type WebhookEventType = Static<typeof WebhookEventType>
+
+export const PayloadMode = Type.Union([Type.Literal('full'), Type.Literal('thin')])
+export type PayloadMode = Static<typeof PayloadMode>
+
+/** Of Standard Webhooks: HMAC-SHA-256 with the secret, and Ed25519 with the key pair. */
+export const SignatureScheme = Type.Union([Type.Literal('v1'), Type.Literal('v1a')])
+export type SignatureScheme = Static<typeof SignatureScheme>
+
+/** Public half of an Ed25519 pair: its RFC 7638 thumbprint, and the key as the member `x` of a JWK. */
+export const PublicKey = Type.Object({ kid: Type.String(), x: Type.String() })
+export type PublicKey = Static<typeof PublicKey>
+
+export const DisabledReason = Type.Enum(['requested', 'gone', 'no_success'])
+export type DisabledReason = Static<typeof DisabledReason>
+
+/** How much of the time that an endpoint may go without a success has passed. */
+export const FailingPercent = Type.Union([Type.Literal(50), Type.Literal(70), Type.Literal(90)])
+export type FailingPercent = Static<typeof FailingPercent>
+
+const described = {
+  subscriptionId: Id,
+  url: Type.String(),
+  /** Sorted, each once. */
+  eventTypes: Type.Array(WebhookEventType),
+  description: Nullable(Type.String()),
+  payloadMode: PayloadMode,
+}
 
 export const webhookSubscriptionEvents = {
   WebhookSubscribed: defineEvent(
     'WebhookSubscribed',
     Type.Object({
-      subscriptionId: Id,
+      ...described,
       organisationId: Id,
-      url: Type.String(),
-      eventTypes: Type.Array(WebhookEventType),
-      description: Nullable(Type.String()),
-      payloadMode: Type.Union([Type.Literal('full'), Type.Literal('thin')]),
+      signatureSchemes: Type.Array(SignatureScheme),
+      /** Under it the vault keeps the secret and, with `v1a`, the key pair; no event holds either. */
+      secretId: Id,
+      publicKey: Nullable(PublicKey),
       createdAt: Instant,
       fingerprint: Fingerprint,
     }),
+    { version: 2, upcasters: subscribedUpcasters },
+  ),
+  /** Holds every member as it is now; what failed at another address no longer counts. */
+  WebhookSubscriptionChanged: defineEvent(
+    'WebhookSubscriptionChanged',
+    Type.Object({ ...described, isNewEndpoint: Type.Boolean(), changedAt: Instant }),
+  ),
+  WebhookSubscriptionDisabled: defineEvent(
+    'WebhookSubscriptionDisabled',
+    Type.Object({ subscriptionId: Id, reason: DisabledReason, disabledAt: Instant }),
+  ),
+  WebhookSubscriptionEnabled: defineEvent(
+    'WebhookSubscriptionEnabled',
+    Type.Object({ subscriptionId: Id, enabledAt: Instant }),
+  ),
+  /** The secret before this one signs too until `previousValidUntil`. */
+  WebhookSecretRotated: defineEvent(
+    'WebhookSecretRotated',
+    Type.Object({
+      subscriptionId: Id,
+      secretId: Id,
+      publicKey: Nullable(PublicKey),
+      previousValidUntil: Instant,
+      rotatedAt: Instant,
+      request: CausingRequest,
+    }),
+  ),
+  /** A warning: nothing was delivered since `failingSince`, and at `disableAt` the subscription will be disabled. */
+  WebhookEndpointFailing: defineEvent(
+    'WebhookEndpointFailing',
+    Type.Object({
+      subscriptionId: Id,
+      percent: FailingPercent,
+      failingSince: Instant,
+      disableAt: Instant,
+      nextReviewAt: Instant,
+      warnedAt: Instant,
+    }),
+  ),
+  WebhookSubscriptionDeleted: defineEvent(
+    'WebhookSubscriptionDeleted',
+    Type.Object({ subscriptionId: Id, deletedAt: Instant }),
   ),
 } as const
 

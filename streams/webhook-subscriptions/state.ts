@@ -1,19 +1,126 @@
 import type { Fold } from '../store/events.ts'
-import type { WebhookSubscriptionEvent } from './events.ts'
+import type { CausingRequest } from '../types.ts'
+import type { DisabledReason, FailingPercent, PublicKey, WebhookSubscriptionEvent } from './events.ts'
 import { category } from './stream.ts'
 
-export type WebhookSubscription = WebhookSubscriptionEvent['data']
+type Subscribed = Extract<WebhookSubscriptionEvent, { type: 'WebhookSubscribed' }>['data']
+
+/** One that signs; the vault holds it under `secretId`. */
+export interface WebhookSecret {
+  readonly secretId: string
+  readonly publicKey: PublicKey | null
+  /** Null for the current one. */
+  readonly validUntil: string | null
+}
+
+/** What a keyed request to rotate came to. */
+export interface KeyedRotation {
+  readonly fingerprint: string
+  readonly secretId: string
+}
+
+export interface WebhookSubscription extends Omit<Subscribed, 'secretId' | 'publicKey'> {
+  readonly status: 'active' | 'disabled'
+  readonly disabledReason: DisabledReason | null
+  readonly disabledAt: string | null
+  readonly updatedAt: string
+  /** Revision of its own last change in the stream that all subscriptions of the organisation share. */
+  readonly revision: number
+  /** Revision at which the endpoint became what it is: subscribed, moved to another address, or enabled again. */
+  readonly endpointRevision: number
+  /** The current one, then those before it that had not ended when the current one was made; newest first. */
+  readonly secrets: readonly [WebhookSecret, ...WebhookSecret[]]
+  /** By the HMAC of their key: also those whose secret has ended. */
+  readonly keyedRotations: ReadonlyMap<string, KeyedRotation>
+  /** The last warning of the row of failures that began at `failingSince`. */
+  readonly warned: { readonly failingSince: string; readonly percent: FailingPercent } | null
+}
 
 export interface WebhookSubscriptionsState {
+  /** Events so far. The stream is never truncated, so the next one has this revision. */
+  readonly applied: number
   readonly subscriptions: ReadonlyMap<string, WebhookSubscription>
+  /** Fingerprints of what was deleted, by id: a key of theirs creates nothing again. */
+  readonly deleted: ReadonlyMap<string, string | null>
 }
 
 function evolve(state: WebhookSubscriptionsState, event: WebhookSubscriptionEvent): WebhookSubscriptionsState {
-  return { subscriptions: new Map(state.subscriptions).set(event.data.subscriptionId, event.data) }
+  const { applied, subscriptions, deleted } = state
+  const { subscriptionId } = event.data
+  const before = subscriptions.get(subscriptionId)
+  if (event.type === 'WebhookSubscriptionDeleted') {
+    const left = new Map(subscriptions)
+    left.delete(subscriptionId)
+    return { applied: applied + 1, subscriptions: left, deleted: new Map(deleted).set(subscriptionId, before?.fingerprint ?? null) }
+  }
+  const after = event.type === 'WebhookSubscribed' ? subscribed(event.data, applied) : before && changed(before, event, applied)
+  if (after === undefined) return { ...state, applied: applied + 1 }
+  return { applied: applied + 1, subscriptions: new Map(subscriptions).set(subscriptionId, after), deleted }
+}
+
+function subscribed({ secretId, publicKey, ...data }: Subscribed, revision: number): WebhookSubscription {
+  return {
+    ...data,
+    status: 'active',
+    disabledReason: null,
+    disabledAt: null,
+    updatedAt: data.createdAt,
+    revision,
+    endpointRevision: revision,
+    secrets: [{ secretId, publicKey, validUntil: null }],
+    keyedRotations: new Map(),
+    warned: null,
+  }
+}
+
+type Change = Exclude<WebhookSubscriptionEvent, { type: 'WebhookSubscribed' | 'WebhookSubscriptionDeleted' }>
+
+function changed(before: WebhookSubscription, event: Change, revision: number): WebhookSubscription {
+  const newEndpoint = { endpointRevision: revision, warned: null }
+  switch (event.type) {
+    case 'WebhookSubscriptionChanged': {
+      const { isNewEndpoint, changedAt, ...data } = event.data
+      return { ...before, ...data, ...(isNewEndpoint ? newEndpoint : {}), updatedAt: changedAt, revision }
+    }
+    case 'WebhookSubscriptionDisabled': {
+      const { reason, disabledAt } = event.data
+      return { ...before, status: 'disabled', disabledReason: reason, disabledAt, updatedAt: disabledAt, revision }
+    }
+    case 'WebhookSubscriptionEnabled':
+      return { ...before, ...newEndpoint, status: 'active', disabledReason: null, disabledAt: null, updatedAt: event.data.enabledAt, revision }
+    case 'WebhookSecretRotated':
+      return { ...before, ...rotated(before, event.data), updatedAt: event.data.rotatedAt, revision }
+    case 'WebhookEndpointFailing': {
+      const { failingSince, percent } = event.data
+      return { ...before, warned: { failingSince, percent } }
+    }
+  }
+}
+
+interface Rotation {
+  readonly secretId: string
+  readonly publicKey: PublicKey | null
+  readonly previousValidUntil: string
+  readonly rotatedAt: string
+  readonly request: CausingRequest
+}
+
+function rotated(before: WebhookSubscription, { secretId, publicKey, previousValidUntil, rotatedAt, request }: Rotation) {
+  const [current, ...earlier] = before.secrets
+  const stillValid = [{ ...current, validUntil: previousValidUntil }, ...earlier].filter(({ validUntil }) => validUntil === null || validUntil > rotatedAt)
+  const keyedRotations = new Map(before.keyedRotations)
+  if (request !== null) keyedRotations.set(request.key, { fingerprint: request.fingerprint, secretId })
+  return { secrets: [{ secretId, publicKey, validUntil: null }, ...stillValid] as const, keyedRotations }
 }
 
 export const webhookSubscriptionsFold: Fold<WebhookSubscriptionsState, WebhookSubscriptionEvent> = {
   category,
-  initialState: { subscriptions: new Map() },
+  initialState: { applied: 0, subscriptions: new Map(), deleted: new Map() },
   evolve,
+}
+
+/** Those that sign at an instant, the current one first. Instants are compared as text: all are UTC with milliseconds. */
+export function liveSecrets({ secrets }: Pick<WebhookSubscription, 'secrets'>, at: Date): readonly WebhookSecret[] {
+  const instant = at.toISOString()
+  return secrets.filter(({ validUntil }) => validUntil === null || validUntil > instant)
 }

@@ -14,7 +14,8 @@ import { assessmentStream } from '../../streams/assessment/stream.ts'
 import { consentTypeStream } from '../../streams/consent-type/stream.ts'
 import type { GivenEvent } from '../support/given-projector.ts'
 import { reviewFact } from '../streams/ai-review-facts.ts'
-import { assessmentFact, at, caseFact, consentFact, consentTypeFact, ids, patientFact, subscriptionFact } from '../streams/facts.ts'
+import { assessmentFact, at, caseFact, consentFact, consentTypeFact, ids, patientFact } from '../streams/facts.ts'
+import { subscriptionFact } from '../streams/webhook-facts.ts'
 import { openReadTables, org, otherOrg, problemOf, type ReadTables } from './read-tables.ts'
 
 const numbered = (group: string, number: number) => `00000000-0000-4000-9${group}00-${String(number).padStart(12, '0')}`

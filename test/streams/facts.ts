@@ -4,8 +4,6 @@ import type { ConsentTypeEvent } from '../../streams/consent-type/events.ts'
 import type { ConsentEvent } from '../../streams/consent/events.ts'
 import type { OauthClientEvent } from '../../streams/oauth-client/events.ts'
 import type { PatientEvent } from '../../streams/patient/events.ts'
-import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
-import type { WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
 
 type Fact = { readonly type: string; readonly data: object }
 type DataOf<Event extends Fact, Type extends Event['type']> = Extract<Event, { type: Type }>['data']
@@ -217,35 +215,4 @@ export const clientFact = factsOf<OauthClientEvent>({
     registeredAt: at(0),
   },
   OauthClientScopesGranted: { clientId: ids.client, scopes: ['webhooks:write'], grantedAt: at(5) },
-})
-
-export const subscriptionFact = factsOf<WebhookSubscriptionEvent>({
-  WebhookSubscribed: {
-    subscriptionId: ids.subscription,
-    organisationId: ids.org,
-    url: 'https://receiver.example/hooks',
-    eventTypes: ['assessment.completed', 'assessment.failed'],
-    description: 'All results',
-    payloadMode: 'full',
-    createdAt: at(0),
-    fingerprint: null,
-  },
-})
-
-const attempted = { deliveryId: ids.delivery, subscriptionId: ids.subscription, eventId: ids.event, attempt: 1, durationMs: 120 }
-
-export const deliveryFact = factsOf<WebhookDeliveryEvent>({
-  WebhookDeliveryScheduled: {
-    deliveryId: ids.delivery,
-    subscriptionId: ids.subscription,
-    organisationId: ids.org,
-    eventId: ids.event,
-    eventType: 'assessment.completed',
-    assessmentId: ids.assessment,
-    scheduledAt: at(31),
-  },
-  WebhookDeliveryAttempted: { deliveryId: ids.delivery, attempt: 1, attemptedAt: at(31), leaseUntil: at(51) },
-  WebhookDelivered: { ...attempted, statusCode: 204, deliveredAt: at(32) },
-  WebhookDeliveryAttemptFailed: { ...attempted, statusCode: 500, errorClass: 'http_status', failedAt: at(32), nextAttemptAt: at(37) },
-  WebhookDeliveryFailed: { ...attempted, attempt: 10, statusCode: null, errorClass: 'timeout', failedAt: at(32) },
 })

@@ -7,8 +7,10 @@ import { reservationStream } from '../../streams/reservation/stream.ts'
 import { categoryOf } from '../../streams/store/catalogue.ts'
 import { parseOwnedStream } from '../../streams/stream-name.ts'
 import { deliveryIdOf, webhookDeliveryStream } from '../../streams/webhook-delivery/stream.ts'
+import { webhookRecoveryStream } from '../../streams/webhook-recovery/stream.ts'
 import { webhookSubscriptionsStream } from '../../streams/webhook-subscriptions/stream.ts'
 import { hash, ids } from './facts.ts'
+import { recovery } from './webhook-facts.ts'
 
 describe('the name of a stream', () => {
   it.each([
@@ -16,6 +18,7 @@ describe('the name of a stream', () => {
     [aiReviewSlotStream(ids.org, ids.case, ids.product), 'ai_review_slot', `${ids.case}.${ids.product}`],
     [reservationStream(ids.org, hash('e')), 'reservation', hash('e')],
     [webhookDeliveryStream(ids.org, ids.delivery), 'webhook_delivery', ids.delivery],
+    [webhookRecoveryStream(ids.org, recovery), 'webhook_recovery', recovery],
   ])('%s tells category, organisation and id', (stream, category, id) => {
     expect(parseOwnedStream(stream)).toEqual({ category, orgId: ids.org, id })
     expect(categoryOf(stream)).toBe(category)

@@ -3,7 +3,8 @@ import { attemptDelivery, recordDelivery, type DeliveryOutcome } from '../../../
 import { duplicateOf, subscribeWebhook } from '../../../commands/webhooks/subscribe-webhook.ts'
 import { webhookDeliveryFold } from '../../../streams/webhook-delivery/state.ts'
 import { webhookSubscriptionsFold } from '../../../streams/webhook-subscriptions/state.ts'
-import { at, deliveryFact as fact, hash, ids, subscriptionFact } from '../../streams/facts.ts'
+import { at, hash, ids } from '../../streams/facts.ts'
+import { deliveryFact as fact, subscriptionFact } from '../../streams/webhook-facts.ts'
 import { given } from '../../support/given-decider.ts'
 
 describe('subscribing a webhook', () => {
@@ -42,7 +43,7 @@ describe('subscribing a webhook', () => {
 
 const scheduled = fact('WebhookDeliveryScheduled')
 const attempted = fact('WebhookDeliveryAttempted')
-const attemptFailed = fact('WebhookDeliveryAttemptFailed')
+const attemptFailed = fact('WebhookDeliveryAttemptFailed', { endpoint: null })
 const ended = [fact('WebhookDelivered'), fact('WebhookDeliveryFailed')]
 
 describe('attempting a delivery', () => {
@@ -80,7 +81,7 @@ describe('recording a delivery', () => {
     const last = record({ kind: 'failed', statusCode: null, errorClass: 'timeout', nextAttemptAt: null }, 10)
     given(webhookDeliveryFold, scheduled, fact('WebhookDeliveryAttemptFailed', { attempt: 9 }), fact('WebhookDeliveryAttempted', { attempt: 10 }))
       .when(recordDelivery, last)
-      .thenEvents([fact('WebhookDeliveryFailed')])
+      .thenEvents([fact('WebhookDeliveryFailed', { endpoint: null })])
   })
 
   it('of an attempt that is settled, or of a delivery that has ended or never was, changes nothing', () => {

@@ -15,7 +15,8 @@ import { deliveryIdOf, webhookDeliveryStream } from '../../../streams/webhook-de
 import { webhookSubscriptionsFold } from '../../../streams/webhook-subscriptions/state.ts'
 import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
 import { contextOf, openDecisionWorld, type DecisionWorld } from '../../commands/handling/decision-world.ts'
-import { assessmentFact, ids, subscriptionFact } from '../../streams/facts.ts'
+import { assessmentFact, ids } from '../../streams/facts.ts'
+import { subscriptionFact } from '../../streams/webhook-facts.ts'
 import { whenWorkedOff } from '../../support/given-process.ts'
 import { processDependencies } from '../../support/process-world.ts'
 
@@ -95,7 +96,8 @@ it('is due again after the next delay of the schedule when the receiver does not
 it('waits for an attempt that somebody else may be at, and makes it again under the same number once its lease has ended', async () => {
   const { subscription: subscriptionId, assessment: assessmentId } = ids
   const deliveryId = deliveryIdOf(subscriptionId, eventId)
-  const delivery = { deliveryId, subscriptionId, eventId, eventType: 'assessment.failed' as const, assessmentId, organisationId: world.orgId }
+  const told = { origin: 'event' as const, eventType: 'assessment.failed' as const, assessmentId, occurredAt: world.now().toISOString(), request: null }
+  const delivery = { deliveryId, subscriptionId, eventId, organisationId: world.orgId, ...told }
   const leaseUntil = new Date(world.now().getTime() + 20_000)
   const other = { delivery, now: world.now(), leaseUntil }
   await execute(world.store, targetOf(), (state) => attemptDelivery(other, state), contextOf(world))

@@ -3,7 +3,8 @@ import { webhooksProcess } from '../../../processes/webhooks/webhooks.effects.ts
 import { assessmentStream } from '../../../streams/assessment/stream.ts'
 import { todosAfter } from '../../support/given-process.ts'
 import { recorded, type GivenEvent } from '../../support/given-projector.ts'
-import { assessmentFact, at, deliveryFact, ids, subscriptionFact } from '../../streams/facts.ts'
+import { assessmentFact, at, ids } from '../../streams/facts.ts'
+import { deliveryFact, subscriptionFact } from '../../streams/webhook-facts.ts'
 
 const completed: GivenEvent = { ...assessmentFact('AssessmentCompleted'), stream: assessmentStream(ids.org, ids.assessment), id: ids.event }
 const failed: GivenEvent = { ...assessmentFact('AssessmentFailed'), stream: assessmentStream(ids.org, ids.assessment), id: ids.event }

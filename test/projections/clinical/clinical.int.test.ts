@@ -3,7 +3,8 @@ import { casesProjector } from '../../../projections/clinical/cases.projector.ts
 import { patientsProjector } from '../../../projections/clinical/patients.projector.ts'
 import { webhookSubscriptionsProjector } from '../../../projections/webhooks/webhook-subscriptions.projector.ts'
 import { recorded, rowsAfter } from '../../support/given-projector.ts'
-import { at, caseFact, ids, patientFact, subscriptionFact } from '../../streams/facts.ts'
+import { at, caseFact, ids, patientFact } from '../../streams/facts.ts'
+import { subscriptionFact } from '../../streams/webhook-facts.ts'
 
 describe('the patients read model', () => {
   const registered = patientFact('PatientRegistered')

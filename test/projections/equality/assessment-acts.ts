@@ -4,7 +4,8 @@ import { webhookDeliveryStream, deliveryIdOf } from '../../../streams/webhook-de
 import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
 import type { SeededRandom } from '../../embedded/eventstore/checks/seeded-random.ts'
 import { reviewPublicFact } from '../../streams/channel-facts.ts'
-import { assessmentFact, deliveryFact, hash, ids, subscriptionFact } from '../../streams/facts.ts'
+import { assessmentFact, hash, ids } from '../../streams/facts.ts'
+import { deliveryFact, subscriptionFact } from '../../streams/webhook-facts.ts'
 import type { Act } from './clinical-acts.ts'
 import type { Assessment, Story } from './story.ts'
 

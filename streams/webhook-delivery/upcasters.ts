@@ -1,0 +1,10 @@
+/** Version 1 of `WebhookDeliveryScheduled` told events only, none that a client asked for. */
+export const scheduledUpcasters = {
+  1: (data: unknown) => {
+    const scheduled: { scheduledAt?: unknown } = Object(data)
+    return { ...scheduled, origin: 'event', occurredAt: scheduled.scheduledAt, request: null }
+  },
+}
+
+/** Version 1 of the failures did not count against an endpoint. */
+export const failedUpcasters = { 1: (data: unknown) => ({ ...Object(data), endpoint: null }) }
