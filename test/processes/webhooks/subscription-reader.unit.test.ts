@@ -1,0 +1,70 @@
+import { expect, it } from 'vitest'
+import { createSubscriptionReader } from '../../../processes/webhooks/subscription-reader.ts'
+import type { DomainEvent, Fold, Loaded } from '../../../streams/store/events.ts'
+import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
+import { ids } from '../../streams/facts.ts'
+import { subscriptionFact } from '../../streams/webhook-facts.ts'
+
+/** A store whose reads a test answers one by one, with the events that stand there then. */
+function storeOf() {
+  const log: DomainEvent[] = [subscriptionFact('WebhookSubscribed')]
+  const reads: { readonly stream: string; readonly seen: number; readonly end: PromiseWithResolvers<void> }[] = []
+  return {
+    log,
+    reads,
+    load: async <State, Event extends DomainEvent>({ initialState, evolve }: Fold<State, Event>, stream: string): Promise<Loaded<State>> => {
+      const seen = log.length
+      const end = Promise.withResolvers<void>()
+      reads.push({ stream, seen, end })
+      await end.promise
+      const state = (log.slice(0, seen) as Event[]).reduce(evolve, initialState)
+      return { state, revision: BigInt(seen - 1), position: undefined }
+    },
+  }
+}
+
+it('answers with what was there when it was asked, or later', async () => {
+  const store = storeOf()
+  const reader = createSubscriptionReader(store)
+  const first = reader.read(ids.org, ids.subscription)
+  store.log.push(subscriptionFact('WebhookSubscriptionDisabled'))
+  const second = reader.read(ids.org, ids.subscription)
+  store.reads[0]?.end.resolve()
+  expect((await first)?.status).toBe('active')
+  store.reads[1]?.end.resolve()
+  expect((await second)?.status).toBe('disabled')
+})
+
+it('reads once for all who asked while another read was under way, and once per organisation', async () => {
+  const store = storeOf()
+  const reader = createSubscriptionReader(store)
+  const asked = Array.from({ length: 20 }, () => reader.read(ids.org, ids.subscription))
+  const other = reader.read(ids.otherOrg, ids.subscription)
+  expect(store.reads.map(({ stream }) => stream)).toEqual([webhookSubscriptionsStream(ids.org), webhookSubscriptionsStream(ids.otherOrg)])
+  store.reads[0]?.end.resolve()
+  await asked[0]
+  store.reads[2]?.end.resolve()
+  expect(await Promise.all(asked)).toHaveLength(20)
+  expect(store.reads).toHaveLength(3)
+  store.reads[1]?.end.resolve()
+  await other
+})
+
+it('does not take a read that failed for an answer', async () => {
+  const store = storeOf()
+  const reader = createSubscriptionReader(store)
+  const failing = reader.read(ids.org, ids.subscription)
+  const following = reader.read(ids.org, ids.subscription)
+  store.reads[0]?.end.reject(new Error('away'))
+  await expect(failing).rejects.toThrow('away')
+  store.reads[1]?.end.resolve()
+  expect((await following)?.subscriptionId).toBe(ids.subscription)
+})
+
+it('knows none that was deleted', async () => {
+  const store = storeOf()
+  store.log.push(subscriptionFact('WebhookSubscriptionDeleted'))
+  const asked = createSubscriptionReader(store).read(ids.org, ids.subscription)
+  store.reads[0]?.end.resolve()
+  expect(await asked).toBeUndefined()
+})

@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest'
+import { publicEvents } from '../../../processes/relay/envelope.ts'
+import { webhookEventsChannel } from '../../../processes/webhooks/webhooks.channel.ts'
+import { catalogue } from '../../../streams/catalogue.ts'
+import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
+import { recorded } from '../../support/given-projector.ts'
+import { at, ids } from '../../streams/facts.ts'
+import { subscriptionFact } from '../../streams/webhook-facts.ts'
+
+/** What the relay would append for one fact. */
+async function published(...[type, changes]: Parameters<typeof subscriptionFact>) {
+  const [event] = recorded([{ ...subscriptionFact(type, changes), stream: webhookSubscriptionsStream(ids.org), metadata: { orgId: ids.org } }])
+  if (event === undefined) throw new Error('nothing was recorded')
+  const outputs = (await webhookEventsChannel.translate[type]?.(event, undefined)) ?? []
+  const events = publicEvents(webhookEventsChannel, event, outputs)
+  for (const one of events) expect(catalogue.entry(one.type)?.refusals(one.data)).toEqual([])
+  return events
+}
+
+const named = { org_id: ids.org, subscription_id: ids.subscription }
+
+it('warns of an endpoint that takes nothing, by ids and instants alone', async () => {
+  const warning = { ...named, percent: 50, failing_since: at(32), disable_at: at(432_032) }
+  expect(await published('WebhookEndpointFailing')).toMatchObject([{ type: 'webhook.endpoint.failing', data: warning }])
+  expect(JSON.stringify(await published('WebhookEndpointFailing'))).not.toContain('receiver.example')
+})
+
+it.each(['requested', 'gone', 'no_success'] as const)('says that a subscription was disabled, and why: %s', async (reason) => {
+  const disabled = { ...named, reason, disabled_at: at(20) }
+  expect(await published('WebhookSubscriptionDisabled', { reason })).toMatchObject([{ type: 'webhook.endpoint.disabled', data: disabled }])
+})
+
+it.each(['WebhookSubscribed', 'WebhookSubscriptionChanged', 'WebhookSubscriptionEnabled', 'WebhookSecretRotated', 'WebhookSubscriptionDeleted'] as const)('keeps %s to itself', async (type) => {
+  expect(await published(type)).toEqual([])
+})
