@@ -63,6 +63,7 @@ export const problems = {
   'too-many-secrets': refusal(409, 'Too many earlier secrets are alive', 'Four earlier secrets still sign beside the current one. Wait until one of them has ended, or rotate with a grace of 0 seconds.'),
   'ai-review-not-cancellable': refusal(409, 'The AI review cannot be cancelled', 'It has completed, failed or been superseded. Read the review.'),
   'ai-review-already-superseded': refusal(409, 'The AI review was superseded', 'Another review holds the slot of its case and product: `supersededById` of the review names it. Supersede that one.'),
+  'subject-erased': refusal(410, 'The data of the patient was erased', 'Who the patient was is not known any more, and nothing is written over it. Register the person as another patient.'),
   'precondition-failed': refusal(412, 'The resource has changed', 'If-Match names another revision. Read the resource and decide again.'),
   'body-too-large': refusal(413, 'The body is too large', 'JSON bodies may have 1 MiB, those of an assessment 64 MiB.'),
   'command-too-large': refusal(413, 'The request is too large to be recorded', 'Its facts exceed 1 MiB. Send less text.'),

@@ -16,6 +16,9 @@ const patientMembers = {
 export const RegisterPatientBody = Type.Object(patientMembers, { $id: 'RegisterPatientBody', additionalProperties: false })
 export type RegisterPatientBody = Static<typeof RegisterPatientBody>
 
+export const CorrectPatientBody = Type.Partial(Type.Object(patientMembers), { $id: 'CorrectPatientBody', additionalProperties: false })
+export type CorrectPatientBody = Static<typeof CorrectPatientBody>
+
 export const InlinePatient = Type.Object(patientMembers, { additionalProperties: false })
 
 const CustomFields = Type.Record(Type.String(), Type.String({ maxLength: 1024 }), {

@@ -1,6 +1,8 @@
+import { Type } from 'typebox'
 import { tenantOf } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
-import { created } from '../../platform/http/replies.ts'
+import { Uuid } from '../../platform/http/members.ts'
+import { created, requireMatch, written } from '../../platform/http/replies.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
 import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
@@ -8,7 +10,8 @@ import { problem } from '../../platform/problems.ts'
 import { PatientRecord, toPatientRecord } from '../../platform/records/patients.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { keyedRequest, keyProblems } from '../handling/keyed-request.ts'
-import { birthErrors, RegisterPatientBody } from './bodies.ts'
+import { birthErrors, CorrectPatientBody, RegisterPatientBody } from './bodies.ts'
+import { correctWithIdentifiers } from './correct-with-identifiers.ts'
 import { registerWithIdentifiers } from './register-with-identifiers.ts'
 
 export function patientWriteRoutes(app: ServiceApp, deps: CommandDependencies): void {
@@ -52,6 +55,34 @@ export function patientWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
         revision: done.revision,
         isReplayed: done.events.length === 0,
       })
+    },
+  )
+
+  app.patch(
+    '/patients/:id',
+    {
+      schema: {
+        operationId: 'correctPatient',
+        summary: 'Correct who a patient is',
+        description: 'Members that are left out stay as they are; `identifiers` replaces the list.',
+        params: Type.Object({ id: Uuid }),
+        querystring: OrgQuery,
+        body: CorrectPatientBody,
+        response: answers({ 200: PatientRecord }, ['patient-identifier-conflict', 'subject-erased']),
+      },
+      config: { access: { scopes: ['patients:write'] }, takesIfMatch: true },
+    },
+    async (request, reply) => {
+      const { body, caller, params, query } = request
+      const patient = { orgId: tenantOf(caller, namedOrg(query)), patientId: params.id.toLowerCase() }
+      const { given_name: givenName, family_name: familyName, dob, identifiers } = body
+      const at = now()
+      const errors = dob === undefined ? [] : birthErrors(dob, '/dob', at)
+      if (errors.length > 0) throw problem('validation-failed', { errors })
+      const command = { givenName, familyName, dob, identifiers, now: at }
+      const context = commandContext(request, { orgId: patient.orgId })
+      const done = await correctWithIdentifiers(deps, patient, command, context, (revision) => requireMatch(request, revision))
+      return written(reply, { body: toPatientRecord(done.state), position: done.reached, projectors: ['patients'], revision: done.revision })
     },
   )
 }

@@ -8,22 +8,25 @@ import type { Decision } from './decision.ts'
 import type { CommandDependencies } from './dependencies.ts'
 import { execute } from './execute.ts'
 
-/** How long an unconfirmed claim is left alone while its owner is nowhere to be seen. */
+/** How long an unconfirmed claim is left alone while its owner, or what the owner claimed it for, is nowhere to be seen. */
 const graceMs = 30_000
 
-/** `revoked`: gone, or there without the key: its claims count no more, confirmed or not. */
-export type OwnerState = 'absent' | 'present' | 'revoked'
+/**
+ * `lacking`: there, but without the key: it has given up a confirmed claim, and may be about to take an unconfirmed one.
+ * `revoked`: gone for good, so that its claims count no more, confirmed or not.
+ */
+export type OwnerState = 'absent' | 'present' | 'lacking' | 'revoked'
 
 export interface Reservations {
   readonly store: EventStore
   /** HMAC with the vault's pepper, hex. */
   readonly hash: (key: string) => string
   readonly now: () => Date
-  /** @param key the claimed key, in the clear */
+  /** As it is now, whoever wrote it. @param key the claimed key, in the clear */
   readonly ownerOf: (ownerStream: string, key: string) => Promise<OwnerState>
 }
 
-/** @param ownerOf for owners that can be revoked; without it, an owner is present as soon as its stream is */
+/** @param ownerOf for owners that can be revoked, or lose their keys; without it, an owner is present as soon as its stream is */
 export function reservationsOf({ store, vault, now }: CommandDependencies, ownerOf?: Reservations['ownerOf']): Reservations {
   const byStream = async (stream: string): Promise<OwnerState> => ((await store.readLast(stream)) === undefined ? 'absent' : 'present')
   return { store, now, hash: (key) => vault.fingerprint(key), ownerOf: ownerOf ?? byStream }
@@ -36,16 +39,21 @@ export interface ClaimRequest {
   readonly ownerId: string
   readonly ownerStream: string
   readonly fingerprint: string | null
+  /**
+   * Whether a claim that the owner has already is replaced: for an owner that is there without the key, so that whoever
+   * is about to end the old claim ends nothing.
+   */
+  readonly isRenewing?: boolean
 }
 
 export type ClaimResult =
   | {
       readonly kind: 'claimed'
-      /** Made by this call; false when the same owner had claimed the key before. */
+      /** Made by this call; false when the same owner had claimed the key before, and did not renew that. */
       readonly isNew: boolean
       readonly fingerprint: string | null
       readonly release: () => Promise<void>
-      /** False when the claim was lost meanwhile. */
+      /** False when the claim was lost meanwhile, or renewed by the same owner. */
       readonly confirm: () => Promise<boolean>
     }
   | { readonly kind: 'held'; readonly ownerId: string; readonly fingerprint: string | null; readonly isConfirmed: boolean }
@@ -61,9 +69,9 @@ export async function holderOf(reservations: Reservations, orgId: string, key: s
 }
 
 /**
- * Claims a key before its owner's append (architecture section 4). Whoever meets an unconfirmed claim looks at the
- * owner: there, it confirms; absent after 30 s, it releases by an append, so that a late confirmation is seen to fail.
- * Claiming again for the same owner succeeds.
+ * Claims a key before its owner's append (architecture section 4). Whoever meets another's claim looks at the owner: there,
+ * it confirms; absent after 30 s, it releases by an append, so that a late confirmation is seen to fail. Claiming again
+ * for the same owner succeeds.
  */
 export async function claim(
   reservations: Reservations,
@@ -71,23 +79,9 @@ export async function claim(
   context: CommandContext,
 ): Promise<ClaimResult> {
   const { store, now } = reservations
-  const keyHash = reservations.hash(request.key)
-  const target = { fold: reservationFold, stream: reservationStream(request.orgId, keyHash) }
-  const step = (name: string) => ({ ...context, commandId: v5(`${keyHash}/${name}`, context.commandId) })
-  const claimId = v5(`${keyHash}/claim`, context.commandId)
-
+  const { target, step, claimId } = keyed(reservations, request, context)
   const { state } = await store.load(target.fold, target.stream, { fresh: true })
-  if (state.status !== 'free' && state.claim.ownerId !== request.ownerId) {
-    const { claimId: other, ownerStream, claimedAt } = state.claim
-    const owner = await reservations.ownerOf(ownerStream, request.key)
-    if (owner === 'revoked') {
-      await execute(store, target, revokeClaim(other, now()), step('revoke-other'))
-    } else if (owner === 'present') {
-      await execute(store, target, confirmClaim(other, now()), step('confirm-other'))
-    } else if (now().getTime() - Date.parse(claimedAt) >= graceMs) {
-      await execute(store, target, releaseClaim(other, now()), step('release-other'))
-    }
-  }
+  if (state.status !== 'free' && state.claim.ownerId !== request.ownerId) await judge(reservations, request, state, context)
 
   const { state: held, events } = await execute(store, target, claimFor(request, claimId, now()), step('claim'))
   if (held.status === 'free') throw new Error('a claim left its reservation free')
@@ -110,12 +104,53 @@ export async function claim(
   }
 }
 
+/** Ends the claim of a key that its owner has given up; a claim that counts, or is about to, stays. */
+export async function vacate(reservations: Reservations, request: KeyOf, context: CommandContext): Promise<void> {
+  const { target } = keyed(reservations, request, context)
+  const { state } = await reservations.store.load(target.fold, target.stream, { fresh: true })
+  if (state.status !== 'free') await judge(reservations, request, state, context)
+}
+
+type KeyOf = Pick<ClaimRequest, 'orgId' | 'key'>
+
+function keyed(reservations: Reservations, { orgId, key }: KeyOf, context: CommandContext) {
+  const keyHash = reservations.hash(key)
+  return {
+    target: { fold: reservationFold, stream: reservationStream(orgId, keyHash) },
+    step: (name: string) => ({ ...context, commandId: v5(`${keyHash}/${name}`, context.commandId) }),
+    claimId: v5(`${keyHash}/claim`, context.commandId),
+  }
+}
+
+/**
+ * Confirms a claim, ends it or leaves it alone, after what its owner is. The owner is looked at after the claim: if it
+ * takes the key later than that, it has renewed a confirmed claim, or confirms an unconfirmed one, and nothing ends.
+ */
+async function judge(
+  reservations: Reservations,
+  request: KeyOf,
+  { status, claim: { claimId, ownerStream, claimedAt } }: Exclude<ReservationState, { status: 'free' }>,
+  context: CommandContext,
+): Promise<void> {
+  const { store, now, ownerOf } = reservations
+  const { target, step } = keyed(reservations, request, context)
+  const owner = await ownerOf(ownerStream, request.key)
+  if (owner === 'present') {
+    await execute(store, target, confirmClaim(claimId, now()), step('confirm-other'))
+  } else if (owner === 'revoked' || (owner === 'lacking' && status === 'confirmed')) {
+    await execute(store, target, revokeClaim(claimId, now()), step('revoke-other'))
+  } else if (now().getTime() - Date.parse(claimedAt) >= graceMs) {
+    await execute(store, target, releaseClaim(claimId, now()), step('release-other'))
+  }
+}
+
 type Decide = (state: ReservationState) => Decision<ReservationEvent>
 
 function claimFor(request: ClaimRequest, claimId: string, now: Date): Decide {
-  const { ownerStream, ownerId, fingerprint } = request
+  const { ownerStream, ownerId, fingerprint, isRenewing = false } = request
   const data = { claimId, ownerStream, ownerId, fingerprint, claimedAt: now.toISOString() }
-  return (state) => (state.status === 'free' ? [{ type: 'ReservationClaimed', data }] : [])
+  const isOpen = (state: ReservationState) => state.status === 'free' || (isRenewing && state.claim.ownerId === ownerId && state.claim.claimId !== claimId)
+  return (state) => (isOpen(state) ? [{ type: 'ReservationClaimed', data }] : [])
 }
 
 function confirmClaim(claimId: string, now: Date): Decide {

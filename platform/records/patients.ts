@@ -27,6 +27,7 @@ export interface PatientView {
   readonly dob: string | null
   readonly identifiers: readonly PatientRecord['identifiers'][number][] | null
   readonly registeredAt: string
+  readonly updatedAt: string
 }
 
 export function toPatientRecord(view: PatientView): PatientRecord {
@@ -37,6 +38,6 @@ export function toPatientRecord(view: PatientView): PatientRecord {
     dob: view.dob,
     identifiers: [...(view.identifiers ?? [])],
     created_at: view.registeredAt,
-    updated_at: view.registeredAt,
+    updated_at: view.updatedAt,
   }
 }

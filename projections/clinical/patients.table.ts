@@ -10,7 +10,21 @@ export const patients = defineTable({
     dob: { type: 'text', nullable: true },
     identifiers: { type: 'jsonb', nullable: true },
     registered_at: 'timestamptz',
+    updated_at: 'timestamptz',
     stream_revision: 'bigint',
   },
   primaryKey: ['patient_id'],
+})
+
+/** Whom an identifier finds. */
+export const patientIdentifiers = defineTable({
+  name: 'patient_identifiers',
+  columns: {
+    patient_id: 'uuid',
+    scheme: 'text',
+    value: 'text',
+    org_id: 'uuid',
+  },
+  primaryKey: ['patient_id', 'scheme', 'value'],
+  indexes: [{ columns: ['org_id', 'scheme', 'value'] }],
 })

@@ -20,6 +20,19 @@ export const patientEvents = {
     }),
     { subject: 'patientId' },
   ),
+  /** All of the patient's members as they are after the correction. */
+  PatientCorrected: defineEvent(
+    'PatientCorrected',
+    Type.Object({
+      patientId: Id,
+      givenName: Phi(Type.String()),
+      familyName: Phi(Type.String()),
+      dob: Phi(Type.String()),
+      identifiers: Phi(Type.Array(PatientIdentifier)),
+      correctedAt: Instant,
+    }),
+    { subject: 'patientId' },
+  ),
   /** An identifier went to another patient between claim and registration: the registration never counted. */
   PatientRegistrationRevoked: defineEvent(
     'PatientRegistrationRevoked',

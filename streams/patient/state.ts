@@ -14,15 +14,21 @@ export type PatientState =
       readonly dob: string | null
       readonly identifiers: readonly PatientIdentifier[] | null
       readonly registeredAt: string
+      readonly updatedAt: string
       readonly fingerprint: string | null
     }
 
 export type RegisteredPatient = Extract<PatientState, { status: 'registered' }>
 
-function evolve(_: PatientState, event: PatientEvent): PatientState {
+function evolve(state: PatientState, event: PatientEvent): PatientState {
   switch (event.type) {
     case 'PatientRegistered':
-      return { status: 'registered', ...event.data }
+      return { status: 'registered', ...event.data, updatedAt: event.data.registeredAt }
+    case 'PatientCorrected': {
+      if (state.status !== 'registered') return state
+      const { correctedAt, ...corrected } = event.data
+      return { ...state, ...corrected, updatedAt: correctedAt }
+    }
     case 'PatientRegistrationRevoked':
       return { status: 'revoked' }
   }

@@ -12,6 +12,7 @@ import * as consent from '../../read-api/consent/type-queries.ts'
 import * as webhooks from '../../read-api/webhooks/queries.ts'
 import { assessmentStream } from '../../streams/assessment/stream.ts'
 import { consentTypeStream } from '../../streams/consent-type/stream.ts'
+import { patientStream } from '../../streams/patient/stream.ts'
 import type { GivenEvent } from '../support/given-projector.ts'
 import { reviewFact } from '../streams/ai-review-facts.ts'
 import { assessmentFact, at, caseFact, consentFact, consentTypeFact, ids, patientFact } from '../streams/facts.ts'
@@ -29,9 +30,16 @@ const manyDecisions = each((number) => ({
   stream: 'other consents',
 }))
 
+const readings = [{ scheme: 'ward', value: '7|b' }, { scheme: 'ward|7', value: 'b' }]
+
 const typeStream = consentTypeStream(ids.org, ids.consentType)
 const events: GivenEvent[] = [
-  patientFact('PatientRegistered'),
+  ...[patientFact('PatientRegistered'), patientFact('PatientCorrected')].map((event) => ({ ...event, stream: patientStream(ids.org, ids.patient) })),
+  // One text, read in two ways.
+  ...each((number) => ({
+    ...patientFact('PatientRegistered', { patientId: numbered('7', number), identifiers: [readings[number % 2] ?? { scheme: '', value: '' }], registeredAt: paired(number) }),
+    stream: `patient ${number}`,
+  })),
   { ...caseFact('CaseOpened'), stream: 'case' },
   ...[assessmentFact('AssessmentRequested'), assessmentFact('AssessmentSubmitted'), assessmentFact('AssessmentCompleted')].map((event) => ({
     ...event,
@@ -69,6 +77,7 @@ afterAll(() => tables.close())
 const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> = {
   getAssessment: (tenant) => assessments.getAssessment(pool, tenant, ids.assessment),
   getPatient: (tenant) => patients.getPatient(pool, tenant, ids.patient),
+  listPatients: (tenant) => patients.listPatients(pool, tenant, 'nhs|canary-9434765919', null, 50),
   getCase: (tenant) => cases.getCase(pool, tenant, ids.case),
   listConsentTypes: (tenant) => consent.listConsentTypes(pool, tenant, null, 50),
   getConsentType: (tenant) => consent.getConsentType(pool, tenant, ids.consentType),
@@ -109,8 +118,8 @@ describe('one record', () => {
   })
 
   it('of a patient and of a case has what was registered, and the revision it stands at', async () => {
-    const { givenName, familyName, dob, identifiers } = patientFact('PatientRegistered').data
-    expect(await patients.getPatient(pool, org, ids.patient)).toEqual({ patientId: ids.patient, givenName, familyName, dob, identifiers, registeredAt: at(0), revision: 0n })
+    const { givenName, familyName, dob, identifiers } = patientFact('PatientCorrected').data
+    expect(await patients.getPatient(pool, org, ids.patient)).toEqual({ patientId: ids.patient, givenName, familyName, dob, identifiers, registeredAt: at(0), updatedAt: at(5), revision: 1n })
     const opened = { caseId: ids.case, patientId: ids.patient, productId: ids.product, externalReference: 'canary-reference', openedAt: at(0) }
     expect(await cases.getCase(pool, org, ids.case)).toEqual({ ...opened, revision: 0n })
   })
@@ -144,7 +153,10 @@ function listOf<Row extends object>(page: (after: CursorPlace | null, limit: num
   }
 }
 
+const placeOfPatient = ({ registeredAt, patientId }: { readonly registeredAt: string; readonly patientId: string }) => [registeredAt, patientId]
+
 const lists: Readonly<Record<string, { readonly list: List; readonly size: number }>> = {
+  'patients of an identifier': { list: listOf((after, limit) => patients.listPatients(pool, org, 'ward|7|b', after, limit), placeOfPatient), size: count },
   'consent types': { list: listOf((after, limit) => consent.listConsentTypes(pool, org, after, limit), (row) => [row.code]), size: count + 1 },
   'text versions': { list: listOf((after, limit) => consent.listTextVersions(pool, org, ids.consentType, after, limit), consent.placeOfTextVersion), size: count + 1 },
   decisions: {
@@ -177,6 +189,16 @@ describe.each(Object.entries(lists))('paging through %s', (name, { list, size })
       cursor = last === undefined ? undefined : cursors.seal(identity, list.placeOf(last))
     } while (cursor !== undefined)
     expect(shown).toEqual(whole)
+  })
+})
+
+describe('an identifier', () => {
+  const found = async (identifier: string) => (await patients.listPatients(pool, org, identifier, null, 50)).map(({ patientId }) => patientId)
+
+  it('finds who has it now, however scheme and value are to be told apart', async () => {
+    expect(await found('mrn|canary-17')).toEqual([ids.patient])
+    expect(await found('ward|7|b')).toEqual(each((number) => numbered('7', number)))
+    for (const unknown of ['mrn|canary-1', 'mrn|canary-17 ', 'MRN|canary-17', 'ward|7', '7|b', 'nhs|mrn', '%|%', 'nobody']) expect([unknown, await found(unknown)]).toEqual([unknown, []])
   })
 })
 

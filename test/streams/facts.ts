@@ -150,6 +150,14 @@ export const patientFact = factsOf<PatientEvent>({
     registeredAt: at(0),
     fingerprint: null,
   },
+  PatientCorrected: {
+    patientId: ids.patient,
+    givenName: 'Canary-corrected',
+    familyName: 'Müller-canary',
+    dob: '1970-03-01',
+    identifiers: [{ scheme: 'nhs', value: 'canary-9434765919' }, { scheme: 'mrn', value: 'canary-17' }],
+    correctedAt: at(5),
+  },
   PatientRegistrationRevoked: { patientId: ids.patient, reason: 'identifier_conflict', revokedAt: at(1) },
 })
 

@@ -1,13 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { registerClient } from '../../../commands/auth/register-client.ts'
 import { birthErrors, freeFormErrors } from '../../../commands/clinical/bodies.ts'
+import { correctPatient, undoCorrection } from '../../../commands/clinical/correct-patient.ts'
 import { openCase } from '../../../commands/clinical/open-case.ts'
 import { registerPatient, revokeRegistration } from '../../../commands/clinical/register-patient.ts'
 import { caseFold } from '../../../streams/case/state.ts'
 import { oauthClientFold } from '../../../streams/oauth-client/state.ts'
+import type { PatientEvent } from '../../../streams/patient/events.ts'
 import { patientFold } from '../../../streams/patient/state.ts'
 import { at, caseFact, clientFact, hash, ids, patientFact } from '../../streams/facts.ts'
 import { given } from '../../support/given-decider.ts'
+
+const { registeredAt: _registered, organisationId: _owner, fingerprint: _key, ...registeredMembers } = patientFact('PatientRegistered').data
 
 describe('registering a patient', () => {
   const registered = patientFact('PatientRegistered', { fingerprint: hash('f') })
@@ -35,6 +39,65 @@ describe('registering a patient', () => {
     given(patientFold, registered).when(revokeRegistration, { patientId: ids.patient, now: new Date(at(1)) }).thenEvents([revoked])
     given(patientFold).when(revokeRegistration, { patientId: ids.patient, now: new Date(at(1)) }).thenNothing()
     given(patientFold, registered, revoked).when(registerPatient, command).thenRefused('patient-identifier-conflict')
+  })
+})
+
+describe('correcting a patient', () => {
+  const registered = patientFact('PatientRegistered')
+  const corrected = patientFact('PatientCorrected')
+  const { givenName, familyName, dob, identifiers } = { ...corrected.data, identifiers: corrected.data.identifiers ?? [] }
+  const nothing = { givenName: undefined, familyName: undefined, dob: undefined, identifiers: undefined, now: new Date(at(5)) }
+  const whole = { ...nothing, givenName: givenName ?? '', familyName: familyName ?? '', dob: dob ?? '', identifiers }
+  const stateAfter = (...events: readonly PatientEvent[]) => {
+    const state = events.reduce(patientFold.evolve, patientFold.initialState)
+    if (state.status !== 'registered') throw new Error('the patient is not registered')
+    return state
+  }
+
+  it('says all members as they are then, those that were left out too', () => {
+    given(patientFold, registered).when(correctPatient, whole).thenEvents([corrected])
+    given(patientFold, registered).when(correctPatient, { ...nothing, dob: '1970-03-01' }).thenEvents([
+      patientFact('PatientCorrected', { ...registeredMembers, dob: '1970-03-01' }),
+    ])
+    given(patientFold, registered).when(correctPatient, { ...nothing, identifiers: [] }).thenEvents([
+      patientFact('PatientCorrected', { ...registeredMembers, identifiers: [] }),
+    ])
+  })
+
+  it('is nothing where all is so already', () => {
+    given(patientFold, registered).when(correctPatient, nothing).thenNothing()
+    given(patientFold, registered, corrected).when(correctPatient, { ...whole, now: new Date(at(9)) }).thenNothing()
+    given(patientFold, registered, corrected).when(correctPatient, { ...nothing, identifiers: [...identifiers] }).thenNothing()
+    expect(correctPatient({ ...nothing, identifiers: identifiers.toReversed() }, stateAfter(registered, corrected))).toHaveLength(1)
+  })
+
+  it('changes what was registered and the time of the last change, and neither when nor by which request it was registered', () => {
+    const { registeredAt, fingerprint } = patientFact('PatientRegistered', { fingerprint: hash('f') }).data
+    expect(stateAfter(patientFact('PatientRegistered', { fingerprint: hash('f') }))).toMatchObject({ registeredAt, updatedAt: registeredAt, fingerprint })
+    expect(stateAfter(patientFact('PatientRegistered', { fingerprint: hash('f') }), corrected)).toEqual({
+      status: 'registered', organisationId: ids.org, patientId: ids.patient, givenName, familyName, dob, identifiers, registeredAt, fingerprint, updatedAt: at(5),
+    })
+  })
+
+  it('is refused for somebody who is not there, was revoked, or was erased', () => {
+    given(patientFold).when(correctPatient, whole).thenRefused('not-found')
+    given(patientFold, registered, patientFact('PatientRegistrationRevoked')).when(correctPatient, whole).thenRefused('not-found')
+    const erased = patientFact('PatientRegistered', { givenName: null, familyName: null, dob: null, identifiers: null })
+    given(patientFold, erased).when(correctPatient, whole).thenRefused('subject-erased')
+    given(patientFold, erased).when(correctPatient, nothing).thenRefused('subject-erased')
+  })
+
+  it('is undone where it lost an identifier, but for what others corrected since', () => {
+    const [kept, lost] = identifiers
+    if (kept === undefined || lost === undefined) throw new Error('two identifiers are needed')
+    const undo = { before: stateAfter(registered), after: stateAfter(registered, corrected), lost: [lost], now: new Date(at(6)) }
+    given(patientFold, registered, corrected).when(undoCorrection, undo).thenEvents([patientFact('PatientCorrected', { ...registeredMembers, correctedAt: at(6) })])
+    const since = patientFact('PatientCorrected', { dob: '1970-03-02', identifiers: [lost] })
+    given(patientFold, registered, corrected, since).when(undoCorrection, undo).thenEvents([
+      patientFact('PatientCorrected', { ...registeredMembers, dob: '1970-03-02', identifiers: [], correctedAt: at(6) }),
+    ])
+    given(patientFold, registered, corrected, patientFact('PatientCorrected', { identifiers: [kept] })).when(undoCorrection, undo).thenNothing()
+    given(patientFold, registered, patientFact('PatientRegistrationRevoked')).when(undoCorrection, undo).thenNothing()
   })
 })
 

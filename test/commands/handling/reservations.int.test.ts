@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { claim, holderOf, reservationsOf, type ClaimResult } from '../../../commands/handling/reservations.ts'
+import { claim, holderOf, reservationsOf, vacate, type ClaimRequest, type ClaimResult, type OwnerState } from '../../../commands/handling/reservations.ts'
 import { execute } from '../../../commands/handling/execute.ts'
 import { openCase } from '../../../commands/clinical/open-case.ts'
 import { caseFold } from '../../../streams/case/state.ts'
@@ -119,5 +119,55 @@ describe('a claim whose owner crashed', () => {
     const results = await Promise.all(Array.from({ length: 8 }, () => claimed('many', newOwner())))
     expect(results.filter(({ kind }) => kind === 'claimed')).toHaveLength(1)
     expect(results.every((result) => result.kind === 'claimed' || result.ownerId !== lost.ownerId)).toBe(true)
+  })
+})
+
+describe('a claim whose owner is there without the key', () => {
+  const seen = (owner: OwnerState) => reservationsOf(world, async () => owner)
+  const requestOf = (key: string, owner: Owner, isRenewing = false): ClaimRequest => ({ orgId: world.orgId, key, ...owner, fingerprint: null, isRenewing })
+  const asked = (key: string, owner: Owner, as: OwnerState) => claim(seen(as), requestOf(key, owner), contextOf(world))
+
+  it('is left alone for 30 s, since the owner may be about to take the key, and counts for nobody', async () => {
+    const [owner, next] = [newOwner(), newOwner()]
+    await won('lacking', owner)
+    world.pass(29.999)
+    expect(await asked('lacking', next, 'lacking')).toEqual(heldBy(owner, false))
+    expect(await holderOf(seen('lacking'), world.orgId, 'lacking')).toBeNull()
+    world.pass(0.001)
+    expect(await asked('lacking', next, 'lacking')).toMatchObject({ kind: 'claimed', isNew: true })
+  })
+
+  it('is ended at once when it was confirmed: the owner has given the key up', async () => {
+    const [owner, next] = [newOwner(), newOwner()]
+    expect(await (await won('given up', owner)).confirm()).toBe(true)
+    expect(await holderOf(seen('lacking'), world.orgId, 'given up')).toBeNull()
+    expect(await asked('given up', next, 'lacking')).toMatchObject({ kind: 'claimed', isNew: true })
+    expect(await (await won('gone', owner)).confirm()).toBe(true)
+    await vacate(seen('lacking'), { orgId: world.orgId, key: 'gone' }, contextOf(world))
+    expect(await claimed('gone', next)).toMatchObject({ kind: 'claimed', isNew: true })
+  })
+
+  it('is renewed by the owner alone, and can be ended or confirmed under its old id no more', async () => {
+    const [owner, next] = [newOwner(), newOwner()]
+    const old = await won('renewed', owner)
+    await old.confirm()
+    const renewed = await claim(reservationsOf(world), requestOf('renewed', owner, true), contextOf(world))
+    if (renewed.kind !== 'claimed') throw new Error('the key is held')
+    expect([renewed.isNew, await old.confirm()]).toEqual([true, false])
+    await old.release()
+    expect(await asked('renewed', next, 'lacking')).toMatchObject({ kind: 'held', ownerId: owner.ownerId, isConfirmed: false })
+    await vacate(seen('lacking'), { orgId: world.orgId, key: 'renewed' }, contextOf(world))
+    expect(await renewed.confirm()).toBe(true)
+    expect(await claim(reservationsOf(world), requestOf('renewed', next, true), contextOf(world))).toMatchObject({ kind: 'held', ownerId: owner.ownerId })
+  })
+
+  it('that is renewed between the look at it and its end does not end', async () => {
+    const [owner, next] = [newOwner(), newOwner()]
+    await (await won('overtaken', owner)).confirm()
+    const slow = reservationsOf(world, async () => {
+      await claim(reservationsOf({ ...world, store: world.otherStore }), requestOf('overtaken', owner, true), contextOf(world))
+      return 'lacking'
+    })
+    expect(await claim(slow, requestOf('overtaken', next), contextOf(world))).toMatchObject({ kind: 'held', ownerId: owner.ownerId })
   })
 })

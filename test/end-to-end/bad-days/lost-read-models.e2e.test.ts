@@ -105,6 +105,8 @@ async function aRunOfEverything(): Promise<Questions> {
   const poor = await ended(unsuitable ?? '')
   expect(at(poor, 'error', 'code')).toBe('IMAGE_QUALITY_INSUFFICIENT')
   await platform.provider.result({ sha256: '*', image_quality: 'IMAGE_QUALITY_SUITABLE' })
+  const corrected = { given_name: 'Wanted', identifiers: [{ scheme: 'mrn', value: 'Wanted' }] }
+  await expecting(200, api.call(`/v1/clinical-api/patients/${granted}`, { method: 'PATCH', body: corrected }))
   const opened = await expecting(201, api.call('/v1/clinical-api/cases', { body: { patient_id: granted } }))
 
   const assessments = [...first, poor]
@@ -122,6 +124,7 @@ async function aRunOfEverything(): Promise<Questions> {
     '/v1/clinical-api/assessments/{id}': assessments.map((record) => `/v1/clinical-api/assessments/${textAt(record, 'id')}`),
     '/v1/clinical-api/body-sites': ['/v1/clinical-api/body-sites', '/v1/clinical-api/body-sites?limit=1'],
     '/v1/clinical-api/cases/{id}': caseIds.map((id) => `/v1/clinical-api/cases/${id}`),
+    '/v1/clinical-api/patients': ['Granted', 'Wanted', 'Denied', 'Nobody'].map((value) => `/v1/clinical-api/patients?identifier=mrn|${value}`),
     '/v1/clinical-api/patients/{id}': patients.map((id) => `/v1/clinical-api/patients/${id}`),
     '/v1/clinical-api/webhook-subscriptions': ['/v1/clinical-api/webhook-subscriptions', '/v1/clinical-api/webhook-subscriptions?limit=1'],
     '/v1/clinical-api/webhook-subscriptions/{id}': subscriptions.map((id) => `/v1/clinical-api/webhook-subscriptions/${id}`),

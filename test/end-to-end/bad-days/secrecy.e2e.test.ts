@@ -47,6 +47,11 @@ async function runFullOfCanaries(): Promise<void> {
   const registered = await expecting(201, api.call('/v1/clinical-api/patients', { body: patient }))
   records.push(registered)
   const patientId = textAt(registered.body, 'id')
+  const identifier = encodeURIComponent(`${canary}-scheme|${canary}-value`)
+  const listed = await expecting(200, api.call(`/v1/clinical-api/patients?identifier=${identifier}`))
+  expect(at(listed.body, 'data', 0, 'id')).toBe(patientId)
+  const corrected = { given_name: `${canary}-corrected`, identifiers: [...patient.identifiers, { scheme: `${canary}-more`, value: `${canary}-mrn` }] }
+  records.push(await expecting(200, api.call(`/v1/clinical-api/patients/${patientId}`, { method: 'PATCH', body: corrected })))
   const consent = { ...terms, decision: 'granted', recorded_by: `${canary}-recorder` }
   await expecting(201, api.call(`/v1/patients/${patientId}/consents`, { body: consent }))
   const freeForm = {
@@ -94,6 +99,11 @@ async function runFullOfCanaries(): Promise<void> {
   ]) {
     refusals.push(await expecting(400, api.call('/v1/clinical-api/assessments', { body: wrong })))
   }
+  for (const query of [`identifier=${canary}-scheme`, `identifier=${identifier}&cursor=${canary}`]) {
+    refusals.push(await expecting(400, api.call(`/v1/clinical-api/patients?${query}`)))
+  }
+  refusals.push(await expecting(400, api.call(`/v1/clinical-api/patients/${patientId}`, { method: 'PATCH', body: { dob: `${canary}-born` } })))
+  refusals.push(await expecting(404, api.call(`/v1/clinical-api/patients/${canary}`, { method: 'PATCH', body: corrected })))
   refusals.push(await expecting(400, api.call(`/v1/patients/${patientId}/consents`, { body: { ...consent, decision: canary } })))
   refusals.push(await expecting(404, api.call(`/v1/clinical-api/patients/${canary}`)))
   const context = { 'x-actor-context': actorContext(canary, []) }

@@ -34,7 +34,7 @@ beforeAll(async () => {
   consent = await createConsentTerms(owner, orgId)
   patientId = await registerPatient(owner)
   const receipted = textAt((await decideConsent(owner, patientId, consent, 'granted')).body, 'id')
-  await registerPatient(owner, { identifiers })
+  await registerPatient(owner, { identifiers: [...identifiers, { scheme: 'mrn', value: 'of the owner' }] })
   const assessmentId = await requestAssessment(owner, assessmentBody(patientId, [await photograph()]))
   const caseId = textAt(await endOf(owner, assessmentId), 'case_id')
   const subscribe = { url: 'http://127.0.0.1:1/', event_types: ['assessment.failed'] }
@@ -49,6 +49,7 @@ beforeAll(async () => {
     cancelAiReview: { id: reviewId },
     supersedeAiReview: { id: reviewId },
     getPatient: { id: patientId },
+    correctPatient: { id: patientId },
     getCase: { id: caseId },
     getAssessment: { id: assessmentId },
     getAiReview: { id: reviewId },
@@ -88,6 +89,7 @@ const needed: Readonly<Record<string, Needed>> = {
   checkConsents: { query: 'types=ai_analysis' },
   publishConsentTextVersion: { body: textVersion, own: 201 },
   updateConsentType: { body: {} },
+  correctPatient: { body: {} },
   deleteConsentType: { own: 409 },
   // It has completed; nothing was uploaded.
   cancelAiReview: { own: 409 },
@@ -182,7 +184,7 @@ test('lists show the own organisation only', async () => {
   const headers = { 'x-actor-context': actorContext(strangerOrgId, ['consents:admin']) }
   const types = Object(at((await expecting(200, stranger.call('/v1/admin/consent-types', { headers }))).body, 'data')) as readonly unknown[]
   expect(types.map((type) => at(type, 'organisationId'))).toEqual(types.map(() => strangerOrgId))
-  for (const path of ['/v1/ai-reviews', `/v1/ai-reviews?caseId=${owned['getCase']?.['id'] ?? ''}`, '/v1/clinical-api/webhook-subscriptions']) {
+  for (const path of ['/v1/ai-reviews', `/v1/ai-reviews?caseId=${owned['getCase']?.['id'] ?? ''}`, '/v1/clinical-api/webhook-subscriptions', '/v1/clinical-api/patients?identifier=mrn|of%20the%20owner']) {
     expect(at((await expecting(200, stranger.call(path))).body, 'data')).toEqual([])
   }
 })

@@ -1,10 +1,17 @@
+import { randomInt } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { casesProjector } from '../../../projections/clinical/cases.projector.ts'
 import { patientsProjector } from '../../../projections/clinical/patients.projector.ts'
 import { webhookSubscriptionsProjector } from '../../../projections/webhooks/webhook-subscriptions.projector.ts'
+import { patientStream } from '../../../streams/patient/stream.ts'
 import { recorded, rowsAfter } from '../../support/given-projector.ts'
 import { at, caseFact, ids, patientFact } from '../../streams/facts.ts'
 import { subscriptionFact } from '../../streams/webhook-facts.ts'
+
+/** Characters of four bytes that no compression makes fewer. */
+function randomText(length: number): string {
+  return Array.from({ length }, () => String.fromCodePoint(0x2_0000 + randomInt(0xa000))).join('')
+}
 
 describe('the patients read model', () => {
   const registered = patientFact('PatientRegistered')
@@ -16,24 +23,52 @@ describe('the patients read model', () => {
     dob: '1970-02-28',
     identifiers: [{ scheme: 'nhs', value: 'canary-9434765919' }],
     registered_at: at(0),
+    updated_at: at(0),
     stream_revision: '0',
   }
+  const ofPatient = (scheme: string, value: string) => ({ patient_id: ids.patient, scheme, value, org_id: ids.org })
+  const stream = patientStream(ids.org, ids.patient)
 
   it('has a row for each registered patient', async () => {
     const other = patientFact('PatientRegistered', { patientId: ids.otherPatient, organisationId: ids.otherOrg, identifiers: [] })
-    const { patients } = await rowsAfter(patientsProjector, recorded([registered, { ...other, stream: 'other' }]))
+    const { patients, patient_identifiers: identifiers } = await rowsAfter(patientsProjector, recorded([registered, { ...other, stream: 'other' }]))
     expect(patients).toEqual([row, { ...row, patient_id: ids.otherPatient, org_id: ids.otherOrg, identifiers: [] }])
+    expect(identifiers).toEqual([ofPatient('nhs', 'canary-9434765919')])
   })
 
   it('has none for a registration that was revoked', async () => {
-    const { patients } = await rowsAfter(patientsProjector, recorded([registered, patientFact('PatientRegistrationRevoked')]))
-    expect(patients).toEqual([])
+    const rows = await rowsAfter(patientsProjector, recorded([registered, patientFact('PatientRegistrationRevoked')]))
+    expect(rows).toEqual({ patients: [], patient_identifiers: [] })
   })
 
   it('reads as nothing but ids and instants after the subject was erased', async () => {
     const erased = patientFact('PatientRegistered', { givenName: null, familyName: null, dob: null, identifiers: null })
-    const { patients } = await rowsAfter(patientsProjector, recorded([erased]))
-    expect(patients).toEqual([{ ...row, given_name: null, family_name: null, dob: null, identifiers: null }])
+    const nobody = { ...row, given_name: null, family_name: null, dob: null, identifiers: null }
+    expect(await rowsAfter(patientsProjector, recorded([erased]))).toEqual({ patients: [nobody], patient_identifiers: [] })
+    const corrected = patientFact('PatientCorrected', { givenName: null, familyName: null, dob: null, identifiers: null })
+    const rows = await rowsAfter(patientsProjector, recorded([{ ...erased, stream }, { ...corrected, stream }]))
+    expect(rows).toEqual({ patients: [{ ...nobody, updated_at: at(5), stream_revision: '1' }], patient_identifiers: [] })
+  })
+
+  it('shows a patient as last corrected, under the identifiers of then alone', async () => {
+    const events = [
+      registered,
+      patientFact('PatientCorrected'),
+      patientFact('PatientCorrected', { identifiers: [{ scheme: 'mrn', value: 'canary-17' }, { scheme: 'mrn', value: 'canary-18' }], correctedAt: at(7) }),
+    ].map((event) => ({ ...event, stream }))
+    const rows = await rowsAfter(patientsProjector, recorded(events))
+    const identifiers = [{ scheme: 'mrn', value: 'canary-17' }, { scheme: 'mrn', value: 'canary-18' }]
+    expect(rows).toEqual({
+      patients: [{ ...row, given_name: 'Canary-corrected', dob: '1970-03-01', identifiers, updated_at: at(7), stream_revision: '2' }],
+      patient_identifiers: [ofPatient('mrn', 'canary-17'), ofPatient('mrn', 'canary-18')],
+    })
+  })
+
+  it('takes identifiers that are one to Postgres for one, and the longest there are', async () => {
+    const identifiers = [{ scheme: 'a', value: 'b\u0000' }, { scheme: 'a', value: 'b\u{fffd}' }, { scheme: randomText(255), value: randomText(255) }]
+    const { patient_identifiers: rows } = await rowsAfter(patientsProjector, recorded([patientFact('PatientRegistered', { identifiers })]))
+    expect(rows).toEqual(expect.arrayContaining([ofPatient('a', 'b\u{fffd}')]))
+    expect(rows).toHaveLength(2)
   })
 })
 

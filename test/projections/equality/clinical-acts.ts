@@ -20,6 +20,17 @@ export const registerPatient: Act = (story, random, text) => {
   story.append(patient.orgId, patientStream(patient.orgId, patient.id), { ...fact, data: { ...fact.data, ...(patient.readsAsNull ? erased : {}) } })
 }
 
+export const correctPatient: Act = (story, random, text) => {
+  const registered = story.patients.filter(({ isRevoked }) => !isRevoked)
+  if (registered.length === 0) return
+  const patient = random.pick(registered)
+  const identifiers = [{ scheme: text, value: 'canary' }, { scheme: 'mrn', value: text }, { scheme: 'nhs', value: patient.id }].filter(() => random.oneIn(2))
+  const said = { givenName: text, familyName: `family ${text}`, dob: '1970-03-01', identifiers }
+  const erased = { givenName: null, familyName: null, dob: null, identifiers: null }
+  const corrected = { patientId: patient.id, correctedAt: story.instant(random), ...(patient.readsAsNull ? erased : said) }
+  story.append(patient.orgId, patientStream(patient.orgId, patient.id), patientFact('PatientCorrected', corrected))
+}
+
 export const revokeRegistration: Act = (story, random) => {
   const registered = story.patients.filter(({ isRevoked }) => !isRevoked)
   if (registered.length === 0) return

@@ -4,6 +4,7 @@ import { advanceAssessment, advanceDelivery, requestAssessment, subscribe } from
 import {
   changeConsentType,
   claimReservation,
+  correctPatient,
   createConsentType,
   deleteConsentType,
   openCase,
@@ -19,6 +20,7 @@ import { Story } from './story.ts'
 
 const acts = {
   registerPatient,
+  correctPatient,
   revokeRegistration,
   openCase,
   createConsentType,

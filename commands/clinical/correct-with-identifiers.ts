@@ -1,0 +1,65 @@
+import { v5 } from 'uuid'
+import { problem } from '../../platform/problems.ts'
+import { AppendOutcomeUnknownError } from '../../streams/store/errors.ts'
+import type { CommandContext, StreamRevision } from '../../streams/store/events.ts'
+import type { PatientEvent } from '../../streams/patient/events.ts'
+import { patientFold, type PatientState, type RegisteredPatient } from '../../streams/patient/state.ts'
+import { patientStream } from '../../streams/patient/stream.ts'
+import type { CommandDependencies } from '../handling/dependencies.ts'
+import { execute, type Executed } from '../handling/execute.ts'
+import { correctPatient, undoCorrection, type CorrectPatient } from './correct-patient.ts'
+import { identifierClaims, vacateIdentifiers, without } from './identifier-claims.ts'
+
+type Corrected = Omit<Executed<RegisteredPatient, PatientEvent>, 'state'> & { readonly state: RegisteredPatient }
+
+/**
+ * Corrects a patient. What is added to the identifiers is claimed before the correction, by the very state that it is
+ * decided on, and confirmed after it; what is dropped is free for others then.
+ *
+ * @param requireRevision throws when the caller expects to change another revision
+ * @throws Problem `not-found`, `subject-erased`, `patient-identifier-conflict`, and what `requireRevision` throws
+ */
+export async function correctWithIdentifiers(
+  deps: CommandDependencies,
+  { orgId, patientId }: { readonly orgId: string; readonly patientId: string },
+  command: CorrectPatient,
+  context: CommandContext,
+  requireRevision: (revision: StreamRevision) => void,
+): Promise<Corrected> {
+  const { store } = deps
+  const target = { fold: patientFold, stream: patientStream(orgId, patientId) }
+  const claims = identifierClaims(deps, { orgId, patientId, fingerprint: null }, context)
+  // What the caller expects to change may have been written by another instance: the cached state would not do.
+  let { state: before } = await store.load(target.fold, target.stream, { fresh: true })
+  let turn = 0
+  try {
+    const decide = (state: PatientState) => {
+      before = state
+      return correctPatient(command, state)
+    }
+    const done = await execute(store, target, decide, context, async (revision) => {
+      requireRevision(revision)
+      await claims.take(without(command.identifiers ?? [], registered(before).identifiers ?? []), { turn: turn++ })
+    })
+    const was = registered(before)
+    const after = registered(done.state)
+    const lost = await claims.keep()
+    if (lost.length > 0) {
+      const undo = { ...context, commandId: v5('undo', context.commandId) }
+      const undone = await execute(store, target, (state) => undoCorrection({ before: was, after, lost, now: deps.now() }, state), undo)
+      // Nothing to undo: somebody else dropped them since.
+      if (undone.events.length > 0) throw problem('patient-identifier-conflict')
+    }
+    if (done.events.length > 0) await vacateIdentifiers(deps, orgId, without(was.identifiers ?? [], after.identifiers ?? []), context)
+    return { ...done, state: after }
+  } catch (error) {
+    // The correction may have happened: the claims stay, and whoever meets them looks at the patient.
+    if (!(error instanceof AppendOutcomeUnknownError)) await claims.giveBack()
+    throw error
+  }
+}
+
+function registered(state: PatientState): RegisteredPatient {
+  if (state.status !== 'registered') throw problem('not-found')
+  return state
+}

@@ -1,0 +1,143 @@
+import { v5 } from 'uuid'
+import { problem } from '../../platform/problems.ts'
+import type { CommandContext } from '../../streams/store/events.ts'
+import type { PatientIdentifier } from '../../streams/patient/events.ts'
+import { patientFold, type PatientState } from '../../streams/patient/state.ts'
+import { patientStream } from '../../streams/patient/stream.ts'
+import type { CommandDependencies } from '../handling/dependencies.ts'
+import { claim, holderOf, reservationsOf, vacate, type ClaimRequest, type ClaimResult, type OwnerState, type Reservations } from '../handling/reservations.ts'
+
+export interface ClaimingPatient {
+  readonly orgId: string
+  readonly patientId: string
+  /** Of the keyed request that claims, if it is one. */
+  readonly fingerprint: string | null
+}
+
+/** The identifiers that one command claims for a patient: each (organisation, scheme, value) belongs to one patient. */
+export interface IdentifierClaims {
+  /**
+   * Claims them, in an order that two patients who share some never hold crosswise.
+   *
+   * @throws Problem `patient-identifier-conflict` when one is another patient's
+   */
+  readonly take: (identifiers: readonly PatientIdentifier[], options?: TakeOptions) => Promise<void>
+  /** After the patient's own append: confirms what the patient holds now, and answers what went to another one meanwhile. */
+  readonly keep: () => Promise<readonly PatientIdentifier[]>
+  /** After a refusal: ends the claims made here, but for those of what the patient turns out to hold. */
+  readonly giveBack: () => Promise<void>
+}
+
+export interface TakeOptions {
+  /** The turn of a correction, which claims anew what the patient had claimed before (`ClaimRequest.isRenewing`). */
+  readonly turn: number
+}
+
+type Claimed = Extract<ClaimResult, { kind: 'claimed' }>
+
+/** Enough for as many commands as may correct one patient at once. */
+const attempts = 40
+
+export function identifierClaims(deps: CommandDependencies, patient: ClaimingPatient, context: CommandContext): IdentifierClaims {
+  const reservations = reservationsOfIdentifiers(deps)
+  const stream = patientStream(patient.orgId, patient.patientId)
+  const claims = new Map<string, { readonly identifier: PatientIdentifier; readonly claimed: Claimed }>()
+  const named = (name: string) => ({ ...context, commandId: v5(name, context.commandId) })
+  const requestOf = (key: string, isRenewing: boolean): ClaimRequest => {
+    const { orgId, patientId, fingerprint } = patient
+    return { orgId, key, ownerId: patientId, ownerStream: stream, fingerprint, isRenewing }
+  }
+
+  /** Until the claim is confirmed under an id of our own, whoever saw an older one may still end it. */
+  const isKept = async (key: string, claimed: Claimed): Promise<boolean> => {
+    if (await claimed.confirm()) return true
+    for (let attempt = 1; attempt <= attempts; attempt++) {
+      const owner = await reservations.ownerOf(stream, key)
+      if (owner !== 'present') return owner === 'lacking'
+      const again = await claim(reservations, requestOf(key, true), named(`keep-${attempt}`))
+      if (again.kind === 'held') return false
+      if (await again.confirm()) return true
+    }
+    throw problem('conflict')
+  }
+
+  return {
+    take: async (identifiers, options) => {
+      for (const identifier of uniqueIdentifiers(identifiers)) {
+        const key = keyOf(identifier)
+        const claiming = options === undefined ? context : named(`turn-${options.turn}`)
+        const result = await claim(reservations, requestOf(key, options !== undefined), claiming)
+        if (result.kind === 'held') throw problem('patient-identifier-conflict')
+        claims.set(key, { identifier, claimed: result })
+      }
+    },
+    keep: async () => {
+      const lost: PatientIdentifier[] = []
+      for (const [key, { identifier, claimed }] of claims) if (!(await isKept(key, claimed))) lost.push(identifier)
+      return lost
+    },
+    giveBack: async () => {
+      if (claims.size === 0) return
+      const { state } = await deps.store.load(patientFold, stream, { fresh: true })
+      for (const [key, { claimed }] of claims) if (claimed.isNew && ownerStateOf(state, key) !== 'present') await claimed.release()
+    },
+  }
+}
+
+/** The patients of the organisation that hold any of the identifiers. */
+export async function patientsHolding(
+  deps: CommandDependencies,
+  orgId: string,
+  identifiers: readonly PatientIdentifier[],
+): Promise<readonly string[]> {
+  const holders = new Set<string>()
+  for (const identifier of uniqueIdentifiers(identifiers)) {
+    const holder = await holderOf(reservationsOfIdentifiers(deps), orgId, keyOf(identifier))
+    if (holder !== null) holders.add(holder)
+  }
+  return [...holders]
+}
+
+/** Frees identifiers that a patient has no more. Where this does not happen, whoever wants one finds out that it is free. */
+export async function vacateIdentifiers(
+  deps: CommandDependencies,
+  orgId: string,
+  identifiers: readonly PatientIdentifier[],
+  context: CommandContext,
+): Promise<void> {
+  for (const identifier of uniqueIdentifiers(identifiers)) {
+    await vacate(reservationsOfIdentifiers(deps), { orgId, key: keyOf(identifier) }, { ...context, commandId: v5('vacate', context.commandId) })
+  }
+}
+
+/** Those of the first that are not among the second. */
+export function without(identifiers: readonly PatientIdentifier[], others: readonly PatientIdentifier[]): PatientIdentifier[] {
+  const keys = new Set(others.map(keyOf))
+  return identifiers.filter((identifier) => !keys.has(keyOf(identifier)))
+}
+
+function reservationsOfIdentifiers(deps: CommandDependencies): Reservations {
+  return reservationsOf(deps, async (ownerStream, key) => {
+    const { state } = await deps.store.load(patientFold, ownerStream, { fresh: true })
+    return ownerStateOf(state, key)
+  })
+}
+
+/** A revoked registration holds none of the identifiers that it had confirmed before it met the one that it lost. */
+function ownerStateOf(state: PatientState, key: string): OwnerState {
+  if (state.status !== 'registered') return state.status
+  // Null after an erasure: what the patient held is not free for others.
+  const holds = state.identifiers === null || state.identifiers.some((identifier) => keyOf(identifier) === key)
+  return holds ? 'present' : 'lacking'
+}
+
+/** Sorted, so that two registrations that share identifiers meet at the first one and not crosswise. */
+function uniqueIdentifiers(identifiers: readonly PatientIdentifier[]): PatientIdentifier[] {
+  return [...new Map(identifiers.map((each) => [keyOf(each), each])).entries()]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, each]) => each)
+}
+
+function keyOf({ scheme, value }: PatientIdentifier): string {
+  return `identifier\0${JSON.stringify([scheme, value])}`
+}
