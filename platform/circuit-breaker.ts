@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 export interface CircuitBreaker {
   /** 0 when a call may be made (the caller then reports how it went), else milliseconds until the next one may be tried. */
   waitMs(key: string): number
-  /** The same without taking the trial that an open circuit lets through. */
+  /** The same without taking the trial that an open circuit lets through; while one is under way there is no other. */
   openForMs(key: string): number
   report(key: string, outcome: 'success' | 'failure' | 'unknown'): void
 }
@@ -38,6 +38,7 @@ export function createCircuitBreaker({ threshold, openMs, now }: CircuitBreakerO
     openForMs(key) {
       const circuit = circuits.get(key)
       if (circuit === undefined || circuit.failures < threshold) return 0
+      if (circuit.isTrialRunning) return openMs
       return Math.max(0, Math.ceil(circuit.openUntil - now()))
     },
     report(key, outcome) {

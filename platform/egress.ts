@@ -6,7 +6,7 @@ import type { Configuration } from './configuration.ts'
 import { EgressError, toEgressError } from './egress-error.ts'
 import { createConnector, resolveHost, type ResolveHost } from './outbound-connection.ts'
 import { parseEgressAllow, portOf, type OutboundRules } from './outbound-addresses.ts'
-import { limitBytes, readAll } from './response-body.ts'
+import { drain, limitBytes, readAll } from './response-body.ts'
 
 /**
  * Why a call is made. Addresses that the configuration names (`service`: own services and object store, `provider`,
@@ -16,6 +16,8 @@ export type EgressPurpose = 'webhook' | 'image' | 'service' | 'provider'
 
 export interface EgressRequest {
   readonly purpose: EgressPurpose
+  /** Whom the call is for, where many call one host: each has a circuit and connections of its own. */
+  readonly lane?: string | undefined
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array | Readable | null
@@ -36,6 +38,7 @@ export interface EgressResponse {
   text(): Promise<string>
   /** Throws `SyntaxError` for what is not JSON. */
   json(): Promise<unknown>
+  /** Drops a short answer, so that its connection serves the next call, and ends the connection of any other. Never rejects. */
   discard(): Promise<void>
 }
 
@@ -43,11 +46,13 @@ export interface Egress {
   /** Resolves for every HTTP status, redirects included: they are not followed. Rejects with `EgressError`. */
   request(url: string | URL, request: EgressRequest): Promise<EgressResponse>
   /** Milliseconds until a call to this address may be made again, 0 when it may: asked before an attempt is recorded. */
-  openForMs(url: string | URL, purpose: EgressPurpose): number
+  openForMs(url: string | URL, purpose: EgressPurpose, lane?: string): number
   close(): Promise<void>
 }
 
-type EgressConfiguration = Pick<Configuration, 'profile' | 'egressAllow' | 'baseUrl' | 'authBaseUrl' | 'clinicalBaseUrl' | 'consentBaseUrl' | 'aiReviewBaseUrl' | 's3Endpoint' | 's3PublicEndpoint' | 'providerBaseUrl'>
+type EgressConfiguration = Pick<Configuration, 'profile' | 'egressAllow' | 'webhookWorkersPerEndpoint' | 'baseUrl' | 'authBaseUrl' | 'clinicalBaseUrl' | 'consentBaseUrl' | 'aiReviewBaseUrl' | 's3Endpoint' | 's3PublicEndpoint' | 'providerBaseUrl'>
+
+type Caller = Pick<EgressRequest, 'purpose' | 'lane'>
 
 export interface EgressOptions {
   readonly configuration: EgressConfiguration
@@ -57,10 +62,11 @@ export interface EgressOptions {
   readonly now?: () => number
 }
 
-const mostPools = 256
+/** Those that are not used lose their connections by themselves. */
+const mostPools = 2_048
 const connectionsPerOrigin = 32
 
-/** The one way out: address check at connect time, no redirects, limits on time and bytes, a circuit per purpose, scheme, host and port. */
+/** The one way out: address check at connect time, no redirects, limits on time and bytes, a circuit per purpose, lane, scheme, host and port. */
 export function createEgress({ configuration, resolve = resolveHost, breaker: limits, now = () => performance.now() }: EgressOptions): Egress {
   const rules: OutboundRules = { profile: configuration.profile, allow: parseEgressAllow(configuration.egressAllow) }
   const breaker = createCircuitBreaker({ threshold: 5, openMs: 5000, ...limits, now })
@@ -69,7 +75,7 @@ export function createEgress({ configuration, resolve = resolveHost, breaker: li
   return {
     async request(given, request) {
       const url = parseUrl(given)
-      const circuit = circuitOf(url, request.purpose)
+      const circuit = circuitOf(url, request)
       const waitMs = breaker.waitMs(circuit)
       if (waitMs > 0) throw new EgressError('circuit_open', { retryAfterMs: waitMs })
       try {
@@ -82,7 +88,7 @@ export function createEgress({ configuration, resolve = resolveHost, breaker: li
         throw failure
       }
     },
-    openForMs: (given, purpose) => breaker.openForMs(circuitOf(parseUrl(given), purpose)),
+    openForMs: (given, purpose, lane) => breaker.openForMs(circuitOf(parseUrl(given), { purpose, lane })),
     async close() {
       const open = [...pools.values()]
       pools.clear()
@@ -90,9 +96,9 @@ export function createEgress({ configuration, resolve = resolveHost, breaker: li
     },
   }
 
-  async function send(url: URL, { method = 'GET', headers = {}, body = null, timeoutMs, maxBytes, purpose, signal }: EgressRequest): Promise<EgressResponse> {
+  async function send(url: URL, { method = 'GET', headers = {}, body = null, timeoutMs, maxBytes, purpose, lane, signal }: EgressRequest): Promise<EgressResponse> {
     const limit = AbortSignal.timeout(timeoutMs)
-    const answer = await poolOf(url, purpose).request({
+    const answer = await poolOf(url, { purpose, lane }).request({
       path: `${url.pathname}${url.search}`,
       method,
       headers,
@@ -104,13 +110,14 @@ export function createEgress({ configuration, resolve = resolveHost, breaker: li
     return toResponse(answer, maxBytes)
   }
 
-  function poolOf(url: URL, purpose: EgressPurpose): Pool {
+  function poolOf(url: URL, { purpose, lane }: Caller): Pool {
     const isExempt = exemptOrigins(configuration, purpose).has(url.origin)
-    const key = `${isExempt ? 'configured' : 'checked'} ${url.origin}`
+    const key = `${isExempt ? 'configured' : 'checked'} ${url.origin}${inLane(lane)}`
     const known = pools.get(key)
     if (known !== undefined) return known
     const connect = createConnector({ port: portOf(url), rules, resolve, isExempt })
-    const pool = new Pool(url.origin, { connect, connections: connectionsPerOrigin, maxHeaderSize: 32_768, pipelining: 1 })
+    const connections = lane === undefined ? connectionsPerOrigin : configuration.webhookWorkersPerEndpoint
+    const pool = new Pool(url.origin, { connect, connections, maxHeaderSize: 32_768, pipelining: 1 })
     pools.set(key, pool)
     return pool
   }
@@ -125,9 +132,7 @@ function toResponse(answer: Dispatcher.ResponseData, maxBytes: number): EgressRe
     bytes: () => readAll(body),
     text: async () => (await readAll(body)).toString('utf8'),
     json: async () => JSON.parse((await readAll(body)).toString('utf8')) as unknown,
-    discard: async () => {
-      body.destroy()
-    },
+    discard: () => drain(body),
   }
 }
 
@@ -150,7 +155,14 @@ function exemptOrigins(configuration: EgressConfiguration, purpose: EgressPurpos
   return new Set(named.flatMap((address) => (address === undefined ? [] : [new URL(address).origin])))
 }
 
-/** The purpose is part of it: what tenants have their webhooks call must not keep us from calling the same host ourselves. */
-function circuitOf(url: URL, purpose: EgressPurpose): string {
-  return `${purpose} ${url.origin}`
+/**
+ * The purpose is part of it: what tenants have their webhooks call must not keep us from calling the same host ourselves.
+ * So is the lane: what one tenant's path does at a host that tenants share is no matter of the others.
+ */
+function circuitOf(url: URL, { purpose, lane }: Caller): string {
+  return `${purpose} ${url.origin}${inLane(lane)}`
+}
+
+function inLane(lane: string | undefined): string {
+  return lane === undefined ? '' : ` ${lane}`
 }

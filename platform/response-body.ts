@@ -1,4 +1,5 @@
 import { Transform, pipeline, type Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import { EgressError, toEgressError } from './egress-error.ts'
 
 /**
@@ -28,4 +29,20 @@ export async function readAll(body: Readable): Promise<Buffer> {
   const chunks: Buffer[] = []
   for await (const chunk of body as AsyncIterable<Buffer>) chunks.push(chunk)
   return Buffer.concat(chunks)
+}
+
+/** Beyond these, a new connection costs less than what is left of an answer. */
+const mostDrainedBytes = 64 * 1024
+const mostDrainedMs = 1_000
+
+/** Reads a body to its end for its connection's sake; destroys one that is long, or long in coming. Never rejects. */
+export async function drain(body: Readable): Promise<void> {
+  let dropped = 0
+  const timer = setTimeout(() => body.destroy(), mostDrainedMs)
+  body.on('data', (chunk: Buffer) => {
+    dropped += chunk.length
+    if (dropped > mostDrainedBytes) body.destroy()
+  })
+  await finished(body).catch(() => undefined)
+  clearTimeout(timer)
 }

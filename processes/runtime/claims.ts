@@ -2,11 +2,15 @@ import type { Pool } from 'pg'
 import type { Projector } from '../../projections/runtime/projector.ts'
 import { quoted } from '../../projections/runtime/row-statements.ts'
 import type { Position } from '../../streams/store/positions.ts'
+import { dueByLane, laneValues, nextDueByLane, queryByLane } from './lane-claims.ts'
+import type { LaneShares } from './lanes.ts'
 import type { Todo } from './process.ts'
 
 /** A due row that this worker may work off. */
 export interface Claimed {
   readonly todo: Todo
+  /** Of a list with lanes. */
+  readonly lane?: string | undefined
   /** Times in a row that the step has thrown. */
   readonly failures: number
 }
@@ -26,6 +30,7 @@ interface ClaimedRow {
   org_id: string | null
   due_ms: number
   payload: unknown
+  lane?: string
   failures: number
 }
 
@@ -35,6 +40,21 @@ interface ClaimedRow {
  */
 function isOver(now: string): string {
   return `(c.lease_until <= ${now}::timestamptz or c.lease_until > ${now}::timestamptz + interval '2 minutes')`
+}
+
+/** The condition under which the row of a claim `c`, if there is one, may be claimed. */
+const claimable = `(c.key is null or (${isOver('$3')} and c.not_before <= $3
+  and (c.fence_commit, c.fence_prepare) <= (list.commit_position, list.prepare_position)))`
+
+function oldestDue(todo: string): string {
+  return `due as (
+    select t.key, t.step, t.org_id, t.payload, (extract(epoch from t.due_at) * 1000)::float8 as due_ms
+    from list, ${todo} t
+    left join runtime.claims c on c.process = $2::text and c.key = t.key and c.step = t.step
+    where t.due_at <= $3::timestamptz and t.step = any($4) and ${claimable}
+    order by t.due_at limit $5
+    for update of t skip locked
+  )`
 }
 
 /**
@@ -59,33 +79,28 @@ export class Claims {
   }
 
   /**
-   * Takes up to `limit` due rows. The conditions stand twice: against what this statement sees, and, in the conflict
-   * clause, against a claim that another worker committed after it began.
+   * Takes up to `limit` due rows, of each lane no more than its share where the list has lanes. The conditions stand
+   * twice: against what this statement sees, and, in the conflict clause, against a claim that another worker committed
+   * after it began.
    */
-  async claim(limit: number, now: Date, leaseUntil: Date): Promise<Claimed[]> {
-    const { rows } = await this.#pool.query<ClaimedRow>(
-      `with list as (
-         select commit_position, prepare_position from runtime.projectors where name = $1 and version = $8 and status = 'running'
-       ), due as (
-         select t.key, t.step, t.org_id, t.payload, (extract(epoch from t.due_at) * 1000)::float8 as due_ms
-         from list, ${this.#todo} t
-         left join runtime.claims c on c.process = $2::text and c.key = t.key and c.step = t.step
-         where t.due_at <= $3::timestamptz and t.step = any($4) and (c.key is null or (${isOver('$3')} and c.not_before <= $3
-           and (c.fence_commit, c.fence_prepare) <= (list.commit_position, list.prepare_position)))
-         order by t.due_at limit $5
-         for update of t skip locked
-       ), claimed as (
-         insert into runtime.claims as c (process, key, step, worker, lease_until, not_before, fence_commit, fence_prepare, failures)
-         select $2::text, key, step, $6::text, $7::timestamptz, '-infinity', 0, 0, 0 from due
-         on conflict (process, key, step) do update set worker = excluded.worker, lease_until = excluded.lease_until
-         where ${isOver('$3')} and c.not_before <= $3
-           and (c.fence_commit, c.fence_prepare) <= (select commit_position, prepare_position from list)
-         returning key, step, failures
-       )
-       select due.*, claimed.failures from claimed join due using (key, step) order by due.due_ms`,
-      [this.#list, this.#process, now, this.#steps, limit, this.#worker, leaseUntil, this.#version],
-    )
-    return rows.map(({ key, step, org_id, due_ms, payload, failures }) => ({ todo: { key, step, orgId: org_id, dueAt: new Date(due_ms), payload }, failures }))
+  async claim(limit: number, now: Date, leaseUntil: Date, lanes?: LaneShares): Promise<Claimed[]> {
+    const text = `with recursive list as (
+        select commit_position, prepare_position from runtime.projectors where name = $1 and version = $8 and status = 'running'
+      ), ${lanes === undefined ? oldestDue(this.#todo) : dueByLane(this.#todo, claimable)}, claimed as (
+        insert into runtime.claims as c (process, key, step, worker, lease_until, not_before, fence_commit, fence_prepare, failures)
+        select $2::text, key, step, $6::text, $7::timestamptz, '-infinity', 0, 0, 0 from due
+        on conflict (process, key, step) do update set worker = excluded.worker, lease_until = excluded.lease_until
+        where ${isOver('$3')} and c.not_before <= $3
+          and (c.fence_commit, c.fence_prepare) <= (select commit_position, prepare_position from list)
+        returning key, step, failures
+      )
+      select due.*, claimed.failures from claimed join due using (key, step) order by due.due_ms`
+    const values = [this.#list, this.#process, now, this.#steps, limit, this.#worker, leaseUntil, this.#version]
+    const rows =
+      lanes === undefined
+        ? (await this.#pool.query<ClaimedRow>(text, values)).rows
+        : await queryByLane<ClaimedRow>(this.#pool, text, [...values, ...laneValues(lanes), lanes.ill])
+    return rows.map(({ key, step, org_id, due_ms, payload, lane, failures }) => ({ todo: { key, step, orgId: org_id, dueAt: new Date(due_ms), payload }, lane, failures }))
   }
 
   /** Gives rows back, unless somebody else has taken them over meanwhile. */
@@ -116,6 +131,17 @@ export class Claims {
          and exists (select from runtime.projectors where name = $4 and version = $5)`,
       [this.#process, this.#steps, now, this.#list, this.#version],
     )
+    const next = rows[0]?.next_ms ?? undefined
+    return next === undefined ? undefined : new Date(next)
+  }
+
+  /**
+   * The same for a list with lanes, of the lanes with room and without looking at claims: whoever put a row off knows
+   * until when.
+   */
+  async nextDueByLane(now: Date, lanes: LaneShares): Promise<Date | undefined> {
+    const values = [this.#list, this.#steps, now, this.#version, ...laneValues(lanes)]
+    const rows = await queryByLane<{ next_ms: number | null }>(this.#pool, nextDueByLane(this.#todo), values)
     const next = rows[0]?.next_ms ?? undefined
     return next === undefined ? undefined : new Date(next)
   }

@@ -17,9 +17,9 @@ export const processMutants: readonly Mutant[] = [
   {
     name: 'claim-without-lease',
     fault: 'a claim is free again at once',
-    file: 'processes/runtime/workers.ts',
-    text: 'claim(limit, now, new Date(lease))',
-    replacement: 'claim(limit, now, now)',
+    file: 'processes/runtime/desk.ts',
+    text: 'claim(limit, now, new Date(lease), ',
+    replacement: 'claim(limit, now, now, ',
     caughtBy: [{ file: workers, test: 'share a list between instances without working anything off twice' }],
   },
   {

@@ -2,6 +2,7 @@ import type { LookupAddress } from 'node:dns'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTcpServer } from 'node:net'
 import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { loadConfiguration, type Environment } from '../../platform/configuration.ts'
 import { createEgress, type Egress, type EgressOptions, type EgressRequest } from '../../platform/egress.ts'
@@ -37,6 +38,10 @@ async function failure(promise: Promise<unknown>): Promise<EgressError> {
   return error instanceof EgressError ? error : new EgressError('aborted')
 }
 
+function* forever(): Generator<string> {
+  for (;;) yield 'x'.repeat(10_000)
+}
+
 describe('a call', () => {
   it('sends method, headers and body, streamed or not, and gives the answer', async () => {
     const { origin } = await serve((request, response) => {
@@ -60,6 +65,39 @@ describe('a call', () => {
     const response = await open().request(origin, limits)
     await response.discard()
     expect([response.status, visits]).toEqual([302, 1])
+  })
+})
+
+describe('an answer of no interest', () => {
+  it('is dropped, so that its connection serves the next call', async () => {
+    const ports = new Set<number | undefined>()
+    const { origin } = await serve((request, response) => {
+      ports.add(request.socket.remotePort)
+      response.write('x'.repeat(500))
+      setImmediate(() => response.end('x'.repeat(400)))
+    })
+    const egress = open()
+    for (let call = 0; call < 3; call += 1) {
+      await (await egress.request(origin, limits)).discard()
+      // Its connection is given back to the pool right after the end of the answer.
+      await nextTurn()
+    }
+    expect(ports.size).toBe(1)
+  })
+
+  it('ends its connection when it is long, announced or not, or does not end', async () => {
+    const ended: Promise<unknown>[] = []
+    const { origin } = await serve((request, response) => {
+      ended.push(new Promise((resolve) => response.once('close', resolve)))
+      if (request.url === '/announced') response.end('x'.repeat(2_000_000))
+      else if (request.url === '/endless') Readable.from(forever()).on('error', () => undefined).pipe(response)
+      else response.write('x')
+    })
+    const egress = open()
+    for (const path of ['/announced', '/endless', '/half']) {
+      await (await egress.request(origin + path, { ...limits, timeoutMs: 60_000, maxBytes: 1_000_000 })).discard()
+    }
+    expect(await Promise.all(ended)).toHaveLength(3)
   })
 })
 
@@ -211,6 +249,34 @@ describe('the circuit', () => {
     }
     // Their success does not close it either.
     expect(egress.openForMs(url, 'webhook')).toBe(1000)
+  })
+
+  it('is one per lane: what one caller meets at a host keeps no other from calling it', async () => {
+    const { origin } = await serve((request, response) => {
+      if (request.url === '/dead') request.socket.destroy()
+      else response.end('ok')
+    })
+    const egress = open({}, { breaker: { threshold: 2, openMs: 1000 }, now: () => 0 })
+    for (let index = 0; index < 2; index += 1) await failure(egress.request(`${origin}/dead`, { ...limits, lane: 'a' }))
+    expect((await failure(egress.request(`${origin}/alive`, { ...limits, lane: 'a' }))).code).toBe('circuit_open')
+    expect([egress.openForMs(origin, 'webhook', 'a'), egress.openForMs(origin, 'webhook', 'b'), egress.openForMs(origin, 'webhook')]).toEqual([1000, 0, 0])
+    expect(await (await egress.request(`${origin}/alive`, { ...limits, lane: 'b' })).text()).toBe('ok')
+  })
+
+  it('leaves each lane its own connections, so that calls of one that hang queue nobody else', async () => {
+    const hanging: string[] = []
+    const { origin } = await serve((request, response) => {
+      if (request.url === '/hang') hanging.push(request.url)
+      else response.end('ok')
+    })
+    const egress = open({ WEBHOOK_WORKERS_PER_ENDPOINT: '2' })
+    const abort = new AbortController()
+    const calls = Array.from({ length: 5 }, () => failure(egress.request(`${origin}/hang`, { ...limits, lane: 'a', timeoutMs: 60_000, signal: abort.signal })))
+    expect(await (await egress.request(`${origin}/ok`, { ...limits, lane: 'b' })).text()).toBe('ok')
+    await expect.poll(() => hanging.length).toBe(2)
+    abort.abort()
+    expect((await Promise.all(calls)).map(({ code }) => code)).toEqual(Array.from({ length: 5 }, () => 'aborted'))
+    expect(hanging).toHaveLength(2)
   })
 
   it('is asked about without taking the trial that it lets through', async () => {

@@ -17,7 +17,7 @@ import { providerAt } from '../../support/provider.ts'
 // Eight starts of a process, and leases that have to run out, on machines that do other things too.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 })
 
-const shortLeases = { STEP_TIMEOUT_MS: '3500', STEP_LEASE_MS: '4000' }
+const shortLeases = { STEP_TIMEOUT_MS: '3500', STEP_LEASE_MS: '4000', WEBHOOK_TIMEOUT_MS: '2000' }
 // Half a minute of retries, as the default schedule has a quarter: a slow machine takes seconds to answer again after a kill.
 const patientStarts = { PROVIDER_START_RETRY_SCHEDULE_MS: '100,200,400,800,1600,3200,6400,12800' }
 const perRound = 5

@@ -11,7 +11,7 @@ import { descendantsOf, untilGone } from './child-processes.ts'
 import { eventsOf } from './recorded-events.ts'
 
 // Reviews that start while the read models find back are put off by the schedule that a platform has by default.
-const settings = { STEP_TIMEOUT_MS: '3500', STEP_LEASE_MS: '4000', PROVIDER_START_RETRY_SCHEDULE_MS: '2000,4000,8000' }
+const settings = { STEP_TIMEOUT_MS: '3500', STEP_LEASE_MS: '4000', WEBHOOK_TIMEOUT_MS: '2000', PROVIDER_START_RETRY_SCHEDULE_MS: '2000,4000,8000' }
 
 // Several starts in one test, on machines that do other things too.
 vi.setConfig({ testTimeout: 120_000 })

@@ -31,7 +31,7 @@ const crashes: readonly Crash[] = [
 ]
 
 // Long enough for a step on a busy machine, short enough to wait for the lease of one that was cut off.
-const shortLeases = { STEP_TIMEOUT_MS: '3500', STEP_LEASE_MS: '4000' }
+const shortLeases = { STEP_TIMEOUT_MS: '3500', STEP_LEASE_MS: '4000', WEBHOOK_TIMEOUT_MS: '2000' }
 
 // Several starts in one test, on machines that do other things too.
 vi.setConfig({ testTimeout: 120_000 })

@@ -13,7 +13,7 @@ let receiver: WebhookReceiver
 
 beforeAll(async () => {
   // Whoever comes after a kill waits for the leases that it left open.
-  platform = await startTestPlatform({ env: { STEP_TIMEOUT_MS: '4000', STEP_LEASE_MS: '5000' } })
+  platform = await startTestPlatform({ env: { STEP_TIMEOUT_MS: '4000', STEP_LEASE_MS: '5000', WEBHOOK_TIMEOUT_MS: '2000' } })
   const api = await platform.connect()
   terms = await createConsentTerms(api, platform.process.credentials.org_id)
   receiver = await startWebhookReceiver()

@@ -1,0 +1,190 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createPool, type Pool } from '../../../platform/database.ts'
+import { inTransaction } from '../../../platform/transaction.ts'
+import { createProjector, ensureRuntimeSchema } from '../../../projections/runtime/schema.ts'
+import { Claims } from '../../../processes/runtime/claims.ts'
+import { Lanes, type LaneShares } from '../../../processes/runtime/lanes.ts'
+import { freeLane } from '../../../processes/runtime/process.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { errands } from './errands.ts'
+
+let database: FreshDatabase
+/** One connection, whose reads can be counted. */
+let pool: Pool
+
+beforeAll(async () => {
+  database = await freshDatabase()
+  pool = createPool({ url: database.url, max: 1 })
+  await ensureRuntimeSchema(pool)
+})
+afterAll(async () => {
+  await pool.end()
+  await database.drop()
+})
+beforeEach(async () => {
+  await inTransaction(pool, (client) => createProjector(client, errands.list, 'running'))
+  await pool.query('truncate runtime.claims')
+})
+
+const now = new Date('2030-01-01T00:00:00.000Z')
+const lease = new Date(now.getTime() + 20_000)
+const at = (ms: number) => new Date(now.getTime() + ms)
+
+function claimsOf({ version = 1, worker = `worker ${randomUUID()}` } = {}): Claims {
+  return new Claims(pool, { name: 'errands', list: { name: 'errand_list', version }, steps: ['run'] }, worker)
+}
+
+/** So many rows of a lane, a millisecond apart, of which the last is due at `until`. */
+async function fill(lane: string, count: number, until = at(-1)): Promise<void> {
+  await pool.query(
+    `insert into errand_list.todo (key, step, org_id, due_at, payload, lane)
+     select $1 || '-' || n, 'run', 'org-1', $2::timestamptz - ($3::integer - n) * interval '1 millisecond', '{}', $1 from generate_series(1, $3::integer) n`,
+    [lane, until, count],
+  )
+}
+
+function sharesOf(known: LaneShares['known'], { others = 2, ill = 4 } = {}): LaneShares {
+  return { others, ill, known }
+}
+const room = (lane: string, steps: number, isIll = false) => ({ lane, room: steps, isIll })
+
+async function claimedOf(shares: LaneShares, { limit = 16, claims = claimsOf() } = {}): Promise<string[]> {
+  const claimed = await claims.claim(limit, now, lease, shares)
+  for (const { todo, lane } of claimed) expect(todo.key.startsWith(`${lane}-`)).toBe(true)
+  return claimed.map(({ todo }) => todo.key)
+}
+
+const countOf = (keys: readonly string[], lane: string) => keys.filter((key) => key.startsWith(`${lane}-`)).length
+
+/** Rows and index entries of the to-do table that were read meanwhile. */
+async function readsOf(work: () => Promise<unknown>): Promise<number> {
+  const count = async () => {
+    await pool.query('select pg_stat_force_next_flush()')
+    await pool.query('select 1')
+    const { rows } = await pool.query<{ reads: number }>(
+      `select (t.seq_tup_read + (select sum(idx_tup_read) from pg_stat_user_indexes i where i.relid = t.relid))::float8 as reads
+       from pg_stat_user_tables t where t.schemaname = 'errand_list' and t.relname = 'todo'`,
+    )
+    return rows[0]?.reads ?? Number.NaN
+  }
+  const before = await count()
+  await work()
+  return (await count()) - before
+}
+
+describe('a claim by lanes', () => {
+  it('takes of each lane what it may have, its oldest first', async () => {
+    await fill('a', 5, at(-100))
+    await fill('b', 5, at(-50))
+    await fill('c', 5)
+    expect(await claimedOf(sharesOf([room('a', 3), room('c', 0)]))).toEqual(['a-1', 'a-2', 'a-3', 'b-1', 'b-2'])
+    expect(await claimedOf(sharesOf([room('a', 3), room('c', 1)]))).toEqual(['a-4', 'a-5', 'b-3', 'b-4', 'c-1'])
+  })
+
+  it('takes no more than its limit, of whichever lanes the oldest are', async () => {
+    await fill('young', 10, at(-10))
+    await fill('old', 10, at(-1_000))
+    expect(await claimedOf(sharesOf([room('young', 8), room('old', 2)]), { limit: 4 })).toEqual(['old-1', 'old-2', 'young-1', 'young-2'])
+  })
+
+  it('takes what calls nobody beside all lanes', async () => {
+    await fill(freeLane, 10)
+    await fill('a', 10)
+    const keys = await claimedOf(new Lanes({ slots: 16, perLane: 8 }, () => 0.5).shares(now))
+    expect([countOf(keys, freeLane), countOf(keys, 'a')]).toEqual([10, 2])
+  })
+
+  it('takes of all ill lanes together what they may have', async () => {
+    const ill = Array.from({ length: 10 }, (_, index) => `ill${index}`)
+    for (const lane of ill) await fill(lane, 3, at(-1_000))
+    await fill('well', 3)
+    const keys = await claimedOf(sharesOf(ill.map((lane) => room(lane, 1, true)), { ill: 4 }))
+    expect([keys.length, countOf(keys, 'well')]).toEqual([6, 2])
+    expect(new Set(keys.slice(0, 4).map((key) => key.split('-')[0])).size).toBe(4)
+  })
+
+  it('takes nothing that is not due, that another worker has, or that waits for its time or its list', async () => {
+    await fill('a', 4)
+    await fill('later', 1, at(1))
+    const first = claimsOf({ worker: 'first' })
+    expect(await claimedOf(sharesOf([room('a', 3)]), { claims: first })).toEqual(['a-1', 'a-2', 'a-3'])
+    await first.settle([
+      { key: 'a-2', step: 'run', notBefore: at(1), fence: undefined, failures: 1 },
+      { key: 'a-3', step: 'run', notBefore: now, fence: { commit: 5n, prepare: 5n }, failures: 0 },
+    ])
+    expect(await claimedOf(sharesOf([room('a', 4)]))).toEqual(['a-4'])
+    await pool.query(`update runtime.projectors set commit_position = 5, prepare_position = 5 where name = 'errand_list'`)
+    expect(await claimedOf(sharesOf([room('a', 4)]))).toEqual(['a-3'])
+  })
+
+  it('takes nothing of a list of another version or one that does not run', async () => {
+    await fill('a', 1)
+    expect(await claimedOf(sharesOf([]), { claims: claimsOf({ version: 2 }) })).toEqual([])
+    await pool.query(`update runtime.projectors set status = 'rebuilding' where name = 'errand_list'`)
+    expect(await claimedOf(sharesOf([]))).toEqual([])
+  })
+
+  it('shares rows between instances that claim at once', async () => {
+    const lanes = Array.from({ length: 8 }, (_, index) => `lane${index}`)
+    for (const lane of lanes) await fill(lane, 4)
+    const several = createPool({ url: database.url, max: 4 })
+    try {
+      const claimed = await Promise.all(
+        Array.from({ length: 4 }, async (_, index) => {
+          const claims = new Claims(several, { name: 'errands', list: { name: 'errand_list', version: 1 }, steps: ['run'] }, `worker-${index}`)
+          return claims.claim(64, now, lease, sharesOf([], { others: 4 }))
+        }),
+      )
+      const keys = claimed.flat().map(({ todo }) => todo.key)
+      expect(new Set(keys).size).toBe(keys.length)
+      const rest = await claimedOf(sharesOf([], { others: 4 }), { limit: 64 })
+      expect([...keys, ...rest]).toHaveLength(32)
+    } finally {
+      await several.end()
+    }
+  })
+})
+
+describe('the next due row', () => {
+  it('is that of a lane with room', async () => {
+    await fill('full', 3, at(10))
+    await fill('open', 1, at(5_000))
+    await fill('ill', 1, at(2_000))
+    expect(await claimsOf().nextDueByLane(now, sharesOf([room('full', 0), room('ill', 1, true)]))).toEqual(at(2_000))
+    expect(await claimsOf().nextDueByLane(now, sharesOf([room('full', 0), room('ill', 0, true)]))).toEqual(at(5_000))
+    expect(await claimsOf().nextDueByLane(at(5_000), sharesOf([room('full', 0)]))).toBeUndefined()
+    expect(await claimsOf({ version: 2 }).nextDueByLane(now, sharesOf([]))).toBeUndefined()
+  })
+})
+
+describe('a lane that stands still', () => {
+  it('costs the same whatever it has piled up', async () => {
+    await fill('dead', 100_000, at(-60_000))
+    await fill('a', 3)
+    await fill('b', 3)
+    await fill('dead-later', 1, at(60_000))
+    const paused = sharesOf([room('dead', 0)])
+    const ill = sharesOf([room('dead', 1, true)])
+    let keys: string[] = []
+    expect(await readsOf(async () => { keys = await claimedOf(paused) })).toBeLessThan(60)
+    expect(keys.toSorted()).toEqual(['a-1', 'a-2', 'b-1', 'b-2'])
+    expect(await readsOf(async () => { keys = await claimedOf(ill) })).toBeLessThan(60)
+    expect(keys).toEqual(['dead-1', 'a-3', 'b-3'])
+    expect(await readsOf(() => claimsOf().nextDueByLane(now, paused))).toBeLessThan(60)
+    expect(await readsOf(() => pool.query('select count(*) from errand_list.todo where payload is not null'))).toBeGreaterThan(100_000)
+  })
+
+  it('costs no more where the planner takes it for one of many small ones', async () => {
+    await fill('dead', 100_000, at(-60_000))
+    await pool.query(
+      `insert into errand_list.todo (key, step, due_at, payload, lane)
+       select 'small' || n || '-1', 'run', $1::timestamptz - interval '1 minute', '{}', 'small' || n from generate_series(1, 500) n`,
+      [now],
+    )
+    await pool.query('analyze errand_list.todo')
+    let keys: string[] = []
+    expect(await readsOf(async () => { keys = await claimedOf(sharesOf([room('dead', 1, true)]), { limit: 1_000 }) })).toBeLessThan(5_000)
+    expect([keys.length, countOf(keys, 'dead')]).toEqual([501, 1])
+  })
+})
