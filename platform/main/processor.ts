@@ -6,6 +6,8 @@ import { createProvider } from '../../processes/adapters/provider.ts'
 import { createReviewSupersession } from '../../processes/adapters/review-supersession.ts'
 import { createWebhookSender } from '../../processes/adapters/webhook-sender.ts'
 import type { ProcessDependencies } from '../../processes/dependencies.ts'
+import { createSweep } from '../../processes/housekeeping/sweep-objects.ts'
+import { startSweeps, sweepEveryMs } from '../../processes/housekeeping/sweeps.ts'
 import { channels, processes } from '../../processes/registry.ts'
 import { createRelay, type RelayStatus } from '../../processes/relay/relay.ts'
 import { bindProcess } from '../../processes/runtime/bound-process.ts'
@@ -71,6 +73,8 @@ export function startProcessor({ given, pool, filter, runner, logger, stop }: Pr
     stop.onStop('work', `relay ${channel.stream}`, () => relay.close())
     return relay
   })
+  const sweeps = startSweeps({ sweep: createSweep({ store, objects, configuration, now }), everyMs: sweepEveryMs(configuration), logger })
+  stop.onStop('reactions', 'sweeps', () => sweeps.close())
   let areStepsWaiting = true
   return {
     relays,

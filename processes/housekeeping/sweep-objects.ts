@@ -1,0 +1,103 @@
+import { dayOf } from '../../commands/assessments/image-key.ts'
+import type { Configuration } from '../../platform/configuration.ts'
+import type { ObjectStore } from '../../platform/object-store.ts'
+import type { AssessmentEvent } from '../../streams/assessment/events.ts'
+import { assessmentFold } from '../../streams/assessment/state.ts'
+import { assessmentStream } from '../../streams/assessment/stream.ts'
+import type { EventStore } from '../../streams/store/event-store.ts'
+
+export interface SweepOptions {
+  readonly store: Pick<EventStore, 'load' | 'readStream'>
+  readonly objects: Pick<ObjectStore, 'list' | 'remove'>
+  readonly configuration: Pick<Configuration, 'stagingTtlSeconds'>
+  readonly now: () => Date
+}
+
+/** How many objects were removed. */
+export interface Swept {
+  readonly staging: number
+  readonly images: number
+  readonly uploads: number
+}
+
+const dayMs = 86_400_000
+/** No request lasts as long: what an event is to name, one names by then. */
+const settledMs = dayMs
+/** What a crash leaves in `images/` is looked for on so many days, however much lies there. */
+const sweptDays = 3
+
+/**
+ * Makes the sweep of what crashes leave in the object store; doing it again, or twice at once, does no harm.
+ *
+ * - `staging/<part>/…`: bytes of requests that are read; removed past STAGING_TTL_SECONDS.
+ * - `images/<yyyy-mm-dd>/<org>/<owner>/…`: removed where no event names them, on each of three settled days once.
+ * - `uploads/<org>/<owner>/<image>`: removed a day after they came, unless they can still be submitted.
+ *
+ * The sweep rejects with Problem `object-store-unavailable` or what the event store throws; what it has removed is gone then.
+ */
+export function createSweep({ store, objects, configuration, now }: SweepOptions): (signal: AbortSignal) => Promise<Swept> {
+  /** A day that is settled gets no more objects. */
+  const done = new Set<string>()
+
+  async function removeFrom(prefix: string, signal: AbortSignal, isLeft: (key: string, modifiedAt: Date) => boolean | Promise<boolean>): Promise<number> {
+    let removed = 0
+    for await (const { key, modifiedAt } of objects.list(prefix)) {
+      if (signal.aborted) break
+      if (!(await isLeft(key, modifiedAt))) continue
+      await objects.remove(key)
+      removed += 1
+    }
+    return removed
+  }
+
+  async function sweepDays(settled: Date, signal: AbortSignal): Promise<number> {
+    let removed = 0
+    const days = Array.from({ length: sweptDays }, (_, index) => dayOf(new Date(settled.getTime() - (index + 1) * dayMs)))
+    for (const day of done) if (!days.includes(day)) done.delete(day)
+    for (const day of days) {
+      if (done.has(day)) continue
+      const named = createNames(store)
+      removed += await removeFrom(`images/${day}/`, signal, async (key, modifiedAt) => modifiedAt < settled && !(await named(key)))
+      if (signal.aborted) break
+      done.add(day)
+    }
+    return removed
+  }
+
+  return async (signal) => {
+    const at = now()
+    const stale = new Date(at.getTime() - configuration.stagingTtlSeconds * 1000)
+    const settled = new Date(at.getTime() - settledMs)
+    const staging = await removeFrom('staging/', signal, (_, modifiedAt) => modifiedAt < stale)
+    const uploads = await removeFrom('uploads/', signal, async (key, modifiedAt) => modifiedAt < settled && !(await mayBeSubmitted(store, key, at)))
+    const images = await sweepDays(settled, signal)
+    return { staging, images, uploads }
+  }
+}
+
+/** Whether an event names the image; keys come in order, so that an owner's events are read once. */
+function createNames(store: SweepOptions['store']): (key: string) => Promise<boolean> {
+  let last: { readonly stream: string; readonly keys: ReadonlySet<string> } | undefined
+  return async (key) => {
+    const [, , orgId = '', ownerId = ''] = key.split('/')
+    const stream = assessmentStream(orgId, ownerId)
+    if (last?.stream !== stream) last = { stream, keys: await keysNamedIn(store, stream) }
+    return last.keys.has(key)
+  }
+}
+
+/** Read past the cache of states: commands need that for what is in use. */
+async function keysNamedIn(store: SweepOptions['store'], stream: string): Promise<ReadonlySet<string>> {
+  const keys = new Set<string>()
+  let state = assessmentFold.initialState
+  for await (const event of store.readStream(stream)) state = assessmentFold.evolve(state, event as AssessmentEvent)
+  if (state.status === 'absent') return keys
+  for (const image of state.images) if ('object' in image) keys.add(image.object.key)
+  return keys
+}
+
+async function mayBeSubmitted(store: SweepOptions['store'], key: string, at: Date): Promise<boolean> {
+  const [, orgId = '', ownerId = ''] = key.split('/')
+  const { state } = await store.load(assessmentFold, assessmentStream(orgId, ownerId), { fresh: true })
+  return state.status === 'awaiting_images' && Date.parse(state.uploadsCloseAt ?? '') > at.getTime()
+}

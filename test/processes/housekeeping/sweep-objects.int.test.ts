@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { dayOf, imageKey } from '../../../commands/assessments/image-key.ts'
+import { createLogger } from '../../../platform/logging.ts'
+import { createSweep, type Swept } from '../../../processes/housekeeping/sweep-objects.ts'
+import { startSweeps, sweepEveryMs } from '../../../processes/housekeeping/sweeps.ts'
+import { assessmentFold } from '../../../streams/assessment/state.ts'
+import { assessmentStream } from '../../../streams/assessment/stream.ts'
+import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'
+import { contextOf } from '../../commands/handling/decision-world.ts'
+import { assessmentFact, hash } from '../../streams/facts.ts'
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+const open = new AbortController().signal
+
+let world: ProcessWorld
+/** The object store dates by its own clock, so the time that passes is added to that. */
+const begun = Date.now()
+const day = dayOf(new Date(begun))
+
+beforeAll(async () => {
+  world = await openProcessWorld()
+})
+afterAll(() => world.close())
+
+function instance(stagingTtlSeconds = 3600) {
+  const { store, objects } = world.deps
+  let passedMs = 0
+  const sweep = createSweep({ store, objects, configuration: { stagingTtlSeconds }, now: () => new Date(begun + passedMs) })
+  return (afterMs: number, signal = open): Promise<Swept> => {
+    passedMs = afterMs
+    return sweep(signal)
+  }
+}
+
+async function stored(...keys: readonly string[]): Promise<void> {
+  for (const key of keys) await world.deps.objects.put(key, Buffer.from('bytes'), 'image/jpeg')
+}
+
+async function left(prefix: string): Promise<string[]> {
+  const keys: string[] = []
+  for await (const { key } of world.deps.objects.list(prefix)) keys.push(key)
+  return keys.toSorted()
+}
+
+interface Declared {
+  readonly assessmentId: string
+  readonly imageId: string
+  readonly uploadKey: string
+  imageKey(part: string): string
+}
+
+function declared(): Declared {
+  const [assessmentId, imageId] = [randomUUID(), randomUUID()]
+  return {
+    assessmentId,
+    imageId,
+    uploadKey: `uploads/${world.orgId}/${assessmentId}/${imageId}`,
+    imageKey: (randomPart) => imageKey({ day, orgId: world.orgId, ownerId: assessmentId, imageId, randomPart }),
+  }
+}
+
+/** An assessment of one image whose uploads are awaited until then; submitted under a key if one is given. */
+async function append({ assessmentId, imageId }: Declared, closesMs: number, key?: string): Promise<void> {
+  const images = [{ imageId, captureType: 'other' as const, mimeType: 'image/jpeg' }]
+  const received = { imageId, object: { key: key ?? '', sha256: hash('a'), bytes: 5 }, width: null, height: null }
+  const story = [
+    assessmentFact('AssessmentRequested', { assessmentId, organisationId: world.orgId, mode: 'slot', images }),
+    assessmentFact('AssessmentUploadsAwaited', { assessmentId, closesAt: new Date(begun + closesMs).toISOString() }),
+    ...(key === undefined ? [] : [assessmentFact('AssessmentSubmitted', { assessmentId, images: [received] })]),
+  ]
+  await world.store.append(assessmentFold, assessmentStream(world.orgId, assessmentId), 'no_stream', story, contextOf(world))
+}
+
+it('removes the bytes of a request once they are older than any request', async () => {
+  await stored('staging/part/0/0', 'staging/part/0/1', 'staging/part/1/0')
+  const sweep = instance()
+  expect(await sweep(0.9 * hourMs)).toEqual({ staging: 0, images: 0, uploads: 0 })
+  expect(await left('staging/')).toHaveLength(3)
+  expect(await sweep(1.1 * hourMs)).toEqual({ staging: 3, images: 0, uploads: 0 })
+  expect(await left('staging/')).toEqual([])
+  expect(await sweep(1.1 * hourMs)).toEqual({ staging: 0, images: 0, uploads: 0 })
+})
+
+it('removes what a request has stored and no event names, on a settled day, and nothing else', async () => {
+  const [kept, lost] = [declared(), declared()]
+  const undated = `images/${world.orgId}/${randomUUID()}/${randomUUID()}/0a`
+  await append(kept, hourMs, kept.imageKey('named'))
+  await stored(kept.imageKey('named'), kept.imageKey('of-a-lost-race'), lost.imageKey('of-a-crash'), undated)
+  const all = await left('images/')
+  for (const afterMs of [0, hourMs, dayMs]) expect(await instance()(afterMs)).toMatchObject({ images: 0 })
+  expect(await left('images/')).toEqual(all)
+
+  expect(await instance()(3 * dayMs)).toMatchObject({ images: 2 })
+  expect(await left('images/')).toEqual([kept.imageKey('named'), undated].toSorted())
+  // Another instance, or another start, finds nothing more.
+  expect(await instance()(3 * dayMs)).toMatchObject({ images: 0 })
+})
+
+it('looks at a settled day once, and not when it has been stopped on the way', async () => {
+  const sweep = instance()
+  const stopped = AbortSignal.abort()
+  await stored(declared().imageKey('a'))
+  expect(await sweep(3 * dayMs, stopped)).toMatchObject({ images: 0 })
+  expect(await sweep(3 * dayMs)).toMatchObject({ images: 1 })
+  await stored(declared().imageKey('b'))
+  expect(await sweep(3 * dayMs)).toMatchObject({ images: 0 })
+  expect(await instance()(3 * dayMs)).toMatchObject({ images: 1 })
+  // A day that lies further back is not looked at.
+  await stored(declared().imageKey('c'))
+  expect(await instance()(6 * dayMs)).toMatchObject({ images: 0 })
+  expect(await instance()(3 * dayMs)).toMatchObject({ images: 1 })
+})
+
+it('removes uploads of a day ago, unless they can still be submitted', async () => {
+  const [awaiting, closed, submitted, unknown] = [declared(), declared(), declared(), declared()]
+  await append(awaiting, 7 * dayMs)
+  await append(closed, hourMs)
+  await append(submitted, 7 * dayMs, submitted.imageKey('named'))
+  await stored(...[awaiting, closed, submitted, unknown].map(({ uploadKey }) => uploadKey))
+  expect(await instance()(0.9 * dayMs)).toMatchObject({ uploads: 0 })
+  expect(await instance()(1.1 * dayMs)).toMatchObject({ uploads: 3 })
+  expect(await left('uploads/')).toEqual([awaiting.uploadKey])
+  expect(await instance()(8 * dayMs)).toMatchObject({ uploads: 1 })
+  expect(await left('uploads/')).toEqual([])
+})
+
+it('removes nothing that it cannot ask about', async () => {
+  const lost = declared()
+  await stored(lost.imageKey('of-a-crash'))
+  const { objects } = world.deps
+  const readStream = () => {
+    throw new Error('the event store is away')
+  }
+  const sweep = createSweep({ store: { load: world.store.load.bind(world.store), readStream }, objects, configuration: { stagingTtlSeconds: 3600 }, now: () => new Date(begun + 3 * dayMs) })
+  await expect(sweep(open)).rejects.toThrow('the event store is away')
+  expect(await left('images/')).toContain(lost.imageKey('of-a-crash'))
+  expect(await instance()(3 * dayMs)).toMatchObject({ images: 1 })
+})
+
+it('sweeps at once, again when it is due, and goes on after one that failed', async () => {
+  const lines: string[] = []
+  const logger = createLogger({ level: 'info', destination: { write: (line) => void lines.push(line) } })
+  let count = 0
+  const sweep = async (): Promise<Swept> => {
+    count += 1
+    if (count === 1) throw new Error('the object store is away')
+    return { staging: count === 2 ? 3 : 0, images: 0, uploads: count === 2 ? 1 : 0 }
+  }
+  const sweeps = startSweeps({ sweep, everyMs: 1, logger })
+  await vi.waitFor(() => expect(count).toBeGreaterThan(3))
+  await sweeps.close()
+  const ended = count
+  const told: unknown[] = lines.map((line) => JSON.parse(line))
+  expect(told).toMatchObject([
+    { level: 'warn', component: 'sweeps' },
+    { level: 'info', component: 'sweeps', count: 4 },
+  ])
+  expect(count).toBe(ended)
+  expect([sweepEveryMs({ stagingTtlSeconds: 1 }), sweepEveryMs({ stagingTtlSeconds: 3600 })]).toEqual([500, 600_000])
+})
