@@ -65,9 +65,9 @@ async function growth(count: number): Promise<number> {
 
 async function mostWhile(pids: readonly number[], running: ReturnType<Driver['run']>): Promise<{ readonly most: number; readonly done: JobDone }> {
   let most = 0
-  let isOver = false
+  const over = new AbortController()
   const watch = async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       most = Math.max(most, await residentBytes(pids))
       await pause(sampleMs)
     }
@@ -76,7 +76,7 @@ async function mostWhile(pids: readonly number[], running: ReturnType<Driver['ru
   try {
     return { done: await running, most }
   } finally {
-    isOver = true
+    over.abort()
     await watching
   }
 }
