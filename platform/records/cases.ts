@@ -23,6 +23,7 @@ export interface CaseView {
   readonly productId: string | null
   readonly externalReference: string | null
   readonly openedAt: string
+  readonly updatedAt: string
 }
 
 export function toCaseRecord(view: CaseView): CaseRecord {
@@ -34,6 +35,6 @@ export function toCaseRecord(view: CaseView): CaseRecord {
     product_id: view.productId,
     workflow_instance_id: null,
     created_at: view.openedAt,
-    updated_at: view.openedAt,
+    updated_at: view.updatedAt,
   }
 }

@@ -1,6 +1,12 @@
 import { Type } from 'typebox'
+import { Coordinates } from '../ai-review/events.ts'
 import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
-import { Fingerprint, Id, Instant, Nullable } from '../types.ts'
+import { CodedTerm, Count, Fingerprint, Id, Instant, Nullable } from '../types.ts'
+
+/** Who found it. */
+const source = Type.Literal('ai')
+/** From 1: place among those that one review leads to. The last one settles the review's to-do row. */
+const ordinal = Type.Integer({ minimum: 1, maximum: 2_147_483_647 })
 
 export const caseEvents = {
   CaseOpened: defineEvent(
@@ -19,6 +25,55 @@ export const caseEvents = {
       fingerprint: Fingerprint,
     }),
     { subject: 'patientId' },
+  ),
+  /** A lesion that an AI review of the case found. Coded, under ids that name nobody: no PHI. */
+  CaseFindingRecorded: defineEvent(
+    'CaseFindingRecorded',
+    Type.Object({
+      caseId: Id,
+      findingId: Id,
+      source,
+      aiReviewId: Id,
+      lesionNumber: Count,
+      /** As the assessment that opened the case named it. */
+      bodySiteId: Nullable(Id),
+      coordinates: Nullable(Coordinates),
+      ordinal,
+      lesionCount: Count,
+      recordedAt: Instant,
+    }),
+  ),
+  /** One for each finding, appended with it; without any code where the review suspects nothing. */
+  CaseDiagnosisRecorded: defineEvent(
+    'CaseDiagnosisRecorded',
+    Type.Object({
+      caseId: Id,
+      diagnosisId: Id,
+      findingId: Id,
+      source,
+      aiReviewId: Id,
+      lesionNumber: Count,
+      icd10: CodedTerm,
+      snomed: CodedTerm,
+      category: Nullable(Type.String()),
+      recordedAt: Instant,
+    }),
+  ),
+  /** Another review has taken the place of the one that led to the diagnosis; the finding stands. */
+  CaseDiagnosisSuperseded: defineEvent(
+    'CaseDiagnosisSuperseded',
+    Type.Object({
+      caseId: Id,
+      diagnosisId: Id,
+      findingId: Id,
+      aiReviewId: Id,
+      lesionNumber: Count,
+      /** The review. */
+      supersededById: Id,
+      ordinal,
+      diagnosisCount: Count,
+      supersededAt: Instant,
+    }),
   ),
 } as const
 

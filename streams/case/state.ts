@@ -2,12 +2,50 @@ import type { Fold } from '../store/events.ts'
 import type { CaseEvent } from './events.ts'
 import { category } from './stream.ts'
 
-export type CaseState = { readonly status: 'absent' } | ({ readonly status: 'open' } & CaseEvent['data'])
+type Opened = Extract<CaseEvent, { type: 'CaseOpened' }>['data']
+
+export interface Diagnosis {
+  readonly diagnosisId: string
+  readonly findingId: string
+  readonly status: 'active' | 'superseded'
+}
+
+/** What one AI review led to, by lesion number. */
+export type Analysis = ReadonlyMap<number, Diagnosis>
+
+export type CaseState =
+  | { readonly status: 'absent' }
+  | ({
+      readonly status: 'open'
+      readonly updatedAt: string
+      /** By AI review. */
+      readonly analyses: ReadonlyMap<string, Analysis>
+    } & Opened)
 
 export type OpenCase = Extract<CaseState, { status: 'open' }>
 
-function evolve(_: CaseState, event: CaseEvent): CaseState {
-  return { status: 'open', ...event.data }
+function evolve(state: CaseState, event: CaseEvent): CaseState {
+  if (event.type === 'CaseOpened') return { status: 'open', ...event.data, updatedAt: event.data.openedAt, analyses: new Map() }
+  if (state.status === 'absent') return state
+  switch (event.type) {
+    case 'CaseFindingRecorded':
+      return { ...state, updatedAt: event.data.recordedAt }
+    case 'CaseDiagnosisRecorded':
+      return withDiagnosis(state, event.data, 'active', event.data.recordedAt)
+    case 'CaseDiagnosisSuperseded':
+      return withDiagnosis(state, event.data, 'superseded', event.data.supersededAt)
+  }
+}
+
+function withDiagnosis(
+  state: OpenCase,
+  of: Omit<Diagnosis, 'status'> & { readonly aiReviewId: string; readonly lesionNumber: number },
+  status: Diagnosis['status'],
+  updatedAt: string,
+): OpenCase {
+  const { aiReviewId, lesionNumber, diagnosisId, findingId } = of
+  const analysis = new Map(state.analyses.get(aiReviewId)).set(lesionNumber, { diagnosisId, findingId, status })
+  return { ...state, updatedAt, analyses: new Map(state.analyses).set(aiReviewId, analysis) }
 }
 
 export const caseFold: Fold<CaseState, CaseEvent> = { category, initialState: { status: 'absent' }, evolve }

@@ -6,11 +6,13 @@ import type { TenantId } from '../../platform/tenants.ts'
 import * as reviews from '../../read-api/ai-review/queries.ts'
 import * as assessments from '../../read-api/assessments/queries.ts'
 import * as cases from '../../read-api/clinical/case-queries.ts'
+import * as findings from '../../read-api/clinical/finding-queries.ts'
 import * as patients from '../../read-api/clinical/patient-queries.ts'
 import * as decisions from '../../read-api/consent/decision-queries.ts'
 import * as consent from '../../read-api/consent/type-queries.ts'
 import * as webhooks from '../../read-api/webhooks/queries.ts'
 import { assessmentStream } from '../../streams/assessment/stream.ts'
+import { caseStream } from '../../streams/case/stream.ts'
 import { consentTypeStream } from '../../streams/consent-type/stream.ts'
 import { patientStream } from '../../streams/patient/stream.ts'
 import type { GivenEvent } from '../support/given-projector.ts'
@@ -40,7 +42,23 @@ const events: GivenEvent[] = [
     ...patientFact('PatientRegistered', { patientId: numbered('7', number), identifiers: [readings[number % 2] ?? { scheme: '', value: '' }], registeredAt: paired(number) }),
     stream: `patient ${number}`,
   })),
-  { ...caseFact('CaseOpened'), stream: 'case' },
+  ...[caseFact('CaseOpened'), caseFact('CaseFindingRecorded'), caseFact('CaseDiagnosisRecorded'), caseFact('CaseDiagnosisSuperseded')].map((event) => ({
+    ...event,
+    stream: caseStream(ids.org, ids.case),
+  })),
+  ...each((number) => ({
+    ...caseFact('CaseOpened', { caseId: numbered('8', number), patientId: ids.otherPatient, openedAt: paired(number) }),
+    stream: caseStream(ids.org, numbered('8', number)),
+  })),
+  // Of one case: two reviews at one instant each, and two lesions of one number.
+  ...each((number) => {
+    const of = { caseId: numbered('8', 0), findingId: numbered('9', number), lesionNumber: number >> 2, recordedAt: paired(number), coordinates: null }
+    return { ...caseFact('CaseFindingRecorded', of), stream: caseStream(ids.org, numbered('8', 0)) }
+  }),
+  ...each((number) => {
+    const of = { caseId: numbered('8', 0), diagnosisId: numbered('a', number), lesionNumber: number >> 2, recordedAt: paired(number) }
+    return { ...caseFact('CaseDiagnosisRecorded', of), stream: caseStream(ids.org, numbered('8', 0)) }
+  }),
   ...[assessmentFact('AssessmentRequested'), assessmentFact('AssessmentSubmitted'), assessmentFact('AssessmentCompleted')].map((event) => ({
     ...event,
     stream: assessmentStream(ids.org, ids.assessment),
@@ -79,6 +97,9 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   getPatient: (tenant) => patients.getPatient(pool, tenant, ids.patient),
   listPatients: (tenant) => patients.listPatients(pool, tenant, 'nhs|canary-9434765919', null, 50),
   getCase: (tenant) => cases.getCase(pool, tenant, ids.case),
+  listCases: (tenant) => cases.listCases(pool, tenant, { patientId: ids.patient }, null, 50),
+  listFindings: (tenant) => findings.listFindings(pool, tenant, { caseId: ids.case, after: null, limit: 50 }),
+  listDiagnoses: (tenant) => findings.listDiagnoses(pool, tenant, { caseId: ids.case, after: null, limit: 50 }),
   listConsentTypes: (tenant) => consent.listConsentTypes(pool, tenant, null, 50),
   getConsentType: (tenant) => consent.getConsentType(pool, tenant, ids.consentType),
   getConsentTypeByCode: (tenant) => consent.getConsentTypeByCode(pool, tenant, 'ai_analysis'),
@@ -95,7 +116,7 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
 
 describe('every query', () => {
   it('is in this test', () => {
-    const modules = [assessments, cases, patients, consent, decisions, reviews, webhooks].flatMap((module) => Object.keys(module))
+    const modules = [assessments, cases, findings, patients, consent, decisions, reviews, webhooks].flatMap((module) => Object.keys(module))
     expect(modules.filter((name) => /^(get|list|latest)/.test(name)).toSorted()).toEqual(Object.keys(queries).toSorted())
   })
 
@@ -120,8 +141,20 @@ describe('one record', () => {
   it('of a patient and of a case has what was registered, and the revision it stands at', async () => {
     const { givenName, familyName, dob, identifiers } = patientFact('PatientCorrected').data
     expect(await patients.getPatient(pool, org, ids.patient)).toEqual({ patientId: ids.patient, givenName, familyName, dob, identifiers, registeredAt: at(0), updatedAt: at(5), revision: 1n })
-    const opened = { caseId: ids.case, patientId: ids.patient, productId: ids.product, externalReference: 'canary-reference', openedAt: at(0) }
-    expect(await cases.getCase(pool, org, ids.case)).toEqual({ ...opened, revision: 0n })
+    const opened = { caseId: ids.case, patientId: ids.patient, productId: ids.product, externalReference: 'canary-reference', openedAt: at(0), updatedAt: at(20) }
+    expect(await cases.getCase(pool, org, ids.case)).toEqual({ ...opened, revision: 3n })
+  })
+
+  it('of a finding and of a diagnosis has what was recorded, member by member', async () => {
+    const of = { caseId: ids.case, after: null, limit: 50 }
+    const [finding] = (await findings.listFindings(pool, org, of)).map(findings.toFindingRecord)
+    const [diagnosis] = (await findings.listDiagnoses(pool, org, of)).map(findings.toDiagnosisRecord)
+    const { coordinates, bodySiteId } = caseFact('CaseFindingRecorded').data
+    const { icd10, snomed, category } = caseFact('CaseDiagnosisRecorded').data
+    const said = (record: unknown) => JSON.stringify(record)
+    const asFinding = { id: ids.finding, case_id: ids.case, source: 'ai', ai_review_id: ids.review, lesion_number: 1, body_site_id: bodySiteId, coordinates, created_at: at(18) }
+    expect(said(finding)).toBe(said(asFinding))
+    expect(said(diagnosis)).toBe(said({ id: ids.diagnosis, finding_id: ids.finding, source: 'ai', status: 'superseded', icd10, snomed, category, created_at: at(18) }))
   })
 
   it('of a review has images, result and lesions, with ids that stay the same', async () => {
@@ -155,7 +188,13 @@ function listOf<Row extends object>(page: (after: CursorPlace | null, limit: num
 
 const placeOfPatient = ({ registeredAt, patientId }: { readonly registeredAt: string; readonly patientId: string }) => [registeredAt, patientId]
 
+const findingsOfCase = (after: CursorPlace | null, limit: number) => ({ caseId: numbered('8', 0), after, limit })
+
 const lists: Readonly<Record<string, { readonly list: List; readonly size: number }>> = {
+  cases: { list: listOf((after, limit) => cases.listCases(pool, org, {}, after, limit), cases.placeOfCase), size: count + 1 },
+  'cases of a patient': { list: listOf((after, limit) => cases.listCases(pool, org, { patientId: ids.otherPatient }, after, limit), cases.placeOfCase), size: count },
+  findings: { list: listOf((after, limit) => findings.listFindings(pool, org, findingsOfCase(after, limit)), findings.placeOfFinding), size: count },
+  diagnoses: { list: listOf((after, limit) => findings.listDiagnoses(pool, org, findingsOfCase(after, limit)), findings.placeOfDiagnosis), size: count },
   'patients of an identifier': { list: listOf((after, limit) => patients.listPatients(pool, org, 'ward|7|b', after, limit), placeOfPatient), size: count },
   'consent types': { list: listOf((after, limit) => consent.listConsentTypes(pool, org, after, limit), (row) => [row.code]), size: count + 1 },
   'text versions': { list: listOf((after, limit) => consent.listTextVersions(pool, org, ids.consentType, after, limit), consent.placeOfTextVersion), size: count + 1 },

@@ -42,6 +42,9 @@ export const ids = {
   claim: id('41'),
   client: id('51'),
   bodySite: id('61'),
+  /** Of the review's first lesion: such ids follow from the review. */
+  finding: '197558c0-ae04-5538-8d90-be547a02c73d',
+  diagnosis: '2ba4274b-3a55-5027-9e39-34360aff7ad9',
 } as const
 
 /** `at(5)` is five seconds into the story. */
@@ -136,6 +139,41 @@ export const caseFact = factsOf<CaseEvent>({
     customFields: null,
     openedAt: at(0),
     fingerprint: null,
+  },
+  CaseFindingRecorded: {
+    caseId: ids.case,
+    findingId: ids.finding,
+    source: 'ai',
+    aiReviewId: ids.review,
+    lesionNumber: 1,
+    bodySiteId: ids.bodySite,
+    coordinates: { x1: 40, y1: 41, x2: 100, y2: 101.5 },
+    ordinal: 1,
+    lesionCount: 1,
+    recordedAt: at(18),
+  },
+  CaseDiagnosisRecorded: {
+    caseId: ids.case,
+    diagnosisId: ids.diagnosis,
+    findingId: ids.finding,
+    source: 'ai',
+    aiReviewId: ids.review,
+    lesionNumber: 1,
+    icd10: { code: 'D22.9', term: 'Melanocytic naevi, unspecified' },
+    snomed: { code: '400010006', term: 'Melanocytic naevus of skin' },
+    category: 'Benign',
+    recordedAt: at(18),
+  },
+  CaseDiagnosisSuperseded: {
+    caseId: ids.case,
+    diagnosisId: ids.diagnosis,
+    findingId: ids.finding,
+    aiReviewId: ids.review,
+    lesionNumber: 1,
+    supersededById: ids.newReview,
+    ordinal: 1,
+    diagnosisCount: 1,
+    supersededAt: at(20),
   },
 })
 

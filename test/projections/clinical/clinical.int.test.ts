@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { casesProjector } from '../../../projections/clinical/cases.projector.ts'
 import { patientsProjector } from '../../../projections/clinical/patients.projector.ts'
 import { webhookSubscriptionsProjector } from '../../../projections/webhooks/webhook-subscriptions.projector.ts'
+import { caseStream } from '../../../streams/case/stream.ts'
 import { patientStream } from '../../../streams/patient/stream.ts'
 import { recorded, rowsAfter } from '../../support/given-projector.ts'
 import { at, caseFact, ids, patientFact } from '../../streams/facts.ts'
@@ -77,8 +78,47 @@ describe('the cases read model', () => {
     const opened = caseFact('CaseOpened')
     const own = caseFact('CaseOpened', { caseId: ids.event, productId: null, assessmentId: null, externalReference: null })
     const { cases } = await rowsAfter(casesProjector, recorded([opened, { ...own, stream: 'other' }]))
-    const row = { case_id: ids.case, org_id: ids.org, patient_id: ids.patient, product_id: ids.product, external_reference: 'canary-reference', opened_at: at(0), stream_revision: '0' }
+    const row = { case_id: ids.case, org_id: ids.org, patient_id: ids.patient, product_id: ids.product, external_reference: 'canary-reference', opened_at: at(0), updated_at: at(0), stream_revision: '0' }
     expect(cases).toEqual([{ ...row, case_id: ids.event, product_id: null, external_reference: null }, row])
+  })
+
+  it('has a row for each finding and each diagnosis, and moves the case on', async () => {
+    const stream = caseStream(ids.org, ids.case)
+    const [opened, found, diagnosed, superseded] = [caseFact('CaseOpened'), caseFact('CaseFindingRecorded'), caseFact('CaseDiagnosisRecorded'), caseFact('CaseDiagnosisSuperseded')].map((event) => ({ ...event, stream }))
+    const events = [opened, found, diagnosed, superseded].filter((event) => event !== undefined)
+    const finding = {
+      finding_id: ids.finding,
+      org_id: ids.org,
+      case_id: ids.case,
+      source: 'ai',
+      ai_review_id: ids.review,
+      lesion_number: 1,
+      body_site_id: ids.bodySite,
+      coordinates: { x1: 40, y1: 41, x2: 100, y2: 101.5 },
+      created_at: at(18),
+      stream_revision: '1',
+    }
+    const diagnosis = {
+      diagnosis_id: ids.diagnosis,
+      org_id: ids.org,
+      case_id: ids.case,
+      finding_id: ids.finding,
+      source: 'ai',
+      status: 'active',
+      icd10: { code: 'D22.9', term: 'Melanocytic naevi, unspecified' },
+      snomed: { code: '400010006', term: 'Melanocytic naevus of skin' },
+      category: 'Benign',
+      lesion_number: 1,
+      created_at: at(18),
+      superseded_at: null,
+      stream_revision: '2',
+    }
+    const before = await rowsAfter(casesProjector, recorded(events.slice(0, 3)))
+    expect(before).toMatchObject({ findings: [finding], diagnoses: [diagnosis], cases: [{ updated_at: at(18), stream_revision: '2' }] })
+    const after = await rowsAfter(casesProjector, recorded(events))
+    expect(after['findings']).toEqual([finding])
+    expect(after['diagnoses']).toEqual([{ ...diagnosis, status: 'superseded', superseded_at: at(20), stream_revision: '3' }])
+    expect(after['cases']).toMatchObject([{ case_id: ids.case, opened_at: at(0), updated_at: at(20), stream_revision: '3' }])
   })
 })
 

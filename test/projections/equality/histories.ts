@@ -15,6 +15,7 @@ import {
   revokeRegistration,
   type Act,
 } from './clinical-acts.ts'
+import { recordFindings, supersedeDiagnoses } from './finding-acts.ts'
 import { advanceReview, claimSlot } from './review-acts.ts'
 import { Story } from './story.ts'
 
@@ -36,6 +37,8 @@ const acts = {
   advanceDelivery,
   claimSlot,
   advanceReview,
+  recordFindings,
+  supersedeDiagnoses,
 } satisfies Record<string, Act>
 
 /** One thing that somebody tries; what cannot happen now does not. */
@@ -49,7 +52,7 @@ export interface Move {
 const texts = ['', 'plain', 'Größe', '\u{1F9EA}', 'a\u0000b', '\ud83e alone', `it's "quoted" \\ $1`, '__proto__', 'x'.repeat(3_000)]
 
 /** What takes a story deep happens more often. */
-const weights: Partial<Record<keyof typeof acts, number>> = { advanceReview: 10, advanceAssessment: 4, advanceDelivery: 3, claimSlot: 2, publishDecision: 2 }
+const weights: Partial<Record<keyof typeof acts, number>> = { advanceReview: 10, advanceAssessment: 4, advanceDelivery: 3, claimSlot: 2, publishDecision: 2, recordFindings: 3, supersedeDiagnoses: 3 }
 const names = Object.keys(acts).filter((name): name is keyof typeof acts => name in acts)
 
 const move: fc.Arbitrary<Move> = fc.record({

@@ -54,7 +54,8 @@ function answer(story: Story, random: SeededRandom, requestEventId: string, { id
   story.append(orgId, aiReviewSlotStream(orgId, caseId, ids.product), slotFact('AiReviewRequestAnswered', answered))
 }
 
-function supersede(story: Story, random: SeededRandom, holder: Review, asked: Asked): void {
+/** Another review takes the place of one; now and then the channel has not told so yet. */
+export function supersede(story: Story, random: SeededRandom, holder: Review, asked: Asked): void {
   const next = claim(story, random, asked, holder)
   // A claimed review that was never opened is opened first, so that it can be told.
   if (holder.status === 'claimed') say(story, holder, requested(story, random, holder))
@@ -62,7 +63,10 @@ function supersede(story: Story, random: SeededRandom, holder: Review, asked: As
   holder.status = 'superseded'
   const { orgId, caseId } = holder
   const published = { oldAiReviewId: holder.id, newAiReviewId: next.id, orgId, caseId, occurred_at: story.instant(random) }
-  if (!random.oneIn(3)) story.append(orgId, aiReviewChannel, reviewPublicFact('ai_review.superseded', published))
+  if (random.oneIn(3)) return
+  story.append(orgId, aiReviewChannel, reviewPublicFact('ai_review.superseded', published))
+  const analysis = story.analyses.find(({ review }) => review.id === holder.id)
+  if (analysis !== undefined) analysis.supersededById = next.id
 }
 
 /** The next thing that a review can say, whichever it is. */
@@ -130,7 +134,10 @@ function end(story: Story, random: SeededRandom, review: Review, canComplete: bo
   const { orgId, caseId } = review
   const published = { ...of, orgId, caseId, occurred_at: at }
   const started = reviewPublicFact('ai_review.started', published)
-  story.append(orgId, aiReviewChannel, started, reviewPublicFact(`ai_review.${came}`, published))
+  const told = came === 'completed' ? reviewPublicFact('ai_review.completed', { ...published, lesions }) : reviewPublicFact(`ai_review.${came}`, published)
+  story.append(orgId, aiReviewChannel, started, told)
+  if (came !== 'completed' || lesions.length === 0) return
+  story.analyses.push({ review, lesionNumbers: lesions.map(({ lesionNumber }) => lesionNumber), isRecorded: false, supersededById: null, areSuperseded: false })
 }
 
 function requested(story: Story, random: SeededRandom, review: Review) {

@@ -56,6 +56,16 @@ export interface Review {
   polls: number
 }
 
+/** A completed review with lesions, told on the channel. */
+export interface Analysis {
+  readonly review: Review
+  readonly lesionNumbers: readonly number[]
+  isRecorded: boolean
+  /** The review that took its place, once the channel told so. */
+  supersededById: string | null
+  areSuperseded: boolean
+}
+
 export interface Delivery {
   readonly id: string
   readonly orgId: string
@@ -87,6 +97,9 @@ export class Story {
   readonly requests: OpenRequest[] = []
   readonly reviews: Review[] = []
   readonly deliveries: Delivery[] = []
+  readonly analyses: Analysis[] = []
+  /** Cases that were opened since their reviews led to findings. */
+  readonly casesOfReviews = new Set<string>()
   /** Withdrawals and denials on the channel, newest last: when they were published, of whom. */
   readonly refusals: { readonly patientId: string; readonly at: string }[] = []
   readonly organisations: readonly string[]

@@ -1,0 +1,44 @@
+import { v5 } from 'uuid'
+import type { Lesion } from '../../streams/ai-review/events.ts'
+import type { CaseEvent } from '../../streams/case/events.ts'
+import type { CaseState } from '../../streams/case/state.ts'
+import { refuse, type Decision } from '../handling/decision.ts'
+import type { LesionShare } from './lesion-shares.ts'
+
+export interface RecordFindings {
+  readonly aiReviewId: string
+  readonly share: LesionShare
+  /** Of the whole review. */
+  readonly lesionCount: number
+  readonly bodySiteId: string | null
+  readonly now: Date
+}
+
+/** One finding for each lesion of an AI review, and one diagnosis for each finding (specification 6), whatever becomes of its assessment. */
+export function recordFindings(command: RecordFindings, state: CaseState): Decision<CaseEvent> {
+  if (state.status !== 'open') return refuse('not-found')
+  const known = state.analyses.get(command.aiReviewId)
+  return command.share.lesions.flatMap((lesion, index) => {
+    if (known?.has(lesion.lesionNumber) === true) return []
+    return pairOf(command, state.caseId, lesion, command.share.before + index + 1)
+  })
+}
+
+function pairOf({ aiReviewId, lesionCount, bodySiteId, now }: RecordFindings, caseId: string, lesion: Lesion, ordinal: number): CaseEvent[] {
+  const { lesionNumber, coordinates, category } = lesion
+  const findingId = v5(String(lesionNumber), aiReviewId)
+  const found = { caseId, findingId, source: 'ai' as const, aiReviewId, lesionNumber, recordedAt: now.toISOString() }
+  return [
+    { type: 'CaseFindingRecorded', data: { ...found, bodySiteId, coordinates, ordinal, lesionCount } },
+    {
+      type: 'CaseDiagnosisRecorded',
+      data: {
+        ...found,
+        diagnosisId: v5('diagnosis', findingId),
+        icd10: { code: lesion.suspectedDiagnosisIcd10Code, term: lesion.suspectedDiagnosisIcd10Term },
+        snomed: { code: lesion.suspectedDiagnosisSnomedCode, term: lesion.suspectedDiagnosisSnomedTerm },
+        category,
+      },
+    },
+  ]
+}

@@ -1,0 +1,35 @@
+import type { CaseEvent } from '../../streams/case/events.ts'
+import type { CaseState } from '../../streams/case/state.ts'
+import { refuse, type Decision } from '../handling/decision.ts'
+import type { LesionShare } from './lesion-shares.ts'
+
+export interface SupersedeDiagnoses {
+  readonly aiReviewId: string
+  readonly share: LesionShare
+  /** Of the whole review: as many as it has lesions. */
+  readonly diagnosisCount: number
+  /** The review that took its place. */
+  readonly supersededById: string
+  readonly now: Date
+}
+
+/**
+ * Another review has taken the place of the one that led to these diagnoses (specification 6); its findings stand. What
+ * is not recorded yet cannot be superseded: whoever comes first records it.
+ */
+export function supersedeDiagnoses(command: SupersedeDiagnoses, state: CaseState): Decision<CaseEvent> {
+  const { aiReviewId, share, diagnosisCount, supersededById, now } = command
+  if (state.status !== 'open') return refuse('not-found')
+  const analysis = state.analyses.get(aiReviewId)
+  const events: CaseEvent[] = []
+  for (const [index, { lesionNumber }] of share.lesions.entries()) {
+    const diagnosis = analysis?.get(lesionNumber)
+    if (diagnosis === undefined) return refuse('conflict')
+    if (diagnosis.status === 'superseded') continue
+    const { diagnosisId, findingId } = diagnosis
+    const of = { caseId: state.caseId, diagnosisId, findingId, aiReviewId, lesionNumber }
+    const place = { ordinal: share.before + index + 1, diagnosisCount }
+    events.push({ type: 'CaseDiagnosisSuperseded', data: { ...of, ...place, supersededById, supersededAt: now.toISOString() } })
+  }
+  return events
+}

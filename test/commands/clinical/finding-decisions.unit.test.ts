@@ -1,0 +1,115 @@
+import { v5 } from 'uuid'
+import { describe, expect, it } from 'vitest'
+import { lesionShares } from '../../../commands/clinical/lesion-shares.ts'
+import { recordFindings } from '../../../commands/clinical/record-findings.ts'
+import { supersedeDiagnoses } from '../../../commands/clinical/supersede-diagnoses.ts'
+import type { Lesion } from '../../../streams/ai-review/events.ts'
+import { caseFold } from '../../../streams/case/state.ts'
+import { appendLimitBytes } from '../../../streams/store/appending.ts'
+import { lesion } from '../../streams/ai-review-facts.ts'
+import { at, caseFact, ids } from '../../streams/facts.ts'
+import { given } from '../../support/given-decider.ts'
+
+const opened = caseFact('CaseOpened')
+const pair = [caseFact('CaseFindingRecorded'), caseFact('CaseDiagnosisRecorded')]
+const bare: Lesion = {
+  ...lesion,
+  lesionNumber: 7,
+  coordinates: null,
+  category: null,
+  suspectedDiagnosisIcd10Code: null,
+  suspectedDiagnosisIcd10Term: null,
+  suspectedDiagnosisSnomedCode: null,
+  suspectedDiagnosisSnomedTerm: null,
+}
+
+/** Ids as the contract has them: whoever records the same lesion again names it the same. */
+function foundOf(aiReviewId: string, lesionNumber: number) {
+  const finding = { aiReviewId, lesionNumber, findingId: v5(String(lesionNumber), aiReviewId) }
+  return { finding, diagnosis: { ...finding, diagnosisId: v5('diagnosis', finding.findingId) } }
+}
+
+function recording(lesions: readonly Lesion[]) {
+  return { aiReviewId: ids.review, share: { lesions, before: 0 }, lesionCount: lesions.length, bodySiteId: ids.bodySite, now: new Date(at(18)) }
+}
+
+describe('what an AI review found', () => {
+  it('becomes one finding and one diagnosis for each lesion, once', () => {
+    given(caseFold, opened).when(recordFindings, recording([lesion])).thenEvents(pair)
+  })
+
+  it('is a diagnosis also where nothing is suspected, and a finding without a place', () => {
+    const state = given(caseFold, opened).when(recordFindings, { ...recording([bare]), bodySiteId: null })
+    const none = { code: null, term: null }
+    const of = foundOf(ids.review, 7)
+    state.thenEvents([
+      caseFact('CaseFindingRecorded', { ...of.finding, bodySiteId: null, coordinates: null }),
+      caseFact('CaseDiagnosisRecorded', { ...of.diagnosis, icd10: none, snomed: none, category: null }),
+    ])
+  })
+
+  it('is kept apart from what another review of the case found', () => {
+    const after = given(caseFold, opened, ...pair).when(recordFindings, { ...recording([lesion]), aiReviewId: ids.newReview })
+    const { finding, diagnosis } = foundOf(ids.newReview, 1)
+    const state = after.thenEvents([caseFact('CaseFindingRecorded', finding), caseFact('CaseDiagnosisRecorded', diagnosis)])
+    expect(state).toMatchObject({ status: 'open', patientId: ids.patient, externalReference: 'canary-reference', updatedAt: at(18) })
+  })
+
+  it('says of each finding which of how many it is', () => {
+    const lesions = [lesion, { ...lesion, lesionNumber: 2 }, { ...lesion, lesionNumber: 3 }]
+    const command = { ...recording(lesions), share: { lesions: lesions.slice(1), before: 1 } }
+    const decision = recordFindings(command, given(caseFold, opened).state)
+    const places = 'refused' in decision ? [] : decision.flatMap(({ type, data }) => (type === 'CaseFindingRecorded' ? [[data.lesionNumber, data.ordinal, data.lesionCount]] : []))
+    expect(places).toEqual([[2, 2, 3], [3, 3, 3]])
+  })
+
+  it('is refused for a case that does not exist', () => {
+    given(caseFold).when(recordFindings, recording([lesion])).thenRefused('not-found')
+  })
+})
+
+describe('an AI review whose place another has taken', () => {
+  const command = { aiReviewId: ids.review, share: { lesions: [lesion], before: 0 }, diagnosisCount: 1, supersededById: ids.newReview, now: new Date(at(20)) }
+  const superseded = caseFact('CaseDiagnosisSuperseded')
+
+  it('has its diagnoses superseded, once; its findings stay recorded', () => {
+    const state = given(caseFold, opened, ...pair).when(supersedeDiagnoses, command).thenEvents([superseded])
+    expect(recordFindings(recording([lesion]), state)).toEqual([])
+  })
+
+  it('leaves the diagnoses of its successor alone', () => {
+    const { finding, diagnosis } = foundOf(ids.newReview, 1)
+    const own = [caseFact('CaseFindingRecorded', finding), caseFact('CaseDiagnosisRecorded', diagnosis)]
+    const state = given(caseFold, opened, ...pair, ...own).when(supersedeDiagnoses, command).thenEvents([superseded])
+    expect(state.status === 'open' && [...state.analyses].map(([review, analysis]) => [review, analysis.get(1)?.status])).toEqual([[ids.review, 'superseded'], [ids.newReview, 'active']])
+  })
+
+  it('is not passed over while what it found is not recorded', () => {
+    given(caseFold, opened).when(supersedeDiagnoses, command).thenRefused('conflict')
+    given(caseFold).when(supersedeDiagnoses, command).thenRefused('not-found')
+  })
+})
+
+describe('the shares of lesions that one append takes', () => {
+  const many = (count: number, changes: Partial<Lesion> = {}) => Array.from({ length: count }, (_, index) => ({ ...lesion, ...changes, lesionNumber: index + 1 }))
+  const sizes = (lesions: readonly Lesion[]) => lesionShares(lesions).map((share) => [share.before, share.lesions.length])
+
+  it('hold all of them in order, at most a hundred each', () => {
+    expect(sizes([])).toEqual([])
+    expect(sizes(many(100))).toEqual([[0, 100]])
+    expect(sizes(many(250))).toEqual([[0, 100], [100, 100], [200, 50]])
+    expect(lesionShares(many(250)).flatMap(({ lesions }) => lesions)).toEqual(many(250))
+  })
+
+  it('are smaller where the texts are long, and fit into one append however they are escaped', () => {
+    const long = '\u0001'.repeat(10_000)
+    const texts = { category: long, suspectedDiagnosisIcd10Code: long, suspectedDiagnosisIcd10Term: long, suspectedDiagnosisSnomedCode: long, suspectedDiagnosisSnomedTerm: long }
+    expect(sizes(many(3, texts))).toEqual([[0, 2], [2, 1]])
+    const worst = many(100, { category: long.slice(0, 505) }).with(99, { ...lesion, ...texts, lesionNumber: 100 })
+    for (const lesions of [worst, many(3, texts)]) {
+      const [share = { lesions: [], before: 0 }] = lesionShares(lesions)
+      const decision = recordFindings({ ...recording(lesions), share }, given(caseFold, opened).state)
+      expect(Buffer.byteLength(JSON.stringify(decision))).toBeLessThan(appendLimitBytes * 0.8)
+    }
+  })
+})
