@@ -17,8 +17,16 @@ export interface VaultOptions {
   readonly pool?: Pool
 }
 
-/** What keeps a random secret: webhook signing (24 bytes), cursors, the HMAC pepper, event signatures (32 bytes each). */
-export type SecretKind = 'webhook' | 'cursor' | 'pepper' | 'event-signature'
+/** How a secret of each kind is made: webhooks are signed with one of 24 bytes, or with a key pair (PKCS#8 DER, Ed25519). */
+const newSecrets = {
+  webhook: () => randomBytes(24),
+  'webhook-signing': newSigningSecret,
+  cursor: () => randomBytes(32),
+  pepper: () => randomBytes(32),
+  'event-signature': () => randomBytes(32),
+} as const satisfies Record<string, () => Uint8Array>
+
+export type SecretKind = keyof typeof newSecrets
 
 /** Which tokens a key pair signs. Keys of one purpose never verify another's. */
 export type SigningPurpose = 'token' | 'receipt'
@@ -96,8 +104,19 @@ export class Vault implements KeyVault {
     const name = `${kind}/${id}`
     const cached = this.#secrets.get(name)
     if (cached !== undefined) return cached
-    const stored = await this.#rows.getOrCreate(kind, id, () => randomBytes(kind === 'webhook' ? 24 : 32))
+    const stored = await this.#rows.getOrCreate(kind, id, newSecrets[kind])
     if (stored === 'destroyed') throw new MissingKeyError(kind, id)
+    this.#secrets.set(name, stored)
+    return stored
+  }
+
+  /** The secret of that name, never a new one: what an event names must be there. Rejects with `MissingKeyError`. */
+  async storedSecret(kind: SecretKind, id: string): Promise<Uint8Array> {
+    const name = `${kind}/${id}`
+    const cached = this.#secrets.get(name)
+    if (cached !== undefined) return cached
+    const stored = await this.#rows.read(kind, id)
+    if (stored === undefined || stored === 'destroyed') throw new MissingKeyError(kind, id)
     this.#secrets.set(name, stored)
     return stored
   }

@@ -2,6 +2,7 @@ import { createPublicKey, randomBytes, sign, verify } from 'node:crypto'
 import { Client, Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseMasterKeys, type MasterKeyRing } from '../../../platform/vault/master-keys.ts'
+import { signingKeyOf } from '../../../platform/vault/signing-keys.ts'
 import { openVault, type Vault } from '../../../platform/vault/vault.ts'
 import { MissingKeyError } from '../../../streams/store/errors.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
@@ -117,6 +118,24 @@ describe('secrets', () => {
     await using later = await open()
     expect(await vault.secret('webhook', 'chosen')).toEqual(new Uint8Array([4, 5, 6]))
     expect(await later.secret('webhook', 'chosen')).toEqual(new Uint8Array([4, 5, 6]))
+  })
+
+  test('a secret that an event names is read and never made', async () => {
+    await using vault = await open()
+    const stored = (await rows()).length
+    for (let asked = 0; asked < 2; asked += 1) await expect(vault.storedSecret('webhook', 'lost')).rejects.toThrow(MissingKeyError)
+    expect(await rows()).toHaveLength(stored)
+    const made = await vault.secret('webhook', 'found')
+    await using later = await open()
+    expect([await vault.storedSecret('webhook', 'found'), await later.storedSecret('webhook', 'found')]).toEqual([made, made])
+  })
+
+  test('a key pair for webhooks is a secret too, one for every process', async () => {
+    await using one = await open()
+    await using two = await open()
+    const [made, again] = await Promise.all([one.secret('webhook-signing', 'pair'), two.secret('webhook-signing', 'pair')])
+    expect(again).toEqual(made)
+    expect((await signingKeyOf(made)).publicJwk).toMatchObject({ kty: 'OKP', crv: 'Ed25519' })
   })
 
   test('the event signing key and fingerprints outlive a restart', async () => {
