@@ -7,6 +7,8 @@ import type { ImageFetch } from './adapters/image-fetch.ts'
 import type { Provider } from './adapters/provider.ts'
 import type { ReviewSupersession } from './adapters/review-supersession.ts'
 import type { WebhookSender } from './adapters/webhook-sender.ts'
+import type { WebhookSignatures } from './adapters/webhook-signatures.ts'
+import type { SubscriptionReader } from './webhooks/subscription-reader.ts'
 
 /** What the effects of every process are given. */
 export interface ProcessDependencies extends CommandDependencies {
@@ -17,6 +19,8 @@ export interface ProcessDependencies extends CommandDependencies {
   readonly cases: CaseLookup
   readonly reviews: ReviewSupersession
   readonly webhooks: WebhookSender
+  readonly signatures: WebhookSignatures
+  readonly subscriptions: SubscriptionReader
   readonly failpoint: Failpoint
   /** From [0, 1); spreads retries. */
   readonly random: () => number

@@ -1,12 +1,15 @@
-import type { DeliveryErrorClass, WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
+import type { DeliveryErrorClass, FailedEndpoint, WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
 import type { WebhookDeliveryState } from '../../streams/webhook-delivery/state.ts'
 import type { Decision } from '../handling/decision.ts'
 import { openUntil } from '../handling/open-lease.ts'
 
 type Scheduled = Extract<WebhookDeliveryEvent, { type: 'WebhookDeliveryScheduled' }>['data']
 
+/** What a delivery is, whoever begins its stream. */
+export type NewDelivery = Omit<Scheduled, 'scheduledAt'>
+
 export interface AttemptDelivery {
-  readonly delivery: Omit<Scheduled, 'scheduledAt'>
+  readonly delivery: NewDelivery
   readonly now: Date
   readonly leaseUntil: Date
 }
@@ -39,8 +42,9 @@ export type DeliveryOutcome =
       readonly kind: 'failed'
       readonly statusCode: number | null
       readonly errorClass: DeliveryErrorClass
-      /** Null when the schedule is used up. */
+      /** Null when there is no further one in this round. */
       readonly nextAttemptAt: Date | null
+      readonly endpoint: FailedEndpoint
     }
 
 export interface RecordDelivery {
@@ -50,23 +54,24 @@ export interface RecordDelivery {
   readonly now: Date
 }
 
-/** Records what an attempt came to; an outcome of an attempt that is already settled changes nothing. */
+/**
+ * Records what an attempt came to; an outcome of an attempt that is already settled changes nothing. What was cancelled
+ * meanwhile has been delivered all the same when the receiver took it.
+ */
 export function recordDelivery(command: RecordDelivery, state: WebhookDeliveryState): Decision<WebhookDeliveryEvent> {
   const { attempt, outcome, durationMs, now } = command
-  if (state.status !== 'pending' || state.finishedAttempts >= attempt) return []
+  if (state.status === 'absent' || state.finishedAttempts >= attempt) return []
+  const isWanted = state.status === 'pending' || (state.status === 'cancelled' && outcome.kind === 'delivered')
+  if (!isWanted) return []
   const { deliveryId, subscriptionId, eventId } = state
-  const base = { deliveryId, subscriptionId, eventId, attempt, statusCode: outcome.statusCode, durationMs }
+  const base = { deliveryId, subscriptionId, eventId, attempt, durationMs }
   const at = now.toISOString()
   if (outcome.kind === 'delivered') {
     return [{ type: 'WebhookDelivered', data: { ...base, statusCode: outcome.statusCode, deliveredAt: at } }]
   }
-  const { errorClass, nextAttemptAt } = outcome
+  const { statusCode, errorClass, endpoint, nextAttemptAt } = outcome
+  const failure = { ...base, statusCode, errorClass, endpoint, failedAt: at }
   return nextAttemptAt === null
-    ? [{ type: 'WebhookDeliveryFailed', data: { ...base, errorClass, endpoint: null, failedAt: at } }]
-    : [
-        {
-          type: 'WebhookDeliveryAttemptFailed',
-          data: { ...base, errorClass, endpoint: null, failedAt: at, nextAttemptAt: nextAttemptAt.toISOString() },
-        },
-      ]
+    ? [{ type: 'WebhookDeliveryFailed', data: failure }]
+    : [{ type: 'WebhookDeliveryAttemptFailed', data: { ...failure, nextAttemptAt: nextAttemptAt.toISOString() } }]
 }

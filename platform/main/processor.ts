@@ -5,6 +5,7 @@ import { createPlatformToken } from '../../processes/adapters/platform-token.ts'
 import { createProvider } from '../../processes/adapters/provider.ts'
 import { createReviewSupersession } from '../../processes/adapters/review-supersession.ts'
 import { createWebhookSender } from '../../processes/adapters/webhook-sender.ts'
+import { createWebhookSignatures } from '../../processes/adapters/webhook-signatures.ts'
 import type { ProcessDependencies } from '../../processes/dependencies.ts'
 import { createSweep } from '../../processes/housekeeping/sweep-objects.ts'
 import { startSweeps, sweepEveryMs } from '../../processes/housekeeping/sweeps.ts'
@@ -12,6 +13,7 @@ import { channels, processes } from '../../processes/registry.ts'
 import { createRelay, type RelayStatus } from '../../processes/relay/relay.ts'
 import { bindProcess } from '../../processes/runtime/bound-process.ts'
 import { createWorkers } from '../../processes/runtime/workers.ts'
+import { createSubscriptionReader } from '../../processes/webhooks/subscription-reader.ts'
 import type { ProjectionRunner } from '../../projections/runtime/runner.ts'
 import type { EventFilter } from '../../streams/store/subscription-options.ts'
 import type { Pool } from '../database.ts'
@@ -53,6 +55,8 @@ export function startProcessor({ given, pool, filter, runner, logger, stop }: Pr
     cases: createCaseLookup(calls, clinicalBaseUrl),
     reviews: createReviewSupersession(calls, aiReviewBaseUrl),
     webhooks: createWebhookSender(egress, configuration),
+    signatures: createWebhookSignatures(given.vault),
+    subscriptions: createSubscriptionReader(store),
     random: Math.random,
   }
   const workers = createWorkers({

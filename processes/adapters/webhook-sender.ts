@@ -1,4 +1,3 @@
-import { Webhook } from 'standardwebhooks'
 import type { Egress } from '../../platform/egress.ts'
 import { EgressError } from '../../platform/egress-error.ts'
 import type { DeliveryErrorClass } from '../../streams/webhook-delivery/events.ts'
@@ -6,11 +5,14 @@ import { readRetryAfter } from './retry-after.ts'
 
 export interface WebhookMessage {
   readonly url: string
+  /** Whose connections and circuit it takes: the subscription's id, so that what is at one address does not hold up another. */
+  readonly lane: string
   /** The delivery's id: the same on every attempt. */
   readonly id: string
   readonly eventType: string
   readonly body: string
-  readonly secret: Uint8Array
+  /** Of id, instant and body. */
+  readonly signature: string
   readonly sentAt: Date
 }
 
@@ -26,10 +28,10 @@ export type SendResult =
   /** The circuit is open: nothing was sent, no attempt is used up. */
   | { readonly kind: 'not-sent'; readonly afterMs: number }
 
-/** Standard Webhooks 1.0.0: id, timestamp of the attempt, HMAC-SHA-256 signature. Only 2xx is success. */
+/** Standard Webhooks 1.0.0: id, timestamp of the attempt, signature. Only 2xx is success. */
 export interface WebhookSender {
-  /** Milliseconds that the receiver's circuit stays open, 0 when it may be called. */
-  openForMs(url: string): number
+  /** Milliseconds that the receiver's circuit stays open for a lane, 0 when it may be called. */
+  openForMs(url: string, lane: string): number
   send(message: WebhookMessage, signal: AbortSignal): Promise<SendResult>
 }
 
@@ -37,20 +39,28 @@ const mostAnswerBytes = 64 * 1024
 
 export function createWebhookSender(egress: Egress, { webhookTimeoutMs }: { readonly webhookTimeoutMs: number }): WebhookSender {
   return {
-    openForMs: (url) => egress.openForMs(url, 'webhook'),
+    openForMs(url, lane) {
+      try {
+        return egress.openForMs(url, 'webhook', lane)
+      } catch (error) {
+        // An address that cannot be called at all is an outcome of the attempt.
+        if (error instanceof EgressError) return 0
+        throw error
+      }
+    },
 
-    async send({ url, id, eventType, body, secret, sentAt }, signal) {
+    async send({ url, lane, id, eventType, body, signature, sentAt }, signal) {
       const headers = {
         'content-type': 'application/json',
         'user-agent': 'clinical-assessment-platform/1',
         'webhook-id': id,
         'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1000)),
-        'webhook-signature': new Webhook(secret, { format: 'raw' }).sign(id, sentAt, body),
+        'webhook-signature': signature,
         'webhook-event-type': eventType,
       }
       try {
         const limits = { timeoutMs: webhookTimeoutMs, maxBytes: mostAnswerBytes, signal }
-        const response = await egress.request(url, { purpose: 'webhook', method: 'POST', headers, body, ...limits })
+        const response = await egress.request(url, { purpose: 'webhook', lane, method: 'POST', headers, body, ...limits })
         const { status } = response
         // What the receiver says beyond its status is of no interest, and kept nowhere.
         await response.discard().catch(() => undefined)

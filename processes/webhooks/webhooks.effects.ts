@@ -1,105 +1,105 @@
-import { attemptDelivery, recordDelivery } from '../../commands/webhooks/deliver-webhook.ts'
+import { attemptDelivery, recordDelivery, type DeliveryOutcome } from '../../commands/webhooks/deliver-webhook.ts'
 import { execute } from '../../commands/handling/execute.ts'
-import { openUntil } from '../../commands/handling/open-lease.ts'
-import { viewOf } from '../../commands/assessments/views.ts'
-import { toAssessmentRecord } from '../../platform/records/assessment.ts'
-import { signDownloads } from '../../platform/records/download-urls.ts'
-import { assessmentFold } from '../../streams/assessment/state.ts'
-import { assessmentStream } from '../../streams/assessment/stream.ts'
-import { webhookDeliveryFold, type WebhookDeliveryState } from '../../streams/webhook-delivery/state.ts'
-import { deliveryIdOf, webhookDeliveryStream } from '../../streams/webhook-delivery/stream.ts'
-import { webhookSubscriptionsFold, type WebhookSubscription } from '../../streams/webhook-subscriptions/state.ts'
-import { webhookSubscriptionsStream } from '../../streams/webhook-subscriptions/stream.ts'
+import type { WebhookDeliveryState } from '../../streams/webhook-delivery/state.ts'
+import type { WebhookSubscription } from '../../streams/webhook-subscriptions/state.ts'
 import type { SendResult } from '../adapters/webhook-sender.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { jittered, nextDelay } from '../runtime/backoff.ts'
-import { defineProcess, type StepContext, type StepOutcome, type Todo } from '../runtime/process.ts'
+import { defineProcess, type LaneHealth, type StepContext, type StepOutcome, type Todo } from '../runtime/process.ts'
 import { throwIfStopping } from '../runtime/stopping.ts'
 import { attemptCommand, orgOf, outcomeCommand, readCause } from '../runtime/step-identity.ts'
-import { webhooksToDo, type DeliverPayload } from './webhooks.process.ts'
+import { cancel, cancelled } from './cancel.steps.ts'
+import { deliveryBody } from './delivery-body.ts'
+import { deliveryOf, targetOf, unsettled } from './delivery-target.ts'
+import { disable, watch } from './endpoint.steps.ts'
+import type { DeliverPayload } from './todo-payloads.ts'
+import { webhooksToDo } from './webhooks.process.ts'
 
 const jitterRatio = 0.2
 
+/** Sends what is due to the address that the subscription has now, signed with the secrets that it has now. */
 async function deliver(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const { store } = deps
   const orgId = orgOf(todo)
   const payload = todo.payload as DeliverPayload
-  const deliveryId = deliveryIdOf(payload.subscriptionId, payload.eventId)
-  const target = { fold: webhookDeliveryFold, stream: webhookDeliveryStream(orgId, deliveryId) }
-  const { subscriptionId, eventId, eventType, assessmentId } = payload
-  const named = { deliveryId, subscriptionId, eventId, organisationId: orgId }
-  const told = { origin: 'event' as const, eventType, assessmentId, occurredAt: todo.dueAt.toISOString(), request: null }
-  const delivery = { ...named, ...told }
+  const subscription = await deps.subscriptions.read(orgId, payload.subscriptionId)
+  if (subscription === undefined) return cancelled(todo, payload, 'subscription_deleted', deps, step)
+  if (subscription.status === 'disabled') return cancelled(todo, payload, 'subscription_disabled', deps, step)
+  const isFirst = todo.dueAt.toISOString() === payload.occurredAt
+  const dueAfterMs = isFirst ? (deps.configuration.webhookRetryScheduleMs[0] ?? 0) : 0
+  const dueAt = new Date(todo.dueAt.getTime() + dueAfterMs)
+  if (dueAt.getTime() > step.now().getTime()) return { kind: 'wait', until: dueAt }
+  const { url } = subscription
+  const openForMs = deps.webhooks.openForMs(url, subscription.subscriptionId)
+  if (openForMs > 0) return putOff(openForMs)
 
-  const { state: before } = await store.load(target.fold, target.stream, { fresh: true })
-  const until = heldUntil(before, step.now())
-  if (until !== null) return { kind: 'wait', until }
-  const body = await bodyOf(deps, orgId, payload)
-  const openForMs = deps.webhooks.openForMs(body.url)
-  if (openForMs > 0) return { kind: 'retry', after: openForMs, reason: 'circuit_open' }
+  const delivery = deliveryOf(todo, payload)
+  const target = { ...targetOf(orgId, delivery.deliveryId), isNew: isFirst }
+  const [body, sign] = await Promise.all([
+    deliveryBody(deps, orgId, payload.assessmentId, subscription.payloadMode),
+    deps.signatures.signerOf(subscription, step.now()),
+  ])
   const begin = { delivery, now: step.now(), leaseUntil: new Date(step.leaseUntil) }
   const attempt = attemptCommand(orgId, readCause(todo))
   const begun = await execute(store, target, (state) => attemptDelivery(begin, state), attempt)
   if (begun.events.length === 0 || begun.state.status !== 'pending') {
-    const heldByOther = heldUntil(begun.state, step.now())
-    return heldByOther === null ? { kind: 'done' } : { kind: 'wait', until: heldByOther }
+    return unsettled(begun.state, step.now())
   }
 
   const sentAt = step.now()
-  const secret = await deps.vault.secret('webhook', subscriptionId)
-  const message = { url: body.url, id: deliveryId, eventType, body: body.text, secret, sentAt }
+  const startedAtMs = performance.now()
+  const signature = sign({ id: delivery.deliveryId, sentAt, body })
+  const message = { url, lane: subscription.subscriptionId, id: delivery.deliveryId, eventType: payload.eventType, body, signature, sentAt }
   const result = await deps.webhooks.send(message, step.signal)
+  const durationMs = Math.round(performance.now() - startedAtMs)
   deps.failpoint('webhook-sent')
   throwIfStopping(step.signal)
-  if (result.kind === 'not-sent') return { kind: 'retry', after: result.afterMs, reason: 'circuit_open' }
-  const number = begun.state.finishedAttempts + 1
-  const record = {
-    attempt: number,
-    outcome: outcomeOf(result, number, deps, step.now()),
-    durationMs: Math.max(0, step.now().getTime() - sentAt.getTime()),
-    now: step.now(),
-  }
+  if (result.kind === 'not-sent') return putOff(result.afterMs)
+  const now = step.now()
+  const outcome = outcomeOf(result, begun.state, subscription, deps, now)
+  const record = { attempt: begun.state.finishedAttempts + 1, outcome, durationMs, now }
   const recorded = await execute(store, target, (state) => recordDelivery(record, state), outcomeCommand(attempt))
-  return { kind: 'done', position: recorded.position ?? begun.position }
+  return { kind: 'done', position: recorded.position ?? begun.position, ...verdictOf(result) }
 }
 
-/** The next place in the schedule counts attempts whose outcome is known; the first delay is that before the first one. */
-function outcomeOf(result: Exclude<SendResult, { kind: 'not-sent' }>, attempt: number, deps: ProcessDependencies, now: Date) {
+type Sent = Exclude<SendResult, { kind: 'not-sent' }>
+type Pending = Extract<WebhookDeliveryState, { status: 'pending' }>
+
+/** The next place in the schedule counts the attempts of this round whose outcome is known; the first delay is that before the first one. */
+function outcomeOf(result: Sent, state: Pending, subscription: WebhookSubscription, deps: ProcessDependencies, now: Date): DeliveryOutcome {
   if (result.kind === 'delivered') return result
   const { statusCode, errorClass, retryAfterMs } = result
-  const delay = nextDelay(deps.configuration.webhookRetryScheduleMs, attempt + 1)
-  const nextAttemptAt =
-    delay === undefined
-      ? null
-      : new Date(now.getTime() + Math.max(jittered(delay, jitterRatio, deps.random), retryAfterMs))
-  return { kind: 'failed' as const, statusCode, errorClass, nextAttemptAt }
+  const { webhookRetryScheduleMs, webhookDisableAfterSeconds } = deps.configuration
+  const isTest = state.origin === 'test'
+  const isLast = isTest || statusCode === 410
+  const place = state.finishedAttempts + 1 - state.roundFrom
+  const delay = isLast ? undefined : nextDelay(webhookRetryScheduleMs, place + 1)
+  const after = (ms: number): Date => new Date(now.getTime() + ms)
+  const nextAttemptAt = delay === undefined ? null : after(Math.max(jittered(delay, jitterRatio, deps.random), retryAfterMs))
+  const reviewAt = after(webhookDisableAfterSeconds * 500).toISOString()
+  return { kind: 'failed', statusCode, errorClass, nextAttemptAt, endpoint: isTest ? null : { revision: subscription.endpointRevision, reviewAt } }
 }
 
-function heldUntil(state: WebhookDeliveryState, now: Date): Date | null {
-  return state.status === 'pending' ? openUntil(state.openLeaseUntil, now) : null
+function putOff(ms: number): StepOutcome {
+  return { kind: 'retry', after: ms, pauseMs: ms, reason: 'circuit_open' }
 }
 
-/** The record as it is now, with addresses signed for this attempt (T21); thin bodies carry id and status only. */
-async function bodyOf(deps: ProcessDependencies, orgId: string, payload: DeliverPayload): Promise<{ url: string; text: string }> {
-  const { state } = await deps.store.load(assessmentFold, assessmentStream(orgId, payload.assessmentId), { fresh: true })
-  if (state.status === 'absent') throw new Error('a webhook names an assessment that does not exist')
-  const subscription = await subscriptionOf(deps, orgId, payload.subscriptionId)
-  const view = viewOf(state)
-  if (subscription.payloadMode === 'thin') {
-    return { url: subscription.url, text: JSON.stringify({ id: view.id, status: view.status }) }
-  }
-  const urls = await signDownloads(deps.objects, view, deps.configuration.downloadUrlTtlSeconds)
-  return { url: subscription.url, text: JSON.stringify(toAssessmentRecord(view, urls)) }
+const unreachable: ReadonlySet<string> = new Set(['timeout', 'connect', 'dns', 'tls'])
+
+/** What the attempt says of its receiver: how many more may be under way to it, and when. */
+function verdictOf(result: Sent): { readonly health: LaneHealth; readonly pauseMs?: number } {
+  if (result.kind === 'delivered') return { health: 'good' }
+  if (unreachable.has(result.errorClass)) return { health: 'unreachable' }
+  return result.retryAfterMs > 0 ? { health: 'bad', pauseMs: result.retryAfterMs } : { health: 'bad' }
 }
 
-async function subscriptionOf({ store }: ProcessDependencies, orgId: string, subscriptionId: string): Promise<WebhookSubscription> {
-  const stream = webhookSubscriptionsStream(orgId)
-  for (const fresh of [false, true]) {
-    const { state } = await store.load(webhookSubscriptionsFold, stream, { fresh })
-    const found = state.subscriptions.get(subscriptionId)
-    if (found !== undefined) return found
-  }
-  throw new Error('a delivery names a subscription that does not exist')
-}
-
-export const webhooksProcess = defineProcess<ProcessDependencies>({ name: 'webhooks', list: webhooksToDo, steps: { deliver } })
+export const webhooksProcess = defineProcess<ProcessDependencies>({
+  name: 'webhooks',
+  list: webhooksToDo,
+  lanes: ({ configuration }) => ({
+    slots: configuration.webhookWorkers,
+    perLane: configuration.webhookWorkersPerEndpoint,
+    stepTimeoutMs: configuration.webhookTimeoutMs + 3_000,
+  }),
+  steps: { deliver, cancel, watch, disable },
+})

@@ -1,55 +1,84 @@
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
+import type { WebhookRecoveryEvent } from '../../streams/webhook-recovery/events.ts'
 import type { WebhookEventType, WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
 import { parseOwnedStream } from '../../streams/stream-name.ts'
-import {
-  defineProjector,
-  defineTable,
-  insert,
-  insertSelect,
-  patch,
-  remove,
-  type RowChange,
-} from '../../projections/runtime/projector.ts'
-import { todoTable } from '../runtime/process.ts'
-import { causeOf, type CausedPayload } from '../runtime/step-identity.ts'
+import { defineProjector, insert, insertSelect, patch, patchWhere, remove, upsert, type RowChange } from '../../projections/runtime/projector.ts'
+import { freeLane, laneTodoTable } from '../runtime/process.ts'
+import { causeOf } from '../runtime/step-identity.ts'
+import { disableRow, endpoints, failing, forgetReviews, reviewedAgain, succeeding, unwanted } from './endpoint-rows.ts'
+import type { DeliverPayload, RedeliverPayload } from './todo-payloads.ts'
 
-/** The receivers as they stand at an event's place in `$all`. */
-const receivers = defineTable({
-  name: 'receivers',
-  columns: { subscription_id: 'text', org_id: 'text', event_types: 'jsonb' },
-  primaryKey: ['subscription_id'],
-  indexes: [{ columns: ['org_id'] }],
-})
-
-export interface DeliverPayload extends CausedPayload {
-  readonly subscriptionId: string
-  readonly eventId: string
-  readonly eventType: WebhookEventType
-  readonly assessmentId: string
-}
-
-/** A delivery per subscription and event, due now and again after each failed attempt. */
-export const webhooksToDo = defineProjector<AssessmentEvent | WebhookSubscriptionEvent | WebhookDeliveryEvent>()({
+/**
+ * A delivery per subscription and event, due now and again after each failed attempt, in the lane of its subscription;
+ * and beside them what is to become of those of a subscription that is disabled, and of endpoints that fail.
+ */
+export const webhooksToDo = defineProjector<AssessmentEvent | WebhookSubscriptionEvent | WebhookDeliveryEvent | WebhookRecoveryEvent>()({
   name: 'webhooks_todo',
-  version: 1,
-  tables: [todoTable, receivers],
+  version: 2,
+  tables: [laneTodoTable, endpoints],
   handlers: {
-    WebhookSubscribed: ({ data }) => [
-      insert(receivers, {
+    WebhookSubscribed: ({ data, revision }) => [
+      insert(endpoints, {
         subscription_id: data.subscriptionId,
         org_id: data.organisationId,
+        status: 'active',
         event_types: data.eventTypes,
+        endpoint_revision: Number(revision),
+        failing_since: null,
       }),
     ],
+    WebhookSubscriptionChanged: ({ data, revision }) => {
+      const { subscriptionId, eventTypes, isNewEndpoint } = data
+      const newEndpoint = { endpoint_revision: Number(revision), failing_since: null }
+      return [
+        patch(endpoints, { subscription_id: subscriptionId }, { event_types: eventTypes, ...(isNewEndpoint ? newEndpoint : {}) }),
+        ...(isNewEndpoint ? forgetReviews(subscriptionId) : []),
+      ]
+    },
+    WebhookSubscriptionEnabled: ({ data, revision }) => [
+      patch(endpoints, { subscription_id: data.subscriptionId }, { status: 'active', endpoint_revision: Number(revision), failing_since: null }),
+    ],
+    WebhookSubscriptionDisabled: (event) => [
+      patch(endpoints, { subscription_id: event.data.subscriptionId }, { status: 'disabled' }),
+      ...unwanted(event, 'subscription_disabled', event.data.disabledAt),
+    ],
+    WebhookSubscriptionDeleted: (event) => [
+      remove(endpoints, { subscription_id: event.data.subscriptionId }),
+      ...unwanted(event, 'subscription_deleted', event.data.deletedAt),
+    ],
+    WebhookEndpointFailing: ({ data }) => reviewedAgain(data),
+
     AssessmentCompleted: (event) => deliveries(event, 'assessment.completed', event.data.completedAt),
     AssessmentFailed: (event) => deliveries(event, 'assessment.failed', event.data.failedAt),
-    WebhookDelivered: ({ data }) => [remove(todoTable, { key: keyOf(data), step: 'deliver' })],
-    WebhookDeliveryAttemptFailed: ({ data }) => [
-      patch(todoTable, { key: keyOf(data), step: 'deliver' }, { due_at: data.nextAttemptAt }),
+    // What an event caused has its row; a test begins with its stream.
+    WebhookDeliveryScheduled: (event) => (event.data.origin === 'test' ? [deliverAt(event, event.data.scheduledAt)] : []),
+    WebhookRedeliveryRequested: (event) => [
+      remove(laneTodoTable, { key: keyOf(event.data), step: 'redeliver' }),
+      deliverAt(event, event.data.requestedAt),
     ],
-    WebhookDeliveryFailed: ({ data }) => [remove(todoTable, { key: keyOf(data), step: 'deliver' })],
+    WebhookRecoveryRequested: (event) => {
+      const { subscriptionId, recoveryId, requestedAt, organisationId } = event.data
+      const row = { step: 'redeliver', org_id: organisationId, due_at: requestedAt, lane: freeLane }
+      return event.data.deliveries.map(({ deliveryId, eventId }) => {
+        const payload: RedeliverPayload = { cause: causeOf(event), subscriptionId, deliveryId, recoveryId }
+        return upsert(laneTodoTable, { ...row, key: keyOf({ subscriptionId, eventId }), payload })
+      })
+    },
+
+    // The row may be gone: the subscription was disabled during the attempt.
+    WebhookDeliveryAttemptFailed: (event) => [
+      patchWhere(laneTodoTable, { key: keyOf(event.data), step: 'deliver' }, { due_at: event.data.nextAttemptAt }),
+      ...failing(event),
+    ],
+    WebhookDelivered: ({ data }) => [...ended(data), ...succeeding(data.subscriptionId)],
+    WebhookDeliveryFailed: (event) => [
+      ...ended(event.data),
+      ...failing(event),
+      ...(event.data.statusCode === 410 ? disableRow(event) : []),
+    ],
+    WebhookDeliveryCancelled: ({ data }) => ended(data),
   },
 })
 
@@ -57,20 +86,31 @@ function keyOf({ subscriptionId, eventId }: { subscriptionId: string; eventId: s
   return `${subscriptionId}.${eventId}`
 }
 
-function deliveries(
-  event: Pick<RecordedEvent, 'id' | 'stream' | 'metadata'> & { readonly data: { readonly assessmentId: string } },
-  eventType: WebhookEventType,
-  at: string,
-): RowChange[] {
+function ended(delivery: { subscriptionId: string; eventId: string }): RowChange[] {
+  const key = keyOf(delivery)
+  return ['deliver', 'cancel', 'redeliver'].map((step) => remove(laneTodoTable, { key, step }))
+}
+
+type Source = Pick<RecordedEvent, 'id' | 'stream' | 'metadata'>
+
+function deliverAt(event: Source & { readonly data: Pick<DeliverPayload, 'subscriptionId' | 'eventId' | 'eventType' | 'assessmentId'> }, at: string): RowChange {
+  const { subscriptionId, eventId, eventType, assessmentId } = event.data
+  const payload: DeliverPayload = { cause: causeOf(event), subscriptionId, eventId, eventType, assessmentId, occurredAt: null }
+  const { orgId } = parseOwnedStream(event.stream)
+  return upsert(laneTodoTable, { key: keyOf(event.data), step: 'deliver', org_id: orgId, due_at: at, lane: subscriptionId, payload })
+}
+
+function deliveries(event: Source & { readonly data: { readonly assessmentId: string } }, eventType: WebhookEventType, at: string): RowChange[] {
   return [
-    insertSelect(todoTable, {
-      from: receivers,
-      where: { org_id: parseOwnedStream(event.stream).orgId, event_types: { contains: [eventType] } },
+    insertSelect(laneTodoTable, {
+      from: endpoints,
+      where: { org_id: parseOwnedStream(event.stream).orgId, status: 'active', event_types: { contains: [eventType] } },
       columns: {
         key: { concat: [{ column: 'subscription_id' }, { value: `.${event.id}` }] },
         step: { value: 'deliver' },
         org_id: { column: 'org_id' },
         due_at: { value: at },
+        lane: { column: 'subscription_id' },
         payload: {
           json: {
             cause: { value: causeOf(event) },
@@ -78,6 +118,7 @@ function deliveries(
             eventId: { value: event.id },
             eventType: { value: eventType },
             assessmentId: { value: event.data.assessmentId },
+            occurredAt: { value: at },
           },
         },
       },

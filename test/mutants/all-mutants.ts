@@ -1,6 +1,8 @@
+import { laneMutants } from './lane-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { processMutants } from './process-mutants.ts'
 import { projectionMutants } from './projection-mutants.ts'
 import { storeMutants } from './store-mutants.ts'
+import { webhookMutants } from './webhook-mutants.ts'
 
-export const allMutants: readonly Mutant[] = [...projectionMutants, ...processMutants, ...storeMutants]
+export const allMutants: readonly Mutant[] = [...projectionMutants, ...processMutants, ...laneMutants, ...storeMutants, ...webhookMutants]

@@ -17,10 +17,12 @@ import { createPlatformToken } from '../../processes/adapters/platform-token.ts'
 import { createProvider } from '../../processes/adapters/provider.ts'
 import { createReviewSupersession } from '../../processes/adapters/review-supersession.ts'
 import { createWebhookSender } from '../../processes/adapters/webhook-sender.ts'
+import { createWebhookSignatures } from '../../processes/adapters/webhook-signatures.ts'
 import type { ProcessDependencies } from '../../processes/dependencies.ts'
 import { leaseUntil } from '../../processes/runtime/leases.ts'
 import type { Process, Todo } from '../../processes/runtime/process.ts'
 import { runStep, type StepResult } from '../../processes/runtime/step-run.ts'
+import { createSubscriptionReader } from '../../processes/webhooks/subscription-reader.ts'
 import { openDecisionWorld, type DecisionWorld, type DecisionWorldOptions } from '../commands/handling/decision-world.ts'
 import { ids } from '../streams/facts.ts'
 import { providerAt, type TestProvider } from './provider.ts'
@@ -42,6 +44,8 @@ export function processDependencies(world: DecisionWorld, egress: Egress, object
     cases: createCaseLookup(calls, configuration.clinicalBaseUrl),
     reviews: createReviewSupersession(calls, configuration.aiReviewBaseUrl),
     webhooks: createWebhookSender(egress, configuration),
+    signatures: createWebhookSignatures(world.vault),
+    subscriptions: createSubscriptionReader(world.store),
     failpoint: createFailpoint({ failpoint: undefined }),
     random: () => 0.5,
   }

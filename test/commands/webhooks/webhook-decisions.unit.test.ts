@@ -43,7 +43,8 @@ describe('subscribing a webhook', () => {
 
 const scheduled = fact('WebhookDeliveryScheduled')
 const attempted = fact('WebhookDeliveryAttempted')
-const attemptFailed = fact('WebhookDeliveryAttemptFailed', { endpoint: null })
+const attemptFailed = fact('WebhookDeliveryAttemptFailed')
+const { endpoint } = attemptFailed.data
 const ended = [fact('WebhookDelivered'), fact('WebhookDeliveryFailed')]
 
 describe('attempting a delivery', () => {
@@ -76,12 +77,12 @@ describe('recording a delivery', () => {
   })
 
   it('failed: when the next attempt is due, or that there is none', () => {
-    const next = record({ kind: 'failed', statusCode: 500, errorClass: 'http_status', nextAttemptAt: new Date(at(37)) })
+    const next = record({ kind: 'failed', statusCode: 500, errorClass: 'http_status', nextAttemptAt: new Date(at(37)), endpoint })
     given(webhookDeliveryFold, scheduled, attempted).when(recordDelivery, next).thenEvents([attemptFailed])
-    const last = record({ kind: 'failed', statusCode: null, errorClass: 'timeout', nextAttemptAt: null }, 10)
+    const last = record({ kind: 'failed', statusCode: null, errorClass: 'timeout', nextAttemptAt: null, endpoint }, 10)
     given(webhookDeliveryFold, scheduled, fact('WebhookDeliveryAttemptFailed', { attempt: 9 }), fact('WebhookDeliveryAttempted', { attempt: 10 }))
       .when(recordDelivery, last)
-      .thenEvents([fact('WebhookDeliveryFailed', { endpoint: null })])
+      .thenEvents([fact('WebhookDeliveryFailed')])
   })
 
   it('of an attempt that is settled, or of a delivery that has ended or never was, changes nothing', () => {

@@ -11,12 +11,10 @@ import { assessmentFold } from '../../../streams/assessment/state.ts'
 import { assessmentStream } from '../../../streams/assessment/stream.ts'
 import { consentFold } from '../../../streams/consent/state.ts'
 import { consentStream } from '../../../streams/consent/stream.ts'
-import { webhookSubscriptionsFold } from '../../../streams/webhook-subscriptions/state.ts'
-import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
 import { assessmentFact, consentFact, ids } from '../../streams/facts.ts'
-import { subscriptionFact } from '../../streams/webhook-facts.ts'
 import type { ProcessWorld } from '../../support/process-world.ts'
+import { subscribe } from '../webhooks/webhook-steps.ts'
 import type { GivenTimeline } from './given-timeline.ts'
 
 /** A submitted assessment of one image. */
@@ -62,8 +60,7 @@ export async function decideConsent(world: ProcessWorld, decision: 'granted' | '
 /** A receiver of every assessment's end. */
 export async function subscribeReceiver(world: ProcessWorld): Promise<WebhookReceiver> {
   const receiver = await startWebhookReceiver()
-  const subscribed = subscriptionFact('WebhookSubscribed', { subscriptionId: randomUUID(), organisationId: world.orgId, url: receiver.url })
-  await world.store.append(webhookSubscriptionsFold, webhookSubscriptionsStream(world.orgId), 'no_stream', [subscribed], contextOf(world))
+  await subscribe(world, { url: receiver.url })
   return receiver
 }
 

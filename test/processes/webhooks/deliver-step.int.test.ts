@@ -1,42 +1,32 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { Webhook } from 'standardwebhooks'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { attemptDelivery } from '../../../commands/webhooks/deliver-webhook.ts'
 import { execute } from '../../../commands/handling/execute.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { createEgress, type Egress } from '../../../platform/egress.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
-import type { StepOutcome, Todo } from '../../../processes/runtime/process.ts'
-import { webhooksProcess } from '../../../processes/webhooks/webhooks.effects.ts'
-import type { DeliverPayload } from '../../../processes/webhooks/webhooks.process.ts'
-import { assessmentFold } from '../../../streams/assessment/state.ts'
-import { assessmentStream } from '../../../streams/assessment/stream.ts'
-import { webhookDeliveryFold } from '../../../streams/webhook-delivery/state.ts'
-import { deliveryIdOf, webhookDeliveryStream } from '../../../streams/webhook-delivery/stream.ts'
-import { webhookSubscriptionsFold } from '../../../streams/webhook-subscriptions/state.ts'
-import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
+import { MissingKeyError } from '../../../streams/store/errors.ts'
 import { contextOf, openDecisionWorld, type DecisionWorld } from '../../commands/handling/decision-world.ts'
-import { assessmentFact, ids } from '../../streams/facts.ts'
+import { ids } from '../../streams/facts.ts'
 import { subscriptionFact } from '../../streams/webhook-facts.ts'
-import { whenWorkedOff } from '../../support/given-process.ts'
-import { processDependencies } from '../../support/process-world.ts'
+import { processDependencies, startOutsideServer, type Reply } from '../../support/process-world.ts'
+import { failedAssessment, GivenDelivery, subscribe, type Subscribed } from './webhook-steps.ts'
 
+const minuteMs = 60_000
 let world: DecisionWorld
 let egress: Egress
 let receiver: WebhookReceiver
 let deps: ProcessDependencies
 let status: number
-let eventId: string
+let subscription: Subscribed
 
 beforeAll(async () => {
   world = await openDecisionWorld()
   receiver = await startWebhookReceiver(() => status)
-  const { orgId, store, configuration } = world
-  egress = createEgress({ configuration })
+  egress = createEgress({ configuration: world.configuration })
   deps = processDependencies(world, egress)
-  const subscribed = subscriptionFact('WebhookSubscribed', { url: receiver.url, organisationId: orgId })
-  await store.append(webhookSubscriptionsFold, webhookSubscriptionsStream(orgId), 'no_stream', [subscribed], contextOf(world))
-  const story = [assessmentFact('AssessmentRequested'), assessmentFact('AssessmentSubmitted'), assessmentFact('AssessmentFailed')]
-  await store.append(assessmentFold, assessmentStream(orgId, ids.assessment), 'no_stream', story, contextOf(world))
+  await failedAssessment(world)
 })
 
 afterAll(async () => {
@@ -45,75 +35,241 @@ afterAll(async () => {
   await world.close()
 })
 
-beforeEach(() => {
+beforeEach(async () => {
   status = 204
-  eventId = randomUUID()
+  subscription = await subscribe(world, { url: receiver.url })
 })
 
-/** Works off the delivery of this test's event as it is due now. */
-function deliver(): Promise<StepOutcome> {
-  const payload: DeliverPayload = {
-    cause: { eventId, correlationId: randomUUID() },
-    subscriptionId: ids.subscription,
-    eventId,
-    eventType: 'assessment.failed',
-    assessmentId: ids.assessment,
+const due = (given: Subscribed = subscription, changes: ConstructorParameters<typeof GivenDelivery>[3] = {}, using = deps) => (
+  new GivenDelivery(world, using, given.subscriptionId, changes)
+)
+const later = (ms: number) => new Date(world.now().getTime() + ms).toISOString()
+const isSignedWith = async (secretId: string, { headers, body }: { headers: Readonly<Record<string, string>>; body: string }) => {
+  const secret = await world.vault.secret('webhook', secretId)
+  const expected = new Webhook(secret, { format: 'raw' }).sign(headers['webhook-id'] ?? '', new Date(Number(headers['webhook-timestamp']) * 1000), body)
+  return (headers['webhook-signature'] ?? '').split(' ').includes(expected)
+}
+
+describe('a delivery', () => {
+  it('sends the record once, and nothing when it is worked off again', async () => {
+    const delivery = due()
+    expect(await delivery.work()).toMatchObject({ kind: 'done', position: expect.anything(), health: 'good' })
+    expect(await delivery.work()).toEqual({ kind: 'done' })
+    expect(await delivery.types()).toEqual(['WebhookDeliveryScheduled', 'WebhookDeliveryAttempted', 'WebhookDelivered'])
+    const [first, ...more] = delivery.receivedBy(receiver)
+    expect(more).toEqual([])
+    expect(JSON.parse(first?.body ?? '')).toMatchObject({ id: ids.assessment, status: 'failed', error: { code: 'ANALYSIS_FAILED' } })
+    expect(first?.headers).toMatchObject({ 'webhook-event-type': 'assessment.failed', 'content-type': 'application/json' })
+  })
+
+  it('sends id and status alone to a thin subscription', async () => {
+    const delivery = due(await subscribe(world, { url: receiver.url, payloadMode: 'thin' }))
+    await delivery.work()
+    expect(delivery.receivedBy(receiver).map(({ body }) => JSON.parse(body) as unknown)).toEqual([{ id: ids.assessment, status: 'failed' }])
+  })
+
+  it('waits for an attempt that somebody else may be at, and makes it again under the same number once its lease has ended', async () => {
+    const delivery = due()
+    const { id: deliveryId, eventId } = delivery
+    const named = { deliveryId, subscriptionId: subscription.subscriptionId, eventId, organisationId: world.orgId }
+    const told = { origin: 'event' as const, eventType: 'assessment.failed' as const, assessmentId: ids.assessment, occurredAt: later(0), request: null }
+    const leaseUntil = new Date(world.now().getTime() + 20_000)
+    const other = { delivery: { ...named, ...told }, now: world.now(), leaseUntil }
+    await execute(world.otherStore, delivery.target, (state) => attemptDelivery(other, state), contextOf(world))
+
+    expect(await delivery.work()).toEqual({ kind: 'wait', until: leaseUntil })
+    expect(delivery.receivedBy(receiver)).toEqual([])
+
+    world.pass(20)
+    await delivery.work()
+    expect(delivery.receivedBy(receiver)).toHaveLength(1)
+    expect(await delivery.last()).toMatchObject({ type: 'WebhookDelivered', data: { attempt: 1 } })
+  })
+
+  it('is sent by one of several workers that are at it at once', async () => {
+    const delivery = due()
+    const outcomes = await Promise.all(Array.from({ length: 5 }, () => delivery.work()))
+    expect(delivery.receivedBy(receiver)).toHaveLength(1)
+    expect(outcomes.filter(({ kind }) => kind === 'done')).not.toEqual([])
+    expect(await delivery.types()).toEqual(['WebhookDeliveryScheduled', 'WebhookDeliveryAttempted', 'WebhookDelivered'])
+  })
+
+  it('waits for the first delay of the schedule where there is one', async () => {
+    const configuration = { ...world.configuration, webhookRetryScheduleMs: [3_000] }
+    const delivery = due(subscription, {}, { ...deps, configuration })
+    expect(await delivery.work()).toEqual({ kind: 'wait', until: new Date(later(3_000)) })
+    expect(await delivery.types()).toEqual([])
+    world.pass(3)
+    await delivery.work()
+    expect(delivery.receivedBy(receiver)).toHaveLength(1)
+  })
+})
+
+describe('an attempt that fails', () => {
+  it('is due again after the next delay of the schedule, and counts against the endpoint that was called', async () => {
+    status = 500
+    const delivery = due()
+    expect(await delivery.work()).toMatchObject({ kind: 'done', health: 'bad' })
+    const { endpointRevision } = await subscription.current()
+    const endpoint = { revision: endpointRevision, reviewAt: later(2.5 * 86_400_000) }
+    expect(await delivery.last()).toMatchObject({
+      type: 'WebhookDeliveryAttemptFailed',
+      data: { attempt: 1, statusCode: 500, errorClass: 'http_status', nextAttemptAt: later(5_000), endpoint },
+    })
+  })
+
+  it.each([
+    [0, 4_000, 240_000],
+    [0.999_999_999, 6_000, 360_000],
+  ])('is put off by 20 % less or more: a random %d', async (random, afterFirst, afterSecond) => {
+    status = 400
+    const delivery = due(subscription, {}, { ...deps, random: () => random })
+    await delivery.work()
+    expect(await delivery.last()).toMatchObject({ data: { nextAttemptAt: later(afterFirst) } })
+    await delivery.workAgain()
+    expect(await delivery.last()).toMatchObject({ data: { attempt: 2, nextAttemptAt: later(afterSecond) } })
+  })
+
+  it('is the last one after ten', async () => {
+    status = 503
+    const delivery = due()
+    await delivery.work()
+    for (let attempt = 2; attempt <= 10; attempt += 1) await delivery.workAgain()
+    expect(await delivery.last()).toMatchObject({ type: 'WebhookDeliveryFailed', data: { attempt: 10, statusCode: 503 } })
+    expect(await delivery.work()).toEqual({ kind: 'done' })
+    expect(delivery.receivedBy(receiver)).toHaveLength(10)
+    expect(new Set(delivery.receivedBy(receiver).map(({ headers }) => headers['webhook-timestamp'])).size).toBe(10)
+  })
+
+  it('is the last one when the receiver says that it is gone', async () => {
+    status = 410
+    const delivery = due()
+    await delivery.work()
+    expect(await delivery.last()).toMatchObject({ type: 'WebhookDeliveryFailed', data: { attempt: 1, statusCode: 410, endpoint: { revision: expect.any(Number) } } })
+  })
+
+  async function answered(reply: Reply | 'cut') {
+    const server = await startOutsideServer(() => reply)
+    try {
+      const delivery = due(await subscribe(world, { url: `${server.url}/hooks` }))
+      const outcome = await delivery.work()
+      return { outcome, last: await delivery.last(), asked: server.asked }
+    } finally {
+      await server.close()
+    }
   }
-  const todo: Todo = { key: `${ids.subscription}.${eventId}`, step: 'deliver', orgId: world.orgId, dueAt: world.now(), payload }
-  return whenWorkedOff(webhooksProcess, todo, deps, world.now())
-}
 
-const targetOf = () => ({
-  fold: webhookDeliveryFold,
-  stream: webhookDeliveryStream(world.orgId, deliveryIdOf(ids.subscription, eventId)),
+  it.each([429, 503])('is put off for as long as the receiver asks for by %i', async (code) => {
+    const { outcome, last } = await answered({ status: code, headers: { 'retry-after': '120' } })
+    expect(last).toMatchObject({ data: { statusCode: code, nextAttemptAt: later(2 * minuteMs) } })
+    expect(outcome).toMatchObject({ health: 'bad', pauseMs: 2 * minuteMs })
+  })
+
+  it('is put off for a day at most, and by no 500', async () => {
+    const forLong = await answered({ status: 429, headers: { 'retry-after': '999999999' } })
+    expect(forLong.last).toMatchObject({ data: { nextAttemptAt: later(1_440 * minuteMs) } })
+    const other = await answered({ status: 500, headers: { 'retry-after': '120' } })
+    expect(other.last).toMatchObject({ data: { nextAttemptAt: later(5_000) } })
+    expect(other.outcome).not.toHaveProperty('pauseMs')
+  })
+
+  it.each([301, 302, 307, 308])('is one that was sent elsewhere by %i, where nobody goes', async (code) => {
+    const { last, asked } = await answered({ status: code, headers: { location: receiver.url } })
+    expect(last).toMatchObject({ type: 'WebhookDeliveryAttemptFailed', data: { statusCode: code, errorClass: 'redirect' } })
+    expect(asked).toEqual(['POST /hooks'])
+  })
+
+  it('is one that was cut off, or that nobody answered', async () => {
+    expect((await answered('cut')).last).toMatchObject({ data: { statusCode: null, errorClass: 'connect' } })
+    const nobody = due(await subscribe(world, { url: 'http://127.0.0.1:1/' }))
+    expect(await nobody.work()).toMatchObject({ kind: 'done', health: 'unreachable' })
+    expect(await nobody.last()).toMatchObject({ data: { statusCode: null, errorClass: 'connect' } })
+  })
 })
 
-async function recordedTypes(): Promise<string[]> {
-  const types: string[] = []
-  for await (const { type } of world.store.readStream(targetOf().stream)) types.push(type)
-  return types
-}
+describe('a test', () => {
+  const test = { eventType: 'webhook.test', assessmentId: null } as const
 
-const received = () => receiver.received.filter(({ headers }) => headers['webhook-id'] === deliveryIdOf(ids.subscription, eventId))
+  it('tells that it is one', async () => {
+    const delivery = due(subscription, test)
+    await delivery.work()
+    const [received] = delivery.receivedBy(receiver)
+    expect([received?.headers['webhook-event-type'], received?.body]).toEqual(['webhook.test', '{"test":true}'])
+  })
 
-it('sends the record once, and nothing when it is worked off again', async () => {
-  expect(await deliver()).toMatchObject({ kind: 'done', position: expect.anything() })
-  expect(await deliver()).toEqual({ kind: 'done' })
-  expect(await recordedTypes()).toEqual(['WebhookDeliveryScheduled', 'WebhookDeliveryAttempted', 'WebhookDelivered'])
-  expect(received().map(({ body }) => JSON.parse(body) as unknown)).toEqual([
-    expect.objectContaining({ id: ids.assessment, status: 'failed', error: expect.objectContaining({ code: 'ANALYSIS_FAILED' }) }),
-  ])
+  it('is made once, and counts against no endpoint', async () => {
+    status = 500
+    const delivery = due(subscription, test)
+    await delivery.work()
+    expect(await delivery.last()).toMatchObject({ type: 'WebhookDeliveryFailed', data: { attempt: 1, endpoint: null } })
+  })
 })
 
-it('is due again after the next delay of the schedule when the receiver does not take it', async () => {
-  status = 500
-  await deliver()
-  const last = await world.store.readLast(targetOf().stream)
-  const nextAttemptAt = new Date(world.now().getTime() + 5_000).toISOString()
-  expect(last).toMatchObject({ type: 'WebhookDeliveryAttemptFailed', data: { attempt: 1, statusCode: 500, errorClass: 'http_status', nextAttemptAt } })
+describe('a subscription that another process has changed', () => {
+  it('is sent to at its new address, by the next attempt already', async () => {
+    status = 500
+    const elsewhere = await startWebhookReceiver()
+    try {
+      const delivery = due()
+      await delivery.work()
+      const { url } = elsewhere
+      await subscription.append(subscriptionFact('WebhookSubscriptionChanged', { subscriptionId: subscription.subscriptionId, url, payloadMode: 'thin', changedAt: later(0) }))
+      await delivery.workAgain()
+      expect(delivery.receivedBy(receiver)).toHaveLength(1)
+      expect(delivery.receivedBy(elsewhere).map(({ body }) => JSON.parse(body) as unknown)).toEqual([{ id: ids.assessment, status: 'failed' }])
+      expect(await delivery.last()).toMatchObject({ type: 'WebhookDelivered', data: { attempt: 2 } })
+    } finally {
+      await elsewhere.close()
+    }
+  })
+
+  it('signs with its new secret at once, and with the one before it until that ends', async () => {
+    const [before, during, after] = [due(), due(), due()]
+    const secretId = randomUUID()
+    const rotated = { subscriptionId: subscription.subscriptionId, secretId, publicKey: null, rotatedAt: later(0), previousValidUntil: later(minuteMs), request: null }
+    await before.work()
+    await world.vault.secret('webhook', secretId)
+    await subscription.append(subscriptionFact('WebhookSecretRotated', rotated))
+    await during.work()
+    world.pass(60)
+    await after.work()
+    const signed = [before, during, after].map((delivery) => delivery.receivedBy(receiver)[0] ?? { headers: {}, body: '' })
+    expect(await Promise.all(signed.map((one) => isSignedWith(subscription.subscriptionId, one)))).toEqual([true, true, false])
+    expect(await Promise.all(signed.map((one) => isSignedWith(secretId, one)))).toEqual([false, true, true])
+  })
+
+  it.each(['subscription_disabled', 'subscription_deleted'] as const)('is sent nothing once it is gone: %s', async (reason) => {
+    const { subscriptionId } = subscription
+    const end = reason === 'subscription_deleted'
+      ? subscriptionFact('WebhookSubscriptionDeleted', { subscriptionId, deletedAt: later(0) })
+      : subscriptionFact('WebhookSubscriptionDisabled', { subscriptionId, disabledAt: later(0) })
+    await subscription.append(end)
+    const delivery = due()
+    expect(await delivery.work()).toMatchObject({ kind: 'done', position: expect.anything() })
+    expect(await delivery.types()).toEqual(['WebhookDeliveryScheduled', 'WebhookDeliveryCancelled'])
+    expect(await delivery.last()).toMatchObject({ data: { reason } })
+    expect(delivery.receivedBy(receiver)).toEqual([])
+    expect(await delivery.cancel(reason)).toEqual({ kind: 'done' })
+  })
+
+  it('has a delivery cancelled once nobody is at an attempt', async () => {
+    status = 500
+    const [pending, delivered] = [due(), due()]
+    await pending.work()
+    expect(await pending.cancel()).toMatchObject({ kind: 'done', position: expect.anything() })
+    expect(await pending.types()).toEqual(['WebhookDeliveryScheduled', 'WebhookDeliveryAttempted', 'WebhookDeliveryAttemptFailed', 'WebhookDeliveryCancelled'])
+    status = 204
+    await delivered.work()
+    expect(await delivered.cancel()).toEqual({ kind: 'done' })
+  })
 })
 
-it('waits for an attempt that somebody else may be at, and makes it again under the same number once its lease has ended', async () => {
-  const { subscription: subscriptionId, assessment: assessmentId } = ids
-  const deliveryId = deliveryIdOf(subscriptionId, eventId)
-  const told = { origin: 'event' as const, eventType: 'assessment.failed' as const, assessmentId, occurredAt: world.now().toISOString(), request: null }
-  const delivery = { deliveryId, subscriptionId, eventId, organisationId: world.orgId, ...told }
-  const leaseUntil = new Date(world.now().getTime() + 20_000)
-  const other = { delivery, now: world.now(), leaseUntil }
-  await execute(world.store, targetOf(), (state) => attemptDelivery(other, state), contextOf(world))
-
-  expect(await deliver()).toEqual({ kind: 'wait', until: leaseUntil })
-  expect(received()).toEqual([])
-
-  world.pass(20)
-  await deliver()
-  expect(received()).toHaveLength(1)
-  expect(await world.store.readLast(targetOf().stream)).toMatchObject({ type: 'WebhookDelivered', data: { attempt: 1 } })
-})
-
-it('is sent by one of several workers that are at it at once', async () => {
-  const outcomes = await Promise.all(Array.from({ length: 5 }, () => deliver()))
-  expect(received()).toHaveLength(1)
-  expect(outcomes.filter(({ kind }) => kind === 'done')).not.toEqual([])
-  expect(await recordedTypes()).toEqual(['WebhookDeliveryScheduled', 'WebhookDeliveryAttempted', 'WebhookDelivered'])
+it('sends nothing, and begins nothing, with a secret that the vault has lost', async () => {
+  const lost = await subscribe(world, { url: receiver.url })
+  const secretId = randomUUID()
+  await lost.append(subscriptionFact('WebhookSecretRotated', { subscriptionId: lost.subscriptionId, secretId, publicKey: null, rotatedAt: later(0), previousValidUntil: later(0), request: null }))
+  const delivery = due(lost)
+  await expect(delivery.work()).rejects.toThrow(MissingKeyError)
+  expect([await delivery.types(), delivery.receivedBy(receiver)]).toEqual([[], []])
+  await expect(delivery.work()).rejects.toThrow(MissingKeyError)
 })

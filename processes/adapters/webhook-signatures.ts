@@ -1,0 +1,73 @@
+import { createPrivateKey, sign, type KeyObject } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { Webhook } from 'standardwebhooks'
+import type { Vault } from '../../platform/vault/vault.ts'
+import { liveSecrets, type WebhookSecret, type WebhookSubscription } from '../../streams/webhook-subscriptions/state.ts'
+
+export interface SignedContent {
+  /** The delivery's id. */
+  readonly id: string
+  readonly sentAt: Date
+  readonly body: string
+}
+
+/** The value of `webhook-signature`: per secret that is valid at `sentAt`, newest first, one signature of each scheme. */
+export type SignWebhook = (content: SignedContent) => string
+
+/** Signatures of Standard Webhooks 1.0.0 over `id.timestamp.body`: `v1` HMAC-SHA-256, `v1a` Ed25519. */
+export interface WebhookSignatures {
+  /**
+   * Fetches what the subscription signs with from `now` on.
+   * @throws MissingKeyError when the vault has it not: another secret instead would tell the receiver of a forger
+   */
+  signerOf(subscription: Pick<WebhookSubscription, 'secrets' | 'signatureSchemes'>, now: Date): Promise<SignWebhook>
+}
+
+interface Signing {
+  readonly secret: WebhookSecret
+  sign(content: SignedContent): readonly string[]
+}
+
+const cachedKeys = 10_000
+
+export function createWebhookSignatures(vault: Pick<Vault, 'storedSecret'>): WebhookSignatures {
+  const privateKeys = new LRUCache<string, KeyObject>({ max: cachedKeys })
+
+  return {
+    async signerOf({ secrets, signatureSchemes }, now) {
+      const live = liveSecrets({ secrets }, now)
+      const signing = await Promise.all(live.map((secret) => signingOf(secret, signatureSchemes)))
+      return (content) => {
+        const valid = new Set(liveSecrets({ secrets }, content.sentAt))
+        return signing.filter(({ secret }) => valid.has(secret)).flatMap((one) => one.sign(content)).join(' ')
+      }
+    },
+  }
+
+  async function signingOf(secret: WebhookSecret, schemes: WebhookSubscription['signatureSchemes']): Promise<Signing> {
+    const hmac = schemes.includes('v1') ? new Webhook(await vault.storedSecret('webhook', secret.secretId), { format: 'raw' }) : undefined
+    const key = schemes.includes('v1a') && secret.publicKey !== null ? await privateKeyOf(secret.secretId) : undefined
+    return {
+      secret,
+      sign: ({ id, sentAt, body }) => [
+        ...(hmac === undefined ? [] : [hmac.sign(id, sentAt, body)]),
+        ...(key === undefined ? [] : [signEd25519({ id, sentAt, body }, key)]),
+      ],
+    }
+  }
+
+  async function privateKeyOf(secretId: string): Promise<KeyObject> {
+    const cached = privateKeys.get(secretId)
+    if (cached !== undefined) return cached
+    const der = Buffer.from(await vault.storedSecret('webhook-signing', secretId))
+    const key = createPrivateKey({ key: der, type: 'pkcs8', format: 'der' })
+    privateKeys.set(secretId, key)
+    return key
+  }
+}
+
+/** `v1a,` and the base64 of the Ed25519 signature of `id.timestamp.body`. */
+export function signEd25519({ id, sentAt, body }: SignedContent, key: KeyObject): string {
+  const content = Buffer.from(`${id}.${Math.floor(sentAt.getTime() / 1000)}.${body}`)
+  return `v1a,${sign(null, content, key).toString('base64')}`
+}

@@ -1,0 +1,32 @@
+import type { NewDelivery } from '../../commands/webhooks/deliver-webhook.ts'
+import { openUntil } from '../../commands/handling/open-lease.ts'
+import { webhookDeliveryFold, type WebhookDeliveryState } from '../../streams/webhook-delivery/state.ts'
+import { deliveryIdOf, webhookDeliveryStream } from '../../streams/webhook-delivery/stream.ts'
+import type { StepOutcome, Todo } from '../runtime/process.ts'
+import { orgOf } from '../runtime/step-identity.ts'
+import type { DeliverPayload } from './todo-payloads.ts'
+
+export function targetOf(orgId: string, deliveryId: string) {
+  return { fold: webhookDeliveryFold, stream: webhookDeliveryStream(orgId, deliveryId) }
+}
+
+/** What begins the stream of a delivery that a row stands for, unless it is there. */
+export function deliveryOf(todo: Todo, { subscriptionId, eventId, eventType, assessmentId, occurredAt }: DeliverPayload): NewDelivery {
+  return {
+    deliveryId: deliveryIdOf(subscriptionId, eventId),
+    subscriptionId,
+    eventId,
+    organisationId: orgOf(todo),
+    origin: eventType === 'webhook.test' ? 'test' : 'event',
+    eventType,
+    assessmentId,
+    occurredAt: occurredAt ?? todo.dueAt.toISOString(),
+    request: null,
+  }
+}
+
+/** Where a step found nothing to append: somebody is at an attempt, or the delivery has ended, which takes the row away. */
+export function unsettled(state: WebhookDeliveryState, now: Date): StepOutcome {
+  const until = state.status === 'pending' ? openUntil(state.openLeaseUntil, now) : null
+  return until === null ? { kind: 'done' } : { kind: 'wait', until }
+}

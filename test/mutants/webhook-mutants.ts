@@ -1,0 +1,83 @@
+import type { Mutant } from './mutant.ts'
+
+const deliverStep = 'test/processes/webhooks/deliver-step.int.test.ts'
+const list = 'test/processes/webhooks/webhooks-list.int.test.ts'
+const signatures = 'test/processes/adapters/webhook-signatures.unit.test.ts'
+
+export const webhookMutants: readonly Mutant[] = [
+  {
+    name: 'signs-with-one-secret',
+    fault: 'a receiver that has not taken over a rotated secret yet can verify nothing',
+    file: 'processes/adapters/webhook-signatures.ts',
+    text: 'signing.filter(({ secret }) => valid.has(secret))',
+    replacement: 'signing.slice(0, 1)',
+    caughtBy: [{ file: signatures, test: 'are made with the current secret and with those before it until they end' }],
+  },
+  {
+    name: 'ended-secret-signs',
+    fault: 'a secret goes on signing after its end',
+    file: 'processes/adapters/webhook-signatures.ts',
+    text: 'liveSecrets({ secrets }, content.sentAt)',
+    replacement: 'liveSecrets({ secrets }, now)',
+    caughtBy: [{ file: signatures, test: 'are made with the current secret and with those before it until they end' }],
+  },
+  {
+    name: 'secret-made-up',
+    fault: 'a secret that the vault has lost is replaced by one that no receiver has',
+    file: 'processes/adapters/webhook-signatures.ts',
+    text: `vault.storedSecret('webhook', secret.secretId)`,
+    replacement: `vault.secret('webhook', secret.secretId)`,
+    caughtBy: [{ file: deliverStep, test: 'sends nothing, and begins nothing, with a secret that the vault has lost' }],
+  },
+  {
+    name: 'stale-subscription',
+    fault: 'what another process has changed of a subscription is never seen',
+    file: 'processes/webhooks/subscription-reader.ts',
+    text: '{ fresh: true }',
+    replacement: '{ fresh: false }',
+    caughtBy: [
+      { file: deliverStep, test: 'is sent to at its new address, by the next attempt already' },
+      { file: deliverStep, test: 'signs with its new secret at once, and with the one before it until that ends' },
+    ],
+  },
+  {
+    name: 'earlier-read-answers',
+    fault: 'a read that began before a question answers it',
+    file: 'processes/webhooks/subscription-reader.ts',
+    text: 'current === undefined ? begin(stream) : (next.get(stream) ?? after(current, stream))',
+    replacement: 'current ?? begin(stream)',
+    caughtBy: [{ file: 'test/processes/webhooks/subscription-reader.unit.test.ts', test: 'answers with what was there when it was asked, or later' }],
+  },
+  {
+    name: 'gone-is-retried',
+    fault: 'a receiver that said that it is gone is called again',
+    file: 'processes/webhooks/webhooks.effects.ts',
+    text: 'isTest || statusCode === 410',
+    replacement: 'isTest',
+    caughtBy: [{ file: deliverStep, test: 'is the last one when the receiver says that it is gone' }],
+  },
+  {
+    name: 'patch-stops-list',
+    fault: 'a subscription that is disabled during an attempt stops the deliveries of everybody',
+    file: 'processes/webhooks/webhooks.process.ts',
+    text: `patchWhere(laneTodoTable, { key: keyOf(event.data), step: 'deliver' }`,
+    replacement: `patch(laneTodoTable, { key: keyOf(event.data), step: 'deliver' }`,
+    caughtBy: [{ file: list, test: 'may be told of an attempt that failed meanwhile, which makes nothing due' }],
+  },
+  {
+    name: 'late-failure-counts',
+    fault: 'what failed at an address that was given up has the new one disabled',
+    file: 'processes/webhooks/endpoint-rows.ts',
+    text: 'const active = { subscription_id: subscriptionId, endpoint_revision: endpoint.revision,',
+    replacement: 'const active = { subscription_id: subscriptionId,',
+    caughtBy: [{ file: list, test: 'and does not answer for what was under way then' }],
+  },
+  {
+    name: 'warned-for-ever',
+    fault: 'an endpoint that has been warned of once is never warned of again',
+    file: 'commands/webhooks/review-endpoint.ts',
+    text: 'warned?.failingSince === failingSince ? warned.percent : 0',
+    replacement: 'warned?.percent ?? 0',
+    caughtBy: [{ file: 'test/commands/webhooks/endpoint-decisions.unit.test.ts', test: 'does not count the warnings of an earlier row of failures' }],
+  },
+]

@@ -1,0 +1,91 @@
+import type { LookupAddress } from 'node:dns'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { loadConfiguration, type Environment } from '../../../platform/configuration.ts'
+import { createEgress } from '../../../platform/egress.ts'
+import { openDecisionWorld, type DecisionWorld } from '../../commands/handling/decision-world.ts'
+import { watchConnectionAttempts, type ConnectionAttempts } from '../../platform/connection-attempts.ts'
+import { forbiddenEverywhere, forbiddenInProduction, type ForbiddenSpelling } from '../../platform/egress-corpus.ts'
+import { processDependencies, startOutsideServer } from '../../support/process-world.ts'
+import { failedAssessment, GivenDelivery, subscribe } from './webhook-steps.ts'
+
+let world: DecisionWorld
+let attempts: ConnectionAttempts
+
+/** Event store and vault are on loopback, too, and may be connected to again. */
+let own: ReadonlySet<string>
+const forbidden = () => attempts.made.filter((attempt) => !own.has(attempt))
+
+beforeAll(async () => {
+  const opening = watchConnectionAttempts()
+  world = await openDecisionWorld()
+  await failedAssessment(world)
+  opening.stop()
+  own = new Set(opening.made)
+})
+afterAll(() => world.close())
+beforeEach(() => {
+  attempts = watchConnectionAttempts()
+})
+afterEach(() => attempts.stop())
+
+const addressesOf = (addresses: readonly string[]): LookupAddress[] => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+
+/** What the log says of a delivery to an address, each name resolving to what a test says. */
+async function deliveredTo(url: string, env: Environment, resolvesTo: () => readonly string[]) {
+  const egress = createEgress({ configuration: loadConfiguration(env), resolve: async () => addressesOf(resolvesTo()) })
+  try {
+    const { subscriptionId } = await subscribe(world, { url })
+    const delivery = new GivenDelivery(world, processDependencies(world, egress), subscriptionId)
+    await delivery.work()
+    const events = await delivery.events()
+    const last = await delivery.last()
+    const errorClass = last?.type === 'WebhookDeliveryAttemptFailed' ? last.data.errorClass : last?.type
+    return { errorClass, log: JSON.stringify(events.map(({ data, metadata }) => ({ data, metadata }))) }
+  } finally {
+    await egress.close()
+  }
+}
+
+/** The first of each kind of spelling, and the last. */
+const some = ([what, spellings]: readonly [string, readonly ForbiddenSpelling[]]) => [what, spellings.filter((_, place) => place % 6 === 0 || place === spellings.length - 1)] as const
+
+async function wronglySent(env: Environment, spellings: readonly ForbiddenSpelling[]): Promise<readonly string[]> {
+  const wrong: string[] = []
+  for (const { url, resolvesTo } of spellings) {
+    const { errorClass, log } = await deliveredTo(url, env, () => resolvesTo ?? ['8.8.8.8'])
+    if (errorClass !== 'address_forbidden') wrong.push(`${url}: ${errorClass}`)
+    for (const secret of [url, ...(resolvesTo ?? [])]) if (secret.length > 6 && log.includes(secret)) wrong.push(`${url} is in the log`)
+  }
+  return wrong
+}
+
+describe('a delivery in production opens no socket to', () => {
+  it.each(forbiddenInProduction.map(some))('%s', async (_, spellings) => {
+    expect(await wronglySent({ APP_ENV: 'production' }, spellings)).toEqual([])
+    expect(forbidden()).toEqual([])
+  })
+})
+
+describe('a delivery in development opens no socket to', () => {
+  it.each(forbiddenEverywhere.map(some))('%s', async (_, spellings) => {
+    expect(await wronglySent({ APP_ENV: 'development' }, spellings)).toEqual([])
+    expect(forbidden()).toEqual([])
+  })
+})
+
+it('a name that turns to an address within the site after it was subscribed is not followed there', async () => {
+  const server = await startOutsideServer(() => ({ status: 500 }))
+  try {
+    const { port } = new URL(server.url)
+    const answers = [['127.0.0.1'], ['127.0.0.2']]
+    const env = { APP_ENV: 'production', EGRESS_ALLOW: '127.0.0.1' }
+    const first = await deliveredTo(`http://hooks.test:${port}/`, env, () => answers.shift() ?? ['127.0.0.2'])
+    expect(first.errorClass).toBe('http_status')
+    const second = await deliveredTo(`http://hooks.test:${port}/`, env, () => answers.shift() ?? ['127.0.0.2'])
+    expect(second.errorClass).toBe('address_forbidden')
+    expect(server.asked).toHaveLength(1)
+    expect(new Set(forbidden())).toEqual(new Set([`127.0.0.1 ${port}`]))
+  } finally {
+    await server.close()
+  }
+})

@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto'
+import { execute } from '../../../commands/handling/execute.ts'
+import type { ReceivedWebhook, WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import type { ProcessDependencies } from '../../../processes/dependencies.ts'
+import type { StepOutcome, Todo } from '../../../processes/runtime/process.ts'
+import type { DeliverPayload } from '../../../processes/webhooks/todo-payloads.ts'
+import { webhooksProcess } from '../../../processes/webhooks/webhooks.effects.ts'
+import { assessmentFold } from '../../../streams/assessment/state.ts'
+import { assessmentStream } from '../../../streams/assessment/stream.ts'
+import type { RecordedEvent } from '../../../streams/store/events.ts'
+import type { WebhookDeliveryEvent } from '../../../streams/webhook-delivery/events.ts'
+import { webhookDeliveryFold } from '../../../streams/webhook-delivery/state.ts'
+import { deliveryIdOf, webhookDeliveryStream } from '../../../streams/webhook-delivery/stream.ts'
+import type { WebhookSubscriptionEvent } from '../../../streams/webhook-subscriptions/events.ts'
+import { webhookSubscriptionsFold, type WebhookSubscription } from '../../../streams/webhook-subscriptions/state.ts'
+import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
+import { contextOf, type DecisionWorld } from '../../commands/handling/decision-world.ts'
+import { assessmentFact, ids } from '../../streams/facts.ts'
+import { subscriptionFact } from '../../streams/webhook-facts.ts'
+import { whenWorkedOff } from '../../support/given-process.ts'
+
+/** A subscription of its own, and the events that it is told of. */
+export interface Subscribed {
+  readonly subscriptionId: string
+  /** Another process changes it. */
+  append(...events: readonly WebhookSubscriptionEvent[]): Promise<void>
+  current(): Promise<WebhookSubscription>
+}
+
+export async function subscribe(world: DecisionWorld, changes: Parameters<typeof subscriptionFact<'WebhookSubscribed'>>[1]): Promise<Subscribed> {
+  const subscriptionId = randomUUID()
+  const stream = webhookSubscriptionsStream(world.orgId)
+  const append = async (...events: readonly WebhookSubscriptionEvent[]): Promise<void> => {
+    await execute(world.otherStore, { fold: webhookSubscriptionsFold, stream }, () => events, contextOf(world))
+  }
+  const subscribed = { subscriptionId, organisationId: world.orgId, secretId: subscriptionId, signatureSchemes: ['v1' as const], publicKey: null, createdAt: world.now().toISOString() }
+  await world.vault.secret('webhook', changes?.secretId ?? subscriptionId)
+  await append(subscriptionFact('WebhookSubscribed', { ...subscribed, ...changes }))
+  return {
+    subscriptionId,
+    append,
+    current: async () => {
+      const { state } = await world.otherStore.load(webhookSubscriptionsFold, stream, { fresh: true })
+      const found = state.subscriptions.get(subscriptionId)
+      if (found === undefined) throw new Error('the subscription was deleted')
+      return found
+    },
+  }
+}
+
+/** An assessment that failed, for deliveries to tell of. */
+export async function failedAssessment(world: DecisionWorld, assessmentId: string = ids.assessment): Promise<string> {
+  const story = [
+    assessmentFact('AssessmentRequested', { assessmentId }),
+    assessmentFact('AssessmentSubmitted', { assessmentId, caseId: randomUUID() }),
+    assessmentFact('AssessmentFailed', { assessmentId }),
+  ]
+  const stream = assessmentStream(world.orgId, assessmentId)
+  await world.store.append(assessmentFold, stream, 'no_stream', story, contextOf(world))
+  const last = await world.store.readLast(stream)
+  if (last === undefined) throw new Error('the assessment was not recorded')
+  return last.id
+}
+
+/** Another one that ends now; the id of the event that says so. */
+export function endAssessment(world: DecisionWorld): Promise<string> {
+  return failedAssessment(world, randomUUID())
+}
+
+/** One delivery as its row has it. */
+export class GivenDelivery {
+  readonly #world: DecisionWorld
+  readonly #deps: ProcessDependencies
+  readonly #payload: DeliverPayload
+  #dueAt: Date
+
+  constructor(world: DecisionWorld, deps: ProcessDependencies, subscriptionId: string, changes: Partial<DeliverPayload> = {}) {
+    const eventId = randomUUID()
+    this.#world = world
+    this.#deps = deps
+    this.#dueAt = world.now()
+    const told = { eventType: 'assessment.failed' as const, assessmentId: ids.assessment, occurredAt: world.now().toISOString() }
+    this.#payload = { cause: { eventId, correlationId: randomUUID() }, subscriptionId, eventId, ...told, ...changes }
+  }
+
+  get id(): string {
+    return deliveryIdOf(this.#payload.subscriptionId, this.#payload.eventId)
+  }
+
+  get eventId(): string {
+    return this.#payload.eventId
+  }
+
+  get target() {
+    return { fold: webhookDeliveryFold, stream: webhookDeliveryStream(this.#world.orgId, this.id) }
+  }
+
+  /** Works it off as it is due now; the list has seen what was recorded before. */
+  async work(): Promise<StepOutcome> {
+    return whenWorkedOff(webhooksProcess, this.#todo('deliver', this.#payload), this.#deps, this.#world.now())
+  }
+
+  /** The next attempt, at the instant that the last one named. */
+  async workAgain(): Promise<StepOutcome> {
+    const last = await this.last()
+    if (last?.type !== 'WebhookDeliveryAttemptFailed') throw new Error(`nothing is due after ${last?.type}`)
+    this.#dueAt = new Date(last.data.nextAttemptAt)
+    this.#world.pass((this.#dueAt.getTime() - this.#world.now().getTime()) / 1000)
+    return this.work()
+  }
+
+  /** As the list has it when the subscription was disabled or deleted while this was pending. */
+  async cancel(reason: 'subscription_disabled' | 'subscription_deleted' = 'subscription_disabled'): Promise<StepOutcome> {
+    const payload = { cause: this.#payload.cause, reason, delivery: this.#payload }
+    return whenWorkedOff(webhooksProcess, this.#todo('cancel', payload), this.#deps, this.#world.now())
+  }
+
+  async events(): Promise<RecordedEvent<WebhookDeliveryEvent>[]> {
+    const events: RecordedEvent<WebhookDeliveryEvent>[] = []
+    for await (const event of this.#world.store.readStream<WebhookDeliveryEvent>(this.target.stream)) events.push(event)
+    return events
+  }
+
+  async types(): Promise<string[]> {
+    return (await this.events()).map(({ type }) => type)
+  }
+
+  async last(): Promise<WebhookDeliveryEvent | undefined> {
+    const last = await this.#world.store.readLast<WebhookDeliveryEvent>(this.target.stream)
+    return last === undefined ? undefined : ({ type: last.type, data: last.data } as WebhookDeliveryEvent)
+  }
+
+  receivedBy({ received }: WebhookReceiver): readonly ReceivedWebhook[] {
+    return received.filter(({ headers }) => headers['webhook-id'] === this.id)
+  }
+
+  #todo(step: string, payload: unknown): Todo {
+    const key = `${this.#payload.subscriptionId}.${this.#payload.eventId}`
+    return { key, step, orgId: this.#world.orgId, dueAt: this.#dueAt, payload }
+  }
+}
