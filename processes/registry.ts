@@ -1,6 +1,8 @@
 import { aiReviewEventsChannel, type AiReviewChannelDependencies } from './ai-review/ai-review.channel.ts'
 import { aiReviewProcess } from './ai-review/ai-review.effects.ts'
+import { assessmentEventsChannel } from './assessments/assessments.channel.ts'
 import { assessmentsProcess } from './assessments/assessments.effects.ts'
+import { clinicalEventsChannel } from './clinical/clinical.channel.ts'
 import { consentEventsChannel } from './consent/consent.channel.ts'
 import type { ProcessDependencies } from './dependencies.ts'
 import type { ChannelDefinition } from './relay/channel.ts'
@@ -11,4 +13,9 @@ import { webhooksProcess } from './webhooks/webhooks.effects.ts'
 export const processes: readonly Process<ProcessDependencies>[] = [aiReviewProcess, assessmentsProcess, webhooksProcess]
 
 /** Every public channel, each with its relay. */
-export const channels: readonly ChannelDefinition<AiReviewChannelDependencies>[] = [aiReviewEventsChannel, consentEventsChannel]
+export const channels: readonly ChannelDefinition<AiReviewChannelDependencies>[] = [
+  aiReviewEventsChannel,
+  assessmentEventsChannel,
+  clinicalEventsChannel,
+  consentEventsChannel,
+]

@@ -7,6 +7,8 @@ import { category as assessment } from './assessment/stream.ts'
 import { caseEvents } from './case/events.ts'
 import { category as clinicalCase } from './case/stream.ts'
 import { aiReviewChannel, aiReviewChannelEvents } from './channels/ai-review.ts'
+import { assessmentChannel, assessmentChannelEvents } from './channels/assessment.ts'
+import { clinicalChannel, clinicalChannelEvents } from './channels/clinical.ts'
 import { consentChannel, consentChannelEvents } from './channels/consent.ts'
 import { webhookChannel, webhookChannelEvents } from './channels/webhook.ts'
 import { consentEvents } from './consent/events.ts'
@@ -45,6 +47,8 @@ export const catalogue = createCatalogue([
   { category: webhookRecovery, events: webhookRecoveryEvents },
   { category: webhookSubscriptions, events: webhookSubscriptionEvents },
   { category: aiReviewChannel, events: aiReviewChannelEvents },
+  { category: assessmentChannel, events: assessmentChannelEvents },
+  { category: clinicalChannel, events: clinicalChannelEvents },
   { category: consentChannel, events: consentChannelEvents },
   { category: webhookChannel, events: webhookChannelEvents },
 ])

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { v5 } from 'uuid'
 import { aiReviewEventsChannel, type AiReviewChannelDependencies } from '../../processes/ai-review/ai-review.channel.ts'
+import { assessmentEventsChannel, type AssessmentChannelDependencies } from '../../processes/assessments/assessments.channel.ts'
+import { clinicalEventsChannel } from '../../processes/clinical/clinical.channel.ts'
 import { consentEventsChannel } from '../../processes/consent/consent.channel.ts'
 import { channels } from '../../processes/registry.ts'
 import type { ChannelDefinition } from '../../processes/relay/channel.ts'
@@ -8,12 +10,15 @@ import { publicEvents } from '../../processes/relay/envelope.ts'
 import { aiReviewFailures } from '../../platform/records/ai-review.ts'
 import { Classification } from '../../streams/ai-review/events.ts'
 import { aiReviewStream } from '../../streams/ai-review/stream.ts'
+import { FailureCode } from '../../streams/assessment/events.ts'
 import { assessmentStream } from '../../streams/assessment/stream.ts'
+import { caseStream } from '../../streams/case/stream.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { consentStream } from '../../streams/consent/stream.ts'
+import { patientStream } from '../../streams/patient/stream.ts'
 import type { DomainEvent, Fold, Loaded, RecordedEvent } from '../../streams/store/events.ts'
 import { lesion, reviewFact } from '../streams/ai-review-facts.ts'
-import { assessmentFact, at, consentFact, ids } from '../streams/facts.ts'
+import { assessmentFact, at, caseFact, consentFact, ids, patientFact } from '../streams/facts.ts'
 
 const correlation = v5('correlation', ids.event)
 
@@ -120,6 +125,86 @@ describe('the AI-review channel', () => {
     await expect(published(aiReviewEventsChannel, orphan, deps)).rejects.toThrow('never requested')
   })
 })
+
+/** A store that holds an assessment's story; what it has cached of it ends somewhere before. */
+function assessmentStore(story: readonly DomainEvent[], cached = story.length): AssessmentChannelDependencies {
+  return {
+    store: {
+      load: async <State, Event extends DomainEvent>({ initialState, evolve }: Fold<State, Event>, _: string, options?: { readonly fresh?: boolean }): Promise<Loaded<State>> => {
+        const known = story.slice(0, options?.fresh === true ? story.length : cached)
+        const state = known.reduce((folded, event) => evolve(folded, event as Event), initialState)
+        return { state, revision: known.length === 0 ? 'no_stream' : BigInt(known.length - 1), position: undefined }
+      },
+    },
+  }
+}
+
+describe('the assessment channel', () => {
+  const stream = assessmentStream(ids.org, ids.assessment)
+  const ended = { org_id: ids.org, assessment_id: ids.assessment, patient_id: ids.patient, product_id: ids.product }
+  const submitted = [assessmentFact('AssessmentRequested'), assessmentFact('AssessmentSubmitted')]
+  const told = (story: readonly DomainEvent[], last: DomainEvent, cached?: number) =>
+    published(assessmentEventsChannel, { ...stored(last, stream), revision: BigInt(story.length) }, assessmentStore([...story, last], cached))
+
+  it.each([undefined, 0, 1])('says that an assessment completed, and not what came out (%s events cached)', async (cached) => {
+    const completed = assessmentFact('AssessmentCompleted')
+    const [event, ...more] = await told(submitted, completed, cached)
+    expect(more).toEqual([])
+    expect(event).toMatchObject({ type: 'assessment.completed', metadata: { source: '9/9' } })
+    const { completedAt } = completed.data
+    expect(event?.data).toEqual({ ...ended, case_id: ids.case, status: 'completed', error_code: null, ended_at: completedAt, ...enveloped('assessment.completed', event?.id) })
+  })
+
+  it.each(FailureCode.enum)('says that an assessment failed with %s', async (code) => {
+    const failed = assessmentFact('AssessmentFailed', { code })
+    const [event, ...more] = await told(submitted, failed)
+    expect(more).toEqual([])
+    const { failedAt } = failed.data
+    expect(event?.data).toEqual({ ...ended, case_id: ids.case, status: 'failed', error_code: code, ended_at: failedAt, ...enveloped('assessment.failed', event?.id) })
+  })
+
+  it('names no case of an assessment whose images were never submitted', async () => {
+    const awaiting = [assessmentFact('AssessmentRequested', { mode: 'slot' }), assessmentFact('AssessmentUploadsAwaited')]
+    expect(await told(awaiting, assessmentFact('AssessmentFailed', { code: 'UPLOAD_WINDOW_EXPIRED' }))).toMatchObject([{ data: { case_id: null } }])
+  })
+
+  it('keeps to itself what happens before the end, and stops at an assessment that was never requested', async () => {
+    for (const type of ['AssessmentRequested', 'AssessmentUploadsAwaited', 'AssessmentSubmitted', 'AssessmentReviewRequested', 'AssessmentReviewRenewed'] as const) {
+      expect(await told([], assessmentFact(type))).toEqual([])
+    }
+    await expect(told([], assessmentFact('AssessmentCompleted'))).rejects.toThrow('never requested')
+  })
+})
+
+describe('the channel of clinical records', () => {
+  const told = async (event: DomainEvent, stream: string) => published(clinicalEventsChannel, stored(event, stream), {})
+
+  it.each([
+    ['clinical.patient.registered', patientFact('PatientRegistered'), { patient_id: ids.patient, registered_at: at(0) }],
+    ['clinical.patient.corrected', patientFact('PatientCorrected'), { patient_id: ids.patient, corrected_at: at(5) }],
+    ['clinical.patient.revoked', patientFact('PatientRegistrationRevoked'), { patient_id: ids.patient, revoked_at: at(1) }],
+    [
+      'clinical.case.opened',
+      caseFact('CaseOpened'),
+      { case_id: ids.case, patient_id: ids.patient, product_id: ids.product, assessment_id: ids.assessment, opened_at: at(0) },
+    ],
+    [
+      'clinical.case.opened',
+      caseFact('CaseOpened', { productId: null, assessmentId: null }),
+      { case_id: ids.case, patient_id: ids.patient, product_id: null, assessment_id: null, opened_at: at(0) },
+    ],
+  ])('says %s by ids alone', async (type, fact, members) => {
+    const stream = fact.type.startsWith('Patient') ? patientStream(ids.org, ids.patient) : caseStream(ids.org, ids.case)
+    const [event, ...more] = await told(fact, stream)
+    expect(more).toEqual([])
+    expect(event).toMatchObject({ type, metadata: { source: '9/9', $causationId: ids.requestEvent } })
+    expect(event?.data).toEqual({ org_id: ids.org, ...members, ...enveloped(type, event?.id) })
+  })
+})
+
+function enveloped(type: string, id: string | undefined) {
+  return { event_id: id, event_type: type, occurred_at: at(40), schema_version: 1, causation_id: ids.requestEvent, correlation_id: correlation, hop: 0 }
+}
 
 describe('the consent channel', () => {
   it.each(['granted', 'denied', 'withdrawn'] as const)('says %s, and not by whom', async (decision) => {

@@ -139,7 +139,7 @@ test('no event shows it, in its stream name, data or metadata', async () => {
   const { eventstore_url: url, org_id: orgId } = platform.process.credentials
   const facts = await eventsOfAll(url ?? '')
   const channels = facts.filter(({ stream }) => stream.endsWith('.events'))
-  expect(new Set(channels.map(({ stream }) => stream))).toEqual(new Set(['ai_review.events', 'consent.events']))
+  expect(new Set(channels.map(({ stream }) => stream))).toEqual(new Set(['ai_review.events', 'assessment.events', 'clinical.events', 'consent.events']))
   const own = facts.filter(({ stream }) => stream.includes(orgId) || stream.endsWith('.events'))
   expect(own.filter(({ type }) => ['AssessmentSubmitted', 'PatientRegistered'].includes(type)).length).toBeGreaterThan(2)
   for (const fact of own) expect(whatLeaks(JSON.stringify(fact))).toEqual([])

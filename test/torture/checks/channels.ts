@@ -18,9 +18,21 @@ const reviewTypes: Readonly<Record<string, string>> = {
 }
 const ofReview = (fact: Fact) => reviewTypes[fact.type]
 
+const clinicalTypes: Readonly<Record<string, string>> = {
+  PatientRegistered: 'clinical.patient.registered',
+  PatientCorrected: 'clinical.patient.corrected',
+  PatientRegistrationRevoked: 'clinical.patient.revoked',
+  CaseOpened: 'clinical.case.opened',
+}
+const ofRecords = (fact: Fact) => clinicalTypes[fact.type]
+
+const assessmentTypes: Readonly<Record<string, string>> = { AssessmentCompleted: 'assessment.completed', AssessmentFailed: 'assessment.failed' }
+
 /** Written down once more, apart from the relays: by what they themselves say, nothing could be missing. */
 export const channels: Readonly<Record<string, readonly Source[]>> = {
   'ai_review.events': [{ category: 'assessment', publicType: ofReview }, { category: 'ai_review', publicType: ofReview }],
+  'assessment.events': [{ category: 'assessment', publicType: (fact) => assessmentTypes[fact.type] }],
+  'clinical.events': [{ category: 'patient', publicType: ofRecords }, { category: 'case', publicType: ofRecords }],
   'consent.events': [{ category: 'consent', publicType: (fact) => (fact.type === 'ConsentRecorded' ? `consent.${text(fact, 'decision')}` : undefined) }],
 }
 

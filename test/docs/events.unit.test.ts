@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { FailureCode } from '../../streams/assessment/events.ts'
+import { catalogue } from '../../streams/catalogue.ts'
+import { envelope } from '../../streams/channels/envelope.ts'
+
+const page = readFileSync(new URL('../../docs/events.md', import.meta.url), 'utf8')
+
+/** Names in code marks. */
+const codes = (text: string) => [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => code ?? '')
+
+test('the page lists every event of every channel with its version and payload, and no other', () => {
+  const documented = page
+    .split('\n')
+    .filter((line) => /^\| `[a-z_]+\.[a-z_.]+` \|/.test(line))
+    .map((line) => {
+      const [type = '', version = '', channel = '', payload = ''] = line.slice(2).split(' | ')
+      return [...codes(type), version, ...codes(channel), codes(payload)]
+    })
+  const published = catalogue.types.flatMap((type) => {
+    const entry = catalogue.entry(type)
+    if (entry === undefined || !entry.category.endsWith('.events')) return []
+    const { properties = {}, required = [] } = entry.definition.schema as { readonly properties?: object; readonly required?: readonly string[] }
+    const payload = Object.keys(properties).filter((member) => !(member in envelope)).map((member) => (required.includes(member) ? member : `${member}?`))
+    return [[type, String(entry.definition.version), entry.category, payload]]
+  })
+  expect(documented).toEqual(published)
+})
+
+test('the page names the members of the envelope', () => {
+  const [, told = ''] = /and the envelope:([^:]*)\. Members/s.exec(page) ?? []
+  expect(codes(told)).toEqual(Object.keys(envelope))
+})
+
+test('the page lists the codes of failures, and which of them is reserved', () => {
+  const [, told = '', reserved = ''] = /\*\*`error_code`\*\* is null, or one of ([^.]*)\.(.*?)\n- /s.exec(page) ?? []
+  expect(codes(told)).toEqual([...FailureCode.enum])
+  expect(codes(reserved)).toEqual(['IMAGE_UNREADABLE'])
+})
