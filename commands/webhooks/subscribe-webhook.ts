@@ -1,4 +1,10 @@
-import type { PayloadMode, PublicKey, SignatureScheme, WebhookEventType, WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
+import type {
+  PayloadMode,
+  PublicKey,
+  SignatureScheme,
+  WebhookEventType,
+  WebhookSubscriptionEvent,
+} from '../../streams/webhook-subscriptions/events.ts'
 import type { WebhookSubscription, WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/state.ts'
 import { refuse, repeated, type Decision } from '../handling/decision.ts'
 
@@ -25,19 +31,27 @@ export function subscribeWebhook(
 ): Decision<WebhookSubscriptionEvent> {
   const existing = state.subscriptions.get(command.subscriptionId)
   if (existing !== undefined) return repeated(command, existing)
+  if (state.deleted.has(command.subscriptionId)) return refuse('idempotency-key-reused', { detail: 'What this key created was deleted. Use a fresh key.' })
   if (duplicateOf(command, state) !== undefined) return []
   if (state.subscriptions.size >= limit) return refuse('subscription-limit')
   const { now, ...data } = command
-  const eventTypes = [...new Set(command.eventTypes)].toSorted()
-  const signatureSchemes = [...new Set(command.signatureSchemes)].toSorted()
+  const eventTypes = sortedOnce(command.eventTypes)
+  const signatureSchemes = sortedOnce(command.signatureSchemes)
   return [{ type: 'WebhookSubscribed', data: { ...data, eventTypes, signatureSchemes, createdAt: now.toISOString() } }]
 }
 
-/** The subscription that already tells the same address of the same events. */
+/** The subscription, other than that of `except`, that already tells the same address of the same events. */
 export function duplicateOf(
   { url, eventTypes }: Pick<SubscribeWebhook, 'url' | 'eventTypes'>,
   state: WebhookSubscriptionsState,
+  except?: string,
 ): WebhookSubscription | undefined {
-  const wanted = [...new Set(eventTypes)].toSorted().join()
-  return [...state.subscriptions.values()].find((other) => other.url === url && other.eventTypes.join() === wanted)
+  const wanted = sortedOnce(eventTypes).join()
+  return [...state.subscriptions.values()].find(
+    (other) => other.subscriptionId !== except && other.url === url && other.eventTypes.join() === wanted,
+  )
+}
+
+export function sortedOnce<Name extends string>(names: readonly Name[]): Name[] {
+  return [...new Set(names)].toSorted()
 }

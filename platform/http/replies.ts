@@ -109,8 +109,11 @@ export function etagOf(revision: bigint, signingWindow?: number): string {
   return signingWindow === undefined ? `"${revision}"` : `"${revision}.${signingWindow}"`
 }
 
-/** The revisions that If-Match admits, whatever signing window they carry; undefined without the header or for `*`. */
-function ifMatch(request: FastifyRequest): readonly bigint[] | undefined {
+/**
+ * The revisions that If-Match admits, whatever signing window they carry; undefined without the header or for `*`. For a
+ * record whose stream holds others too: its own revision is compared where the decision is made.
+ */
+export function admittedRevisions(request: FastifyRequest): readonly bigint[] | undefined {
   const header = request.headers['if-match']
   if (header === undefined || header.trim() === '*') return undefined
   return header.split(',').flatMap((tag) => {
@@ -121,7 +124,7 @@ function ifMatch(request: FastifyRequest): readonly bigint[] | undefined {
 
 /** Throws `precondition-failed` unless If-Match is absent or names the revision; a stream that is not there has none. */
 export function requireMatch(request: FastifyRequest, revision: StreamRevision): void {
-  const admitted = ifMatch(request)
+  const admitted = admittedRevisions(request)
   const isAdmitted = admitted === undefined || (typeof revision === 'bigint' && admitted.includes(revision))
   if (!isAdmitted) throw problem('precondition-failed')
 }

@@ -8,20 +8,34 @@ export interface SubscriptionRow {
   subscription_id: string
   url: string
   event_types: WebhookSubscriptionView['eventTypes']
+  status: WebhookSubscriptionView['status']
   description: string | null
   payload_mode: WebhookSubscriptionView['payloadMode']
+  signature_schemes: WebhookSubscriptionView['signatureSchemes']
+  public_key_id: string | null
+  public_key: string | null
+  disabled_reason: WebhookSubscriptionView['disabledReason']
+  disabled_at: Date | null
   created_at: Date
+  updated_at: Date
   stream_revision: string
 }
 
 export function viewOfSubscription(row: SubscriptionRow): WebhookSubscriptionView {
+  const { public_key_id: kid, public_key: x } = row
   return {
     subscriptionId: row.subscription_id,
     url: row.url,
     eventTypes: row.event_types,
+    status: row.status,
     description: row.description,
     payloadMode: row.payload_mode,
+    signatureSchemes: row.signature_schemes,
+    publicKey: kid === null || x === null ? null : { kid, x },
+    disabledReason: row.disabled_reason,
+    disabledAt: row.disabled_at?.toISOString() ?? null,
     createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
   }
 }
 

@@ -8,6 +8,7 @@ import { found } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { toWebhookSubscriptionRecord, WebhookSubscriptionRecord } from '../../platform/records/webhook-subscription.ts'
 import type { ReadDependencies } from '../dependencies.ts'
+import { webhookKeysRoute } from './keys-route.ts'
 import { getSubscription, listSubscriptions, viewOfSubscription } from './queries.ts'
 
 export const WebhookSubscriptionPage = Type.Object(
@@ -18,7 +19,10 @@ export const WebhookSubscriptionPage = Type.Object(
 const access = { scopes: ['webhooks:read'] } as const
 const servedBy = ['webhook_subscriptions']
 
-export function webhookReadRoutes(app: ServiceApp, { pool, cursors }: ReadDependencies): void {
+export function webhookReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
+  const { pool, cursors } = deps
+  webhookKeysRoute(app, deps)
+
   app.get(
     '/webhook-subscriptions',
     {

@@ -162,6 +162,8 @@ test('the document is OpenAPI 3.1, each operation once, every schema under its o
     'POST /v1/auth/oauth/token', 'GET /v1/auth/.well-known/jwks.json', 'POST /v1/clinical-api/assessments', 'GET /v1/clinical-api/assessments/{id}',
     'POST /v1/clinical-api/patients', 'GET /v1/clinical-api/patients', 'GET /v1/clinical-api/patients/{id}', 'PATCH /v1/clinical-api/patients/{id}', 'POST /v1/clinical-api/cases', 'GET /v1/clinical-api/cases/{id}',
     'POST /v1/clinical-api/webhook-subscriptions', 'GET /v1/clinical-api/webhook-subscriptions', 'GET /v1/clinical-api/webhook-subscriptions/{id}',
+    'PATCH /v1/clinical-api/webhook-subscriptions/{id}', 'DELETE /v1/clinical-api/webhook-subscriptions/{id}',
+    'POST /v1/clinical-api/webhook-subscriptions/{id}/rotate-secret', 'GET /v1/clinical-api/.well-known/webhook-keys',
     'POST /v1/patients/{patientId}/consents', 'GET /v1/patients/{patientId}/consents/{typeCode}/status', 'GET /v1/patients/{patientId}/consents/check',
     'GET /v1/consent-records', 'POST /v1/admin/consent-types', 'GET /v1/admin/consent-types', 'GET /v1/admin/consent-types/{id}',
     'POST /v1/admin/consent-types/{typeId}/text-versions', 'GET /v1/admin/consent-types/{typeId}/text-versions', 'GET /v1/ai-reviews', 'GET /v1/ai-reviews/{id}',
@@ -270,7 +272,7 @@ test('the document names If-None-Match where there is a 304, If-Match where ther
   })
   expect(taking('if-none-match')).toEqual(operations.filter(({ answers }) => '304' in answers))
   expect(taking('if-match')).toEqual(operations.filter(({ answers }) => '412' in answers))
-  expect(taking('if-match').map(({ operationId }) => operationId).toSorted()).toEqual(['cancelAiReview', 'correctPatient', 'deleteConsentType', 'submitAssessment', 'supersedeAiReview', 'updateConsentType'])
+  expect(taking('if-match').map(({ operationId }) => operationId).toSorted()).toEqual(['cancelAiReview', 'changeWebhookSubscription', 'correctPatient', 'deleteConsentType', 'deleteWebhookSubscription', 'submitAssessment', 'supersedeAiReview', 'updateConsentType'])
   expect(taking('prefer').map(({ operationId }) => operationId).toSorted()).toEqual(['createAssessment', 'getAiReview', 'getAssessment', 'submitAssessment', 'supersedeAiReview'])
   const answering429 = operations.filter(({ answers }) => '429' in answers)
   expect(answering429).toEqual(operations.filter(({ scopes, operationId }) => scopes !== undefined || operationId === 'issueToken'))

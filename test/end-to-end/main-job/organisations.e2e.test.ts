@@ -39,6 +39,7 @@ beforeAll(async () => {
   const caseId = textAt(await endOf(owner, assessmentId), 'case_id')
   const subscribe = { url: 'http://127.0.0.1:1/', event_types: ['assessment.failed'] }
   const subscription = await expecting(201, owner.call('/v1/clinical-api/webhook-subscriptions', { body: subscribe }))
+  const doomed = await expecting(201, owner.call('/v1/clinical-api/webhook-subscriptions', { body: { ...subscribe, url: 'http://127.0.0.1:1/doomed' } }))
   const declared = { ...assessmentBody(patientId, []), images: [{ capture_type: 'other', mime_type: 'image/png' }] }
   const slot = await expecting(202, owner.call('/v1/clinical-api/assessments', { body: declared }))
   const slotId = textAt(slot.body, 'id')
@@ -54,6 +55,9 @@ beforeAll(async () => {
     getAssessment: { id: assessmentId },
     getAiReview: { id: reviewId },
     getWebhookSubscription: { id: textAt(subscription.body, 'id') },
+    changeWebhookSubscription: { id: textAt(subscription.body, 'id') },
+    rotateWebhookSecret: { id: textAt(subscription.body, 'id') },
+    deleteWebhookSubscription: { id: textAt(doomed.body, 'id') },
     getConsentStatus: { patientId, typeCode: 'ai_analysis' },
     checkConsents: { patientId },
     recordConsentDecision: { patientId },
@@ -91,6 +95,8 @@ const needed: Readonly<Record<string, Needed>> = {
   updateConsentType: { body: {} },
   correctPatient: { body: {} },
   deleteConsentType: { own: 409 },
+  changeWebhookSubscription: { body: { description: 'changed' } },
+  deleteWebhookSubscription: { own: 204 },
   // It has completed; nothing was uploaded.
   cancelAiReview: { own: 409 },
   submitAssessment: { own: 409 },

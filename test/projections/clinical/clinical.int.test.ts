@@ -2,12 +2,10 @@ import { randomInt } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { casesProjector } from '../../../projections/clinical/cases.projector.ts'
 import { patientsProjector } from '../../../projections/clinical/patients.projector.ts'
-import { webhookSubscriptionsProjector } from '../../../projections/webhooks/webhook-subscriptions.projector.ts'
 import { caseStream } from '../../../streams/case/stream.ts'
 import { patientStream } from '../../../streams/patient/stream.ts'
 import { recorded, rowsAfter } from '../../support/given-projector.ts'
 import { at, caseFact, ids, patientFact } from '../../streams/facts.ts'
-import { subscriptionFact } from '../../streams/webhook-facts.ts'
 
 /** Characters of four bytes that no compression makes fewer. */
 function randomText(length: number): string {
@@ -119,25 +117,5 @@ describe('the cases read model', () => {
     expect(after['findings']).toEqual([finding])
     expect(after['diagnoses']).toEqual([{ ...diagnosis, status: 'superseded', superseded_at: at(20), stream_revision: '3' }])
     expect(after['cases']).toMatchObject([{ case_id: ids.case, opened_at: at(0), updated_at: at(20), stream_revision: '3' }])
-  })
-})
-
-describe('the webhook subscriptions read model', () => {
-  it('has a row for each subscription, with its place in the organisation stream', async () => {
-    const first = subscriptionFact('WebhookSubscribed')
-    const second = subscriptionFact('WebhookSubscribed', { subscriptionId: ids.event, eventTypes: ['assessment.failed'], description: null, payloadMode: 'thin' })
-    const { webhook_subscriptions: rows } = await rowsAfter(webhookSubscriptionsProjector, recorded([first, second]))
-    const row = {
-      subscription_id: ids.subscription,
-      org_id: ids.org,
-      url: 'https://receiver.example/hooks',
-      event_types: ['assessment.completed', 'assessment.failed'],
-      description: 'All results',
-      payload_mode: 'full',
-      created_at: at(0),
-      stream_revision: '0',
-    }
-    const thin = { ...row, subscription_id: ids.event, event_types: ['assessment.failed'], description: null, payload_mode: 'thin', stream_revision: '1' }
-    expect(rows).toEqual([row, thin])
   })
 })

@@ -1,0 +1,15 @@
+import type { WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
+import type { WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/state.ts'
+import { refuse, type Decision } from '../handling/decision.ts'
+import { isAdmitted, type ChangeSubscription } from './change-subscription.ts'
+
+export type DeleteSubscription = Pick<ChangeSubscription, 'subscriptionId' | 'admitted' | 'now'>
+
+/** For good; its secrets stay in the vault, since a delivery may be under way. */
+export function deleteSubscription(command: DeleteSubscription, state: WebhookSubscriptionsState): Decision<WebhookSubscriptionEvent> {
+  const { subscriptionId, now } = command
+  const own = state.subscriptions.get(subscriptionId)
+  if (own === undefined) return refuse('not-found')
+  if (!isAdmitted(command, own)) return refuse('precondition-failed')
+  return [{ type: 'WebhookSubscriptionDeleted', data: { subscriptionId, deletedAt: now.toISOString() } }]
+}

@@ -1,0 +1,14 @@
+import type { Configuration } from '../../platform/configuration.ts'
+import { checkOutboundUrl, parseEgressAllow } from '../../platform/outbound-addresses.ts'
+import { problem } from '../../platform/problems.ts'
+
+/** The check of an address that deliveries are to go to, as the profile and EGRESS_ALLOW have it. It throws `webhook-url-forbidden`. */
+export function receiverUrlCheck({ profile, egressAllow }: Pick<Configuration, 'profile' | 'egressAllow'>): (url: string) => void {
+  const outbound = { profile, allow: parseEgressAllow(egressAllow) }
+  return (url) => {
+    const checked = checkOutboundUrl(url, outbound)
+    if ('url' in checked) return
+    const detail = `is not allowed: ${checked.refused.replaceAll('_', ' ')}`
+    throw problem('webhook-url-forbidden', { errors: [{ pointer: '/url', detail, code: checked.refused }] })
+  }
+}

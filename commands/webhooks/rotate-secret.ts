@@ -1,0 +1,36 @@
+import type { CausingRequest } from '../../streams/types.ts'
+import type { PublicKey, WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
+import { liveSecrets, type KeyedRotation, type WebhookSubscription, type WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/state.ts'
+import { refuse, repeated, type Decision } from '../handling/decision.ts'
+
+export interface RotateSecret {
+  readonly subscriptionId: string
+  readonly secretId: string
+  readonly publicKey: PublicKey | null
+  /** How long the secret before goes on signing. */
+  readonly graceSeconds: number
+  readonly request: CausingRequest
+  readonly now: Date
+}
+
+/** Each makes every delivery's header longer. */
+const mostPrevious = 4
+
+/** From now on the new secret signs, and beside it for a while the one before. */
+export function rotateSecret(command: RotateSecret, state: WebhookSubscriptionsState): Decision<WebhookSubscriptionEvent> {
+  const { subscriptionId, secretId, publicKey, graceSeconds, request, now } = command
+  const own = state.subscriptions.get(subscriptionId)
+  if (own === undefined) return refuse('not-found')
+  const earlier = keyedRotationOf(command, own)
+  if (earlier !== undefined) return repeated({ fingerprint: request?.fingerprint ?? null }, earlier)
+  const previous = liveSecrets(own, now).length - 1
+  if (previous + Math.min(graceSeconds, 1) > mostPrevious) return refuse('too-many-secrets')
+  const previousValidUntil = new Date(now.getTime() + graceSeconds * 1000).toISOString()
+  const data = { subscriptionId, secretId, publicKey, previousValidUntil, rotatedAt: now.toISOString(), request }
+  return [{ type: 'WebhookSecretRotated', data }]
+}
+
+/** What the very key of this request came to before. */
+export function keyedRotationOf({ request }: Pick<RotateSecret, 'request'>, own: WebhookSubscription): KeyedRotation | undefined {
+  return request === null ? undefined : own.keyedRotations.get(request.key)
+}

@@ -1,0 +1,51 @@
+import { problem } from '../../platform/problems.ts'
+import { signingKeyOf } from '../../platform/vault/signing-keys.ts'
+import type { Vault } from '../../platform/vault/vault.ts'
+import type { CommandContext } from '../../streams/store/events.ts'
+import type { PublicKey, SignatureScheme, WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
+import type { WebhookSubscription, WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/state.ts'
+import { isRefusal, type Decision } from '../handling/decision.ts'
+import type { CommandDependencies } from '../handling/dependencies.ts'
+import { execute, type Executed, type Target } from '../handling/execute.ts'
+
+export interface NewSecret {
+  readonly secretId: string
+  /** Of the subscription that it is made for. */
+  readonly schemes: (state: WebhookSubscriptionsState) => readonly SignatureScheme[]
+  /** The decision that names the secret; the key is null while it is only tried. */
+  readonly decide: (publicKey: PublicKey | null) => (state: WebhookSubscriptionsState) => Decision<WebhookSubscriptionEvent>
+}
+
+/**
+ * Makes a secret and appends what names it. The vault has it before the stream does; nothing is made for a repeat, a
+ * duplicate or a refusal. What a lost append leaves behind in the vault signs nothing.
+ *
+ * @throws Problem the decision's refusal
+ */
+export async function executeWithSecret(
+  { store, vault }: Pick<CommandDependencies, 'store' | 'vault'>,
+  target: Target<WebhookSubscriptionsState, WebhookSubscriptionEvent>,
+  { secretId, schemes, decide }: NewSecret,
+  context: CommandContext,
+): Promise<Executed<WebhookSubscriptionsState, WebhookSubscriptionEvent>> {
+  const { state, revision, position } = await store.load(target.fold, target.stream, { fresh: true })
+  const tried = decide(null)(state)
+  if (isRefusal(tried)) throw problem(tried.refused, tried.details)
+  if (tried.length === 0) return { state, revision, events: [], position: undefined, reached: position }
+  const publicKey = await makeSecret(vault, secretId, schemes(state))
+  return execute(store, target, decide(publicKey), context)
+}
+
+async function makeSecret(vault: Vault, secretId: string, schemes: readonly SignatureScheme[]): Promise<PublicKey | null> {
+  if (schemes.includes('v1')) await vault.secret('webhook', secretId)
+  if (!schemes.includes('v1a')) return null
+  const { kid, publicJwk } = await signingKeyOf(await vault.secret('webhook-signing', secretId))
+  if (publicJwk.x === undefined) throw new Error('a key of the vault has no public half')
+  return { kid, x: publicJwk.x }
+}
+
+/** The member `secret` of an answer, `whsec_…`; none where the subscription is not signed with one. */
+export async function secretMember(vault: Vault, subscription: WebhookSubscription, secretId: string): Promise<string | undefined> {
+  if (!subscription.signatureSchemes.includes('v1')) return undefined
+  return `whsec_${Buffer.from(await vault.storedSecret('webhook', secretId)).toString('base64')}`
+}

@@ -1,0 +1,7 @@
+import type { WebhookSubscriptionView } from '../../platform/records/webhook-subscription.ts'
+import type { WebhookSubscription } from '../../streams/webhook-subscriptions/state.ts'
+
+/** The record's view of a subscription as its stream tells it. */
+export function viewOf(subscription: WebhookSubscription): WebhookSubscriptionView {
+  return { ...subscription, publicKey: subscription.secrets[0].publicKey }
+}
