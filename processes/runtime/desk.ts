@@ -22,6 +22,8 @@ export interface DeskOptions {
 
 /** Rows that are put off become claimable within so many milliseconds. */
 const putOffGrain = 50
+/** Milliseconds until a look that may be the last one for long: as long as rows come, none asks when the next is due. */
+const busyMs = 20
 
 /** The work of one process in this instance: what it has claimed, and what is to be given back. */
 export class Desk {
@@ -35,6 +37,7 @@ export class Desk {
   readonly #settlements: Settlement[] = []
   /** When rows that steps have put off are claimable again; kept where the list is not asked for it. */
   readonly #putOff = new Set<number>()
+  #isBusy = false
 
   constructor(process: BoundProcess, options: DeskOptions) {
     this.process = process
@@ -54,6 +57,7 @@ export class Desk {
     const lease = leaseUntil(now, stepLeaseMs)
     const claimed = await this.#claims.claim(limit, now, new Date(lease), this.#lanes?.shares(now))
     for (const claim of claimed) this.#begin(claim, lease)
+    this.#isBusy = claimed.length > 0
     return claimed.length === limit
   }
 
@@ -61,6 +65,7 @@ export class Desk {
   async nextDue(): Promise<Date | undefined> {
     const now = this.#options.now()
     if (this.#lanes === undefined) return this.#claims.nextDue(now)
+    if (this.#isBusy) return new Date(now.getTime() + busyMs)
     const instants = [await this.#claims.nextDueByLane(now, this.#lanes.shares(now)), this.#lanes.nextPauseEnd(now), this.#nextPutOff(now)]
     const known = instants.flatMap((instant) => (instant === undefined ? [] : [instant.getTime()]))
     return known.length === 0 ? undefined : new Date(Math.min(...known))

@@ -6,11 +6,9 @@ import type { LaneShares } from './lanes.ts'
  * Runs one of the statements below. They are quick only by the order of the index on lanes, which the planner leaves for
  * a sort of all due rows of a lane where it takes them for few: of all lanes, most have few.
  */
-export function queryByLane<Row extends QueryResultRow>(pool: Pool, text: string, values: readonly unknown[]): Promise<Row[]> {
-  return inTransaction(pool, async (client) => {
-    await client.query('set local enable_sort = off')
-    return (await client.query<Row>(text, [...values])).rows
-  })
+export async function queryByLane<Row extends QueryResultRow>(pool: Pool, text: string, values: readonly unknown[]): Promise<Row[]> {
+  const { rows } = await inTransaction(pool, (client) => client.query<Row>(text, [...values]), 'begin; set local enable_sort = off')
+  return rows
 }
 
 /**

@@ -1,0 +1,80 @@
+import type { Mutant } from './mutant.ts'
+
+const lanes = 'test/processes/runtime/lanes.unit.test.ts'
+const claims = 'test/processes/runtime/lane-claims.int.test.ts'
+const shares = 'test/processes/runtime/lane-shares.int.test.ts'
+const egress = 'test/platform/egress.int.test.ts'
+
+export const laneMutants: readonly Mutant[] = [
+  {
+    name: 'lane-cap-ignored',
+    fault: 'a lane gets all the workers that it has rows for',
+    file: 'processes/runtime/lane-claims.ts',
+    text: 'limit coalesce(known.room, $12::integer)',
+    replacement: 'limit greatest($5::integer, coalesce(known.room, $12::integer))',
+    caughtBy: [
+      { file: claims, test: 'takes of each lane what it may have, its oldest first' },
+      { file: shares, test: 'a lane that hangs holds up no other, nor any other process' },
+    ],
+  },
+  {
+    name: 'ill-lanes-unlimited',
+    fault: 'lanes that do not get on take the workers of those that do',
+    file: 'processes/runtime/lane-claims.ts',
+    text: 'place <= $13::integer',
+    replacement: '$13::integer >= 0',
+    caughtBy: [{ file: claims, test: 'takes of all ill lanes together what they may have' }],
+  },
+  {
+    name: 'dead-lane-read-whole',
+    fault: 'each claim reads all that a dead lane has piled up',
+    file: 'processes/runtime/lane-claims.ts',
+    text: `'begin; set local enable_sort = off'`,
+    replacement: `'begin'`,
+    caughtBy: [{ file: claims, test: 'costs the same whatever it has piled up' }],
+  },
+  {
+    name: 'lane-never-pauses',
+    fault: 'a receiver that cannot be reached is called on and on',
+    file: 'processes/runtime/lanes.ts',
+    text: 'const isClosed = isPaused(lane, now) || ',
+    replacement: 'const isClosed = ',
+    caughtBy: [
+      { file: lanes, test: 'pauses a lane from the third time in a row that its receiver is not reached' },
+      { file: shares, test: 'a lane whose receiver cannot be reached pauses' },
+    ],
+  },
+  {
+    name: 'lanes-share-workers',
+    fault: 'deliveries that hang take the workers of other processes',
+    file: 'processes/runtime/workers.ts',
+    text: 'const crew = lanes === undefined ? everyones : found(lanes.slots)',
+    replacement: 'const crew = lanes === undefined ? everyones : everyones',
+    caughtBy: [{ file: shares, test: 'lanes that hang one and all leave the workers of other processes alone' }],
+  },
+  {
+    name: 'circuit-shared-by-lanes',
+    fault: 'what one tenant has called at a host keeps the others from calling it',
+    file: 'platform/egress.ts',
+    text: 'return `${purpose} ${url.origin}${inLane(lane)}`',
+    replacement: 'return `${purpose} ${url.origin}${inLane(lane).slice(0, 0)}`',
+    caughtBy: [{ file: egress, test: 'is one per lane: what one caller meets at a host keeps no other from calling it' }],
+  },
+  {
+    name: 'connections-shared-by-lanes',
+    fault: 'calls that hang take the connections of everybody who calls that host',
+    file: 'platform/egress.ts',
+    text: `'configured' : 'checked'} \${url.origin}\${inLane(lane)}`,
+    replacement: `'configured' : 'checked'} \${url.origin}\${inLane(lane).slice(0, 0)}`,
+    caughtBy: [{ file: egress, test: 'leaves each lane its own connections, so that calls of one that hang queue nobody else' }],
+  },
+  {
+    name: 'trial-unseen',
+    fault: 'a circuit says that it may be called while its trial is under way',
+    file: 'platform/circuit-breaker.ts',
+    text: `      if (circuit.isTrialRunning) return openMs
+      return Math.max`,
+    replacement: '      return Math.max',
+    caughtBy: [{ file: 'test/platform/circuit-breaker.unit.test.ts', test: 'is open for whoever asks while its trial is under way' }],
+  },
+]
