@@ -5,6 +5,7 @@ import { patientsProjector } from './clinical/patients.projector.ts'
 import { consentRecordsProjector } from './consent/consent-records.projector.ts'
 import { consentTypesProjector } from './consent/consent-types.projector.ts'
 import type { Projector } from './runtime/projector.ts'
+import { webhookDeliveriesProjector } from './webhooks/webhook-deliveries.projector.ts'
 import { webhookSubscriptionsProjector } from './webhooks/webhook-subscriptions.projector.ts'
 
 /** Every read model that a GET answers from. */
@@ -15,5 +16,6 @@ export const readModels: readonly Projector[] = [
   consentRecordsProjector,
   consentTypesProjector,
   patientsProjector,
+  webhookDeliveriesProjector,
   webhookSubscriptionsProjector,
 ]

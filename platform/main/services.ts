@@ -4,12 +4,17 @@ import { assessmentWriteRoutes } from '../../commands/assessments/routes.ts'
 import { authRoutes, type AuthDependencies } from '../../commands/auth/routes.ts'
 import { clinicalWriteRoutes } from '../../commands/clinical/routes.ts'
 import { consentWriteRoutes } from '../../commands/consent/routes.ts'
+import { deliveryWriteRoutes } from '../../commands/webhooks/delivery-routes.ts'
+import type { DeliveriesToRecover } from '../../commands/webhooks/dependencies.ts'
 import { webhookWriteRoutes } from '../../commands/webhooks/routes.ts'
 import { aiReviewReadRoutes } from '../../read-api/ai-review/routes.ts'
 import { assessmentReadRoutes } from '../../read-api/assessments/routes.ts'
 import { clinicalReadRoutes } from '../../read-api/clinical/routes.ts'
 import { consentReadRoutes } from '../../read-api/consent/routes.ts'
+import { requireCurrent } from '../../read-api/current.ts'
 import type { ReadDependencies } from '../../read-api/dependencies.ts'
+import { listUndelivered } from '../../read-api/webhooks/delivery-queries.ts'
+import { deliveryReadRoutes } from '../../read-api/webhooks/delivery-routes.ts'
 import { webhookReadRoutes } from '../../read-api/webhooks/routes.ts'
 import type { Service } from '../http/service.ts'
 
@@ -29,6 +34,8 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
         assessmentReadRoutes(app, deps)
         webhookWriteRoutes(app, deps)
         webhookReadRoutes(app, deps)
+        deliveryWriteRoutes(app, { ...deps, deliveriesToRecover: deliveriesToRecover(deps) })
+        deliveryReadRoutes(app, deps)
       },
     },
     {
@@ -48,4 +55,12 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
       },
     },
   ]
+}
+
+/** What a recovery names is found in a read model, which must know of everything that was recorded until now. */
+function deliveriesToRecover(deps: ReadDependencies): DeliveriesToRecover {
+  return async (org, subscriptionId, period, limit) => {
+    await requireCurrent(deps, 'webhook_deliveries')
+    return listUndelivered(deps.pool, org, subscriptionId, period, limit)
+  }
 }

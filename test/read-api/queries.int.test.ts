@@ -10,6 +10,7 @@ import * as findings from '../../read-api/clinical/finding-queries.ts'
 import * as patients from '../../read-api/clinical/patient-queries.ts'
 import * as decisions from '../../read-api/consent/decision-queries.ts'
 import * as consent from '../../read-api/consent/type-queries.ts'
+import * as deliveries from '../../read-api/webhooks/delivery-queries.ts'
 import * as webhooks from '../../read-api/webhooks/queries.ts'
 import { assessmentStream } from '../../streams/assessment/stream.ts'
 import { caseStream } from '../../streams/case/stream.ts'
@@ -18,7 +19,7 @@ import { patientStream } from '../../streams/patient/stream.ts'
 import type { GivenEvent } from '../support/given-projector.ts'
 import { reviewFact } from '../streams/ai-review-facts.ts'
 import { assessmentFact, at, caseFact, consentFact, consentTypeFact, ids, patientFact } from '../streams/facts.ts'
-import { subscriptionFact } from '../streams/webhook-facts.ts'
+import { deliveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
 import { openReadTables, org, otherOrg, problemOf, type ReadTables } from './read-tables.ts'
 
 const numbered = (group: string, number: number) => `00000000-0000-4000-9${group}00-${String(number).padStart(12, '0')}`
@@ -74,6 +75,14 @@ const events: GivenEvent[] = [
     stream: consentTypeStream(ids.org, numbered('2', number)),
   })),
   ...each((number) => subscriptionFact('WebhookSubscribed', { subscriptionId: numbered('3', number), createdAt: paired(number) })),
+  ...each((number) => {
+    const named = { deliveryId: numbered('7', number), subscriptionId: numbered('3', 0), eventId: numbered('8', number) }
+    return [
+      deliveryFact('WebhookDeliveryScheduled', { ...named, occurredAt: paired(number) }),
+      deliveryFact('WebhookDeliveryAttempted', { deliveryId: named.deliveryId }),
+      ...(number === 0 ? [] : [deliveryFact('WebhookDeliveryFailed', { ...named, attempt: 1 })]),
+    ].map((event) => ({ ...event, stream: `delivery-${number}` }))
+  }).flat(),
   ...[reviewFact('AiReviewRequested'), reviewFact('AiReviewProviderCaseCreated'), reviewFact('AiReviewProcessingAccepted'), reviewFact('AiReviewCompleted')].map((event) => ({ ...event, stream: 'review' })),
   ...each((number) => ({
     ...reviewFact('AiReviewRequested', { aiReviewId: numbered('4', number), caseId: numbered('5', number % 2), requestedAt: paired(number) }),
@@ -112,11 +121,14 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   getReview: (tenant) => reviews.getReview(pool, tenant, ids.review),
   listSubscriptions: (tenant) => webhooks.listSubscriptions(pool, tenant, null, 50),
   getSubscription: (tenant) => webhooks.getSubscription(pool, tenant, numbered('3', 0)),
+  listDeliveries: (tenant) => deliveries.listDeliveries(pool, tenant, numbered('3', 0), {}, null, 50),
+  getDelivery: (tenant) => deliveries.getDelivery(pool, tenant, numbered('3', 0), numbered('7', 0)),
+  listUndelivered: (tenant) => deliveries.listUndelivered(pool, tenant, numbered('3', 0), { since: at(0), until: at(60) }, 50),
 }
 
 describe('every query', () => {
   it('is in this test', () => {
-    const modules = [assessments, cases, findings, patients, consent, decisions, reviews, webhooks].flatMap((module) => Object.keys(module))
+    const modules = [assessments, cases, findings, patients, consent, decisions, deliveries, reviews, webhooks].flatMap((module) => Object.keys(module))
     expect(modules.filter((name) => /^(get|list|latest)/.test(name)).toSorted()).toEqual(Object.keys(queries).toSorted())
   })
 
@@ -203,6 +215,14 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
     size: count,
   },
   subscriptions: { list: listOf((after, limit) => webhooks.listSubscriptions(pool, org, after, limit), (row) => [row.created_at.toISOString(), row.subscription_id]), size: count },
+  deliveries: {
+    list: listOf((after, limit) => deliveries.listDeliveries(pool, org, numbered('3', 0), {}, after, limit), deliveries.placeOfDelivery),
+    size: count,
+  },
+  'failed deliveries': {
+    list: listOf((after, limit) => deliveries.listDeliveries(pool, org, numbered('3', 0), { status: 'failed' }, after, limit), deliveries.placeOfDelivery),
+    size: count - 1,
+  },
   reviews: { list: listOf((after, limit) => reviews.listReviews(pool, org, {}, after, limit), (row) => [row.created_at.toISOString(), row.ai_review_id]), size: count + 1 },
   'reviews of a case': {
     list: listOf((after, limit) => reviews.listReviews(pool, org, { caseId: numbered('5', 0) }, after, limit), (row) => [row.created_at.toISOString(), row.ai_review_id]),
@@ -238,6 +258,19 @@ describe('an identifier', () => {
     expect(await found('mrn|canary-17')).toEqual([ids.patient])
     expect(await found('ward|7|b')).toEqual(each((number) => numbered('7', number)))
     for (const unknown of ['mrn|canary-1', 'mrn|canary-17 ', 'MRN|canary-17', 'ward|7', '7|b', 'nhs|mrn', '%|%', 'nobody']) expect([unknown, await found(unknown)]).toEqual([unknown, []])
+  })
+})
+
+describe('what was never taken', () => {
+  const idsOf = async (since: number, until: number, limit = 50) =>
+    (await deliveries.listUndelivered(pool, org, numbered('3', 0), { since: at(since), until: at(until) }, limit)).map(({ deliveryId }) => deliveryId)
+  const failed = (...numbers: number[]) => numbers.map((number) => numbered('7', number))
+
+  it('is found by the instant of what was told, oldest first', async () => {
+    expect(await idsOf(0, 60)).toEqual(failed(1, 2, 3, 4, 5, 6))
+    expect(await idsOf(0, 60, 2)).toEqual(failed(1, 2))
+    expect(await idsOf(1, 3)).toEqual(failed(2, 3, 4, 5))
+    expect(await deliveries.listUndelivered(pool, org, numbered('3', 1), { since: at(0), until: at(60) }, 50)).toEqual([])
   })
 })
 

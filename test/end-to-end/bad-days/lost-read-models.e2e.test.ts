@@ -114,6 +114,7 @@ async function aRunOfEverything(): Promise<Questions> {
   const caseIds = [...assessments.map((record) => textAt(record, 'case_id')), textAt(opened.body, 'id')]
   const reviews = idsOf((await expecting(200, api.call('/v1/ai-reviews'))).body)
   const subscriptions = idsOf((await expecting(200, api.call('/v1/clinical-api/webhook-subscriptions'))).body)
+  const deliveries = await deliveriesOf(subscriptions)
   const decided = idsOf((await expecting(200, api.call(`/v1/patients/${granted}/consents/history`))).body)
   return {
     '/v1/admin/consent-types': ['/v1/admin/consent-types', '/v1/admin/consent-types?limit=1'],
@@ -128,6 +129,8 @@ async function aRunOfEverything(): Promise<Questions> {
     '/v1/clinical-api/patients/{id}': patients.map((id) => `/v1/clinical-api/patients/${id}`),
     '/v1/clinical-api/webhook-subscriptions': ['/v1/clinical-api/webhook-subscriptions', '/v1/clinical-api/webhook-subscriptions?limit=1'],
     '/v1/clinical-api/webhook-subscriptions/{id}': subscriptions.map((id) => `/v1/clinical-api/webhook-subscriptions/${id}`),
+    '/v1/clinical-api/webhook-subscriptions/{id}/deliveries': subscriptions.map((id) => `/v1/clinical-api/webhook-subscriptions/${id}/deliveries`),
+    '/v1/clinical-api/webhook-subscriptions/{id}/deliveries/{deliveryId}': deliveries,
     '/v1/consent-records': patients.map((id) => `/v1/consent-records?patientId=${id}&consentTypeCode=ai_analysis`),
     '/v1/patients/{patientId}/consents': patients.map((id) => `/v1/patients/${id}/consents?org_id=${platform.process.credentials.org_id}`),
     '/v1/patients/{patientId}/consents/check': patients.map((id) => `/v1/patients/${id}/consents/check?types=ai_analysis,other`),
@@ -135,6 +138,16 @@ async function aRunOfEverything(): Promise<Questions> {
     '/v1/patients/{patientId}/consents/{id}/receipt': decided.map((id) => `/v1/patients/${granted}/consents/${id}/receipt`),
     '/v1/patients/{patientId}/consents/{typeCode}/status': patients.map((id) => `/v1/patients/${id}/consents/ai_analysis/status`),
   }
+}
+
+/** The addresses of the deliveries of what was received, once the log says of each that it was. */
+async function deliveriesOf(subscriptions: readonly string[]): Promise<string[]> {
+  const lists = subscriptions.map((id) => `/v1/clinical-api/webhook-subscriptions/${id}/deliveries`)
+  return waitFor('every delivery', async () => {
+    const pages = await Promise.all(lists.map((list) => expecting(200, api.call(`${list}?status=delivered`))))
+    const paths = pages.flatMap(({ body }, place) => idsOf(body).map((id) => `${lists[place]}/${id}`))
+    return paths.length === receiver.received.length ? paths : undefined
+  })
 }
 
 /** Drops a database while no platform runs; the server of our own runs for this alone. */

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { actorContext, at, createApiClient, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import { assessmentBody, createConsentTerms, endOf, expecting, photograph, registerPatient, requestAssessment, type ConsentTerms } from '../../support/main-job.ts'
 import { operationsOf, pathWith, type DocumentedOperation } from '../../support/operations.ts'
-import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 
 const anyId = '0190b0a0-0000-7000-8000-000000000001'
-const anyValues = { id: anyId, imageId: anyId, typeId: anyId, patientId: anyId, typeCode: 'ai_analysis', code: 'conflict' }
+const anyValues = { id: anyId, deliveryId: anyId, imageId: anyId, typeId: anyId, patientId: anyId, typeCode: 'ai_analysis', code: 'conflict' }
 
 let platform: TestPlatform
 let watched: WatchedPlatform
@@ -16,6 +17,8 @@ let admin: Readonly<Record<string, string>>
 let terms: ConsentTerms
 let productId: string
 let document: unknown
+let receiver: WebhookReceiver
+let deliveriesPath: string
 
 beforeAll(async () => {
   platform = await startTestPlatform()
@@ -33,17 +36,28 @@ beforeAll(async () => {
   for (const locale of ['de', 'fr']) {
     await expecting(201, api.call(`/v1/admin/consent-types/${terms.consent_type_id}/text-versions`, { body: { locale, text: locale } }))
   }
-  for (const port of [1, 2, 3]) {
+  for (const port of [1, 2]) {
     const body = { url: `http://127.0.0.1:${port}/`, event_types: ['assessment.completed'] }
     await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))
   }
+  receiver = await startWebhookReceiver()
+  const told = { url: receiver.url, event_types: ['assessment.failed'] }
+  const subscription = await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: told }))
+  deliveriesPath = `/v1/clinical-api/webhook-subscriptions/${textAt(subscription.body, 'id')}/deliveries`
   const patientId = await registerPatient(api)
   const photo = await photograph()
   const ids = await Promise.all([1, 2, 3].map(() => requestAssessment(api, assessmentBody(patientId, [photo]))))
   await Promise.all(ids.map((id) => endOf(api, id)))
+  await waitFor('three deliveries', async () => {
+    const { body } = await expecting(200, api.call(`${deliveriesPath}?status=delivered`))
+    return pageOf(body).data.length === 3 ? true : undefined
+  })
 })
 
-afterAll(() => platform.stop())
+afterAll(async () => {
+  await platform.stop()
+  await receiver.close()
+})
 
 function refusalOf({ status, body }: ApiAnswer): readonly unknown[] {
   return [status, at(body, 'code')]
@@ -53,6 +67,7 @@ function listPaths() {
   return {
     types: '/v1/admin/consent-types', versions: `/v1/admin/consent-types/${terms.consent_type_id}/text-versions`,
     subscriptions: '/v1/clinical-api/webhook-subscriptions', reviews: `/v1/ai-reviews?status=failed&productId=${productId}`,
+    deliveries: deliveriesPath,
   }
 }
 
@@ -65,7 +80,7 @@ function pageOf(body: unknown): { readonly data: readonly unknown[]; readonly ne
   return { data: Array.isArray(data) ? data : [], next: at(body, 'nextCursor') ?? at(body, 'next_cursor'), hasMore: at(body, 'hasMore') ?? at(body, 'has_more') }
 }
 
-test.each(['types', 'versions', 'subscriptions', 'reviews'] as const)('the list of %s gives every item once, page by page', async (name) => {
+test.each(['types', 'versions', 'subscriptions', 'deliveries', 'reviews'] as const)('the list of %s gives every item once, page by page', async (name) => {
   const path = listPaths()[name]
   const all = pageOf((await expecting(200, api.call(path))).body)
   expect([all.data.length, all.next ?? null, all.hasMore]).toEqual([3, null, false])
@@ -162,6 +177,9 @@ test('the document is OpenAPI 3.1, each operation once, every schema under its o
     'POST /v1/auth/oauth/token', 'GET /v1/auth/.well-known/jwks.json', 'POST /v1/clinical-api/assessments', 'GET /v1/clinical-api/assessments/{id}',
     'POST /v1/clinical-api/patients', 'GET /v1/clinical-api/patients', 'GET /v1/clinical-api/patients/{id}', 'PATCH /v1/clinical-api/patients/{id}', 'POST /v1/clinical-api/cases', 'GET /v1/clinical-api/cases/{id}',
     'POST /v1/clinical-api/webhook-subscriptions', 'GET /v1/clinical-api/webhook-subscriptions', 'GET /v1/clinical-api/webhook-subscriptions/{id}',
+    'GET /v1/clinical-api/webhook-subscriptions/{id}/deliveries', 'GET /v1/clinical-api/webhook-subscriptions/{id}/deliveries/{deliveryId}',
+    'POST /v1/clinical-api/webhook-subscriptions/{id}/test', 'POST /v1/clinical-api/webhook-subscriptions/{id}/deliveries/{deliveryId}/redeliver',
+    'POST /v1/clinical-api/webhook-subscriptions/{id}/recover',
     'PATCH /v1/clinical-api/webhook-subscriptions/{id}', 'DELETE /v1/clinical-api/webhook-subscriptions/{id}',
     'POST /v1/clinical-api/webhook-subscriptions/{id}/rotate-secret', 'GET /v1/clinical-api/.well-known/webhook-keys',
     'POST /v1/patients/{patientId}/consents', 'GET /v1/patients/{patientId}/consents/{typeCode}/status', 'GET /v1/patients/{patientId}/consents/check',
@@ -244,7 +262,9 @@ async function recordPaths(): Promise<ReadonlyMap<string, string>> {
     '/v1/admin/consent-types/{id}': terms.consent_type_id,
     '/v1/ai-reviews/{id}': String(at(review, 'data', 0, 'id')),
   }
-  return new Map(Object.entries(ids).map(([path, id]) => [path, path.replace('{id}', id)]))
+  const delivered = (await expecting(200, api.call(`${deliveriesPath}?status=delivered&limit=1`))).body
+  const paths = new Map(Object.entries(ids).map(([path, id]) => [path, path.replace('{id}', id)]))
+  return paths.set('/v1/clinical-api/webhook-subscriptions/{id}/deliveries/{deliveryId}', `${deliveriesPath}/${String(at(delivered, 'data', 0, 'id'))}`)
 }
 
 test('every record has a version, which a caller who has it need not be sent again', async () => {

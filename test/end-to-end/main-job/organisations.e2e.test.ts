@@ -40,6 +40,9 @@ beforeAll(async () => {
   const subscribe = { url: 'http://127.0.0.1:1/', event_types: ['assessment.failed'] }
   const subscription = await expecting(201, owner.call('/v1/clinical-api/webhook-subscriptions', { body: subscribe }))
   const doomed = await expecting(201, owner.call('/v1/clinical-api/webhook-subscriptions', { body: { ...subscribe, url: 'http://127.0.0.1:1/doomed' } }))
+  const subscriptionId = textAt(subscription.body, 'id')
+  const tested = await expecting(202, owner.call(`/v1/clinical-api/webhook-subscriptions/${subscriptionId}/test`, { method: 'POST' }))
+  const delivery = { id: subscriptionId, deliveryId: textAt(tested.body, 'id') }
   const declared = { ...assessmentBody(patientId, []), images: [{ capture_type: 'other', mime_type: 'image/png' }] }
   const slot = await expecting(202, owner.call('/v1/clinical-api/assessments', { body: declared }))
   const slotId = textAt(slot.body, 'id')
@@ -55,6 +58,11 @@ beforeAll(async () => {
     getAssessment: { id: assessmentId },
     getAiReview: { id: reviewId },
     getWebhookSubscription: { id: textAt(subscription.body, 'id') },
+    testWebhookSubscription: { id: subscriptionId },
+    recoverWebhooks: { id: subscriptionId },
+    listWebhookDeliveries: { id: subscriptionId },
+    getWebhookDelivery: delivery,
+    redeliverWebhook: delivery,
     changeWebhookSubscription: { id: textAt(subscription.body, 'id') },
     rotateWebhookSecret: { id: textAt(subscription.body, 'id') },
     deleteWebhookSubscription: { id: textAt(doomed.body, 'id') },
@@ -95,6 +103,9 @@ const needed: Readonly<Record<string, Needed>> = {
   updateConsentType: { body: {} },
   correctPatient: { body: {} },
   deleteConsentType: { own: 409 },
+  testWebhookSubscription: { own: 202 },
+  recoverWebhooks: { body: { since: '2026-01-01T00:00:00Z' }, own: 202 },
+  redeliverWebhook: { own: 202 },
   changeWebhookSubscription: { body: { description: 'changed' } },
   deleteWebhookSubscription: { own: 204 },
   // It has completed; nothing was uploaded.

@@ -1,22 +1,11 @@
 import { aiReviewChannel } from '../../../streams/channels/ai-review.ts'
 import { assessmentStream } from '../../../streams/assessment/stream.ts'
-import { webhookDeliveryStream, deliveryIdOf } from '../../../streams/webhook-delivery/stream.ts'
-import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
+import { deliveryIdOf } from '../../../streams/webhook-delivery/stream.ts'
 import type { SeededRandom } from '../../embedded/eventstore/checks/seeded-random.ts'
 import { reviewPublicFact } from '../../streams/channel-facts.ts'
 import { assessmentFact, hash, ids } from '../../streams/facts.ts'
-import { deliveryFact, subscriptionFact } from '../../streams/webhook-facts.ts'
 import type { Act } from './clinical-acts.ts'
 import type { Assessment, Story } from './story.ts'
-
-export const subscribe: Act = (story, random, text) => {
-  const orgId = random.pick(story.organisations)
-  const eventTypes = random.pick([['assessment.completed'], ['assessment.failed'], ['assessment.completed', 'assessment.failed']] as const)
-  const subscribed = { subscriptionId: story.id(random), organisationId: orgId, eventTypes: [...eventTypes], createdAt: story.instant(random) }
-  const fact = subscriptionFact('WebhookSubscribed', { ...subscribed, description: random.oneIn(3) ? null : text, payloadMode: random.pick(['full', 'thin']) })
-  story.append(orgId, webhookSubscriptionsStream(orgId), fact)
-  story.subscriptions.push({ id: subscribed.subscriptionId, orgId, eventTypes })
-}
 
 /** Inline requests are submitted in the same append; the others await their uploads. */
 export const requestAssessment: Act = (story, random, text) => {
@@ -79,32 +68,11 @@ function end(story: Story, random: SeededRandom, assessment: Assessment): void {
   const [eventId = ''] = story.append(patient.orgId, streamOf(assessment), fact)
   assessment.status = 'over'
   const told = isCompleted ? 'assessment.completed' : 'assessment.failed'
-  const receivers = story.subscriptions.filter(({ orgId, eventTypes }) => orgId === patient.orgId && eventTypes.includes(told))
+  const receivers = story.subscriptions.filter(({ orgId, eventTypes, status }) => status === 'active' && orgId === patient.orgId && eventTypes.includes(told))
   for (const { id: subscriptionId, orgId } of receivers) {
-    const delivery = { id: deliveryIdOf(subscriptionId, eventId), orgId, subscriptionId, eventId, assessmentId: id }
-    story.deliveries.push({ ...delivery, status: 'due', attempts: 0 })
+    const delivery = { id: deliveryIdOf(subscriptionId, eventId), orgId, subscriptionId, eventId, eventType: told, assessmentId: id } as const
+    story.deliveries.push({ ...delivery, status: 'due', attempts: 0, isScheduled: false })
   }
-}
-
-export const advanceDelivery: Act = (story, random) => {
-  const due = story.deliveries.filter(({ status }) => status === 'due')
-  if (due.length === 0) return
-  const delivery = random.pick(due)
-  const { id, orgId, subscriptionId, eventId, assessmentId } = delivery
-  const scheduled = deliveryFact('WebhookDeliveryScheduled', { deliveryId: id, subscriptionId, organisationId: orgId, eventId, assessmentId })
-  delivery.attempts += 1
-  const attempt = { deliveryId: id, attempt: delivery.attempts }
-  const begun = deliveryFact('WebhookDeliveryAttempted', { ...attempt, attemptedAt: story.instant(random), leaseUntil: story.instant(random) })
-  story.append(orgId, webhookDeliveryStream(orgId, id), ...(delivery.attempts === 1 ? [scheduled, begun] : [begun]))
-  const about = { ...attempt, subscriptionId, eventId }
-  const at = story.instant(random)
-  const came = random.below(3)
-  if (came > 0) delivery.status = 'over'
-  story.append(orgId, webhookDeliveryStream(orgId, id), [
-    deliveryFact('WebhookDeliveryAttemptFailed', { ...about, failedAt: at, nextAttemptAt: story.instant(random) }),
-    deliveryFact('WebhookDelivered', { ...about, deliveredAt: at }),
-    deliveryFact('WebhookDeliveryFailed', { ...about, failedAt: at }),
-  ][came] ?? begun)
 }
 
 function streamOf({ id, patient }: Assessment): string {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { SeededRandom } from '../../embedded/eventstore/checks/seeded-random.ts'
-import { advanceAssessment, advanceDelivery, requestAssessment, subscribe } from './assessment-acts.ts'
+import { advanceAssessment, requestAssessment } from './assessment-acts.ts'
 import {
   changeConsentType,
   claimReservation,
@@ -18,6 +18,7 @@ import {
 import { recordFindings, supersedeDiagnoses } from './finding-acts.ts'
 import { advanceReview, claimSlot } from './review-acts.ts'
 import { Story } from './story.ts'
+import { advanceDelivery, changeSubscription, recover, redeliver, subscribe, testSubscription } from './webhook-acts.ts'
 
 const acts = {
   registerPatient,
@@ -32,9 +33,13 @@ const acts = {
   publishDecision,
   claimReservation,
   subscribe,
+  changeSubscription,
   requestAssessment,
   advanceAssessment,
   advanceDelivery,
+  testSubscription,
+  redeliver,
+  recover,
   claimSlot,
   advanceReview,
   recordFindings,
@@ -52,7 +57,7 @@ export interface Move {
 const texts = ['', 'plain', 'Größe', '\u{1F9EA}', 'a\u0000b', '\ud83e alone', `it's "quoted" \\ $1`, '__proto__', 'x'.repeat(3_000)]
 
 /** What takes a story deep happens more often. */
-const weights: Partial<Record<keyof typeof acts, number>> = { advanceReview: 10, advanceAssessment: 4, advanceDelivery: 3, claimSlot: 2, publishDecision: 2, recordFindings: 3, supersedeDiagnoses: 3 }
+const weights: Partial<Record<keyof typeof acts, number>> = { advanceReview: 10, advanceAssessment: 4, advanceDelivery: 4, changeSubscription: 2, claimSlot: 2, publishDecision: 2, recordFindings: 3, supersedeDiagnoses: 3 }
 const names = Object.keys(acts).filter((name): name is keyof typeof acts => name in acts)
 
 const move: fc.Arbitrary<Move> = fc.record({

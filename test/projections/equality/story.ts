@@ -1,6 +1,8 @@
 import { v5 } from 'uuid'
 import { eventIdOf } from '../../../streams/store/event-ids.ts'
 import type { DomainEvent, RecordedEvent } from '../../../streams/store/events.ts'
+import type { DeliveredEventType } from '../../../streams/webhook-delivery/events.ts'
+import type { WebhookEventType } from '../../../streams/webhook-subscriptions/events.ts'
 import type { SeededRandom } from '../../embedded/eventstore/checks/seeded-random.ts'
 
 /** Events that were appended in one go; ids follow from the command, as the store makes them. */
@@ -33,7 +35,10 @@ export interface ConsentType {
 export interface Subscription {
   readonly id: string
   readonly orgId: string
-  readonly eventTypes: readonly string[]
+  eventTypes: readonly WebhookEventType[]
+  status: 'active' | 'disabled' | 'deleted'
+  /** Revision at which its endpoint became what it is. */
+  endpointRevision: number
 }
 
 export interface Assessment {
@@ -71,9 +76,12 @@ export interface Delivery {
   readonly orgId: string
   readonly subscriptionId: string
   readonly eventId: string
-  readonly assessmentId: string
+  readonly eventType: DeliveredEventType
+  /** Null for a test. */
+  readonly assessmentId: string | null
   status: 'due' | 'over'
   attempts: number
+  isScheduled: boolean
 }
 
 /** A request on the AI-review channel that no slot has taken. */

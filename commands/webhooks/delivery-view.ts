@@ -1,0 +1,10 @@
+import type { WebhookDeliveryView } from '../../platform/records/webhook-delivery.ts'
+import type { WebhookDeliveryState } from '../../streams/webhook-delivery/state.ts'
+
+export type MadeDelivery = Exclude<WebhookDeliveryState, { readonly status: 'absent' }>
+
+/** What the record shows of a delivery as its stream has it. */
+export function viewOfDelivery(state: MadeDelivery): WebhookDeliveryView {
+  const { deliveryId, eventType, assessmentId, status, attempts, nextAttemptAt, occurredAt } = state
+  return { deliveryId, eventType, assessmentId, status, attempts, nextAttemptAt, createdAt: occurredAt }
+}

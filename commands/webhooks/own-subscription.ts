@@ -1,0 +1,17 @@
+import { problem } from '../../platform/problems.ts'
+import type { TenantId } from '../../platform/tenants.ts'
+import type { EventStore } from '../../streams/store/event-store.ts'
+import { webhookSubscriptionsFold, type WebhookSubscription } from '../../streams/webhook-subscriptions/state.ts'
+import { webhookSubscriptionsStream } from '../../streams/webhook-subscriptions/stream.ts'
+
+/**
+ * A subscription of the organisation as its stream has it now, whoever wrote there.
+ *
+ * @throws Problem `not-found`
+ */
+export async function ownSubscription(store: EventStore, org: TenantId, subscriptionId: string): Promise<WebhookSubscription> {
+  const { state } = await store.load(webhookSubscriptionsFold, webhookSubscriptionsStream(org), { fresh: true })
+  const subscription = state.subscriptions.get(subscriptionId)
+  if (subscription === undefined) throw problem('not-found')
+  return subscription
+}

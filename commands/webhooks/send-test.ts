@@ -1,0 +1,29 @@
+import type { CausingRequest } from '../../streams/types.ts'
+import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
+import type { WebhookDeliveryState } from '../../streams/webhook-delivery/state.ts'
+import { refuse, repeated, type Decision } from '../handling/decision.ts'
+
+export interface SendTest {
+  readonly deliveryId: string
+  readonly subscriptionId: string
+  readonly organisationId: string
+  /** Of its own: a test tells no event. */
+  readonly eventId: string
+  readonly isActive: boolean
+  readonly request: CausingRequest
+  readonly now: Date
+}
+
+/** A delivery that tells nothing but that it is a test. One whose subscription is disabled meanwhile is cancelled. */
+export function sendTest(command: SendTest, state: WebhookDeliveryState): Decision<WebhookDeliveryEvent> {
+  const { deliveryId, subscriptionId, organisationId, eventId, isActive, request, now } = command
+  if (state.status !== 'absent') return repeated({ fingerprint: fingerprintOf(request) }, { fingerprint: fingerprintOf(state.request) })
+  if (!isActive) return refuse('webhook-subscription-disabled')
+  const at = now.toISOString()
+  const named = { deliveryId, subscriptionId, organisationId, eventId, eventType: 'webhook.test' as const, assessmentId: null }
+  return [{ type: 'WebhookDeliveryScheduled', data: { ...named, origin: 'test', occurredAt: at, scheduledAt: at, request } }]
+}
+
+function fingerprintOf(request: CausingRequest): string | null {
+  return request?.fingerprint ?? null
+}

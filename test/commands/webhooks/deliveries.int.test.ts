@@ -1,0 +1,227 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { at as memberOf } from '../../../platform/demo/api-client.ts'
+import { startOfLog } from '../../../streams/store/positions.ts'
+import { deliveryIdOf } from '../../../streams/webhook-delivery/stream.ts'
+import { webhookRecoveryStream } from '../../../streams/webhook-recovery/stream.ts'
+import { at, ids } from '../../streams/facts.ts'
+import { deliveryFact, subscriptionFact } from '../../streams/webhook-facts.ts'
+import { openWebhookApi, type Told, type WebhookApi } from './webhook-api.ts'
+
+let api: WebhookApi
+/** Each test has a subscription of its own. */
+let subscriptionId: string
+
+beforeAll(async () => {
+  api = await openWebhookApi()
+})
+afterAll(() => api.close())
+beforeEach(async () => {
+  subscriptionId = randomUUID()
+  await api.record(subscriptionFact('WebhookSubscribed', { subscriptionId, organisationId: api.world.orgId, secretId: subscriptionId, publicKey: null }))
+})
+
+const longAgo = '2026-01-01T00:00:00Z'
+const pathOf = (rest = '', id = subscriptionId) => `/${id}${rest}`
+const codeOf = ({ status, body }: Told) => [status, memberOf(body, 'code')]
+const disabled = () => subscriptionFact('WebhookSubscriptionDisabled', { subscriptionId })
+const enabled = () => subscriptionFact('WebhookSubscriptionEnabled', { subscriptionId })
+
+interface Recorded {
+  readonly id: string
+  readonly eventId: string
+}
+
+/** A delivery of an event of this second of the story, and what has become of it. */
+async function recordDelivery(occurred: number, end?: 'delivered' | 'failed' | 'cancelled', origin: 'event' | 'test' = 'event'): Promise<Recorded> {
+  const eventId = randomUUID()
+  const id = deliveryIdOf(subscriptionId, eventId)
+  const named = { deliveryId: id, subscriptionId, eventId }
+  const instants = { occurredAt: at(occurred), scheduledAt: at(occurred) }
+  const scheduled = deliveryFact('WebhookDeliveryScheduled', { ...named, organisationId: api.world.orgId, origin, ...instants })
+  const attempted = deliveryFact('WebhookDeliveryAttempted', { deliveryId: id })
+  const ends = {
+    delivered: [attempted, deliveryFact('WebhookDelivered', named)],
+    failed: [attempted, deliveryFact('WebhookDeliveryFailed', { ...named, attempt: 1 })],
+    cancelled: [deliveryFact('WebhookDeliveryCancelled', named)],
+  }
+  await api.record(scheduled, ...(end === undefined ? [attempted, deliveryFact('WebhookDeliveryAttemptFailed', named)] : ends[end]))
+  return { id, eventId }
+}
+
+const idsOf = ({ body }: Told): unknown[] => (memberOf(body, 'data') as unknown[]).map((one) => memberOf(one, 'id'))
+
+describe('the log of deliveries', () => {
+  it('shows what became of each, newest first', async () => {
+    const pending = await recordDelivery(1)
+    const delivered = await recordDelivery(2, 'delivered')
+    const failed = await recordDelivery(3, 'failed')
+    const cancelled = await recordDelivery(4, 'cancelled')
+    const told = await api.get(pathOf('/deliveries'))
+    const base = { event_type: 'assessment.completed', assessment_id: ids.assessment, next_attempt_at: null }
+    const attempt = { at: at(31), status_code: null, duration_ms: 120, error_class: null }
+    expect(told.body).toEqual({
+      data: [
+        { ...base, id: cancelled.id, status: 'cancelled', created_at: at(4), attempts: [] },
+        { ...base, id: failed.id, status: 'failed', created_at: at(3), attempts: [{ ...attempt, error_class: 'timeout' }] },
+        { ...base, id: delivered.id, status: 'delivered', created_at: at(2), attempts: [{ ...attempt, status_code: 204 }] },
+        { ...base, id: pending.id, status: 'pending', created_at: at(1), next_attempt_at: at(37), attempts: [{ ...attempt, status_code: 500, error_class: 'http_status' }] },
+      ],
+      next_cursor: null,
+      has_more: false,
+    })
+    const one = await api.get(pathOf(`/deliveries/${failed.id.toUpperCase()}`))
+    expect([one.status, one.headers['etag'], one.body]).toEqual([200, '"2"', (memberOf(told.body, 'data') as unknown[])[1]])
+  })
+
+  it('can be asked for those of one status or type, page by page', async () => {
+    const failed = await Promise.all([1, 2, 3].map((second) => recordDelivery(second, 'failed')))
+    await recordDelivery(4, 'delivered')
+    const newestFirst = failed.map(({ id }) => id).toReversed()
+    expect(idsOf(await api.get(pathOf('/deliveries?status=failed')))).toEqual(newestFirst)
+    expect(idsOf(await api.get(pathOf('/deliveries?status=failed&event_type=webhook.test')))).toEqual([])
+    const first = await api.get(pathOf('/deliveries?status=failed&limit=2'))
+    expect(idsOf(first)).toEqual(newestFirst.slice(0, 2))
+    const cursor = String(memberOf(first.body, 'next_cursor'))
+    expect(idsOf(await api.get(pathOf(`/deliveries?status=failed&limit=2&cursor=${cursor}`)))).toEqual(newestFirst.slice(2))
+    expect(codeOf(await api.get(pathOf(`/deliveries?status=delivered&cursor=${cursor}`)))).toEqual([400, 'invalid-cursor'])
+    expect(codeOf(await api.get(pathOf('/deliveries?status=done')))).toEqual([400, 'validation-failed'])
+  })
+
+  it('is that of one subscription of one organisation', async () => {
+    const { id } = await recordDelivery(1, 'failed')
+    const other = randomUUID()
+    await api.record(subscriptionFact('WebhookSubscribed', { subscriptionId: other, organisationId: api.world.orgId, url: `https://receiver.example/${other}` }))
+    expect(idsOf(await api.get(pathOf('/deliveries', other)))).toEqual([])
+    const asked = [
+      api.get(pathOf(`/deliveries/${id}`, other)), api.get(pathOf(`/deliveries/${randomUUID()}`)), api.get(pathOf('/deliveries', randomUUID())),
+      api.get(pathOf('/deliveries'), randomUUID()), api.get(pathOf(`/deliveries/${id}`), randomUUID()),
+      api.post(pathOf(`/deliveries/${id}/redeliver`, other)), api.post(pathOf(`/deliveries/${id}/redeliver`), { orgId: randomUUID() }),
+      api.post(pathOf('/test'), { orgId: randomUUID() }), api.post(pathOf('/recover'), { orgId: randomUUID(), body: { since: longAgo } }),
+    ]
+    for (const told of await Promise.all(asked)) expect(codeOf(told)).toEqual([404, 'not-found'])
+  })
+})
+
+describe('a test', () => {
+  it('is a delivery like any other, to be found where the answer says', async () => {
+    const sent = await api.post(pathOf('/test'))
+    const now = api.world.now().toISOString()
+    expect(sent.status).toBe(202)
+    expect(sent.body).toEqual({
+      id: expect.any(String), event_type: 'webhook.test', assessment_id: null, status: 'pending', attempts: [], next_attempt_at: now, created_at: now,
+    })
+    const location = String(sent.headers['location'])
+    expect(location).toBe(`/v1/clinical-api/webhook-subscriptions/${subscriptionId}/deliveries/${String(memberOf(sent.body, 'id'))}`)
+    const found = await api.get(location.replace('/v1/clinical-api/webhook-subscriptions', ''))
+    expect([found.status, found.headers['etag'], found.body]).toEqual([200, sent.headers['etag'], sent.body])
+    expect(idsOf(await api.get(pathOf('/deliveries?event_type=webhook.test')))).toEqual([memberOf(sent.body, 'id')])
+  })
+
+  it('is one for each key, also when the subscription has been disabled since', async () => {
+    const first = await api.post(pathOf('/test'), { key: 'once' })
+    const again = await api.post(pathOf('/test'), { key: 'once' })
+    expect([again.status, again.body, first.headers['idempotency-replayed'], again.headers['idempotency-replayed']]).toEqual([202, first.body, undefined, 'true'])
+    await api.record(disabled())
+    expect((await api.post(pathOf('/test'), { key: 'once' })).body).toEqual(first.body)
+    expect(codeOf(await api.post(pathOf('/test'), { key: 'twice' }))).toEqual([409, 'webhook-subscription-disabled'])
+    expect(codeOf(await api.post(pathOf('/test')))).toEqual([409, 'webhook-subscription-disabled'])
+  })
+
+  it('takes no body', async () => {
+    expect(codeOf(await api.post(pathOf('/test'), { body: { event_type: 'assessment.failed' } }))).toEqual([400, 'validation-failed'])
+    expect((await api.post(pathOf('/test'), { body: {} })).status).toBe(202)
+  })
+})
+
+describe('asking for a delivery again', () => {
+  it('has what ended pending again, once for each key', async () => {
+    const { id } = await recordDelivery(1, 'failed')
+    const path = pathOf(`/deliveries/${id}/redeliver`)
+    const asked = await api.post(path, { key: 'again' })
+    expect([asked.status, asked.body]).toEqual([202, expect.objectContaining({ id, status: 'pending', next_attempt_at: api.world.now().toISOString(), created_at: at(1) })])
+    expect((await api.get(pathOf(`/deliveries/${id}`))).body).toEqual(asked.body)
+    const meanwhile = await api.post(path)
+    expect([meanwhile.status, meanwhile.body, meanwhile.headers['idempotency-replayed']]).toEqual([202, asked.body, undefined])
+
+    await api.record(deliveryFact('WebhookDeliveryAttempted', { deliveryId: id, attempt: 2 }), deliveryFact('WebhookDelivered', { deliveryId: id, subscriptionId, attempt: 2 }))
+    const repeated = await api.post(path, { key: 'again' })
+    expect([repeated.status, memberOf(repeated.body, 'status'), repeated.headers['idempotency-replayed']]).toEqual([202, 'delivered', 'true'])
+    expect(memberOf((await api.post(path, { key: 'once-more' })).body, 'status')).toBe('pending')
+  })
+
+  it('is one round however many ask at once', async () => {
+    const { id } = await recordDelivery(1, 'delivered')
+    const asked = await Promise.all(['a', 'b', 'c', 'd'].map((key) => api.post(pathOf(`/deliveries/${id}/redeliver`), { key })))
+    expect(asked.map(({ status }) => status)).toEqual([202, 202, 202, 202])
+    expect((await api.get(pathOf(`/deliveries/${id}`))).headers['etag']).toBe('"3"')
+  })
+
+  it('is refused while the subscription is disabled, and no longer once it is enabled', async () => {
+    const { id } = await recordDelivery(1, 'cancelled')
+    await api.record(disabled())
+    expect(codeOf(await api.post(pathOf(`/deliveries/${id}/redeliver`)))).toEqual([409, 'webhook-subscription-disabled'])
+    await api.record(enabled())
+    expect((await api.post(pathOf(`/deliveries/${id}/redeliver`))).status).toBe(202)
+  })
+})
+
+describe('recovering', () => {
+  const namedBy = async (key: string, body: object) => {
+    const told = await api.post(pathOf('/recover'), { body, key })
+    expect([told.status, told.headers['location']]).toEqual([202, `/v1/clinical-api/webhook-subscriptions/${subscriptionId}/deliveries`])
+    return told
+  }
+
+  it('names what failed or was cancelled in the period, oldest first, and no tests', async () => {
+    const deliveries = [
+      await recordDelivery(9, 'failed'), await recordDelivery(10, 'failed'), await recordDelivery(11, 'delivered'), await recordDelivery(12),
+      await recordDelivery(13, 'cancelled'), await recordDelivery(14, 'failed'), await recordDelivery(15, 'failed'),
+    ]
+    await recordDelivery(12, 'failed', 'test')
+    const told = await namedBy('recover', { since: at(10), until: '2026-03-01T11:00:15.000+01:00' })
+    expect(told.body).toEqual({ deliveries: 3, has_more: false })
+    const [fact, ...others] = await recoveries()
+    expect([others, fact]).toEqual([[], expect.objectContaining({
+      subscriptionId, since: at(10), until: at(15), hasMore: false,
+      deliveries: [1, 4, 5].map((place) => ({ deliveryId: deliveries[place]?.id, eventId: deliveries[place]?.eventId })),
+    })])
+  })
+
+  it('answers a repeat with what was found the first time, and another body under its key not at all', async () => {
+    await recordDelivery(10, 'failed')
+    const body = { since: at(0), until: at(60) }
+    const first = await namedBy('same', body)
+    await recordDelivery(11, 'failed')
+    await api.record(disabled())
+    const again = await namedBy('same', body)
+    expect([again.body, first.headers['idempotency-replayed'], again.headers['idempotency-replayed']]).toEqual([first.body, undefined, 'true'])
+    expect(codeOf(await api.post(pathOf('/recover'), { key: 'same', body: { ...body, since: longAgo } }))).toEqual([409, 'idempotency-key-reused'])
+    expect(codeOf(await api.post(pathOf('/recover'), { key: 'other', body }))).toEqual([409, 'webhook-subscription-disabled'])
+  })
+
+  it('names a thousand at most, and says that there are more', async () => {
+    api.setFound(async (_org, _subscription, _period, limit) => Array.from({ length: limit }, () => ({ deliveryId: randomUUID(), eventId: randomUUID() })))
+    expect((await namedBy('many', { since: at(0), until: at(60) })).body).toEqual({ deliveries: 1000, has_more: true })
+    api.setFound(undefined)
+  })
+
+  it('takes now for the end of the period, and no period that ends before it begins', async () => {
+    api.world.pass(20)
+    await recordDelivery(10, 'failed')
+    expect((await namedBy('until-now', { since: longAgo })).body).toEqual({ deliveries: 1, has_more: false })
+    for (const body of [{ since: at(60), until: at(60) }, { since: '2999-01-01T00:00:00Z' }, { since: 'yesterday' }, {}]) {
+      expect(codeOf(await api.post(pathOf('/recover'), { body }))).toEqual([400, 'validation-failed'])
+    }
+  })
+})
+
+/** What recoveries of this test's subscription the log has. */
+async function recoveries(): Promise<unknown[]> {
+  const { store, orgId } = api.world
+  const filter = { streamPrefixes: [webhookRecoveryStream(orgId, '')] }
+  const facts: unknown[] = []
+  const piece = { filter, after: startOfLog, upTo: await store.head(filter), wants: () => true, batchSize: 100 }
+  for await (const { events } of store.readLog(piece)) facts.push(...events.map(({ data }) => data))
+  return facts.filter((data) => memberOf(data, 'subscriptionId') === subscriptionId)
+}

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest'
+import { viewOfDelivery } from '../../../commands/webhooks/delivery-view.ts'
+import { recover } from '../../../commands/webhooks/recover.ts'
+import { isRepeatedRedelivery, redeliver } from '../../../commands/webhooks/redeliver.ts'
+import { sendTest } from '../../../commands/webhooks/send-test.ts'
+import { webhookDeliveryFold } from '../../../streams/webhook-delivery/state.ts'
+import { webhookRecoveryFold } from '../../../streams/webhook-recovery/state.ts'
+import { given } from '../../support/given-decider.ts'
+import { at, hash, ids } from '../../streams/facts.ts'
+import { deliveryFact as fact, recovery, recoveryFact } from '../../streams/webhook-facts.ts'
+
+const scheduled = fact('WebhookDeliveryScheduled')
+const attempted = fact('WebhookDeliveryAttempted')
+const ends = [
+  [scheduled, attempted, fact('WebhookDelivered')],
+  [scheduled, attempted, fact('WebhookDeliveryFailed', { attempt: 1 })],
+  [scheduled, fact('WebhookDeliveryCancelled')],
+]
+const keyed = { key: hash('c'), fingerprint: hash('f') }
+
+describe('testing a subscription', () => {
+  const named = { deliveryId: ids.delivery, subscriptionId: ids.subscription, organisationId: ids.org, eventId: ids.event }
+  const command = { ...named, isActive: true, request: keyed, now: new Date(at(5)) }
+  const test = fact('WebhookDeliveryScheduled', {
+    eventType: 'webhook.test', assessmentId: null, origin: 'test', occurredAt: at(5), scheduledAt: at(5), request: keyed,
+  })
+
+  it('makes a delivery that tells nothing, once for each key', () => {
+    given(webhookDeliveryFold).when(sendTest, command).thenEvents([test])
+    given(webhookDeliveryFold, test).when(sendTest, { ...command, request: { ...keyed, fingerprint: hash('e') } }).thenRefused('idempotency-key-reused')
+  })
+
+  it('is refused while the subscription is disabled, but for a repeat of what was sent before', () => {
+    given(webhookDeliveryFold).when(sendTest, { ...command, isActive: false }).thenRefused('webhook-subscription-disabled')
+    given(webhookDeliveryFold, test).when(sendTest, { ...command, isActive: false }).thenNothing()
+  })
+})
+
+describe('asking for a delivery again', () => {
+  const command = { subscriptionId: ids.subscription, isActive: true, recoveryId: null, request: keyed, now: new Date(at(60)) }
+
+  it('begins another round of what has ended, in whatever way; asked again meanwhile, nothing happens', () => {
+    for (const ended of ends) {
+      given(webhookDeliveryFold, ...ended).when(redeliver, command).thenEvents([fact('WebhookRedeliveryRequested')])
+      const unkeyed = fact('WebhookRedeliveryRequested', { request: null })
+      given(webhookDeliveryFold, ...ended).when(redeliver, { ...command, request: null }).thenEvents([unkeyed])
+    }
+  })
+
+  it('goes on counting attempts, and begins the schedule anew', () => {
+    const failed = [scheduled, attempted, fact('WebhookDeliveryFailed', { attempt: 1 })]
+    const { state } = given(webhookDeliveryFold, ...failed, fact('WebhookRedeliveryRequested'))
+    expect(state).toMatchObject({ status: 'pending', finishedAttempts: 1, roundFrom: 1, nextAttemptAt: at(60) })
+  })
+
+  it('does nothing to what is pending, a first time or again', () => {
+    given(webhookDeliveryFold, scheduled).when(redeliver, command).thenNothing()
+    given(webhookDeliveryFold, scheduled, attempted, fact('WebhookDeliveryAttemptFailed')).when(redeliver, command).thenNothing()
+    for (const ended of ends) {
+      given(webhookDeliveryFold, ...ended, fact('WebhookRedeliveryRequested')).when(redeliver, { ...command, request: { ...keyed, key: hash('d') } }).thenNothing()
+    }
+  })
+
+  it('answers the same key alike for ever, also when that round has ended or the subscription is disabled', () => {
+    for (const ended of ends) {
+      const again = fact('WebhookDelivered', { attempt: 2 })
+      const history = given(webhookDeliveryFold, ...ended, fact('WebhookRedeliveryRequested'), fact('WebhookDeliveryAttempted', { attempt: 2 }), again)
+      history.when(redeliver, command).thenNothing()
+      history.when(redeliver, { ...command, isActive: false }).thenNothing()
+      history.when(redeliver, { ...command, request: { ...keyed, fingerprint: hash('e') } }).thenRefused('idempotency-key-reused')
+      expect(isRepeatedRedelivery(command, history.state)).toBe(true)
+      expect(isRepeatedRedelivery({ ...command, request: null }, history.state)).toBe(false)
+    }
+  })
+
+  it('is refused while the subscription is disabled, also of what is pending: it will be cancelled', () => {
+    for (const ended of ends) given(webhookDeliveryFold, ...ended).when(redeliver, { ...command, isActive: false }).thenRefused('webhook-subscription-disabled')
+    given(webhookDeliveryFold, scheduled).when(redeliver, { ...command, isActive: false }).thenRefused('webhook-subscription-disabled')
+  })
+
+  it('finds nothing that is not, or that is another subscription\'s', () => {
+    given(webhookDeliveryFold).when(redeliver, command).thenRefused('not-found')
+    for (const ended of ends) given(webhookDeliveryFold, ...ended).when(redeliver, { ...command, subscriptionId: ids.claim }).thenRefused('not-found')
+  })
+
+  it('says which recovery asked', () => {
+    const event = fact('WebhookRedeliveryRequested', { recoveryId: recovery, request: null })
+    for (const ended of ends) given(webhookDeliveryFold, ...ended).when(redeliver, { ...command, recoveryId: recovery, request: null }).thenEvents([event])
+  })
+})
+
+describe('recovering', () => {
+  const requested = recoveryFact('WebhookRecoveryRequested', { fingerprint: hash('f') })
+  const { requestedAt, ...found } = requested.data
+  const command = { ...found, isActive: true, now: new Date(requestedAt) }
+
+  it('names what is to be sent again, once for each key', () => {
+    given(webhookRecoveryFold).when(recover, command).thenEvents([requested])
+    given(webhookRecoveryFold, requested).when(recover, { ...command, fingerprint: hash('e') }).thenRefused('idempotency-key-reused')
+  })
+
+  it('may find nothing', () => {
+    const nothing = recoveryFact('WebhookRecoveryRequested', { ...requested.data, deliveries: [] })
+    given(webhookRecoveryFold).when(recover, { ...command, deliveries: [] }).thenEvents([nothing])
+  })
+
+  it('is refused while the subscription is disabled, but for a repeat', () => {
+    given(webhookRecoveryFold).when(recover, { ...command, isActive: false }).thenRefused('webhook-subscription-disabled')
+    given(webhookRecoveryFold, requested).when(recover, { ...command, isActive: false, deliveries: [] }).thenNothing()
+  })
+})
+
+describe('the view of a delivery', () => {
+  it('has the attempts that are over, and when the next one is due', () => {
+    const second = fact('WebhookDeliveryAttempted', { attempt: 2, attemptedAt: at(37), leaseUntil: at(57) })
+    const { state } = given(webhookDeliveryFold, scheduled, attempted, fact('WebhookDeliveryAttemptFailed'), second)
+    if (state.status === 'absent') return expect.unreachable('nothing was scheduled')
+    expect(viewOfDelivery(state)).toMatchObject({
+      deliveryId: ids.delivery, eventType: 'assessment.completed', assessmentId: ids.assessment, status: 'pending', nextAttemptAt: at(37), createdAt: at(30),
+      attempts: [{ at: at(31), statusCode: 500, durationMs: 120, errorClass: 'http_status' }],
+    })
+  })
+})

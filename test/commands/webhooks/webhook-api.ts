@@ -1,0 +1,117 @@
+import { randomBytes } from 'node:crypto'
+import type { DeliveriesToRecover, DeliveryRouteDependencies } from '../../../commands/webhooks/dependencies.ts'
+import { deliveryWriteRoutes } from '../../../commands/webhooks/delivery-routes.ts'
+import { createPool } from '../../../platform/database.ts'
+import { createCursors } from '../../../platform/http/cursors.ts'
+import { connectObjectStore } from '../../../platform/object-store.ts'
+import { projectedStreams } from '../../../platform/main/assemble.ts'
+import { problem } from '../../../platform/problems.ts'
+import { webhookDeliveriesProjector } from '../../../projections/webhooks/webhook-deliveries.projector.ts'
+import { webhookSubscriptionsProjector } from '../../../projections/webhooks/webhook-subscriptions.projector.ts'
+import { createReadPositions } from '../../../projections/runtime/read-positions.ts'
+import { createProjectionRunner } from '../../../projections/runtime/runner.ts'
+import { ensureRuntimeSchema } from '../../../projections/runtime/schema.ts'
+import { listUndelivered } from '../../../read-api/webhooks/delivery-queries.ts'
+import { deliveryReadRoutes } from '../../../read-api/webhooks/delivery-routes.ts'
+import { categoryOf } from '../../../streams/store/catalogue.ts'
+import type { DomainEvent, Fold } from '../../../streams/store/events.ts'
+import type { WebhookDeliveryEvent } from '../../../streams/webhook-delivery/events.ts'
+import { webhookDeliveryStream } from '../../../streams/webhook-delivery/stream.ts'
+import type { WebhookSubscriptionEvent } from '../../../streams/webhook-subscriptions/events.ts'
+import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
+import { startApplication } from '../../platform/http/test-application.ts'
+import { silentLogger } from '../../projections/equality/contents.ts'
+import { freshDatabase } from '../../support/postgres.ts'
+import { contextOf, openDecisionWorld, type DecisionWorld } from '../handling/decision-world.ts'
+
+export interface Told {
+  readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly body: unknown
+}
+
+/** The routes about deliveries over HTTP, with a log and read models of their own, and no process that sends anything. */
+export interface WebhookApi {
+  readonly world: DecisionWorld
+  get(path: string, orgId?: string): Promise<Told>
+  post(path: string, options?: { readonly body?: unknown; readonly key?: string; readonly orgId?: string }): Promise<Told>
+  /** Records facts of deliveries or subscriptions of the organisation, and waits until the read models know. */
+  record(...events: readonly (WebhookDeliveryEvent | WebhookSubscriptionEvent)[]): Promise<void>
+  /** What a recovery finds instead of what the read models have. */
+  setFound(found: DeliveriesToRecover | undefined): void
+  close(): Promise<void>
+}
+
+const base = '/v1/clinical-api/webhook-subscriptions'
+
+export async function openWebhookApi(): Promise<WebhookApi> {
+  const [world, database] = await Promise.all([openDecisionWorld(), freshDatabase()])
+  const { store, now } = world
+  const pool = createPool({ url: database.url, max: 8 })
+  await ensureRuntimeSchema(pool)
+  const projectors = [webhookSubscriptionsProjector, webhookDeliveriesProjector]
+  const filter = { streamPrefixes: projectedStreams }
+  const runner = createProjectionRunner({ eventStore: store, pool, projectors, filter, logger: silentLogger })
+  runner.start()
+  await runner.caughtUp()
+  const reads = createReadPositions({ pool, projectors, runner })
+  const isCurrent = (projector: string) => reads.requireHead((reached) => store.head(filter, { downTo: reached }), projector, 4_000)
+  const objects = connectObjectStore({ endpoint: 'http://127.0.0.1:1', region: 'r', bucket: 'images', accessKeyId: 'a', secretAccessKey: 'b', now })
+  let found: DeliveriesToRecover | undefined
+  const deliveriesToRecover: DeliveriesToRecover = async (...asked) => {
+    if (found !== undefined) return found(...asked)
+    if (!(await isCurrent('webhook_deliveries'))) throw problem('read-model-behind')
+    return listUndelivered(pool, ...asked)
+  }
+  const writing: DeliveryRouteDependencies = { ...world, deliveriesToRecover }
+  const reading = { ...world, pool, objects, cursors: createCursors({ key: randomBytes(32) }), isCurrent }
+  const application = await startApplication({
+    services: [{
+      prefix: 'clinical-api',
+      documentedAt: 'prefixed',
+      routes: (routes) => {
+        deliveryWriteRoutes(routes, writing)
+        deliveryReadRoutes(routes, reading)
+      },
+    }],
+    isCurrent,
+    readYourWrites: (position, names, timeoutMs) => reads.waitFor(position, names, timeoutMs),
+    checkReplies: true,
+  })
+  const ask = async (method: 'GET' | 'POST', path: string, orgId: string, headers: Readonly<Record<string, string>>, payload?: unknown): Promise<Told> => {
+    const authorized = { ...(await application.token({ orgId, scopes: ['webhooks:write'] })), ...headers }
+    const answer = await application.app.inject({ method, url: `${base}${path}`, headers: authorized, ...(payload === undefined ? {} : { payload: JSON.stringify(payload) }) })
+    return { status: answer.statusCode, headers: answer.headers, body: answer.body === '' ? null : answer.json() }
+  }
+  return {
+    world,
+    get: (path, orgId = world.orgId) => ask('GET', path, orgId, {}),
+    post: (path, { body, key, orgId = world.orgId } = {}) => ask('POST', path, orgId, {
+      ...(key === undefined ? {} : { 'idempotency-key': key }), ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    }, body),
+    record: async (...events) => {
+      for (const event of events) await append(world, event)
+      const head = await store.head(filter)
+      const { caughtUp } = await reads.waitFor(head, projectors.map(({ name }) => name), 30_000)
+      if (!caughtUp) throw new Error('the read models do not come to the end of the log')
+    },
+    setFound: (instead) => {
+      found = instead
+    },
+    close: async () => {
+      await application.app.close()
+      reads.close()
+      await runner.close()
+      objects.close()
+      await pool.end()
+      await Promise.all([world.close(), database.drop()])
+    },
+  }
+}
+
+async function append({ store, orgId }: DecisionWorld, event: WebhookDeliveryEvent | WebhookSubscriptionEvent): Promise<void> {
+  const stream = 'deliveryId' in event.data ? webhookDeliveryStream(orgId, event.data.deliveryId) : webhookSubscriptionsStream(orgId)
+  const fold: Fold<number, DomainEvent> = { category: categoryOf(stream), initialState: 0, evolve: (count) => count + 1 }
+  const { revision } = await store.load(fold, stream, { fresh: true })
+  await store.append(fold, stream, revision, [event], contextOf({ orgId }))
+}

@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest'
+import { webhookDeliveriesProjector } from '../../../projections/webhooks/webhook-deliveries.projector.ts'
+import { recorded, rowsAfter, type GivenEvent } from '../../support/given-projector.ts'
+import { at, ids } from '../../streams/facts.ts'
+import { deliveryFact as fact } from '../../streams/webhook-facts.ts'
+
+const scheduled = fact('WebhookDeliveryScheduled')
+const attempted = fact('WebhookDeliveryAttempted')
+const attemptFailed = fact('WebhookDeliveryAttemptFailed')
+const second = fact('WebhookDeliveryAttempted', { attempt: 2, attemptedAt: at(37), leaseUntil: at(57) })
+
+async function rowsOf(...given: readonly GivenEvent[]) {
+  const { deliveries = [], attempts = [] } = await rowsAfter(webhookDeliveriesProjector, recorded(given))
+  return { deliveries, attempts }
+}
+
+const pending = {
+  delivery_id: ids.delivery,
+  org_id: ids.org,
+  subscription_id: ids.subscription,
+  event_id: ids.event,
+  event_type: 'assessment.completed',
+  assessment_id: ids.assessment,
+  origin: 'event',
+  status: 'pending',
+  created_at: at(30),
+  next_attempt_at: at(31),
+  stream_revision: '0',
+}
+const open = { delivery_id: ids.delivery, attempt: 1, at: at(31), status_code: null, duration_ms: null, error_class: null }
+const refused = { ...open, status_code: 500, duration_ms: 120, error_class: 'http_status' }
+
+describe('the log of deliveries', () => {
+  it('has a delivery from the moment that it is scheduled, and its attempts', async () => {
+    expect(await rowsOf(scheduled)).toEqual({ deliveries: [pending], attempts: [] })
+    expect(await rowsOf(scheduled, attempted)).toEqual({ deliveries: [{ ...pending, stream_revision: '1' }], attempts: [open] })
+  })
+
+  it('has a test, which is about no assessment', async () => {
+    const test = fact('WebhookDeliveryScheduled', { eventType: 'webhook.test', assessmentId: null, origin: 'test' })
+    expect(await rowsOf(test)).toEqual({ deliveries: [{ ...pending, event_type: 'webhook.test', assessment_id: null, origin: 'test' }], attempts: [] })
+  })
+
+  it('says what an attempt came to, and when the next one is due', async () => {
+    const delivered = { ...pending, status: 'delivered', next_attempt_at: null, stream_revision: '2' }
+    expect(await rowsOf(scheduled, attempted, fact('WebhookDelivered'))).toEqual({
+      deliveries: [delivered], attempts: [{ ...open, status_code: 204, duration_ms: 120 }],
+    })
+    expect(await rowsOf(scheduled, attempted, attemptFailed)).toEqual({
+      deliveries: [{ ...pending, next_attempt_at: at(37), stream_revision: '2' }], attempts: [refused],
+    })
+    const last = fact('WebhookDeliveryFailed', { attempt: 2 })
+    expect(await rowsOf(scheduled, attempted, attemptFailed, second, last)).toEqual({
+      deliveries: [{ ...pending, status: 'failed', next_attempt_at: null, stream_revision: '4' }],
+      attempts: [refused, { ...open, attempt: 2, at: at(37), duration_ms: 120, error_class: 'timeout' }],
+    })
+  })
+
+  it('has one row for an attempt that a crash cut off and that was made again under its number', async () => {
+    const again = fact('WebhookDeliveryAttempted', { attemptedAt: at(52), leaseUntil: at(72) })
+    const { attempts } = await rowsOf(scheduled, attempted, again, attemptFailed)
+    expect(attempts).toEqual([{ ...refused, at: at(52) }])
+  })
+
+  it('has it pending again once it is asked for again, its attempts going on', async () => {
+    const { deliveries, attempts } = await rowsOf(scheduled, attempted, fact('WebhookDeliveryFailed', { attempt: 1 }), fact('WebhookRedeliveryRequested'), second)
+    expect(deliveries).toEqual([{ ...pending, next_attempt_at: at(60), stream_revision: '4' }])
+    expect(attempts.map(({ attempt, duration_ms }) => [attempt, duration_ms])).toEqual([[1, 120], [2, null]])
+  })
+
+  it('has it cancelled, and delivered all the same where the receiver took what was under way', async () => {
+    const cancelled = fact('WebhookDeliveryCancelled')
+    const row = { ...pending, status: 'cancelled', next_attempt_at: null }
+    expect(await rowsOf(scheduled, cancelled)).toEqual({ deliveries: [{ ...row, stream_revision: '1' }], attempts: [] })
+    expect(await rowsOf(scheduled, attempted, cancelled)).toEqual({ deliveries: [{ ...row, stream_revision: '2' }], attempts: [open] })
+    const late = await rowsOf(scheduled, attempted, cancelled, fact('WebhookDelivered'))
+    expect(late.deliveries).toEqual([{ ...row, status: 'delivered', stream_revision: '3' }])
+    expect(late.attempts).toEqual([{ ...open, status_code: 204, duration_ms: 120 }])
+  })
+})
