@@ -7,6 +7,7 @@ import { consentEventsChannel } from './consent/consent.channel.ts'
 import type { ProcessDependencies } from './dependencies.ts'
 import type { ChannelDefinition } from './relay/channel.ts'
 import type { Process } from './runtime/process.ts'
+import { webhookEventsChannel } from './webhooks/webhooks.channel.ts'
 import { webhooksProcess } from './webhooks/webhooks.effects.ts'
 
 /** Every reaction to facts. */
@@ -18,4 +19,5 @@ export const channels: readonly ChannelDefinition<AiReviewChannelDependencies>[]
   assessmentEventsChannel,
   clinicalEventsChannel,
   consentEventsChannel,
+  webhookEventsChannel,
 ]

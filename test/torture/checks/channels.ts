@@ -28,12 +28,18 @@ const ofRecords = (fact: Fact) => clinicalTypes[fact.type]
 
 const assessmentTypes: Readonly<Record<string, string>> = { AssessmentCompleted: 'assessment.completed', AssessmentFailed: 'assessment.failed' }
 
+const webhookTypes: Readonly<Record<string, string>> = {
+  WebhookEndpointFailing: 'webhook.endpoint.failing',
+  WebhookSubscriptionDisabled: 'webhook.endpoint.disabled',
+}
+
 /** Written down once more, apart from the relays: by what they themselves say, nothing could be missing. */
 export const channels: Readonly<Record<string, readonly Source[]>> = {
   'ai_review.events': [{ category: 'assessment', publicType: ofReview }, { category: 'ai_review', publicType: ofReview }],
   'assessment.events': [{ category: 'assessment', publicType: (fact) => assessmentTypes[fact.type] }],
   'clinical.events': [{ category: 'patient', publicType: ofRecords }, { category: 'case', publicType: ofRecords }],
   'consent.events': [{ category: 'consent', publicType: (fact) => (fact.type === 'ConsentRecorded' ? `consent.${text(fact, 'decision')}` : undefined) }],
+  'webhook.events': [{ category: 'webhook_subscriptions', publicType: (fact) => webhookTypes[fact.type] }],
 }
 
 /** Every event with a public form is on its channel, once, in the order of the log; nothing else is. */
