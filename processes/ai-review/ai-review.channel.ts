@@ -33,14 +33,14 @@ export const aiReviewEventsChannel: ChannelDefinition<AiReviewChannelDependencie
 
     AiReviewStarted: async (event, deps) => {
       const { startedAt } = event.data as DataOf<AiReviewEvent, 'AiReviewStarted'>
-      return [{ type: 'ai_review.started', data: { ...(await reviewOf(event, deps)), startedAt } }]
+      return [{ type: 'ai_review.started', occurredAt: startedAt, data: { ...(await reviewOf(event, deps)), startedAt } }]
     },
 
     AiReviewCompleted: async (event, deps) => {
       const data = event.data as DataOf<AiReviewEvent, 'AiReviewCompleted'>
-      const { providerVersion, reportDate, analysisResult, imageQuality, lesions } = data
+      const { providerVersion, reportDate, analysisResult, imageQuality, lesions, completedAt } = data
       const result = { assessedByProviderVersion: providerVersion, reportDate, analysisResult, imageQuality, lesions }
-      return [{ type: 'ai_review.completed', data: { ...(await reviewOf(event, deps)), ...result } }]
+      return [{ type: 'ai_review.completed', occurredAt: completedAt, data: { ...(await reviewOf(event, deps)), ...result } }]
     },
 
     AiReviewFailed: async (event, deps) => {
@@ -51,12 +51,12 @@ export const aiReviewEventsChannel: ChannelDefinition<AiReviewChannelDependencie
       const byTheStore = Date.parse(failedAt) + storeClockAheadMs
       const hasExpired = images.some(({ presignedUrlExpiresAt }) => Date.parse(presignedUrlExpiresAt) <= byTheStore)
       const addressesExpired = classification === 'image_fetch_failed' && hasExpired
-      return [{ type: 'ai_review.failed', data: { ...review, ...error, addressesExpired } }]
+      return [{ type: 'ai_review.failed', occurredAt: failedAt, data: { ...review, ...error, addressesExpired } }]
     },
 
     AiReviewCancelled: async (event, deps) => {
       const { reason, cancelledAt } = event.data as DataOf<AiReviewEvent, 'AiReviewCancelled'>
-      return [{ type: 'ai_review.cancelled', data: { ...(await reviewOf(event, deps)), reason, cancelledAt } }]
+      return [{ type: 'ai_review.cancelled', occurredAt: cancelledAt, data: { ...(await reviewOf(event, deps)), reason, cancelledAt } }]
     },
 
     AiReviewSuperseded: async (event, deps) => {
@@ -65,7 +65,7 @@ export const aiReviewEventsChannel: ChannelDefinition<AiReviewChannelDependencie
       const { aiReviewId: oldAiReviewId, supersededById: newAiReviewId, supersededAt } = data
       const reason = data.reason === null ? {} : { reason: data.reason }
       const superseded = { oldAiReviewId, newAiReviewId, caseId, productId, supersededAt, ...reason }
-      return [{ type: 'ai_review.superseded', data: superseded }]
+      return [{ type: 'ai_review.superseded', occurredAt: supersededAt, data: superseded }]
     },
   },
 }
@@ -75,7 +75,7 @@ async function requested(event: RecordedEvent, deps: AiReviewChannelDependencies
   const images = await signedImages(data.images, deps.objects, deps.configuration.readUrlTtlSeconds)
   const { caseId, productId, patientId, requestedAt } = data
   const correlationId = event.metadata.$correlationId
-  return [{ type: 'ai_review.requested', data: { caseId, productId, correlationId, requestedAt, images, patientId } }]
+  return [{ type: 'ai_review.requested', occurredAt: requestedAt, data: { caseId, productId, correlationId, requestedAt, images, patientId } }]
 }
 
 /** What every event of a review names of it. */

@@ -15,6 +15,7 @@ export const consentEventsChannel: ChannelDefinition<unknown> = {
       return [
         {
           type,
+          occurredAt: data.createdAt,
           data: {
             type,
             patient_id: data.patientId,

@@ -6,6 +6,11 @@ export interface PublicEvent {
   readonly type: string
   /** The specification's payload, flat. */
   readonly data: Readonly<Record<string, unknown>>
+  /**
+   * When it occurred, by the clock that times are compared with here: the domain event's own instant. Else when it was stored, by
+   * the event store's clock, which may be ahead of ours; nothing may be due by that.
+   */
+  readonly occurredAt?: string
   /** Version of the payload; 1 unless said. */
   readonly schemaVersion?: number
   /** How many public events stand between this one and the first cause; 0 unless said. */

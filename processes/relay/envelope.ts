@@ -26,7 +26,7 @@ export function publicEvents<Deps>(channel: ChannelDefinition<Deps>, source: Rec
         ...output.data,
         event_id: id,
         event_type: output.type,
-        occurred_at: source.recordedAt,
+        occurred_at: output.occurredAt ?? source.recordedAt,
         schema_version: output.schemaVersion ?? 1,
         causation_id: source.id,
         correlation_id: $correlationId,
