@@ -2,6 +2,7 @@ import { aiReviewEventsChannel, type AiReviewChannelDependencies } from './ai-re
 import { aiReviewProcess } from './ai-review/ai-review.effects.ts'
 import { assessmentEventsChannel } from './assessments/assessments.channel.ts'
 import { assessmentsProcess } from './assessments/assessments.effects.ts'
+import { clinicalProcess } from './clinical/clinical.effects.ts'
 import { clinicalEventsChannel } from './clinical/clinical.channel.ts'
 import { consentEventsChannel } from './consent/consent.channel.ts'
 import type { ProcessDependencies } from './dependencies.ts'
@@ -11,7 +12,7 @@ import { webhookEventsChannel } from './webhooks/webhooks.channel.ts'
 import { webhooksProcess } from './webhooks/webhooks.effects.ts'
 
 /** Every reaction to facts. */
-export const processes: readonly Process<ProcessDependencies>[] = [aiReviewProcess, assessmentsProcess, webhooksProcess]
+export const processes: readonly Process<ProcessDependencies>[] = [aiReviewProcess, assessmentsProcess, clinicalProcess, webhooksProcess]
 
 /** Every public channel, each with its relay. */
 export const channels: readonly ChannelDefinition<AiReviewChannelDependencies>[] = [

@@ -1,17 +1,45 @@
 import { Type } from 'typebox'
 import { tenantOf } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
+import { listQuery, page, pageMembers, pageRequest } from '../../platform/http/cursors.ts'
 import { Uuid } from '../../platform/http/members.ts'
-import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
+import { namedOrg, OrgQuery, orgQuery } from '../../platform/http/parameters.ts'
 import { found } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { CaseRecord, toCaseRecord } from '../../platform/records/cases.ts'
 import { requireCurrent, wantsCurrent } from '../current.ts'
 import type { ReadDependencies } from '../dependencies.ts'
-import { getCase } from './case-queries.ts'
+import { getCase, listCases, placeOfCase } from './case-queries.ts'
+
+const CasePage = Type.Object({ data: Type.Array(CaseRecord), ...pageMembers() }, { $id: 'CasePage' })
+
+const access = { scopes: ['cases:read'] } as const
+const servedBy = ['cases']
 
 export function caseReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
-  const { pool } = deps
+  const { pool, cursors } = deps
+
+  app.get(
+    '/cases',
+    {
+      schema: {
+        operationId: 'listCases',
+        summary: 'Cases of the organisation, or of one of its patients, newest first',
+        querystring: Type.Object({ ...orgQuery, ...listQuery, patient_id: Type.Optional(Uuid) }, { additionalProperties: false }),
+        response: answers({ 200: CasePage }, ['invalid-cursor', 'expired-cursor']),
+      },
+      config: { access, servedBy },
+    },
+    async (request, reply) => {
+      const { caller, query } = request
+      const org = tenantOf(caller, namedOrg(query))
+      const filters = { patientId: query.patient_id?.toLowerCase() }
+      const list = { list: 'cases', orgId: org, sort: '-created_at', filters }
+      const asked = pageRequest(cursors, list, query)
+      const rows = await listCases(pool, org, filters, asked.after, asked.fetch)
+      return page(reply, { cursors, list, request: asked, rows, placeOf: placeOfCase, toItem: toCaseRecord })
+    },
+  )
 
   app.get(
     '/cases/:id',
@@ -24,7 +52,7 @@ export function caseReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
         querystring: OrgQuery,
         response: answers({ 200: CaseRecord }, ['read-model-behind', 'event-store-unavailable']),
       },
-      config: { access: { scopes: ['cases:read'] }, servedBy: ['cases'], hasEtag: true },
+      config: { access, servedBy, hasEtag: true },
     },
     async ({ caller, headers, params, query }, reply) => {
       const org = tenantOf(caller, namedOrg(query))

@@ -4,6 +4,7 @@ const workers = 'test/processes/runtime/workers.int.test.ts'
 const pure = 'test/processes/runtime/pure.unit.test.ts'
 const startStep = 'test/processes/ai-review/start-step.int.test.ts'
 const deliverStep = 'test/processes/webhooks/deliver-step.int.test.ts'
+const findingsSteps = 'test/processes/clinical/findings-steps.int.test.ts'
 
 export const processMutants: readonly Mutant[] = [
   {
@@ -96,6 +97,14 @@ export const processMutants: readonly Mutant[] = [
     text: `if (begun.events.length === 0 || begun.state.status !== 'pending') {`,
     replacement: `if (begun.state.status !== 'pending') {`,
     caughtBy: [{ file: deliverStep, test: 'is sent by one of several workers that are at it at once' }],
+  },
+  {
+    name: 'superseded-before-recorded',
+    fault: 'diagnoses are superseded without those being recorded that are not yet',
+    file: 'processes/clinical/findings.steps.ts',
+    text: '  await recordOnce(completed, deps)\n  const { aiReviewId',
+    replacement: '  const { aiReviewId',
+    caughtBy: [{ file: findingsSteps, test: 'records the findings first where the diagnoses are superseded first, and not again after' }],
   },
   {
     name: 'id-not-derived',

@@ -10,6 +10,7 @@ import { checkApi } from './checks/api.ts'
 import { channels, checkChannel } from './checks/channels.ts'
 import type { Checked } from './checks/checked.ts'
 import { checkEndings, checkSlots } from './checks/endings.ts'
+import { checkFindings } from './checks/findings.ts'
 import { checkRevisions, checkSameOrder } from './checks/log.ts'
 import { checkOutcomes, outcomesOf } from './checks/outcomes.ts'
 import { checkProviderCalls } from './checks/provider.ts'
@@ -110,6 +111,7 @@ async function onStage(stage: Stage, options: TortureOptions, closers: (() => Pr
     ...Object.keys(channels).map((channel) => checkChannel(channel, log)),
     checkEndings(log),
     checkSlots(log),
+    checkFindings(log),
     checkOutcomes(log),
     checkProviderCalls(log, await providerAt(stage.providerUrl).calls()),
     checkWebhooks(log, received),

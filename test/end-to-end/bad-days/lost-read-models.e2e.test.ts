@@ -124,7 +124,10 @@ async function aRunOfEverything(): Promise<Questions> {
     '/v1/ai-reviews/{id}': reviews.map((id) => `/v1/ai-reviews/${id}`),
     '/v1/clinical-api/assessments/{id}': assessments.map((record) => `/v1/clinical-api/assessments/${textAt(record, 'id')}`),
     '/v1/clinical-api/body-sites': ['/v1/clinical-api/body-sites', '/v1/clinical-api/body-sites?limit=1'],
+    '/v1/clinical-api/cases': ['/v1/clinical-api/cases', '/v1/clinical-api/cases?limit=2', `/v1/clinical-api/cases?patient_id=${granted}`],
     '/v1/clinical-api/cases/{id}': caseIds.map((id) => `/v1/clinical-api/cases/${id}`),
+    '/v1/clinical-api/cases/{id}/diagnoses': caseIds.map((id) => `/v1/clinical-api/cases/${id}/diagnoses`),
+    '/v1/clinical-api/cases/{id}/findings': caseIds.map((id) => `/v1/clinical-api/cases/${id}/findings?limit=1`),
     '/v1/clinical-api/patients': ['Granted', 'Wanted', 'Denied', 'Nobody'].map((value) => `/v1/clinical-api/patients?identifier=mrn|${value}`),
     '/v1/clinical-api/patients/{id}': patients.map((id) => `/v1/clinical-api/patients/${id}`),
     '/v1/clinical-api/webhook-subscriptions': ['/v1/clinical-api/webhook-subscriptions', '/v1/clinical-api/webhook-subscriptions?limit=1'],
@@ -163,12 +166,17 @@ async function dropAtRest(databaseUrl: string): Promise<void> {
   }
 }
 
-/** The record of a new assessment at its end, once everybody who subscribed has heard of it. */
+/** The record of a new assessment at its end, once everybody who subscribed has heard of it and its case has what was found. */
 async function ended(patientId: string): Promise<unknown> {
   const id = await requestAssessment(api, assessmentBody(patientId, [await photograph()]))
   const record = await endOf(api, id)
   const expected = at(record, 'status') === 'completed' ? 2 : 1
   await waitFor(`${expected} webhook(s)`, () => (webhooksAbout(receiver, id).length === expected ? true : undefined))
+  const lesions = Number(at(record, 'result', 'outcome', 'lesions', 'length') ?? 0)
+  await waitFor(`${lesions} diagnoses`, async () => {
+    const { body } = await expecting(200, api.call(`/v1/clinical-api/cases/${textAt(record, 'case_id')}/diagnoses`))
+    return at(body, 'data', 'length') === lesions ? true : undefined
+  })
   return record
 }
 

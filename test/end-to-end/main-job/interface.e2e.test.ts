@@ -16,6 +16,7 @@ let operations: readonly DocumentedOperation[]
 let admin: Readonly<Record<string, string>>
 let terms: ConsentTerms
 let productId: string
+let patientId: string
 let document: unknown
 let receiver: WebhookReceiver
 let deliveriesPath: string
@@ -44,7 +45,7 @@ beforeAll(async () => {
   const told = { url: receiver.url, event_types: ['assessment.failed'] }
   const subscription = await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: told }))
   deliveriesPath = `/v1/clinical-api/webhook-subscriptions/${textAt(subscription.body, 'id')}/deliveries`
-  const patientId = await registerPatient(api)
+  patientId = await registerPatient(api)
   const photo = await photograph()
   const ids = await Promise.all([1, 2, 3].map(() => requestAssessment(api, assessmentBody(patientId, [photo]))))
   await Promise.all(ids.map((id) => endOf(api, id)))
@@ -68,6 +69,7 @@ function listPaths() {
     types: '/v1/admin/consent-types', versions: `/v1/admin/consent-types/${terms.consent_type_id}/text-versions`,
     subscriptions: '/v1/clinical-api/webhook-subscriptions', reviews: `/v1/ai-reviews?status=failed&productId=${productId}`,
     deliveries: deliveriesPath,
+    cases: `/v1/clinical-api/cases?patient_id=${patientId}`,
   }
 }
 
@@ -80,7 +82,7 @@ function pageOf(body: unknown): { readonly data: readonly unknown[]; readonly ne
   return { data: Array.isArray(data) ? data : [], next: at(body, 'nextCursor') ?? at(body, 'next_cursor'), hasMore: at(body, 'hasMore') ?? at(body, 'has_more') }
 }
 
-test.each(['types', 'versions', 'subscriptions', 'deliveries', 'reviews'] as const)('the list of %s gives every item once, page by page', async (name) => {
+test.each(['types', 'versions', 'subscriptions', 'deliveries', 'reviews', 'cases'] as const)('the list of %s gives every item once, page by page', async (name) => {
   const path = listPaths()[name]
   const all = pageOf((await expecting(200, api.call(path))).body)
   expect([all.data.length, all.next ?? null, all.hasMore]).toEqual([3, null, false])

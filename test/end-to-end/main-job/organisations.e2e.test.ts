@@ -55,6 +55,8 @@ beforeAll(async () => {
     getPatient: { id: patientId },
     correctPatient: { id: patientId },
     getCase: { id: caseId },
+    listFindings: { id: caseId },
+    listDiagnoses: { id: caseId },
     getAssessment: { id: assessmentId },
     getAiReview: { id: reviewId },
     getWebhookSubscription: { id: textAt(subscription.body, 'id') },
@@ -201,7 +203,7 @@ test('lists show the own organisation only', async () => {
   const headers = { 'x-actor-context': actorContext(strangerOrgId, ['consents:admin']) }
   const types = Object(at((await expecting(200, stranger.call('/v1/admin/consent-types', { headers }))).body, 'data')) as readonly unknown[]
   expect(types.map((type) => at(type, 'organisationId'))).toEqual(types.map(() => strangerOrgId))
-  for (const path of ['/v1/ai-reviews', `/v1/ai-reviews?caseId=${owned['getCase']?.['id'] ?? ''}`, '/v1/clinical-api/webhook-subscriptions', '/v1/clinical-api/patients?identifier=mrn|of%20the%20owner']) {
+  for (const path of ['/v1/ai-reviews', `/v1/ai-reviews?caseId=${owned['getCase']?.['id'] ?? ''}`, '/v1/clinical-api/cases', `/v1/clinical-api/cases?patient_id=${patientId}`, '/v1/clinical-api/webhook-subscriptions', '/v1/clinical-api/patients?identifier=mrn|of%20the%20owner']) {
     expect(at((await expecting(200, stranger.call(path))).body, 'data')).toEqual([])
   }
 })

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { channels, missingOn } from '../checks/channels.ts'
 import { withoutEnd } from '../checks/endings.ts'
+import { withoutFindings } from '../checks/findings.ts'
 import { deliveriesWithoutOutcome } from '../checks/webhooks.ts'
 import type { Fact } from '../facts.ts'
 
@@ -11,7 +12,7 @@ const quietMs = 1_500
 export function underWay(log: readonly Fact[]): readonly string[] {
   const deliveries = deliveriesWithoutOutcome(log)
   const unpublished = Object.keys(channels).flatMap((channel) => missingOn(channel, log).map(({ id }) => `${channel} lacks ${id}`))
-  return [...withoutEnd(log), ...(deliveries > 0 ? [`${deliveries} deliveries`] : []), ...unpublished]
+  return [...withoutEnd(log), ...(deliveries > 0 ? [`${deliveries} deliveries`] : []), ...unpublished, ...withoutFindings(log)]
 }
 
 /** Waits until nothing is under way and the log has been quiet; what is left after the limit, which the checks then find. */

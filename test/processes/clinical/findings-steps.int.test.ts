@@ -1,0 +1,198 @@
+import { randomUUID } from 'node:crypto'
+import { v5 } from 'uuid'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { at } from '../../../platform/demo/api-client.ts'
+import { createEgress, type Egress } from '../../../platform/egress.ts'
+import type { SupersedePayload } from '../../../processes/clinical/clinical.process.ts'
+import { clinicalProcess } from '../../../processes/clinical/clinical.effects.ts'
+import type { ProcessDependencies } from '../../../processes/dependencies.ts'
+import type { Todo } from '../../../processes/runtime/process.ts'
+import { stepCommand } from '../../../processes/runtime/step-command.ts'
+import { readCause } from '../../../processes/runtime/step-identity.ts'
+import { assessmentFold } from '../../../streams/assessment/state.ts'
+import { assessmentStream } from '../../../streams/assessment/stream.ts'
+import type { Lesion } from '../../../streams/ai-review/events.ts'
+import type { CaseEvent } from '../../../streams/case/events.ts'
+import { caseFold } from '../../../streams/case/state.ts'
+import { caseStream } from '../../../streams/case/stream.ts'
+import { aiReviewChannel } from '../../../streams/channels/ai-review.ts'
+import { eventIdOf } from '../../../streams/store/event-ids.ts'
+import type { RecordedEvent } from '../../../streams/store/events.ts'
+import { contextOf, interrupted, openDecisionWorld, watched, type DecisionWorld } from '../../commands/handling/decision-world.ts'
+import { lesion } from '../../streams/ai-review-facts.ts'
+import { reviewPublicFact } from '../../streams/channel-facts.ts'
+import { assessmentFact, at as instant, caseFact, ids } from '../../streams/facts.ts'
+import { processDependencies, workOff } from '../../support/process-world.ts'
+
+let world: DecisionWorld
+let egress: Egress
+let deps: ProcessDependencies
+let otherDeps: ProcessDependencies
+
+beforeAll(async () => {
+  world = await openDecisionWorld()
+  egress = createEgress({ configuration: world.configuration })
+  deps = processDependencies(world, egress)
+  otherDeps = { ...deps, store: world.otherStore }
+})
+afterAll(async () => {
+  await egress.close()
+  await world.close()
+})
+
+const lesions = [lesion, { ...lesion, lesionNumber: 2, category: null }]
+
+interface Analysed {
+  readonly caseId: string
+  readonly aiReviewId: string
+  readonly record: Todo
+  readonly supersede: Todo
+}
+
+/** A case of an assessment with a completed review, which then is superseded: both its rows. */
+async function analysed(found: readonly Lesion[] = lesions, hasAssessment = true): Promise<Analysed> {
+  const [caseId, aiReviewId, assessmentId] = [randomUUID(), randomUUID(), randomUUID()]
+  const { orgId } = world
+  if (hasAssessment) {
+    const requested = assessmentFact('AssessmentRequested', { assessmentId, organisationId: orgId })
+    await world.otherStore.append(assessmentFold, assessmentStream(orgId, assessmentId), 'no_stream', [requested], contextOf(world))
+  }
+  const opened = caseFact('CaseOpened', { caseId, organisationId: orgId, assessmentId: hasAssessment ? assessmentId : null })
+  await world.otherStore.append(caseFold, caseStream(orgId, caseId), 'no_stream', [opened], contextOf(world))
+  const [eventId, correlationId] = [randomUUID(), randomUUID()]
+  const { type, data } = reviewPublicFact('ai_review.completed', { aiReviewId, caseId, orgId, lesions: [...found], event_id: eventId })
+  const before = await world.store.readLast(aiReviewChannel)
+  const metadata = { commandId: randomUUID(), $correlationId: correlationId, $causationId: randomUUID() }
+  const { revision } = await world.store.appendRaw(aiReviewChannel, before?.revision ?? 'no_stream', [{ id: eventId, type, data, metadata }])
+  const row = { key: aiReviewId, orgId }
+  const channelRevision = revision.toString()
+  const supersededBy: SupersedePayload = { cause: { eventId: randomUUID(), correlationId }, channelRevision, supersededById: ids.newReview }
+  return {
+    caseId,
+    aiReviewId,
+    record: { ...row, step: 'record-findings', dueAt: new Date(instant(18)), payload: { cause: { eventId, correlationId }, channelRevision } },
+    supersede: { ...row, step: 'supersede-diagnoses', dueAt: new Date(instant(20)), payload: supersededBy },
+  }
+}
+
+const work = (todo: Todo, by = deps) => workOff({ now: world.now, deps: by }, clinicalProcess, todo)
+
+async function eventsOf({ caseId }: Analysed): Promise<RecordedEvent<CaseEvent>[]> {
+  const events: RecordedEvent<CaseEvent>[] = []
+  for await (const event of world.otherStore.readStream<CaseEvent>(caseStream(world.orgId, caseId))) events.push(event)
+  return events.slice(1)
+}
+
+const idOf = (name: string, todo: Todo, index: number) => eventIdOf(stepCommand({ name, ...readCause(todo) }).commandId, index)
+const typesOf = async (review: Analysed) => (await eventsOf(review)).map(({ type }) => type)
+const pairs = ['CaseFindingRecorded', 'CaseDiagnosisRecorded', 'CaseFindingRecorded', 'CaseDiagnosisRecorded']
+const replaced = ['CaseDiagnosisSuperseded', 'CaseDiagnosisSuperseded']
+
+it('records a finding and a diagnosis for each lesion, once, at the instant that the review completed', async () => {
+  const review = await analysed()
+  expect(await work(review.record)).toMatchObject({ kind: 'done', position: expect.anything() })
+  world.pass(60)
+  expect(await work(review.record)).toEqual({ kind: 'done', position: undefined })
+  const events = await eventsOf(review)
+  expect(events.map(({ type }) => type)).toEqual(pairs)
+  const { aiReviewId, caseId } = review
+  const findingId = v5('2', aiReviewId)
+  expect(events.slice(2).map(({ data }) => data)).toEqual([
+    { caseId, findingId, source: 'ai', aiReviewId, lesionNumber: 2, bodySiteId: ids.bodySite, coordinates: lesion.coordinates, ordinal: 2, lesionCount: 2, recordedAt: instant(18) },
+    { ...caseFact('CaseDiagnosisRecorded').data, caseId, findingId, diagnosisId: v5('diagnosis', findingId), aiReviewId, lesionNumber: 2, category: null },
+  ])
+  const cause = readCause(review.record)
+  expect(events.map(({ metadata }) => [metadata.$causationId, metadata.$correlationId])).toEqual(events.map(() => [cause.eventId, cause.correlationId]))
+})
+
+it('knows no place where a client opened the case', async () => {
+  const review = await analysed(lesions, false)
+  await work(review.record)
+  expect((await eventsOf(review))[0]?.data).toMatchObject({ bodySiteId: null })
+})
+
+it('supersedes the diagnoses after the findings were recorded, once', async () => {
+  const review = await analysed()
+  await work(review.record)
+  expect(await work(review.supersede)).toMatchObject({ kind: 'done', position: expect.anything() })
+  expect(await work(review.supersede)).toEqual({ kind: 'done', position: undefined })
+  const events = await eventsOf(review)
+  expect(events.map(({ type }) => type)).toEqual([...pairs, ...replaced])
+  const findingId = v5('1', review.aiReviewId)
+  const of = { caseId: review.caseId, findingId, diagnosisId: v5('diagnosis', findingId), aiReviewId: review.aiReviewId }
+  expect(events[4]?.data).toEqual({ ...of, lesionNumber: 1, supersededById: ids.newReview, ordinal: 1, diagnosisCount: 2, supersededAt: instant(20) })
+})
+
+it('records the findings first where the diagnoses are superseded first, and not again after', async () => {
+  const review = await analysed()
+  expect(await work(review.supersede)).toMatchObject({ kind: 'done', position: expect.anything() })
+  expect(await typesOf(review)).toEqual([...pairs, ...replaced])
+  expect(await work(review.record)).toEqual({ kind: 'done', position: undefined })
+  expect(await work(review.record, otherDeps)).toEqual({ kind: 'done', position: undefined })
+  expect(await typesOf(review)).toEqual([...pairs, ...replaced])
+})
+
+it('comes to the same whoever is first, with the same ids', async () => {
+  const [first, second] = [await analysed(), await analysed()]
+  await work(first.record)
+  await work(first.supersede)
+  await work(second.supersede, otherDeps)
+  const named = async (review: Analysed) => (await eventsOf(review)).map(({ id }) => id)
+  const expected = ({ record, supersede }: Analysed) => [
+    ...[0, 1, 2, 3].map((index) => idOf('clinical.record-findings', record, index)),
+    ...[0, 1].map((index) => idOf('clinical.supersede-diagnoses', supersede, index)),
+  ]
+  expect(await named(first)).toEqual(expected(first))
+  expect(await named(second)).toEqual(expected(second))
+})
+
+it.each(['the one that records', 'the one that supersedes'])('does both once where both are worked off at once, and %s appends first', async (winner) => {
+  const review = await analysed()
+  const [late, early] = winner === 'the one that records' ? [review.supersede, review.record] : [review.record, review.supersede]
+  const inBetween = interrupted(world.store, 'case', async () => {
+    await work(early, otherDeps)
+  })
+  expect(await work(late, { ...deps, store: inBetween })).toMatchObject({ kind: 'done' })
+  expect(await typesOf(review)).toEqual([...pairs, ...replaced])
+})
+
+it('does both once where four workers of two instances have both rows at once', async () => {
+  const reviews = [await analysed(), await analysed(), await analysed()]
+  await Promise.all(reviews.flatMap(({ record, supersede }) => [work(record), work(supersede), work(record, otherDeps), work(supersede, otherDeps)]))
+  for (const review of reviews) expect(await typesOf(review)).toEqual([...pairs, ...replaced])
+})
+
+it('records two hundred and fifty lesions in three appends, and goes on where it was cut off', async () => {
+  const many = Array.from({ length: 250 }, (_, index) => ({ ...lesion, lesionNumber: index + 1 }))
+  const review = await analysed(many)
+  let appends = 0
+  const cut = watched(world.store, () => {
+    appends += 1
+    if (appends === 2) throw new Error('killed')
+  })
+  expect(await work(review.record, { ...deps, store: cut })).toEqual({ error: expect.any(Error) })
+  expect(await typesOf(review)).toHaveLength(200)
+  await work(review.record)
+  await work(review.record, otherDeps)
+  const events = await eventsOf(review)
+  const numbers = events.filter(({ type }) => type === 'CaseFindingRecorded').map(({ data }) => at(data, 'ordinal'))
+  expect(numbers).toEqual(many.map(({ lesionNumber }) => lesionNumber))
+  expect(new Set(events.map(({ metadata }) => metadata.commandId)).size).toBe(3)
+  await work(review.supersede)
+  expect(await typesOf(review)).toHaveLength(750)
+})
+
+it('is an error, tried again, while the case does not exist', async () => {
+  const { record } = await analysed()
+  const payload = { cause: readCause(record), channelRevision: await channelRevisionOfNoCase() }
+  expect(await work({ ...record, payload })).toEqual({ error: expect.objectContaining({ code: 'not-found' }) })
+})
+
+async function channelRevisionOfNoCase(): Promise<string> {
+  const before = await world.store.readLast(aiReviewChannel)
+  const id = randomUUID()
+  const { type, data } = reviewPublicFact('ai_review.completed', { orgId: world.orgId, caseId: randomUUID(), event_id: id })
+  const metadata = { commandId: randomUUID(), $correlationId: randomUUID(), $causationId: randomUUID() }
+  const { revision } = await world.store.appendRaw(aiReviewChannel, before?.revision ?? 'no_stream', [{ id, type, data, metadata }])
+  return revision.toString()
+}
