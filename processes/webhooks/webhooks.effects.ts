@@ -12,6 +12,7 @@ import { cancel, cancelled } from './cancel.steps.ts'
 import { deliveryBody } from './delivery-body.ts'
 import { deliveryOf, targetOf, unsettled } from './delivery-target.ts'
 import { disable, watch } from './endpoint.steps.ts'
+import { redeliver } from './redeliver.steps.ts'
 import type { DeliverPayload } from './todo-payloads.ts'
 import { webhooksToDo } from './webhooks.process.ts'
 
@@ -101,5 +102,5 @@ export const webhooksProcess = defineProcess<ProcessDependencies>({
     perLane: configuration.webhookWorkersPerEndpoint,
     stepTimeoutMs: configuration.webhookTimeoutMs + 3_000,
   }),
-  steps: { deliver, cancel, watch, disable },
+  steps: { deliver, cancel, redeliver, watch, disable },
 })

@@ -115,6 +115,18 @@ export class GivenDelivery {
     return whenWorkedOff(webhooksProcess, this.#todo('cancel', payload), this.#deps, this.#world.now())
   }
 
+  /** As the list has it when a recovery named it; each recovery has an id of its own. */
+  async recover(recovery: { readonly id: string; readonly eventId: string }): Promise<StepOutcome> {
+    const { subscriptionId, cause } = this.#payload
+    const payload = { cause: { ...cause, eventId: recovery.eventId }, subscriptionId, deliveryId: this.id, recoveryId: recovery.id }
+    return whenWorkedOff(webhooksProcess, this.#todo('redeliver', payload), this.#deps, this.#world.now())
+  }
+
+  /** The row that a redelivery made: the delivery's stream is there. */
+  again(): GivenDelivery {
+    return new GivenDelivery(this.#world, this.#deps, this.#payload.subscriptionId, { ...this.#payload, occurredAt: null })
+  }
+
   async events(): Promise<RecordedEvent<WebhookDeliveryEvent>[]> {
     const events: RecordedEvent<WebhookDeliveryEvent>[] = []
     for await (const event of this.#world.store.readStream<WebhookDeliveryEvent>(this.target.stream)) events.push(event)
