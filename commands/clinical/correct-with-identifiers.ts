@@ -29,8 +29,7 @@ export async function correctWithIdentifiers(
   const { store } = deps
   const target = { fold: patientFold, stream: patientStream(orgId, patientId) }
   const claims = identifierClaims(deps, { orgId, patientId, fingerprint: null }, context)
-  // What the caller expects to change may have been written by another instance: the cached state would not do.
-  let { state: before } = await store.load(target.fold, target.stream, { fresh: true })
+  let before: PatientState = target.fold.initialState
   let turn = 0
   try {
     const decide = (state: PatientState) => {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { problem } from '../../platform/problems.ts'
+import { Problem, problem } from '../../platform/problems.ts'
 import { RevisionConflictError } from '../../streams/store/errors.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { CommandContext, DomainEvent, Fold, StreamRevision } from '../../streams/store/events.ts'
@@ -31,7 +31,8 @@ const pauseMs = 10
 
 /**
  * Loads, decides, appends at exactly the revision that was decided on. Cached state is only trusted by way of an
- * append: every refusal and every empty result is decided again after reading the stream's tail. A lost race is
+ * append: every refusal, every empty result and every revision that is not the expected one is looked at again after
+ * reading the stream's tail. A lost race is
  * decided again a few times, and so is a stream that was taken for new and is not.
  *
  * @param beforeAppend what another stream must say first (a claim, a mark), or which revision the caller expects to
@@ -57,7 +58,15 @@ export async function execute<State, Event extends DomainEvent>(
     }
     if (isRefusal(decision)) throw problem(decision.refused, decision.details)
     if (decision.length === 0) return { state, revision, events: [], position: undefined, reached: position }
-    await beforeAppend?.(revision)
+    try {
+      await beforeAppend?.(revision)
+    } catch (error) {
+      // The revision that the caller expects to change may be one that another process wrote and this one has not read.
+      const isAhead = !isFresh && error instanceof Problem && error.code === 'precondition-failed'
+      if (!isAhead) throw error
+      isFresh = true
+      continue
+    }
     try {
       const appended = await store.append(target.fold, target.stream, revision, decision, context)
       return {

@@ -1,3 +1,4 @@
+import { commandMutants } from './command-mutants.ts'
 import { laneMutants } from './lane-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { processMutants } from './process-mutants.ts'
@@ -5,4 +6,4 @@ import { projectionMutants } from './projection-mutants.ts'
 import { storeMutants } from './store-mutants.ts'
 import { webhookMutants } from './webhook-mutants.ts'
 
-export const allMutants: readonly Mutant[] = [...projectionMutants, ...processMutants, ...laneMutants, ...storeMutants, ...webhookMutants]
+export const allMutants: readonly Mutant[] = [...commandMutants, ...projectionMutants, ...processMutants, ...laneMutants, ...storeMutants, ...webhookMutants]

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createConsentType, type CreateConsentType } from '../../../commands/consent/create-consent-type.ts'
+import { updateConsentType } from '../../../commands/consent/update-consent-type.ts'
 import { useConsentType } from '../../../commands/consent/use-consent-type.ts'
 import { refuse, type Decision } from '../../../commands/handling/decision.ts'
 import { execute } from '../../../commands/handling/execute.ts'
@@ -8,6 +9,7 @@ import type { KeyedRequest } from '../../../commands/handling/keyed-request.ts'
 import { onceByKey } from '../../../commands/handling/once-by-key.ts'
 import { problem } from '../../../platform/problems.ts'
 import { AppendOutcomeUnknownError } from '../../../streams/store/errors.ts'
+import type { StreamRevision } from '../../../streams/store/events.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import type { ConsentTypeEvent } from '../../../streams/consent-type/events.ts'
 import { consentTypeFold, type ConsentTypeState } from '../../../streams/consent-type/state.ts'
@@ -65,6 +67,19 @@ describe('executing a command', () => {
     }, contextOf(world))
     expect(decided).toEqual([false, true])
     expect(done).toMatchObject({ events: [], position: undefined, revision: 1n, state: { isUsed: true } })
+  })
+
+  it('takes a revision that another process wrote for what the caller expects to change, and no other', async () => {
+    const target = targetOf('expected')
+    await create(definition('expected'))
+    await world.otherStore.load(target.fold, target.stream, { fresh: true })
+    const update = (displayName: string) => (state: ConsentTypeState) => updateConsentType({ displayName, description: undefined, required: undefined, now: world.now() }, state)
+    await execute(world.store, target, update('First'), contextOf(world))
+    const expecting = (expected: bigint) => (revision: StreamRevision) => {
+      if (revision !== expected) throw problem('precondition-failed')
+    }
+    expect(await execute(world.otherStore, target, update('Second'), contextOf(world), expecting(1n))).toMatchObject({ revision: 2n, state: { displayName: 'Second' } })
+    expect(await problemOf(execute(world.otherStore, target, update('Third'), contextOf(world), expecting(1n)))).toBe('precondition-failed')
   })
 
   it('decides again after a lost race, on what the winner wrote', async () => {

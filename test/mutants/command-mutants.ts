@@ -1,0 +1,42 @@
+import type { Mutant } from './mutant.ts'
+
+const corrections = 'test/commands/clinical/correct-with-identifiers.int.test.ts'
+const reservations = 'test/commands/handling/reservations.int.test.ts'
+
+export const commandMutants: readonly Mutant[] = [
+  {
+    name: 'claim-ended-before-use',
+    fault: 'an identifier that a correction has claimed and not yet taken goes to whoever asks',
+    file: 'commands/handling/reservations.ts',
+    text: "(owner === 'lacking' && status === 'confirmed')",
+    replacement: "owner === 'lacking'",
+    caughtBy: [
+      { file: corrections, test: 'a claim that is about to be used is ended by nobody' },
+      { file: reservations, test: 'is left alone for 30 s, since the owner may be about to take the key' },
+    ],
+  },
+  {
+    name: 'claim-not-renewed',
+    fault: 'an identifier that is taken back is still freed by whoever saw it dropped',
+    file: 'commands/handling/reservations.ts',
+    text: '(isRenewing && state.claim.ownerId === ownerId && state.claim.claimId !== claimId)',
+    replacement: 'isRenewing === undefined',
+    caughtBy: [{ file: corrections, test: 'what is dropped and taken back' }],
+  },
+  {
+    name: 'lost-identifier-kept',
+    fault: 'a correction that lost an identifier to another patient stands',
+    file: 'commands/clinical/correct-with-identifiers.ts',
+    text: 'if (lost.length > 0) {',
+    replacement: 'if (lost.length < 0) {',
+    caughtBy: [{ file: corrections, test: 'is undone when another patient took one of them' }],
+  },
+  {
+    name: 'stale-revision-refused',
+    fault: 'If-Match is compared with a revision that another process has long gone past',
+    file: 'commands/handling/execute.ts',
+    text: "error.code === 'precondition-failed'",
+    replacement: "error.code === 'not-found'",
+    caughtBy: [{ file: 'test/commands/handling/execute.int.test.ts', test: 'takes a revision that another process wrote' }],
+  },
+]
