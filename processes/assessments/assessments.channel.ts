@@ -21,13 +21,13 @@ export const assessmentEventsChannel: ChannelDefinition<AssessmentChannelDepende
     AssessmentCompleted: async (event, deps) => {
       const { completedAt } = event.data as DataOf<AssessmentEvent, 'AssessmentCompleted'>
       const data = { ...(await assessmentOf(event, deps)), status: 'completed', error_code: null, ended_at: completedAt }
-      return [{ type: 'assessment.completed', data }]
+      return [{ type: 'assessment.completed', occurredAt: completedAt, data }]
     },
 
     AssessmentFailed: async (event, deps) => {
       const { code, failedAt } = event.data as DataOf<AssessmentEvent, 'AssessmentFailed'>
       const data = { ...(await assessmentOf(event, deps)), status: 'failed', error_code: code, ended_at: failedAt }
-      return [{ type: 'assessment.failed', data }]
+      return [{ type: 'assessment.failed', occurredAt: failedAt, data }]
     },
   },
 }

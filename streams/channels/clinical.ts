@@ -1,5 +1,5 @@
 import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Id, Instant, Nullable } from '../types.ts'
+import { Count, Id, Instant, Nullable } from '../types.ts'
 import { publicData } from './envelope.ts'
 
 /** Stream of the public events of clinical records: ids only, who needs more asks the GET routes. */
@@ -20,6 +20,27 @@ export const clinicalChannelEvents = {
       /** Null for a case that a client opened. */
       assessment_id: Nullable(Id),
       opened_at: Instant,
+    }),
+  ),
+  findingRecorded: defineEvent(
+    'clinical.finding.recorded',
+    publicData({ org_id: Id, finding_id: Id, case_id: Id, ai_review_id: Id, lesion_number: Count, recorded_at: Instant }),
+  ),
+  diagnosisRecorded: defineEvent(
+    'clinical.diagnosis.recorded',
+    publicData({ org_id: Id, diagnosis_id: Id, finding_id: Id, case_id: Id, ai_review_id: Id, recorded_at: Instant }),
+  ),
+  diagnosisSuperseded: defineEvent(
+    'clinical.diagnosis.superseded',
+    publicData({
+      org_id: Id,
+      diagnosis_id: Id,
+      finding_id: Id,
+      case_id: Id,
+      ai_review_id: Id,
+      /** The AI review that took the place of the one which led to the diagnosis. */
+      superseded_by_id: Id,
+      superseded_at: Instant,
     }),
   ),
 } as const

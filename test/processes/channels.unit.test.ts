@@ -67,7 +67,7 @@ describe('the AI-review channel', () => {
       patientId: ids.patient,
       correlationId: correlation,
       requestedAt: at(1),
-      occurred_at: at(40),
+      occurred_at: at(1),
       event_id: event?.id,
       causation_id: ids.requestEvent,
       hop: 0,
@@ -82,13 +82,13 @@ describe('the AI-review channel', () => {
   })
 
   it('says that a review started, completed or was cancelled', async () => {
-    expect(await reviewed(reviewFact('AiReviewStarted'))).toMatchObject([{ type: 'ai_review.started', data: { ...review, startedAt: at(3) } }])
+    expect(await reviewed(reviewFact('AiReviewStarted'))).toMatchObject([{ type: 'ai_review.started', data: { ...review, startedAt: at(3), occurred_at: at(3) } }])
     const [completed] = await reviewed(reviewFact('AiReviewCompleted'))
-    const result = { assessedByProviderVersion: '4.2', reportDate: at(17), analysisResult: 'SUCCESSFUL_PROCESSING', lesions: [lesion] }
+    const result = { occurred_at: reviewFact('AiReviewCompleted').data.completedAt, assessedByProviderVersion: '4.2', reportDate: at(17), analysisResult: 'SUCCESSFUL_PROCESSING', lesions: [lesion] }
     expect(completed).toMatchObject({ type: 'ai_review.completed', data: { ...review, ...result, imageQuality: reviewFact('AiReviewCompleted').data.imageQuality } })
     expect(JSON.stringify(completed)).not.toContain('raw-responses')
     const [cancelled] = await reviewed(reviewFact('AiReviewCancelled'))
-    expect(cancelled).toMatchObject({ type: 'ai_review.cancelled', data: { ...review, reason: 'consent_withdrawn', cancelledAt: at(14) } })
+    expect(cancelled).toMatchObject({ type: 'ai_review.cancelled', data: { ...review, reason: 'consent_withdrawn', cancelledAt: at(14), occurred_at: at(14) } })
   })
 
   it('says which review superseded one, and why if it was said', async () => {
@@ -152,7 +152,7 @@ describe('the assessment channel', () => {
     expect(more).toEqual([])
     expect(event).toMatchObject({ type: 'assessment.completed', metadata: { source: '9/9' } })
     const { completedAt } = completed.data
-    expect(event?.data).toEqual({ ...ended, case_id: ids.case, status: 'completed', error_code: null, ended_at: completedAt, ...enveloped('assessment.completed', event?.id) })
+    expect(event?.data).toEqual({ ...ended, case_id: ids.case, status: 'completed', error_code: null, ended_at: completedAt, ...enveloped('assessment.completed', event?.id, completedAt) })
   })
 
   it.each(FailureCode.enum)('says that an assessment failed with %s', async (code) => {
@@ -160,7 +160,7 @@ describe('the assessment channel', () => {
     const [event, ...more] = await told(submitted, failed)
     expect(more).toEqual([])
     const { failedAt } = failed.data
-    expect(event?.data).toEqual({ ...ended, case_id: ids.case, status: 'failed', error_code: code, ended_at: failedAt, ...enveloped('assessment.failed', event?.id) })
+    expect(event?.data).toEqual({ ...ended, case_id: ids.case, status: 'failed', error_code: code, ended_at: failedAt, ...enveloped('assessment.failed', event?.id, failedAt) })
   })
 
   it('names no case of an assessment whose images were never submitted', async () => {
@@ -177,6 +177,7 @@ describe('the assessment channel', () => {
 })
 
 describe('the channel of clinical records', () => {
+  const finding = caseFact('CaseFindingRecorded').data
   const told = async (event: DomainEvent, stream: string) => published(clinicalEventsChannel, stored(event, stream), {})
 
   it.each([
@@ -193,17 +194,37 @@ describe('the channel of clinical records', () => {
       caseFact('CaseOpened', { productId: null, assessmentId: null }),
       { case_id: ids.case, patient_id: ids.patient, product_id: null, assessment_id: null, opened_at: at(0) },
     ],
+    [
+      'clinical.finding.recorded',
+      caseFact('CaseFindingRecorded'),
+      { finding_id: ids.finding, case_id: ids.case, ai_review_id: ids.review, lesion_number: 1, recorded_at: finding.recordedAt },
+    ],
+    [
+      'clinical.diagnosis.recorded',
+      caseFact('CaseDiagnosisRecorded'),
+      { diagnosis_id: ids.diagnosis, finding_id: ids.finding, case_id: ids.case, ai_review_id: ids.review, recorded_at: finding.recordedAt },
+    ],
+    [
+      'clinical.diagnosis.superseded',
+      caseFact('CaseDiagnosisSuperseded'),
+      {
+        diagnosis_id: ids.diagnosis, finding_id: ids.finding, case_id: ids.case, ai_review_id: ids.review,
+        superseded_by_id: ids.newReview, superseded_at: caseFact('CaseDiagnosisSuperseded').data.supersededAt,
+      },
+    ],
   ])('says %s by ids alone', async (type, fact, members) => {
     const stream = fact.type.startsWith('Patient') ? patientStream(ids.org, ids.patient) : caseStream(ids.org, ids.case)
     const [event, ...more] = await told(fact, stream)
+    const instant = Object.entries(members).find(([name]) => name.endsWith('_at'))?.[1]
     expect(more).toEqual([])
     expect(event).toMatchObject({ type, metadata: { source: '9/9', $causationId: ids.requestEvent } })
-    expect(event?.data).toEqual({ org_id: ids.org, ...members, ...enveloped(type, event?.id) })
+    expect(event?.data).toEqual({ org_id: ids.org, ...members, ...enveloped(type, event?.id, instant) })
   })
 })
 
-function enveloped(type: string, id: string | undefined) {
-  return { event_id: id, event_type: type, occurred_at: at(40), schema_version: 1, causation_id: ids.requestEvent, correlation_id: correlation, hop: 0 }
+/** Dated by the domain's own instant. */
+function enveloped(type: string, id: string | undefined, instant: unknown) {
+  return { event_id: id, event_type: type, occurred_at: instant, schema_version: 1, causation_id: ids.requestEvent, correlation_id: correlation, hop: 0 }
 }
 
 describe('the consent channel', () => {
@@ -213,7 +234,7 @@ describe('the consent channel', () => {
     expect(more).toEqual([])
     const type = `consent.${decision}`
     const payload = { type, patient_id: ids.patient, org_id: ids.org, consent_type_code: 'ai_analysis', timestamp: at(-60) }
-    expect(event).toMatchObject({ type, data: { ...payload, event_type: type, occurred_at: at(40) } })
+    expect(event).toMatchObject({ type, data: { ...payload, event_type: type, occurred_at: at(0) } })
   })
 })
 

@@ -23,6 +23,9 @@ const clinicalTypes: Readonly<Record<string, string>> = {
   PatientCorrected: 'clinical.patient.corrected',
   PatientRegistrationRevoked: 'clinical.patient.revoked',
   CaseOpened: 'clinical.case.opened',
+  CaseFindingRecorded: 'clinical.finding.recorded',
+  CaseDiagnosisRecorded: 'clinical.diagnosis.recorded',
+  CaseDiagnosisSuperseded: 'clinical.diagnosis.superseded',
 }
 const ofRecords = (fact: Fact) => clinicalTypes[fact.type]
 
