@@ -65,7 +65,7 @@ export const problems = {
   'ai-review-already-superseded': refusal(409, 'The AI review was superseded', 'Another review holds the slot of its case and product: `supersededById` of the review names it. Supersede that one.'),
   'subject-erased': refusal(410, 'The data of the patient was erased', 'Who the patient was is not known any more, and nothing is written over it. Register the person as another patient.'),
   'precondition-failed': refusal(412, 'The resource has changed', 'If-Match names another revision. Read the resource and decide again.'),
-  'body-too-large': refusal(413, 'The body is too large', 'JSON bodies may have 1 MiB, those of an assessment 64 MiB.'),
+  'body-too-large': refusal(413, 'The body is too large', 'JSON bodies may have 1 MiB; those of an assessment 64 MiB, of which 1 MiB without the data of its images.'),
   'command-too-large': refusal(413, 'The request is too large to be recorded', 'Its facts exceed 1 MiB. Send less text.'),
   'unsupported-media-type': refusal(415, 'The media type is not supported', 'Send application/json (form data at the token endpoint only).'),
   'quota-exceeded': passing(429, 'Too many requests', 'The client, its organisation or its address has used up what it may ask for now; RateLimit says of what. Try again after Retry-After.'),

@@ -9,19 +9,22 @@ export interface InlineImage extends DeclaredImage, ReceivedImage {}
 
 type Request = Omit<Requested, 'mode' | 'images' | 'requestedAt'>
 
-export interface CreateInlineAssessment extends Request {
+/** What a request says but for its images. */
+export interface RequestedAssessment extends Request {
+  readonly now: Date
+}
+
+export interface CreateInlineAssessment extends RequestedAssessment {
   readonly caseId: string
   readonly images: readonly InlineImage[]
   /** How long the analysis may take before the assessment fails with ANALYSIS_TIMEOUT. */
   readonly deadlineMs: number
-  readonly now: Date
 }
 
-export interface CreateSlotAssessment extends Request {
+export interface CreateSlotAssessment extends RequestedAssessment {
   readonly images: readonly DeclaredImage[]
   /** How long the images may be uploaded and submitted before the assessment fails with UPLOAD_WINDOW_EXPIRED. */
   readonly uploadWindowMs: number
-  readonly now: Date
 }
 
 /** Inline mode: request and submission are one append, since the bytes came with the request. */

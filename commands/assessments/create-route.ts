@@ -1,41 +1,61 @@
+import type { FastifyRequest } from 'fastify'
 import { v5 } from 'uuid'
 import type { Configuration } from '../../platform/configuration.ts'
-import { tenantOf } from '../../platform/http/access.ts'
+import { tenantOf, type Caller } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
-import { assessmentBodyLimit } from '../../platform/http/application.ts'
+import { assessmentBodyLimit, defaultBodyLimit } from '../../platform/http/application.ts'
+import { addInlineBodyParser } from '../../platform/http/inline-body-parser.ts'
 import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
 import { accepted, latest } from '../../platform/http/replies.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { problem, type MemberError } from '../../platform/problems.ts'
+import { Problem, problem, type MemberError } from '../../platform/problems.ts'
 import { AssessmentRecord, pollAfterMs } from '../../platform/records/assessment.ts'
 import { isBodySite } from '../../platform/records/body-sites.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
-import { assessmentFold, type AssessmentState, type ExistingAssessment } from '../../streams/assessment/state.ts'
+import { assessmentFold, type AssessmentState, type DeclaredImage, type ExistingAssessment } from '../../streams/assessment/state.ts'
 import { assessmentStream } from '../../streams/assessment/stream.ts'
+import type { Position } from '../../streams/store/positions.ts'
 import { birthErrors, freeFormErrors } from '../clinical/bodies.ts'
 import { isRefusal, repeated } from '../handling/decision.ts'
 import { execute, type Executed } from '../handling/execute.ts'
 import { holdForEnd } from '../handling/hold-for-end.ts'
 import { keyedRequest, keyProblems, type KeyedRequest } from '../handling/keyed-request.ts'
+import { createTurns } from '../handling/turns.ts'
 import { CreateAssessmentBody } from './bodies.ts'
-import { createInlineAssessment, createSlotAssessment, type InlineImage } from './create-assessment.ts'
+import { createInlineAssessment, createSlotAssessment, type RequestedAssessment } from './create-assessment.ts'
 import type { AssessmentRouteDependencies } from './dependencies.ts'
-import { dayOf, imageKey } from './image-key.ts'
-import { decodeInlineImages, imageMode, type DecodedImage } from './inline-images.ts'
+import { checkInlineImages, imageMode, withHashes } from './inline-images.ts'
+import { namedObjects } from './named-objects.ts'
 import { openAssessmentCase } from './open-assessment-case.ts'
 import { patientOfRequest } from './patient-of-request.ts'
 import { recordOf } from './record-of.ts'
+import { stageImages, type StagedImages } from './staged-image.ts'
+import { storeImages } from './store-images.ts'
 import { areUploadsOpen } from './submit-assessment.ts'
 import { signUploads } from './uploads.ts'
 
+/** A request that is recorded, now or before. */
+interface Taken {
+  readonly state: ExistingAssessment
+  readonly isReplayed: boolean
+  readonly position: Position | undefined
+}
+
 export function createRoute(app: ServiceApp, deps: AssessmentRouteDependencies): void {
-  const { store, vault, objects, configuration, now, randomPart } = deps
+  app.register(async (scope) => {
+    const open = () => stageImages(deps)
+    addRoute(scope, deps, addInlineBodyParser(scope, { mostBytes: assessmentBodyLimit, mostRest: defaultBodyLimit, open }))
+  })
+}
+
+function addRoute(app: ServiceApp, deps: AssessmentRouteDependencies, stagedFor: (request: FastifyRequest) => StagedImages | undefined): void {
+  const { store, vault, configuration, now } = deps
+  const inTurn = createTurns()
 
   app.post(
     '/assessments',
     {
-      bodyLimit: assessmentBodyLimit,
       schema: {
         operationId: 'createAssessment',
         summary: 'Request an assessment, from images in the body or from declared ones that are uploaded after',
@@ -57,73 +77,76 @@ export function createRoute(app: ServiceApp, deps: AssessmentRouteDependencies):
     async (request, reply) => {
       const { body, caller, query } = request
       const orgId = tenantOf(caller, namedOrg(query))
-      const { productId } = caller
-      if (productId === null) throw problem('product-required')
+      const productId = productOf(caller)
       const mode = imageMode(body.images)
-      const decoded = mode === 'inline' ? decodeInlineImages(body.images, configuration.profile === 'production') : []
-      const keyed = keyedRequest(request, orgId, vault, withHashes(body, decoded))
+      const staged = stagedFor(request)
+      const checked = mode === 'inline' ? checkInlineImages(body.images, staged, configuration.profile === 'production') : []
+      const keyed = keyedRequest(request, orgId, vault, withHashes(body, checked))
       const target = { fold: assessmentFold, stream: assessmentStream(orgId, keyed.id), isNew: true }
       const context = commandContext(request, { orgId })
 
       const errors = bodyErrors(body, { now: now(), profile: configuration.profile })
       // Nothing but the append changes anything then, and that tells a repeat by itself.
       const isOneAppend = mode === 'slot' && body.patient_id !== undefined && errors.length === 0
-      if (keyed.isKeyed && !isOneAppend) {
+      // Who comes while another call takes the same request finds it recorded; no image is stored twice for one key.
+      return answer(keyed.isKeyed && !isOneAppend ? await inTurn(target.stream, takeUnlessKnown) : await take())
+
+      async function takeUnlessKnown(): Promise<Taken> {
         const { state, position } = await store.load(target.fold, target.stream, { fresh: true })
-        if (state.status !== 'absent') {
-          const decision = repeated(keyed, state)
-          if (isRefusal(decision)) throw problem(decision.refused, decision.details)
-          return answer(state, { isReplayed: true, position })
-        }
+        if (state.status === 'absent') return take()
+        const decision = repeated(keyed, state)
+        if (isRefusal(decision)) throw problem(decision.refused, decision.details)
+        return { state, isReplayed: true, position }
       }
-      if (errors.length > 0) throw problem('validation-failed', { errors })
-      const requested = {
-        assessmentId: keyed.id,
-        organisationId: orgId,
-        patientId: await patientOfRequest(deps, request, orgId, body, keyed),
-        productId,
-        finding: { findingType: body.finding.finding_type, bodySiteId: body.finding.body_site_id?.toLowerCase() ?? null },
-        externalReference: body.external_reference ?? null,
-        clinicalContext: body.clinical_context ?? null,
-        customFields: body.custom_fields ?? null,
-        now: now(),
-        fingerprint: keyed.fingerprint,
-      }
-      const done = await create()
-      if (done.state.status === 'absent') throw problem('internal-error')
-      const isReplayed = done.events.length === 0
-      const open = { ...context, commandId: v5('open-case', context.commandId) }
-      const opened = !isReplayed && done.state.status === 'processing' ? await openAssessmentCase(deps, done.state, open) : undefined
-      return answer(done.state, { isReplayed, position: latest(done.reached, opened) })
 
-      async function create(): Promise<Executed<AssessmentState, AssessmentEvent>> {
+      async function take(): Promise<Taken> {
+        if (errors.length > 0) throw problem('validation-failed', { errors })
+        const requested = {
+          assessmentId: keyed.id,
+          organisationId: orgId,
+          patientId: await patientOfRequest(deps, request, orgId, body, keyed),
+          productId,
+          finding: { findingType: body.finding.finding_type, bodySiteId: body.finding.body_site_id?.toLowerCase() ?? null },
+          externalReference: body.external_reference ?? null,
+          clinicalContext: body.clinical_context ?? null,
+          customFields: body.custom_fields ?? null,
+          now: now(),
+          fingerprint: keyed.fingerprint,
+        }
+        const { state, events, reached } = await create(requested)
+        if (state.status === 'absent') throw problem('internal-error')
+        return { state, isReplayed: events.length === 0, position: reached }
+      }
+
+      async function create(requested: RequestedAssessment): Promise<Executed<AssessmentState, AssessmentEvent>> {
         const declared = declaredImages(body, keyed)
-        if (mode === 'slot') {
-          const command = { ...requested, images: declared, uploadWindowMs: configuration.uploadWindowSeconds * 1000 }
-          return execute(store, target, (state) => createSlotAssessment(command, state), context)
-        }
-        const images: InlineImage[] = []
-        for (const [index, image] of decoded.entries()) {
-          const declaration = declared[index]
-          if (declaration !== undefined) images.push(await storeImage(declaration, image))
-        }
+        if (mode === 'inline') return createInline(requested, declared)
+        const command = { ...requested, images: declared, uploadWindowMs: configuration.uploadWindowSeconds * 1000 }
+        return execute(store, target, (state) => createSlotAssessment(command, state), context)
+      }
+
+      async function createInline(requested: RequestedAssessment, declared: readonly DeclaredImage[]): Promise<Executed<AssessmentState, AssessmentEvent>> {
+        const stored = await storeImages(deps, { orgId, ownerId: keyed.id, declared, checked })
         const deadlineMs = configuration.assessmentDeadlineSeconds * 1000
-        const command = { ...requested, images, caseId: keyed.idOf('case'), deadlineMs }
-        return execute(store, target, (state) => createInlineAssessment(command, state), context)
+        const command = { ...requested, images: stored.images, caseId: keyed.idOf('case'), deadlineMs }
+        try {
+          const created = await execute(store, target, (state) => createInlineAssessment(command, state), context)
+          await stored.discard(namedObjects(created.state))
+          return created
+        } catch (error) {
+          // A refusal appends nothing. After any other failure an event may name the objects, so they stay.
+          if (error instanceof Problem) await stored.discard(namedObjects((await store.load(target.fold, target.stream, { fresh: true })).state))
+          throw error
+        }
       }
 
-      async function storeImage(declaration: ReturnType<typeof declaredImages>[number], image: DecodedImage): Promise<InlineImage> {
-        const { data, width, height } = image
-        const key = imageKey({ day: dayOf(now()), orgId, ownerId: keyed.id, imageId: declaration.imageId, randomPart: randomPart() })
-        const object = await objects.put(key, data, declaration.mimeType)
-        return { ...declaration, object, width, height }
-      }
-
-      async function answer(
-        written: ExistingAssessment,
-        write: { readonly isReplayed: boolean; readonly position: ReturnType<typeof latest> },
-      ): Promise<AssessmentRecord> {
-        const { state, position } = await holdForEnd(store, reply, target, written, ({ status }) => status !== 'processing')
+      async function answer(taken: Taken): Promise<AssessmentRecord> {
+        // Nobody keeps the bytes of a request whose answer is held back.
+        await staged?.discard()
+        // A repeat may come before the case of a request whose process died: it answers with a case that is there, too.
+        const open = { ...context, commandId: v5('open-case', context.commandId) }
+        const opened = taken.state.status === 'processing' ? await openAssessmentCase(deps, taken.state, open) : undefined
+        const { state, position } = await holdForEnd(store, reply, target, taken.state, ({ status }) => status !== 'processing')
         if (state.status === 'absent') throw problem('internal-error')
         const isAwaiting = state.status === 'awaiting_images' && areUploadsOpen(now(), state)
         const uploadUrls = isAwaiting ? await signUploads(deps, state) : undefined
@@ -132,8 +155,8 @@ export function createRoute(app: ServiceApp, deps: AssessmentRouteDependencies):
           body: await recordOf(deps, state, uploadUrls),
           location: `/assessments/${keyed.id}`,
           projectors: ['assessments', 'cases'],
-          isReplayed: write.isReplayed,
-          position: latest(write.position, position),
+          isReplayed: taken.isReplayed,
+          position: latest(taken.position, opened, position),
           ...retryAfter,
         })
       }
@@ -141,19 +164,15 @@ export function createRoute(app: ServiceApp, deps: AssessmentRouteDependencies):
   )
 }
 
-function declaredImages({ images }: CreateAssessmentBody, keyed: KeyedRequest) {
+function productOf({ productId }: Caller): string {
+  if (productId === null) throw problem('product-required')
+  return productId
+}
+
+function declaredImages({ images }: CreateAssessmentBody, keyed: KeyedRequest): DeclaredImage[] {
   return images.map(({ capture_type, mime_type }, index) => {
     return { imageId: keyed.idOf(`image-${index}`), captureType: capture_type, mimeType: mime_type }
   })
-}
-
-/** What an Idempotency-Key stands for: the body, the bytes of each image by hash and length. */
-function withHashes(body: CreateAssessmentBody, decoded: readonly DecodedImage[]): unknown {
-  const images = body.images.map(({ data: _, ...image }, index) => {
-    const bytes = decoded[index]
-    return bytes === undefined ? image : { ...image, data: { sha256: bytes.sha256, length: bytes.bytes } }
-  })
-  return { ...body, images }
 }
 
 function bodyErrors(body: CreateAssessmentBody, { now, profile }: { readonly now: Date; readonly profile: Configuration['profile'] }): MemberError[] {

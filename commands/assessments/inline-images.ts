@@ -1,11 +1,15 @@
+import type { StoredBytes } from '../../platform/object-store.ts'
 import { problem, type MemberError, type ProblemCode } from '../../platform/problems.ts'
 import type { CreateAssessmentBody } from './bodies.ts'
-import { contentErrors, declaredTypeErrors, inspectImage, limits, pixelErrors, sizeErrors, type InspectedImage } from './image-checks.ts'
+import { contentErrors, declaredTypeErrors, limits, pixelErrors, sizeErrors, type InspectedImage } from './image-checks.ts'
+import type { StagedImage, StagedImages } from './staged-image.ts'
 
 type Declared = CreateAssessmentBody['images'][number]
 
-export interface DecodedImage extends InspectedImage {
-  readonly data: Buffer
+/** An image of a request that is taken. */
+export interface CheckedImage extends InspectedImage {
+  /** Stores it for good. @throws Problem `object-store-unavailable` */
+  store(key: string): Promise<StoredBytes>
 }
 
 /**
@@ -21,22 +25,37 @@ export function imageMode(images: readonly Declared[]): 'inline' | 'slot' {
 }
 
 /**
- * The bytes of every image, checked: size before decoding, then magic bytes against the declared type, then the
+ * Every image of an inline request, checked: size, then base64, then magic bytes against the declared type, then the
  * dimensions that the header names (an image that cannot be measured is refused where `requiresDimensions`).
  *
  * @throws Problem `validation-failed`, `image-too-large`, `image-invalid`
  */
-export function decodeInlineImages(images: readonly Declared[], requiresDimensions: boolean): DecodedImage[] {
-  refuse('image-too-large', declaredSizeErrors(images))
-  const decoded = images.map(decode)
-  refuse('validation-failed', decoded.flatMap((image, index) => (image === null ? [base64Error(index)] : [])))
-  const inspected = decoded.flatMap((bytes, index) => {
-    const image = images[index]
-    return bytes === null || image === undefined ? [] : [inspect(image, bytes)]
+export function checkInlineImages(images: readonly Declared[], staged: StagedImages | undefined, requiresDimensions: boolean): CheckedImage[] {
+  const read = images.map(({ mime_type: mimeType }, index) => ({ mimeType, image: stagedAt(staged, index) }))
+  refuse('image-too-large', tooLargeErrors(read.map(({ image }) => image.size())))
+  refuse('validation-failed', read.flatMap(({ image }, index) => (image.isBase64() ? [] : [base64Error(index)])))
+  const checked = read.map(({ image, mimeType }) => {
+    const inspected = image.inspect(mimeType)
+    return { ...inspected, store: (key: string) => image.store(key, inspected, mimeType) }
   })
-  refuse('image-invalid', inspected.flatMap((image, index) => contentErrors(image, pointerTo(index), requiresDimensions)))
-  refuse('image-too-large', inspected.flatMap((image, index) => pixelErrors(image, pointerTo(index))))
-  return inspected
+  refuse('image-invalid', checked.flatMap((image, index) => contentErrors(image, pointerTo(index), requiresDimensions)))
+  refuse('image-too-large', checked.flatMap((image, index) => pixelErrors(image, pointerTo(index))))
+  return checked
+}
+
+/** What an Idempotency-Key stands for: the body, the bytes of each image by hash and length. */
+export function withHashes(body: CreateAssessmentBody, checked: readonly InspectedImage[]): unknown {
+  const images = body.images.map(({ data: _, ...image }, index) => {
+    const bytes = checked[index]
+    return bytes === undefined ? image : { ...image, data: { sha256: bytes.sha256, length: bytes.bytes } }
+  })
+  return { ...body, images }
+}
+
+function stagedAt(staged: StagedImages | undefined, index: number): StagedImage {
+  const image = staged?.at(index)
+  if (image === undefined) throw problem('internal-error')
+  return image
 }
 
 function refuse(code: ProblemCode, errors: readonly MemberError[]): void {
@@ -51,8 +70,7 @@ function requiredData(index: number): MemberError {
   return { pointer: pointerTo(index), detail: 'is required', code: 'required' }
 }
 
-function declaredSizeErrors(images: readonly Declared[]): MemberError[] {
-  const sizes = images.map(({ data = '' }) => decodedLength(data))
+function tooLargeErrors(sizes: readonly number[]): MemberError[] {
   const errors = sizes.flatMap((size, index) => sizeErrors(size, pointerTo(index)))
   const total = sizes.reduce((sum, size) => sum + size, 0)
   if (total > limits.totalBytes) {
@@ -61,26 +79,6 @@ function declaredSizeErrors(images: readonly Declared[]): MemberError[] {
   return errors
 }
 
-/** Null where the text is not base64 (RFC 4648 section 4, padding required). */
-function decode({ data = '' }: Declared): Buffer | null {
-  if (data.length === 0 || data.length % 4 !== 0) return null
-  const bytes = Buffer.from(data, 'base64')
-  // Node.js passes over what is not in the alphabet, so the length tells whether anything was.
-  return bytes.length === decodedLength(data) && !/[-_\s]/.test(data) ? bytes : null
-}
-
-/** Bytes that a base64 text stands for, told without decoding it. */
-function decodedLength(data: string): number {
-  const padding = data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0
-  return Math.floor((data.length * 3) / 4) - padding
-}
-
 function base64Error(index: number): MemberError {
   return { pointer: pointerTo(index), detail: 'must be base64 in the standard alphabet with padding, without line breaks and without a data: prefix', code: 'base64' }
-}
-
-function inspect({ mime_type }: Declared, data: Buffer): DecodedImage {
-  const inspection = inspectImage()
-  inspection.push(data)
-  return { ...inspection.end(mime_type), data }
 }

@@ -52,8 +52,9 @@ export interface ApplicationOptions {
   readonly version?: string
 }
 
-/** Bytes of a JSON body; a route may raise it by its own `bodyLimit` (assessments: 64 MiB). */
+/** Bytes of a JSON body. */
 export const defaultBodyLimit = 1024 * 1024
+/** The same with the images of an assessment in it, which are taken out as they come. */
 export const assessmentBodyLimit = 64 * 1024 * 1024
 
 /** The HTTP side of the platform: all services at all mounts, ready to listen. */

@@ -21,12 +21,12 @@ export function addBodyParsers(app: FastifyInstance): void {
 }
 
 /** No body is unpacked here: a small one could hold an enormous one. */
-function requirePlainEncoding(encoding: string | undefined): void {
+export function requirePlainEncoding(encoding: string | undefined): void {
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw problem('unsupported-media-type')
 }
 
 /** An empty body is no body: routes without one are called with a JSON content type too. */
-function parseJson(bytes: Buffer): unknown {
+export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined
   const value = readJson(bytes)
   requireStorable(value)

@@ -1,0 +1,157 @@
+import type { InlineSinks } from '../../platform/http/inline-body-parser.ts'
+import type { ObjectStore, StoredBytes } from '../../platform/object-store.ts'
+import { problem } from '../../platform/problems.ts'
+import { createBase64Decoder } from './base64-decoding.ts'
+import { maxImages } from './bodies.ts'
+import { inspectImage, limits, type InspectedImage } from './image-checks.ts'
+
+const MiB = 1024 * 1024
+/** Of all the images of a request: requests below that cost no more objects than images. */
+const mostKept = MiB
+const pieceBytes = 2 * MiB
+const firstRoom = 64 * 1024
+const nothing: Buffer = Buffer.alloc(0)
+
+/** The bytes of one image of a request, until the request is refused or recorded. */
+export interface StagedImage {
+  /** How many bytes its text stands for, whether or not it is base64. */
+  size(): number
+  isBase64(): boolean
+  /** Once. Of no meaning where the text is no base64, or the images are too large. */
+  inspect(mimeType: string): InspectedImage
+  /** Stores it for good. @throws Problem `object-store-unavailable` */
+  store(key: string, inspected: InspectedImage, mimeType: string): Promise<StoredBytes>
+}
+
+/** The images of one request. */
+export interface StagedImages extends InlineSinks {
+  /** Undefined where the list has no data at that place. */
+  at(index: number): StagedImage | undefined
+}
+
+export interface Staging {
+  readonly objects: Pick<ObjectStore, 'put' | 'putStream' | 'read' | 'remove'>
+  readonly randomPart: () => string
+}
+
+/**
+ * Decodes, hashes and measures images as their base64 comes. Small ones stay in memory. The bytes of larger ones go to the
+ * object store in pieces, since a store wants the length of an object first, and base64 in JSON does not tell it. What
+ * could not be taken anyway is counted only.
+ */
+export function stageImages({ objects, randomPart }: Staging): StagedImages {
+  const images = new Map<number, OpenImage>()
+  const shared: Shared = { keptBytes: 0, totalBytes: 0 }
+  const folder = `staging/${randomPart()}`
+  let current: OpenImage | undefined
+  return {
+    begin(index) {
+      current = index < maxImages ? openImage(objects, `${folder}/${index}`, shared) : undefined
+      if (current !== undefined) images.set(index, current)
+    },
+    write: async (text) => current?.write(text),
+    end: async () => current?.end(),
+    at: (index) => images.get(index),
+    async discard() {
+      await Promise.all([...images.values()].map((image) => image.discard()))
+    },
+  }
+}
+
+/** What the images of a request have used up together. */
+interface Shared {
+  keptBytes: number
+  totalBytes: number
+}
+
+interface OpenImage extends StagedImage {
+  write(text: Buffer): Promise<void>
+  end(): Promise<void>
+  discard(): Promise<void>
+}
+
+function openImage(objects: Staging['objects'], folder: string, shared: Shared): OpenImage {
+  const decoder = createBase64Decoder()
+  const inspection = inspectImage()
+  const pieces: string[] = []
+  /** The bytes that are in no piece: all of them as long as the image is kept in memory. */
+  let held = nothing
+  let heldBytes = 0
+  let state: 'kept' | 'in-pieces' | 'given-up' = 'kept'
+
+  function giveUp(): void {
+    if (state === 'kept') shared.keptBytes -= heldBytes
+    state = 'given-up'
+    held = nothing
+    heldBytes = 0
+  }
+
+  function makeRoom(bytes: number, most: number): void {
+    if (held.length >= bytes) return
+    const larger = Buffer.allocUnsafe(Math.min(most, Math.max(bytes, firstRoom, held.length * 2)))
+    held.copy(larger, 0, 0, heldBytes)
+    held = larger
+  }
+
+  async function addPiece(): Promise<void> {
+    const key = `${folder}/${pieces.length}`
+    pieces.push(key)
+    await objects.put(key, held.subarray(0, heldBytes), 'application/octet-stream')
+    heldBytes = 0
+  }
+
+  async function hold(bytes: Buffer): Promise<void> {
+    if (state === 'kept' && shared.keptBytes + bytes.length <= mostKept) {
+      makeRoom(heldBytes + bytes.length, mostKept)
+      shared.keptBytes += bytes.length
+    } else {
+      if (state === 'kept') shared.keptBytes -= heldBytes
+      state = 'in-pieces'
+      makeRoom(pieceBytes, pieceBytes)
+    }
+    for (let from = 0; from < bytes.length; ) {
+      if (heldBytes === pieceBytes) await addPiece()
+      const copied = bytes.copy(held, heldBytes, from)
+      heldBytes += copied
+      from += copied
+    }
+  }
+
+  async function* chunks(): AsyncGenerator<Buffer> {
+    for (const key of pieces) {
+      const piece = await objects.read(key)
+      if (piece === undefined) throw problem('object-store-unavailable', { retryAfterSeconds: 2 })
+      yield* piece.chunks
+    }
+  }
+
+  return {
+    async write(text) {
+      const before = decoder.size()
+      const bytes = decoder.push(text)
+      shared.totalBytes += decoder.size() - before
+      if (decoder.size() > limits.imageBytes || shared.totalBytes > limits.totalBytes) giveUp()
+      if (state === 'given-up' || bytes.length === 0) return
+      inspection.push(bytes)
+      await hold(bytes)
+    },
+    async end() {
+      if (state !== 'in-pieces') return
+      await addPiece()
+      held = nothing
+    },
+    size: () => decoder.size(),
+    isBase64: () => decoder.isBase64(),
+    inspect: (mimeType) => inspection.end(mimeType),
+    async store(key, { bytes, sha256 }, mimeType) {
+      if (state === 'given-up') throw problem('internal-error')
+      if (state === 'kept') return objects.put(key, held.subarray(0, heldBytes), mimeType)
+      return objects.putStream(key, chunks, { bytes, sha256 }, mimeType)
+    },
+    async discard() {
+      giveUp()
+      // What cannot be removed now is swept later.
+      await Promise.allSettled(pieces.splice(0).map((key) => objects.remove(key)))
+    },
+  }
+}

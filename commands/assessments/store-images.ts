@@ -1,0 +1,55 @@
+import type { ObjectStore } from '../../platform/object-store.ts'
+import type { DeclaredImage } from '../../streams/assessment/state.ts'
+import type { InlineImage } from './create-assessment.ts'
+import { dayOf, imageKey } from './image-key.ts'
+import type { CheckedImage } from './inline-images.ts'
+
+export interface StoredImages {
+  /** In the order of the request. */
+  readonly images: readonly InlineImage[]
+  /** Removes those whose keys are not named. */
+  discard(named: ReadonlySet<string>): Promise<void>
+}
+
+export interface StoreImagesOptions {
+  readonly objects: Pick<ObjectStore, 'remove'>
+  readonly now: () => Date
+  readonly randomPart: () => string
+}
+
+export interface InlineImages {
+  readonly orgId: string
+  readonly ownerId: string
+  readonly declared: readonly DeclaredImage[]
+  /** One for each that is declared. */
+  readonly checked: readonly CheckedImage[]
+}
+
+/**
+ * Stores the images of a request for good, one after another.
+ *
+ * @throws Problem `object-store-unavailable`; none is left behind then
+ */
+export async function storeImages(
+  { objects, now, randomPart }: StoreImagesOptions,
+  { orgId, ownerId, declared, checked }: InlineImages,
+): Promise<StoredImages> {
+  const keys: string[] = []
+  async function discard(named: ReadonlySet<string>): Promise<void> {
+    await Promise.allSettled(keys.filter((key) => !named.has(key)).map((key) => objects.remove(key)))
+  }
+  try {
+    const images: InlineImage[] = []
+    for (const [place, image] of checked.entries()) {
+      const declaration = declared[place]
+      if (declaration === undefined) continue
+      const key = imageKey({ day: dayOf(now()), orgId, ownerId, imageId: declaration.imageId, randomPart: randomPart() })
+      keys.push(key)
+      images.push({ ...declaration, object: await image.store(key), width: image.width, height: image.height })
+    }
+    return { images, discard }
+  } catch (error) {
+    await discard(new Set())
+    throw error
+  }
+}

@@ -1,0 +1,108 @@
+import type { Readable } from 'node:stream'
+import type { FastifyRequest } from 'fastify'
+import { problem } from '../problems.ts'
+import { parseJson, requirePlainEncoding } from './body-parsers.ts'
+import { createExtraction, type Extracted } from './json-extraction.ts'
+import type { ServiceApp } from './service.ts'
+
+/** Where the strings at `/images/<n>/data` go instead of into the parsed body. One begins after another has ended. */
+export interface InlineSinks {
+  begin(index: number): void
+  /** Resolves when there is room for more; the text may be overwritten then. */
+  write(text: Buffer): Promise<void>
+  end(): Promise<void>
+  /** Gives up whatever is still kept of the request; called before every answer, and at any other time too. */
+  discard(): Promise<void>
+}
+
+export interface InlineBodyOptions<Sinks extends InlineSinks> {
+  /** Bytes of a whole body. */
+  readonly mostBytes: number
+  /** Bytes of what remains without those strings. */
+  readonly mostRest: number
+  readonly open: () => Sinks
+}
+
+/**
+ * Reads the JSON bodies of a scope as they come: nothing of a body is kept but its rest, in which the strings at
+ * `/images/<n>/data` are empty, and a body is taken no faster than the sinks take it.
+ *
+ * @returns what became of a request's strings; undefined without a body
+ */
+export function addInlineBodyParser<Sinks extends InlineSinks>(
+  scope: ServiceApp,
+  { mostBytes, mostRest, open }: InlineBodyOptions<Sinks>,
+): (request: FastifyRequest) => Sinks | undefined {
+  const opened = new WeakMap<FastifyRequest, Sinks>()
+  scope.removeContentTypeParser('application/json')
+  scope.addContentTypeParser('application/json', async (request: FastifyRequest, payload: Readable) => {
+    const announced = Number(request.headers['content-length'] ?? 0)
+    if (announced > mostRead(mostBytes)) throw problem('body-too-large')
+    const extraction = createExtraction({ mostRest })
+    const sinks = open()
+    opened.set(request, sinks)
+    await readBody(payload, mostBytes, {
+      begin() {
+        requirePlainEncoding(request.headers['content-encoding'])
+        if (announced > mostBytes) throw problem('body-too-large')
+      },
+      take: (chunk) => pass(extraction.push(chunk), sinks),
+    })
+    return parseJson(extraction.rest())
+  })
+  // Runs for refusals too, and after a client has gone.
+  scope.addHook('onSend', async (request, _, payload) => {
+    await opened.get(request)?.discard()
+    return payload
+  })
+  return (request) => opened.get(request)
+}
+
+/** Bytes of a body that is refused: who is still sending does not hear the answer. */
+function mostRead(mostBytes: number): number {
+  return 2 * mostBytes
+}
+
+interface Reader {
+  begin(): void
+  take(chunk: Buffer): Promise<void>
+}
+
+/** Reads on after the reader has refused, and throws its refusal then. */
+async function readBody(payload: Readable, mostBytes: number, reader: Reader): Promise<void> {
+  let received = 0
+  let refusal = await refusalOf(() => reader.begin())
+  for await (const chunk of chunksOf(payload)) {
+    received += chunk.length
+    if (received > mostRead(mostBytes)) throw problem('body-too-large')
+    if (received > mostBytes) refusal ??= problem('body-too-large')
+    refusal ??= await refusalOf(() => reader.take(chunk))
+  }
+  if (refusal !== undefined) throw refusal
+}
+
+async function refusalOf(work: () => Promise<void> | void): Promise<unknown> {
+  try {
+    await work()
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
+async function pass(extracted: readonly Extracted[], sinks: InlineSinks): Promise<void> {
+  for (const part of extracted) {
+    if (part.kind === 'begin') sinks.begin(part.index)
+    else if (part.kind === 'text') await sinks.write(part.text)
+    else await sinks.end()
+  }
+}
+
+async function* chunksOf(payload: Readable): AsyncGenerator<Buffer> {
+  try {
+    // Leaving must not break the connection off: there is an answer to come.
+    yield* payload.iterator({ destroyOnReturn: false })
+  } catch (error) {
+    throw problem('malformed-body', { cause: error })
+  }
+}

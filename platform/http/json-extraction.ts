@@ -1,0 +1,109 @@
+import { problem } from '../problems.ts'
+import { createJsonPlace, type StringRole } from './json-place.ts'
+import { createJsonText } from './json-text.ts'
+
+/** What is told of the strings that are taken out, as they come: where one begins, its text bit by bit, that it is over. */
+export type Extracted =
+  | { readonly kind: 'begin'; readonly index: number }
+  /** May share the memory of what was pushed. */
+  | { readonly kind: 'text'; readonly text: Buffer }
+  | { readonly kind: 'end' }
+
+/** Takes the strings at `/images/<n>/data` out of a JSON body that passes by, and keeps the rest. */
+export interface Extraction {
+  /** @throws Problem `malformed-body`, `body-too-large` */
+  push(chunk: Buffer): readonly Extracted[]
+  /** The body with each of these strings empty: JSON where the whole was. */
+  rest(): Buffer
+}
+
+const quotationMark = 0x22
+const backslash = 0x5c
+/** `images` with each of its letters as an escape of six characters. A name that is longer is another one. */
+const longestName = 36
+
+/**
+ * A second `images` or a second `data` of one element is malformed: of the two, which one counts would be anybody's guess
+ * (RFC 7493). Whether the rest is JSON is for its reader to say: a string has taken a string's place.
+ *
+ * @param mostRest bytes of what is kept
+ */
+export function createExtraction({ mostRest }: { readonly mostRest: number }): Extraction {
+  const place = createJsonPlace()
+  const rest: Buffer[] = []
+  let restBytes = 0
+  let inside: 'structure' | StringRole = 'structure'
+  let isEscaped = false
+  let name: number[] = []
+  let data = createJsonText()
+
+  function keep(bytes: Buffer): void {
+    restBytes += bytes.length
+    if (restBytes > mostRest) throw problem('body-too-large')
+    // A copy: few bytes would hold on to a whole chunk.
+    rest.push(Buffer.from(bytes))
+  }
+
+  function readString(byte: number): void {
+    if (isEscaped) isEscaped = false
+    else if (byte === backslash) isEscaped = true
+    else if (byte === quotationMark) {
+      const wasName = inside === 'name'
+      inside = 'structure'
+      if (wasName && !place.name(unescaped(name))) throw problem('malformed-body', { detail: 'The members images and data may stand once in their object.' })
+      return
+    }
+    if (inside === 'name' && name.length <= longestName) name.push(byte)
+  }
+
+  function beginString(): StringRole {
+    const role = place.roleOfString()
+    inside = role
+    name = []
+    if (role === 'data') data = createJsonText()
+    return role
+  }
+
+  return {
+    push(chunk) {
+      const extracted: Extracted[] = []
+      let restFrom = 0
+      let at = 0
+      while (at < chunk.length) {
+        if (inside === 'data') {
+          const { text, to, hasEnded } = data.read(chunk, at)
+          if (text.length > 0) extracted.push({ kind: 'text', text })
+          at = to
+          restFrom = to
+          if (!hasEnded) break
+          extracted.push({ kind: 'end' })
+          inside = 'structure'
+          at += 1
+          continue
+        }
+        const byte = chunk[at] ?? 0
+        at += 1
+        if (inside !== 'structure') readString(byte)
+        else if (byte !== quotationMark) place.structure(byte)
+        else if (beginString() === 'data') {
+          keep(chunk.subarray(restFrom, at))
+          extracted.push({ kind: 'begin', index: place.index })
+        }
+      }
+      if (inside !== 'data') keep(chunk.subarray(restFrom, at))
+      return extracted
+    },
+    rest: () => Buffer.concat(rest),
+  }
+}
+
+/** Empty where it is none of the names that are looked for. */
+function unescaped(name: readonly number[]): string {
+  if (name.length > longestName) return ''
+  try {
+    const value: unknown = JSON.parse(`"${Buffer.from(name).toString()}"`)
+    return typeof value === 'string' ? value : ''
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { stageImages, type StagedImages } from '../../../commands/assessments/staged-image.ts'
+import { startObjectStore } from '../../../embedded/object-store/start-object-store.ts'
+import { connectObjectStore, type ObjectStore } from '../../../platform/object-store.ts'
+
+/** An object store of its own, and images that are staged in it. */
+export interface StageWorld {
+  readonly objects: ObjectStore
+  /** The keys of what is stored. */
+  keys(): Promise<readonly string[]>
+  /** The images of a request whose `data` these are, pushed in pieces of some 64 KiB; undefined where there is none. */
+  stage(data: readonly (string | undefined)[], given?: Partial<ObjectStore>): Promise<StagedImages>
+  close(): Promise<void>
+}
+
+export async function openStageWorld(): Promise<StageWorld> {
+  const folder = await mkdtemp(join(tmpdir(), 'staged-'))
+  const account = { accessKeyId: 'test-key', secretAccessKey: 'test-secret' }
+  const server = await startObjectStore({ dataDir: folder, port: 0, bucket: 'images', ...account })
+  const objects = connectObjectStore({ endpoint: server.endpoint, region: 'eu-central-1', bucket: 'images', ...account, now: () => new Date() })
+  return {
+    objects,
+    async keys() {
+      const keys: string[] = []
+      for await (const { key } of objects.list('')) keys.push(key)
+      return keys.toSorted()
+    },
+    async stage(data, given = {}) {
+      const staged = stageImages({ objects: { ...objects, ...given }, randomPart: () => randomBytes(12).toString('hex') })
+      for (const [index, text] of data.entries()) if (text !== undefined) await write(staged, index, text)
+      return staged
+    },
+    async close() {
+      objects.close()
+      await server.stop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function write(staged: StagedImages, index: number, data: string): Promise<void> {
+  staged.begin(index)
+  const text = Buffer.from(data, 'latin1')
+  for (let from = 0; from < text.length; from += 65_521) {
+    const piece = Buffer.from(text.subarray(from, from + 65_521))
+    await staged.write(piece)
+    // As a socket does that reads into the same memory again.
+    piece.fill('x')
+  }
+  await staged.end()
+}

@@ -1,0 +1,127 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import type { StagedImage } from '../../../commands/assessments/staged-image.ts'
+import type { ObjectStore } from '../../../platform/object-store.ts'
+import { problem } from '../../../platform/problems.ts'
+import { problemOf } from '../handling/decision-world.ts'
+import { openStageWorld, type StageWorld } from './stage-world.ts'
+
+const KiB = 1024
+const MiB = 1024 * KiB
+
+let world: StageWorld
+
+beforeAll(async () => {
+  world = await openStageWorld()
+})
+afterAll(() => world.close())
+afterEach(async () => {
+  for (const key of await world.keys()) await world.objects.remove(key)
+})
+
+const jpeg = (bytes: number) => Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), randomBytes(bytes - 4)])
+const base64 = (bytes: Buffer) => bytes.toString('base64')
+
+function existing(image: StagedImage | undefined): StagedImage {
+  if (image === undefined) throw new Error('no image is staged there')
+  return image
+}
+
+async function stored(image: StagedImage | undefined, key: string): Promise<Buffer> {
+  const known = existing(image).inspect('image/jpeg')
+  const object = await existing(image).store(key, known, 'image/jpeg')
+  const bytes = Buffer.from(await world.objects.get(key))
+  expect(object).toEqual({ key, sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length })
+  return bytes
+}
+
+it('keeps images in memory that are small together, and asks the object store nothing', async () => {
+  const images = [jpeg(600 * KiB), jpeg(424 * KiB)]
+  const staged = await world.stage(images.map(base64))
+  expect(await world.keys()).toEqual([])
+  expect([0, 1].map((place) => [staged.at(place)?.isBase64(), staged.at(place)?.size()])).toEqual(images.map(({ length }) => [true, length]))
+  for (const [place, bytes] of images.entries()) expect((await stored(staged.at(place), `images/${place}`)).equals(bytes)).toBe(true)
+})
+
+it('sends large images in pieces, each under a key of its own, and stores them whole', async () => {
+  const images = [jpeg(3 * MiB), jpeg(500 * KiB), jpeg(5 * MiB + 1), jpeg(600 * KiB)]
+  const staged = await world.stage(images.map(base64))
+  const keys = await world.keys()
+  const [folder = ''] = keys.map((key) => key.split('/').slice(0, 2).join('/'))
+  expect(folder).toMatch(/^staging\/[0-9a-f]{24}$/)
+  // The two small ones are too large for memory together: the second one goes to the object store, too.
+  expect(keys).toEqual(['0/0', '0/1', '2/0', '2/1', '2/2', '3/0'].map((piece) => `${folder}/${piece}`))
+  for (const [place, bytes] of images.entries()) expect((await stored(staged.at(place), `images/${place}`)).equals(bytes)).toBe(true)
+  await staged.discard()
+  expect(await world.keys()).toEqual(['images/0', 'images/1', 'images/2', 'images/3'])
+})
+
+it('removes what it stored when it is discarded, however often', async () => {
+  const staged = await world.stage([base64(jpeg(3 * MiB)), base64(jpeg(10))])
+  expect(await world.keys()).toHaveLength(2)
+  await Promise.all([staged.discard(), staged.discard()])
+  await staged.discard()
+  expect(await world.keys()).toEqual([])
+})
+
+it('counts only what is too large: 20 MiB each, 45 MiB in all, ten images', async () => {
+  const large = base64(jpeg(20 * MiB + 1))
+  const one = await world.stage([large])
+  expect([one.at(0)?.size(), one.at(0)?.isBase64()]).toEqual([20 * MiB + 1, true])
+  await one.discard()
+  expect(await world.keys()).toEqual([])
+
+  const puts: number[] = []
+  const put: ObjectStore['put'] = async (key, bytes) => {
+    puts.push(bytes.length)
+    return { key, sha256: '', bytes: bytes.length }
+  }
+  const many = await world.stage(Array.from({ length: 12 }, (_, place) => (place < 3 ? base64(jpeg(15 * MiB + 1)) : base64(jpeg(4 * MiB)))), { put })
+  expect(puts.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(45 * MiB)
+  expect([many.at(9)?.size(), many.at(10), many.at(11)]).toEqual([4 * MiB, undefined, undefined])
+})
+
+it('holds no more than a piece of large images, whatever their number', async () => {
+  let most = 0
+  const put: ObjectStore['put'] = async (key, bytes) => {
+    most = Math.max(most, bytes.buffer.byteLength)
+    return { key, sha256: '', bytes: bytes.length }
+  }
+  await world.stage(Array.from({ length: 10 }, () => base64(jpeg(4 * MiB))), { put })
+  expect(most).toBe(2 * MiB)
+})
+
+it('says where the text is no base64, and of which length all the same', async () => {
+  const broken = base64(jpeg(2 * MiB))
+  const staged = await world.stage([`${broken.slice(0, -8)}@@@@${broken.slice(-4)}`, '', undefined, 'QQ'])
+  expect([0, 1, 3].map((place) => staged.at(place)?.isBase64())).toEqual([false, false, false])
+  expect([staged.at(0)?.size(), staged.at(2)]).toEqual([2 * MiB, undefined])
+  await staged.discard()
+})
+
+it('stores nothing of an image whose pieces are gone or are others', async () => {
+  const staged = await world.stage([base64(jpeg(5 * MiB)), base64(jpeg(5 * MiB))])
+  const [first = '', second = '', ...others] = await world.keys()
+  await world.objects.remove(second)
+  await world.objects.put(others[1] ?? '', randomBytes(2 * MiB), 'application/octet-stream')
+  for (const place of [0, 1]) expect(await problemOf(stored(staged.at(place), `images/${place}`))).toBe('object-store-unavailable')
+  expect((await world.keys()).filter((key) => key.startsWith('images/'))).toEqual([])
+  expect(first).toMatch(/^staging\//)
+})
+
+it('breaks off when the object store is away, and removes what had been stored', async () => {
+  let puts = 0
+  const put: ObjectStore['put'] = async (...args) => {
+    puts += 1
+    if (puts === 2) throw problem('object-store-unavailable')
+    return world.objects.put(...args)
+  }
+  const staged = await world.stage([], { put })
+  staged.begin(0)
+  const text = Buffer.from(base64(jpeg(5 * MiB)))
+  expect(await problemOf(staged.write(text))).toBe('object-store-unavailable')
+  expect(await world.keys()).toHaveLength(1)
+  await staged.discard()
+  expect(await world.keys()).toEqual([])
+  expect(puts).toBe(2)
+})
