@@ -1,0 +1,138 @@
+import { createPublicKey, verify, type JsonWebKey } from 'node:crypto'
+import { Webhook } from 'standardwebhooks'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
+import { assessmentBody, createConsentTerms, endOf, expecting, photograph, registerPatient, requestAssessment } from '../../support/main-job.ts'
+import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+
+let platform: TestPlatform
+let watched: WatchedPlatform
+let api: ApiClient
+let receiver: WebhookReceiver
+let status = 204
+let path: string
+let secret: string
+let publicKeyId: string
+
+beforeAll(async () => {
+  receiver = await startWebhookReceiver(() => status)
+  platform = await startTestPlatform({ env: { WEBHOOK_RETRY_SCHEDULE_MS: '0,100' } })
+  watched = watchPlatform(platform.baseUrl)
+  api = watched.watch(await platform.connect())
+  await createConsentTerms(api, platform.process.credentials.org_id)
+  const body = { url: receiver.url, event_types: ['assessment.failed'] }
+  const subscription = await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))
+  path = `/v1/clinical-api/webhook-subscriptions/${textAt(subscription.body, 'id')}`
+  secret = textAt(subscription.body, 'secret')
+  publicKeyId = textAt(subscription.body, 'public_key_id')
+})
+beforeEach(() => {
+  status = 204
+})
+afterAll(async () => {
+  await platform.stop()
+  await receiver.close()
+})
+
+/** The delivery once it is neither pending nor unknown. */
+const ended = (id: string) =>
+  waitFor(`the end of delivery ${id}`, async () => {
+    const { body } = await api.call(`${path}/deliveries/${id}`)
+    return ['delivered', 'failed', 'cancelled'].includes(String(at(body, 'status'))) ? body : undefined
+  })
+
+const outcomesOf = (delivery: unknown) => (at(delivery, 'attempts') as unknown[]).map((attempt) => [at(attempt, 'status_code'), at(attempt, 'error_class')])
+const receivedAs = (id: string) => receiver.received.filter(({ headers }) => headers['webhook-id'] === id)
+
+/** As a receiver without the secret verifies it: by the published key of the subscription. */
+async function isSignedByKey(headers: Readonly<Record<string, string>>, body: string): Promise<boolean> {
+  const { keys } = (await (await fetch(`${platform.baseUrl}/v1/clinical-api/.well-known/webhook-keys?kid=${publicKeyId}`)).json()) as { keys: [JsonWebKey] }
+  const key = createPublicKey({ key: keys[0], format: 'jwk' })
+  const content = Buffer.from(`${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`)
+  const signatures = headers['webhook-signature']?.split(' ') ?? []
+  return signatures.some((one) => one.startsWith('v1a,') && verify(null, content, key, Buffer.from(one.slice(4), 'base64')))
+}
+
+/** The delivery about an assessment that ends without consent. */
+async function ofAnAssessment(): Promise<string> {
+  const assessmentId = await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()]))
+  await endOf(api, assessmentId)
+  return waitFor(`a delivery about ${assessmentId}`, async () => {
+    const { body } = await expecting(200, api.call(`${path}/deliveries`))
+    const found = (at(body, 'data') as unknown[]).find((one) => at(one, 'assessment_id') === assessmentId)
+    return found === undefined ? undefined : textAt(found, 'id')
+  })
+}
+
+test('a test is received as it is told of, and nothing is said again when it is refused', async () => {
+  const sent = await expecting(202, api.call(`${path}/test`, { method: 'POST' }))
+  const id = textAt(sent.body, 'id')
+  const delivery = await ended(id)
+  expect([at(delivery, 'status'), at(delivery, 'event_type'), outcomesOf(delivery)]).toEqual(['delivered', 'webhook.test', [[204, null]]])
+  const [received] = receivedAs(id)
+  expect(received?.headers['webhook-event-type']).toBe('webhook.test')
+  expect(new Webhook(secret).verify(received?.body ?? '', { ...received?.headers })).toEqual({ test: true })
+  expect(await isSignedByKey(received?.headers ?? {}, received?.body ?? '')).toBe(true)
+  expect(await isSignedByKey(received?.headers ?? {}, '{"test":false}')).toBe(false)
+
+  status = 500
+  const refused = await ended(textAt((await expecting(202, api.call(`${path}/test`, { method: 'POST' }))).body, 'id'))
+  expect([at(refused, 'status'), at(refused, 'next_attempt_at'), outcomesOf(refused)]).toEqual(['failed', null, [[500, 'http_status']]])
+})
+
+test('what the receiver did not take is delivered when it is asked for again, under its own id', async () => {
+  status = 500
+  const id = await ofAnAssessment()
+  const failed = await ended(id)
+  expect([at(failed, 'status'), outcomesOf(failed)]).toEqual(['failed', [[500, 'http_status'], [500, 'http_status']]])
+  status = 204
+  await expecting(202, api.call(`${path}/deliveries/${id}/redeliver`, { method: 'POST' }))
+  const delivered = await ended(id)
+  expect([at(delivered, 'status'), outcomesOf(delivered)]).toEqual(['delivered', [...outcomesOf(failed), [204, null]]])
+  expect(receivedAs(id)).toHaveLength(3)
+  // What was taken once may be asked for as well.
+  await expecting(202, api.call(`${path}/deliveries/${id}/redeliver`, { method: 'POST' }))
+  await waitFor('a fourth attempt', () => (receivedAs(id).length === 4 ? true : undefined))
+  expect(at(await ended(id), 'status')).toBe('delivered')
+})
+
+test('an outage of the receiver is made good by a recovery, each delivery once more', async () => {
+  const since = new Date().toISOString()
+  status = 503
+  const missed = [await ofAnAssessment(), await ofAnAssessment()]
+  for (const id of missed) expect(at(await ended(id), 'status')).toBe('failed')
+  status = 204
+  const taken = await ofAnAssessment()
+  await ended(taken)
+  const recovered = await expecting(202, api.call(`${path}/recover`, { body: { since } }))
+  expect(recovered.body).toEqual({ deliveries: 2, has_more: false })
+  for (const id of missed) {
+    await waitFor(`the recovery of ${id}`, async () => (at(await ended(id), 'status') === 'delivered' ? true : undefined))
+    expect(receivedAs(id)).toHaveLength(3)
+  }
+  expect(receivedAs(taken)).toHaveLength(1)
+  expect((await expecting(202, api.call(`${path}/recover`, { body: { since } }))).body).toEqual({ deliveries: 0, has_more: false })
+})
+
+test('what has not been taken when the subscription is disabled is over, and is recovered once it is enabled', async () => {
+  const since = new Date().toISOString()
+  status = 500
+  const id = await ofAnAssessment()
+  await expecting(200, api.call(path, { method: 'PATCH', body: { status: 'disabled' } }))
+  expect(['cancelled', 'failed']).toContain(at(await ended(id), 'status'))
+  for (const [rest, body] of [['/test', undefined], [`/deliveries/${id}/redeliver`, undefined], ['/recover', { since }]] as const) {
+    const refused = await api.call(`${path}${rest}`, { method: 'POST', ...(body === undefined ? {} : { body }) })
+    expect([rest, refused.status, at(refused.body, 'code')]).toEqual([rest, 409, 'webhook-subscription-disabled'])
+  }
+  status = 204
+  await expecting(200, api.call(path, { method: 'PATCH', body: { status: 'active' } }))
+  await expecting(202, api.call(`${path}/recover`, { body: { since } }))
+  await waitFor(`the recovery of ${id}`, async () => (at(await ended(id), 'status') === 'delivered' ? true : undefined))
+})
+
+test('every answer was one that the document allows', async () => {
+  expect(await watched.seen()).toContain('redeliverWebhook 202')
+  expect(await watched.undocumented()).toEqual([])
+})
