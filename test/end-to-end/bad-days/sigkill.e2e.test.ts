@@ -143,7 +143,9 @@ describe('after five crashes', () => {
         'ai_review.events',
         'ai_review_slot',
         'assessment',
+        'assessment.events',
         'case',
+        'clinical.events',
         'webhook_delivery',
       ])
       expect(followed.filter(({ type }) => type === 'AssessmentSubmitted')).toHaveLength(1)
