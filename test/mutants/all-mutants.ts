@@ -4,6 +4,7 @@ import type { Mutant } from './mutant.ts'
 import { processMutants } from './process-mutants.ts'
 import { projectionMutants } from './projection-mutants.ts'
 import { storeMutants } from './store-mutants.ts'
+import { subscriptionMutants } from './subscription-mutants.ts'
 import { webhookMutants } from './webhook-mutants.ts'
 
-export const allMutants: readonly Mutant[] = [...commandMutants, ...projectionMutants, ...processMutants, ...laneMutants, ...storeMutants, ...webhookMutants]
+export const allMutants: readonly Mutant[] = [...commandMutants, ...projectionMutants, ...processMutants, ...laneMutants, ...storeMutants, ...subscriptionMutants, ...webhookMutants]

@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto'
+import type { InjectOptions } from 'fastify'
+import type { CommandDependencies } from '../../../commands/handling/dependencies.ts'
+import { webhookWriteRoutes } from '../../../commands/webhooks/routes.ts'
+import type { Service } from '../../../platform/http/service.ts'
+import type { WebhookSubscriptionRecord } from '../../../platform/records/webhook-subscription.ts'
+import { webhookSubscriptionsFold, type WebhookSubscription } from '../../../streams/webhook-subscriptions/state.ts'
+import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
+import { startApplication, type TestApplication } from '../../platform/http/test-application.ts'
+import { interrupted, openDecisionWorld, type DecisionWorld } from '../handling/decision-world.ts'
+
+export const url = 'https://receiver.example/hooks'
+export const both = ['assessment.completed', 'assessment.failed']
+export const keyed = (key: string) => ({ 'idempotency-key': key })
+
+export interface Answer {
+  readonly status: number
+  readonly record: WebhookSubscriptionRecord
+  readonly code: unknown
+  readonly etag: string
+  readonly isReplayed: boolean
+}
+
+type Headers = Readonly<Record<string, string>>
+
+const base = '/v1/clinical-api/webhook-subscriptions'
+
+/** The routes that write subscriptions, over HTTP with a log and a vault of their own; no read models. */
+export class SubscriptionApi {
+  readonly world: DecisionWorld
+  readonly #application: TestApplication
+  #orgId: string = randomUUID()
+
+  constructor(world: DecisionWorld, application: TestApplication) {
+    this.world = world
+    this.#application = application
+  }
+
+  /** From now on a client of that organisation asks; of a new one when none is named. */
+  as(orgId: string = randomUUID()): void {
+    this.#orgId = orgId
+  }
+
+  get orgId(): string {
+    return this.#orgId
+  }
+
+  subscribe(changes: object = {}, headers: Headers = {}): Promise<Answer> {
+    return this.call('POST', '', { url, event_types: both, ...changes }, headers)
+  }
+
+  rotate(id: string, payload?: object, headers: Headers = {}): Promise<Answer> {
+    return this.call('POST', `/${id}/rotate-secret`, payload, headers)
+  }
+
+  call(method: 'POST' | 'PATCH' | 'DELETE', path: string, payload?: object, headers: Headers = {}): Promise<Answer> {
+    return this.#ask(this.#application, { method, url: `${base}${path}`, headers, ...(payload === undefined ? {} : { payload }) })
+  }
+
+  /** Posts to an instance whose first append to the subscriptions is lost. */
+  async cutOff(path: string, payload: object, headers: Headers): Promise<Answer> {
+    const store = interrupted(this.world.store, 'webhook_subscriptions', async () => {
+      throw new Error('the process ends here')
+    })
+    const broken = await start({ ...this.world, store })
+    const answer = await this.#ask(broken, { method: 'POST', url: `${base}${path}`, headers, payload })
+    await broken.app.close()
+    return answer
+  }
+
+  /** As another process reads it. */
+  async subscriptionOf(id: string): Promise<WebhookSubscription> {
+    const { state } = await this.world.otherStore.load(webhookSubscriptionsFold, webhookSubscriptionsStream(this.#orgId), { fresh: true })
+    const found = state.subscriptions.get(id)
+    if (found === undefined) throw new Error('not in the stream')
+    return found
+  }
+
+  async storedText(secretId: string): Promise<string> {
+    return `whsec_${Buffer.from(await this.world.vault.storedSecret('webhook', secretId)).toString('base64')}`
+  }
+
+  async close(): Promise<void> {
+    await this.#application.app.close()
+    await this.world.close()
+  }
+
+  async #ask(application: TestApplication, options: InjectOptions): Promise<Answer> {
+    const authorization = await application.token({ orgId: this.#orgId, scopes: ['webhooks:write'] })
+    const answer = await application.app.inject({ ...options, headers: { ...authorization, ...options.headers } })
+    const record = answer.body === '' ? {} : answer.json<WebhookSubscriptionRecord & { code?: unknown }>()
+    return {
+      status: answer.statusCode,
+      record: record as WebhookSubscriptionRecord,
+      code: 'code' in record ? record.code : undefined,
+      etag: String(answer.headers['etag']),
+      isReplayed: answer.headers['idempotency-replayed'] === 'true',
+    }
+  }
+}
+
+export async function openSubscriptionApi(): Promise<SubscriptionApi> {
+  const world = await openDecisionWorld()
+  return new SubscriptionApi(world, await start(world))
+}
+
+function start(deps: CommandDependencies): Promise<TestApplication> {
+  const service: Service = { prefix: 'clinical-api', documentedAt: 'prefixed', routes: (app) => webhookWriteRoutes(app, deps) }
+  return startApplication({ services: [service], checkReplies: true })
+}

@@ -1,0 +1,47 @@
+import type { Mutant } from './mutant.ts'
+
+const decisions = 'test/commands/webhooks/subscription-decisions.unit.test.ts'
+const routes = 'test/commands/webhooks/subscription-routes.int.test.ts'
+
+export const subscriptionMutants: readonly Mutant[] = [
+  {
+    name: 'any-version-matches',
+    fault: 'a webhook subscription is changed by somebody who saw an earlier version of it',
+    file: 'commands/webhooks/change-subscription.ts',
+    text: 'admitted.includes(BigInt(revision))',
+    replacement: 'admitted.length > 0',
+    caughtBy: [{ file: decisions, test: 'needs the revision of its own last change, not that of the stream' }],
+  },
+  {
+    name: 'deleted-comes-back',
+    fault: 'a late repeat of a create makes the webhook subscription that was deleted since',
+    file: 'commands/webhooks/subscribe-webhook.ts',
+    text: 'state.deleted.has(command.subscriptionId)',
+    replacement: `state.deleted.has('')`,
+    caughtBy: [{ file: decisions, test: 'with a key whose subscription was deleted is refused: it creates nothing a second time' }],
+  },
+  {
+    name: 'rotated-by-each-repeat',
+    fault: 'a repeat rotates the secret again, and the receiver has one that is not the current one',
+    file: 'streams/webhook-subscriptions/state.ts',
+    text: 'if (request !== null) keyedRotations.set(',
+    replacement: 'if (request === undefined) keyedRotations.set(',
+    caughtBy: [{ file: decisions, test: 'happens once for a key, also when its secret has ended since' }],
+  },
+  {
+    name: 'replaced-secret-told',
+    fault: 'a late repeat of a create hands out a secret that was replaced because it had become known',
+    file: 'commands/webhooks/subscribe-route.ts',
+    text: 'own.secrets[0].secretId === keyed.id',
+    replacement: 'own.secrets.length > 0',
+    caughtBy: [{ file: routes, test: 'with the same key is answered with its secret, until that was replaced' }],
+  },
+  {
+    name: 'key-gone-with-its-secret',
+    fault: 'a delivery that was signed a moment before its key ended cannot be verified',
+    file: 'read-api/webhooks/key-queries.ts',
+    text: ` - interval '\${shownAfterEnd}'`,
+    replacement: '',
+    caughtBy: [{ file: 'test/read-api/webhooks/published-keys.int.test.ts', test: 'are those that sign, newest first, of every organisation; a replaced one until ten minutes after its end' }],
+  },
+]
