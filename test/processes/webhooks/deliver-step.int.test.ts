@@ -5,6 +5,7 @@ import { attemptDelivery } from '../../../commands/webhooks/deliver-webhook.ts'
 import { execute } from '../../../commands/handling/execute.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { createEgress, type Egress } from '../../../platform/egress.ts'
+import { createWebhookSender } from '../../../processes/adapters/webhook-sender.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import { MissingKeyError } from '../../../streams/store/errors.ts'
 import { contextOf, openDecisionWorld, type DecisionWorld } from '../../commands/handling/decision-world.ts'
@@ -87,11 +88,28 @@ describe('a delivery', () => {
   })
 
   it('is sent by one of several workers that are at it at once', async () => {
-    const delivery = due()
-    const outcomes = await Promise.all(Array.from({ length: 5 }, () => delivery.work()))
-    expect(delivery.receivedBy(receiver)).toHaveLength(1)
-    expect(outcomes.filter(({ kind }) => kind === 'done')).not.toEqual([])
-    expect(await delivery.types()).toEqual(['WebhookDeliveryScheduled', 'WebhookDeliveryAttempted', 'WebhookDelivered'])
+    // Nobody is answered before the others have found that somebody is at it, or have sent it, too.
+    const answered = Promise.withResolvers<void>()
+    const server = await startOutsideServer(async () => {
+      if (server.asked.length > 1) answered.resolve()
+      await answered.promise
+      return { status: 204 }
+    })
+    try {
+      const delivery = due(await subscribe(world, { url: server.url }))
+      let left = 5
+      const working = Array.from({ length: left }, async () => {
+        const outcome = await delivery.work()
+        left -= 1
+        if (left === 1) answered.resolve()
+        return outcome.kind
+      })
+      expect((await Promise.all(working)).toSorted()).toEqual(['done', 'wait', 'wait', 'wait', 'wait'])
+      expect(server.asked).toHaveLength(1)
+      expect(await delivery.types()).toEqual(['WebhookDeliveryScheduled', 'WebhookDeliveryAttempted', 'WebhookDelivered'])
+    } finally {
+      await server.close()
+    }
   })
 
   it('waits for the first delay of the schedule where there is one', async () => {
@@ -184,6 +202,18 @@ describe('an attempt that fails', () => {
     const nobody = due(await subscribe(world, { url: 'http://127.0.0.1:1/' }))
     expect(await nobody.work()).toMatchObject({ kind: 'done', health: 'unreachable' })
     expect(await nobody.last()).toMatchObject({ data: { statusCode: null, errorClass: 'connect' } })
+  })
+
+  it('is one that the receiver did not answer in time', async () => {
+    const server = await startOutsideServer(() => new Promise(() => undefined))
+    try {
+      const impatient = { ...deps, webhooks: createWebhookSender(egress, { webhookTimeoutMs: 100 }) }
+      const delivery = due(await subscribe(world, { url: server.url }), {}, impatient)
+      expect(await delivery.work()).toMatchObject({ kind: 'done', health: 'unreachable' })
+      expect(await delivery.last()).toMatchObject({ type: 'WebhookDeliveryAttemptFailed', data: { statusCode: null, errorClass: 'timeout' } })
+    } finally {
+      await server.close()
+    }
   })
 })
 

@@ -1,0 +1,87 @@
+import { createPublicKey, verify } from 'node:crypto'
+import { Webhook, WebhookVerificationError } from 'standardwebhooks'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { startWebhookReceiver, type ReceivedWebhook, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import { assessmentBody, createConsentTerms, expecting, photograph, registerPatient, requestAssessment, webhookAbout } from '../../support/main-job.ts'
+import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+
+let platform: TestPlatform
+let api: ApiClient
+let receiver: WebhookReceiver
+let path: string
+let patientId: string
+const secrets: string[] = []
+
+beforeAll(async () => {
+  receiver = await startWebhookReceiver()
+  platform = await startTestPlatform()
+  api = await platform.connect()
+  await createConsentTerms(api, platform.process.credentials.org_id)
+  patientId = await registerPatient(api)
+  const body = { url: receiver.url, event_types: ['assessment.failed'] }
+  const subscribed = await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))
+  path = `/v1/clinical-api/webhook-subscriptions/${textAt(subscribed.body, 'id')}`
+  secrets.push(textAt(subscribed.body, 'secret'))
+})
+
+afterAll(async () => {
+  await platform.stop()
+  await receiver.close()
+})
+
+/** The webhook about an assessment that ends for want of consent. */
+async function webhook(): Promise<ReceivedWebhook> {
+  return webhookAbout(receiver, await requestAssessment(api, assessmentBody(patientId, [await photograph()])))
+}
+
+async function rotate(graceSeconds: number): Promise<void> {
+  const rotated = await expecting(200, api.call(`${path}/rotate-secret`, { method: 'POST', body: { grace_seconds: graceSeconds } }))
+  secrets.push(textAt(rotated.body, 'secret'))
+}
+
+/** Which of the secrets so far, the first one first, verifies it as the official library does. */
+function verifying({ body, headers }: ReceivedWebhook): boolean[] {
+  return secrets.map((secret) => {
+    try {
+      new Webhook(secret).verify(body, { ...headers })
+      return true
+    } catch (error) {
+      if (error instanceof WebhookVerificationError) return false
+      throw error
+    }
+  })
+}
+
+/** Whether the published key of that id made one of the signatures. */
+async function isSignedByKey(kid: string, { body, headers }: ReceivedWebhook): Promise<boolean> {
+  const published = await fetch(`${platform.baseUrl}/v1/clinical-api/.well-known/webhook-keys?kid=${kid}`)
+  const key = createPublicKey({ key: Object(at(await published.json(), 'keys', 0)), format: 'jwk' })
+  const content = Buffer.from(`${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`)
+  const signatures = (headers['webhook-signature'] ?? '').split(' ').filter((one) => one.startsWith('v1a,'))
+  return signatures.some((one) => verify(null, content, key, Buffer.from(one.slice('v1a,'.length), 'base64')))
+}
+
+const currentKey = async () => textAt((await expecting(200, api.call(path))).body, 'public_key_id')
+
+test('every delivery verifies with the secret that the receiver has, while it is replaced under way and after', async () => {
+  const before = await webhook()
+  expect(verifying(before)).toEqual([true])
+  const firstKey = await currentKey()
+  expect(await isSignedByKey(firstKey, before)).toBe(true)
+
+  const amid = await Promise.all([webhook(), webhook(), rotate(3_600), webhook(), webhook()])
+  for (const one of amid) if (one !== undefined) expect(verifying(one)[0]).toBe(true)
+  const during = await webhook()
+  expect(verifying(during)).toEqual([true, true])
+  const secondKey = await currentKey()
+  expect(secondKey).not.toBe(firstKey)
+  expect(await Promise.all([firstKey, secondKey].map((kid) => isSignedByKey(kid, during)))).toEqual([true, true])
+})
+
+test('a secret that became known signs nothing once it is replaced without grace', async () => {
+  await rotate(0)
+  const after = await webhook()
+  expect(verifying(after)).toEqual([true, false, true])
+  expect(await isSignedByKey(await currentKey(), after)).toBe(true)
+})
