@@ -41,7 +41,7 @@ function call({ method }: DocumentedOperation, path: string, headers: Readonly<R
 }
 
 const unknownId = '0190b0a0-0000-7000-8000-000000000001'
-const anyValues = { id: unknownId, imageId: unknownId, typeId: unknownId, patientId: unknownId, typeCode: 'ai_analysis', code: 'conflict' }
+const anyValues = { id: unknownId, deliveryId: unknownId, imageId: unknownId, typeId: unknownId, patientId: unknownId, typeCode: 'ai_analysis', code: 'conflict' }
 
 test('a token comes by form and by HTTP Basic, with the scopes that were asked for', async () => {
   const { client_id, client_secret } = client
