@@ -1,0 +1,52 @@
+import type { Mutant } from './mutant.ts'
+
+const decoding = 'test/commands/assessments/base64-decoding.unit.test.ts'
+const extraction = 'test/platform/http/json-extraction.unit.test.ts'
+const create = 'test/commands/assessments/create-route.int.test.ts'
+const staged = 'test/commands/assessments/staged-image.int.test.ts'
+
+export const inlineImageMutants: readonly Mutant[] = [
+  {
+    name: 'staging-kept',
+    fault: 'pieces of images outlive their request',
+    file: 'commands/assessments/staged-image.ts',
+    text: 'await Promise.allSettled(pieces.splice(0).map((key) => objects.remove(key)))',
+    replacement: 'pieces.splice(0)',
+    caughtBy: [
+      { file: staged, test: 'removes what it stored when it is discarded, however often' },
+      { file: create, test: 'leaves nothing behind of a request that is refused once its images are there' },
+    ],
+  },
+  {
+    name: 'images-kept',
+    fault: 'images of a request that is refused at the append stay, and no event names them',
+    file: 'commands/assessments/create-route.ts',
+    text: 'if (error instanceof Problem) await stored.discard(',
+    replacement: 'if (error instanceof Problem) void (',
+    caughtBy: [{ file: create, test: 'removes what it stored for a key that another request has taken meanwhile' }],
+  },
+  {
+    name: 'case-of-a-repeat-unopened',
+    fault: 'a repeat is answered with a case that nobody has opened yet',
+    file: 'commands/assessments/create-route.ts',
+    text: "taken.state.status === 'processing' ? await openAssessmentCase",
+    replacement: "taken.state.status === 'processing' && !taken.isReplayed ? await openAssessmentCase",
+    caughtBy: [{ file: create, test: 'opens the case before a repeat is answered when the first answer was never given' }],
+  },
+  {
+    name: 'padding-anywhere',
+    fault: 'base64 whose padding stands before its end is taken',
+    file: 'commands/assessments/base64-decoding.ts',
+    text: '(missing <= 2 && groups.at(-1) === padding)',
+    replacement: 'missing <= 2',
+    caughtBy: [{ file: decoding, test: 'padding before the end of a group' }],
+  },
+  {
+    name: 'second-data-taken',
+    fault: 'of two data of one image both are taken',
+    file: 'platform/http/json-place.ts',
+    text: 'if (hasData) return false',
+    replacement: 'if (hasData && hasImages === false) return false',
+    caughtBy: [{ file: extraction, test: 'two data, one of which is no text' }],
+  },
+]
