@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { attemptDelivery } from '../../../commands/webhooks/deliver-webhook.ts'
 import { execute } from '../../../commands/handling/execute.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
@@ -280,6 +280,48 @@ describe('a subscription that another process has changed', () => {
     expect(await delivery.last()).toMatchObject({ data: { reason } })
     expect(delivery.receivedBy(receiver)).toEqual([])
     expect(await delivery.cancel(reason)).toEqual({ kind: 'done' })
+  })
+
+  /** An attempt that is answered once something has happened to its subscription. */
+  async function during(happens: (of: Subscribed) => Promise<void>, code: number) {
+    const happened = Promise.withResolvers<void>()
+    const server = await startOutsideServer(async () => {
+      await happened.promise
+      return { status: code }
+    })
+    try {
+      const own = await subscribe(world, { url: server.url })
+      const { endpointRevision } = await own.current()
+      const delivery = due(own)
+      const working = delivery.work()
+      await vi.waitFor(() => expect(server.asked).toHaveLength(1))
+      await happens(own)
+      const early = await delivery.cancel()
+      happened.resolve()
+      await working
+      return { delivery, early, endpointRevision }
+    } finally {
+      await server.close()
+    }
+  }
+  const disable = (of: Subscribed) => of.append(subscriptionFact('WebhookSubscriptionDisabled', { subscriptionId: of.subscriptionId, disabledAt: later(0) }))
+
+  it('does not answer at its new address for an attempt that was under way to the old one', async () => {
+    const { delivery, endpointRevision } = await during(
+      (of) => of.append(subscriptionFact('WebhookSubscriptionChanged', { subscriptionId: of.subscriptionId, url: receiver.url, changedAt: later(0) })),
+      500,
+    )
+    expect(await delivery.last()).toMatchObject({ data: { endpoint: { revision: endpointRevision } } })
+  })
+
+  it('is told what it took during the attempt amid which it was disabled, and has the delivery cancelled else', async () => {
+    const taken = await during(disable, 204)
+    expect(taken.early).toMatchObject({ kind: 'wait' })
+    expect(await taken.delivery.last()).toMatchObject({ type: 'WebhookDelivered' })
+    const refused = await during(disable, 500)
+    expect(await refused.delivery.last()).toMatchObject({ type: 'WebhookDeliveryAttemptFailed' })
+    await refused.delivery.cancel()
+    expect(await refused.delivery.last()).toMatchObject({ type: 'WebhookDeliveryCancelled' })
   })
 
   it('has a delivery cancelled once nobody is at an attempt', async () => {
