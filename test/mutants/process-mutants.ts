@@ -107,6 +107,22 @@ export const processMutants: readonly Mutant[] = [
     caughtBy: [{ file: findingsSteps, test: 'records the findings first where the diagnoses are superseded first, and not again after' }],
   },
   {
+    name: 'sweep-takes-all',
+    fault: 'the sweep takes settled images for orphans, whatever events name them',
+    file: 'processes/housekeeping/sweep-objects.ts',
+    text: 'modifiedAt < settled && !(await named(key))',
+    replacement: 'modifiedAt < settled && named !== undefined',
+    caughtBy: [{ file: 'test/processes/housekeeping/sweep-objects.int.test.ts', test: 'removes what a request has stored and no event names, on a settled day, and nothing else' }],
+  },
+  {
+    name: 'sweep-of-today',
+    fault: 'the sweep takes images for orphans whose event is about to be appended',
+    file: 'processes/housekeeping/sweep-objects.ts',
+    text: 'const settledMs = dayMs',
+    replacement: 'const settledMs = -2 * dayMs',
+    caughtBy: [{ file: 'test/processes/housekeeping/sweep-objects.int.test.ts', test: 'removes what a request has stored and no event names, on a settled day, and nothing else' }],
+  },
+  {
     name: 'id-not-derived',
     fault: 'a step that runs twice mints two ids',
     file: 'processes/runtime/derived-id.ts',
