@@ -1,6 +1,7 @@
 import type { Mutant } from './mutant.ts'
 
 const deliverStep = 'test/processes/webhooks/deliver-step.int.test.ts'
+const changed = 'test/processes/webhooks/changed-subscription.int.test.ts'
 const list = 'test/processes/webhooks/webhooks-list.int.test.ts'
 const signatures = 'test/processes/adapters/webhook-signatures.unit.test.ts'
 
@@ -27,7 +28,7 @@ export const webhookMutants: readonly Mutant[] = [
     file: 'processes/adapters/webhook-signatures.ts',
     text: `vault.storedSecret('webhook', secret.secretId)`,
     replacement: `vault.secret('webhook', secret.secretId)`,
-    caughtBy: [{ file: deliverStep, test: 'sends nothing, and begins nothing, with a secret that the vault has lost' }],
+    caughtBy: [{ file: changed, test: 'sends nothing, and begins nothing, with a secret that the vault has lost' }],
   },
   {
     name: 'stale-subscription',
@@ -36,8 +37,8 @@ export const webhookMutants: readonly Mutant[] = [
     text: '{ fresh: true }',
     replacement: '{ fresh: false }',
     caughtBy: [
-      { file: deliverStep, test: 'is sent to at its new address, by the next attempt already' },
-      { file: deliverStep, test: 'signs with its new secret at once, and with the one before it until that ends' },
+      { file: changed, test: 'is sent to at its new address, by the next attempt already' },
+      { file: changed, test: 'signs with its new secret at once, and with the one before it until that ends' },
     ],
   },
   {
