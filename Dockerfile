@@ -1,6 +1,7 @@
 FROM node:24.21.0-bookworm-slim
 
-ENV NODE_ENV=production
+# Names of receivers are looked up on these threads (decision 0017).
+ENV NODE_ENV=production UV_THREADPOOL_SIZE=16
 WORKDIR /app
 
 # The image brings Node.js and talks to real servers: neither the optional packages nor any install script is needed.
