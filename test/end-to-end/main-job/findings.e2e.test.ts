@@ -7,7 +7,7 @@ import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../s
 import { eventsOf } from '../bad-days/recorded-events.ts'
 
 // Several starts in one test, on machines that do other things too.
-vi.setConfig({ testTimeout: 120_000 })
+vi.setConfig({ testTimeout: 240_000 })
 
 let platform: TestPlatform
 let watched: WatchedPlatform
@@ -67,6 +67,7 @@ async function superseded({ record, review }: Job): Promise<string> {
   return textAt(made.body, 'aiReviewId')
 }
 
+const supersededOf = (statuses: readonly unknown[]) => statuses.filter((status) => status === 'superseded').length
 const statusesOf = (diagnoses: readonly unknown[]) => diagnoses.map((diagnosis) => at(diagnosis, 'status'))
 
 describe('a completed review', () => {
@@ -126,7 +127,11 @@ test('a completed review that is superseded keeps its findings; its diagnoses ar
   const job = await ended()
   const before = await listed(job.caseId, 'diagnoses', 2)
   const successor = await superseded(job)
-  const [findings, diagnoses] = [await listed(job.caseId, 'findings', 4), await listed(job.caseId, 'diagnoses', 4)]
+  const findings = await listed(job.caseId, 'findings', 4)
+  const diagnoses = await waitFor('two superseded diagnoses', async () => {
+    const found = await listed(job.caseId, 'diagnoses', 4)
+    return supersededOf(statusesOf(found)) === 2 ? found : undefined
+  })
   expect(findings.map((finding) => at(finding, 'ai_review_id'))).toEqual([...Array<unknown>(2).fill(at(job.review, 'id')), successor, successor])
   expect(diagnoses.slice(0, 2)).toEqual(before.map((diagnosis) => ({ ...Object(diagnosis), status: 'superseded' })))
   expect(statusesOf(diagnoses)).toEqual(['superseded', 'superseded', 'active', 'active'])
@@ -204,9 +209,11 @@ describe('a platform killed', () => {
     await platform.restart({ FAILPOINT: '' })
     // The simulator was told nothing of the successor's lesions: there are one or two.
     const statuses = await waitFor('the diagnoses of the successor', async () => {
+      const found: unknown = at(await reviewOfCase(api, job.caseId), 'lesions', 'length')
+      const lesions = typeof found === 'number' ? found : 0
       const { body } = await expecting(200, api.call(`${cases}/${job.caseId}/diagnoses`))
-      const found = statusesOf(at(body, 'data') as readonly unknown[])
-      return found.includes('superseded') && found.length > 2 ? found : undefined
+      const shown = statusesOf(at(body, 'data') as readonly unknown[])
+      return lesions > 0 && shown.length === 2 + lesions && supersededOf(shown) === 2 ? shown : undefined
     })
     expect(statuses.slice(0, 2)).toEqual(['superseded', 'superseded'])
     await listed((await ended()).caseId, 'diagnoses', 2)
