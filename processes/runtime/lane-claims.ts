@@ -21,19 +21,20 @@ function lanesOf(todo: string, known: string): string {
       union all
       select (select t.lane from ${todo} t where t.lane > lanes.lane order by t.lane limit 1) from lanes where lanes.lane is not null
     ), known as (
-      select * from unnest(${known}) as known (lane, room, is_ill)
+      select * from unnest(${known}) with ordinality as known (lane, room, is_ill, turn)
     )`
 }
 
 /**
  * The part of a claim that chooses rows: of each lane its oldest ones, as many as it may have, and of those the oldest.
- * Rows beyond are not looked at, so that a lane that stands still costs the same whatever it has piled up.
+ * Rows beyond are not looked at, so that a lane that stands still costs the same whatever it has piled up. Ill lanes take
+ * turns: by age, those that have piled up most would have the whole share of all of them, and none else would get well.
  * `claimable` is the condition on `c`, the claim of a row `t`. Parameters: $3 now, $4 steps, $5 limit, from $9 `laneValues`, $13 the share
  * of all ill lanes.
  */
 export function dueByLane(todo: string, claimable: string): string {
   return `${lanesOf(todo, '$9::text[], $10::integer[], $11::boolean[]')}, offered as (
-      select due.*, coalesce(known.is_ill, false) as is_ill
+      select due.*, coalesce(known.is_ill, false) as is_ill, known.turn
       from list cross join lanes left join known on known.lane = lanes.lane cross join lateral (
         select t.key, t.step, t.due_at from ${todo} t
         left join runtime.claims c on c.process = $2::text and c.key = t.key and c.step = t.step
@@ -41,7 +42,7 @@ export function dueByLane(todo: string, claimable: string): string {
         order by t.due_at limit coalesce(known.room, $12::integer)
       ) due
     ), admitted as (
-      select key, step from (select offered.*, row_number() over (partition by is_ill order by due_at, key, step) as place from offered) ranked
+      select key, step from (select offered.*, row_number() over (partition by is_ill order by turn, due_at, key, step) as place from offered) ranked
       where not is_ill or place <= $13::integer
       order by due_at limit $5
     ), due as (

@@ -13,6 +13,7 @@ export interface LaneShares {
   readonly others: number
   /** Of all ill lanes together. */
   readonly ill: number
+  /** Whose last step began longest ago comes first: in this order ill lanes get their share. */
   readonly known: readonly LaneShare[]
 }
 
@@ -44,11 +45,12 @@ const mostKnown = 2_000
 /**
  * Who gets the workers of a process with lanes. A new lane may have two steps at a time, one more after each that goes
  * well, up to the limit of a lane; after one that does not, it is ill and may have one until one goes well again. The
- * ill ones together never get more than a quarter of the workers. In memory: what is forgotten is learnt again.
+ * ill ones together never get more than a quarter of the workers, in turn. In memory: what is forgotten is learnt again.
  */
 export class Lanes {
   readonly #budget: Pick<LaneBudget, 'slots' | 'perLane'>
   readonly #random: () => number
+  /** In the order in which their last steps began. */
   readonly #lanes = new Map<string, Lane>()
 
   constructor(budget: Pick<LaneBudget, 'slots' | 'perLane'>, random: () => number) {
@@ -59,12 +61,14 @@ export class Lanes {
   begin(name: string, now: Date): void {
     if (name === freeLane) return
     const lane = this.#lanes.get(name)
-    if (lane !== undefined) {
+    if (lane === undefined) {
+      this.#forgetSome(now)
+      this.#lanes.set(name, { inHand: 1, limit: this.#newLimit, isIll: false, unreachable: 0, pausedUntil: 0 })
+    } else {
       lane.inHand += 1
-      return
+      this.#lanes.delete(name)
+      this.#lanes.set(name, lane)
     }
-    this.#forgetSome(now)
-    this.#lanes.set(name, { inHand: 1, limit: this.#newLimit, isIll: false, unreachable: 0, pausedUntil: 0 })
   }
 
   end(name: string, { health, pauseMs }: LaneVerdict, now: Date): void {

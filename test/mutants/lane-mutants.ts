@@ -26,6 +26,14 @@ export const laneMutants: readonly Mutant[] = [
     caughtBy: [{ file: claims, test: 'takes of all ill lanes together what they may have' }],
   },
   {
+    name: 'ill-lanes-by-age',
+    fault: 'receivers that answer badly and have much piled up keep all others from getting well',
+    file: 'processes/runtime/lane-claims.ts',
+    text: 'order by turn, due_at, key, step',
+    replacement: 'order by due_at, key, step',
+    caughtBy: [{ file: claims, test: 'lets ill lanes take turns, whatever some of them have piled up' }],
+  },
+  {
     name: 'dead-lane-read-whole',
     fault: 'each claim reads all that a dead lane has piled up',
     file: 'processes/runtime/lane-claims.ts',

@@ -104,6 +104,26 @@ describe('a claim by lanes', () => {
     expect(new Set(keys.slice(0, 4).map((key) => key.split('-')[0])).size).toBe(4)
   })
 
+  it('lets ill lanes take turns, whatever some of them have piled up', async () => {
+    const hogs = ['hog0', 'hog1']
+    for (const lane of hogs) await fill(lane, 100, at(-60_000))
+    await fill('recovering', 2)
+    const lanes = new Lanes({ slots: 8, perLane: 8 }, () => 0.5)
+    for (const lane of [...hogs, 'recovering']) {
+      lanes.begin(lane, now)
+      lanes.end(lane, { health: 'bad' }, now)
+    }
+    const rounds: string[][] = []
+    for (let round = 0; round < 3; round += 1) {
+      const keys = await claimedOf(lanes.shares(now))
+      const begun = keys.map((key) => key.split('-')[0] ?? '')
+      for (const lane of begun) lanes.begin(lane, now)
+      for (const lane of begun) lanes.end(lane, { health: 'bad' }, now)
+      rounds.push(begun.toSorted())
+    }
+    expect(rounds).toEqual([['hog0', 'hog1'], ['hog0', 'recovering'], ['hog0', 'hog1']])
+  })
+
   it('takes nothing that is not due, that another worker has, or that waits for its time or its list', async () => {
     await fill('a', 4)
     await fill('later', 1, at(1))

@@ -131,6 +131,16 @@ it('lets all ill lanes together have a quarter of the workers', () => {
   expect(lanesOf({ slots: 1 }).lanes.shares(start).ill).toBe(1)
 })
 
+it('names ill lanes in the order of their last steps, so that they take turns', () => {
+  const { lanes, begin, step } = lanesOf()
+  for (const name of ['a', 'b', 'c']) step(name, { health: 'bad' })
+  const ill = () => lanes.shares(start).known.flatMap(({ lane, isIll }) => (isIll ? [lane] : []))
+  expect(ill()).toEqual(['a', 'b', 'c'])
+  begin('a')
+  lanes.end('a', { health: 'bad' }, start)
+  expect(ill()).toEqual(['b', 'c', 'a'])
+})
+
 it('never limits or pauses the lane of steps that call nobody', () => {
   const { begin, step, room } = lanesOf()
   begin(freeLane, 3)
