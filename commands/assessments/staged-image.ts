@@ -41,19 +41,23 @@ export interface Staging {
  */
 export function stageImages({ objects, randomPart }: Staging): StagedImages {
   const images = new Map<number, OpenImage>()
+  /** Where the text is no JSON, one place may begin more than once. */
+  const opened: OpenImage[] = []
   const shared: Shared = { keptBytes: 0, totalBytes: 0 }
   const folder = `staging/${randomPart()}`
   let current: OpenImage | undefined
   return {
     begin(index) {
-      current = index < maxImages ? openImage(objects, `${folder}/${index}`, shared) : undefined
-      if (current !== undefined) images.set(index, current)
+      current = index < maxImages ? openImage(objects, `${folder}/${opened.length}`, shared) : undefined
+      if (current === undefined) return
+      opened.push(current)
+      images.set(index, current)
     },
     write: async (text) => current?.write(text),
     end: async () => current?.end(),
     at: (index) => images.get(index),
     async discard() {
-      await Promise.all([...images.values()].map((image) => image.discard()))
+      await Promise.all(opened.map((image) => image.discard()))
     },
   }
 }
@@ -86,6 +90,11 @@ function openImage(objects: Staging['objects'], folder: string, shared: Shared):
     heldBytes = 0
   }
 
+  /** Asked after every wait: a request may be discarded meanwhile. */
+  function isGivenUp(): boolean {
+    return state === 'given-up'
+  }
+
   function makeRoom(bytes: number, most: number): void {
     if (held.length >= bytes) return
     const larger = Buffer.allocUnsafe(Math.min(most, Math.max(bytes, firstRoom, held.length * 2)))
@@ -98,6 +107,8 @@ function openImage(objects: Staging['objects'], folder: string, shared: Shared):
     pieces.push(key)
     await objects.put(key, held.subarray(0, heldBytes), 'application/octet-stream')
     heldBytes = 0
+    // The removal of the pieces may have come before this one was there.
+    if (isGivenUp()) await Promise.allSettled([objects.remove(key)])
   }
 
   async function hold(bytes: Buffer): Promise<void> {
@@ -111,6 +122,7 @@ function openImage(objects: Staging['objects'], folder: string, shared: Shared):
     }
     for (let from = 0; from < bytes.length; ) {
       if (heldBytes === pieceBytes) await addPiece()
+      if (isGivenUp()) return
       const copied = bytes.copy(held, heldBytes, from)
       heldBytes += copied
       from += copied

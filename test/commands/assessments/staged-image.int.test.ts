@@ -64,6 +64,36 @@ it('removes what it stored when it is discarded, however often', async () => {
   expect(await world.keys()).toEqual([])
 })
 
+it('stops at once, and leaves nothing, when it is discarded while a piece is on its way', async () => {
+  const [reached, sent] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const put: ObjectStore['put'] = async (...args) => {
+    reached.resolve()
+    await sent.promise
+    return world.objects.put(...args)
+  }
+  const staged = await world.stage([], { put })
+  staged.begin(0)
+  const writing = staged.write(Buffer.from(base64(jpeg(5 * MiB))))
+  await reached.promise
+  await staged.discard()
+  sent.resolve()
+  await writing
+  await staged.end()
+  expect(await world.keys()).toEqual([])
+})
+
+it('removes all that came for one place, also where no JSON lets it come twice', async () => {
+  const staged = await world.stage([])
+  for (const image of [jpeg(3 * MiB), jpeg(2 * MiB)]) {
+    staged.begin(0)
+    await staged.write(Buffer.from(base64(image)))
+    await staged.end()
+  }
+  expect(await world.keys()).toHaveLength(3)
+  await staged.discard()
+  expect(await world.keys()).toEqual([])
+})
+
 it('counts only what is too large: 20 MiB each, 45 MiB in all, ten images', async () => {
   const large = base64(jpeg(20 * MiB + 1))
   const one = await world.stage([large])
