@@ -20,13 +20,13 @@ async function published(...[type, changes]: Parameters<typeof subscriptionFact>
 const named = { org_id: ids.org, subscription_id: ids.subscription }
 
 it('warns of an endpoint that takes nothing, by ids and instants alone', async () => {
-  const warning = { ...named, percent: 50, failing_since: at(32), disable_at: at(432_032) }
+  const warning = { ...named, percent: 50, failing_since: at(32), disable_at: at(432_032), occurred_at: at(216_032) }
   expect(await published('WebhookEndpointFailing')).toMatchObject([{ type: 'webhook.endpoint.failing', data: warning }])
   expect(JSON.stringify(await published('WebhookEndpointFailing'))).not.toContain('receiver.example')
 })
 
 it.each(['requested', 'gone', 'no_success'] as const)('says that a subscription was disabled, and why: %s', async (reason) => {
-  const disabled = { ...named, reason, disabled_at: at(20) }
+  const disabled = { ...named, reason, disabled_at: at(20), occurred_at: at(20) }
   expect(await published('WebhookSubscriptionDisabled', { reason })).toMatchObject([{ type: 'webhook.endpoint.disabled', data: disabled }])
 })
 
