@@ -13,6 +13,8 @@ import { rebuildOverPeer } from './projections/rebuild-peer.ts'
 import { rebuildSpeed } from './projections/rebuild-speed.ts'
 import { readById } from './reads/by-id.ts'
 import { visibleAfter } from './reads/visible.ts'
+import { deadEndpoint } from './webhooks/dead-endpoint.ts'
+import { webhookDeliveries } from './webhooks/deliveries.ts'
 
 /** Every benchmark, in the order of a run of all. */
 export const benchmarks: readonly Benchmark[] = [
@@ -31,4 +33,6 @@ export const benchmarks: readonly Benchmark[] = [
   rebuildMemory,
   rebuildTime,
   readGrowth,
+  webhookDeliveries,
+  deadEndpoint,
 ]

@@ -1,10 +1,10 @@
-import type { DriverAnswer, Job, JobDone } from './jobs.ts'
+import type { JobAnswer } from './jobs.ts'
 
 /** The life of a process that does jobs for its parent: one after the other, and it ends with its parent. */
-export function answerJobs(run: (job: Job) => Promise<JobDone>): void {
-  process.on('message', (job: Job) => {
-    const answer = (given: DriverAnswer) => process.send?.(given)
-    run(job).then(
+export function answerJobs(run: (job: never) => Promise<unknown>): void {
+  process.on('message', (job) => {
+    const answer = (given: JobAnswer<unknown>) => process.send?.(given)
+    run(job as never).then(
       (done) => answer({ done }),
       (error: unknown) => answer({ failed: error instanceof Error ? error.message : String(error) }),
     )

@@ -5,6 +5,7 @@ import { runInlineJob } from './inline-job.ts'
 import type { Job, JobDone } from './jobs.ts'
 import { runSelectJob } from './select-job.ts'
 import { runBareVisibleJob, runVisibleJob } from './visible-jobs.ts'
+import { runPostsJob } from './webhook-jobs.ts'
 
 /* A process of its own that puts load on something, so that neither side of a comparison pays for it. */
 
@@ -24,7 +25,10 @@ async function run(job: Job): Promise<JobDone> {
       return runVisibleJob(job)
     case 'bare-visible':
       return runBareVisibleJob(job)
+    case 'posts':
+      return runPostsJob(job)
     case 'peer-commands':
-      throw new Error('a peer does its commands in a process of its own')
+    case 'peer-deliveries':
+      throw new Error('a peer works in a process of its own')
   }
 }

@@ -79,7 +79,42 @@ export interface InlineJob {
   readonly count: number
 }
 
-export type Job = HttpJob | InlineJob | AppendJob | SelectJob | VisibleJob | BareVisibleJob | PeerCommandsJob
+/** Webhooks made beforehand, posted by the bare client; nothing is signed or kept. */
+export interface PostsJob {
+  readonly kind: 'posts'
+  readonly baseUrl: string
+  /** Taken in turn. */
+  readonly paths: readonly string[]
+  /** A webhook as it was received; each one that is posted has an id of its own. */
+  readonly sample: Webhook
+  readonly count: number
+  readonly inFlight: number
+}
+
+/** Webhooks delivered by another library's jobs on Postgres, which are all there before the first one is taken. */
+export interface PeerDeliveriesJob extends Omit<PostsJob, 'kind'> {
+  readonly kind: 'peer-deliveries'
+  readonly databaseUrl: string
+}
+
+export interface Webhook {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** What a receiver of webhooks is asked: to forget what has come, or to wait until so many different ones are there. */
+export type ReceiverJob = { readonly kind: 'begin' } | { readonly kind: 'arrived'; readonly count: number }
+
+export interface ReceiverDone {
+  readonly url: string
+  /** Of the middle 80 % of what came. */
+  readonly perSecond: number
+  /** How many came under the id of another. */
+  readonly repeated: number
+  readonly sample: Webhook
+}
+
+export type Job = HttpJob | InlineJob | AppendJob | SelectJob | VisibleJob | BareVisibleJob | PeerCommandsJob | PostsJob | PeerDeliveriesJob
 
 /** What a driver answers: the whole, and the quantiles of one piece of work, in milliseconds. */
 export interface JobDone {
@@ -90,4 +125,4 @@ export interface JobDone {
   readonly ids?: readonly string[]
 }
 
-export type DriverAnswer = { readonly done: JobDone } | { readonly failed: string }
+export type JobAnswer<Done> = { readonly done: Done } | { readonly failed: string }

@@ -30,27 +30,34 @@ export interface BenchPlatform {
   readonly vault: Vault
   /** Headers of the first client. */
   readonly headers: Readonly<Record<string, string>>
+  /** Runs further roles in a process of their own, with these settings beside those of the first. */
+  readonly run: (roles: readonly Role[], env?: Settings) => Promise<void>
   stop(): Promise<void>
 }
+
+/** Of the environment. */
+type Settings = Readonly<Record<string, string>>
 
 export interface BenchPlatformOptions {
   readonly folder: string
   readonly roles: readonly Role[]
   /** A real event store in the embedded node's place. */
   readonly eventStoreUrl?: string | undefined
+  /** Settings of every process, beside those of the servers. */
+  readonly env?: Settings
 }
 
 const main = fileURLToPath(new URL('../../platform/main.ts', import.meta.url))
 const startLimitMs = 150_000
 
 /** Starts embedded servers, registers the clients as an operator does, and runs the roles in one process of their own. */
-export async function startBenchPlatform({ folder, roles, eventStoreUrl }: BenchPlatformOptions): Promise<BenchPlatform> {
+export async function startBenchPlatform({ folder, roles, eventStoreUrl, env: asked = {} }: BenchPlatformOptions): Promise<BenchPlatform> {
   const logger = createLogger({ level: 'silent' })
   const stop = createGracefulStop({ logger })
   try {
     await mkdir(folder, { recursive: true })
     const port = String(await freePort())
-    const given = { ...(eventStoreUrl === undefined ? {} : { ESDB_URL: eventStoreUrl }), PLATFORM_DATA_DIR: folder, PORT: port, BASE_URL: `http://127.0.0.1:${port}` }
+    const given = { ...asked, ...(eventStoreUrl === undefined ? {} : { ESDB_URL: eventStoreUrl }), PLATFORM_DATA_DIR: folder, PORT: port, BASE_URL: `http://127.0.0.1:${port}` }
     const embedded = await startEmbedded(loadConfiguration(given), { logger, stop, onLost: () => undefined })
     await createMasterKeyFile(join(folder, 'master-keys'))
     const shared = { ...embedded, MASTER_KEYS: (await readFile(join(folder, 'master-keys'), 'utf8')).trim(), ...given }
@@ -65,7 +72,9 @@ export async function startBenchPlatform({ folder, roles, eventStoreUrl }: Bench
     await registerClients(store, vault, credentials, new Date())
     const service = serviceClientOf(credentials)
     const env = { ...shared, SERVICE_CLIENT_ID: service.client_id, SERVICE_CLIENT_SECRET: service.client_secret }
-    await startRoles(roles, env, configuration.baseUrl, join(folder, 'roles.log'), (name, end) => stop.onStop('work', name, end))
+    const run = (each: readonly Role[], settings: Settings) =>
+      startRoles(each, settings, join(folder, `${each.join('-')}.log`), (name, end) => stop.onStop('work', name, end))
+    await run(roles, env)
     return {
       baseUrl: configuration.baseUrl,
       eventStoreUrl: esdbUrl,
@@ -80,6 +89,7 @@ export async function startBenchPlatform({ folder, roles, eventStoreUrl }: Bench
       store,
       vault,
       headers: roles.includes('api') ? { authorization: `Bearer ${await tokenOf(configuration.baseUrl, credentials)}` } : {},
+      run: async (more, settings = {}) => run(more, { ...env, PORT: String(await freePort()), ...settings }),
       stop: async () => void (await stop.stop()),
     }
   } catch (error) {
@@ -91,8 +101,7 @@ export async function startBenchPlatform({ folder, roles, eventStoreUrl }: Bench
 /** One process; its log goes to a file, as an operator's would, and is shown when it does not start. */
 async function startRoles(
   roles: readonly Role[],
-  env: Readonly<Record<string, string>>,
-  baseUrl: string,
+  env: Settings,
   logPath: string,
   atEnd: (name: string, end: () => Promise<void>) => void,
 ): Promise<void> {
@@ -115,7 +124,7 @@ async function startRoles(
   })
   const deadline = performance.now() + startLimitMs
   // An API without its projector is alive, but not ready: the read models that it serves are nobody's.
-  const health = `${baseUrl}/health/${roles.includes('api') && !roles.includes('projector') ? 'live' : 'ready'}`
+  const health = `http://127.0.0.1:${env['PORT']}/health/${roles.includes('api') && !roles.includes('projector') ? 'live' : 'ready'}`
   while (!(await answersWell(health))) {
     if (isOver || performance.now() > deadline) throw new Error(`the platform did not start:\n${(await readFile(logPath, 'utf8')).slice(-2_000)}`)
     await pause(50)

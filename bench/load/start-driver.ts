@@ -1,13 +1,17 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import type { DriverAnswer, Job, JobDone } from './jobs.ts'
+import type { Job, JobAnswer, JobDone, ReceiverDone, ReceiverJob } from './jobs.ts'
 
-export interface Driver {
+/** A process that does jobs for this one. */
+export interface JobProcess<Task, Done> {
   readonly pid: number
-  /** One job at a time. Rejects with what went wrong in the driver. */
-  readonly run: (job: Job) => Promise<JobDone>
+  /** One job at a time. Rejects with what went wrong in the process. */
+  readonly run: (job: Task) => Promise<Done>
   stop(): Promise<void>
 }
+
+export type Driver = JobProcess<Job, JobDone>
+export type Receiver = JobProcess<ReceiverJob, ReceiverDone>
 
 /** Starts a driver; warm code of earlier jobs serves later ones, on either side of a comparison. */
 export function startDriver(): Promise<Driver> {
@@ -19,14 +23,24 @@ export function startEmmett(): Promise<Driver> {
   return startJobProcess('../peers/emmett-commands.ts')
 }
 
-async function startJobProcess(script: string): Promise<Driver> {
+/** Starts a process that delivers by `graphile-worker`, once `installPeers` is through. */
+export function startGraphile(): Promise<Driver> {
+  return startJobProcess('../peers/graphile-deliveries.ts')
+}
+
+/** Starts a process that takes webhooks. */
+export function startReceiver(): Promise<Receiver> {
+  return startJobProcess('receiver.ts')
+}
+
+async function startJobProcess<Task extends object, Done>(script: string): Promise<JobProcess<Task, Done>> {
   const child = fork(fileURLToPath(new URL(script, import.meta.url)), { serialization: 'advanced', stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   return {
     pid: child.pid ?? 0,
     run: async (job) => {
-      const answered = Promise.withResolvers<DriverAnswer>()
-      child.once('message', (answer: DriverAnswer) => answered.resolve(answer))
+      const answered = Promise.withResolvers<JobAnswer<Done>>()
+      child.once('message', (answer: JobAnswer<Done>) => answered.resolve(answer))
       void exited.then(() => answered.reject(new Error('the driver ended')))
       child.send(job)
       const answer = await answered.promise

@@ -40,3 +40,31 @@ declare module '@event-driven-io/emmett-postgresql' {
   }): object
   export function rebuildPostgreSQLProjections(options: { connectionString: string; projections: readonly object[] }): Consumer
 }
+
+declare module 'graphile-worker' {
+  interface Jobs {
+    migrate(): Promise<void>
+    addJobs(jobs: readonly { readonly identifier: string; readonly payload: unknown }[]): Promise<unknown>
+    release(): Promise<void> | void
+  }
+  interface Runner {
+    stop(): Promise<void>
+    readonly events: {
+      on(event: 'job:success', listener: () => void): unknown
+      on(event: 'job:error', listener: (told: { readonly error: unknown }) => void): unknown
+    }
+  }
+  export class Logger {
+    constructor(logFunctionFactory: () => () => void)
+    error(message: string): void
+  }
+  export function makeWorkerUtils(options: { connectionString: string; logger: Logger }): Promise<Jobs>
+  export function run(options: {
+    connectionString: string
+    logger: Logger
+    concurrency: number
+    noHandleSignals: boolean
+    taskList: Readonly<Record<string, (payload: unknown) => Promise<void>>>
+    preset: { worker: { localQueue: { size: number }; completeJobBatchDelay: number; failJobBatchDelay: number; maxPoolSize: number } }
+  }): Promise<Runner>
+}
