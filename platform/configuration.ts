@@ -62,7 +62,7 @@ const settings = {
   readUrlTtlSeconds: setting('READ_URL_TTL_SECONDS', integer(1, 604_800, 's'), '3600', { meaning: 'Lifetime of the presigned addresses from which the AI review reads images' }),
   downloadUrlTtlSeconds: setting('DOWNLOAD_URL_TTL_SECONDS', integer(1, 604_800, 's'), '900', { meaning: 'Lifetime of download_url' }),
   uploadUrlTtlSeconds: setting('UPLOAD_URL_TTL_SECONDS', integer(1, 604_800, 's'), '300', { meaning: 'Lifetime of upload_url' }),
-  uploadWindowSeconds: setting('UPLOAD_WINDOW_SECONDS', integer(1, 2_592_000, 's'), '86400', { meaning: 'Time after which an assessment whose images were not submitted fails with UPLOAD_WINDOW_EXPIRED' }),
+  uploadWindowSeconds: setting('UPLOAD_WINDOW_SECONDS', integer(1, 2_592_000, 's'), '86400', { meaning: 'Time after which an assessment whose images were not submitted fails with UPLOAD_WINDOW_EXPIRED, and an image of its own takes no upload' }),
   stagingTtlSeconds: setting('STAGING_TTL_SECONDS', integer(1, 604_800, 's'), '3600', { meaning: 'Age at which image bytes of requests that never ended are removed; longer than any request takes' }),
   assessmentDeadlineSeconds: setting('ASSESSMENT_DEADLINE_SECONDS', integer(1, 604_800, 's'), '3600', { meaning: 'Time after which an unfinished analysis fails with ANALYSIS_TIMEOUT' }),
   processWorkers: setting('PROCESS_WORKERS', integer(1, 1000), '10', { meaning: 'Workers of one instance' }),

@@ -1,6 +1,7 @@
 import { aiReviewsProjector } from './ai-review/ai-reviews.projector.ts'
 import { assessmentsProjector } from './assessments/assessments.projector.ts'
 import { casesProjector } from './clinical/cases.projector.ts'
+import { imagesProjector } from './clinical/images.projector.ts'
 import { patientsProjector } from './clinical/patients.projector.ts'
 import { consentRecordsProjector } from './consent/consent-records.projector.ts'
 import { consentTypesProjector } from './consent/consent-types.projector.ts'
@@ -15,6 +16,7 @@ export const readModels: readonly Projector[] = [
   casesProjector,
   consentRecordsProjector,
   consentTypesProjector,
+  imagesProjector,
   patientsProjector,
   webhookDeliveriesProjector,
   webhookSubscriptionsProjector,

@@ -15,6 +15,8 @@ import { consentEvents } from './consent/events.ts'
 import { category as consent } from './consent/stream.ts'
 import { consentTypeEvents } from './consent-type/events.ts'
 import { category as consentType } from './consent-type/stream.ts'
+import { imageEvents } from './image/events.ts'
+import { category as image } from './image/stream.ts'
 import { oauthClientEvents } from './oauth-client/events.ts'
 import { category as oauthClient } from './oauth-client/stream.ts'
 import { patientEvents } from './patient/events.ts'
@@ -39,6 +41,7 @@ export const catalogue = createCatalogue([
   { category: clinicalCase, events: caseEvents },
   { category: consent, events: consentEvents },
   { category: consentType, events: consentTypeEvents },
+  { category: image, events: imageEvents },
   { category: oauthClient, events: oauthClientEvents },
   { category: patient, events: patientEvents },
   { category: projection, events: projectionEvents },

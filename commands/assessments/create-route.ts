@@ -154,7 +154,7 @@ function addRoute(app: ServiceApp, deps: AssessmentRouteDependencies, stagedFor:
         return accepted(reply, {
           body: await recordOf(deps, state, uploadUrls),
           location: `/assessments/${keyed.id}`,
-          projectors: ['assessments', 'cases'],
+          projectors: ['assessments', 'cases', 'images'],
           isReplayed: taken.isReplayed,
           position: latest(taken.position, opened, position),
           ...retryAfter,

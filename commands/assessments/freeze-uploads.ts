@@ -26,6 +26,8 @@ export interface AwaitedUploads {
   readonly organisationId: string
   readonly ownerId: string
   readonly images: readonly DeclaredImage[]
+  /** Where the request has the image; its place among `images` unless told. */
+  readonly pointerOf?: (index: number) => string
 }
 
 /** One declared image, and where it is uploaded to. */
@@ -73,10 +75,12 @@ export async function freezeUploads(options: FreezeOptions, awaited: AwaitedUplo
   }
 }
 
+const pointerByPlace = (index: number) => `/images/${index}`
+
 /** Every upload as it is now. */
-async function findUploads(objects: ObjectStore, { organisationId, ownerId, images }: AwaitedUploads): Promise<Upload[]> {
+async function findUploads(objects: ObjectStore, { organisationId, ownerId, images, pointerOf = pointerByPlace }: AwaitedUploads): Promise<Upload[]> {
   const slots = images.map((image, index): Slot => {
-    return { image, key: uploadKey(organisationId, ownerId, image.imageId), pointer: `/images/${index}` }
+    return { image, key: uploadKey(organisationId, ownerId, image.imageId), pointer: pointerOf(index) }
   })
   const versions = await Promise.all(slots.map(({ key }) => objects.head(key)))
   const missing = slots.filter((_, index) => versions[index] === undefined)

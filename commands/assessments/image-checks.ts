@@ -52,10 +52,10 @@ export function inspectImage(): ImageInspection {
   }
 }
 
-/** Why a declaration is not taken: JPEG and PNG are. */
-export function declaredTypeErrors({ mime_type }: { readonly mime_type: string }, index: number): MemberError[] {
+/** Why a declaration, which stands at the pointer, is not taken: JPEG and PNG are. */
+export function declaredTypeErrors({ mime_type }: { readonly mime_type: string }, pointer: string): MemberError[] {
   if (accepted.has(mime_type)) return []
-  return [{ pointer: `/images/${index}/mime_type`, detail: 'must be image/jpeg or image/png', code: 'enum' }]
+  return [{ pointer: `${pointer}/mime_type`, detail: 'must be image/jpeg or image/png', code: 'enum' }]
 }
 
 /** Why the bytes are not taken: another type than the declared one, or (where they are required) no dimensions. */

@@ -20,7 +20,7 @@ export interface CheckedImage extends InspectedImage {
 export function imageMode(images: readonly Declared[]): 'inline' | 'slot' {
   const without = images.flatMap((image, index) => (image.data === undefined ? [requiredData(index)] : []))
   if (without.length > 0 && without.length < images.length) throw problem('mixed-image-mode', { errors: without })
-  refuse('validation-failed', images.flatMap(declaredTypeErrors))
+  refuse('validation-failed', images.flatMap((image, index) => declaredTypeErrors(image, `/images/${index}`)))
   return without.length === 0 ? 'inline' : 'slot'
 }
 

@@ -69,7 +69,7 @@ export function submitRoute(app: ServiceApp, deps: AssessmentRouteDependencies):
       return written(reply, {
         body: await recordOf(deps, held.state),
         position: latest(reached, opened, held.position),
-        projectors: ['assessments', 'cases'],
+        projectors: ['assessments', 'cases', 'images'],
         isReplayed: events.length === 0 && isSubmittedBy(causing, state),
       })
     },

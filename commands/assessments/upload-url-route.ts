@@ -11,9 +11,9 @@ import { assessmentFold } from '../../streams/assessment/state.ts'
 import { assessmentStream } from '../../streams/assessment/stream.ts'
 import type { AssessmentDependencies } from './dependencies.ts'
 import { areUploadsOpen } from './submit-assessment.ts'
-import { signUpload } from './uploads.ts'
+import { signUpload, windowOf } from './uploads.ts'
 
-const UploadUrlReply = Type.Object(
+export const UploadUrlReply = Type.Object(
   {
     image_id: Uuid,
     upload_url: Type.String({ description: 'Takes a PUT of the bytes with the declared mime_type as Content-Type and no Authorization header' }),
@@ -21,6 +21,8 @@ const UploadUrlReply = Type.Object(
   },
   { $id: 'UploadUrlReply' },
 )
+
+export type UploadUrlReply = Static<typeof UploadUrlReply>
 
 /** A fresh address for an image whose first one has expired (T9); changes nothing. */
 export function uploadUrlRoute(app: ServiceApp, deps: AssessmentDependencies): void {
@@ -38,7 +40,7 @@ export function uploadUrlRoute(app: ServiceApp, deps: AssessmentDependencies): v
       },
       config: { access: { scopes: ['assessments:write'] } },
     },
-    async (request): Promise<Static<typeof UploadUrlReply>> => {
+    async (request): Promise<UploadUrlReply> => {
       const { body, caller, params, query } = request
       const orgId = tenantOf(caller, namedOrg(query))
       requireNoBody(body)
@@ -48,7 +50,7 @@ export function uploadUrlRoute(app: ServiceApp, deps: AssessmentDependencies): v
       const image = state.status === 'absent' ? undefined : state.images.find((each) => each.imageId === imageId)
       if (image === undefined) throw problem('not-found')
       if (state.status !== 'awaiting_images' || !areUploadsOpen(now(), state)) throw problem('assessment-not-awaiting-images')
-      const { url, expiresAt } = await signUpload(deps, state, image)
+      const { url, expiresAt } = await signUpload(deps, windowOf(state), image)
       return { image_id: imageId, upload_url: url, upload_url_expires_at: expiresAt.toISOString() }
     },
   )

@@ -13,17 +13,32 @@ interface Signing {
   readonly now: () => Date
 }
 
+/** What awaits uploads until its window closes. */
+export interface UploadWindow {
+  readonly organisationId: string
+  readonly ownerId: string
+  readonly closesAt: string
+}
+
+/** The window of an assessment's images. */
+export function windowOf({ organisationId, assessmentId, uploadsCloseAt }: AwaitingAssessment): UploadWindow {
+  return { organisationId, ownerId: assessmentId, closesAt: uploadsCloseAt ?? '' }
+}
+
 /** An address to put one image to; of no use once the window has closed. */
-export async function signUpload({ objects, configuration, now }: Signing, state: AwaitingAssessment, image: DeclaredImage): Promise<SignedAddress> {
-  const { organisationId, assessmentId, uploadsCloseAt } = state
-  const leftSeconds = Math.ceil((Date.parse(uploadsCloseAt ?? '') - now().getTime()) / 1000)
+export async function signUpload(
+  { objects, configuration, now }: Signing,
+  { organisationId, ownerId, closesAt }: UploadWindow,
+  { imageId, mimeType }: Pick<DeclaredImage, 'imageId' | 'mimeType'>,
+): Promise<SignedAddress> {
+  const leftSeconds = Math.ceil((Date.parse(closesAt) - now().getTime()) / 1000)
   const ttlSeconds = Math.max(1, Math.min(configuration.uploadUrlTtlSeconds, leftSeconds))
-  return objects.presignWrite(uploadKey(organisationId, assessmentId, image.imageId), image.mimeType, ttlSeconds)
+  return objects.presignWrite(uploadKey(organisationId, ownerId, imageId), mimeType, ttlSeconds)
 }
 
 /** An upload address for each image that is awaited, by image id. */
 export async function signUploads(signing: Signing, state: AwaitingAssessment): Promise<ReadonlyMap<string, string>> {
-  const signed = state.images.map(async (image) => [image.imageId, (await signUpload(signing, state, image)).url] as const)
+  const signed = state.images.map(async (image) => [image.imageId, (await signUpload(signing, windowOf(state), image)).url] as const)
   return new Map(await Promise.all(signed))
 }
 

@@ -4,6 +4,7 @@ import { assessmentWriteRoutes } from '../../commands/assessments/routes.ts'
 import { authRoutes, type AuthDependencies } from '../../commands/auth/routes.ts'
 import { clinicalWriteRoutes } from '../../commands/clinical/routes.ts'
 import { consentWriteRoutes } from '../../commands/consent/routes.ts'
+import { imageWriteRoutes } from '../../commands/images/routes.ts'
 import { deliveryWriteRoutes } from '../../commands/webhooks/delivery-routes.ts'
 import type { DeliveriesToRecover } from '../../commands/webhooks/dependencies.ts'
 import { webhookWriteRoutes } from '../../commands/webhooks/routes.ts'
@@ -30,6 +31,7 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
       routes: (app) => {
         clinicalWriteRoutes(app, deps)
         clinicalReadRoutes(app, deps)
+        imageWriteRoutes(app, deps)
         assessmentWriteRoutes(app, deps)
         assessmentReadRoutes(app, deps)
         webhookWriteRoutes(app, deps)

@@ -1,10 +1,16 @@
 import { dayOf } from '../../commands/assessments/image-key.ts'
+import { namedObjects } from '../../commands/assessments/named-objects.ts'
+import { isUploadOpen } from '../../commands/images/receive-image.ts'
 import type { Configuration } from '../../platform/configuration.ts'
 import type { ObjectStore } from '../../platform/object-store.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
-import { assessmentFold } from '../../streams/assessment/state.ts'
+import { assessmentFold, type AssessmentState } from '../../streams/assessment/state.ts'
 import { assessmentStream } from '../../streams/assessment/stream.ts'
+import type { ImageEvent } from '../../streams/image/events.ts'
+import { imageFold, type ImageState } from '../../streams/image/state.ts'
+import { imageStream } from '../../streams/image/stream.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
+import type { DomainEvent, Fold } from '../../streams/store/events.ts'
 
 export interface SweepOptions {
   readonly store: Pick<EventStore, 'load' | 'readStream'>
@@ -77,27 +83,36 @@ export function createSweep({ store, objects, configuration, now }: SweepOptions
 
 /** Whether an event names the image; keys come in order, so that an owner's events are read once. */
 function createNames(store: SweepOptions['store']): (key: string) => Promise<boolean> {
-  let last: { readonly stream: string; readonly keys: ReadonlySet<string> } | undefined
+  let last: { readonly owner: string; readonly keys: ReadonlySet<string> } | undefined
   return async (key) => {
     const [, , orgId = '', ownerId = ''] = key.split('/')
-    const stream = assessmentStream(orgId, ownerId)
-    if (last?.stream !== stream) last = { stream, keys: await keysNamedIn(store, stream) }
+    const owner = `${orgId}/${ownerId}`
+    if (last?.owner !== owner) last = { owner, keys: await keysNamedBy(store, orgId, ownerId) }
     return last.keys.has(key)
   }
 }
 
-/** Read past the cache of states: commands need that for what is in use. */
-async function keysNamedIn(store: SweepOptions['store'], stream: string): Promise<ReadonlySet<string>> {
-  const keys = new Set<string>()
-  let state = assessmentFold.initialState
-  for await (const event of store.readStream(stream)) state = assessmentFold.evolve(state, event as AssessmentEvent)
-  if (state.status === 'absent') return keys
-  for (const image of state.images) if ('object' in image) keys.add(image.object.key)
-  return keys
+/** The owner is an assessment or an image. Read past the cache of states: commands need that for what is in use. */
+async function keysNamedBy(store: SweepOptions['store'], orgId: string, ownerId: string): Promise<ReadonlySet<string>> {
+  const assessment = await readThrough<AssessmentState, AssessmentEvent>(store, assessmentFold, assessmentStream(orgId, ownerId))
+  if (assessment.status !== 'absent') return namedObjects(assessment)
+  const image = await readThrough<ImageState, ImageEvent>(store, imageFold, imageStream(orgId, ownerId))
+  return new Set(image.status === 'received' ? [image.object.key] : [])
+}
+
+async function readThrough<State, Event extends DomainEvent>(store: SweepOptions['store'], fold: Fold<State, Event>, stream: string): Promise<State> {
+  let state = fold.initialState
+  const take = (event: DomainEvent) => {
+    state = fold.evolve(state, event as Event)
+  }
+  for await (const event of store.readStream(stream)) take(event)
+  return state
 }
 
 async function mayBeSubmitted(store: SweepOptions['store'], key: string, at: Date): Promise<boolean> {
   const [, orgId = '', ownerId = ''] = key.split('/')
   const { state } = await store.load(assessmentFold, assessmentStream(orgId, ownerId), { fresh: true })
-  return state.status === 'awaiting_images' && Date.parse(state.uploadsCloseAt ?? '') > at.getTime()
+  if (state.status !== 'absent') return state.status === 'awaiting_images' && Date.parse(state.uploadsCloseAt ?? '') > at.getTime()
+  const { state: image } = await store.load(imageFold, imageStream(orgId, ownerId), { fresh: true })
+  return image.status === 'awaiting_upload' && isUploadOpen(at, image)
 }

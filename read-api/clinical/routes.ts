@@ -3,6 +3,7 @@ import type { ReadDependencies } from '../dependencies.ts'
 import { bodySiteRoutes } from './body-site-routes.ts'
 import { caseReadRoutes } from './case-routes.ts'
 import { findingRoutes } from './finding-routes.ts'
+import { imageRoutes } from './image-routes.ts'
 import { patientReadRoutes } from './patient-routes.ts'
 
 export function clinicalReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
@@ -10,4 +11,5 @@ export function clinicalReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
   patientReadRoutes(app, deps)
   caseReadRoutes(app, deps)
   findingRoutes(app, deps)
+  imageRoutes(app, deps)
 }

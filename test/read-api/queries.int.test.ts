@@ -7,6 +7,7 @@ import * as reviews from '../../read-api/ai-review/queries.ts'
 import * as assessments from '../../read-api/assessments/queries.ts'
 import * as cases from '../../read-api/clinical/case-queries.ts'
 import * as findings from '../../read-api/clinical/finding-queries.ts'
+import * as images from '../../read-api/clinical/image-queries.ts'
 import * as patients from '../../read-api/clinical/patient-queries.ts'
 import * as decisions from '../../read-api/consent/decision-queries.ts'
 import * as consent from '../../read-api/consent/type-queries.ts'
@@ -15,10 +16,12 @@ import * as webhooks from '../../read-api/webhooks/queries.ts'
 import { assessmentStream } from '../../streams/assessment/stream.ts'
 import { caseStream } from '../../streams/case/stream.ts'
 import { consentTypeStream } from '../../streams/consent-type/stream.ts'
+import { imageStream } from '../../streams/image/stream.ts'
 import { patientStream } from '../../streams/patient/stream.ts'
 import type { GivenEvent } from '../support/given-projector.ts'
 import { reviewFact } from '../streams/ai-review-facts.ts'
 import { assessmentFact, at, caseFact, consentFact, consentTypeFact, ids, patientFact } from '../streams/facts.ts'
+import { imageFact, ownImage } from '../streams/image-facts.ts'
 import { deliveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
 import { openReadTables, org, otherOrg, problemOf, type ReadTables } from './read-tables.ts'
 
@@ -63,6 +66,12 @@ const events: GivenEvent[] = [
   ...[assessmentFact('AssessmentRequested'), assessmentFact('AssessmentSubmitted'), assessmentFact('AssessmentCompleted')].map((event) => ({
     ...event,
     stream: assessmentStream(ids.org, ids.assessment),
+  })),
+  ...[imageFact('ImageDeclared', { declaredAt: at(3) }), imageFact('ImageReceived')].map((event) => ({ ...event, stream: imageStream(ids.org, ownImage) })),
+  // Of another patient, without a case.
+  ...each((number) => ({
+    ...imageFact('ImageDeclared', { imageId: numbered('b', number), patientId: ids.otherPatient, caseId: null, declaredAt: paired(number) }),
+    stream: imageStream(ids.org, numbered('b', number)),
   })),
   { ...consentTypeFact('ConsentTypeCreated'), stream: typeStream },
   { ...consentTypeFact('ConsentTextVersionPublished'), stream: typeStream },
@@ -109,6 +118,8 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   listCases: (tenant) => cases.listCases(pool, tenant, { patientId: ids.patient }, null, 50),
   listFindings: (tenant) => findings.listFindings(pool, tenant, { caseId: ids.case, after: null, limit: 50 }),
   listDiagnoses: (tenant) => findings.listDiagnoses(pool, tenant, { caseId: ids.case, after: null, limit: 50 }),
+  getImage: (tenant) => images.getImage(pool, tenant, ownImage),
+  listImages: (tenant) => images.listImages(pool, tenant, { caseId: ids.case }, null, 50),
   listConsentTypes: (tenant) => consent.listConsentTypes(pool, tenant, null, 50),
   getConsentType: (tenant) => consent.getConsentType(pool, tenant, ids.consentType),
   getConsentTypeByCode: (tenant) => consent.getConsentTypeByCode(pool, tenant, 'ai_analysis'),
@@ -128,7 +139,7 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
 
 describe('every query', () => {
   it('is in this test', () => {
-    const modules = [assessments, cases, findings, patients, consent, decisions, deliveries, reviews, webhooks].flatMap((module) => Object.keys(module))
+    const modules = [assessments, cases, findings, images, patients, consent, decisions, deliveries, reviews, webhooks].flatMap((module) => Object.keys(module))
     expect(modules.filter((name) => /^(get|list|latest)/.test(name)).toSorted()).toEqual(Object.keys(queries).toSorted())
   })
 
@@ -155,6 +166,21 @@ describe('one record', () => {
     expect(await patients.getPatient(pool, org, ids.patient)).toEqual({ patientId: ids.patient, givenName, familyName, dob, identifiers, registeredAt: at(0), updatedAt: at(5), revision: 1n })
     const opened = { caseId: ids.case, patientId: ids.patient, productId: ids.product, externalReference: 'canary-reference', openedAt: at(0), updatedAt: at(20) }
     expect(await cases.getCase(pool, org, ids.case)).toEqual({ ...opened, revision: 3n })
+  })
+
+  it('of an image has what was declared and what was stored, whether it is of an assessment or by itself', async () => {
+    const { object } = imageFact('ImageReceived').data
+    const common = { caseId: ids.case, patientId: ids.patient, bodySiteId: ids.bodySite }
+    expect(await images.getImage(pool, org, ownImage.toUpperCase())).toEqual({
+      ...common, imageId: ownImage, assessmentId: null, captureType: 'macroscopic', mimeType: 'image/jpeg', status: 'received',
+      stored: { ...object, width: 600, height: 400 }, createdAt: at(3), updatedAt: at(5), revision: 1n, place: [at(3), ownImage, 0],
+    })
+    const second = assessmentFact('AssessmentSubmitted').data.images[1]
+    expect(await images.getImage(pool, org, ids.secondImage)).toEqual({
+      ...common, imageId: ids.secondImage, assessmentId: ids.assessment, captureType: 'other', mimeType: 'image/png', status: 'processed',
+      stored: { ...second?.object, width: null, height: null }, createdAt: at(0), updatedAt: at(30), revision: 2n, place: [at(0), ids.assessment, 1],
+    })
+    expect(await images.getImage(pool, org, numbered('b', 0))).toMatchObject({ status: 'awaiting_upload', stored: null, caseId: null })
   })
 
   it('of a finding and of a diagnosis has what was recorded, member by member', async () => {
@@ -205,6 +231,9 @@ const findingsOfCase = (after: CursorPlace | null, limit: number) => ({ caseId: 
 const lists: Readonly<Record<string, { readonly list: List; readonly size: number }>> = {
   cases: { list: listOf((after, limit) => cases.listCases(pool, org, {}, after, limit), cases.placeOfCase), size: count + 1 },
   'cases of a patient': { list: listOf((after, limit) => cases.listCases(pool, org, { patientId: ids.otherPatient }, after, limit), cases.placeOfCase), size: count },
+  images: { list: listOf((after, limit) => images.listImages(pool, org, {}, after, limit), ({ place }) => place), size: count + 3 },
+  'images of a patient': { list: listOf((after, limit) => images.listImages(pool, org, { patientId: ids.otherPatient }, after, limit), ({ place }) => place), size: count },
+  'images of an assessment': { list: listOf((after, limit) => images.listImages(pool, org, { assessmentId: ids.assessment }, after, limit), ({ place }) => place), size: 2 },
   findings: { list: listOf((after, limit) => findings.listFindings(pool, org, findingsOfCase(after, limit)), findings.placeOfFinding), size: count },
   diagnoses: { list: listOf((after, limit) => findings.listDiagnoses(pool, org, findingsOfCase(after, limit)), findings.placeOfDiagnosis), size: count },
   'patients of an identifier': { list: listOf((after, limit) => patients.listPatients(pool, org, 'ward|7|b', after, limit), placeOfPatient), size: count },
@@ -248,6 +277,17 @@ describe.each(Object.entries(lists))('paging through %s', (name, { list, size })
       cursor = last === undefined ? undefined : cursors.seal(identity, list.placeOf(last))
     } while (cursor !== undefined)
     expect(shown).toEqual(whole)
+  })
+})
+
+describe('filters of the images', () => {
+  const idsOf = async (filters: images.ImageFilters) => (await images.listImages(pool, org, filters, null, 50)).map(({ imageId }) => imageId)
+
+  it('are joined, newest first', async () => {
+    expect(await idsOf({ caseId: ids.case })).toEqual([ownImage, ids.secondImage, ids.image])
+    expect(await idsOf({ caseId: ids.case, patientId: ids.patient, assessmentId: ids.assessment })).toEqual([ids.secondImage, ids.image])
+    expect(await idsOf({ patientId: ids.otherPatient })).toEqual([6, 5, 4, 3, 2, 1, 0].map((number) => numbered('b', number)))
+    for (const nothing of [{ assessmentId: ownImage }, { caseId: ids.assessment }, { caseId: ids.case, patientId: ids.otherPatient }]) expect(await idsOf(nothing)).toEqual([])
   })
 })
 

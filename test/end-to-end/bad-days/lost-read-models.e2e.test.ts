@@ -109,6 +109,9 @@ async function aRunOfEverything(): Promise<Questions> {
   await expecting(200, api.call(`/v1/clinical-api/patients/${granted}`, { method: 'PATCH', body: corrected }))
   const opened = await expecting(201, api.call('/v1/clinical-api/cases', { body: { patient_id: granted } }))
 
+  const declared = { patient_id: granted, capture_type: 'other', mime_type: 'image/png' }
+  const image = await expecting(201, api.call('/v1/clinical-api/images', { body: declared }))
+
   const assessments = [...first, poor]
   const patients = [granted, denied, withdrawn, undecided, unsuitable]
   const caseIds = [...assessments.map((record) => textAt(record, 'case_id')), textAt(opened.body, 'id')]
@@ -128,6 +131,8 @@ async function aRunOfEverything(): Promise<Questions> {
     '/v1/clinical-api/cases/{id}': caseIds.map((id) => `/v1/clinical-api/cases/${id}`),
     '/v1/clinical-api/cases/{id}/diagnoses': caseIds.map((id) => `/v1/clinical-api/cases/${id}/diagnoses`),
     '/v1/clinical-api/cases/{id}/findings': caseIds.map((id) => `/v1/clinical-api/cases/${id}/findings?limit=1`),
+    '/v1/clinical-api/images': ['/v1/clinical-api/images', '/v1/clinical-api/images?limit=2', `/v1/clinical-api/images?case_id=${caseIds[0]}`],
+    '/v1/clinical-api/images/{id}': [textAt(image.body, 'id'), ...assessments.map((record) => textAt(record, 'images', 0, 'id'))].map((id) => `/v1/clinical-api/images/${id}`),
     '/v1/clinical-api/patients': ['Granted', 'Wanted', 'Denied', 'Nobody'].map((value) => `/v1/clinical-api/patients?identifier=mrn|${value}`),
     '/v1/clinical-api/patients/{id}': patients.map((id) => `/v1/clinical-api/patients/${id}`),
     '/v1/clinical-api/webhook-subscriptions': ['/v1/clinical-api/webhook-subscriptions', '/v1/clinical-api/webhook-subscriptions?limit=1'],

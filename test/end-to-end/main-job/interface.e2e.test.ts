@@ -69,7 +69,7 @@ function listPaths() {
     types: '/v1/admin/consent-types', versions: `/v1/admin/consent-types/${terms.consent_type_id}/text-versions`,
     subscriptions: '/v1/clinical-api/webhook-subscriptions', reviews: `/v1/ai-reviews?status=failed&productId=${productId}`,
     deliveries: deliveriesPath,
-    cases: `/v1/clinical-api/cases?patient_id=${patientId}`,
+    cases: `/v1/clinical-api/cases?patient_id=${patientId}`, images: `/v1/clinical-api/images?patient_id=${patientId}`,
   }
 }
 
@@ -82,7 +82,7 @@ function pageOf(body: unknown): { readonly data: readonly unknown[]; readonly ne
   return { data: Array.isArray(data) ? data : [], next: at(body, 'nextCursor') ?? at(body, 'next_cursor'), hasMore: at(body, 'hasMore') ?? at(body, 'has_more') }
 }
 
-test.each(['types', 'versions', 'subscriptions', 'deliveries', 'reviews', 'cases'] as const)('the list of %s gives every item once, page by page', async (name) => {
+test.each(['types', 'versions', 'subscriptions', 'deliveries', 'reviews', 'cases', 'images'] as const)('the list of %s gives every item once, page by page', async (name) => {
   const path = listPaths()[name]
   const all = pageOf((await expecting(200, api.call(path))).body)
   expect([all.data.length, all.next ?? null, all.hasMore]).toEqual([3, null, false])
@@ -178,6 +178,7 @@ test('the document is OpenAPI 3.1, each operation once, every schema under its o
   for (const expected of [
     'POST /v1/auth/oauth/token', 'GET /v1/auth/.well-known/jwks.json', 'POST /v1/clinical-api/assessments', 'GET /v1/clinical-api/assessments/{id}',
     'POST /v1/clinical-api/patients', 'GET /v1/clinical-api/patients', 'GET /v1/clinical-api/patients/{id}', 'PATCH /v1/clinical-api/patients/{id}', 'POST /v1/clinical-api/cases', 'GET /v1/clinical-api/cases/{id}',
+    'POST /v1/clinical-api/images', 'GET /v1/clinical-api/images', 'GET /v1/clinical-api/images/{id}', 'POST /v1/clinical-api/images/{id}/upload-url', 'POST /v1/clinical-api/images/{id}/submit',
     'POST /v1/clinical-api/webhook-subscriptions', 'GET /v1/clinical-api/webhook-subscriptions', 'GET /v1/clinical-api/webhook-subscriptions/{id}',
     'GET /v1/clinical-api/webhook-subscriptions/{id}/deliveries', 'GET /v1/clinical-api/webhook-subscriptions/{id}/deliveries/{deliveryId}',
     'POST /v1/clinical-api/webhook-subscriptions/{id}/test', 'POST /v1/clinical-api/webhook-subscriptions/{id}/deliveries/{deliveryId}/redeliver',
@@ -260,6 +261,7 @@ async function recordPaths(): Promise<ReadonlyMap<string, string>> {
     '/v1/clinical-api/assessments/{id}': assessmentId,
     '/v1/clinical-api/patients/{id}': textAt(body, 'patient_id'),
     '/v1/clinical-api/cases/{id}': textAt(body, 'case_id'),
+    '/v1/clinical-api/images/{id}': textAt(body, 'images', 0, 'id'),
     '/v1/clinical-api/webhook-subscriptions/{id}': String(at(subscription, 'data', 0, 'id')),
     '/v1/admin/consent-types/{id}': terms.consent_type_id,
     '/v1/ai-reviews/{id}': String(at(review, 'data', 0, 'id')),
@@ -294,7 +296,7 @@ test('the document names If-None-Match where there is a 304, If-Match where ther
   })
   expect(taking('if-none-match')).toEqual(operations.filter(({ answers }) => '304' in answers))
   expect(taking('if-match')).toEqual(operations.filter(({ answers }) => '412' in answers))
-  expect(taking('if-match').map(({ operationId }) => operationId).toSorted()).toEqual(['cancelAiReview', 'changeWebhookSubscription', 'correctPatient', 'deleteConsentType', 'deleteWebhookSubscription', 'submitAssessment', 'supersedeAiReview', 'updateConsentType'])
+  expect(taking('if-match').map(({ operationId }) => operationId).toSorted()).toEqual(['cancelAiReview', 'changeWebhookSubscription', 'correctPatient', 'deleteConsentType', 'deleteWebhookSubscription', 'submitAssessment', 'submitImage', 'supersedeAiReview', 'updateConsentType'])
   expect(taking('prefer').map(({ operationId }) => operationId).toSorted()).toEqual(['createAssessment', 'getAiReview', 'getAssessment', 'submitAssessment', 'supersedeAiReview'])
   const answering429 = operations.filter(({ answers }) => '429' in answers)
   expect(answering429).toEqual(operations.filter(({ scopes, operationId }) => scopes !== undefined || operationId === 'issueToken'))

@@ -8,6 +8,7 @@ import { operationsOf, pathWith, type DocumentedOperation } from '../../support/
 import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 
 const unknownId = '0190b0a0-0000-7000-8000-000000000001'
+const declaredImage = { capture_type: 'other', mime_type: 'image/png' }
 const identifiers = [{ scheme: 'mrn', value: 'shared between organisations' }]
 
 let platform: TestPlatform
@@ -46,10 +47,15 @@ beforeAll(async () => {
   const declared = { ...assessmentBody(patientId, []), images: [{ capture_type: 'other', mime_type: 'image/png' }] }
   const slot = await expecting(202, owner.call('/v1/clinical-api/assessments', { body: declared }))
   const slotId = textAt(slot.body, 'id')
+  const image = await expecting(201, owner.call('/v1/clinical-api/images', { body: { case_id: caseId, ...declaredImage } }))
+  const imageId = textAt(image.body, 'id')
   const reviewId = textAt(await reviewOfCase(owner, caseId), 'id')
   owned = {
     signUploadUrl: { id: slotId, imageId: textAt(slot.body, 'images', 0, 'id') },
     submitAssessment: { id: slotId },
+    getImage: { id: imageId },
+    signImageUploadUrl: { id: imageId },
+    submitImage: { id: imageId },
     cancelAiReview: { id: reviewId },
     supersedeAiReview: { id: reviewId },
     getPatient: { id: patientId },
@@ -113,6 +119,7 @@ const needed: Readonly<Record<string, Needed>> = {
   // It has completed; nothing was uploaded.
   cancelAiReview: { own: 409 },
   submitAssessment: { own: 409 },
+  submitImage: { own: 409 },
   supersedeAiReview: { body: { images: [freshImage] }, own: 202 },
 }
 
@@ -167,6 +174,7 @@ test('ids in bodies and queries reach no other organisation', async () => {
   const photo = await photograph()
   const posts = (patient: string, terms: typeof consent): readonly (readonly [string, unknown])[] => [
     ['/v1/clinical-api/cases', { patient_id: patient }],
+    ['/v1/clinical-api/images', { patient_id: patient, ...declaredImage }],
     ['/v1/clinical-api/assessments', assessmentBody(patient, [photo])],
     [`/v1/patients/${theirs}/consents`, { ...terms, decision: 'granted' }],
   ]
@@ -203,7 +211,7 @@ test('lists show the own organisation only', async () => {
   const headers = { 'x-actor-context': actorContext(strangerOrgId, ['consents:admin']) }
   const types = Object(at((await expecting(200, stranger.call('/v1/admin/consent-types', { headers }))).body, 'data')) as readonly unknown[]
   expect(types.map((type) => at(type, 'organisationId'))).toEqual(types.map(() => strangerOrgId))
-  for (const path of ['/v1/ai-reviews', `/v1/ai-reviews?caseId=${owned['getCase']?.['id'] ?? ''}`, '/v1/clinical-api/cases', `/v1/clinical-api/cases?patient_id=${patientId}`, '/v1/clinical-api/webhook-subscriptions', '/v1/clinical-api/patients?identifier=mrn|of%20the%20owner']) {
+  for (const path of ['/v1/ai-reviews', `/v1/ai-reviews?caseId=${owned['getCase']?.['id'] ?? ''}`, '/v1/clinical-api/cases', `/v1/clinical-api/cases?patient_id=${patientId}`, '/v1/clinical-api/images', `/v1/clinical-api/images?patient_id=${patientId}`, '/v1/clinical-api/webhook-subscriptions', '/v1/clinical-api/patients?identifier=mrn|of%20the%20owner']) {
     expect(at((await expecting(200, stranger.call(path))).body, 'data')).toEqual([])
   }
 })

@@ -6,9 +6,12 @@ import { createSweep, type Swept } from '../../../processes/housekeeping/sweep-o
 import { startSweeps, sweepEveryMs } from '../../../processes/housekeeping/sweeps.ts'
 import { assessmentFold } from '../../../streams/assessment/state.ts'
 import { assessmentStream } from '../../../streams/assessment/stream.ts'
+import { imageFold } from '../../../streams/image/state.ts'
+import { imageStream } from '../../../streams/image/stream.ts'
 import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
 import { assessmentFact, hash } from '../../streams/facts.ts'
+import { imageFact } from '../../streams/image-facts.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
@@ -59,6 +62,11 @@ function declared(): Declared {
     uploadKey: `uploads/${world.orgId}/${assessmentId}/${imageId}`,
     imageKey: (randomPart) => imageKey({ day, orgId: world.orgId, ownerId: assessmentId, imageId, randomPart }),
   }
+}
+
+/** Of an image that is its own owner. */
+function ownKey({ imageId }: Declared, randomPart: string): string {
+  return imageKey({ day, orgId: world.orgId, ownerId: imageId, imageId, randomPart })
 }
 
 /** An assessment of one image whose uploads are awaited until then; submitted under a key if one is given. */
@@ -124,6 +132,25 @@ it('removes uploads of a day ago, unless they can still be submitted', async () 
   expect(await left('uploads/')).toEqual([awaiting.uploadKey])
   expect(await instance()(8 * dayMs)).toMatchObject({ uploads: 1 })
   expect(await left('uploads/')).toEqual([])
+})
+
+it('keeps what an image by itself names or awaits, and nothing else of it', async () => {
+  const [awaiting, closed, received] = [declared(), declared(), declared()]
+  const declare = (image: Declared, closesMs: number) =>
+    imageFact('ImageDeclared', { imageId: image.imageId, organisationId: world.orgId, closesAt: new Date(begun + closesMs).toISOString() })
+  const object = { key: ownKey(received, 'named'), sha256: hash('a'), bytes: 5 }
+  for (const [image, ...story] of [
+    [awaiting, declare(awaiting, 7 * dayMs)],
+    [closed, declare(closed, hourMs)],
+    [received, declare(received, 7 * dayMs), imageFact('ImageReceived', { imageId: received.imageId, object })],
+  ] as const) await world.store.append(imageFold, imageStream(world.orgId, image.imageId), 'no_stream', story, contextOf(world))
+  const uploadOf = ({ imageId }: Declared) => `uploads/${world.orgId}/${imageId}/${imageId}`
+  await stored(...[awaiting, closed, received].map(uploadOf), object.key, ownKey(received, 'of-a-lost-race'), ownKey(awaiting, 'of-a-crash'))
+  expect(await instance()(1.1 * dayMs)).toMatchObject({ uploads: 2 })
+  expect(await left('uploads/')).toEqual([uploadOf(awaiting)])
+  expect(await instance()(3 * dayMs)).toMatchObject({ images: 2 })
+  expect(await left(`images/${day}/`)).toContain(object.key)
+  expect(await instance()(8 * dayMs)).toMatchObject({ uploads: 1 })
 })
 
 it('removes nothing that it cannot ask about', async () => {

@@ -16,6 +16,7 @@ import {
   type Act,
 } from './clinical-acts.ts'
 import { recordFindings, supersedeDiagnoses } from './finding-acts.ts'
+import { declareImage, receiveImage } from './image-acts.ts'
 import { advanceReview, claimSlot } from './review-acts.ts'
 import { Story } from './story.ts'
 import { advanceDelivery, changeSubscription, recover, redeliver, subscribe, testSubscription } from './webhook-acts.ts'
@@ -44,6 +45,8 @@ const acts = {
   advanceReview,
   recordFindings,
   supersedeDiagnoses,
+  declareImage,
+  receiveImage,
 } satisfies Record<string, Act>
 
 /** One thing that somebody tries; what cannot happen now does not. */

@@ -49,6 +49,13 @@ export interface Assessment {
   status: 'awaiting' | 'submitted' | 'asked' | 'over'
 }
 
+/** Declared by itself. */
+export interface Image {
+  readonly id: string
+  readonly orgId: string
+  isReceived: boolean
+}
+
 export interface Review {
   readonly id: string
   readonly orgId: string
@@ -102,6 +109,7 @@ export class Story {
   readonly consentTypes: ConsentType[] = []
   readonly subscriptions: Subscription[] = []
   readonly assessments: Assessment[] = []
+  readonly images: Image[] = []
   readonly requests: OpenRequest[] = []
   readonly reviews: Review[] = []
   readonly deliveries: Delivery[] = []

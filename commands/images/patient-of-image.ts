@@ -1,0 +1,35 @@
+import { problem } from '../../platform/problems.ts'
+import { caseFold } from '../../streams/case/state.ts'
+import { caseStream } from '../../streams/case/stream.ts'
+import { requirePatient } from '../clinical/require-patient.ts'
+import type { CommandDependencies } from '../handling/dependencies.ts'
+import type { DeclareImageBody } from './bodies.ts'
+
+/**
+ * Whose image a declaration is of: the patient of its case where it names one.
+ *
+ * @throws Problem `case-not-found`, `patient-not-found` (for those of another organisation too), `validation-failed`
+ */
+export async function patientOfImage(deps: CommandDependencies, orgId: string, body: DeclareImageBody): Promise<string> {
+  const { case_id: caseId, patient_id: patientId } = body
+  if (caseId === undefined && patientId === undefined) throw refused('one of case_id and patient_id is needed', 'one-of')
+  if (caseId === undefined) return requirePatient(deps, orgId, patientId ?? '')
+  const ofCase = await patientOfCase(deps, orgId, caseId.toLowerCase())
+  if (patientId === undefined) return ofCase
+  const named = await requirePatient(deps, orgId, patientId)
+  if (named !== ofCase) throw refused('is not the patient of the case', 'other-patient')
+  return named
+}
+
+/** A case that was opened stays so. */
+async function patientOfCase({ store }: CommandDependencies, orgId: string, caseId: string): Promise<string> {
+  const stream = caseStream(orgId, caseId)
+  let { state } = store.presume(caseFold, stream)
+  if (state.status === 'absent') ({ state } = await store.load(caseFold, stream, { fresh: true }))
+  if (state.status === 'absent') throw problem('case-not-found')
+  return state.patientId
+}
+
+function refused(detail: string, code: string) {
+  return problem('validation-failed', { errors: [{ pointer: '/patient_id', detail, code }] })
+}

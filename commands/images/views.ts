@@ -1,0 +1,19 @@
+import type { ImageView } from '../../platform/records/images.ts'
+import type { ExistingImage } from '../../streams/image/state.ts'
+
+/** The record's view of an image as its stream tells it. */
+export function viewOf(state: ExistingImage): ImageView {
+  return {
+    imageId: state.imageId,
+    caseId: state.caseId,
+    patientId: state.patientId,
+    assessmentId: null,
+    captureType: state.captureType,
+    mimeType: state.mimeType,
+    bodySiteId: state.bodySiteId,
+    status: state.status,
+    stored: state.status === 'received' ? { ...state.object, width: state.width, height: state.height } : null,
+    createdAt: state.declaredAt,
+    updatedAt: state.status === 'received' ? state.receivedAt : state.declaredAt,
+  }
+}

@@ -1,0 +1,36 @@
+import { Type } from 'typebox'
+import { CaptureType, ReceivedImage } from '../assessment/events.ts'
+import { defineEvent, type EventOf } from '../store/schema.ts'
+import { CausingRequest, Fingerprint, Id, Instant, Nullable } from '../types.ts'
+
+/** No PHI: ids, kinds and measures, and where the bytes lie. */
+export const imageEvents = {
+  ImageDeclared: defineEvent(
+    'ImageDeclared',
+    Type.Object({
+      imageId: Id,
+      organisationId: Id,
+      patientId: Id,
+      caseId: Nullable(Id),
+      captureType: CaptureType,
+      mimeType: Type.String(),
+      bodySiteId: Nullable(Id),
+      declaredAt: Instant,
+      /** The bytes are uploaded and submitted until then, or never. */
+      closesAt: Instant,
+      fingerprint: Fingerprint,
+    }),
+  ),
+  /** The bytes lie under a key that nothing overwrites, and are what was declared. */
+  ImageReceived: defineEvent(
+    'ImageReceived',
+    Type.Object({
+      ...ReceivedImage.properties,
+      receivedAt: Instant,
+      /** Of the submit call. */
+      request: CausingRequest,
+    }),
+  ),
+} as const
+
+export type ImageEvent = EventOf<typeof imageEvents>
