@@ -21,30 +21,32 @@ function lanesOf(todo: string, known: string): string {
       union all
       select (select t.lane from ${todo} t where t.lane > lanes.lane order by t.lane limit 1) from lanes where lanes.lane is not null
     ), known as (
-      select * from unnest(${known}) with ordinality as known (lane, room, is_ill, turn)
+      select * from unnest(${known}) with ordinality as known (lane, room, is_ill, in_hand, turn)
     )`
 }
 
 /**
- * The part of a claim that chooses rows: of each lane its oldest ones, as many as it may have, and of those the oldest.
+ * The part of a claim that chooses rows: of each lane its oldest ones, as many as it may have, and of those first the ones
+ * whose lane then has the fewest under way: receivers that are slow must not have every worker that comes free.
  * Rows beyond are not looked at, so that a lane that stands still costs the same whatever it has piled up. Ill lanes take
  * turns: by age, those that have piled up most would have the whole share of all of them, and none else would get well.
- * `claimable` is the condition on `c`, the claim of a row `t`. Parameters: $3 now, $4 steps, $5 limit, from $9 `laneValues`, $13 the share
+ * `claimable` is the condition on `c`, the claim of a row `t`. Parameters: $3 now, $4 steps, $5 limit, from $9 `laneValues`, $14 the share
  * of all ill lanes.
  */
 export function dueByLane(todo: string, claimable: string): string {
-  return `${lanesOf(todo, '$9::text[], $10::integer[], $11::boolean[]')}, offered as (
-      select due.*, coalesce(known.is_ill, false) as is_ill, known.turn
+  return `${lanesOf(todo, '$9::text[], $10::integer[], $11::boolean[], $12::integer[]')}, offered as (
+      select due.*, coalesce(known.is_ill, false) as is_ill, known.turn,
+        coalesce(known.in_hand, 0) + row_number() over (partition by lanes.lane order by due.due_at) as load
       from list cross join lanes left join known on known.lane = lanes.lane cross join lateral (
         select t.key, t.step, t.due_at from ${todo} t
         left join runtime.claims c on c.process = $2::text and c.key = t.key and c.step = t.step
         where t.lane = lanes.lane and t.due_at <= $3::timestamptz and t.step = any($4) and ${claimable}
-        order by t.due_at limit coalesce(known.room, $12::integer)
+        order by t.due_at limit coalesce(known.room, $13::integer)
       ) due
     ), admitted as (
       select key, step from (select offered.*, row_number() over (partition by is_ill order by turn, due_at, key, step) as place from offered) ranked
-      where not is_ill or place <= $13::integer
-      order by due_at limit $5
+      where not is_ill or place <= $14::integer
+      order by load, due_at limit $5
     ), due as (
       select t.key, t.step, t.org_id, t.payload, t.lane, (extract(epoch from t.due_at) * 1000)::float8 as due_ms
       from admitted join ${todo} t on t.key = admitted.key and t.step = admitted.step
@@ -54,17 +56,17 @@ export function dueByLane(todo: string, claimable: string): string {
 
 /** The first instant after $3 at which a row of a lane with room is due. Parameters: $1 list, $2 steps, $4 version, from $5 `laneValues`. */
 export function nextDueByLane(todo: string): string {
-  return `with recursive ${lanesOf(todo, '$5::text[], $6::integer[], $7::boolean[]')}
+  return `with recursive ${lanesOf(todo, '$5::text[], $6::integer[], $7::boolean[], $8::integer[]')}
     select (extract(epoch from min(next.due_at)) * 1000)::float8 as next_ms
     from lanes left join known on known.lane = lanes.lane cross join lateral (
       select t.due_at from ${todo} t where t.lane = lanes.lane and t.due_at > $3::timestamptz and t.step = any($2)
       order by t.due_at limit 1
     ) next
-    where coalesce(known.room, $8::integer) > 0
+    where coalesce(known.room, $9::integer) > 0
       and exists (select from runtime.projectors where name = $1 and version = $4)`
 }
 
-/** Four parameters that both statements take. */
+/** Five parameters that both statements take. */
 export function laneValues({ known, others }: LaneShares): unknown[] {
-  return [known.map(({ lane }) => lane), known.map(({ room }) => room), known.map(({ isIll }) => isIll), others]
+  return [known.map(({ lane }) => lane), known.map(({ room }) => room), known.map(({ isIll }) => isIll), known.map(({ inHand }) => inHand), others]
 }

@@ -20,6 +20,8 @@ export interface LaneShares {
 export interface LaneShare {
   readonly lane: string
   readonly room: number
+  /** Under way now: of what is due, lanes with little under way come first. */
+  readonly inHand: number
   readonly isIll: boolean
 }
 
@@ -90,11 +92,12 @@ export class Lanes {
     let illInHand = 0
     for (const { isIll, inHand } of this.#lanes.values()) if (isIll) illInHand += inHand
     const ill = Math.max(0, Math.max(1, Math.floor(slots / 4)) - illInHand)
-    const known: LaneShare[] = [{ lane: freeLane, room: slots, isIll: false }]
+    const known: LaneShare[] = [{ lane: freeLane, room: slots, inHand: 0, isIll: false }]
     for (const [name, lane] of this.#lanes) {
       const isClosed = isPaused(lane, now) || (lane.isIll && ill === 0)
       const room = isClosed ? 0 : Math.max(0, lane.limit - lane.inHand)
-      if (lane.isIll || room !== this.#newLimit) known.push({ lane: name, room, isIll: lane.isIll })
+      const { isIll, inHand } = lane
+      if (isIll || inHand > 0 || room !== this.#newLimit) known.push({ lane: name, room, inHand, isIll })
     }
     return { others: this.#newLimit, ill, known }
   }

@@ -10,8 +10,8 @@ export const laneMutants: readonly Mutant[] = [
     name: 'lane-cap-ignored',
     fault: 'a lane gets all the workers that it has rows for',
     file: 'processes/runtime/lane-claims.ts',
-    text: 'limit coalesce(known.room, $12::integer)',
-    replacement: 'limit greatest($5::integer, coalesce(known.room, $12::integer))',
+    text: 'limit coalesce(known.room, $13::integer)',
+    replacement: 'limit greatest($5::integer, coalesce(known.room, $13::integer))',
     caughtBy: [
       { file: claims, test: 'takes of each lane what it may have, its oldest first' },
       { file: shares, test: 'a lane that hangs holds up no other, nor any other process' },
@@ -21,8 +21,8 @@ export const laneMutants: readonly Mutant[] = [
     name: 'ill-lanes-unlimited',
     fault: 'lanes that do not get on take the workers of those that do',
     file: 'processes/runtime/lane-claims.ts',
-    text: 'place <= $13::integer',
-    replacement: '$13::integer >= 0',
+    text: 'place <= $14::integer',
+    replacement: '$14::integer >= 0',
     caughtBy: [{ file: claims, test: 'takes of all ill lanes together what they may have' }],
   },
   {
@@ -32,6 +32,14 @@ export const laneMutants: readonly Mutant[] = [
     text: 'order by turn, due_at, key, step',
     replacement: 'order by due_at, key, step',
     caughtBy: [{ file: claims, test: 'lets ill lanes take turns, whatever some of them have piled up' }],
+  },
+  {
+    name: 'oldest-rows-first',
+    fault: 'a few receivers that take their time have every worker that comes free',
+    file: 'processes/runtime/lane-claims.ts',
+    text: 'order by load, due_at limit',
+    replacement: 'order by due_at limit',
+    caughtBy: [{ file: claims, test: 'takes first of the lanes that have the fewest under way' }],
   },
   {
     name: 'dead-lane-read-whole',

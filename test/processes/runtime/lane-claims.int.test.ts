@@ -47,7 +47,7 @@ async function fill(lane: string, count: number, until = at(-1)): Promise<void> 
 function sharesOf(known: LaneShares['known'], { others = 2, ill = 4 } = {}): LaneShares {
   return { others, ill, known }
 }
-const room = (lane: string, steps: number, isIll = false) => ({ lane, room: steps, isIll })
+const room = (lane: string, steps: number, isIll = false, inHand = 0) => ({ lane, room: steps, inHand, isIll })
 
 async function claimedOf(shares: LaneShares, { limit = 16, claims = claimsOf() } = {}): Promise<string[]> {
   const claimed = await claims.claim(limit, now, lease, shares)
@@ -86,6 +86,16 @@ describe('a claim by lanes', () => {
     await fill('young', 10, at(-10))
     await fill('old', 10, at(-1_000))
     expect(await claimedOf(sharesOf([room('young', 8), room('old', 2)]), { limit: 4 })).toEqual(['old-1', 'old-2', 'young-1', 'young-2'])
+  })
+
+  it('takes first of the lanes that have the fewest under way', async () => {
+    const slow = ['slow0', 'slow1', 'slow2']
+    for (const lane of slow) await fill(lane, 50, at(-60_000))
+    await fill('quick', 5)
+    await fill('begun', 5, at(-10))
+    const known = [...slow.map((lane) => room(lane, 2, false, 6)), room('begun', 7, false, 1)]
+    expect(await claimedOf(sharesOf(known), { limit: 1 })).toEqual(['quick-1'])
+    expect((await claimedOf(sharesOf(known), { limit: 4 })).toSorted()).toEqual(['begun-1', 'begun-2', 'quick-2', 'quick-3'])
   })
 
   it('takes what calls nobody beside all lanes', async () => {

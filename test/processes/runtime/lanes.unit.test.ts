@@ -131,6 +131,19 @@ it('lets all ill lanes together have a quarter of the workers', () => {
   expect(lanesOf({ slots: 1 }).lanes.shares(start).ill).toBe(1)
 })
 
+it('says how many steps of a lane are under way', () => {
+  const { lanes, begin } = lanesOf({ perLane: 8 })
+  for (let step = 0; step < 6; step += 1) lanes.begin('a', start)
+  for (let step = 0; step < 6; step += 1) lanes.end('a', { health: 'good' }, start)
+  begin('a', 6)
+  begin('b')
+  expect(lanes.shares(start).known).toEqual([
+    { lane: freeLane, room: 16, inHand: 0, isIll: false },
+    { lane: 'a', room: 2, inHand: 6, isIll: false },
+    { lane: 'b', room: 1, inHand: 1, isIll: false },
+  ])
+})
+
 it('names ill lanes in the order of their last steps, so that they take turns', () => {
   const { lanes, begin, step } = lanesOf()
   for (const name of ['a', 'b', 'c']) step(name, { health: 'bad' })
