@@ -1,4 +1,5 @@
 import { commandMutants } from './command-mutants.ts'
+import { imageMutants } from './image-mutants.ts'
 import { inlineImageMutants } from './inline-image-mutants.ts'
 import { laneMutants } from './lane-mutants.ts'
 import type { Mutant } from './mutant.ts'
@@ -8,4 +9,4 @@ import { storeMutants } from './store-mutants.ts'
 import { subscriptionMutants } from './subscription-mutants.ts'
 import { webhookMutants } from './webhook-mutants.ts'
 
-export const allMutants: readonly Mutant[] = [...commandMutants, ...inlineImageMutants, ...projectionMutants, ...processMutants, ...laneMutants, ...storeMutants, ...subscriptionMutants, ...webhookMutants]
+export const allMutants: readonly Mutant[] = [...commandMutants, ...imageMutants, ...inlineImageMutants, ...projectionMutants, ...processMutants, ...laneMutants, ...storeMutants, ...subscriptionMutants, ...webhookMutants]

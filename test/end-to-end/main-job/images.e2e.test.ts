@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
-import { assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, registerPatient, requestAssessment } from '../../support/main-job.ts'
+import { assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, registerPatient, requestAssessment, reviewOfCase } from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { declare as declareSlot, imageIdsOf, put, refusalOf } from './uploads.ts'
 
@@ -83,7 +83,7 @@ test('an image of a case is declared, uploaded without a token, submitted, liste
   expect(await shaOf(textAt((await read(id)).body, 'download_url'))).toBe(photo.sha256)
 })
 
-test('images are listed newest first by case, patient and assessment, with those of assessments among them', async () => {
+test('images are listed newest first by case, patient and assessment, with those of assessments among them, and may be analysed', async () => {
   const terms = await createConsentTerms(api, platform.process.credentials.org_id)
   const patient = await consentedPatient(api, terms)
   const photo = await photograph()
@@ -104,6 +104,19 @@ test('images are listed newest first by case, patient and assessment, with those
   expect(await idsOf(`assessment_id=${assessmentId}&case_id=${unknownId}`)).toEqual([])
   expect(await listed(`assessment_id=${assessmentId}`)).toEqual([expect.objectContaining(common), expect.objectContaining(common)])
   expect(JSON.stringify(await listed(`patient_id=${patient}`))).not.toMatch(/_url/)
+
+  // The case is analysed again, by a photograph that was added to it.
+  const better = await photograph()
+  const added = await uploaded({ case_id: of }, better.bytes)
+  const { body: image } = await expecting(200, submit(added))
+  const presignedUrlExpiresAt = new Date(Date.now() + 60_000).toISOString()
+  const fresh = { imageId: added, imageType: 'MACROSCOPIC', presignedUrl: textAt(image, 'download_url'), presignedUrlExpiresAt }
+  const review = await reviewOfCase(api, of)
+  const made = await expecting(202, api.call(`/v1/ai-reviews/${textAt(review, 'id')}/supersede`, { body: { images: [fresh] }, headers: { prefer: 'wait=25' } }))
+  const successor = await expecting(200, api.call(`/v1/ai-reviews/${textAt(made.body, 'aiReviewId')}`, { headers: { prefer: 'wait=25' } }))
+  expect([at(successor.body, 'status'), at(successor.body, 'images', 0, 'clinicalImageId')]).toEqual(['completed', added])
+  const sent = (await platform.provider.calls()).filter(({ call, sha256 }) => call === 'image' && sha256 === better.sha256)
+  expect(sent).toHaveLength(1)
 })
 
 test('the images of an assessment are found as soon as it is answered, awaited or received', async () => {

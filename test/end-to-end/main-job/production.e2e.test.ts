@@ -121,7 +121,7 @@ test('every answer was one that the document allows', async () => {
   expect(await watched.undocumented()).toEqual([])
 })
 
-test('a finding names a body site of the catalogue, which is read page by page, or is refused', async () => {
+test('a finding and an image name a body site of the catalogue, which is read page by page, or is refused', async () => {
   const whole = await expecting(200, api.call('/v1/clinical-api/body-sites?limit=100'))
   const sites = at(whole.body, 'data')
   if (!Array.isArray(sites)) throw new Error('the catalogue is no list')
@@ -143,4 +143,9 @@ test('a finding names a body site of the catalogue, which is read page by page, 
   expect((await create(textAt(sites[7], 'id'))).status).toBe(202)
   const { status, body } = await create('0190b0a0-0000-7000-8000-000000000001')
   expect([status, at(body, 'errors', 0, 'pointer'), at(body, 'errors', 0, 'code')]).toEqual([400, '/finding/body_site_id', 'unknown-body-site'])
+  const declare = async (body_site_id: string) =>
+    api.call('/v1/clinical-api/images', { body: { patient_id: await registerPatient(api), capture_type: 'other', mime_type: 'image/jpeg', body_site_id } })
+  expect((await declare(textAt(sites[7], 'id'))).status).toBe(201)
+  const refused = await declare('0190b0a0-0000-7000-8000-000000000001')
+  expect([refused.status, at(refused.body, 'errors', 0, 'pointer'), at(refused.body, 'errors', 0, 'code')]).toEqual([400, '/body_site_id', 'unknown-body-site'])
 })

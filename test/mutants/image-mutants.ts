@@ -1,0 +1,57 @@
+import type { Mutant } from './mutant.ts'
+
+const decisions = 'test/commands/images/image-decisions.unit.test.ts'
+const receive = 'test/commands/images/receive-upload.int.test.ts'
+const sweep = 'test/processes/housekeeping/sweep-objects.int.test.ts'
+const queries = 'test/read-api/queries.int.test.ts'
+
+export const imageMutants: readonly Mutant[] = [
+  {
+    name: 'awaited-image-swept',
+    fault: 'the upload of an image that may still be submitted is swept away',
+    file: 'processes/housekeeping/sweep-objects.ts',
+    text: "return image.status === 'awaiting_upload' && isUploadOpen(at, image)",
+    replacement: "return image.status === 'absent' && isUploadOpen(at, { closesAt: '' })",
+    caughtBy: [{ file: sweep, test: 'keeps what an image by itself names or awaits, and nothing else of it' }],
+  },
+  {
+    name: 'received-image-swept',
+    fault: 'the bytes of an image that belongs to no assessment are swept away',
+    file: 'processes/housekeeping/sweep-objects.ts',
+    text: "image.status === 'received' ? [image.object.key] : []",
+    replacement: "image.status === 'received' ? [] : []",
+    caughtBy: [{ file: sweep, test: 'keeps what an image by itself names or awaits, and nothing else of it' }],
+  },
+  {
+    name: 'refused-copy-kept',
+    fault: 'the copy of an upload whose submit is refused at the append stays, and no event names it',
+    file: 'commands/images/receive-upload.ts',
+    text: 'if (error instanceof Problem) await frozen.discard(',
+    replacement: 'if (error instanceof Problem) void (',
+    caughtBy: [{ file: receive, test: 'refuses when the window closes while the upload is read, and leaves nothing behind' }],
+  },
+  {
+    name: 'unknown-copy-removed',
+    fault: 'the copy of an upload goes although an event may name it',
+    file: 'commands/images/receive-upload.ts',
+    text: 'if (error instanceof Problem) await frozen.discard(',
+    replacement: 'if (error !== undefined) await frozen.discard(',
+    caughtBy: [{ file: receive, test: 'keeps the copy when nobody knows whether the event was written' }],
+  },
+  {
+    name: 'image-taken-late',
+    fault: 'an image takes its bytes after its window has closed',
+    file: 'commands/images/receive-image.ts',
+    text: "isUploadOpen(now, state) ? 'upload'",
+    replacement: "state.closesAt !== '' || isUploadOpen(now, state) ? 'upload'",
+    caughtBy: [{ file: decisions, test: 'is refused once the window has closed, but for bytes that are there' }],
+  },
+  {
+    name: 'images-of-everybody',
+    fault: 'an image is shown to whoever knows its id',
+    file: 'read-api/clinical/image-queries.ts',
+    text: 'where o.org_id = $1 and i.image_id = $2',
+    replacement: 'where $1::uuid is not null and i.image_id = $2',
+    caughtBy: [{ file: queries, test: 'finds what the organisation has, and for another one nothing, as if it did not exist' }],
+  },
+]
