@@ -96,7 +96,7 @@ function memberErrors(errors: readonly FastifySchemaValidationError[]): MemberEr
 }
 
 /** Names inside a free-form member are the caller's own words, which may say something of a patient: the member alone is pointed at. */
-function withoutForeignNames(pointer: string): string {
+export function withoutForeignNames(pointer: string): string {
   const [, first = ''] = pointer.split('/')
   return freeForm.has(first) ? `/${first}` : pointer
 }

@@ -1,4 +1,5 @@
 import { problem } from '../problems.ts'
+import { repeatedMemberProblem } from './repeated-members.ts'
 import { createJsonPlace, type StringRole } from './json-place.ts'
 import { createJsonText } from './json-text.ts'
 
@@ -50,7 +51,10 @@ export function createExtraction({ mostRest }: { readonly mostRest: number }): E
     else if (byte === quotationMark) {
       const wasName = inside === 'name'
       inside = 'structure'
-      if (wasName && !place.name(unescaped(name))) throw problem('malformed-body', { detail: 'The members images and data may stand once in their object.' })
+      if (wasName && !place.name(unescaped(name))) {
+        const pointer = unescaped(name) === 'images' ? '/images' : `/images/${place.index}/data`
+        throw repeatedMemberProblem(pointer)
+      }
       return
     }
     if (inside === 'name' && name.length <= longestName) name.push(byte)

@@ -102,10 +102,11 @@ const refusals: readonly Refusal[] = [
   ['clinical_context of 17 levels', withMembers({ clinical_context: JSON.parse(`${'{"a":'.repeat(17)}{}${'}'.repeat(17)}`) as unknown }), 400, invalid, '/clinical_context'],
   ['an unknown patient', withMembers({ patient_id: unknownId }), 404, 'patient-not-found'],
   ['more than a megabyte beside its images', withMembers({ clinical_context: { a: 'x'.repeat(mebibyte) } }), 413, 'body-too-large'],
-  ['its images twice', () => JSON.stringify(valid()).replace('"finding"', '"images":[],"finding"'), 400, 'malformed-body'],
-  ['two data of one image', () => JSON.stringify(valid()).replace('"data":', '"data":"","data":'), 400, 'malformed-body'],
+  ['its images twice', () => JSON.stringify(valid()).replace('"finding"', '"images":[],"finding"'), 400, 'malformed-body', '/images'],
+  ['two types of its finding', () => JSON.stringify(valid()).replace('"finding_type"', '"finding_type":"rash","finding_type"'), 400, 'malformed-body', '/finding/finding_type'],
+  ['two data of one image', () => JSON.stringify(valid()).replace('"data":', '"data":"","data":'), 400, 'malformed-body', '/images/0/data'],
   ['an end too soon', () => JSON.stringify(valid()).slice(0, -1), 400, 'malformed-body'],
-  ['half of a surrogate pair', () => JSON.stringify({ ...valid(), external_reference: 'half a pair' }).replace('half a pair', '\\ud800'), 400, 'malformed-body'],
+  ['half of a surrogate pair', () => JSON.stringify({ ...valid(), external_reference: 'half a pair' }).replace('half a pair', '\\ud800'), 400, 'malformed-body', '/external_reference'],
 ]
 
 test.each(refusals.map((refusal) => ({ what: refusal[0], refusal })))('a request with $what leaves no object and no event', async ({ refusal: [, body, status, code, pointer] }) => {

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { requireStorable } from '../../../platform/http/storable-json.ts'
+import { Problem } from '../../../platform/problems.ts'
+
+function refusalOf(json: string): unknown {
+  try {
+    requireStorable(JSON.parse(json))
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    return [error.code, ...(error.errors ?? []).map(({ pointer, code }) => `${pointer} ${code}`)]
+  }
+  return 'taken'
+}
+
+const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+
+test.each([
+  ['"\\u0000"', ' text'],
+  ['{"images":[{},{"mime_type":"\\ud800"}]}', '/images/1/mime_type text'],
+  ['{"a":{"b\\u0000":1}}', '/a text'],
+  ['{"a/b":[0,1e999]}', '/a~1b/1 number'],
+  ['{"a":[{"__proto__":1}]}', '/a/0 name'],
+  ['{"clinical_context":{"Ada":{"Example":"\\u0000"}}}', '/clinical_context text'],
+  [`{"variables":${nested(65)}}`, '/variables too-deep'],
+])('%s cannot be stored, which is said of its place', (json, place) => {
+  expect(refusalOf(json)).toEqual(['malformed-body', place])
+})
+
+test('of too many members no place is told', () => {
+  expect(refusalOf(`[${'0,'.repeat(200_000)}0]`)).toEqual(['malformed-body'])
+})
+
+test('the deepest nesting, whole surrogate pairs and large numbers can be', () => {
+  for (const json of [nested(64), '"\\ud83d\\ude00"', '{"proto":1e308}', 'null']) expect(refusalOf(json)).toBe('taken')
+})
