@@ -69,5 +69,5 @@ export function rotateRoute(app: ServiceApp, deps: CommandDependencies): void {
 }
 
 async function takesNoBodyForAnEmptyOne(request: FastifyRequest): Promise<void> {
-  request.body ??= {}
+  if (request.body === undefined) request.body = {}
 }

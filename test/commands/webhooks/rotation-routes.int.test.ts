@@ -49,6 +49,12 @@ describe('rotating a secret', () => {
     for (const grace_seconds of [-1, 604_801, 1.5, '5']) expect((await api.rotate(id, { grace_seconds })).code).toBe('validation-failed')
   })
 
+  it('does not take null for no body', async () => {
+    const { record: { id } } = await api.subscribe()
+    const { code } = await api.call('POST', `/${id}/rotate-secret`, Buffer.from('null'), { 'content-type': 'application/json' })
+    expect([code, (await api.subscriptionOf(id)).secrets]).toEqual(['validation-failed', [expect.anything()]])
+  })
+
   it('of a scheme that needs no secret replaces the key pair alone', async () => {
     const { record: before } = await api.subscribe({ signature_schemes: ['v1a'] })
     const { record } = await api.rotate(before.id)
