@@ -1,3 +1,4 @@
+import { GrowingMap } from '../growing-map.ts'
 import type { Fold } from '../store/events.ts'
 import type { CausingRequest } from '../types.ts'
 import type { DisabledReason, FailingPercent, PublicKey, WebhookSubscriptionEvent } from './events.ts'
@@ -31,7 +32,7 @@ export interface WebhookSubscription extends Omit<Subscribed, 'secretId' | 'publ
   /** The current one, then those before it that had not ended when the current one was made; newest first. */
   readonly secrets: readonly [WebhookSecret, ...WebhookSecret[]]
   /** By the HMAC of their key: also those whose secret has ended. */
-  readonly keyedRotations: ReadonlyMap<string, KeyedRotation>
+  readonly keyedRotations: GrowingMap<KeyedRotation>
   /** The last warning of the row of failures that began at `failingSince`. */
   readonly warned: { readonly failingSince: string; readonly percent: FailingPercent } | null
 }
@@ -41,7 +42,7 @@ export interface WebhookSubscriptionsState {
   readonly applied: number
   readonly subscriptions: ReadonlyMap<string, WebhookSubscription>
   /** Fingerprints of what was deleted, by id: a key of theirs creates nothing again. */
-  readonly deleted: ReadonlyMap<string, string | null>
+  readonly deleted: GrowingMap<string | null>
 }
 
 function evolve(state: WebhookSubscriptionsState, event: WebhookSubscriptionEvent): WebhookSubscriptionsState {
@@ -51,7 +52,7 @@ function evolve(state: WebhookSubscriptionsState, event: WebhookSubscriptionEven
   if (event.type === 'WebhookSubscriptionDeleted') {
     const left = new Map(subscriptions)
     left.delete(subscriptionId)
-    return { applied: applied + 1, subscriptions: left, deleted: new Map(deleted).set(subscriptionId, before?.fingerprint ?? null) }
+    return { applied: applied + 1, subscriptions: left, deleted: deleted.with(subscriptionId, before?.fingerprint ?? null) }
   }
   const after = event.type === 'WebhookSubscribed' ? subscribed(event.data, applied) : before && changed(before, event, applied)
   if (after === undefined) return { ...state, applied: applied + 1 }
@@ -68,7 +69,7 @@ function subscribed({ secretId, publicKey, ...data }: Subscribed, revision: numb
     revision,
     endpointRevision: revision,
     secrets: [{ secretId, publicKey, validUntil: null }],
-    keyedRotations: new Map(),
+    keyedRotations: new GrowingMap(),
     warned: null,
   }
 }
@@ -108,14 +109,13 @@ interface Rotation {
 function rotated(before: WebhookSubscription, { secretId, publicKey, previousValidUntil, rotatedAt, request }: Rotation) {
   const [current, ...earlier] = before.secrets
   const stillValid = [{ ...current, validUntil: previousValidUntil }, ...earlier].filter(({ validUntil }) => validUntil === null || validUntil > rotatedAt)
-  const keyedRotations = new Map(before.keyedRotations)
-  if (request !== null) keyedRotations.set(request.key, { fingerprint: request.fingerprint, secretId })
+  const keyedRotations = request === null ? before.keyedRotations : before.keyedRotations.with(request.key, { fingerprint: request.fingerprint, secretId })
   return { secrets: [{ secretId, publicKey, validUntil: null }, ...stillValid] as const, keyedRotations }
 }
 
 export const webhookSubscriptionsFold: Fold<WebhookSubscriptionsState, WebhookSubscriptionEvent> = {
   category,
-  initialState: { applied: 0, subscriptions: new Map(), deleted: new Map() },
+  initialState: { applied: 0, subscriptions: new Map(), deleted: new GrowingMap() },
   evolve,
 }
 

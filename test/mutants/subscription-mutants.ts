@@ -24,8 +24,8 @@ export const subscriptionMutants: readonly Mutant[] = [
     name: 'rotated-by-each-repeat',
     fault: 'a repeat rotates the secret again, and the receiver has one that is not the current one',
     file: 'streams/webhook-subscriptions/state.ts',
-    text: 'if (request !== null) keyedRotations.set(',
-    replacement: 'if (request === undefined) keyedRotations.set(',
+    text: 'request === null ? before.keyedRotations : before',
+    replacement: 'request !== undefined ? before.keyedRotations : before',
     caughtBy: [{ file: decisions, test: 'happens once for a key, also when its secret has ended since' }],
   },
   {
