@@ -15,9 +15,13 @@ const rowsByEvents: Readonly<Record<string, { readonly type: string; readonly ea
   'ai_reviews.ai_review_results': { type: 'AiReviewCompleted', each: 1 },
   'ai_reviews.ai_review_lesions': { type: 'AiReviewCompleted', each: 1 },
   'cases.cases': { type: 'CaseOpened', each: 1 },
+  'images.image_owners': { type: 'AssessmentRequested', each: 1 },
+  'images.images': { type: 'AssessmentSubmitted', each: 2 },
   'consent_records.consent_records': { type: 'ConsentRecorded', each: 1 },
   'patients.patients': { type: 'PatientRegistered', each: 1 },
   'patients.patient_identifiers': { type: 'PatientRegistered', each: 1 },
+  'webhook_deliveries.deliveries': { type: 'WebhookDeliveryScheduled', each: 1 },
+  'webhook_deliveries.attempts': { type: 'WebhookDeliveryAttempted', each: 1 },
 }
 
 export const allModels = readModels.map(({ name }) => name)
