@@ -22,6 +22,7 @@ const quotationMark = 0x22
 const backslash = 0x5c
 /** `images` with each of its letters as an escape of six characters. A name that is longer is another one. */
 const longestName = 36
+const firstRoom = 4096
 
 /**
  * A second `images` or a second `data` of one element is malformed: of the two, which one counts would be anybody's guess
@@ -31,7 +32,8 @@ const longestName = 36
  */
 export function createExtraction({ mostRest }: { readonly mostRest: number }): Extraction {
   const place = createJsonPlace()
-  const rest: Buffer[] = []
+  /** One piece, however small those are that come: each of its own would cost a hundred times its bytes. */
+  let rest = Buffer.allocUnsafe(Math.min(firstRoom, mostRest))
   let restBytes = 0
   let inside: 'structure' | StringRole = 'structure'
   let isEscaped = false
@@ -39,10 +41,15 @@ export function createExtraction({ mostRest }: { readonly mostRest: number }): E
   let data = createJsonText()
 
   function keep(bytes: Buffer): void {
-    restBytes += bytes.length
-    if (restBytes > mostRest) throw problem('body-too-large')
-    // A copy: few bytes would hold on to a whole chunk.
-    rest.push(Buffer.from(bytes))
+    const needed = restBytes + bytes.length
+    if (needed > mostRest) throw problem('body-too-large')
+    if (needed > rest.length) {
+      const larger = Buffer.allocUnsafe(Math.min(mostRest, Math.max(needed, rest.length * 2)))
+      rest.copy(larger, 0, 0, restBytes)
+      rest = larger
+    }
+    bytes.copy(rest, restBytes)
+    restBytes = needed
   }
 
   function readString(byte: number): void {
@@ -97,7 +104,7 @@ export function createExtraction({ mostRest }: { readonly mostRest: number }): E
       if (inside !== 'data') keep(chunk.subarray(restFrom, at))
       return extracted
     },
-    rest: () => Buffer.concat(rest),
+    rest: () => rest.subarray(0, restBytes),
   }
 }
 

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { createExtraction } from '../../../platform/http/json-extraction.ts'
+import { readJsonText } from '../../../platform/http/json-reading.ts'
 import { Problem } from '../../../platform/problems.ts'
 
 interface Taken {
@@ -47,7 +48,7 @@ function codeOf(work: () => unknown): string {
   }
 }
 
-const parse = (bytes: Buffer): unknown => JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+const parse = (bytes: Buffer): unknown => readJsonText(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** What should be taken out of a body, told by what it parses to. */
@@ -94,7 +95,7 @@ describe('the data of images in a JSON body', () => {
     fc.assert(fc.property(bodies, cuts, (body, places) => {
       const text = JSON.stringify(body)
       const { rest, texts } = extract(text, places)
-      const { rest: kept, texts: taken } = expected(JSON.parse(text))
+      const { rest: kept, texts: taken } = expected(readJsonText(text))
       expect(parse(rest)).toEqual(kept)
       expect(texts).toEqual(taken)
     }), { numRuns: 500 })
@@ -104,9 +105,9 @@ describe('the data of images in a JSON body', () => {
     fc.assert(fc.property(bodies, cuts, fc.nat(), fc.constantFrom('', ' ', '\n\t', ' \r\n'), (body, places, seed, blank) => {
       let turn = seed
       const escapes = () => (turn = (turn * 31 + 7) % 101) % 3 === 0
-      const text = written(JSON.parse(JSON.stringify(body)), escapes, blank)
+      const text = written(readJsonText(JSON.stringify(body)), escapes, blank)
       const { rest, texts } = extract(text, places)
-      const { rest: kept, texts: taken } = expected(JSON.parse(text))
+      const { rest: kept, texts: taken } = expected(readJsonText(text))
       expect(parse(rest)).toEqual(kept)
       expect(texts).toEqual(taken)
     }), { numRuns: 300 })
@@ -118,7 +119,7 @@ describe('the data of images in a JSON body', () => {
       const whole = JSON.stringify(body)
       const at = place % (whole.length + 1)
       const text = `${whole.slice(0, at)}${added}${whole.slice(at + 1)}`
-      const isJson = succeeds(() => JSON.parse(text))
+      const isJson = succeeds(() => readJsonText(text))
       const isTaken = succeeds(() => parse(extract(text, places).rest))
       // A name that stands twice is JSON, and refused.
       if (!isJson) expect(isTaken).toBe(false)
@@ -162,7 +163,7 @@ describe('the data of images in a JSON body', () => {
     const deep = `${'['.repeat(64)}${']'.repeat(64)}`
     const { rest, texts } = extract(`\u{feff}{"a":${deep},"images":[{"x":${deep},"data":"QQ=="}]}`)
     expect(texts).toEqual([[0, 'QQ==']])
-    expect(parse(rest)).toEqual(JSON.parse(`{"a":${deep},"images":[{"x":${deep},"data":""}]}`))
+    expect(parse(rest)).toEqual(readJsonText(`{"a":${deep},"images":[{"x":${deep},"data":""}]}`))
   })
 
   it.each([
@@ -183,6 +184,19 @@ describe('the data of images in a JSON body', () => {
     const bare = JSON.stringify({ images: [{ data: '' }, { data: '' }], a: '' }).length
     const of = (more: number) => () => extract(JSON.stringify({ ...body, a: 'x'.repeat(more) }), [5_000, 15_000], bare + 100)
     expect([codeOf(of(100)), codeOf(of(101))]).toEqual(['none', 'body-too-large'])
+  })
+
+  it('is kept in one piece, however small the pieces are that it comes in', () => {
+    const bytes = Buffer.from(JSON.stringify({ images: [{ data: 'AAAA' }], a: 'x'.repeat(100_000) }))
+    const extraction = createExtraction({ mostRest: 1024 * 1024 })
+    const made = [vi.spyOn(Buffer, 'from'), vi.spyOn(Buffer, 'allocUnsafe'), vi.spyOn(Buffer, 'alloc')]
+    try {
+      for (let at = 0; at < bytes.length; at += 1) extraction.push(bytes.subarray(at, at + 1))
+      expect(made.reduce((sum, { mock }) => sum + mock.calls.length, 0)).toBeLessThan(20)
+    } finally {
+      for (const spy of made) spy.mockRestore()
+    }
+    expect(extraction.rest().toString()).toBe(bytes.toString().replace('AAAA', ''))
   })
 })
 
