@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { problem } from '../problems.ts'
+import { readJsonText } from './json-reading.ts'
 import { requireOneMeaning } from './repeated-members.ts'
 import { requireStorable } from './storable-json.ts'
 
@@ -35,7 +36,7 @@ export function parseJson(bytes: Buffer): unknown {
 function readJson(bytes: Buffer): { readonly text: string; readonly value: unknown } {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    return { text, value: JSON.parse(text) }
+    return { text, value: readJsonText(text) }
   } catch {
     throw problem('malformed-body')
   }

@@ -1,5 +1,6 @@
 import { problem, type Problem } from '../problems.ts'
 import { escapePointer, withoutForeignNames } from './errors.ts'
+import { endOfString } from './json-reading.ts'
 
 interface Level {
   /** Of an object; undefined in an array. */
@@ -57,16 +58,6 @@ export function repeatedMember(json: string): string | undefined {
     }
   }
   return undefined
-}
-
-/** Where the quotation mark stands that ends the string which begins there: one after an even number of backslashes. */
-function endOfString(json: string, from: number): number {
-  for (let end = json.indexOf('"', from + 1); end !== -1; end = json.indexOf('"', end + 1)) {
-    let backslashes = 0
-    while (json[end - 1 - backslashes] === '\\') backslashes += 1
-    if (backslashes % 2 === 0) return end
-  }
-  return json.length
 }
 
 function textOf(literal: string): string {
