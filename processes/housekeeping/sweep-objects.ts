@@ -39,19 +39,26 @@ const sweptDays = 3
  * - `images/<yyyy-mm-dd>/<org>/<owner>/…`: removed where no event names them, on each of three settled days once.
  * - `uploads/<org>/<owner>/<image>`: removed a day after they came, unless they can still be submitted.
  *
- * The sweep rejects with Problem `object-store-unavailable` or what the event store throws; what it has removed is gone then.
+ * The sweep rejects with what the object store or the event store throws; what it has removed is gone then. An object that
+ * cannot be removed keeps no other: the sweep goes to its end and rejects with the first refusal.
  */
 export function createSweep({ store, objects, configuration, now }: SweepOptions): (signal: AbortSignal) => Promise<Swept> {
   /** A day that is settled gets no more objects. */
   const done = new Set<string>()
+  /** Of the sweep that runs. */
+  let refusals: unknown[] = []
 
   async function removeFrom(prefix: string, signal: AbortSignal, isLeft: (key: string, modifiedAt: Date) => boolean | Promise<boolean>): Promise<number> {
     let removed = 0
     for await (const { key, modifiedAt } of objects.list(prefix)) {
       if (signal.aborted) break
       if (!(await isLeft(key, modifiedAt))) continue
-      await objects.remove(key)
-      removed += 1
+      try {
+        await objects.remove(key)
+        removed += 1
+      } catch (error) {
+        refusals.push(error)
+      }
     }
     return removed
   }
@@ -63,20 +70,23 @@ export function createSweep({ store, objects, configuration, now }: SweepOptions
     for (const day of days) {
       if (done.has(day)) continue
       const named = createNames(store)
+      const refusedBefore = refusals.length
       removed += await removeFrom(`images/${day}/`, signal, async (key, modifiedAt) => modifiedAt < settled && !(await named(key)))
       if (signal.aborted) break
-      done.add(day)
+      if (refusals.length === refusedBefore) done.add(day)
     }
     return removed
   }
 
   return async (signal) => {
+    refusals = []
     const at = now()
     const stale = new Date(at.getTime() - configuration.stagingTtlSeconds * 1000)
     const settled = new Date(at.getTime() - settledMs)
     const staging = await removeFrom('staging/', signal, (_, modifiedAt) => modifiedAt < stale)
     const uploads = await removeFrom('uploads/', signal, async (key, modifiedAt) => modifiedAt < settled && !(await mayBeSubmitted(store, key, at)))
     const images = await sweepDays(settled, signal)
+    if (refusals.length > 0) throw refusals[0]
     return { staging, images, uploads }
   }
 }

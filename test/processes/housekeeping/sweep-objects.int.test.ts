@@ -187,3 +187,22 @@ it('sweeps at once, again when it is due, and goes on after one that failed', as
   expect(count).toBe(ended)
   expect([sweepEveryMs({ stagingTtlSeconds: 1 }), sweepEveryMs({ stagingTtlSeconds: 3600 })]).toEqual([500, 600_000])
 })
+
+it('goes on past what cannot be removed, says so, and tries it again', async () => {
+  const { store, objects } = world.deps
+  const orphan = declared().imageKey('locked')
+  const upload = declared().uploadKey
+  await stored('staging/locked/0/0', 'staging/other/0/0', upload, orphan)
+  let isLocked = true
+  const remove = async (key: string) => {
+    if (isLocked && key.includes('locked')) throw new Error('locked')
+    await objects.remove(key)
+  }
+  const sweep = createSweep({ store, objects: { ...objects, remove }, configuration: { stagingTtlSeconds: 3600 }, now: () => new Date(begun + 2 * dayMs + hourMs) })
+  await expect(sweep(open)).rejects.toThrow('locked')
+  expect(await left('staging/')).toEqual(['staging/locked/0/0'])
+  expect([(await left('uploads/')).includes(upload), (await left('images/')).includes(orphan)]).toEqual([false, true])
+  isLocked = false
+  await sweep(open)
+  expect([await left('staging/'), (await left('images/')).includes(orphan)]).toEqual([[], false])
+})
