@@ -31,7 +31,7 @@ it('steps begin when the services that they call answer, and not before', async 
     ...graceful,
     get isStopping() { return graceful.isStopping },
     onStop(stage, name, close) {
-      if (stage === 'reactions') answers.push([name, isAnswering(port)])
+      if (name === 'workers') answers.push([name, isAnswering(port)])
       graceful.onStop(stage, name, close)
     },
   }
