@@ -15,6 +15,7 @@ import { readById } from './reads/by-id.ts'
 import { visibleAfter } from './reads/visible.ts'
 import { deadEndpoint } from './webhooks/dead-endpoint.ts'
 import { webhookDeliveries } from './webhooks/deliveries.ts'
+import { endToEnd } from './webhooks/end-to-end.ts'
 
 /** Every benchmark, in the order of a run of all. */
 export const benchmarks: readonly Benchmark[] = [
@@ -33,6 +34,7 @@ export const benchmarks: readonly Benchmark[] = [
   rebuildMemory,
   rebuildTime,
   readGrowth,
+  endToEnd,
   webhookDeliveries,
   deadEndpoint,
 ]

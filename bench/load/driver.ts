@@ -1,5 +1,6 @@
 import { answerJobs } from './answer-jobs.ts'
 import { runAppendJob } from './append-job.ts'
+import { runEndToEndJob, runOutsideCallsJob } from './end-to-end-jobs.ts'
 import { runHttpJob } from './http-job.ts'
 import { runInlineJob } from './inline-job.ts'
 import type { Job, JobDone } from './jobs.ts'
@@ -27,6 +28,10 @@ async function run(job: Job): Promise<JobDone> {
       return runBareVisibleJob(job)
     case 'posts':
       return runPostsJob(job)
+    case 'end-to-end':
+      return runEndToEndJob(job)
+    case 'outside-calls':
+      return runOutsideCallsJob(job)
     case 'peer-commands':
     case 'peer-deliveries':
       throw new Error('a peer works in a process of its own')

@@ -64,6 +64,8 @@ export interface BareVisibleJob {
   readonly append: AppendJob
   readonly databaseUrl: string
   readonly perSecond: number
+  /** When the time begins. Default: when it is acknowledged. */
+  readonly from?: 'begun' | 'acknowledged'
 }
 
 /** Requests of assessments with images in their bodies, all in flight at once. */
@@ -97,6 +99,24 @@ export interface PeerDeliveriesJob extends Omit<PostsJob, 'kind'> {
   readonly databaseUrl: string
 }
 
+/** Requests at a steady rate, and how long each takes to its answer, or until the webhook that tells of its record is here. */
+export interface EndToEndJob {
+  readonly kind: 'end-to-end'
+  readonly requests: HttpJob
+  readonly perSecond: number
+  readonly until: 'answered' | { readonly webhookAtPort: number }
+}
+
+/** The calls that one assessment makes outside, one after the other and at a steady rate: of the provider, and a webhook. */
+export interface OutsideCallsJob {
+  readonly kind: 'outside-calls'
+  readonly provider: { readonly url: string; readonly login: string; readonly password: string }
+  readonly imagePath: string
+  readonly webhook: Webhook & { readonly baseUrl: string; readonly path: string }
+  readonly perSecond: number
+  readonly count: number
+}
+
 export interface Webhook {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -114,7 +134,7 @@ export interface ReceiverDone {
   readonly sample: Webhook
 }
 
-export type Job = HttpJob | InlineJob | AppendJob | SelectJob | VisibleJob | BareVisibleJob | PeerCommandsJob | PostsJob | PeerDeliveriesJob
+export type Job = HttpJob | InlineJob | AppendJob | SelectJob | VisibleJob | BareVisibleJob | PeerCommandsJob | PostsJob | PeerDeliveriesJob | EndToEndJob | OutsideCallsJob
 
 /** What a driver answers: the whole, and the quantiles of one piece of work, in milliseconds. */
 export interface JobDone {

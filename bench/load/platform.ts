@@ -26,6 +26,7 @@ export interface BenchPlatform {
   /** Another database of the same server, where there is one of ours. */
   readonly otherDatabase: (name: string) => Promise<string>
   readonly credentials: Credentials
+  readonly provider: { readonly url: string; readonly login: string; readonly password: string }
   readonly store: EventStore
   readonly vault: Vault
   /** Headers of the first client. */
@@ -62,7 +63,7 @@ export async function startBenchPlatform({ folder, roles, eventStoreUrl, env: as
     await createMasterKeyFile(join(folder, 'master-keys'))
     const shared = { ...embedded, MASTER_KEYS: (await readFile(join(folder, 'master-keys'), 'utf8')).trim(), ...given }
     const configuration = loadConfiguration(shared)
-    const { vaultDatabaseUrl = '', esdbUrl = '', databaseUrl = '' } = configuration
+    const { vaultDatabaseUrl = '', esdbUrl = '', databaseUrl = '', providerBaseUrl = '', providerLogin = '', providerPassword = '' } = configuration
     const credentials = await keepCredentials(configuration)
     await ensureDatabase(vaultDatabaseUrl)
     const vault = await openVault({ url: vaultDatabaseUrl, masterKeys: parseMasterKeys(shared.MASTER_KEYS) })
@@ -86,6 +87,7 @@ export async function startBenchPlatform({ folder, roles, eventStoreUrl, env: as
         return url.href
       },
       credentials,
+      provider: { url: providerBaseUrl, login: providerLogin, password: providerPassword },
       store,
       vault,
       headers: roles.includes('api') ? { authorization: `Bearer ${await tokenOf(configuration.baseUrl, credentials)}` } : {},

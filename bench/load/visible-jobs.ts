@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
 import { EventStoreDBClient, END, NO_STREAM, jsonEvent, streamNameFilter } from '@eventstore/db-client'
 import { Pool as PostgresPool } from 'pg'
 import { Pool } from 'undici'
-import { quantile } from '../harness/statistics.ts'
 import type { BareVisibleJob, JobDone, VisibleJob } from './jobs.ts'
 import { memberOf } from './members.ts'
+import { paced } from './work.ts'
 
 /** Milliseconds from each 202 to the answer of a GET that waited for the position which the 202 named. */
 export async function runVisibleJob({ requests, readPath, perSecond }: VisibleJob): Promise<JobDone> {
@@ -35,8 +34,8 @@ export async function runVisibleJob({ requests, readPath, perSecond }: VisibleJo
   }
 }
 
-/** Milliseconds from each acknowledged append to the commit of the one transaction that a subscription's event leads to. */
-export async function runBareVisibleJob({ append, databaseUrl, perSecond }: BareVisibleJob): Promise<JobDone> {
+/** Milliseconds from each append, acknowledged or begun, to the commit of the one transaction that a subscription's event leads to. */
+export async function runBareVisibleJob({ append, databaseUrl, perSecond, from = 'acknowledged' }: BareVisibleJob): Promise<JobDone> {
   const client = EventStoreDBClient.connectionString(append.url)
   const pool = new PostgresPool({ connectionString: databaseUrl, max: 8 })
   const run = randomUUID()
@@ -73,10 +72,11 @@ export async function runBareVisibleJob({ append, databaseUrl, perSecond }: Bare
     return await paced(append.count, perSecond, async (number) => {
       const stream = `bare-${run}-${number}`
       const events = append.events.map(({ type, data, metadata }) => jsonEvent({ type, data: JSON.parse(data), metadata: JSON.parse(metadata) }))
+      const begun = performance.now()
       await client.appendToStream(stream, events, { expectedRevision: NO_STREAM })
       const acknowledged = performance.now()
       await commitOf(stream).promise
-      return Math.max(performance.now() - acknowledged, 0)
+      return Math.max(performance.now() - (from === 'begun' ? begun : acknowledged), 0)
     })
   } finally {
     await subscription.unsubscribe()
@@ -84,20 +84,4 @@ export async function runBareVisibleJob({ append, databaseUrl, perSecond }: Bare
     await pool.end()
     await client.dispose()
   }
-}
-
-/** Begins pieces of work at a steady rate, whatever became of those before; the times that they tell. */
-async function paced(count: number, perSecond: number, work: (number: number) => Promise<number>): Promise<JobDone> {
-  const started = performance.now()
-  const running: Promise<number>[] = []
-  for (let number = 0; number < count; number += 1) {
-    const due = started + (number * 1000) / perSecond
-    if (due > performance.now()) await pause(due - performance.now())
-    const working = work(number)
-    // What fails is told by the wait for all; until then nobody listens.
-    working.catch(() => undefined)
-    running.push(working)
-  }
-  const each = await Promise.all(running)
-  return { perSecond: (count * 1000) / (performance.now() - started), p50: quantile(each, 0.5), p99: quantile(each, 0.99) }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { quantile } from '../harness/statistics.ts'
 import type { JobDone } from './jobs.ts'
 
@@ -18,4 +19,20 @@ export async function timed(count: number, inFlight: number, work: (number: numb
   await Promise.all(Array.from({ length: inFlight }, doNext))
   const taken = performance.now() - started
   return { perSecond: (count * 1000) / taken, p50: quantile(each, 0.5), p99: quantile(each, 0.99) }
+}
+
+/** Begins pieces of work at a steady rate, whatever became of those before; the times that they tell. */
+export async function paced(count: number, perSecond: number, work: (number: number) => Promise<number>): Promise<JobDone> {
+  const started = performance.now()
+  const running: Promise<number>[] = []
+  for (let number = 0; number < count; number += 1) {
+    const due = started + (number * 1000) / perSecond
+    if (due > performance.now()) await pause(due - performance.now())
+    const working = work(number)
+    // What fails is told by the wait for all; until then nobody listens.
+    working.catch(() => undefined)
+    running.push(working)
+  }
+  const each = await Promise.all(running)
+  return { perSecond: (count * 1000) / (performance.now() - started), p50: quantile(each, 0.5), p99: quantile(each, 0.99) }
 }
