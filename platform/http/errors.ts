@@ -60,7 +60,13 @@ function toTokenEndpointError(error: unknown, request: FastifyRequest): TokenEnd
 
 function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error
+  if (isCutOff(error)) return problem('malformed-body', { cause: error })
   return translateStageError(error) ?? (isFastifyError(error) ? ofFastify(error) : undefined) ?? problem('internal-error', { cause: error })
+}
+
+/** A client went away in the middle of its body: what else breaks off is no 400 of Fastify's, but some server's connection. */
+function isCutOff(error: unknown): boolean {
+  return error instanceof Error && 'statusCode' in error && error.statusCode === 400 && 'code' in error && error.code === 'ECONNRESET'
 }
 
 function isFastifyError(error: unknown): error is FastifyError {
