@@ -40,7 +40,7 @@ export const webhookDeliveries: Benchmark = {
           ...figure,
           ours,
           other: { name: 'graphile-worker', measure: () => received(world, count, () => graphile.run({ kind: 'peer-deliveries', databaseUrl, ...posts })) },
-          goal: atLeast(1, { reached: 0.06 }),
+          goal: atLeast(1, { reached: 0.05 }),
         }),
       )
     })
