@@ -58,12 +58,24 @@ export const webhooksToDo = defineProjector<AssessmentEvent | WebhookSubscriptio
       remove(laneTodoTable, { key: keyOf(event.data), step: 'redeliver' }),
       deliverAt(event, event.data.requestedAt),
     ],
+    // Of a subscription that was disabled or deleted just before there is nothing to be done, and nothing that would take the rows away.
     WebhookRecoveryRequested: (event) => {
-      const { subscriptionId, recoveryId, requestedAt, organisationId } = event.data
-      const row = { step: 'redeliver', org_id: organisationId, due_at: requestedAt, lane: freeLane }
+      const { subscriptionId, recoveryId, requestedAt } = event.data
       return event.data.deliveries.map(({ deliveryId, eventId }) => {
         const payload: RedeliverPayload = { cause: causeOf(event), subscriptionId, deliveryId, recoveryId }
-        return upsert(laneTodoTable, { ...row, key: keyOf({ subscriptionId, eventId }), payload })
+        return insertSelect(laneTodoTable, {
+          from: endpoints,
+          where: { subscription_id: subscriptionId, status: 'active' },
+          existing: 'replace',
+          columns: {
+            key: { value: keyOf({ subscriptionId, eventId }) },
+            step: { value: 'redeliver' },
+            org_id: { column: 'org_id' },
+            due_at: { value: requestedAt },
+            lane: { value: freeLane },
+            payload: { value: payload },
+          },
+        })
       })
     },
 

@@ -106,6 +106,10 @@ describe('a recovery', () => {
   it.each([ofDelivery('WebhookDelivered'), disabled, deleted])('is over for one with $type', async (event) => {
     expect(await steps(subscribed, recovered, event)).toEqual([])
   })
+
+  it.each([disabled, deleted])('has nothing asked for again after $type, which would stand for ever', async (event) => {
+    expect(await steps(subscribed, event, recovered)).toEqual([])
+  })
 })
 
 describe('a subscription that is disabled or deleted', () => {
