@@ -88,6 +88,16 @@ export async function startPlatformApart(dataDir: string, env: Readonly<Record<s
   }
 }
 
+/** Where one process answers for the platform itself: past the front, which reads each body to its end before it hands it on. */
+export function apiPort(platform: PlatformProcess, baseUrl: string): number {
+  const api = isApart(platform) ? platform.instances.find(({ role }) => role === 'api') : undefined
+  return api?.port ?? Number(new URL(baseUrl).port)
+}
+
+function isApart(platform: PlatformProcess): platform is PlatformApart {
+  return 'instances' in platform
+}
+
 /** How a process of a role is run: what follows Node.js on the command line, and what its environment has beside its settings. */
 export function roleCommand(role: Role) {
   return { args: [`--import=${endWithParent}`, main, 'serve', '--role', role], env: { NODE_COMPILE_CACHE: compiled } }

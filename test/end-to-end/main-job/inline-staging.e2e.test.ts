@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { join, relative } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { at, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { apiPort } from '../../support/apart.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import { assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, registerPatient, type ConsentTerms, type Photograph } from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
@@ -166,8 +167,7 @@ test('two hundred requests with one key and more than a megabyte at once leave o
 
 /** A request of which only the first megabytes are sent. */
 function begin(): Socket {
-  const { port, hostname } = new URL(platform.baseUrl)
-  const socket = connect(Number(port), hostname)
+  const socket = connect(apiPort(platform.process, platform.baseUrl), '127.0.0.1')
   socket.on('error', () => undefined)
   const text = JSON.stringify(valid())
   const head = [`POST ${assessments} HTTP/1.1`, 'Host: platform', `Authorization: Bearer ${token}`, 'Content-Type: application/json', `Content-Length: ${text.length}`]
