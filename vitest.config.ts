@@ -2,6 +2,9 @@ import { defineConfig } from 'vitest/config'
 
 const report = process.env['VITEST_JSON_REPORT']
 const isOneEventStore = (process.env['ESDB_URL'] ?? '') !== ''
+const mainJob = (name: string) => `test/end-to-end/main-job/${name}.e2e.test.ts`
+/** What one process answers by itself, from the request alone: these run over the roles together only. */
+const ofOneProcess = ['access', 'images', 'inline-staging', 'input', 'organisations', 'production', 'specification'].map(mainJob)
 
 export default defineConfig({
   test: {
@@ -20,7 +23,7 @@ export default defineConfig({
       {
         // The main job once more, over two processes of each role, which take longer to start.
         extends: true,
-        test: { name: 'apart', include: ['test/end-to-end/main-job/*.e2e.test.ts'], env: { PLATFORM_ROLES: 'apart' }, hookTimeout: 180_000, testTimeout: 120_000 },
+        test: { name: 'apart', include: [mainJob('*')], exclude: ofOneProcess, env: { PLATFORM_ROLES: 'apart' }, hookTimeout: 180_000, testTimeout: 120_000 },
       },
     ],
   },
