@@ -21,7 +21,7 @@ export function settingsOf(args: readonly string[], realUrl: string | undefined)
   const parsed = parsedOf(args)
   if (parsed === undefined) return undefined
   const { values, positionals } = parsed
-  const rounds = Number(values.rounds ?? (values.quick ? 3 : 5))
+  const rounds = Number(values.rounds ?? (values.quick ? 2 : 5))
   const events = values.events === undefined ? undefined : Number(values.events)
   const isCount = (value: number) => Number.isSafeInteger(value) && value >= 1
   if (!isCount(rounds) || (events !== undefined && !isCount(events))) return undefined

@@ -64,7 +64,7 @@ test('a benchmark that breaks is a row, and the next one runs', async () => {
 })
 
 test('reads the command line', () => {
-  expect(settingsOf(['a', '--quick', '--json', 'out.json'], '')).toEqual({ names: ['a'], list: false, json: 'out.json', settings: { quick: true, rounds: 3, events: undefined, realUrl: undefined } })
+  expect(settingsOf(['a', '--quick', '--json', 'out.json'], '')).toEqual({ names: ['a'], list: false, json: 'out.json', settings: { quick: true, rounds: 2, events: undefined, realUrl: undefined } })
   expect(settingsOf(['--rounds', '7', '--events', '1000'], 'esdb://x')?.settings).toEqual({ quick: false, rounds: 7, events: 1000, realUrl: 'esdb://x' })
   for (const wrong of [['--rounds', '0'], ['--events', 'many'], ['--unknown']]) expect(settingsOf(wrong, undefined)).toBeUndefined()
   const named = (name: string): Benchmark => ({ name, goals: [], about: '', run: async () => {} })
