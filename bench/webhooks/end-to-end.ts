@@ -64,7 +64,7 @@ export const endToEnd: Benchmark = {
       const name = `POST → webhook received at ${perSecond.toFixed(1)} per second, p99`
       await compare({
         goal: '14',
-        figures: [{ name, unit: 'ms', goal: atMost(1.5) }],
+        figures: [{ name, unit: 'ms', goal: atMost(1.5, { reached: 2.1 }) }],
         ours: { name: 'platform', measure: async () => [(await driver.run({ ...whole, requests: { ...requests, count }, perSecond })).p99] },
         other: { name: 'sum of its parts', measure: async () => [await parts()] },
         ...(quick ? { rounds: 2 } : {}),
