@@ -1,5 +1,6 @@
 import { dayOf } from '../../commands/assessments/image-key.ts'
 import { namedObjects } from '../../commands/assessments/named-objects.ts'
+import { keysOfImage } from '../../commands/images/image-objects.ts'
 import { isUploadOpen } from '../../commands/images/receive-image.ts'
 import type { Configuration } from '../../platform/configuration.ts'
 import type { ObjectStore } from '../../platform/object-store.ts'
@@ -106,8 +107,7 @@ function createNames(store: SweepOptions['store']): (key: string) => Promise<boo
 async function keysNamedBy(store: SweepOptions['store'], orgId: string, ownerId: string): Promise<ReadonlySet<string>> {
   const assessment = await readThrough<AssessmentState, AssessmentEvent>(store, assessmentFold, assessmentStream(orgId, ownerId))
   if (assessment.status !== 'absent') return namedObjects(assessment)
-  const image = await readThrough<ImageState, ImageEvent>(store, imageFold, imageStream(orgId, ownerId))
-  return new Set(image.status === 'received' ? [image.object.key] : [])
+  return keysOfImage(await readThrough<ImageState, ImageEvent>(store, imageFold, imageStream(orgId, ownerId)))
 }
 
 async function readThrough<State, Event extends DomainEvent>(store: SweepOptions['store'], fold: Fold<State, Event>, stream: string): Promise<State> {

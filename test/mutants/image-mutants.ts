@@ -17,15 +17,15 @@ export const imageMutants: readonly Mutant[] = [
   {
     name: 'received-image-swept',
     fault: 'the bytes of an image that belongs to no assessment are swept away',
-    file: 'processes/housekeeping/sweep-objects.ts',
-    text: "image.status === 'received' ? [image.object.key] : []",
-    replacement: "image.status === 'received' ? [] : []",
+    file: 'commands/images/image-objects.ts',
+    text: "state.status === 'received' ? [state.object.key] : []",
+    replacement: "state.status === 'received' ? [] : []",
     caughtBy: [{ file: sweep, test: 'keeps what an image by itself names or awaits, and nothing else of it' }],
   },
   {
     name: 'refused-copy-kept',
     fault: 'the copy of an upload whose submit is refused at the append stays, and no event names it',
-    file: 'commands/images/receive-upload.ts',
+    file: 'commands/assessments/take-uploads.ts',
     text: 'if (error instanceof Problem) await frozen.discard(',
     replacement: 'if (error instanceof Problem) void (',
     caughtBy: [{ file: receive, test: 'refuses when the window closes while the upload is read, and leaves nothing behind' }],
@@ -33,7 +33,7 @@ export const imageMutants: readonly Mutant[] = [
   {
     name: 'unknown-copy-removed',
     fault: 'the copy of an upload goes although an event may name it',
-    file: 'commands/images/receive-upload.ts',
+    file: 'commands/assessments/take-uploads.ts',
     text: 'if (error instanceof Problem) await frozen.discard(',
     replacement: 'if (error !== undefined) await frozen.discard(',
     caughtBy: [{ file: receive, test: 'keeps the copy when nobody knows whether the event was written' }],
