@@ -8,6 +8,7 @@ import type { Provider } from './adapters/provider.ts'
 import type { ReviewSupersession } from './adapters/review-supersession.ts'
 import type { WebhookSender } from './adapters/webhook-sender.ts'
 import type { WebhookSignatures } from './adapters/webhook-signatures.ts'
+import type { DeliveryBodies } from './webhooks/delivery-body.ts'
 import type { SubscriptionReader } from './webhooks/subscription-reader.ts'
 
 /** What the effects of every process are given. */
@@ -21,6 +22,7 @@ export interface ProcessDependencies extends CommandDependencies {
   readonly webhooks: WebhookSender
   readonly signatures: WebhookSignatures
   readonly subscriptions: SubscriptionReader
+  readonly bodies: DeliveryBodies
   readonly failpoint: Failpoint
   /** From [0, 1); spreads retries. */
   readonly random: () => number

@@ -13,6 +13,7 @@ import { channels, processes } from '../../processes/registry.ts'
 import { createRelay, type RelayStatus } from '../../processes/relay/relay.ts'
 import { bindProcess } from '../../processes/runtime/bound-process.ts'
 import { createWorkers } from '../../processes/runtime/workers.ts'
+import { createDeliveryBodies } from '../../processes/webhooks/delivery-body.ts'
 import { createSubscriptionReader } from '../../processes/webhooks/subscription-reader.ts'
 import type { ProjectionRunner } from '../../projections/runtime/runner.ts'
 import type { EventFilter } from '../../streams/store/subscription-options.ts'
@@ -57,6 +58,7 @@ export function startProcessor({ given, pool, filter, runner, logger, stop }: Pr
     webhooks: createWebhookSender(egress, configuration),
     signatures: createWebhookSignatures(given.vault),
     subscriptions: createSubscriptionReader(store),
+    bodies: createDeliveryBodies(given),
     random: Math.random,
   }
   const workers = createWorkers({

@@ -1,19 +1,68 @@
 import { viewOf } from '../../commands/assessments/views.ts'
+import type { CommandDependencies } from '../../commands/handling/dependencies.ts'
+import type { ObjectStore } from '../../platform/object-store.ts'
 import { toAssessmentRecord } from '../../platform/records/assessment.ts'
 import { signDownloads } from '../../platform/records/download-urls.ts'
-import { assessmentFold, type ExistingAssessment } from '../../streams/assessment/state.ts'
+import { assessmentFold, type AssessmentState } from '../../streams/assessment/state.ts'
 import { assessmentStream } from '../../streams/assessment/stream.ts'
 import type { PayloadMode } from '../../streams/webhook-subscriptions/events.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
 
-type BodyDependencies = Pick<ProcessDependencies, 'store' | 'objects' | 'configuration'>
+export interface ToldAssessment {
+  readonly orgId: string
+  /** Null for a test. */
+  readonly assessmentId: string | null
+  readonly mode: PayloadMode
+}
 
-/**
- * The record as it is now, with addresses signed for this attempt (T21); thin bodies carry id and status only. A test
- * tells of no assessment.
- */
-export async function deliveryBody(deps: BodyDependencies, orgId: string, assessmentId: string | null, mode: PayloadMode): Promise<string> {
-  if (assessmentId === null) return JSON.stringify({ test: true })
+/** What deliveries say. */
+export interface DeliveryBodies {
+  /**
+   * The record of an assessment that has ended, with addresses signed within the last second (T21); thin bodies carry
+   * id and status only. A test tells of no assessment.
+   */
+  of(told: ToldAssessment): Promise<string>
+}
+
+type Dependencies = Pick<CommandDependencies, 'store' | 'configuration' | 'now'> & { readonly objects: Pick<ObjectStore, 'presignDownload'> }
+
+interface Shared {
+  readonly body: Promise<string>
+  /** When its addresses were signed, or a moment before; milliseconds. */
+  readonly at: number
+}
+
+/** All subscriptions of an organisation are told at once: they share a body. No retry comes so soon after. */
+const sharedMs = 1_000
+
+export function createDeliveryBodies(deps: Dependencies): DeliveryBodies {
+  const shared = new Map<string, Shared>()
+
+  function make(key: string, told: Told): Promise<string> {
+    const one = { body: bodyOf(deps, told), at: deps.now().getTime() }
+    shared.set(key, one)
+    const forget = (): void => {
+      if (shared.get(key) === one) shared.delete(key)
+    }
+    // What is told of a patient is kept no longer than it is of use.
+    one.body.then(() => void setTimeout(forget, sharedMs).unref(), forget)
+    return one.body
+  }
+
+  return {
+    async of({ orgId, assessmentId, mode }) {
+      if (assessmentId === null) return JSON.stringify({ test: true })
+      const key = `${orgId} ${assessmentId} ${mode}`
+      const known = shared.get(key)
+      const age = known === undefined ? Infinity : deps.now().getTime() - known.at
+      return known !== undefined && age >= 0 && age < sharedMs ? known.body : make(key, { orgId, assessmentId, mode })
+    },
+  }
+}
+
+type EndedAssessment = Extract<AssessmentState, { status: 'completed' | 'failed' }>
+type Told = ToldAssessment & { readonly assessmentId: string }
+
+async function bodyOf(deps: Dependencies, { orgId, assessmentId, mode }: Told): Promise<string> {
   const view = viewOf(await endedAssessment(deps, orgId, assessmentId))
   if (mode === 'thin') return JSON.stringify({ id: view.id, status: view.status })
   const urls = await signDownloads(deps.objects, view, deps.configuration.downloadUrlTtlSeconds)
@@ -21,11 +70,15 @@ export async function deliveryBody(deps: BodyDependencies, orgId: string, assess
 }
 
 /** One that has ended stays as it is, so that a cached state says it too. */
-async function endedAssessment({ store }: BodyDependencies, orgId: string, assessmentId: string): Promise<ExistingAssessment> {
+async function endedAssessment({ store }: Dependencies, orgId: string, assessmentId: string): Promise<EndedAssessment> {
   const stream = assessmentStream(orgId, assessmentId)
   const { state: cached } = await store.load(assessmentFold, stream)
-  if (cached.status === 'completed' || cached.status === 'failed') return cached
+  if (isEnded(cached)) return cached
   const { state } = await store.load(assessmentFold, stream, { fresh: true })
-  if (state.status === 'absent') throw new Error('a webhook names an assessment that does not exist')
+  if (!isEnded(state)) throw new Error('a webhook names an assessment that has not ended')
   return state
+}
+
+function isEnded(state: AssessmentState): state is EndedAssessment {
+  return state.status === 'completed' || state.status === 'failed'
 }

@@ -9,7 +9,6 @@ import { defineProcess, type LaneHealth, type StepContext, type StepOutcome, typ
 import { throwIfStopping } from '../runtime/stopping.ts'
 import { attemptCommand, orgOf, outcomeCommand, readCause } from '../runtime/step-identity.ts'
 import { cancel, cancelled } from './cancel.steps.ts'
-import { deliveryBody } from './delivery-body.ts'
 import { deliveryOf, targetOf, unsettled } from './delivery-target.ts'
 import { disable, watch } from './endpoint.steps.ts'
 import { redeliver } from './redeliver.steps.ts'
@@ -37,7 +36,7 @@ async function deliver(todo: Todo, deps: ProcessDependencies, step: StepContext)
   const delivery = deliveryOf(todo, payload)
   const target = { ...targetOf(orgId, delivery.deliveryId), isNew: isFirst }
   const [body, sign] = await Promise.all([
-    deliveryBody(deps, orgId, payload.assessmentId, subscription.payloadMode),
+    deps.bodies.of({ orgId, assessmentId: payload.assessmentId, mode: subscription.payloadMode }),
     deps.signatures.signerOf(subscription, step.now()),
   ])
   const begin = { delivery, now: step.now(), leaseUntil: new Date(step.leaseUntil) }

@@ -22,6 +22,7 @@ import type { ProcessDependencies } from '../../processes/dependencies.ts'
 import { leaseUntil } from '../../processes/runtime/leases.ts'
 import type { Process, Todo } from '../../processes/runtime/process.ts'
 import { runStep, type StepResult } from '../../processes/runtime/step-run.ts'
+import { createDeliveryBodies } from '../../processes/webhooks/delivery-body.ts'
 import { createSubscriptionReader } from '../../processes/webhooks/subscription-reader.ts'
 import { openDecisionWorld, type DecisionWorld, type DecisionWorldOptions } from '../commands/handling/decision-world.ts'
 import { ids } from '../streams/facts.ts'
@@ -35,9 +36,10 @@ export function processDependencies(world: DecisionWorld, egress: Egress, object
   const { configuration, now } = world
   const calls = { egress, token: createPlatformToken(egress, configuration, now) }
   const account = { accessKeyId: 'a', secretAccessKey: 'b' }
+  const stored = objects ?? connectObjectStore({ endpoint: closed, region: 'r', bucket: 'images', ...account, now })
   return {
     ...world,
-    objects: objects ?? connectObjectStore({ endpoint: closed, region: 'r', bucket: 'images', ...account, now }),
+    objects: stored,
     provider: createProvider(egress, configuration, now),
     images: createImageFetch(egress),
     consent: createConsentCheck(calls, configuration.consentBaseUrl),
@@ -46,6 +48,7 @@ export function processDependencies(world: DecisionWorld, egress: Egress, object
     webhooks: createWebhookSender(egress, configuration),
     signatures: createWebhookSignatures(world.vault),
     subscriptions: createSubscriptionReader(world.store),
+    bodies: createDeliveryBodies({ ...world, objects: stored }),
     failpoint: createFailpoint({ failpoint: undefined }),
     random: () => 0.5,
   }

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { createDeliveryBodies, type DeliveryBodies } from '../../../processes/webhooks/delivery-body.ts'
+import { assessmentFold } from '../../../streams/assessment/state.ts'
+import { assessmentStream } from '../../../streams/assessment/stream.ts'
+import { contextOf, openDecisionWorld, type DecisionWorld } from '../../commands/handling/decision-world.ts'
+import { assessmentFact, ids } from '../../streams/facts.ts'
+
+let world: DecisionWorld
+let signed: string[]
+let bodies: DeliveryBodies
+let assessmentId: string
+
+beforeAll(async () => {
+  world = await openDecisionWorld()
+})
+afterAll(() => world.close())
+
+beforeEach(async () => {
+  signed = []
+  const presignDownload = async (key: string, ttlSeconds: number) => {
+    signed.push(key)
+    return { url: `https://objects.example/${key}?at=${world.now().getTime()}`, expiresAt: new Date(world.now().getTime() + ttlSeconds * 1000) }
+  }
+  bodies = createDeliveryBodies({ ...world, objects: { presignDownload } })
+  assessmentId = await ended()
+})
+
+async function ended(): Promise<string> {
+  const id = randomUUID()
+  const facts = [
+    assessmentFact('AssessmentRequested', { assessmentId: id }),
+    assessmentFact('AssessmentSubmitted', { assessmentId: id, caseId: randomUUID() }),
+    assessmentFact('AssessmentCompleted', { assessmentId: id }),
+  ]
+  await world.store.append(assessmentFold, assessmentStream(world.orgId, id), 'no_stream', facts, contextOf(world))
+  return id
+}
+
+const told = (mode: 'full' | 'thin' = 'full', id = assessmentId) => ({ orgId: world.orgId, assessmentId: id, mode })
+
+it('are made once for all subscriptions that are told at once, and a moment later', async () => {
+  const [first, ...others] = await Promise.all(Array.from({ length: 4 }, () => bodies.of(told())))
+  expect(new Set([...others, await bodies.of(told())])).toEqual(new Set([first]))
+  expect(JSON.parse(first ?? '')).toMatchObject({ id: assessmentId, status: 'completed' })
+  expect(signed.length).toBeGreaterThan(0)
+  expect(new Set(signed).size).toBe(signed.length)
+})
+
+it('have addresses of their own for an attempt that comes later', async () => {
+  const first = await bodies.of(told())
+  world.pass(1)
+  const second = await bodies.of(told())
+  expect(second).not.toBe(first)
+  expect(second).toContain(`?at=${world.now().getTime()}`)
+})
+
+it('are not those of another assessment, another mode or another organisation', async () => {
+  const other = await ended()
+  expect(JSON.parse(await bodies.of(told()))).toMatchObject({ id: assessmentId })
+  expect(JSON.parse(await bodies.of(told('full', other)))).toMatchObject({ id: other })
+  expect(JSON.parse(await bodies.of(told('thin')))).toEqual({ id: assessmentId, status: 'completed' })
+  await expect(bodies.of({ ...told(), orgId: ids.otherOrg })).rejects.toThrow('has not ended')
+})
+
+it('that could not be made are made again', async () => {
+  const id = randomUUID()
+  await expect(bodies.of(told('thin', id))).rejects.toThrow('has not ended')
+  await world.otherStore.append(
+    assessmentFold,
+    assessmentStream(world.orgId, id),
+    'no_stream',
+    [assessmentFact('AssessmentRequested', { assessmentId: id }), assessmentFact('AssessmentFailed', { assessmentId: id })],
+    contextOf(world),
+  )
+  expect(JSON.parse(await bodies.of(told('thin', id)))).toEqual({ id, status: 'failed' })
+})
