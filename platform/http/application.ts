@@ -66,7 +66,6 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
   const onError = createErrorHandler(logger)
   const app = Fastify({
     logger: false,
-    bodyLimit: defaultBodyLimit,
     trustProxy: configuration.trustedProxies.length > 0 && [...configuration.trustedProxies],
     genReqId: (request) => requestIdFrom(request.headers['x-request-id']),
     requestIdHeader: false,
@@ -97,7 +96,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
     const access = config?.access
     if (typeof access === 'object' && 'scopes' in access) for (const scope of access.scopes) scopes[scope] = scope
   })
-  addBodyParsers(app)
+  addBodyParsers(app, defaultBodyLimit)
   addRequestHooks(app, options, version)
   if (options.checkReplies === true) addReplyCheck(app, schemas)
   app.setNotFoundHandler((request, reply) => {

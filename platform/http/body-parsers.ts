@@ -1,27 +1,28 @@
+import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { problem } from '../problems.ts'
 import { readJsonText } from './json-reading.ts'
 import { requireOneMeaning } from './repeated-members.ts'
+import { wholeBody } from './request-body.ts'
 import { requireStorable } from './storable-json.ts'
 
-/** JSON for every route; form data only where the route's configuration says `form: true`. */
-export function addBodyParsers(app: FastifyInstance): void {
+/**
+ * JSON for every route; form data only where the route's configuration says `form: true`.
+ *
+ * @param mostBytes of a body
+ */
+export function addBodyParsers(app: FastifyInstance, mostBytes: number): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
-    requirePlainEncoding(request.headers['content-encoding'])
+  app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: Readable) => {
+    const body = await wholeBody(request, payload, mostBytes)
     if (request.routeOptions.config.form === true) throw problem('unsupported-media-type')
     return parseJson(body)
   })
-  app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
-    requirePlainEncoding(request.headers['content-encoding'])
+  app.addContentTypeParser('application/x-www-form-urlencoded', async (request: FastifyRequest, payload: Readable) => {
+    const body = await wholeBody(request, payload, mostBytes)
     if (request.routeOptions.config.form !== true) throw problem('unsupported-media-type')
     return parseForm(body)
   })
-}
-
-/** No body is unpacked here: a small one could hold an enormous one. */
-export function requirePlainEncoding(encoding: string | undefined): void {
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw problem('unsupported-media-type')
 }
 
 /** An empty body is no body: routes without one are called with a JSON content type too. */

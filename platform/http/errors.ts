@@ -60,13 +60,7 @@ function toTokenEndpointError(error: unknown, request: FastifyRequest): TokenEnd
 
 function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error
-  if (isCutOff(error)) return problem('malformed-body', { cause: error })
   return translateStageError(error) ?? (isFastifyError(error) ? ofFastify(error) : undefined) ?? problem('internal-error', { cause: error })
-}
-
-/** A client went away in the middle of its body: what else breaks off is no 400 of Fastify's, but some server's connection. */
-function isCutOff(error: unknown): boolean {
-  return error instanceof Error && 'statusCode' in error && error.statusCode === 400 && 'code' in error && error.code === 'ECONNRESET'
 }
 
 function isFastifyError(error: unknown): error is FastifyError {
@@ -78,9 +72,7 @@ function ofFastify(error: FastifyError): Problem | undefined {
     return error.validationContext === 'params' ? problem('not-found') : problem('validation-failed', { errors: memberErrors(error.validation) })
   }
   switch (error.code) {
-    case 'FST_ERR_CTP_BODY_TOO_LARGE': return problem('body-too-large', { headers: { connection: 'close' } })
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE': return problem('unsupported-media-type')
-    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH': return problem('malformed-body')
     case 'FST_ERR_BAD_URL': case 'FST_ERR_MAX_PARAM_LENGTH': return problem('not-found')
     default: return undefined
   }

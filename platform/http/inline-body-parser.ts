@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
-import { problem } from '../problems.ts'
-import { parseJson, requirePlainEncoding } from './body-parsers.ts'
+import { parseJson } from './body-parsers.ts'
 import { createExtraction, type Extracted } from './json-extraction.ts'
+import { readBody } from './request-body.ts'
 import type { ServiceApp } from './service.ts'
 
 /** Where the strings at `/images/<n>/data` go instead of into the parsed body. One begins after another has ended. */
@@ -36,17 +36,16 @@ export function addInlineBodyParser<Sinks extends InlineSinks>(
   const opened = new WeakMap<FastifyRequest, Sinks>()
   scope.removeContentTypeParser('application/json')
   scope.addContentTypeParser('application/json', async (request: FastifyRequest, payload: Readable) => {
-    const announced = Number(request.headers['content-length'] ?? 0)
-    if (announced > mostRead(mostBytes)) throw problem('body-too-large')
     const extraction = createExtraction({ mostRest })
-    const sinks = open()
-    opened.set(request, sinks)
-    await readBody(payload, mostBytes, {
+    let sinks: Sinks | undefined
+    await readBody(request, payload, mostBytes, {
       begin() {
-        requirePlainEncoding(request.headers['content-encoding'])
-        if (announced > mostBytes) throw problem('body-too-large')
+        sinks = open()
+        opened.set(request, sinks)
       },
-      take: (chunk) => pass(extraction.push(chunk), sinks),
+      async take(chunk) {
+        if (sinks !== undefined) await pass(extraction.push(chunk), sinks)
+      },
     })
     return parseJson(extraction.rest())
   })
@@ -58,51 +57,10 @@ export function addInlineBodyParser<Sinks extends InlineSinks>(
   return (request) => opened.get(request)
 }
 
-/** Bytes of a body that is refused: who is still sending does not hear the answer. */
-function mostRead(mostBytes: number): number {
-  return 2 * mostBytes
-}
-
-interface Reader {
-  begin(): void
-  take(chunk: Buffer): Promise<void>
-}
-
-/** Reads on after the reader has refused, and throws its refusal then. */
-async function readBody(payload: Readable, mostBytes: number, reader: Reader): Promise<void> {
-  let received = 0
-  let refusal = await refusalOf(() => reader.begin())
-  for await (const chunk of chunksOf(payload)) {
-    received += chunk.length
-    if (received > mostRead(mostBytes)) throw problem('body-too-large')
-    if (received > mostBytes) refusal ??= problem('body-too-large')
-    refusal ??= await refusalOf(() => reader.take(chunk))
-  }
-  if (refusal !== undefined) throw refusal
-}
-
-async function refusalOf(work: () => Promise<void> | void): Promise<unknown> {
-  try {
-    await work()
-    return undefined
-  } catch (error) {
-    return error
-  }
-}
-
 async function pass(extracted: readonly Extracted[], sinks: InlineSinks): Promise<void> {
   for (const part of extracted) {
     if (part.kind === 'begin') sinks.begin(part.index)
     else if (part.kind === 'text') await sinks.write(part.text)
     else await sinks.end()
-  }
-}
-
-async function* chunksOf(payload: Readable): AsyncGenerator<Buffer> {
-  try {
-    // Leaving must not break the connection off: there is an answer to come.
-    yield* payload.iterator({ destroyOnReturn: false })
-  } catch (error) {
-    throw problem('malformed-body', { cause: error })
   }
 }

@@ -1,4 +1,4 @@
-import { problem } from '../problems.ts'
+import { createGrowingBytes } from './growing-bytes.ts'
 import { repeatedMemberProblem } from './repeated-members.ts'
 import { createJsonPlace, type StringRole } from './json-place.ts'
 import { createJsonText } from './json-text.ts'
@@ -22,7 +22,6 @@ const quotationMark = 0x22
 const backslash = 0x5c
 /** `images` with each of its letters as an escape of six characters. A name that is longer is another one. */
 const longestName = 36
-const firstRoom = 4096
 
 /**
  * A second `images` or a second `data` of one element is malformed: of the two, which one counts would be anybody's guess
@@ -32,25 +31,11 @@ const firstRoom = 4096
  */
 export function createExtraction({ mostRest }: { readonly mostRest: number }): Extraction {
   const place = createJsonPlace()
-  /** One piece, however small those are that come: each of its own would cost a hundred times its bytes. */
-  let rest = Buffer.allocUnsafe(Math.min(firstRoom, mostRest))
-  let restBytes = 0
+  const rest = createGrowingBytes(mostRest)
   let inside: 'structure' | StringRole = 'structure'
   let isEscaped = false
   let name: number[] = []
   let data = createJsonText()
-
-  function keep(bytes: Buffer): void {
-    const needed = restBytes + bytes.length
-    if (needed > mostRest) throw problem('body-too-large')
-    if (needed > rest.length) {
-      const larger = Buffer.allocUnsafe(Math.min(mostRest, Math.max(needed, rest.length * 2)))
-      rest.copy(larger, 0, 0, restBytes)
-      rest = larger
-    }
-    bytes.copy(rest, restBytes)
-    restBytes = needed
-  }
 
   function readString(byte: number): void {
     if (isEscaped) isEscaped = false
@@ -97,14 +82,14 @@ export function createExtraction({ mostRest }: { readonly mostRest: number }): E
         if (inside !== 'structure') readString(byte)
         else if (byte !== quotationMark) place.structure(byte)
         else if (beginString() === 'data') {
-          keep(chunk.subarray(restFrom, at))
+          rest.add(chunk.subarray(restFrom, at))
           extracted.push({ kind: 'begin', index: place.index })
         }
       }
-      if (inside !== 'data') keep(chunk.subarray(restFrom, at))
+      if (inside !== 'data') rest.add(chunk.subarray(restFrom, at))
       return extracted
     },
-    rest: () => rest.subarray(0, restBytes),
+    rest: () => rest.all(),
   }
 }
 

@@ -93,20 +93,17 @@ describe('refusals', () => {
     expect([response.status, await response.json()]).toEqual([400, expect.objectContaining({ code: 'malformed-body' })])
   })
 
-  it('tells a body that is cut off from a server that goes away', async () => {
+  it('takes a connection that a server breaks off for that server being away', async () => {
     const cutOff: Service = {
       prefix: 'clinical-api', documentedAt: 'prefixed',
       routes(app) {
-        app.get('/cut-off', { schema: { operationId: 'cutOff', summary: 'Fails', querystring: Type.Object({ marked: Type.Boolean() }), response: {} }, config: { access: 'public' } }, async ({ query }) => {
-          // As the reading of a body fails in Fastify.
-          throw Object.assign(new Error('aborted'), { code: 'ECONNRESET' }, query.marked ? { statusCode: 400 } : {})
+        app.get('/cut-off', { schema: { operationId: 'cutOff', summary: 'Fails', response: {} }, config: { access: 'public' } }, async () => {
+          throw Object.assign(new Error('aborted'), { code: 'ECONNRESET' })
         })
       },
     }
-    const { app, log } = await startApplication({ services: [cutOff] })
-    expect((await app.inject('/v1/cut-off?marked=true')).json()).toMatchObject({ status: 400, code: 'malformed-body' })
-    expect(log()).not.toContain('request failed')
-    expect((await app.inject('/v1/cut-off?marked=false')).json()).toMatchObject({ status: 503, code: 'database-unavailable' })
+    const { app } = await startApplication({ services: [cutOff] })
+    expect((await app.inject('/v1/cut-off')).json()).toMatchObject({ status: 503, code: 'database-unavailable' })
     await app.close()
   })
 

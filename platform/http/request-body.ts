@@ -1,0 +1,66 @@
+import type { Readable } from 'node:stream'
+import type { FastifyRequest } from 'fastify'
+import { problem } from '../problems.ts'
+import { createGrowingBytes } from './growing-bytes.ts'
+
+/** Takes a body as it comes. What it throws is the answer, once the sender is through. */
+export interface BodyReader {
+  /** Before the first chunk, unless the announced length alone is refused. */
+  begin?(): void
+  /** Whose end is waited for before the next one. */
+  take(chunk: Buffer): Promise<void> | void
+}
+
+/** @throws Problem `body-too-large`, `malformed-body`, `unsupported-media-type` */
+export async function wholeBody(request: FastifyRequest, payload: Readable, mostBytes: number): Promise<Buffer> {
+  const body = createGrowingBytes(mostBytes)
+  await readBody(request, payload, mostBytes, { take: (chunk) => body.add(chunk) })
+  return body.all()
+}
+
+/**
+ * Reads a body to its end, also after it has been refused, but no further than twice its limit: who is still sending does not
+ * hear the answer.
+ *
+ * @throws Problem `body-too-large`, `malformed-body`, `unsupported-media-type`, and what the reader throws
+ */
+export async function readBody(request: FastifyRequest, payload: Readable, mostBytes: number, reader: BodyReader): Promise<void> {
+  const announced = Number(request.headers['content-length'] ?? 0)
+  if (announced > 2 * mostBytes) throw problem('body-too-large')
+  let received = 0
+  let refusal = await refusalOf(() => {
+    reader.begin?.()
+    requirePlainEncoding(request.headers['content-encoding'])
+    if (announced > mostBytes) throw problem('body-too-large')
+  })
+  for await (const chunk of chunksOf(payload)) {
+    received += chunk.length
+    if (received > 2 * mostBytes) throw problem('body-too-large')
+    if (received > mostBytes) refusal ??= problem('body-too-large')
+    refusal ??= await refusalOf(() => reader.take(chunk))
+  }
+  if (refusal !== undefined) throw refusal
+}
+
+/** No body is unpacked here: a small one could hold an enormous one. */
+function requirePlainEncoding(encoding: string | undefined): void {
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw problem('unsupported-media-type')
+}
+
+async function refusalOf(work: () => Promise<void> | void): Promise<unknown> {
+  try {
+    await work()
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
+async function* chunksOf(payload: Readable): AsyncGenerator<Buffer> {
+  try {
+    // Leaving must not break the connection off: there is an answer to come.
+    yield* payload.iterator({ destroyOnReturn: false })
+  } catch (error) {
+    throw problem('malformed-body', { cause: error })
+  }
+}
