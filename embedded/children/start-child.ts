@@ -31,7 +31,7 @@ const STOP_TIMEOUT_MS = 8_000
 const READY_TIMEOUT_MS = 30_000
 const TAIL_LINES = 15
 /** What a child needs of our environment; the rest of it holds secrets that are none of its business. */
-const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'TMP', 'LANG', 'TZ', 'SystemRoot'] as const
+const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'TMP', 'LANG', 'TZ', 'SystemRoot', 'NODE_COMPILE_CACHE'] as const
 
 /**
  * Starts one of our embedded servers in a process of its own and waits for its ready line.

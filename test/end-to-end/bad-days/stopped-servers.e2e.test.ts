@@ -10,8 +10,8 @@ import { isRealPostgres, postgresAdminUrl, vaultAdminUrl } from '../../support/p
 import { stopServer } from './listening-process.ts'
 import { eventsOfAll } from './recorded-events.ts'
 
-/** How long each server stands, in seconds. */
-const stopSeconds = Number(process.env['STOP_SECONDS'] ?? 30)
+/** How long each server stands at least, in seconds: until every answer has come. `npm run faults -- paused` has them stand for 30. */
+const stopSeconds = Number(process.env['STOP_SECONDS'] ?? 8)
 
 // A platform's own schedule for the start of a review, and its own time limits of steps.
 const settings = { PROVIDER_START_RETRY_SCHEDULE_MS: '2000,4000,8000' }

@@ -6,7 +6,7 @@ import {
   assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, requestAssessment, reviewOfCase, subscribeToEnds, webhookAbout,
   webhooksAbout,
 } from '../../support/main-job.ts'
-import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { areRolesApart, clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { eventsOf } from '../bad-days/recorded-events.ts'
 import { startImageHost, type ImageHost } from './image-host.ts'
 
@@ -335,20 +335,23 @@ describe('what is refused', () => {
   })
 })
 
-test('keys count over a restart and a new token', async () => {
-  const [toCancel, toSupersede] = [await running('awaiting_result'), await running('awaiting_result')]
-  const body = { images: [imageOf(toSupersede)] }
-  const cancelled = await expecting(200, cancel(toCancel.reviewId, { 'idempotency-key': 'over-restart' }))
-  const made = await expecting(202, supersede(toSupersede, body, { 'idempotency-key': 'over-restart' }))
-  await platform.restart()
-  api = watched.watch(await platform.connect())
-  const again = [
-    await expecting(200, cancel(toCancel.reviewId, { 'idempotency-key': 'over-restart' })),
-    await expecting(202, supersede(toSupersede, body, { 'idempotency-key': 'over-restart' })),
-  ]
-  expect(again.map((answer) => [answer.body, answer.headers.get('idempotency-replayed')])).toEqual([[cancelled.body, 'true'], [made.body, 'true']])
-  expect(await claimsOf(toSupersede.caseId)).toHaveLength(2)
-})
+// Six processes take half a minute to start again, and what a key made stands in streams, which no process keeps for itself.
+if (!areRolesApart) {
+  test('keys count over a restart and a new token', async () => {
+    const [toCancel, toSupersede] = [await running('awaiting_result'), await running('awaiting_result')]
+    const body = { images: [imageOf(toSupersede)] }
+    const cancelled = await expecting(200, cancel(toCancel.reviewId, { 'idempotency-key': 'over-restart' }))
+    const made = await expecting(202, supersede(toSupersede, body, { 'idempotency-key': 'over-restart' }))
+    await platform.restart()
+    api = watched.watch(await platform.connect())
+    const again = [
+      await expecting(200, cancel(toCancel.reviewId, { 'idempotency-key': 'over-restart' })),
+      await expecting(202, supersede(toSupersede, body, { 'idempotency-key': 'over-restart' })),
+    ]
+    expect(again.map((answer) => [answer.body, answer.headers.get('idempotency-replayed')])).toEqual([[cancelled.body, 'true'], [made.body, 'true']])
+    expect(await claimsOf(toSupersede.caseId)).toHaveLength(2)
+  })
+}
 
 test('every answer was one that the document allows', async () => {
   expect(await watched.seen()).toEqual(expect.arrayContaining(['cancelAiReview 409', 'cancelAiReview 412', 'supersedeAiReview 409', 'supersedeAiReview 412']))
