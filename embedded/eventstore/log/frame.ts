@@ -36,6 +36,8 @@ export type Frame = {
   createdAt: number
   count: number
   bytes: Buffer
+  /** As they were found first: several subscriptions are sent the same frames. */
+  events?: StoredEvent[]
 }
 
 /** An append sized for a place in the log. */
@@ -107,6 +109,10 @@ export function splitFrames(bytes: Buffer, position: number): Frame[] {
 
 /** The events of a frame, in order. */
 export function frameEvents(frame: Frame): StoredEvent[] {
+  return (frame.events ??= eventsIn(frame))
+}
+
+function eventsIn(frame: Frame): StoredEvent[] {
   const events: StoredEvent[] = []
   let at = 4 + BODY_HEADER + frame.bytes.readUInt32LE(4)
   for (let index = 0; index < frame.count; index += 1) {

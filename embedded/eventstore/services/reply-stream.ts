@@ -62,6 +62,17 @@ export class ReplyStream {
     await this.send(batch)
   }
 
+  /** Whether that many bytes of replies may go out by `sendAtOnce`: somebody waits for a signal, and the client keeps up. */
+  takesAtOnce(bytes: number): boolean {
+    return this.wake !== undefined && !this.signalled && !this.isOver && this.inFlight < BATCHES_IN_FLIGHT && bytes <= BYTES_AT_ONCE
+  }
+
+  /** Sends replies together, only where `takesAtOnce` says that it may be. */
+  sendAtOnce(replies: Buffer[]): void {
+    this.inFlight += 1
+    this.call.write(replies, this.sent)
+  }
+
   /** Ends a `wait`, the present or the next one. */
   readonly signal = (): void => {
     this.signalled = true

@@ -13,50 +13,93 @@ const SERVER_PAGE = 32
 
 /** A catch-up subscription to `$all`: everything behind `from` (excluded), then whatever becomes durable, until the client leaves. */
 export async function subscribeToAll(store: StreamStore, replies: ReplyStream, request: ReadRequest, from: Place, subscription: OpenSubscription): Promise<void> {
-  const stop = store.onDurable(replies.signal)
+  const subscriber = new AllSubscriber(store, replies, request, from, subscription)
+  const stop = store.onDurable((frames) => subscriber.hear(frames))
   try {
-    const after = from === 'start' ? -1 : from === 'end' ? store.log.durableEnd : from
-    const checkpoints = request.filter === undefined ? undefined : new CheckpointPace(request.filter.window, request.filter.checkpointInterval)
-    await replies.send([subscriptionConfirmed(subscription.id)])
-    let at = from === 'end' ? after : (store.index.markBefore(Math.min(after, store.log.durableEnd)) ?? SEGMENT_HEADER)
-    let isLive = false
-    while (!replies.isOver) {
-      subscription.reached = Math.max(at, after)
-      const frames = store.log.readFrames(at)
-      const last = frames.at(-1)
-      if (last !== undefined) {
-        at = last.end
-        await sendFrames({ store, replies, request, reader: isLive ? 'live' : 'reading', checkpoints }, frames, after)
-      } else if (isLive) await replies.wait()
-      else {
-        isLive = true
-        checkpoints?.goLive()
-        await replies.send([caughtUp()])
-      }
-    }
+    await subscriber.follow()
   } finally {
     stop()
   }
 }
 
-type Delivery = { store: StreamStore; replies: ReplyStream; request: ReadRequest; reader: 'reading' | 'live'; checkpoints: CheckpointPace | undefined }
+class AllSubscriber {
+  private readonly store: StreamStore
+  private readonly replies: ReplyStream
+  private readonly request: ReadRequest
+  private readonly subscription: OpenSubscription
+  private readonly after: number
+  private readonly checkpoints: CheckpointPace | undefined
+  /** Place of the next frame to look at. */
+  private at: number
+  private isLive = false
 
-async function sendFrames({ store, replies, request, reader, checkpoints }: Delivery, frames: Frame[], after: number): Promise<void> {
-  await replies.sendEach(deliveries(request, checkpoints, frames, after), (due) =>
-    typeof due === 'number' ? checkpointReached(due) : replyOf(store, request, due, reader),
-  )
-}
+  constructor(store: StreamStore, replies: ReplyStream, request: ReadRequest, from: Place, subscription: OpenSubscription) {
+    this.store = store
+    this.replies = replies
+    this.request = request
+    this.subscription = subscription
+    this.after = from === 'start' ? -1 : from === 'end' ? store.log.durableEnd : from
+    this.at = from === 'end' ? this.after : (store.index.markBefore(Math.min(this.after, store.log.durableEnd)) ?? SEGMENT_HEADER)
+    this.checkpoints = request.filter === undefined ? undefined : new CheckpointPace(request.filter.window, request.filter.checkpointInterval)
+  }
 
-/** What is due to the client, in order: events, and the positions of checkpoints. */
-function* deliveries(request: ReadRequest, checkpoints: CheckpointPace | undefined, frames: Frame[], after: number): Generator<StoredEvent | number> {
-  for (const frame of frames) {
-    if (frame.end <= after || isHiddenFromAll(frame.stream)) continue
-    for (const event of frameEvents(frame)) {
-      if (event.position <= after) continue
-      const isAccepted = request.filter === undefined || request.filter.accepts(frame, event)
-      if (isAccepted) yield event
-      if (checkpoints?.considered(isAccepted) === true) yield event.position
+  async follow(): Promise<void> {
+    await this.replies.send([subscriptionConfirmed(this.subscription.id)])
+    this.moveTo(this.at)
+    while (!this.replies.isOver) {
+      const frames = this.store.log.readFrames(this.at)
+      const last = frames.at(-1)
+      if (last !== undefined) {
+        const reader = this.isLive ? 'live' : 'reading'
+        this.at = last.end
+        await this.replies.sendEach(this.due(frames), (due) => this.replyTo(due, reader))
+        this.moveTo(this.at)
+      } else if (this.isLive) await this.replies.wait()
+      else {
+        this.isLive = true
+        this.checkpoints?.goLive()
+        await this.replies.send([caughtUp()])
+      }
     }
+  }
+
+  /**
+   * Of what has become durable, a subscriber that waits for it is sent its part at once, and is not woken for what is not for it;
+   * one that is behind or slow, or has links to look up, reads it from the log in its own time.
+   */
+  hear(frames: Frame[]): void {
+    const [first, last] = [frames[0], frames.at(-1)]
+    if (first === undefined || last === undefined || first.position !== this.at || this.request.resolveLinks || !this.replies.takesAtOnce(last.end - first.position)) {
+      this.replies.signal()
+      return
+    }
+    const replies: Buffer[] = []
+    for (const due of this.due(frames)) replies.push(this.replyTo(due, 'live'))
+    this.moveTo(last.end)
+    if (replies.length > 0) this.replies.sendAtOnce(replies)
+  }
+
+  /** What is due to the client, in order: events, and the positions of checkpoints. */
+  private *due(frames: Frame[]): Generator<StoredEvent | number> {
+    const { filter } = this.request
+    for (const frame of frames) {
+      if (frame.end <= this.after || isHiddenFromAll(frame.stream)) continue
+      for (const event of frameEvents(frame)) {
+        if (event.position <= this.after) continue
+        const isAccepted = filter === undefined || filter.accepts(frame, event)
+        if (isAccepted) yield event
+        if (this.checkpoints?.considered(isAccepted) === true) yield event.position
+      }
+    }
+  }
+
+  private replyTo(due: StoredEvent | number, reader: 'reading' | 'live'): Buffer {
+    return typeof due === 'number' ? checkpointReached(due) : replyOf(this.store, this.request, due, reader)
+  }
+
+  private moveTo(position: number): void {
+    this.at = position
+    this.subscription.reached = Math.max(position, this.after)
   }
 }
 

@@ -46,7 +46,7 @@ export class StreamStore {
   private readonly heads: LruMap<string, { revision: number; end: number }>
   private readonly written: LruMap<string, WrittenMetadata>
   private readonly recentIds = new LruMap<string, RecentEvent>(IDS_KEPT)
-  private readonly listeners = new Set<() => void>()
+  private readonly listeners = new Set<(frames: Frame[]) => void>()
   private readonly streamListeners = new Map<string, Set<() => void>>()
 
   constructor(folder: string, index: StreamIndex, onFailure: (error: Error) => void) {
@@ -154,8 +154,8 @@ export class StreamStore {
     return { frame, events: frameEvents(frame) }
   }
 
-  /** Calls back whenever more of the log is durable; returns how to stop that. */
-  onDurable(listener: () => void): () => void {
+  /** Calls back whenever more of the log is durable, with that; returns how to stop it. */
+  onDurable(listener: (frames: Frame[]) => void): () => void {
     this.listeners.add(listener)
     return () => this.listeners.delete(listener)
   }
@@ -181,7 +181,7 @@ export class StreamStore {
       const listeners = this.streamListeners.get(frame.stream)
       if (listeners !== undefined) for (const listener of listeners) listener()
     }
-    for (const listener of this.listeners) listener()
+    for (const listener of this.listeners) listener(frames)
   }
 
   private durableMetadataJson(stream: string): Buffer | undefined {
