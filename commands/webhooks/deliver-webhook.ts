@@ -56,13 +56,12 @@ export interface RecordDelivery {
 
 /**
  * Records what an attempt came to; an outcome of an attempt that is already settled changes nothing. What was cancelled
- * meanwhile has been delivered all the same when the receiver took it.
+ * meanwhile has been delivered all the same when the receiver took it; when not, its attempt is over, and no other follows.
  */
 export function recordDelivery(command: RecordDelivery, state: WebhookDeliveryState): Decision<WebhookDeliveryEvent> {
   const { attempt, outcome, durationMs, now } = command
-  if (state.status === 'absent' || state.finishedAttempts >= attempt) return []
-  const isWanted = state.status === 'pending' || (state.status === 'cancelled' && outcome.kind === 'delivered')
-  if (!isWanted) return []
+  if (state.status !== 'pending' && state.status !== 'cancelled') return []
+  if (state.finishedAttempts >= attempt) return []
   const { deliveryId, subscriptionId, eventId } = state
   const base = { deliveryId, subscriptionId, eventId, attempt, durationMs }
   const at = now.toISOString()
@@ -71,6 +70,7 @@ export function recordDelivery(command: RecordDelivery, state: WebhookDeliverySt
   }
   const { statusCode, errorClass, endpoint, nextAttemptAt } = outcome
   const failure = { ...base, statusCode, errorClass, endpoint, failedAt: at }
+  if (state.status === 'cancelled') return [{ type: 'WebhookDeliveryAttemptFailed', data: { ...failure, nextAttemptAt: null } }]
   return nextAttemptAt === null
     ? [{ type: 'WebhookDeliveryFailed', data: failure }]
     : [{ type: 'WebhookDeliveryAttemptFailed', data: { ...failure, nextAttemptAt: nextAttemptAt.toISOString() } }]

@@ -14,26 +14,32 @@ export interface Redeliver {
 
 /**
  * What has ended is sent again under its own id, through a whole round of the schedule. What is pending is on its way
- * already: a delivery has one round at a time, however often it is asked for.
+ * already: a delivery has one round at a time, however often it is asked for. A recovery wants what failed or was cancelled:
+ * somebody may have had it delivered since. Whoever asks again by a key, or for a recovery, is remembered also where
+ * nothing begins, so that the same question never begins a round later.
  */
 export function redeliver(command: Redeliver, state: WebhookDeliveryState): Decision<WebhookDeliveryEvent> {
   const { subscriptionId, isActive, recoveryId, request, now } = command
+  const at = now.toISOString()
   if (state.status === 'absent' || state.subscriptionId !== subscriptionId) return refuse('not-found')
   const earlier = earlierRequest(command, state)
-  if (earlier !== undefined) return earlier.fingerprint === request?.fingerprint ? [] : refuse('idempotency-key-reused')
+  if (earlier !== undefined) return earlier === request?.fingerprint ? [] : refuse('idempotency-key-reused')
+  if (recoveryId !== null && state.recoveries.has(recoveryId)) return []
   if (!isActive) return refuse('webhook-subscription-disabled')
-  if (state.status === 'pending') return []
   const { deliveryId, eventId, eventType, assessmentId } = state
-  const named = { deliveryId, subscriptionId: state.subscriptionId, eventId, eventType, assessmentId }
-  return [{ type: 'WebhookRedeliveryRequested', data: { ...named, recoveryId, request, requestedAt: now.toISOString() } }]
+  const named = { deliveryId, subscriptionId, eventId, recoveryId, request }
+  if (state.status === 'pending' || (recoveryId !== null && state.status === 'delivered')) {
+    const isRemembered = request !== null || recoveryId !== null
+    return isRemembered ? [{ type: 'WebhookRedeliveryUnneeded', data: { ...named, decidedAt: at } }] : []
+  }
+  return [{ type: 'WebhookRedeliveryRequested', data: { ...named, eventType, assessmentId, requestedAt: at } }]
 }
 
-/** Whether this very request, by its key, has had it delivered again before. */
+/** Whether this very request, by its key, has asked for it before. */
 export function isRepeatedRedelivery(command: Redeliver, state: WebhookDeliveryState): boolean {
   return earlierRequest(command, state) !== undefined
 }
 
-function earlierRequest({ request }: Redeliver, state: WebhookDeliveryState) {
-  if (state.status === 'absent' || request === null) return undefined
-  return state.redeliveries.find(({ key }) => key === request.key)
+function earlierRequest({ request }: Redeliver, state: WebhookDeliveryState): string | undefined {
+  return state.status === 'absent' || request === null ? undefined : state.redeliveries.get(request.key)
 }

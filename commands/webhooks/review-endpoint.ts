@@ -16,28 +16,41 @@ export interface ReviewEndpoint extends CountedEndpoint {
 }
 
 const percents: readonly FailingPercent[] = [50, 70, 90]
+/** A last look that comes later than this, and than this part of the time that an endpoint is given, was held up by an outage. */
+const mostLate = { ms: 60_000, percent: 1 }
 
 /**
- * An endpoint without a success: warns when parts of the time that it is given have passed, each once and only of the
- * last one, and disables the subscription at its end.
+ * An endpoint without a success: warns when 50, 70 and 90 % of the time that it is given have passed, and disables the
+ * subscription at its end. When a look is late, nobody may have called the endpoint meanwhile: all that follows is as much
+ * later. Where that was the last look, the last tenth is given anew, so that it is called before it is disabled.
  */
 export function reviewEndpoint(command: ReviewEndpoint, state: WebhookSubscriptionsState): Decision<WebhookSubscriptionEvent> {
-  const { subscriptionId, failingSince, now, disableAfterMs } = command
-  const subscription = endpointOf(command, state)
-  if (subscription === undefined) return []
-  const elapsedMs = now.getTime() - Date.parse(failingSince)
-  if (elapsedMs >= disableAfterMs) return [disabled(subscriptionId, 'no_success', now)]
-  const percent = percents.findLast((one) => elapsedMs >= partOf(command, one))
-  if (percent === undefined || percent <= warnedOf(subscription, failingSince)) return []
+  const { subscriptionId, failingSince, now } = command
+  const review = nextReviewOf(command, state)
+  if (review === null) return []
+  const lateMs = now.getTime() - review.at.getTime()
+  if (lateMs < 0) return []
+  const isOutage = lateMs > Math.max(mostLate.ms, partOf(command, mostLate.percent))
+  if (review.percent === null && !isOutage) return [disabled(subscriptionId, 'no_success', now)]
+  const percent = review.percent ?? 90
+  const partAhead = (upTo: number): string => new Date(now.getTime() + partOf(command, upTo - percent)).toISOString()
   const warning = { subscriptionId, percent, failingSince, warnedAt: now.toISOString() }
-  const ahead = { disableAt: passing(command, 100).toISOString(), nextReviewAt: passing(command, nextOf(percent)).toISOString() }
-  return [{ type: 'WebhookEndpointFailing', data: { ...warning, ...ahead } }]
+  return [{ type: 'WebhookEndpointFailing', data: { ...warning, disableAt: partAhead(100), nextReviewAt: partAhead(after(percent) ?? 100) } }]
 }
 
-/** When an endpoint of which there is nothing to say now is to be looked at again; null when it is no longer that one. */
-export function nextReviewOf(command: ReviewEndpoint, state: WebhookSubscriptionsState): Date | null {
+export interface NextReview {
+  readonly at: Date
+  /** What is to be warned of then; null where the time is over. */
+  readonly percent: FailingPercent | null
+}
+
+/** When an endpoint is to be looked at again; null when it is no longer that one. */
+export function nextReviewOf(command: ReviewEndpoint, state: WebhookSubscriptionsState): NextReview | null {
   const subscription = endpointOf(command, state)
-  return subscription === undefined ? null : passing(command, nextOf(warnedOf(subscription, command.failingSince)))
+  if (subscription === undefined) return null
+  const warned = warnedOf(subscription, command.failingSince)
+  if (warned === null) return { at: new Date(Date.parse(command.failingSince) + partOf(command, 50)), percent: 50 }
+  return { at: new Date(warned.nextReviewAt), percent: after(warned.percent) ?? null }
 }
 
 /** The receiver said that it is gone for good (410). */
@@ -54,18 +67,14 @@ function disabled(subscriptionId: string, reason: 'gone' | 'no_success', now: Da
   return { type: 'WebhookSubscriptionDisabled', data: { subscriptionId, reason, disabledAt: now.toISOString() } }
 }
 
-function warnedOf({ warned }: WebhookSubscription, failingSince: string): number {
-  return warned?.failingSince === failingSince ? warned.percent : 0
+function warnedOf({ warned }: WebhookSubscription, failingSince: string): WebhookSubscription['warned'] {
+  return warned?.failingSince === failingSince ? warned : null
 }
 
-function nextOf(percent: number): number {
-  return percents.find((one) => one > percent) ?? 100
+function after(percent: FailingPercent): FailingPercent | undefined {
+  return percents.find((one) => one > percent)
 }
 
 function partOf({ disableAfterMs }: ReviewEndpoint, percent: number): number {
   return (disableAfterMs * percent) / 100
-}
-
-function passing(command: ReviewEndpoint, percent: number): Date {
-  return new Date(Date.parse(command.failingSince) + partOf(command, percent))
 }

@@ -61,6 +61,19 @@ export function disableRow(event: Source & { readonly data: Failure }): RowChang
   ]
 }
 
+/** Far longer than an attempt takes that began before the deletion. */
+const mayBeUnderWayMs = 3_600_000
+
+/** What a deleted subscription was signed with is to be destroyed once no attempt can need it. */
+export function destroyRow(event: Source & { readonly data: { readonly subscriptionId: string; readonly deletedAt: string } }): RowChange {
+  const { subscriptionId, deletedAt } = event.data
+  return insertSelect(laneTodoTable, {
+    from: endpoints,
+    where: { subscription_id: subscriptionId },
+    columns: endpointRow(event, 'destroy-secrets', new Date(Date.parse(deletedAt) + mayBeUnderWayMs).toISOString(), {}),
+  })
+}
+
 function endpointRow(event: Source, step: string, at: string, payload: Readonly<Record<string, Expression>>) {
   return {
     key: { column: 'subscription_id' },

@@ -18,8 +18,8 @@ export async function watch(todo: Todo, { store, configuration }: ProcessDepende
   const review = { ...endpoint, now: step.now(), disableAfterMs: configuration.webhookDisableAfterSeconds * 1000 }
   const done = await execute(store, targetOf(orgId), (state) => reviewEndpoint(review, state), attemptCommand(orgId, readCause(todo)))
   if (done.events.length > 0) return { kind: 'done', position: done.position }
-  const until = nextReviewOf(review, done.state)
-  return until === null ? { kind: 'done' } : { kind: 'wait', until }
+  const next = nextReviewOf(review, done.state)
+  return next === null ? { kind: 'done' } : { kind: 'wait', until: next.at }
 }
 
 /** Disables what answered 410, unless it has another address or was enabled again since. */

@@ -10,8 +10,8 @@ import type { RedeliverPayload } from './todo-payloads.ts'
 const hourMs = 3_600_000
 
 /**
- * Makes one delivery of a recovery pending again. One that is pending already ends by itself, and one of a subscription
- * that has been disabled since is not sent: either takes the row away.
+ * Makes one delivery of a recovery pending again, or records that this is not needed: either event takes the row away. One of
+ * a subscription that has been disabled since is not sent; that takes away its row, too.
  */
 export async function redeliver(todo: Todo, { store, subscriptions }: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const orgId = orgOf(todo)

@@ -9,6 +9,7 @@ import { defineProcess, type LaneHealth, type StepContext, type StepOutcome, typ
 import { throwIfStopping } from '../runtime/stopping.ts'
 import { attemptCommand, orgOf, outcomeCommand, readCause } from '../runtime/step-identity.ts'
 import { cancel, cancelled } from './cancel.steps.ts'
+import { destroyOldSecrets } from './destroy-secrets.steps.ts'
 import { deliveryOf, targetOf, unsettled } from './delivery-target.ts'
 import { disable, watch } from './endpoint.steps.ts'
 import { redeliver } from './redeliver.steps.ts'
@@ -101,5 +102,5 @@ export const webhooksProcess = defineProcess<ProcessDependencies>({
     perLane: configuration.webhookWorkersPerEndpoint,
     stepTimeoutMs: configuration.webhookTimeoutMs + 3_000,
   }),
-  steps: { deliver, cancel, redeliver, watch, disable },
+  steps: { deliver, cancel, redeliver, watch, disable, 'destroy-secrets': destroyOldSecrets },
 })

@@ -7,7 +7,7 @@ import { parseOwnedStream } from '../../streams/stream-name.ts'
 import { defineProjector, insert, insertSelect, patch, patchWhere, remove, upsert, type RowChange } from '../../projections/runtime/projector.ts'
 import { freeLane, laneTodoTable } from '../runtime/process.ts'
 import { causeOf } from '../runtime/step-identity.ts'
-import { disableRow, endpoints, failing, forgetReviews, reviewedAgain, succeeding, unwanted } from './endpoint-rows.ts'
+import { destroyRow, disableRow, endpoints, failing, forgetReviews, reviewedAgain, succeeding, unwanted } from './endpoint-rows.ts'
 import type { DeliverPayload, RedeliverPayload } from './todo-payloads.ts'
 
 /**
@@ -16,7 +16,7 @@ import type { DeliverPayload, RedeliverPayload } from './todo-payloads.ts'
  */
 export const webhooksToDo = defineProjector<AssessmentEvent | WebhookSubscriptionEvent | WebhookDeliveryEvent | WebhookRecoveryEvent>()({
   name: 'webhooks_todo',
-  version: 2,
+  version: 3,
   tables: [laneTodoTable, endpoints],
   handlers: {
     WebhookSubscribed: ({ data, revision }) => [
@@ -45,9 +45,11 @@ export const webhooksToDo = defineProjector<AssessmentEvent | WebhookSubscriptio
       ...unwanted(event, 'subscription_disabled', event.data.disabledAt),
     ],
     WebhookSubscriptionDeleted: (event) => [
+      destroyRow(event),
       remove(endpoints, { subscription_id: event.data.subscriptionId }),
       ...unwanted(event, 'subscription_deleted', event.data.deletedAt),
     ],
+    WebhookSecretsDestroyed: ({ data }) => [remove(laneTodoTable, { key: data.subscriptionId, step: 'destroy-secrets' })],
     WebhookEndpointFailing: ({ data }) => reviewedAgain(data),
 
     AssessmentCompleted: (event) => deliveries(event, 'assessment.completed', event.data.completedAt),
@@ -58,6 +60,7 @@ export const webhooksToDo = defineProjector<AssessmentEvent | WebhookSubscriptio
       remove(laneTodoTable, { key: keyOf(event.data), step: 'redeliver' }),
       deliverAt(event, event.data.requestedAt),
     ],
+    WebhookRedeliveryUnneeded: ({ data }) => [remove(laneTodoTable, { key: keyOf(data), step: 'redeliver' })],
     // Of a subscription that was disabled or deleted just before there is nothing to be done, and nothing that would take the rows away.
     WebhookRecoveryRequested: (event) => {
       const { subscriptionId, recoveryId, requestedAt } = event.data
@@ -79,11 +82,7 @@ export const webhooksToDo = defineProjector<AssessmentEvent | WebhookSubscriptio
       })
     },
 
-    // The row may be gone: the subscription was disabled during the attempt.
-    WebhookDeliveryAttemptFailed: (event) => [
-      patchWhere(laneTodoTable, { key: keyOf(event.data), step: 'deliver' }, { due_at: event.data.nextAttemptAt }),
-      ...failing(event),
-    ],
+    WebhookDeliveryAttemptFailed: (event) => [...dueAgain(event.data), ...failing(event)],
     WebhookDelivered: ({ data }) => [...ended(data), ...succeeding(data.subscriptionId)],
     WebhookDeliveryFailed: (event) => [
       ...ended(event.data),
@@ -96,6 +95,12 @@ export const webhooksToDo = defineProjector<AssessmentEvent | WebhookSubscriptio
 
 function keyOf({ subscriptionId, eventId }: { subscriptionId: string; eventId: string }): string {
   return `${subscriptionId}.${eventId}`
+}
+
+/** The row may be gone: the subscription was disabled during the attempt. */
+function dueAgain(delivery: { subscriptionId: string; eventId: string; nextAttemptAt: string | null }): RowChange[] {
+  const { nextAttemptAt } = delivery
+  return nextAttemptAt === null ? [] : [patchWhere(laneTodoTable, { key: keyOf(delivery), step: 'deliver' }, { due_at: nextAttemptAt })]
 }
 
 function ended(delivery: { subscriptionId: string; eventId: string }): RowChange[] {

@@ -46,6 +46,7 @@ export const webhookDeliveriesProjector = defineProjector<WebhookDeliveryEvent>(
     WebhookRedeliveryRequested: ({ data, revision }) => [
       delivery(data, { status: 'pending', next_attempt_at: data.requestedAt, stream_revision: revision }),
     ],
+    WebhookRedeliveryUnneeded: ({ data, revision }) => [delivery(data, { stream_revision: revision })],
   },
 })
 

@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
 import { CausingRequest, Id, Instant, Nullable } from '../types.ts'
 import { WebhookEventType } from '../webhook-subscriptions/events.ts'
-import { failedUpcasters, scheduledUpcasters } from './upcasters.ts'
+import { attemptFailedUpcasters, failedUpcasters, scheduledUpcasters } from './upcasters.ts'
 
 /** What a delivery tells: an event that was subscribed to, or that a test was asked for. */
 export const DeliveredEventType = Type.Union([WebhookEventType, Type.Literal('webhook.test')])
@@ -66,8 +66,9 @@ export const webhookDeliveryEvents = {
   ),
   WebhookDeliveryAttemptFailed: defineEvent(
     'WebhookDeliveryAttemptFailed',
-    Type.Object({ ...failure, nextAttemptAt: Instant }),
-    { version: 2, upcasters: failedUpcasters },
+    /** `nextAttemptAt` is null where it was cancelled during the attempt: it stays so, and none follows. */
+    Type.Object({ ...failure, nextAttemptAt: Nullable(Instant) }),
+    { version: 3, upcasters: attemptFailedUpcasters },
   ),
   /** The last attempt of the schedule failed. */
   WebhookDeliveryFailed: defineEvent('WebhookDeliveryFailed', Type.Object(failure), { version: 2, upcasters: failedUpcasters }),
@@ -88,6 +89,11 @@ export const webhookDeliveryEvents = {
       request: CausingRequest,
       requestedAt: Instant,
     }),
+  ),
+  /** Asked for again where no round begins: it is pending already, or a recovery found that it was delivered meanwhile. */
+  WebhookRedeliveryUnneeded: defineEvent(
+    'WebhookRedeliveryUnneeded',
+    Type.Object({ ...named, recoveryId: Nullable(Id), request: CausingRequest, decidedAt: Instant }),
   ),
 } as const
 

@@ -1,5 +1,5 @@
+import { GrowingMap } from '../growing-map.ts'
 import type { Fold } from '../store/events.ts'
-import type { CausingRequest } from '../types.ts'
 import type { DeliveryErrorClass, WebhookDeliveryEvent } from './events.ts'
 import { category } from './stream.ts'
 
@@ -26,8 +26,10 @@ interface Delivery extends DataOf<'WebhookDeliveryScheduled'> {
   readonly openLeaseUntil: string | null
   /** Null once it has ended. */
   readonly nextAttemptAt: string | null
-  /** The last keyed requests to deliver it again, oldest first. */
-  readonly redeliveries: readonly Exclude<CausingRequest, null>[]
+  /** Fingerprints of the keyed requests to deliver it again, by the HMAC of their key. */
+  readonly redeliveries: GrowingMap<string>
+  /** Recoveries that have asked for it, and been told. */
+  readonly recoveries: GrowingMap<true>
 }
 
 export type WebhookDeliveryState =
@@ -36,8 +38,6 @@ export type WebhookDeliveryState =
   | (Delivery & { readonly status: 'delivered' })
   | (Delivery & { readonly status: 'failed' })
   | (Delivery & { readonly status: 'cancelled' })
-
-const keptRedeliveries = 20
 
 function evolve(state: WebhookDeliveryState, event: WebhookDeliveryEvent): WebhookDeliveryState {
   if (event.type === 'WebhookDeliveryScheduled') return scheduled(event.data)
@@ -59,16 +59,26 @@ function evolve(state: WebhookDeliveryState, event: WebhookDeliveryEvent): Webho
       // An attempt may be under way: its lease stays, and what the receiver took is told after this.
       return { ...state, status: 'cancelled', nextAttemptAt: null }
     case 'WebhookRedeliveryRequested': {
-      const { request, requestedAt } = event.data
-      const redeliveries = request === null ? state.redeliveries : [...state.redeliveries, request].slice(-keptRedeliveries)
-      return { ...state, status: 'pending', roundFrom: state.finishedAttempts, nextAttemptAt: requestedAt, redeliveries }
+      const round = { roundFrom: state.finishedAttempts, nextAttemptAt: event.data.requestedAt }
+      return { ...state, ...asked(state, event.data), ...round, status: 'pending' }
     }
+    case 'WebhookRedeliveryUnneeded':
+      return { ...state, ...asked(state, event.data) }
+  }
+}
+
+type Asking = Pick<DataOf<'WebhookRedeliveryRequested'>, 'request' | 'recoveryId'>
+
+function asked({ redeliveries, recoveries }: Delivery, { request, recoveryId }: Asking): Pick<Delivery, 'redeliveries' | 'recoveries'> {
+  return {
+    redeliveries: request === null || redeliveries.has(request.key) ? redeliveries : redeliveries.with(request.key, request.fingerprint),
+    recoveries: recoveryId === null || recoveries.has(recoveryId) ? recoveries : recoveries.with(recoveryId, true),
   }
 }
 
 function scheduled(data: DataOf<'WebhookDeliveryScheduled'>): WebhookDeliveryState {
   const open = { openAttemptedAt: null, openLeaseUntil: null, nextAttemptAt: data.scheduledAt }
-  return { ...data, ...open, status: 'pending', attempts: [], finishedAttempts: 0, roundFrom: 0, redeliveries: [] }
+  return { ...data, ...open, status: 'pending', attempts: [], finishedAttempts: 0, roundFrom: 0, redeliveries: new GrowingMap(), recoveries: new GrowingMap() }
 }
 
 type Outcome = Pick<DataOf<'WebhookDeliveryFailed'>, 'attempt' | 'statusCode' | 'durationMs'>

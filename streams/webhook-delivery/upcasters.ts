@@ -8,3 +8,6 @@ export const scheduledUpcasters = {
 
 /** Version 1 of the failures did not count against an endpoint. */
 export const failedUpcasters = { 1: (data: unknown) => ({ ...Object(data), endpoint: null }) }
+
+/** Version 2 of `WebhookDeliveryAttemptFailed` always had a next attempt. */
+export const attemptFailedUpcasters = { ...failedUpcasters, 2: (data: unknown) => data }

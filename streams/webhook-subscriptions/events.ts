@@ -89,6 +89,11 @@ export const webhookSubscriptionEvents = {
     'WebhookSubscriptionDeleted',
     Type.Object({ subscriptionId: Id, deletedAt: Instant }),
   ),
+  /** The vault has none of the secrets any more that a deleted subscription was signed with. */
+  WebhookSecretsDestroyed: defineEvent(
+    'WebhookSecretsDestroyed',
+    Type.Object({ subscriptionId: Id, destroyedAt: Instant }),
+  ),
 } as const
 
 export type WebhookSubscriptionEvent = EventOf<typeof webhookSubscriptionEvents>

@@ -34,7 +34,7 @@ export interface WebhookSubscription extends Omit<Subscribed, 'secretId' | 'publ
   /** By the HMAC of their key: also those whose secret has ended. */
   readonly keyedRotations: GrowingMap<KeyedRotation>
   /** The last warning of the row of failures that began at `failingSince`. */
-  readonly warned: { readonly failingSince: string; readonly percent: FailingPercent } | null
+  readonly warned: { readonly failingSince: string; readonly percent: FailingPercent; readonly nextReviewAt: string } | null
 }
 
 export interface WebhookSubscriptionsState {
@@ -43,20 +43,23 @@ export interface WebhookSubscriptionsState {
   readonly subscriptions: ReadonlyMap<string, WebhookSubscription>
   /** Fingerprints of what was deleted, by id: a key of theirs creates nothing again. */
   readonly deleted: GrowingMap<string | null>
+  /** Those of them whose secrets are no more. */
+  readonly destroyed: GrowingMap<true>
 }
 
 function evolve(state: WebhookSubscriptionsState, event: WebhookSubscriptionEvent): WebhookSubscriptionsState {
-  const { applied, subscriptions, deleted } = state
+  const { applied, subscriptions, deleted, destroyed } = state
   const { subscriptionId } = event.data
   const before = subscriptions.get(subscriptionId)
   if (event.type === 'WebhookSubscriptionDeleted') {
     const left = new Map(subscriptions)
     left.delete(subscriptionId)
-    return { applied: applied + 1, subscriptions: left, deleted: deleted.with(subscriptionId, before?.fingerprint ?? null) }
+    return { ...state, applied: applied + 1, subscriptions: left, deleted: deleted.with(subscriptionId, before?.fingerprint ?? null) }
   }
+  if (event.type === 'WebhookSecretsDestroyed') return { ...state, applied: applied + 1, destroyed: destroyed.with(subscriptionId, true) }
   const after = event.type === 'WebhookSubscribed' ? subscribed(event.data, applied) : before && changed(before, event, applied)
   if (after === undefined) return { ...state, applied: applied + 1 }
-  return { applied: applied + 1, subscriptions: new Map(subscriptions).set(subscriptionId, after), deleted }
+  return { ...state, applied: applied + 1, subscriptions: new Map(subscriptions).set(subscriptionId, after) }
 }
 
 function subscribed({ secretId, publicKey, ...data }: Subscribed, revision: number): WebhookSubscription {
@@ -74,7 +77,7 @@ function subscribed({ secretId, publicKey, ...data }: Subscribed, revision: numb
   }
 }
 
-type Change = Exclude<WebhookSubscriptionEvent, { type: 'WebhookSubscribed' | 'WebhookSubscriptionDeleted' }>
+type Change = Exclude<WebhookSubscriptionEvent, { type: 'WebhookSubscribed' | 'WebhookSubscriptionDeleted' | 'WebhookSecretsDestroyed' }>
 
 function changed(before: WebhookSubscription, event: Change, revision: number): WebhookSubscription {
   const newEndpoint = { endpointRevision: revision, warned: null }
@@ -92,8 +95,8 @@ function changed(before: WebhookSubscription, event: Change, revision: number): 
     case 'WebhookSecretRotated':
       return { ...before, ...rotated(before, event.data), updatedAt: event.data.rotatedAt, revision }
     case 'WebhookEndpointFailing': {
-      const { failingSince, percent } = event.data
-      return { ...before, warned: { failingSince, percent } }
+      const { failingSince, percent, nextReviewAt } = event.data
+      return { ...before, warned: { failingSince, percent, nextReviewAt } }
     }
   }
 }
@@ -115,7 +118,7 @@ function rotated(before: WebhookSubscription, { secretId, publicKey, previousVal
 
 export const webhookSubscriptionsFold: Fold<WebhookSubscriptionsState, WebhookSubscriptionEvent> = {
   category,
-  initialState: { applied: 0, subscriptions: new Map(), deleted: new GrowingMap() },
+  initialState: { applied: 0, subscriptions: new Map(), deleted: new GrowingMap(), destroyed: new GrowingMap() },
   evolve,
 }
 

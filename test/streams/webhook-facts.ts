@@ -47,6 +47,7 @@ export const subscriptionFact = factsOf<WebhookSubscriptionEvent>({
     warnedAt: at(216_032),
   },
   WebhookSubscriptionDeleted: { subscriptionId: ids.subscription, deletedAt: at(50) },
+  WebhookSecretsDestroyed: { subscriptionId: ids.subscription, destroyedAt: at(3_650) },
 })
 
 const named = { deliveryId: ids.delivery, subscriptionId: ids.subscription, eventId: ids.event }
@@ -77,6 +78,7 @@ export const deliveryFact = factsOf<WebhookDeliveryEvent>({
     request: { key: hash('c'), fingerprint: hash('f') },
     requestedAt: at(60),
   },
+  WebhookRedeliveryUnneeded: { ...named, recoveryId: null, request: { key: hash('c'), fingerprint: hash('f') }, decidedAt: at(60) },
 })
 
 export const recoveryFact = factsOf<WebhookRecoveryEvent>({

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { at as memberOf } from '../../../platform/demo/api-client.ts'
 import { startOfLog } from '../../../streams/store/positions.ts'
-import { deliveryIdOf } from '../../../streams/webhook-delivery/stream.ts'
+import { deliveryIdOf, webhookDeliveryStream } from '../../../streams/webhook-delivery/stream.ts'
 import { webhookRecoveryStream } from '../../../streams/webhook-recovery/stream.ts'
 import { at, ids } from '../../streams/facts.ts'
 import { deliveryFact, subscriptionFact } from '../../streams/webhook-facts.ts'
@@ -154,7 +154,21 @@ describe('asking for a delivery again', () => {
     const { id } = await recordDelivery(1, 'delivered')
     const asked = await Promise.all(['a', 'b', 'c', 'd'].map((key) => api.post(pathOf(`/deliveries/${id}/redeliver`), { key })))
     expect(asked.map(({ status }) => status)).toEqual([202, 202, 202, 202])
-    expect((await api.get(pathOf(`/deliveries/${id}`))).headers['etag']).toBe('"3"')
+    const types: string[] = []
+    for await (const { type } of api.world.store.readStream(webhookDeliveryStream(api.world.orgId, id))) types.push(type)
+    const unneeded = 'WebhookRedeliveryUnneeded'
+    expect(types.slice(3)).toEqual(['WebhookRedeliveryRequested', unneeded, unneeded, unneeded])
+    expect((await api.get(pathOf(`/deliveries/${id}`))).headers['etag']).toBe('"6"')
+  })
+
+  it('by a key that found it pending is answered by that for ever: no round begins when this one is over', async () => {
+    const { id } = await recordDelivery(1)
+    const path = pathOf(`/deliveries/${id}/redeliver`)
+    const first = await api.post(path, { key: 'early' })
+    expect([first.status, memberOf(first.body, 'status'), first.headers['idempotency-replayed']]).toEqual([202, 'pending', undefined])
+    await api.record(deliveryFact('WebhookDeliveryAttempted', { deliveryId: id, attempt: 2 }), deliveryFact('WebhookDeliveryFailed', { deliveryId: id, subscriptionId, attempt: 2 }))
+    const again = await api.post(path, { key: 'early' })
+    expect([again.status, memberOf(again.body, 'status'), again.headers['idempotency-replayed']]).toEqual([202, 'failed', 'true'])
   })
 
   it('is refused while the subscription is disabled, and no longer once it is enabled', async () => {

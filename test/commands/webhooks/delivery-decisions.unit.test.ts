@@ -53,11 +53,29 @@ describe('asking for a delivery again', () => {
     expect(state).toMatchObject({ status: 'pending', finishedAttempts: 1, roundFrom: 1, nextAttemptAt: at(60) })
   })
 
-  it('does nothing to what is pending, a first time or again', () => {
-    given(webhookDeliveryFold, scheduled).when(redeliver, command).thenNothing()
-    given(webhookDeliveryFold, scheduled, attempted, fact('WebhookDeliveryAttemptFailed')).when(redeliver, command).thenNothing()
-    for (const ended of ends) {
-      given(webhookDeliveryFold, ...ended, fact('WebhookRedeliveryRequested')).when(redeliver, { ...command, request: { ...keyed, key: hash('d') } }).thenNothing()
+  it('begins nothing of what is pending, and remembers the key that asked', () => {
+    const other = { ...keyed, key: hash('d') }
+    const pending = [
+      [scheduled],
+      [scheduled, attempted, fact('WebhookDeliveryAttemptFailed')],
+      ...ends.map((ended) => [...ended, fact('WebhookRedeliveryRequested')]),
+    ]
+    for (const before of pending) {
+      const unneeded = fact('WebhookRedeliveryUnneeded', { request: other })
+      given(webhookDeliveryFold, ...before).when(redeliver, { ...command, request: other }).thenEvents([unneeded])
+      given(webhookDeliveryFold, ...before).when(redeliver, { ...command, request: null }).thenNothing()
+      const ended = given(webhookDeliveryFold, ...before, unneeded, fact('WebhookDeliveryFailed'))
+      ended.when(redeliver, { ...command, request: other }).thenNothing()
+      expect(isRepeatedRedelivery({ ...command, request: other }, ended.state)).toBe(true)
+    }
+  })
+
+  it('for a recovery begins nothing of what was delivered meanwhile, and says so once', () => {
+    const unneeded = fact('WebhookRedeliveryUnneeded', { recoveryId: recovery, request: null })
+    const asking = { ...command, recoveryId: recovery, request: null }
+    for (const before of [[scheduled, attempted, fact('WebhookDelivered')], [scheduled, attempted]]) {
+      given(webhookDeliveryFold, ...before).when(redeliver, asking).thenEvents([unneeded])
+      given(webhookDeliveryFold, ...before, unneeded).when(redeliver, asking).thenNothing()
     }
   })
 
@@ -85,7 +103,11 @@ describe('asking for a delivery again', () => {
 
   it('says which recovery asked', () => {
     const event = fact('WebhookRedeliveryRequested', { recoveryId: recovery, request: null })
-    for (const ended of ends) given(webhookDeliveryFold, ...ended).when(redeliver, { ...command, recoveryId: recovery, request: null }).thenEvents([event])
+    const asking = { ...command, recoveryId: recovery, request: null }
+    for (const ended of ends.slice(1)) {
+      given(webhookDeliveryFold, ...ended).when(redeliver, asking).thenEvents([event])
+      given(webhookDeliveryFold, ...ended, event).when(redeliver, asking).thenNothing()
+    }
   })
 })
 

@@ -33,12 +33,18 @@ describe('cancelling a delivery', () => {
     }
   })
 
-  it('is overtaken by a receiver that took it, not by one that did not', () => {
+  it('has the attempt that was under way recorded, whatever it came to', () => {
     const record = { attempt: 1, durationMs: 120, now: new Date(at(32)) }
-    const state = given(webhookDeliveryFold, scheduled, attempted, cancelled)
-    state.when(recordDelivery, { ...record, outcome: { kind: 'delivered', statusCode: 204 } }).thenEvents([deliveryFact('WebhookDelivered')])
-    const failure = { kind: 'failed' as const, statusCode: 500, errorClass: 'http_status' as const, nextAttemptAt: null, endpoint: null }
-    given(webhookDeliveryFold, scheduled, attempted, cancelled).when(recordDelivery, { ...record, outcome: failure }).thenNothing()
+    const amid = () => given(webhookDeliveryFold, scheduled, attempted, cancelled)
+    amid().when(recordDelivery, { ...record, outcome: { kind: 'delivered', statusCode: 204 } }).thenEvents([deliveryFact('WebhookDelivered')])
+    const failed = deliveryFact('WebhookDeliveryAttemptFailed', { nextAttemptAt: null })
+    const { statusCode, errorClass, endpoint } = failed.data
+    for (const nextAttemptAt of [null, new Date(at(37))]) {
+      const outcome = { kind: 'failed' as const, statusCode, errorClass, endpoint, nextAttemptAt }
+      amid().when(recordDelivery, { ...record, outcome }).thenEvents([failed])
+    }
+    const { state } = given(webhookDeliveryFold, scheduled, attempted, cancelled, failed)
+    expect(state).toMatchObject({ status: 'cancelled', finishedAttempts: 1, openLeaseUntil: null, nextAttemptAt: null, attempts: [{ attempt: 1, statusCode: 500 }] })
   })
 })
 
@@ -47,36 +53,50 @@ const failingSince = at(32)
 const days = (count: number) => new Date(Date.parse(failingSince) + count * dayMs)
 const review = (after: number) => ({ subscriptionId: ids.subscription, endpointRevision: 0, failingSince, now: days(after), disableAfterMs: 5 * dayMs })
 const subscribed = subscriptionFact('WebhookSubscribed')
-const warned = (percent: 50 | 70 | 90, of = failingSince) => subscriptionFact('WebhookEndpointFailing', { percent, failingSince: of })
+const warned = (percent: 50 | 70 | 90, next: number, of = failingSince) => (
+  subscriptionFact('WebhookEndpointFailing', { percent, failingSince: of, nextReviewAt: days(next).toISOString() })
+)
 
 describe('reviewing an endpoint that takes nothing', () => {
-  const warning = (percent: 50 | 70 | 90, after: number, next: number) => subscriptionFact('WebhookEndpointFailing', {
-    percent, failingSince, disableAt: days(5).toISOString(), nextReviewAt: days(next).toISOString(), warnedAt: days(after).toISOString(),
+  const warning = (percent: 50 | 70 | 90, after: number, next: number, end = 5) => subscriptionFact('WebhookEndpointFailing', {
+    percent, failingSince, disableAt: days(end).toISOString(), nextReviewAt: days(next).toISOString(), warnedAt: days(after).toISOString(),
   })
 
   it.each([
-    [50, 2.5, 3.5],
-    [70, 3.6, 4.5],
-    [90, 4.99, 5],
-  ] as const)('warns when %d %% of its time have passed, once', (percent, after, next) => {
-    given(webhookSubscriptionsFold, subscribed).when(reviewEndpoint, review(after)).thenEvents([warning(percent, after, next)])
-    given(webhookSubscriptionsFold, subscribed, warned(percent)).when(reviewEndpoint, review(after)).thenNothing()
+    [[], 50, 2.5, 3.5],
+    [[warned(50, 3.5)], 70, 3.5, 4.5],
+    [[warned(70, 4.5)], 90, 4.5, 5],
+  ] as const)('after %j warns when %d %% of its time have passed, once', (before, percent, after, next) => {
+    given(webhookSubscriptionsFold, subscribed, ...before).when(reviewEndpoint, review(after)).thenEvents([warning(percent, after, next)])
+    given(webhookSubscriptionsFold, subscribed, warned(percent, next)).when(reviewEndpoint, review(after)).thenNothing()
   })
 
   it('does not count the warnings of an earlier row of failures', () => {
-    given(webhookSubscriptionsFold, subscribed, warned(90, at(0))).when(reviewEndpoint, review(2.5)).thenEvents([warning(50, 2.5, 3.5)])
+    given(webhookSubscriptionsFold, subscribed, warned(90, 5, at(0))).when(reviewEndpoint, review(2.5)).thenEvents([warning(50, 2.5, 3.5)])
   })
 
   it('disables the subscription at the end of its time, once', () => {
     const disabled = subscriptionFact('WebhookSubscriptionDisabled', { reason: 'no_success', disabledAt: days(5).toISOString() })
-    given(webhookSubscriptionsFold, subscribed).when(reviewEndpoint, review(5)).thenEvents([disabled])
-    given(webhookSubscriptionsFold, subscribed, disabled).when(reviewEndpoint, review(5)).thenNothing()
+    given(webhookSubscriptionsFold, subscribed, warned(90, 5)).when(reviewEndpoint, review(5)).thenEvents([disabled])
+    given(webhookSubscriptionsFold, subscribed, warned(90, 5), disabled).when(reviewEndpoint, review(5)).thenNothing()
+  })
+
+  it('puts off all that follows by as much as nobody looked', () => {
+    given(webhookSubscriptionsFold, subscribed).when(reviewEndpoint, review(6)).thenEvents([warning(50, 6, 7, 8.5)])
+    given(webhookSubscriptionsFold, subscribed, warned(50, 7)).when(reviewEndpoint, review(7.5)).thenEvents([warning(70, 7.5, 8.5, 9)])
+  })
+
+  it('gives the last part of its time anew where nobody looked at its end', () => {
+    const disabled = (after: number) => subscriptionFact('WebhookSubscriptionDisabled', { reason: 'no_success', disabledAt: days(after).toISOString() })
+    given(webhookSubscriptionsFold, subscribed, warned(90, 5)).when(reviewEndpoint, review(5.04)).thenEvents([disabled(5.04)])
+    given(webhookSubscriptionsFold, subscribed, warned(90, 5)).when(reviewEndpoint, review(6)).thenEvents([warning(90, 6, 6.5, 6.5)])
+    given(webhookSubscriptionsFold, subscribed, warned(90, 6.5)).when(reviewEndpoint, review(6.5)).thenEvents([disabled(6.5)])
   })
 
   it('says when to look again where there is nothing to say yet', () => {
     given(webhookSubscriptionsFold, subscribed).when(reviewEndpoint, review(1)).thenNothing()
-    expect(nextReviewOf(review(1), given(webhookSubscriptionsFold, subscribed).state)).toEqual(days(2.5))
-    expect(nextReviewOf(review(1), given(webhookSubscriptionsFold, subscribed, warned(70)).state)).toEqual(days(4.5))
+    expect(nextReviewOf(review(1), given(webhookSubscriptionsFold, subscribed).state)).toEqual({ at: days(2.5), percent: 50 })
+    expect(nextReviewOf(review(1), given(webhookSubscriptionsFold, subscribed, warned(70, 4.5)).state)).toEqual({ at: days(4.5), percent: 90 })
   })
 })
 

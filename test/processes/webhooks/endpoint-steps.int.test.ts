@@ -95,15 +95,15 @@ describe('an endpoint that takes nothing', () => {
     expect(await story(since)).toEqual([])
   })
 
-  it('is told what was missed in one warning when nobody looked for long', async () => {
+  it('is given all of its time when nobody looked for long', async () => {
     const since = given.world.now()
     await endAssessment(given.world)
     await given.timeline.runFor(daySeconds)
     await given.timeline.close()
     given.world.pass(3 * daySeconds)
     await given.open()
-    await given.timeline.runFor(2 * daySeconds)
-    expect(await story(since)).toEqual([['failing 70', 4], ['failing 90', 4.5], ['disabled no_success', 5]])
+    await given.timeline.runFor(3 * daySeconds)
+    expect(await story(since)).toEqual([['failing 50', 4], ['failing 70', 5], ['failing 90', 6], ['disabled no_success', 6.5]])
   })
 })
 

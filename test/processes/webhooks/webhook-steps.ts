@@ -103,8 +103,9 @@ export class GivenDelivery {
   /** The next attempt, at the instant that the last one named. */
   async workAgain(): Promise<StepOutcome> {
     const last = await this.last()
-    if (last?.type !== 'WebhookDeliveryAttemptFailed') throw new Error(`nothing is due after ${last?.type}`)
-    this.#dueAt = new Date(last.data.nextAttemptAt)
+    const next = last?.type === 'WebhookDeliveryAttemptFailed' ? last.data.nextAttemptAt : null
+    if (next === null) throw new Error(`nothing is due after ${last?.type}`)
+    this.#dueAt = new Date(next)
     this.#world.pass((this.#dueAt.getTime() - this.#world.now().getTime()) / 1000)
     return this.work()
   }

@@ -28,6 +28,11 @@ async function steps(...given: GivenEvent[]) {
   return todo.map(({ key, step, org_id, lane, due_at }) => ({ key, step, org: org_id, lane, due: due_at }))
 }
 
+/** But for what becomes of the secrets of a deleted one. */
+async function stepsButDestroying(...given: GivenEvent[]) {
+  return (await steps(...given)).filter(({ step }) => step !== 'destroy-secrets')
+}
+
 async function payloads(...given: GivenEvent[]): Promise<unknown[]> {
   const { todo = [] } = await rowsAfter(webhooksProcess.list, recorded(given))
   return todo.map(({ payload }) => payload)
@@ -55,7 +60,7 @@ describe('who is told of the end of an assessment', () => {
   it('is whoever is active, and wants the event, at its place in the log', async () => {
     expect(await steps(subscribed, disabled, completed)).toEqual([])
     expect(await steps(subscribed, disabled, enabled, completed)).toEqual([deliver(30)])
-    expect(await steps(subscribed, deleted, completed)).toEqual([])
+    expect(await stepsButDestroying(subscribed, deleted, completed)).toEqual([])
     expect(await steps(subscribed, redescribed, completed)).toEqual([])
     expect(await steps(subscribed, redescribed, failed)).toEqual([deliver(30)])
     expect(await steps(subscribed, completed, redescribed)).toEqual([deliver(30)])
@@ -103,12 +108,16 @@ describe('a recovery', () => {
     expect(await steps(subscribed, recovered, recovered)).toEqual([free(key, 'redeliver', 61)])
   })
 
-  it.each([ofDelivery('WebhookDelivered'), disabled, deleted])('is over for one with $type', async (event) => {
-    expect(await steps(subscribed, recovered, event)).toEqual([])
+  it.each([ofDelivery('WebhookDelivered'), ofDelivery('WebhookRedeliveryUnneeded'), disabled, deleted])('is over for one with $type', async (event) => {
+    expect(await stepsButDestroying(subscribed, recovered, event)).toEqual([])
+  })
+
+  it('is over where it finds that there is nothing to do, and takes nothing away that is under way', async () => {
+    expect(await steps(subscribed, completed, recovered, ofDelivery('WebhookRedeliveryUnneeded'))).toEqual([deliver(30)])
   })
 
   it.each([disabled, deleted])('has nothing asked for again after $type, which would stand for ever', async (event) => {
-    expect(await steps(subscribed, event, recovered)).toEqual([])
+    expect(await stepsButDestroying(subscribed, event, recovered)).toEqual([])
   })
 })
 
@@ -117,14 +126,14 @@ describe('a subscription that is disabled or deleted', () => {
     { event: disabled, reason: 'subscription_disabled', seconds: 20 },
     { event: deleted, reason: 'subscription_deleted', seconds: 50 },
   ])('has what is pending cancelled: $event.type', async ({ event, reason, seconds }) => {
-    expect(await steps(subscribed, another, completed, event)).toEqual([free(key, 'cancel', seconds), deliver(30, ids.claim)])
-    const [payload] = await payloads(subscribed, another, completed, event)
+    expect(await stepsButDestroying(subscribed, another, completed, event)).toEqual([free(key, 'cancel', seconds), deliver(30, ids.claim)])
+    const payload = (await payloads(subscribed, another, completed, event)).find((one) => Object.hasOwn(Object(one), 'reason'))
     expect(payload).toEqual({ cause: cause(), reason, delivery: { cause: cause(ids.event), ...told, occurredAt: at(30) } })
   })
 
   it('has it cancelled also when it is enabled again at once', async () => {
     expect(await steps(subscribed, completed, disabled, enabled)).toEqual([free(key, 'cancel', 20)])
-    expect(await steps(subscribed, completed, disabled, deleted)).toEqual([free(key, 'cancel', 20)])
+    expect(await stepsButDestroying(subscribed, completed, disabled, deleted)).toEqual([free(key, 'cancel', 20)])
   })
 
   it.each(['WebhookDeliveryCancelled', 'WebhookDelivered'] as const)('has nothing left to cancel after %s', async (type) => {
@@ -133,7 +142,16 @@ describe('a subscription that is disabled or deleted', () => {
 
   it('may be told of an attempt that failed meanwhile, which makes nothing due', async () => {
     await expect(steps(subscribed, completed, disabled, attemptFailed)).resolves.toEqual([free(key, 'cancel', 20)])
-    await expect(steps(subscribed, completed, deleted, attemptFailed)).resolves.toEqual([free(key, 'cancel', 50)])
+    await expect(stepsButDestroying(subscribed, completed, deleted, attemptFailed)).resolves.toEqual([free(key, 'cancel', 50)])
+    const afterwards = ofDelivery('WebhookDeliveryAttemptFailed', { nextAttemptAt: null })
+    expect(await steps(subscribed, completed, disabled, ofDelivery('WebhookDeliveryCancelled'), afterwards)).toEqual([])
+  })
+
+  it('has its secrets destroyed an hour after it was deleted, once', async () => {
+    expect(await steps(subscribed, deleted)).toEqual([free(ids.subscription, 'destroy-secrets', 3_650)])
+    expect(await payloads(subscribed, deleted)).toEqual([{ cause: cause() }])
+    expect(await steps(subscribed, disabled)).toEqual([])
+    expect(await steps(subscribed, deleted, ofSubscription('WebhookSecretsDestroyed'))).toEqual([])
   })
 })
 
@@ -155,9 +173,9 @@ describe('an endpoint that fails', () => {
   })
 
   it.each([moved, disabled, deleted])('is watched no more after $type, and does not answer for what was under way then', async (event) => {
-    expect(await steps(subscribed, attemptFailed, event)).toEqual([])
-    expect(await steps(subscribed, attemptFailed, event, again)).toEqual([])
-    expect(await steps(subscribed, event, again, ofDelivery('WebhookDeliveryFailed', { statusCode: 410 }))).toEqual([])
+    expect(await stepsButDestroying(subscribed, attemptFailed, event)).toEqual([])
+    expect(await stepsButDestroying(subscribed, attemptFailed, event, again)).toEqual([])
+    expect(await stepsButDestroying(subscribed, event, again, ofDelivery('WebhookDeliveryFailed', { statusCode: 410 }))).toEqual([])
   })
 
   it('is watched all the same when only its description changes', async () => {

@@ -58,6 +58,7 @@ export const changeSubscription: Act = (story, random, text) => {
     default:
       if (!random.oneIn(3)) return
       say(story, subscription, subscriptionFact('WebhookSubscriptionDeleted', { subscriptionId, deletedAt: at }))
+      if (random.oneIn(2)) say(story, subscription, subscriptionFact('WebhookSecretsDestroyed', { subscriptionId, destroyedAt: story.instant(random) }))
       subscription.status = 'deleted'
   }
 }
@@ -97,6 +98,10 @@ export const redeliver: Act = (story, random) => {
   const over = story.deliveries.filter(({ status, subscriptionId }) => status === 'over' && isActive(story, subscriptionId))
   if (over.length === 0) return
   const delivery = random.pick(over)
+  if (random.oneIn(4)) {
+    tell(story, delivery, deliveryFact('WebhookRedeliveryUnneeded', { ...namesOf(delivery), recoveryId: story.id(random), request: null, decidedAt: story.instant(random) }))
+    return
+  }
   const { eventType, assessmentId } = delivery
   const asked = { eventType, assessmentId, recoveryId: random.oneIn(2) ? null : story.id(random), request: null, requestedAt: story.instant(random) }
   tell(story, delivery, deliveryFact('WebhookRedeliveryRequested', { ...namesOf(delivery), ...asked }))

@@ -77,4 +77,17 @@ describe('the log of deliveries', () => {
     expect(late.deliveries).toEqual([{ ...row, status: 'delivered', stream_revision: '3' }])
     expect(late.attempts).toEqual([{ ...open, status_code: 204, duration_ms: 120 }])
   })
+
+  it('has it cancelled still where the receiver refused what was under way, and the attempt over', async () => {
+    const cancelled = fact('WebhookDeliveryCancelled')
+    expect(await rowsOf(scheduled, attempted, cancelled, fact('WebhookDeliveryAttemptFailed', { nextAttemptAt: null }))).toEqual({
+      deliveries: [{ ...pending, status: 'cancelled', next_attempt_at: null, stream_revision: '3' }],
+      attempts: [refused],
+    })
+  })
+
+  it('counts that it was asked for where nothing came of it', async () => {
+    const { deliveries } = await rowsOf(scheduled, attempted, fact('WebhookRedeliveryUnneeded'))
+    expect(deliveries).toEqual([{ ...pending, stream_revision: '2' }])
+  })
 })

@@ -42,7 +42,7 @@ describe('a subscription', () => {
 
   it('a warning changes no revision', () => {
     const { own } = foldOf(subscribed, subscriptionFact('WebhookEndpointFailing', { percent: 70 }))
-    expect(own).toMatchObject({ revision: 0, updatedAt: at(0), warned: { failingSince: at(32), percent: 70 } })
+    expect(own).toMatchObject({ revision: 0, updatedAt: at(0), warned: { failingSince: at(32), percent: 70, nextReviewAt: at(302_432) } })
   })
 
   it('that is deleted is gone; its key is remembered', () => {
@@ -95,7 +95,7 @@ describe('a delivery', () => {
     const again = deliveryFact('WebhookRedeliveryRequested')
     for (const end of [deliveryFact('WebhookDeliveryFailed'), deliveryFact('WebhookDelivered', { attempt: 10 }), deliveryFact('WebhookDeliveryCancelled')]) {
       const { finishedAttempts, ...state } = { finishedAttempts: 0, ...deliveryOf(...begun, deliveryFact('WebhookDeliveryAttemptFailed', { attempt: 9 }), end, again) }
-      expect(state).toMatchObject({ status: 'pending', roundFrom: finishedAttempts, nextAttemptAt: at(60), redeliveries: [again.data.request] })
+      expect(state).toMatchObject({ status: 'pending', roundFrom: finishedAttempts, nextAttemptAt: at(60) })
       expect(finishedAttempts).toBeGreaterThanOrEqual(9)
     }
   })
@@ -106,9 +106,14 @@ describe('a delivery', () => {
     expect(deliveryOf(...begun, cancelled, deliveryFact('WebhookDelivered'))).toMatchObject({ status: 'delivered', openLeaseUntil: null })
   })
 
-  it('keeps the last twenty keys that asked for it again', () => {
+  it('keeps every key, and every recovery, that asked for it again, whether a round began or not', () => {
     const requests = Array.from({ length: 22 }, (_, number) => ({ key: String(number).padStart(64, '0'), fingerprint: hash('f') }))
     const rounds = requests.flatMap((request) => [deliveryFact('WebhookDelivered'), deliveryFact('WebhookRedeliveryRequested', { request })])
-    expect(deliveryOf(...begun, ...rounds)).toMatchObject({ redeliveries: requests.slice(2) })
+    const unneeded = deliveryFact('WebhookRedeliveryUnneeded', { recoveryId: ids.claim })
+    const state = deliveryOf(...begun, ...rounds, unneeded)
+    if (state.status === 'absent') return expect.unreachable('nothing was scheduled')
+    expect([...state.redeliveries]).toEqual([...requests, { key: hash('c') }].map(({ key }) => [key, hash('f')]))
+    expect([...state.recoveries]).toEqual([[ids.claim, true]])
+    expect(state).toMatchObject({ status: 'pending', nextAttemptAt: at(60) })
   })
 })

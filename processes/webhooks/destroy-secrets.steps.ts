@@ -1,0 +1,46 @@
+import { execute } from '../../commands/handling/execute.ts'
+import { destroySecrets } from '../../commands/webhooks/destroy-secrets.ts'
+import type { SecretKind } from '../../platform/vault/vault.ts'
+import type { EventStore } from '../../streams/store/event-store.ts'
+import type { WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
+import { webhookSubscriptionsFold } from '../../streams/webhook-subscriptions/state.ts'
+import { webhookSubscriptionsStream } from '../../streams/webhook-subscriptions/stream.ts'
+import type { ProcessDependencies } from '../dependencies.ts'
+import type { StepOutcome, Todo } from '../runtime/process.ts'
+import { stepCommand } from '../runtime/step-command.ts'
+import { orgOf, readCause } from '../runtime/step-identity.ts'
+
+/**
+ * Destroys what a deleted subscription was signed with, all that it ever had, once no attempt that began before can need
+ * it. What is pending still is cancelled unsigned.
+ */
+export async function destroyOldSecrets(todo: Todo, { store, vault }: ProcessDependencies): Promise<StepOutcome> {
+  const orgId = orgOf(todo)
+  const target = { fold: webhookSubscriptionsFold, stream: webhookSubscriptionsStream(orgId) }
+  const { state } = await store.load(target.fold, target.stream, { fresh: true })
+  if (!state.deleted.has(todo.key)) throw new Error('the secrets of a subscription that was not deleted stay')
+  for (const { kind, secretId } of await secretsOf(store, target.stream, todo.key)) await vault.destroySecret(kind, secretId)
+  const command = { subscriptionId: todo.key, now: todo.dueAt }
+  const context = stepCommand({ name: 'webhooks.destroy-secrets', orgId, ...readCause(todo) })
+  const done = await execute(store, target, (standing) => destroySecrets(command, standing), context)
+  return { kind: 'done', position: done.position }
+}
+
+interface NamedSecret {
+  readonly kind: SecretKind
+  readonly secretId: string
+}
+
+/** From all of its events: the state holds those alone that still sign, and none of what was deleted. */
+async function secretsOf(store: EventStore, stream: string, subscriptionId: string): Promise<readonly NamedSecret[]> {
+  const found: NamedSecret[] = []
+  for await (const recorded of store.readStream(stream)) {
+    const event = recorded as WebhookSubscriptionEvent
+    const isNaming = event.type === 'WebhookSubscribed' || event.type === 'WebhookSecretRotated'
+    if (!isNaming || event.data.subscriptionId !== subscriptionId) continue
+    const { secretId, publicKey } = event.data
+    found.push({ kind: 'webhook', secretId })
+    if (publicKey !== null) found.push({ kind: 'webhook-signing', secretId })
+  }
+  return found
+}
