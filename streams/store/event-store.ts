@@ -14,11 +14,11 @@ import type { Appended, CommandContext, DomainEvent, Fold, Loaded, RecordedEvent
 import { readLogPiece, type LogBatch, type LogRead } from './log-reading.ts'
 import { comparePositions, startOfLog, type Position } from './positions.ts'
 import type { KeyVault, StoreLogger } from './ports.ts'
+import { openRawLogSubscription, openRawStreamSubscription } from './raw-calls.ts'
 import { readLogBackwards, readRawStream, type ReadTiming } from './reading.ts'
 import { StateCache } from './state-cache.ts'
 import { mergeMetadata, readMetadata, type StreamMetadata } from './stream-metadata.ts'
 import { supervise } from './subscription.ts'
-import { openAllFeed, openStreamFeed } from './subscription-feed.ts'
 import type {
   AllSubscription,
   EventFilter,
@@ -248,7 +248,7 @@ export class EventStore {
       delivery: options,
       callbacks,
       onCheckpoint,
-      open: ({ position }) => openAllFeed(this.#connection.subscriptions, filter, position),
+      open: ({ position }) => openRawLogSubscription(this.#connection.subscriptions, filter, position),
     }))
   }
 
@@ -261,7 +261,7 @@ export class EventStore {
       delivery: options,
       callbacks,
       onCheckpoint: undefined,
-      open: ({ revision }) => openStreamFeed(this.#connection.subscriptions, stream, revision),
+      open: ({ revision }) => openRawStreamSubscription(this.#connection.subscriptions, stream, revision),
     }))
   }
 

@@ -5,10 +5,11 @@ import { isRefusal } from './client-errors.ts'
 import type { Codec } from './codec.ts'
 import { isSystemEvent } from './decoding.ts'
 import { EventStoreRefusedError, EventStoreUnavailableError } from './errors.ts'
-import { endCall, frameOf, openRawLog, type RawLog } from './log-frames.ts'
+import { frameOf } from './log-frames.ts'
 import { LogPage, type LogBatch, type PageRules } from './log-page.ts'
 import { comparePositions, type Position } from './positions.ts'
 import { Pull } from './pull.ts'
+import { endCall, openRawLog, type RawCall } from './raw-calls.ts'
 import { readLogBackwards, type ReadTiming } from './reading.ts'
 import type { EventFilter } from './subscription-options.ts'
 
@@ -80,7 +81,7 @@ async function* readOnce(
   timing: ReadTiming,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<LogBatch, void, undefined> {
-  let read: RawLog | undefined
+  let read: RawCall | undefined
   let pull: Pull<Buffer> | undefined
   let seen = after
   let page = new LogPage(rules)

@@ -3,9 +3,10 @@ import { backoffMs, pause } from './backoff.ts'
 import { ClientStreamTombstoned, isRefusal } from './client-errors.ts'
 import { EventStoreRefusedError, EventStoreUnavailableError, StreamTombstonedError } from './errors.ts'
 import type { StoredEvent } from './decoding.ts'
-import { endCall, frameOf, openRawStream, type RawLog, type StreamRange } from './log-frames.ts'
+import { frameOf } from './log-frames.ts'
 import type { Position } from './positions.ts'
 import { Pull } from './pull.ts'
+import { endCall, openRawStream, type RawCall, type StreamRange } from './raw-calls.ts'
 
 export interface ReadTiming {
   /** A read that brings nothing for this long is begun again, in milliseconds. */
@@ -98,7 +99,7 @@ async function* resumed<Event>(
 class BrokenRead extends Error {}
 
 async function* readStreamOnce(client: EventStoreDBClient, stream: string, range: StreamRange, timing: ReadTiming): AsyncGenerator<StoredEvent, void, undefined> {
-  let read: RawLog | undefined
+  let read: RawCall | undefined
   let pull: Pull<Buffer> | undefined
   try {
     read = await openRawStream(client, stream, range)

@@ -1,56 +1,89 @@
-import type { AllStreamResolvedEvent, AllStreamSubscription, EventStoreDBClient, ReadableSubscription, ResolvedEvent } from '@eventstore/db-client'
-import { START, streamNameFilter } from '@eventstore/db-client'
-import { comparePositions, startOfLog, type Position } from './positions.ts'
-import type { EventFilter } from './subscription-options.ts'
+import { EventEmitter } from 'node:events'
+import { convertToCommandError } from '@eventstore/db-client'
+import { frameOf, type LogFrame } from './log-frames.ts'
+import type { Position } from './positions.ts'
+import type { PullSource } from './pull.ts'
+import type { RawCall } from './raw-calls.ts'
+import { WireReader } from './wire-reader.ts'
 
-/** A callback of the client, turned into an item of its own stream. */
+/** What a server tells between events: the subscription stands, everything up to a place was considered, nothing more is there yet. */
 export class Marker {
-  readonly kind: 'checkpoint' | 'caught-up'
+  readonly kind: 'confirmed' | 'checkpoint' | 'caught-up'
   readonly position: Position | undefined
-  constructor(kind: 'checkpoint' | 'caught-up', position?: Position) {
+  constructor(kind: 'confirmed' | 'checkpoint' | 'caught-up', position?: Position) {
     this.kind = kind
     this.position = position
   }
 }
 
-export type FeedItem = ResolvedEvent | AllStreamResolvedEvent | Marker
-export type Feed = ReadableSubscription<ResolvedEvent | AllStreamResolvedEvent>
+/** Messages that may wait for a slow handler; what is beyond stays with the server. */
+const mostAhead = 512
 
-/** Events that may wait on each side of the client's transform for a slow handler; what is beyond stays with the server. */
-const bufferedEvents = 512
-/** Considered events between two checkpoints of the server. */
-const checkpointWindow = 1_000
+/** Field numbers of the server's `streams.proto`. */
+const readResp = { event: 1, confirmation: 2, checkpoint: 3, caughtUp: 8 }
+const checkpoint = { commit: 1, prepare: 2 }
 
-/**
- * The client tells checkpoints and caught-up at once, ahead of events that were delivered before them and still wait in
- * its buffer. Pushed into that buffer, they come out in their place.
- */
-export function openAllFeed(client: EventStoreDBClient, { streamPrefixes }: EventFilter, from: Position | 'start'): Feed {
-  const isStart = from === 'start' || comparePositions(from, startOfLog) === 0
-  const window = {
-    maxSearchWindow: checkpointWindow,
-    checkpointInterval: 1,
-    checkpointReached: (subscription: AllStreamSubscription, position: Position) =>
-      void subscription.push(new Marker('checkpoint', position)),
-  }
-  const filter =
-    streamPrefixes.length === 0
-      ? streamNameFilter({ ...window, regex: '^[^$]' })
-      : streamNameFilter({ ...window, prefixes: [...streamPrefixes] })
-  const feed = client.subscribeToAll(
-    { filter, fromPosition: isStart ? START : { ...from } },
-    { highWaterMark: bufferedEvents },
-  )
-  feed.on('caughtUp', () => void feed.push(new Marker('caught-up')))
-  return feed
+/** The event or marker of a message; undefined where it brings something else. */
+export function itemOf(message: Buffer): LogFrame | Marker | undefined {
+  const response = new WireReader(message)
+  if (!response.next()) return undefined
+  if (response.field === readResp.event) return frameOf(message)
+  if (response.field === readResp.confirmation) return new Marker('confirmed')
+  if (response.field === readResp.caughtUp) return new Marker('caught-up')
+  return response.field === readResp.checkpoint ? checkpointIn(response) : undefined
 }
 
-export function openStreamFeed(client: EventStoreDBClient, stream: string, from: bigint | 'start'): Feed {
-  const feed = client.subscribeToStream(
-    stream,
-    { fromRevision: from === 'start' ? START : from },
-    { highWaterMark: bufferedEvents },
-  )
-  feed.on('caughtUp', () => void feed.push(new Marker('caught-up')))
-  return feed
+function checkpointIn(response: WireReader): Marker {
+  const { start, end } = response.span()
+  const reader = new WireReader(response.bytes, start, end)
+  let [commit, prepare] = [0n, 0n]
+  while (reader.next()) {
+    if (reader.field === checkpoint.commit) commit = BigInt(reader.number())
+    else if (reader.field === checkpoint.prepare) prepare = BigInt(reader.number())
+    else reader.skip()
+  }
+  return new Marker('checkpoint', { commit, prepare })
+}
+
+/**
+ * The messages of a subscription as they arrived, past the client: it decodes each twice over and tells checkpoints and
+ * caught-up at once, ahead of events that were delivered before them and still wait. Here all wait in one line.
+ */
+export class ReadAhead extends EventEmitter implements PullSource {
+  readonly #call: RawCall
+  #messages: Buffer[] = []
+  #isDiscarded = false
+
+  constructor(call: RawCall) {
+    super()
+    this.#call = call
+    call.on('data', (message: Buffer) => this.#add(message))
+    call.on('end', () => this.emit('end'))
+    call.on('close', () => this.emit('close'))
+    call.on('error', (error: Error) => this.emit('error', convertToCommandError(error)))
+  }
+
+  get readableLength(): number {
+    return this.#messages.length
+  }
+
+  read(): Buffer | null {
+    const message = this.#messages.shift()
+    if (this.#call.isPaused() && this.#messages.length <= mostAhead / 2) this.#call.resume()
+    return message ?? null
+  }
+
+  /** Lets what waits and what still comes flow away. */
+  resume(): void {
+    this.#isDiscarded = true
+    this.#messages = []
+    this.#call.resume()
+  }
+
+  #add(message: Buffer): void {
+    if (this.#isDiscarded) return
+    this.#messages.push(message)
+    if (this.#messages.length >= mostAhead) this.#call.pause()
+    this.emit('readable')
+  }
 }

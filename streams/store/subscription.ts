@@ -1,14 +1,15 @@
-import type { RecordedEvent as ClientEvent } from '@eventstore/db-client'
 import { backoffMs, pause } from './backoff.ts'
 import { ClientStreamTombstoned, isRefusal, reasonOf } from './client-errors.ts'
 import type { Codec } from './codec.ts'
-import { headOf, isSystemEvent } from './decoding.ts'
+import { headOf, isSystemEvent, type StoredEvent } from './decoding.ts'
 import { EventStoreRefusedError, StreamTombstonedError, UndecodableEventError } from './errors.ts'
 import type { RecordedEvent } from './events.ts'
-import { comparePositions, type Position } from './positions.ts'
+import type { LogFrame } from './log-frames.ts'
+import type { Position } from './positions.ts'
 import type { StoreLogger } from './ports.ts'
 import { Pull } from './pull.ts'
-import { Marker, type Feed, type FeedItem } from './subscription-feed.ts'
+import { endCall, type RawCall } from './raw-calls.ts'
+import { itemOf, Marker, ReadAhead } from './subscription-feed.ts'
 import type { Delivery, RunningSubscription, SubscriptionCallbacks, SubscriptionStats } from './subscription-options.ts'
 
 /** Where a subscription stands: everything up to here is handled. */
@@ -23,7 +24,7 @@ export interface SupervisedSubscription {
   readonly delivery: Delivery
   readonly callbacks: SubscriptionCallbacks
   readonly onCheckpoint: ((position: Position) => Promise<void> | void) | undefined
-  readonly open: (from: Progress) => Feed
+  readonly open: (from: Progress) => Promise<RawCall>
   readonly codec: Codec
   readonly now: () => Date
   readonly logger: StoreLogger | undefined
@@ -100,12 +101,8 @@ class SubscriptionRun {
 
   /** One connection. Whatever it still delivers after it was left is dropped with its own buffer. */
   async #runOnce(): Promise<void> {
-    const feed = this.#options.open(this.#progress)
-    feed.once('confirmation', () => {
-      this.#isConnected = true
-      this.#failedAttempts = 0
-    })
-    const pull = new Pull<FeedItem>(feed)
+    const call = await this.#options.open(this.#progress)
+    const pull = new Pull<Buffer>(new ReadAhead(call))
     try {
       while (!this.#signal.aborted) {
         await this.#handleReady(pull)
@@ -116,21 +113,22 @@ class SubscriptionRun {
       }
     } finally {
       pull.discard()
-      await feed.unsubscribe().catch(() => undefined)
+      await endCall(call)
     }
   }
 
-  async #handleReady(pull: Pull<FeedItem>): Promise<void> {
+  async #handleReady(pull: Pull<Buffer>): Promise<void> {
     const { delivery } = this.#options
     const batchSize = (delivery.onBatch === undefined ? undefined : delivery.batchSize) ?? defaultBatchSize
-    let batch: ClientEvent[] = []
-    for (let item = pull.take(); item !== undefined && !this.#signal.aborted; item = pull.take()) {
+    let batch: StoredEvent[] = []
+    for (let message = pull.take(); message !== undefined && !this.#signal.aborted; message = pull.take()) {
+      const item = itemOf(message)
       if (item instanceof Marker) {
         await this.#handleEvents(batch)
         batch = []
         await this.#handleMarker(item)
-      } else if (item.event !== undefined && !isSystemEvent(item.event) && !this.#isHandled(item.event)) {
-        batch.push(item.event)
+      } else if (item !== undefined && !isSystemEvent({ type: item.type, streamId: item.stream }) && !this.#isHandled(item)) {
+        batch.push(item.open())
         if (batch.length >= batchSize) {
           await this.#handleEvents(batch)
           batch = []
@@ -141,15 +139,18 @@ class SubscriptionRun {
   }
 
   /** A server may deliver again what lies before the place it was asked to resume at. */
-  #isHandled(event: ClientEvent): boolean {
+  #isHandled(frame: LogFrame): boolean {
     const { position } = this.#progress
-    return this.#hasHandled && position !== 'start' && comparePositions(headOf(event).position, position) <= 0
+    return this.#hasHandled && position !== 'start' && frame.isUpTo(position)
   }
 
   async #handleMarker(marker: Marker): Promise<void> {
     if (this.#signal.aborted) return
     const { callbacks, onCheckpoint } = this.#options
-    if (marker.kind === 'caught-up') {
+    if (marker.kind === 'confirmed') {
+      this.#isConnected = true
+      this.#failedAttempts = 0
+    } else if (marker.kind === 'caught-up') {
       this.#isCaughtUp = true
       await handled(() => callbacks.onCaughtUp?.())
     } else if (marker.position !== undefined) {
@@ -160,7 +161,7 @@ class SubscriptionRun {
     }
   }
 
-  async #handleEvents(batch: readonly ClientEvent[]): Promise<void> {
+  async #handleEvents(batch: readonly StoredEvent[]): Promise<void> {
     let rest = batch
     while (rest.length > 0 && !this.#signal.aborted) {
       const { events, undecodable } = await this.#decode(rest)
@@ -174,7 +175,7 @@ class SubscriptionRun {
   }
 
   /** The events up to the first that cannot be decoded. An error of the vault itself is a drop: it is tried again. */
-  async #decode(batch: readonly ClientEvent[]) {
+  async #decode(batch: readonly StoredEvent[]) {
     const events: RecordedEvent[] = []
     try {
       for (const decoded of batch.map((event) => decodeAhead(this.#options.codec, event))) {
@@ -203,7 +204,7 @@ class SubscriptionRun {
     }
   }
 
-  async #passOver(event: ClientEvent, error: UndecodableEventError): Promise<void> {
+  async #passOver(event: StoredEvent, error: UndecodableEventError): Promise<void> {
     const { onUndecodable } = this.#options.callbacks
     if (onUndecodable === undefined) throw new HandlerFailure('undecodable', { cause: error })
     await handled(() => onUndecodable(error.head, error))
@@ -227,7 +228,7 @@ async function handled(handle: () => Promise<void> | void): Promise<void> {
 }
 
 /** Begins decoding, so that all keys of a batch are fetched at once, and tells the outcome when asked in turn. */
-function decodeAhead(codec: Codec, event: ClientEvent): () => RecordedEvent | Promise<RecordedEvent> {
+function decodeAhead(codec: Codec, event: StoredEvent): () => RecordedEvent | Promise<RecordedEvent> {
   try {
     const decoded = codec.decode(event)
     if (decoded instanceof Promise) decoded.catch(() => undefined)

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { binaryEvent, jsonEvent, EventStoreDBClient, type EventData } from '@eventstore/db-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { frameOf, openRawLog, openRawStream, type RawLog } from '../../../streams/store/log-frames.ts'
+import { frameOf } from '../../../streams/store/log-frames.ts'
+import { openRawLog, openRawStream, type RawCall } from '../../../streams/store/raw-calls.ts'
 import { comparePositions, type Position } from '../../../streams/store/positions.ts'
 import { freshEventStore, type TestEventStore } from '../../support/event-store.ts'
 
@@ -34,7 +35,7 @@ function events(): EventData[] {
   ]
 }
 
-async function framesOf(read: RawLog, upTo: Position) {
+async function framesOf(read: RawCall, upTo: Position) {
   const found = []
   for await (const message of read) {
     const frame = frameOf(message as Buffer)

@@ -1,0 +1,25 @@
+import { describe, expect, test } from 'vitest'
+import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
+import { itemOf, Marker } from '../../../streams/store/subscription-feed.ts'
+import { caughtUp, checkpoint, confirmation, fellBehind, wireEvent } from './wire-messages.ts'
+
+const item = (message: ReadResp) => itemOf(Buffer.from(message.serializeBinary()))
+
+describe('messages of a subscription', () => {
+  test('an event is found', () => {
+    const event = { id: '00000000-0000-4000-8000-000000000001', stream: 'visit-org-1', type: 'VisitNoted', revision: 3, position: 4096, data: '{}', metadata: '{}' }
+    expect(item(wireEvent(event))).toMatchObject({ type: 'VisitNoted', stream: 'visit-org-1' })
+  })
+
+  test('what is told between events is told apart, places of any size among it', () => {
+    expect(item(confirmation())).toEqual(new Marker('confirmed'))
+    expect(item(caughtUp())).toEqual(new Marker('caught-up'))
+    for (const place of [1, 300, 2 ** 31, Number.MAX_SAFE_INTEGER]) {
+      expect(item(checkpoint(place))).toEqual(new Marker('checkpoint', { commit: BigInt(place), prepare: BigInt(place) }))
+    }
+  })
+
+  test('what brings nothing is passed over', () => {
+    expect([item(fellBehind()), itemOf(Buffer.alloc(0))]).toEqual([undefined, undefined])
+  })
+})
