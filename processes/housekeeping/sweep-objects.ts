@@ -14,7 +14,7 @@ import type { EventStore } from '../../streams/store/event-store.ts'
 import type { DomainEvent, Fold } from '../../streams/store/events.ts'
 
 export interface SweepOptions {
-  readonly store: Pick<EventStore, 'load' | 'readStream'>
+  readonly store: Pick<EventStore, 'readStream'>
   readonly objects: Pick<ObjectStore, 'list' | 'remove'>
   readonly configuration: Pick<Configuration, 'stagingTtlSeconds'>
   readonly now: () => Date
@@ -103,13 +103,14 @@ function createNames(store: SweepOptions['store']): (key: string) => Promise<boo
   }
 }
 
-/** The owner is an assessment or an image. Read past the cache of states: commands need that for what is in use. */
+/** The owner is an assessment or an image. */
 async function keysNamedBy(store: SweepOptions['store'], orgId: string, ownerId: string): Promise<ReadonlySet<string>> {
   const assessment = await readThrough<AssessmentState, AssessmentEvent>(store, assessmentFold, assessmentStream(orgId, ownerId))
   if (assessment.status !== 'absent') return namedObjects(assessment)
   return keysOfImage(await readThrough<ImageState, ImageEvent>(store, imageFold, imageStream(orgId, ownerId)))
 }
 
+/** Past the cache of states: commands need that for what is in use. */
 async function readThrough<State, Event extends DomainEvent>(store: SweepOptions['store'], fold: Fold<State, Event>, stream: string): Promise<State> {
   let state = fold.initialState
   const take = (event: DomainEvent) => {
@@ -121,8 +122,8 @@ async function readThrough<State, Event extends DomainEvent>(store: SweepOptions
 
 async function mayBeSubmitted(store: SweepOptions['store'], key: string, at: Date): Promise<boolean> {
   const [, orgId = '', ownerId = ''] = key.split('/')
-  const { state } = await store.load(assessmentFold, assessmentStream(orgId, ownerId), { fresh: true })
-  if (state.status !== 'absent') return state.status === 'awaiting_images' && Date.parse(state.uploadsCloseAt ?? '') > at.getTime()
-  const { state: image } = await store.load(imageFold, imageStream(orgId, ownerId), { fresh: true })
+  const assessment = await readThrough<AssessmentState, AssessmentEvent>(store, assessmentFold, assessmentStream(orgId, ownerId))
+  if (assessment.status !== 'absent') return assessment.status === 'awaiting_images' && Date.parse(assessment.uploadsCloseAt ?? '') > at.getTime()
+  const image = await readThrough<ImageState, ImageEvent>(store, imageFold, imageStream(orgId, ownerId))
   return image.status === 'awaiting_upload' && isUploadOpen(at, image)
 }
