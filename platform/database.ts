@@ -1,4 +1,5 @@
 import { Client, Pool, types, type CustomTypesConfig, type PoolClient } from 'pg'
+import { readJsonText } from '../streams/store/json-reading.ts'
 import type { Logger } from './logging.ts'
 
 export type { Pool, PoolClient }
@@ -14,8 +15,8 @@ const typeParsers = new Map<number, (text: string) => unknown>([
   [builtins.NUMERIC, (text) => text],
   [builtins.DATE, (text) => text],
   [builtins.TIMESTAMPTZ, types.getTypeParser(builtins.TIMESTAMPTZ)],
-  [builtins.JSONB, (text) => JSON.parse(text) as unknown],
-  [builtins.JSON, (text) => JSON.parse(text) as unknown],
+  [builtins.JSONB, readJsonText],
+  [builtins.JSON, readJsonText],
 ])
 
 const customTypes: CustomTypesConfig = {

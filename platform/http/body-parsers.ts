@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { readJsonText } from '../../streams/store/json-reading.ts'
 import { problem } from '../problems.ts'
-import { readJsonText } from './json-reading.ts'
 import { requireOneMeaning } from './repeated-members.ts'
 import { wholeBody } from './request-body.ts'
 import { requireStorable } from './storable-json.ts'

@@ -1,6 +1,6 @@
+import { endOfString } from '../../streams/store/json-reading.ts'
 import { problem, type Problem } from '../problems.ts'
 import { escapePointer, withoutForeignNames } from './errors.ts'
-import { endOfString } from './json-reading.ts'
 
 interface Level {
   /** Of an object; undefined in an array. */

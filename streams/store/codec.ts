@@ -4,6 +4,7 @@ import { decodeWith, isJsonObject, type JsonObject, type StoredEvent } from './d
 import { InvalidEventError } from './errors.ts'
 import { eventIdOf } from './event-ids.ts'
 import type { CommandContext, DomainEvent, EventMetadata, RecordedEvent } from './events.ts'
+import { readJsonText } from './json-reading.ts'
 import { memberPlace, sealMember } from './phi-encryption.ts'
 import type { KeyVault } from './ports.ts'
 import { createSigner, type Signer } from './signature.ts'
@@ -77,7 +78,8 @@ function plainData(entry: CatalogueEntry, event: { readonly type: string; readon
   let plain: unknown
   try {
     const text = JSON.stringify(event.data) ?? 'null'
-    plain = JSON.parse(text, mayHoldLargeIntegers.test(text) ? refuseLargeIntegers : undefined)
+    if (mayHoldLargeIntegers.test(text)) JSON.parse(text, refuseLargeIntegers)
+    plain = readJsonText(text)
   } catch {
     throw new InvalidEventError(event.type, '', 'cannot be encoded as JSON without loss')
   }

@@ -1,4 +1,5 @@
 import type { StoredEvent } from './decoding.ts'
+import { readJsonText } from './json-reading.ts'
 import type { Position } from './positions.ts'
 import { WireReader, type Span } from './wire-reader.ts'
 
@@ -119,7 +120,7 @@ class RecordedFrame implements LogFrame {
 
 function parsed(text: string, otherwise: () => unknown): unknown {
   try {
-    return JSON.parse(text)
+    return readJsonText(text)
   } catch {
     return otherwise()
   }

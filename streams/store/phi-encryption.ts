@@ -1,3 +1,4 @@
+import { readJsonText } from './json-reading.ts'
 import { openBytes, sealBytes } from './sealed-bytes.ts'
 
 /** How an encrypted member stands in stored data: base64url of the sealed JSON. */
@@ -18,7 +19,7 @@ export function sealMember(key: Uint8Array, place: string, value: unknown): Seal
 
 /** Reverses `sealMember`; throws when the key is another one or the ciphertext was changed or moved. */
 export function openMember(key: Uint8Array, place: string, sealed: SealedMember): unknown {
-  return JSON.parse(openBytes(key, place, Buffer.from(sealed.$phi, 'base64url')).toString('utf8'))
+  return readJsonText(openBytes(key, place, Buffer.from(sealed.$phi, 'base64url')).toString('utf8'))
 }
 
 export function isSealed(value: unknown): value is SealedMember {

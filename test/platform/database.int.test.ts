@@ -25,6 +25,16 @@ describe('a pool', () => {
     }])
   })
 
+  it('reads names for what they are, whatever names like them were read before', async () => {
+    const pool = createPool({ url: database.url })
+    for (let turn = 0; turn < 3; turn += 1) {
+      JSON.parse('{"b":0,"c\\\\":1}')
+      const { rows: [row] } = await pool.query<{ doc: object }>({ text: 'select $1::jsonb as doc', values: ['{"b":0,"c\\"":2}'] })
+      expect(Object.entries(row?.doc ?? {})).toEqual([['b', 0], ['c"', 2]])
+    }
+    await pool.end()
+  })
+
   it('survives the loss of an idle connection', async () => {
     const pool = createPool({ url: database.url, logger: createLogger({ level: 'silent' }) })
     const other = createPool({ url: database.url })

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { createExtraction } from '../../../platform/http/json-extraction.ts'
-import { readJsonText } from '../../../platform/http/json-reading.ts'
+import { readJsonText } from '../../../streams/store/json-reading.ts'
 import { Problem } from '../../../platform/problems.ts'
 
 interface Taken {

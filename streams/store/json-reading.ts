@@ -9,15 +9,27 @@ const token = /"|[^\s,:[\]{}"]+|[[\]{}]/g
 
 /**
  * What `JSON.parse` reads. V8 may take a name that is written with an escape for one that it has read before and that begins
- * as that is written (`"\u00e9"` for a `"\\"` of anybody's): https://github.com/nodejs/node/issues/63785. Texts with a
- * backslash are therefore put together here.
+ * as that is written (`"\u00e9"` for a `"\\"` of anybody's): https://github.com/nodejs/node/issues/63785. Texts with such
+ * a name are therefore put together here.
  *
  * @throws SyntaxError
  */
 export function readJsonText(json: string): unknown {
   const value: unknown = JSON.parse(json)
-  return json.includes('\\') ? assemble(json) : value
+  return hasEscapedName(json) ? assemble(json) : value
 }
+
+/** @param json well-formed, so that a backslash stands in a string, and the first of a string begins an escape */
+function hasEscapedName(json: string): boolean {
+  for (let at = json.indexOf('\\'); at !== -1; at = json.indexOf('\\', at)) {
+    while (json[at] !== '"') at += json[at] === '\\' ? 2 : 1
+    nameEnd.lastIndex = at
+    if (nameEnd.test(json)) return true
+  }
+  return false
+}
+
+const nameEnd = /"[ \t\n\r]*:/y
 
 /** @param json well-formed */
 function assemble(json: string): unknown {

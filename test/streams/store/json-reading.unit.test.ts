@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseJson } from '../../../platform/http/body-parsers.ts'
-import { readJsonText } from '../../../platform/http/json-reading.ts'
+import { readJsonText } from '../../../streams/store/json-reading.ts'
 
 /** Every character of names and texts by its number. */
 function escaped(value: unknown): string {

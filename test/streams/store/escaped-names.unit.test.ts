@@ -1,0 +1,47 @@
+import { Type } from 'typebox'
+import { describe, expect, test } from 'vitest'
+import { createCatalogue } from '../../../streams/store/catalogue.ts'
+import { createCodec } from '../../../streams/store/codec.ts'
+import { frameOf } from '../../../streams/store/log-frames.ts'
+import { memberPlace, openMember, sealMember } from '../../../streams/store/phi-encryption.ts'
+import { defineEvent } from '../../../streams/store/schema.ts'
+import { MemoryKeys, newContext } from './fixtures.ts'
+import { wireEvent } from './wire-messages.ts'
+
+/** After somebody else's names, V8 reads names like these for theirs: https://github.com/nodejs/node/issues/63785. */
+const planted = ['{"room":0,"\\\\":1}', '{"\\\\":1}']
+const values: readonly Record<string, number>[] = [{ room: 0, '"': 2 }, { '"': 3 }]
+
+/** What `read` makes of each value, when the other names were read before. */
+function reading(read: (value: Record<string, number>) => unknown): unknown[] {
+  return [1, 2, 3].map(() => {
+    for (const text of planted) JSON.parse(text)
+    return values.map((value) => Object.entries(read(value) as object))
+  })
+}
+
+const untouched = [1, 2, 3].map(() => values.map((value) => Object.entries(value)))
+
+describe('names that are written with an escape', () => {
+  test('are what they are in stored events', () => {
+    const event = { id: '00000000-0000-4000-8000-000000000001', stream: 'visit-org-1', type: 'VisitNoted', revision: 0, position: 5, metadata: '{}' }
+    expect(reading((value) => frameOf(Buffer.from(wireEvent({ ...event, data: JSON.stringify(value) }).serializeBinary()))?.open().data)).toEqual(untouched)
+  })
+
+  test('are what they are in sealed members', () => {
+    const key = new Uint8Array(32).fill(7)
+    const place = memberPlace('visit-org-1', 'VisitOpened', 'name')
+    expect(reading((value) => openMember(key, place, sealMember(key, place, value)))).toEqual(untouched)
+  })
+
+  test('are what they are in events to be written', async () => {
+    const keys = new MemoryKeys()
+    const visitMeasured = defineEvent('VisitMeasured', Type.Record(Type.String(), Type.Integer()))
+    const catalogue = createCatalogue([{ category: 'visit', events: { visitMeasured } }])
+    const codec = createCodec(catalogue, keys, await keys.eventSigningKey())
+    const { commandId, correlationId } = newContext()
+    const encoded = (value: Record<string, number>) =>
+      codec.encodeRaw([{ id: commandId, type: 'VisitMeasured', data: value, metadata: { commandId, $correlationId: correlationId } }], 'visit-org-1')
+    expect(reading((value) => encoded(value).decoded[0]?.data)).toEqual(untouched)
+  })
+})
