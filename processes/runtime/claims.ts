@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import type { Projector } from '../../projections/runtime/projector.ts'
 import { quoted } from '../../projections/runtime/row-statements.ts'
 import type { Position } from '../../streams/store/positions.ts'
-import { dueByLane, laneValues, nextDueByLane, queryByLane } from './lane-claims.ts'
+import { dueByLane, inLaneOrder, laneValues, nextDueByLane } from './lane-claims.ts'
 import type { LaneShares } from './lanes.ts'
 import type { Todo } from './process.ts'
 
@@ -84,6 +84,23 @@ export class Claims {
    * after it began.
    */
   async claim(limit: number, now: Date, leaseUntil: Date, lanes?: LaneShares): Promise<Claimed[]> {
+    return this.settleAndClaim([], limit, now, leaseUntil, lanes)
+  }
+
+  /** The same after giving other rows back, for lists with lanes in one transaction. */
+  async settleAndClaim(settlements: readonly Settlement[], limit: number, now: Date, leaseUntil: Date, lanes?: LaneShares): Promise<Claimed[]> {
+    const claiming = (via: Pick<Pool, 'query'>) => this.#claim(via, limit, now, leaseUntil, lanes)
+    if (lanes === undefined) {
+      await this.settle(settlements)
+      return claiming(this.#pool)
+    }
+    return inLaneOrder(this.#pool, async (client) => {
+      await this.settle(settlements, client)
+      return claiming(client)
+    })
+  }
+
+  async #claim(via: Pick<Pool, 'query'>, limit: number, now: Date, leaseUntil: Date, lanes?: LaneShares): Promise<Claimed[]> {
     const text = `with recursive list as (
         select commit_position, prepare_position from runtime.projectors where name = $1 and version = $8 and status = 'running'
       ), ${lanes === undefined ? oldestDue(this.#todo) : dueByLane(this.#todo, claimable)}, claimed as (
@@ -96,15 +113,16 @@ export class Claims {
       )
       select due.*, claimed.failures from claimed join due using (key, step) order by due.due_ms`
     const values = [this.#list, this.#process, now, this.#steps, limit, this.#worker, leaseUntil, this.#version]
-    const rows =
-      lanes === undefined
-        ? (await this.#pool.query<ClaimedRow>(text, values)).rows
-        : await queryByLane<ClaimedRow>(this.#pool, text, [...values, ...laneValues(lanes), lanes.ill])
+    const { rows } = await via.query<ClaimedRow>(text, lanes === undefined ? values : [...values, ...laneValues(lanes), lanes.ill])
     return rows.map(({ key, step, org_id, due_ms, payload, lane, failures }) => ({ todo: { key, step, orgId: org_id, dueAt: new Date(due_ms), payload }, lane, failures }))
   }
 
-  /** Gives rows back, unless somebody else has taken them over meanwhile. */
-  async settle(settlements: readonly Settlement[]): Promise<void> {
+  /**
+   * Gives rows back, unless somebody else has taken them over meanwhile. A claim whose list has passed its fence
+   * says nothing any more, and is forgotten.
+   */
+  async settle(settlements: readonly Settlement[], via: Pick<Pool, 'query'> = this.#pool): Promise<void> {
+    if (settlements.length === 0) return
     const rows = settlements.map(({ key, step, notBefore, fence, failures }) => ({
       key,
       step,
@@ -113,22 +131,37 @@ export class Claims {
       fence_prepare: fence?.prepare.toString() ?? null,
       failures,
     }))
-    await this.#pool.query(
-      `update runtime.claims c set lease_until = '-infinity', not_before = x.not_before, failures = x.failures,
+    await via.query(
+      `with x as (
+         select * from json_to_recordset($3::json) as x(key text, step text, not_before timestamptz, fence_commit numeric, fence_prepare numeric, failures integer)
+       ), seen as (
+         select x.key, x.step from x, runtime.projectors p
+         where p.name = $4 and p.version = $5 and p.status = 'running' and x.failures = 0
+           and (x.fence_commit, x.fence_prepare) <= (p.commit_position, p.prepare_position)
+       ), forgotten as (
+         delete from runtime.claims c using seen where c.process = $1 and c.worker = $2 and c.key = seen.key and c.step = seen.step
+       )
+       update runtime.claims c set lease_until = '-infinity', not_before = x.not_before, failures = x.failures,
          fence_commit = coalesce(x.fence_commit, c.fence_commit), fence_prepare = coalesce(x.fence_prepare, c.fence_prepare)
-       from json_to_recordset($3::json) as x(key text, step text, not_before timestamptz, fence_commit numeric, fence_prepare numeric, failures integer)
-       where c.process = $1 and c.worker = $2 and c.key = x.key and c.step = x.step`,
-      [this.#process, this.#worker, JSON.stringify(rows)],
+       from x
+       where c.process = $1 and c.worker = $2 and c.key = x.key and c.step = x.step
+         and not exists (select from seen where seen.key = x.key and seen.step = x.step)`,
+      [this.#process, this.#worker, JSON.stringify(rows), this.#list, this.#version],
     )
   }
 
-  /** When the next row that is not claimable yet may become so, by time alone; undefined when none waits for a time, or the list is of another version. */
+  /**
+   * When the next row that is not claimable yet may become so, by time alone; undefined when none waits for a time, or the
+   * list is of another version.
+   */
   async nextDue(now: Date): Promise<Date | undefined> {
     const { rows } = await this.#pool.query<{ next_ms: number | null }>(
-      `select (extract(epoch from min(greatest(t.due_at, c.not_before, c.lease_until))) * 1000)::float8 as next_ms
-       from ${this.#todo} t left join runtime.claims c on c.process = $1 and c.key = t.key and c.step = t.step
-       where t.step = any($2) and greatest(t.due_at, c.not_before, c.lease_until) > $3
-         and exists (select from runtime.projectors where name = $4 and version = $5)`,
+      `select (extract(epoch from least(
+         (select t.due_at from ${this.#todo} t where t.due_at > $3 and t.step = any($2) order by t.due_at limit 1),
+         (select min(greatest(c.not_before, c.lease_until)) from runtime.claims c join ${this.#todo} t on t.key = c.key and t.step = c.step
+          where c.process = $1 and c.step = any($2) and greatest(c.not_before, c.lease_until) > $3 and t.due_at <= $3)
+       )) * 1000)::float8 as next_ms
+       from runtime.projectors where name = $4 and version = $5`,
       [this.#process, this.#steps, now, this.#list, this.#version],
     )
     const next = rows[0]?.next_ms ?? undefined
@@ -141,7 +174,7 @@ export class Claims {
    */
   async nextDueByLane(now: Date, lanes: LaneShares): Promise<Date | undefined> {
     const values = [this.#list, this.#steps, now, this.#version, ...laneValues(lanes)]
-    const rows = await queryByLane<{ next_ms: number | null }>(this.#pool, nextDueByLane(this.#todo), values)
+    const { rows } = await inLaneOrder(this.#pool, (client) => client.query<{ next_ms: number | null }>(nextDueByLane(this.#todo), values))
     const next = rows[0]?.next_ms ?? undefined
     return next === undefined ? undefined : new Date(next)
   }

@@ -1,9 +1,12 @@
 import type { Pool } from 'pg'
 import type { Logger } from '../../platform/logging.ts'
+import { comparePositions, type Position } from '../../streams/store/positions.ts'
 import type { BoundProcess } from './bound-process.ts'
-import { Claims, type Claimed, type Settlement } from './claims.ts'
-import { Lanes, type LaneVerdict } from './lanes.ts'
+import { Claims, type Claimed } from './claims.ts'
+import { isAnyLaneFull, Lanes, type LaneVerdict } from './lanes.ts'
 import { leaseUntil } from './leases.ts'
+import { Looks } from './looks.ts'
+import { Settlements } from './settlements.ts'
 import { runStep, settlementOf, type StepResult } from './step-run.ts'
 
 export interface DeskOptions {
@@ -20,11 +23,6 @@ export interface DeskOptions {
   readonly onStepEnd: () => void
 }
 
-/** Rows that are put off become claimable within so many milliseconds. */
-const putOffGrain = 50
-/** Milliseconds until a look that may be the last one for long: as long as rows come, none asks when the next is due. */
-const busyMs = 20
-
 /** The work of one process in this instance: what it has claimed, and what is to be given back. */
 export class Desk {
   readonly process: BoundProcess
@@ -33,11 +31,11 @@ export class Desk {
   readonly #options: DeskOptions
   readonly #claims: Claims
   readonly #lanes: Lanes | undefined
+  readonly #looks = new Looks()
   readonly #inHand = new Set<Promise<void>>()
-  readonly #settlements: Settlement[] = []
-  /** When rows that steps have put off are claimable again; kept where the list is not asked for it. */
-  readonly #putOff = new Set<number>()
-  #isBusy = false
+  readonly #settlements = new Settlements()
+  /** Of its list, as far as it was written here. */
+  #writtenTo: Position | undefined
 
   constructor(process: BoundProcess, options: DeskOptions) {
     this.process = process
@@ -50,35 +48,95 @@ export class Desk {
     return this.#inHand.size
   }
 
-  /** Claims up to `limit` rows and begins their steps; true when there may be more. */
+  /** Whether there may be rows to be claimed. */
+  get isStirred(): boolean {
+    return this.#looks.isStirred
+  }
+
+  /** Until when it is left alone although it is stirred, so that one look serves many wakes; on the monotonic clock. */
+  get restsUntilMs(): number {
+    return this.#looks.restsUntilMs
+  }
+
+  /** There may be new rows. */
+  stir(): void {
+    this.#looks.stir()
+  }
+
+  /** Its list is stored up to there, by a projector of this instance. */
+  listWritten(to: Position, isChanged: boolean): void {
+    this.#writtenTo = to
+    this.#settlements.reached(to)
+    if (isChanged) this.stir()
+  }
+
+  /** Its list has changed, by word of some instance; where a projector of this one wrote it, that is known. */
+  listChanged(to: Position | undefined): void {
+    if (to !== undefined && this.#writtenTo !== undefined && comparePositions(to, this.#writtenTo) <= 0) return
+    if (to !== undefined) this.#settlements.reached(to)
+    this.stir()
+  }
+
+  /** Stirs it when the time of a row, or the end of a lane's pause, has come since the last look. */
+  stirWhenDue(): void {
+    const next = this.#nextAt()
+    if (next !== undefined && next <= this.#options.now()) this.stir()
+  }
+
+  /** Gives back what is done, claims up to `limit` rows and begins their steps; true when there may be more. */
   async take(limit: number): Promise<boolean> {
-    const { stepLeaseMs } = this.#options
     const now = this.#options.now()
-    const lease = leaseUntil(now, stepLeaseMs)
-    const claimed = await this.#claims.claim(limit, now, new Date(lease), this.#lanes?.shares(now))
+    const lease = leaseUntil(now, this.#options.stepLeaseMs)
+    const shares = this.#lanes?.shares(now)
+    this.#looks.begin(performance.now())
+    const settlements = this.#settlements.take(performance.now())
+    let claimed: Claimed[]
+    try {
+      claimed = await this.#claims.settleAndClaim(settlements, limit, now, new Date(lease), shares)
+    } catch (error) {
+      this.#settlements.putBack(settlements)
+      this.stir()
+      throw error
+    }
     for (const claim of claimed) this.#begin(claim, lease)
-    this.#isBusy = claimed.length > 0
-    return claimed.length === limit
+    const hasMore = claimed.length === limit
+    const mayHaveMore = hasMore || (shares !== undefined && isAnyLaneFull(shares, claimed.flatMap(({ lane }) => lane ?? [])))
+    this.#looks.end(now, mayHaveMore, this.inHand)
+    return hasMore
   }
 
-  /** When the next row becomes claimable, as far as that is a matter of time. */
-  async nextDue(): Promise<Date | undefined> {
-    const now = this.#options.now()
-    if (this.#lanes === undefined) return this.#claims.nextDue(now)
-    if (this.#isBusy) return new Date(now.getTime() + busyMs)
-    const instants = [await this.#claims.nextDueByLane(now, this.#lanes.shares(now)), this.#lanes.nextPauseEnd(now), this.#nextPutOff(now)]
-    const known = instants.flatMap((instant) => (instant === undefined ? [] : [instant.getTime()]))
-    return known.length === 0 ? undefined : new Date(Math.min(...known))
+  /** Asks the list when its next row is due, unless that is known, or there were news lately. */
+  async lookAhead(): Promise<void> {
+    const after = this.#looks.asksAfter(performance.now())
+    if (after === undefined) return
+    const shares = this.#lanes?.shares(this.#options.now())
+    this.#looks.listed(after, shares === undefined ? await this.#claims.nextDue(after) : await this.#claims.nextDueByLane(after, shares))
   }
 
-  /** Gives back what is done. */
-  async settle(): Promise<void> {
-    const settlements = this.#settlements.splice(0)
+  /** Milliseconds until it is to be looked at again, as far as that is a matter of time. */
+  nextLookMs(): number | undefined {
+    if (this.isStirred) return undefined
+    const { asksAtMs } = this.#looks
+    const next = this.#nextAt()
+    const waits = asksAtMs === undefined ? [] : [asksAtMs - performance.now()]
+    if (next !== undefined) waits.push(next.getTime() - this.#options.now().getTime())
+    return waits.length === 0 ? undefined : Math.min(...waits)
+  }
+
+  /** Milliseconds until something is to be given back at the latest. */
+  nextSettlementMs(): number | undefined {
+    const nextMs = this.#settlements.nextMs()
+    return nextMs === undefined ? undefined : nextMs - performance.now()
+  }
+
+  /** Gives back what is done, but for what waits for its list to see it; `all` has that go, too. */
+  async settle(which: 'ripe' | 'all'): Promise<void> {
+    const settlements = which === 'all' ? this.#settlements.takeAll() : this.#settlements.take(performance.now())
     if (settlements.length === 0) return
     try {
       await this.#claims.settle(settlements)
     } catch (error) {
-      this.#settlements.push(...settlements)
+      this.#settlements.putBack(settlements)
       throw error
     }
   }
@@ -94,14 +152,16 @@ export class Desk {
   }
 
   #begin(claimed: Claimed, lease: string): void {
-    const working = this.#work(claimed, lease).finally(() => {
+    const begunMs = performance.now()
+    const working = this.#work(claimed, lease, begunMs).finally(() => {
       this.#inHand.delete(working)
+      this.#looks.stepEnded(performance.now() - begunMs)
       this.#options.onStepEnd()
     })
     this.#inHand.add(working)
   }
 
-  async #work(claimed: Claimed, lease: string): Promise<void> {
+  async #work(claimed: Claimed, lease: string, begunMs: number): Promise<void> {
     const { stepTimeoutMs, stepLeaseMs, logger, aborting, now, random } = this.#options
     const { todo, failures, lane } = claimed
     const step = this.process.steps.get(todo.step)
@@ -115,15 +175,14 @@ export class Desk {
       logger.info({ process: this.process.name, step: todo.step, reason: result.reason, delayMs: result.after }, 'a step is put off')
     }
     const settlement = settlementOf(claimed, result, now(), random)
-    this.#settlements.push(settlement)
-    if (lane === undefined || this.#lanes === undefined) return
-    this.#lanes.end(lane, verdictOf(result), now())
-    if (settlement.notBefore > now()) this.#putOff.add(Math.ceil(settlement.notBefore.getTime() / putOffGrain) * putOffGrain)
+    const endedMs = performance.now()
+    this.#settlements.add(settlement, stepLeaseMs - (endedMs - begunMs), endedMs)
+    if (lane !== undefined) this.#lanes?.end(lane, verdictOf(result), now())
+    if (settlement.notBefore > now()) this.#looks.putOff(settlement.notBefore)
   }
 
-  #nextPutOff(now: Date): Date | undefined {
-    for (const instant of this.#putOff) if (instant <= now.getTime()) this.#putOff.delete(instant)
-    return this.#putOff.size === 0 ? undefined : new Date(Math.min(...this.#putOff))
+  #nextAt(): Date | undefined {
+    return this.#looks.nextAt((since) => this.#lanes?.nextPauseEnd(since))
   }
 }
 

@@ -1,14 +1,13 @@
-import type { Pool, QueryResultRow } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { inTransaction } from '../../platform/transaction.ts'
 import type { LaneShares } from './lanes.ts'
 
 /**
- * Runs one of the statements below. They are quick only by the order of the index on lanes, which the planner leaves for
+ * Runs the statements below. They are quick only by the order of the index on lanes, which the planner leaves for
  * a sort of all due rows of a lane where it takes them for few: of all lanes, most have few.
  */
-export async function queryByLane<Row extends QueryResultRow>(pool: Pool, text: string, values: readonly unknown[]): Promise<Row[]> {
-  const { rows } = await inTransaction(pool, (client) => client.query<Row>(text, [...values]), 'begin; set local enable_sort = off')
-  return rows
+export function inLaneOrder<Result>(pool: Pool, work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+  return inTransaction(pool, work, 'begin; set local enable_sort = off')
 }
 
 /**

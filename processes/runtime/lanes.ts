@@ -128,6 +128,16 @@ export class Lanes {
   }
 }
 
+/** Whether more rows of some lane may be due than a claim with these shares took, which were of `taken` lanes. */
+export function isAnyLaneFull({ known, others, ill }: LaneShares, taken: readonly string[]): boolean {
+  const counts = new Map<string, number>()
+  for (const lane of taken) counts.set(lane, (counts.get(lane) ?? 0) + 1)
+  const shares = new Map(known.map((share) => [share.lane, share]))
+  const illTaken = taken.filter((lane) => shares.get(lane)?.isIll === true).length
+  if (illTaken >= ill || known.some(({ room }) => room === 0)) return true
+  return [...counts].some(([lane, count]) => count >= (shares.get(lane)?.room ?? others))
+}
+
 function pause(lane: Lane, forMs: number, now: Date): void {
   const until = now.getTime() + forMs
   if (!isPaused(lane, now) || until > lane.pausedUntil) lane.pausedUntil = until

@@ -30,12 +30,17 @@ export async function runStep(
   surroundings: Omit<StepContext, 'signal'>,
   { timeoutMs, abandonMs, signal }: StepLimits,
 ): Promise<StepResult> {
-  const timeout = new AbortController()
-  const timer = setTimeout(() => timeout.abort(new DOMException('the step took too long', 'TimeoutError')), timeoutMs)
+  const stopping = new AbortController()
+  const stop = (): void => stopping.abort(signal.reason)
   const abandonment = Promise.withResolvers<never>()
-  const abandon = setTimeout(() => abandonment.reject(new StepAbandonedError(`step ${todo.step} heeds no time limit`)), abandonMs)
+  let timer = setTimeout(() => {
+    stopping.abort(new DOMException('the step took too long', 'TimeoutError'))
+    timer = setTimeout(() => abandonment.reject(new StepAbandonedError(`step ${todo.step} heeds no time limit`)), abandonMs - timeoutMs)
+  }, timeoutMs)
+  signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
   try {
-    const context = { ...surroundings, signal: AbortSignal.any([timeout.signal, signal]) }
+    const context = { ...surroundings, signal: stopping.signal }
     return await Promise.race([step(todo, context), abandonment.promise])
   } catch (error) {
     if (error instanceof EgressError && error.code === 'circuit_open') {
@@ -44,7 +49,7 @@ export async function runStep(
     return { error }
   } finally {
     clearTimeout(timer)
-    clearTimeout(abandon)
+    signal.removeEventListener('abort', stop)
   }
 }
 

@@ -2,6 +2,7 @@ import type { Pool, PoolClient } from 'pg'
 import type { Logger } from '../../platform/logging.ts'
 import type { Advance } from '../../projections/runtime/runner-options.ts'
 import { backoffMs, pause } from '../../streams/store/backoff.ts'
+import { formatPosition, parsePosition, type Position } from '../../streams/store/positions.ts'
 
 /** Postgres channel on which projectors tell workers of other processes that to-do lists have changed. */
 const channel = 'todo_lists'
@@ -15,22 +16,35 @@ export function changedLists(advance: Advance): string[] {
   return advance.changed.filter((table) => table.endsWith('.todo')).map((table) => table.slice(0, -'.todo'.length))
 }
 
+/** A list that has changed, and up to where it is stored; older versions of this program do not say. */
+export interface ListWord {
+  readonly list: string
+  readonly position: Position | undefined
+}
+
+function wordsOf(payload: string | undefined): ListWord[] {
+  return (payload ?? '').split(' ').map((word) => {
+    const [list = '', position = ''] = word.split('@')
+    return { list, position: parsePosition(position) }
+  })
+}
+
 /**
  * Tells workers elsewhere of changed lists, on a connection of its own: `NOTIFY` in a transaction takes a lock of the
  * whole server at commit. Batches that come while one is being told are told together. Returns how to stop.
  */
 export function notifyWorkers(runner: AdvanceSource, pool: Pool, logger: Logger): () => Promise<void> {
-  const waiting = new Set<string>()
+  const waiting = new Map<string, Position>()
   let telling: Promise<void> | undefined
 
   const unsubscribe = runner.onAdvance((advance) => {
-    for (const list of changedLists(advance)) waiting.add(list)
+    for (const list of changedLists(advance)) waiting.set(list, advance.position)
     if (waiting.size > 0) telling ??= tell()
   })
 
   async function tell(): Promise<void> {
     while (waiting.size > 0) {
-      const lists = [...waiting].join(' ')
+      const lists = [...waiting].map(([list, position]) => `${list}@${formatPosition(position)}`).join(' ')
       waiting.clear()
       try {
         await pool.query('select pg_notify($1, $2)', [channel, lists])
@@ -48,12 +62,18 @@ export function notifyWorkers(runner: AdvanceSource, pool: Pool, logger: Logger)
   }
 }
 
-/** Listens for changed lists until the signal aborts, through lost connections; `onWork` is also called once connected. */
-export async function listenForLists(pool: Pool, onWork: () => void, logger: Logger, signal: AbortSignal): Promise<void> {
+export interface ListListener {
+  /** There may have been words that were not heard. */
+  connected(): void
+  told(words: readonly ListWord[]): void
+}
+
+/** Listens for changed lists until the signal aborts, through lost connections. */
+export async function listenForLists(pool: Pool, listener: ListListener, logger: Logger, signal: AbortSignal): Promise<void> {
   for (let attempt = 1; !signal.aborted; attempt += 1) {
     try {
       const client = await pool.connect()
-      await untilLost(client, onWork, signal)
+      await untilLost(client, listener, signal)
       attempt = 1
     } catch (error) {
       logger.warn({ component: 'processes', attempt, err: error }, 'listening for new work ended')
@@ -62,16 +82,16 @@ export async function listenForLists(pool: Pool, onWork: () => void, logger: Log
   }
 }
 
-async function untilLost(client: PoolClient, onWork: () => void, signal: AbortSignal): Promise<void> {
+async function untilLost(client: PoolClient, listener: ListListener, signal: AbortSignal): Promise<void> {
   const lost = new Promise<void>((resolve) => {
     client.on('error', () => resolve())
     client.on('end', () => resolve())
     signal.addEventListener('abort', () => resolve(), { once: true })
   })
   try {
-    client.on('notification', onWork)
+    client.on('notification', ({ payload }) => listener.told(wordsOf(payload)))
     await client.query(`listen ${channel}`)
-    onWork()
+    listener.connected()
     await lost
   } finally {
     client.release(true)

@@ -12,7 +12,7 @@ import { Crew } from './crew.ts'
 import { Desk } from './desk.ts'
 import { longestLeaseMs } from './leases.ts'
 import { persistently } from './persistently.ts'
-import { changedLists, listenForLists } from './wake-ups.ts'
+import { changedLists, listenForLists, type ListWord } from './wake-ups.ts'
 
 export interface WorkersOptions {
   readonly eventStore: Pick<EventStore, 'head'>
@@ -58,12 +58,9 @@ export class Workers {
   /** Begins; nothing is claimed of a list before it has reached the head of the log as of now. */
   start(): void {
     const { pool, runner, logger } = this.#options
-    this.#unsubscribe = runner?.onAdvance((advance) => {
-      const changed = new Set(changedLists(advance))
-      for (const crew of this.#crews) if (crew.desks.some(({ process }) => changed.has(process.list.name))) crew.wake()
-    })
+    this.#unsubscribe = runner?.onAdvance((advance) => this.#written(advance))
     // A list's projector runs in one instance only, which may be another one than ours.
-    const listening = listenForLists(pool, () => this.wake(), logger, this.#closing.signal)
+    const listening = listenForLists(pool, { connected: () => this.wake(), told: (words) => this.#told(words) }, logger, this.#closing.signal)
     this.#loops = Promise.all([this.#untilReady(), ...this.#crews.map((crew) => crew.work()), listening])
   }
 
@@ -93,6 +90,22 @@ export class Workers {
     }
   }
 
+  #written(advance: Advance): void {
+    const changed = new Set(changedLists(advance))
+    for (const crew of this.#crews) {
+      const concerned = crew.desks.filter(({ process }) => advance.projectors.includes(process.list.name))
+      for (const desk of concerned) desk.listWritten(advance.position, changed.has(desk.process.list.name))
+      if (concerned.length > 0) crew.ring()
+    }
+  }
+
+  #told(words: readonly ListWord[]): void {
+    for (const crew of this.#crews) {
+      for (const { list, position } of words) for (const desk of crew.desks) if (desk.process.list.name === list) desk.listChanged(position)
+      crew.ring()
+    }
+  }
+
   get #desks(): readonly Desk[] {
     return this.#crews.flatMap(({ desks }) => desks)
   }
@@ -111,7 +124,7 @@ export class Workers {
       const leaseMs = Math.min(longestLeaseMs, timeoutMs + stepLeaseMs - stepTimeoutMs)
       if (timeoutMs >= leaseMs) throw new RangeError(`steps of ${process.name} may take longer than any lease`)
       const limits = { stepTimeoutMs: timeoutMs, stepLeaseMs: leaseMs, aborting: this.#aborting.signal }
-      crew.add(new Desk(process, { pool, workerId, logger, now, random, ...limits, onStepEnd: () => crew.wake() }))
+      crew.add(new Desk(process, { pool, workerId, logger, now, random, ...limits, onStepEnd: () => crew.ring() }))
       if (crew !== everyones) own.push(crew)
     }
     return [everyones, ...own].filter(({ desks }) => desks.length > 0)

@@ -19,8 +19,8 @@ export const processMutants: readonly Mutant[] = [
     name: 'claim-without-lease',
     fault: 'a claim is free again at once',
     file: 'processes/runtime/desk.ts',
-    text: 'claim(limit, now, new Date(lease), ',
-    replacement: 'claim(limit, now, now, ',
+    text: 'limit, now, new Date(lease), shares)',
+    replacement: 'limit, now, now, shares)',
     caughtBy: [{ file: workers, test: 'share a list between instances without working anything off twice' }],
   },
   {

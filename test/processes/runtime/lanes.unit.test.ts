@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Lanes, type LaneVerdict } from '../../../processes/runtime/lanes.ts'
+import { isAnyLaneFull, Lanes, type LaneVerdict } from '../../../processes/runtime/lanes.ts'
 import { freeLane } from '../../../processes/runtime/process.ts'
 
 const start = new Date('2026-03-01T10:00:00.000Z')
@@ -169,4 +169,16 @@ it('forgets idle lanes beyond a number, and none that pauses or is at work', () 
   for (let index = 0; index < 5_000; index += 1) step(`lane-${index}`, { health: 'bad' })
   expect([room('paused'), room('busy'), room('idle')]).toEqual([0, 0, 2])
   expect(lanes.shares(start).known.length).toBeLessThanOrEqual(2_001)
+})
+
+it('tells a claim that may have left rows from one that took all', () => {
+  const { lanes, begin, step } = lanesOf()
+  step('grown', { health: 'good' })
+  const isFull = (...taken: string[]) => isAnyLaneFull(lanes.shares(start), taken)
+  expect([isFull(), isFull('new'), isFull('grown', 'grown'), isFull(...Array.from({ length: 15 }, () => freeLane))]).toEqual([false, false, false, false])
+  expect([isFull('new', 'new'), isFull('grown', 'grown', 'grown')]).toEqual([true, true])
+  for (const ill of ['ill0', 'ill1', 'ill2', 'ill3']) step(ill, { health: 'bad' })
+  expect([isFull(), isFull('ill0'), isFull('ill0', 'ill1', 'ill2', 'ill3')]).toEqual([false, true, true])
+  begin('full', 2)
+  expect(isFull()).toBe(true)
 })

@@ -122,25 +122,37 @@ describe('workers', () => {
 
   it('do not run a step again before its list has seen what it appended', async () => {
     await startList()
-    const deps = dependencies()
+    const hasStopped = Promise.withResolvers<void>()
+    const deps = dependencies(async () => {
+      await hasStopped.promise
+      return undefined
+    })
     startWorkers(deps, { pollMs: 20 })
     const key = fresh()
     await say(store, `ticket-${key}`, opened(key))
-    await eventually(async () => expect(await titleOf(key)).toBe('renamed'))
-    await eventually(async () => expect(await todos()).toBe(0))
-
-    const late = fresh()
-    await say(store, `ticket-${late}`, opened(late))
-    await eventually(() => expect(deps.calls).toContain(late))
+    await eventually(() => expect(deps.calls).toEqual([key]))
     // The list stands still from here on, while the row is still there for everyone to see.
-    await eventually(async () => expect(await todos()).toBe(0))
     await runner.close()
-    await pool.query(`insert into reminder_list.todo values ($1, 'rename', null, now() - interval '1 hour', '{}')`, [late])
-    await pool.query(`update runtime.projectors set commit_position = 0, prepare_position = 0`)
-    const calls = deps.calls.length
+    hasStopped.resolve()
+    await eventually(async () => expect((await pool.query(`select key from runtime.claims where lease_until <= now()`)).rows).toEqual([{ key }]))
+    expect(await titleOf(key)).toBe('renamed')
+    expect(await todos()).toBe(1)
     for (const workers of running) workers.wake()
     await new Promise((resolve) => setTimeout(resolve, 300))
-    expect(deps.calls).toHaveLength(calls)
+    expect(deps.calls).toEqual([key])
+  })
+
+  it('forget a claim with the row that it is for', async () => {
+    await startList()
+    const deps = dependencies()
+    // The workers' one sweep is over by then.
+    const workers = startWorkers(deps, { pollMs: 60_000 })
+    await eventually(() => expect(workers.isReady()).toBe(true))
+    const keys = Array.from({ length: 5 }, fresh)
+    await Promise.all(keys.map((key) => say(store, `ticket-${key}`, opened(key))))
+    await eventually(() => expect(deps.calls.toSorted()).toEqual(keys.toSorted()))
+    await eventually(async () => expect((await pool.query('select key from runtime.claims')).rows).toEqual([]))
+    expect(await todos()).toBe(0)
   })
 
   it('keep the time that a row says, by the clock they are given', async () => {

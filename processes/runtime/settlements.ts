@@ -1,0 +1,67 @@
+import { comparePositions, type Position } from '../../streams/store/positions.ts'
+import type { Settlement } from './claims.ts'
+
+/** Milliseconds for which a claim waits to be forgotten rather than kept with a fence. */
+const mostHeldMs = 250
+/** A claim is given back so many milliseconds before its lease ends. */
+const leaseMarginMs = 1_000
+
+interface Held {
+  readonly settlement: Settlement
+  /** On the monotonic clock. */
+  readonly untilMs: number
+}
+
+/**
+ * How steps have ended that are not given back yet. What has appended keeps its claim, which its lease covers, for the
+ * moment that its list takes to see it: then the claim is forgotten at once, and no fence has to be written.
+ */
+export class Settlements {
+  #ready: Settlement[] = []
+  #held: Held[] = []
+  #reached: Position | undefined
+
+  /** `leaseMs`: what is left of the claim's lease. */
+  add(settlement: Settlement, leaseMs: number, nowMs: number): void {
+    const heldMs = settlement.fence === undefined ? 0 : Math.min(mostHeldMs, leaseMs - leaseMarginMs)
+    if (heldMs <= 0) this.#ready.push(settlement)
+    else this.#held.push({ settlement, untilMs: nowMs + heldMs })
+  }
+
+  /** The list is stored up to there. */
+  reached(position: Position): void {
+    this.#reached = position
+  }
+
+  /** Takes out what can be given back now. */
+  take(nowMs: number): Settlement[] {
+    const ripe = this.#ready
+    this.#ready = []
+    const held: Held[] = []
+    for (const one of this.#held) {
+      if (one.untilMs <= nowMs || this.#isSeen(one.settlement)) ripe.push(one.settlement)
+      else held.push(one)
+    }
+    this.#held = held
+    return ripe
+  }
+
+  /** Takes out all. */
+  takeAll(): Settlement[] {
+    return this.take(Number.POSITIVE_INFINITY)
+  }
+
+  putBack(settlements: readonly Settlement[]): void {
+    this.#ready.push(...settlements)
+  }
+
+  /** When something can be given back at the latest, on the monotonic clock; undefined when there is nothing. */
+  nextMs(): number | undefined {
+    if (this.#ready.length > 0) return 0
+    return this.#held.length === 0 ? undefined : Math.min(...this.#held.map(({ untilMs }) => untilMs))
+  }
+
+  #isSeen({ fence }: Settlement): boolean {
+    return fence === undefined || (this.#reached !== undefined && comparePositions(fence, this.#reached) <= 0)
+  }
+}
