@@ -1,5 +1,6 @@
 import { answerJobs } from './answer-jobs.ts'
 import { runAppendJob } from './append-job.ts'
+import { runDurablePostsJob } from './durable-posts-job.ts'
 import { runEndToEndJob, runOutsideCallsJob } from './end-to-end-jobs.ts'
 import { runHttpJob } from './http-job.ts'
 import { runInlineJob } from './inline-job.ts'
@@ -28,6 +29,8 @@ async function run(job: Job): Promise<JobDone> {
       return runBareVisibleJob(job)
     case 'posts':
       return runPostsJob(job)
+    case 'durable-posts':
+      return runDurablePostsJob(job)
     case 'end-to-end':
       return runEndToEndJob(job)
     case 'outside-calls':

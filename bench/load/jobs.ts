@@ -97,6 +97,15 @@ export interface PostsJob {
 export interface PeerDeliveriesJob extends Omit<PostsJob, 'kind'> {
   readonly kind: 'peer-deliveries'
   readonly databaseUrl: string
+  /** Whether each job writes down what came of its attempt, in a table of the same database. */
+  readonly keepsLog: boolean
+}
+
+/** The same posts, each between two appends of a stream of its own. */
+export interface DurablePostsJob extends Omit<PostsJob, 'kind'> {
+  readonly kind: 'durable-posts'
+  /** What the event store of this address is given before and after each post, as it is stored. */
+  readonly appends: { readonly url: string; readonly begin: AppendJob['events']; readonly end: AppendJob['events'] }
 }
 
 /** Requests at a steady rate, and how long each takes to its answer, or until the webhook that tells of its record is here. */
@@ -134,7 +143,7 @@ export interface ReceiverDone {
   readonly sample: Webhook
 }
 
-export type Job = HttpJob | InlineJob | AppendJob | SelectJob | VisibleJob | BareVisibleJob | PeerCommandsJob | PostsJob | PeerDeliveriesJob | EndToEndJob | OutsideCallsJob
+export type Job = HttpJob | InlineJob | AppendJob | SelectJob | VisibleJob | BareVisibleJob | PeerCommandsJob | PostsJob | PeerDeliveriesJob | DurablePostsJob | EndToEndJob | OutsideCallsJob
 
 /** What a driver answers: the whole, and the quantiles of one piece of work, in milliseconds. */
 export interface JobDone {

@@ -54,6 +54,9 @@ declare module 'graphile-worker' {
       on(event: 'job:error', listener: (told: { readonly error: unknown }) => void): unknown
     }
   }
+  interface Helpers {
+    query(text: string, values: readonly unknown[]): Promise<unknown>
+  }
   export class Logger {
     constructor(logFunctionFactory: () => () => void)
     error(message: string): void
@@ -64,7 +67,7 @@ declare module 'graphile-worker' {
     logger: Logger
     concurrency: number
     noHandleSignals: boolean
-    taskList: Readonly<Record<string, (payload: unknown) => Promise<void>>>
+    taskList: Readonly<Record<string, (payload: unknown, helpers: Helpers) => Promise<void>>>
     preset: { worker: { localQueue: { size: number }; completeJobBatchDelay: number; failJobBatchDelay: number; maxPoolSize: number } }
   }): Promise<Runner>
 }

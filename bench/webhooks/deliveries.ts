@@ -1,15 +1,19 @@
+import { webhookDeliveryStream } from '../../streams/webhook-delivery/stream.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { atLeast, single } from '../harness/compare.ts'
 import { installPeers } from '../harness/install-peers.ts'
 import { withScope } from '../harness/scope.ts'
+import type { Webhook } from '../load/jobs.ts'
+import type { BenchPlatform } from '../load/platform.ts'
 import { startDriver, startGraphile } from '../load/start-driver.ts'
+import { storedEvents } from '../load/stored-events.ts'
 import { inFlight, startWebhookWorld, subscribed, type WebhookWorld } from './filling.ts'
 
 /** What it costs that a delivery is durable, signed, recorded and made once; and what a queue of jobs on Postgres would do. */
 export const webhookDeliveries: Benchmark = {
   name: 'deliveries',
   goals: ['15'],
-  about: 'durable webhook deliveries over bare posts, and over graphile-worker posting the same',
+  about: 'durable webhook deliveries over bare posts, over graphile-worker posting the same, and over bare posts between two bare appends',
   run: async ({ quick }, { compare }) => {
     const assessments = quick ? 100 : 5_000
     // The other sides take the same time for more: batches of jobs have to come to an end within what is measured.
@@ -20,6 +24,7 @@ export const webhookDeliveries: Benchmark = {
       const driver = await scope.started(startDriver())
       const graphile = await scope.started(startGraphile())
       const databaseUrl = await world.platform.otherDatabase('graphile')
+      const loggedUrl = await world.platform.otherDatabase('graphile_logged')
       await world.deliver(quick ? 50 : 500)
       const { sample } = await world.receiver.run({ kind: 'arrived', count: (quick ? 50 : 500) * subscribed.length })
       const posts = { baseUrl: world.receiverUrl, paths: subscribed, sample, count, inFlight }
@@ -34,17 +39,43 @@ export const webhookDeliveries: Benchmark = {
           goal: atLeast(0.25, { reached: 0.015 }),
         }),
       )
+      const peers = [
+        { name: 'graphile-worker', databaseUrl, keepsLog: false },
+        { name: 'graphile-worker with a log of attempts', databaseUrl: loggedUrl, keepsLog: true },
+      ]
+      for (const { name, ...peer } of peers) {
+        await compare(
+          single({
+            goalNumber: '15',
+            ...figure,
+            ours,
+            other: { name, measure: () => received(world, count, () => graphile.run({ kind: 'peer-deliveries', ...peer, ...posts })) },
+            goal: atLeast(1, { reached: 0.05 }),
+          }),
+        )
+      }
+      const appends = await appendsOf(world.platform, sample)
       await compare(
         single({
           goalNumber: '15',
           ...figure,
           ours,
-          other: { name: 'graphile-worker', measure: () => received(world, count, () => graphile.run({ kind: 'peer-deliveries', databaseUrl, ...posts })) },
-          goal: atLeast(1, { reached: 0.05 }),
+          other: { name: 'bare posts between two bare appends', measure: () => received(world, count / 4, () => driver.run({ kind: 'durable-posts', appends, ...posts, count: count / 4 })) },
+          goal: { kind: 'none' },
         }),
       )
     })
   },
+}
+
+/** What a delivery that came at its first attempt has in its stream, before the post and after it. */
+async function appendsOf({ eventStoreUrl: url, credentials }: BenchPlatform, { headers }: Webhook) {
+  const stream = webhookDeliveryStream(credentials.org_id, headers['webhook-id'] ?? '')
+  const events = await storedEvents(url, stream)
+  const begin = events.slice(0, 2)
+  const end = events.slice(2)
+  if (begin.length !== 2 || end.length !== 1) throw new Error(`a delivery at its first attempt has ${events.length} events`)
+  return { url, begin, end }
 }
 
 /** By when they arrived, as ours are measured. */
