@@ -1,62 +1,35 @@
 import { randomUUID } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
-import { createEgress, type Egress } from '../../../platform/egress.ts'
-import type { ProcessDependencies } from '../../../processes/dependencies.ts'
+import { describe, expect, it, vi } from 'vitest'
+import { startWebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { MissingKeyError } from '../../../streams/store/errors.ts'
-import { openDecisionWorld, type DecisionWorld } from '../../commands/handling/decision-world.ts'
 import { ids } from '../../streams/facts.ts'
 import { subscriptionFact } from '../../streams/webhook-facts.ts'
-import { processDependencies, startOutsideServer } from '../../support/process-world.ts'
-import { failedAssessment, GivenDelivery, subscribe, type Subscribed } from './webhook-steps.ts'
+import { startOutsideServer } from '../../support/process-world.ts'
+import { givenDeliveries } from './given-deliveries.ts'
+import { subscribe, type Subscribed } from './webhook-steps.ts'
 
 const minuteMs = 60_000
-let world: DecisionWorld
-let egress: Egress
-let receiver: WebhookReceiver
-let deps: ProcessDependencies
-let status: number
-let subscription: Subscribed
+const given = givenDeliveries()
+const { due, later } = given
 
-beforeAll(async () => {
-  world = await openDecisionWorld()
-  receiver = await startWebhookReceiver(() => status)
-  egress = createEgress({ configuration: world.configuration })
-  deps = processDependencies(world, egress)
-  await failedAssessment(world)
-})
-
-afterAll(async () => {
-  await egress.close()
-  await receiver.close()
-  await world.close()
-})
-
-beforeEach(async () => {
-  status = 204
-  subscription = await subscribe(world, { url: receiver.url })
-})
-
-const due = (given: Subscribed = subscription) => new GivenDelivery(world, deps, given.subscriptionId)
-const later = (ms: number) => new Date(world.now().getTime() + ms).toISOString()
 const isSignedWith = async (secretId: string, { headers, body }: { headers: Readonly<Record<string, string>>; body: string }) => {
-  const secret = await world.vault.secret('webhook', secretId)
+  const secret = await given.world.vault.secret('webhook', secretId)
   const expected = new Webhook(secret, { format: 'raw' }).sign(headers['webhook-id'] ?? '', new Date(Number(headers['webhook-timestamp']) * 1000), body)
   return (headers['webhook-signature'] ?? '').split(' ').includes(expected)
 }
 
 describe('a subscription that another process has changed', () => {
   it('is sent to at its new address, by the next attempt already', async () => {
-    status = 500
+    given.status = 500
     const elsewhere = await startWebhookReceiver()
     try {
       const delivery = due()
       await delivery.work()
       const { url } = elsewhere
-      await subscription.append(subscriptionFact('WebhookSubscriptionChanged', { subscriptionId: subscription.subscriptionId, url, payloadMode: 'thin', changedAt: later(0) }))
+      await given.subscription.append(subscriptionFact('WebhookSubscriptionChanged', { subscriptionId: given.subscription.subscriptionId, url, payloadMode: 'thin', changedAt: later(0) }))
       await delivery.workAgain()
-      expect(delivery.receivedBy(receiver)).toHaveLength(1)
+      expect(delivery.receivedBy(given.receiver)).toHaveLength(1)
       expect(delivery.receivedBy(elsewhere).map(({ body }) => JSON.parse(body) as unknown)).toEqual([{ id: ids.assessment, status: 'failed' }])
       expect(await delivery.last()).toMatchObject({ type: 'WebhookDelivered', data: { attempt: 2 } })
     } finally {
@@ -67,29 +40,29 @@ describe('a subscription that another process has changed', () => {
   it('signs with its new secret at once, and with the one before it until that ends', async () => {
     const [before, during, after] = [due(), due(), due()]
     const secretId = randomUUID()
-    const rotated = { subscriptionId: subscription.subscriptionId, secretId, publicKey: null, rotatedAt: later(0), previousValidUntil: later(minuteMs), request: null }
+    const rotated = { subscriptionId: given.subscription.subscriptionId, secretId, publicKey: null, rotatedAt: later(0), previousValidUntil: later(minuteMs), request: null }
     await before.work()
-    await world.vault.secret('webhook', secretId)
-    await subscription.append(subscriptionFact('WebhookSecretRotated', rotated))
+    await given.world.vault.secret('webhook', secretId)
+    await given.subscription.append(subscriptionFact('WebhookSecretRotated', rotated))
     await during.work()
-    world.pass(60)
+    given.world.pass(60)
     await after.work()
-    const signed = [before, during, after].map((delivery) => delivery.receivedBy(receiver)[0] ?? { headers: {}, body: '' })
-    expect(await Promise.all(signed.map((one) => isSignedWith(subscription.subscriptionId, one)))).toEqual([true, true, false])
+    const signed = [before, during, after].map((delivery) => delivery.receivedBy(given.receiver)[0] ?? { headers: {}, body: '' })
+    expect(await Promise.all(signed.map((one) => isSignedWith(given.subscription.subscriptionId, one)))).toEqual([true, true, false])
     expect(await Promise.all(signed.map((one) => isSignedWith(secretId, one)))).toEqual([false, true, true])
   })
 
   it.each(['subscription_disabled', 'subscription_deleted'] as const)('is sent nothing once it is gone: %s', async (reason) => {
-    const { subscriptionId } = subscription
+    const { subscriptionId } = given.subscription
     const end = reason === 'subscription_deleted'
       ? subscriptionFact('WebhookSubscriptionDeleted', { subscriptionId, deletedAt: later(0) })
       : subscriptionFact('WebhookSubscriptionDisabled', { subscriptionId, disabledAt: later(0) })
-    await subscription.append(end)
+    await given.subscription.append(end)
     const delivery = due()
     expect(await delivery.work()).toMatchObject({ kind: 'done', position: expect.anything() })
     expect(await delivery.types()).toEqual(['WebhookDeliveryScheduled', 'WebhookDeliveryCancelled'])
     expect(await delivery.last()).toMatchObject({ data: { reason } })
-    expect(delivery.receivedBy(receiver)).toEqual([])
+    expect(delivery.receivedBy(given.receiver)).toEqual([])
     expect(await delivery.cancel(reason)).toEqual({ kind: 'done' })
   })
 
@@ -101,7 +74,7 @@ describe('a subscription that another process has changed', () => {
       return { status: code }
     })
     try {
-      const own = await subscribe(world, { url: server.url })
+      const own = await subscribe(given.world, { url: server.url })
       const { endpointRevision } = await own.current()
       const delivery = due(own)
       const working = delivery.work()
@@ -119,7 +92,7 @@ describe('a subscription that another process has changed', () => {
 
   it('does not answer at its new address for an attempt that was under way to the old one', async () => {
     const { delivery, endpointRevision } = await during(
-      (of) => of.append(subscriptionFact('WebhookSubscriptionChanged', { subscriptionId: of.subscriptionId, url: receiver.url, changedAt: later(0) })),
+      (of) => of.append(subscriptionFact('WebhookSubscriptionChanged', { subscriptionId: of.subscriptionId, url: given.receiver.url, changedAt: later(0) })),
       500,
     )
     expect(await delivery.last()).toMatchObject({ data: { endpoint: { revision: endpointRevision } } })
@@ -136,23 +109,23 @@ describe('a subscription that another process has changed', () => {
   })
 
   it('has a delivery cancelled once nobody is at an attempt', async () => {
-    status = 500
+    given.status = 500
     const [pending, delivered] = [due(), due()]
     await pending.work()
     expect(await pending.cancel()).toMatchObject({ kind: 'done', position: expect.anything() })
     expect(await pending.types()).toEqual(['WebhookDeliveryScheduled', 'WebhookDeliveryAttempted', 'WebhookDeliveryAttemptFailed', 'WebhookDeliveryCancelled'])
-    status = 204
+    given.status = 204
     await delivered.work()
     expect(await delivered.cancel()).toEqual({ kind: 'done' })
   })
 })
 
 it('sends nothing, and begins nothing, with a secret that the vault has lost', async () => {
-  const lost = await subscribe(world, { url: receiver.url })
+  const lost = await subscribe(given.world, { url: given.receiver.url })
   const secretId = randomUUID()
   await lost.append(subscriptionFact('WebhookSecretRotated', { subscriptionId: lost.subscriptionId, secretId, publicKey: null, rotatedAt: later(0), previousValidUntil: later(0), request: null }))
   const delivery = due(lost)
   await expect(delivery.work()).rejects.toThrow(MissingKeyError)
-  expect([await delivery.types(), delivery.receivedBy(receiver)]).toEqual([[], []])
+  expect([await delivery.types(), delivery.receivedBy(given.receiver)]).toEqual([[], []])
   await expect(delivery.work()).rejects.toThrow(MissingKeyError)
 })

@@ -1,46 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { attemptDelivery } from '../../../commands/webhooks/deliver-webhook.ts'
 import { execute } from '../../../commands/handling/execute.ts'
-import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
-import { createEgress, type Egress } from '../../../platform/egress.ts'
 import { createWebhookSender } from '../../../processes/adapters/webhook-sender.ts'
-import type { ProcessDependencies } from '../../../processes/dependencies.ts'
-import { contextOf, openDecisionWorld, type DecisionWorld } from '../../commands/handling/decision-world.ts'
+import { contextOf } from '../../commands/handling/decision-world.ts'
 import { ids } from '../../streams/facts.ts'
-import { processDependencies, startOutsideServer, type Reply } from '../../support/process-world.ts'
-import { failedAssessment, GivenDelivery, subscribe, type Subscribed } from './webhook-steps.ts'
+import { startOutsideServer, type Reply } from '../../support/process-world.ts'
+import { givenDeliveries } from './given-deliveries.ts'
+import { subscribe } from './webhook-steps.ts'
 
 const minuteMs = 60_000
-let world: DecisionWorld
-let egress: Egress
-let receiver: WebhookReceiver
-let deps: ProcessDependencies
-let status: number
-let subscription: Subscribed
-
-beforeAll(async () => {
-  world = await openDecisionWorld()
-  receiver = await startWebhookReceiver(() => status)
-  egress = createEgress({ configuration: world.configuration })
-  deps = processDependencies(world, egress)
-  await failedAssessment(world)
-})
-
-afterAll(async () => {
-  await egress.close()
-  await receiver.close()
-  await world.close()
-})
-
-beforeEach(async () => {
-  status = 204
-  subscription = await subscribe(world, { url: receiver.url })
-})
-
-const due = (given: Subscribed = subscription, changes: ConstructorParameters<typeof GivenDelivery>[3] = {}, using = deps) => (
-  new GivenDelivery(world, using, given.subscriptionId, changes)
-)
-const later = (ms: number) => new Date(world.now().getTime() + ms).toISOString()
+const given = givenDeliveries()
+const { due, later } = given
 
 describe('a delivery', () => {
   it('sends the record once, and nothing when it is worked off again', async () => {
@@ -48,33 +18,33 @@ describe('a delivery', () => {
     expect(await delivery.work()).toMatchObject({ kind: 'done', position: expect.anything(), health: 'good' })
     expect(await delivery.work()).toEqual({ kind: 'done' })
     expect(await delivery.types()).toEqual(['WebhookDeliveryScheduled', 'WebhookDeliveryAttempted', 'WebhookDelivered'])
-    const [first, ...more] = delivery.receivedBy(receiver)
+    const [first, ...more] = delivery.receivedBy(given.receiver)
     expect(more).toEqual([])
     expect(JSON.parse(first?.body ?? '')).toMatchObject({ id: ids.assessment, status: 'failed', error: { code: 'ANALYSIS_FAILED' } })
     expect(first?.headers).toMatchObject({ 'webhook-event-type': 'assessment.failed', 'content-type': 'application/json' })
   })
 
   it('sends id and status alone to a thin subscription', async () => {
-    const delivery = due(await subscribe(world, { url: receiver.url, payloadMode: 'thin' }))
+    const delivery = due(await subscribe(given.world, { url: given.receiver.url, payloadMode: 'thin' }))
     await delivery.work()
-    expect(delivery.receivedBy(receiver).map(({ body }) => JSON.parse(body) as unknown)).toEqual([{ id: ids.assessment, status: 'failed' }])
+    expect(delivery.receivedBy(given.receiver).map(({ body }) => JSON.parse(body) as unknown)).toEqual([{ id: ids.assessment, status: 'failed' }])
   })
 
   it('waits for an attempt that somebody else may be at, and makes it again under the same number once its lease has ended', async () => {
     const delivery = due()
     const { id: deliveryId, eventId } = delivery
-    const named = { deliveryId, subscriptionId: subscription.subscriptionId, eventId, organisationId: world.orgId }
+    const named = { deliveryId, subscriptionId: given.subscription.subscriptionId, eventId, organisationId: given.world.orgId }
     const told = { origin: 'event' as const, eventType: 'assessment.failed' as const, assessmentId: ids.assessment, occurredAt: later(0), request: null }
-    const leaseUntil = new Date(world.now().getTime() + 20_000)
-    const other = { delivery: { ...named, ...told }, now: world.now(), leaseUntil }
-    await execute(world.otherStore, delivery.target, (state) => attemptDelivery(other, state), contextOf(world))
+    const leaseUntil = new Date(given.world.now().getTime() + 20_000)
+    const other = { delivery: { ...named, ...told }, now: given.world.now(), leaseUntil }
+    await execute(given.world.otherStore, delivery.target, (state) => attemptDelivery(other, state), contextOf(given.world))
 
     expect(await delivery.work()).toEqual({ kind: 'wait', until: leaseUntil })
-    expect(delivery.receivedBy(receiver)).toEqual([])
+    expect(delivery.receivedBy(given.receiver)).toEqual([])
 
-    world.pass(20)
+    given.world.pass(20)
     await delivery.work()
-    expect(delivery.receivedBy(receiver)).toHaveLength(1)
+    expect(delivery.receivedBy(given.receiver)).toHaveLength(1)
     expect(await delivery.last()).toMatchObject({ type: 'WebhookDelivered', data: { attempt: 1 } })
   })
 
@@ -87,7 +57,7 @@ describe('a delivery', () => {
       return { status: 204 }
     })
     try {
-      const delivery = due(await subscribe(world, { url: server.url }))
+      const delivery = due(await subscribe(given.world, { url: server.url }))
       let left = 5
       const working = Array.from({ length: left }, async () => {
         const outcome = await delivery.work()
@@ -104,22 +74,22 @@ describe('a delivery', () => {
   })
 
   it('waits for the first delay of the schedule where there is one', async () => {
-    const configuration = { ...world.configuration, webhookRetryScheduleMs: [3_000] }
-    const delivery = due(subscription, {}, { ...deps, configuration })
+    const configuration = { ...given.world.configuration, webhookRetryScheduleMs: [3_000] }
+    const delivery = due(given.subscription, {}, { ...given.deps, configuration })
     expect(await delivery.work()).toEqual({ kind: 'wait', until: new Date(later(3_000)) })
     expect(await delivery.types()).toEqual([])
-    world.pass(3)
+    given.world.pass(3)
     await delivery.work()
-    expect(delivery.receivedBy(receiver)).toHaveLength(1)
+    expect(delivery.receivedBy(given.receiver)).toHaveLength(1)
   })
 })
 
 describe('an attempt that fails', () => {
   it('is due again after the next delay of the schedule, and counts against the endpoint that was called', async () => {
-    status = 500
+    given.status = 500
     const delivery = due()
     expect(await delivery.work()).toMatchObject({ kind: 'done', health: 'bad' })
-    const { endpointRevision } = await subscription.current()
+    const { endpointRevision } = await given.subscription.current()
     const endpoint = { revision: endpointRevision, reviewAt: later(2.5 * 86_400_000) }
     expect(await delivery.last()).toMatchObject({
       type: 'WebhookDeliveryAttemptFailed',
@@ -131,8 +101,8 @@ describe('an attempt that fails', () => {
     [0, 4_000, 240_000],
     [0.999_999_999, 6_000, 360_000],
   ])('is put off by 20 % less or more: a random %d', async (random, afterFirst, afterSecond) => {
-    status = 400
-    const delivery = due(subscription, {}, { ...deps, random: () => random })
+    given.status = 400
+    const delivery = due(given.subscription, {}, { ...given.deps, random: () => random })
     await delivery.work()
     expect(await delivery.last()).toMatchObject({ data: { nextAttemptAt: later(afterFirst) } })
     await delivery.workAgain()
@@ -140,18 +110,18 @@ describe('an attempt that fails', () => {
   })
 
   it('is the last one after ten', async () => {
-    status = 503
+    given.status = 503
     const delivery = due()
     await delivery.work()
     for (let attempt = 2; attempt <= 10; attempt += 1) await delivery.workAgain()
     expect(await delivery.last()).toMatchObject({ type: 'WebhookDeliveryFailed', data: { attempt: 10, statusCode: 503 } })
     expect(await delivery.work()).toEqual({ kind: 'done' })
-    expect(delivery.receivedBy(receiver)).toHaveLength(10)
-    expect(new Set(delivery.receivedBy(receiver).map(({ headers }) => headers['webhook-timestamp'])).size).toBe(10)
+    expect(delivery.receivedBy(given.receiver)).toHaveLength(10)
+    expect(new Set(delivery.receivedBy(given.receiver).map(({ headers }) => headers['webhook-timestamp'])).size).toBe(10)
   })
 
   it('is the last one when the receiver says that it is gone', async () => {
-    status = 410
+    given.status = 410
     const delivery = due()
     await delivery.work()
     expect(await delivery.last()).toMatchObject({ type: 'WebhookDeliveryFailed', data: { attempt: 1, statusCode: 410, endpoint: { revision: expect.any(Number) } } })
@@ -160,7 +130,7 @@ describe('an attempt that fails', () => {
   async function answered(reply: Reply | 'cut') {
     const server = await startOutsideServer(() => reply)
     try {
-      const delivery = due(await subscribe(world, { url: `${server.url}/hooks` }))
+      const delivery = due(await subscribe(given.world, { url: `${server.url}/hooks` }))
       const outcome = await delivery.work()
       return { outcome, last: await delivery.last(), asked: server.asked }
     } finally {
@@ -183,14 +153,14 @@ describe('an attempt that fails', () => {
   })
 
   it.each([301, 302, 307, 308])('is one that was sent elsewhere by %i, where nobody goes', async (code) => {
-    const { last, asked } = await answered({ status: code, headers: { location: receiver.url } })
+    const { last, asked } = await answered({ status: code, headers: { location: given.receiver.url } })
     expect(last).toMatchObject({ type: 'WebhookDeliveryAttemptFailed', data: { statusCode: code, errorClass: 'redirect' } })
     expect(asked).toEqual(['POST /hooks'])
   })
 
   it('is one that was cut off, or that nobody answered', async () => {
     expect((await answered('cut')).last).toMatchObject({ data: { statusCode: null, errorClass: 'connect' } })
-    const nobody = due(await subscribe(world, { url: 'http://127.0.0.1:1/' }))
+    const nobody = due(await subscribe(given.world, { url: 'http://127.0.0.1:1/' }))
     expect(await nobody.work()).toMatchObject({ kind: 'done', health: 'unreachable' })
     expect(await nobody.last()).toMatchObject({ data: { statusCode: null, errorClass: 'connect' } })
   })
@@ -198,8 +168,8 @@ describe('an attempt that fails', () => {
   it('is one that the receiver did not answer in time', async () => {
     const server = await startOutsideServer(() => new Promise(() => undefined))
     try {
-      const impatient = { ...deps, webhooks: createWebhookSender(egress, { webhookTimeoutMs: 100 }) }
-      const delivery = due(await subscribe(world, { url: server.url }), {}, impatient)
+      const impatient = { ...given.deps, webhooks: createWebhookSender(given.egress, { webhookTimeoutMs: 100 }) }
+      const delivery = due(await subscribe(given.world, { url: server.url }), {}, impatient)
       expect(await delivery.work()).toMatchObject({ kind: 'done', health: 'unreachable' })
       expect(await delivery.last()).toMatchObject({ type: 'WebhookDeliveryAttemptFailed', data: { statusCode: null, errorClass: 'timeout' } })
     } finally {
@@ -212,15 +182,15 @@ describe('a test', () => {
   const test = { eventType: 'webhook.test', assessmentId: null } as const
 
   it('tells that it is one', async () => {
-    const delivery = due(subscription, test)
+    const delivery = due(given.subscription, test)
     await delivery.work()
-    const [received] = delivery.receivedBy(receiver)
+    const [received] = delivery.receivedBy(given.receiver)
     expect([received?.headers['webhook-event-type'], received?.body]).toEqual(['webhook.test', '{"test":true}'])
   })
 
   it('is made once, and counts against no endpoint', async () => {
-    status = 500
-    const delivery = due(subscription, test)
+    given.status = 500
+    const delivery = due(given.subscription, test)
     await delivery.work()
     expect(await delivery.last()).toMatchObject({ type: 'WebhookDeliveryFailed', data: { attempt: 1, endpoint: null } })
   })
