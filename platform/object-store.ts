@@ -8,12 +8,11 @@ import {
   ListObjectsV2Command,
   PutObjectCommand,
   S3Client,
-  S3ServiceException,
 } from '@aws-sdk/client-s3'
-import { backoffMs, pause } from '../streams/store/backoff.ts'
-import { exactly, WrongBytesError } from './exact-bytes.ts'
+import { statusOf, unavailable } from './object-store-errors.ts'
 import { createAddressSigner, type AddressSigner } from './presigned-address.ts'
-import { Problem, problem } from './problems.ts'
+import { Problem } from './problems.ts'
+import { uploadStream } from './stream-upload.ts'
 
 export interface ObjectStoreOptions {
   readonly endpoint: string
@@ -119,26 +118,7 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
       return { key, sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length }
     },
 
-    async putStream(key, chunks, { bytes, sha256 }, contentType) {
-      const deadline = AbortSignal.timeout(writeTimeoutMs)
-      for (let attempt = 1; ; attempt += 1) {
-        const body = Readable.from(exactly(chunks(), { bytes, sha256 }), { objectMode: false })
-        const broken = new AbortController()
-        // The client does not notice when its source breaks off.
-        body.once('error', (error) => broken.abort(error))
-        try {
-          const command = new PutObjectCommand({ Bucket: bucket, Key: key, Body: body, ContentType: contentType, ContentLength: bytes })
-          await client.send(command, { abortSignal: AbortSignal.any([broken.signal, deadline]) })
-          return { key, sha256, bytes }
-        } catch (error) {
-          const cause: unknown = body.errored ?? error
-          if (attempt === streamAttempts || deadline.aborted || !mayPass(cause)) throw cause instanceof Problem ? cause : unavailable(cause)
-          await pause(backoffMs(streamBackoff, attempt))
-        } finally {
-          body.destroy()
-        }
-      }
-    },
+    putStream: (key, chunks, known, contentType) => uploadStream({ client, bucket }, { key, contentType, ...known }, chunks),
 
     async get(key) {
       const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }))
@@ -214,18 +194,8 @@ function clientOf({ endpoint, region, accessKeyId, secretAccessKey }: ObjectStor
   })
 }
 
-/** Time for all the bytes of an object: a store that stops sending, or taking, must not hold a request for ever. */
+/** Time for all the bytes of an object: a store that stops sending must not hold a request for ever. */
 const readTimeoutMs = 60_000
-const writeTimeoutMs = 60_000
-
-/** The client repeats what it holds whole; a stream is repeated here. */
-const streamAttempts = 3
-const streamBackoff = { firstMs: 100, mostMs: 1_000 }
-
-function mayPass(error: unknown): boolean {
-  const status = statusOf(error)
-  return !(error instanceof WrongBytesError) && (status === undefined || status >= 500 || status === 429)
-}
 
 function versionOf({ ETag, ContentLength }: { ETag?: string | undefined; ContentLength?: number | undefined }): ObjectVersion {
   if (ETag === undefined || ContentLength === undefined) throw unavailable()
@@ -247,15 +217,6 @@ async function unlessMissing<Output>(sent: Promise<Output>): Promise<Output | un
     if (statusOf(error) === 404) return undefined
     throw unavailable(error)
   }
-}
-
-/** The HTTP status of a refusal by the object store; undefined without an answer. */
-export function statusOf(error: unknown): number | undefined {
-  return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined
-}
-
-function unavailable(cause?: unknown): Problem {
-  return problem('object-store-unavailable', { retryAfterSeconds: 2, cause })
 }
 
 /** What a signature names: an address lives from there, not from the milliseconds after it. */

@@ -1,6 +1,6 @@
 import { HeadBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import type { Configuration } from '../configuration.ts'
-import { statusOf } from '../object-store.ts'
+import { statusOf } from '../object-store-errors.ts'
 
 type ObjectStoreSettings = Pick<Configuration, 's3Endpoint' | 's3Region' | 's3Bucket' | 's3AccessKeyId' | 's3SecretAccessKey'>
 

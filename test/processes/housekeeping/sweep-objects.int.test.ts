@@ -162,7 +162,7 @@ it('removes nothing that it cannot ask about', async () => {
   const readStream = () => {
     throw new Error('the event store is away')
   }
-  const sweep = createSweep({ store: { load: world.store.load.bind(world.store), readStream }, objects, configuration: { stagingTtlSeconds: 3600 }, now: () => new Date(begun + 3 * dayMs) })
+  const sweep = createSweep({ store: { readStream }, objects, configuration: { stagingTtlSeconds: 3600 }, now: () => new Date(begun + 3 * dayMs) })
   await expect(sweep(open)).rejects.toThrow('the event store is away')
   expect(await left('images/')).toContain(lost.imageKey('of-a-crash'))
   expect(await instance()(3 * dayMs)).toMatchObject({ images: 1 })
