@@ -79,7 +79,7 @@ export function startProcessor({ given, pool, filter, runner, logger, stop }: Pr
     stop.onStop('work', `relay ${channel.stream}`, () => relay.close())
     return relay
   })
-  const sweeps = startSweeps({ sweep: createSweep({ store, objects, configuration, now }), everyMs: sweepEveryMs(configuration), logger })
+  const sweeps = startSweeps({ sweep: createSweep({ store, objects, configuration, now }), everyMs: sweepEveryMs(configuration), pool, logger })
   stop.onStop('reactions', 'sweeps', () => sweeps.close())
   let areStepsWaiting = true
   return {

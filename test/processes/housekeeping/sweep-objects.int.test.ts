@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { dayOf, imageKey } from '../../../commands/assessments/image-key.ts'
+import { createPool, type Pool } from '../../../platform/database.ts'
 import { createLogger } from '../../../platform/logging.ts'
 import { createSweep, type Swept } from '../../../processes/housekeeping/sweep-objects.ts'
 import { startSweeps, sweepEveryMs } from '../../../processes/housekeeping/sweeps.ts'
@@ -8,6 +9,7 @@ import { assessmentFold } from '../../../streams/assessment/state.ts'
 import { assessmentStream } from '../../../streams/assessment/stream.ts'
 import { imageFold } from '../../../streams/image/state.ts'
 import { imageStream } from '../../../streams/image/stream.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
 import { assessmentFact, hash } from '../../streams/facts.ts'
@@ -18,14 +20,24 @@ const dayMs = 24 * hourMs
 const open = new AbortController().signal
 
 let world: ProcessWorld
+let database: FreshDatabase
+let pool: Pool
+let connections = 0
 /** The object store dates by its own clock, so the time that passes is added to that. */
 const begun = Date.now()
 const day = dayOf(new Date(begun))
 
 beforeAll(async () => {
   world = await openProcessWorld()
+  database = await freshDatabase()
+  pool = createPool({ url: database.url })
+  pool.on('acquire', () => { connections += 1 })
 })
-afterAll(() => world.close())
+afterAll(async () => {
+  await pool.end()
+  await database.drop()
+  await world.close()
+})
 
 function instance(stagingTtlSeconds = 3600) {
   const { store: whole, objects } = world.deps
@@ -177,7 +189,7 @@ it('sweeps at once, again when it is due, and goes on after one that failed', as
     if (count === 1) throw new Error('the object store is away')
     return { staging: count === 2 ? 3 : 0, images: 0, uploads: count === 2 ? 1 : 0 }
   }
-  const sweeps = startSweeps({ sweep, everyMs: 1, logger })
+  const sweeps = startSweeps({ sweep, everyMs: 1, pool, logger })
   await vi.waitFor(() => expect(count).toBeGreaterThan(3))
   await sweeps.close()
   const ended = count
@@ -188,6 +200,27 @@ it('sweeps at once, again when it is due, and goes on after one that failed', as
   ])
   expect(count).toBe(ended)
   expect([sweepEveryMs({ stagingTtlSeconds: 1 }), sweepEveryMs({ stagingTtlSeconds: 3600 })]).toEqual([500, 600_000])
+})
+
+it('is the work of one instance, and of another one once that has ended', async () => {
+  const logger = createLogger({ level: 'info', destination: { write: () => undefined } })
+  const swept: string[] = []
+  const instanceOf = (name: string) => startSweeps({
+    sweep: async () => {
+      swept.push(name)
+      return { staging: 0, images: 0, uploads: 0 }
+    },
+    everyMs: 1, pool, logger,
+  })
+  const first = instanceOf('first')
+  await vi.waitFor(() => expect(swept.length).toBeGreaterThan(0))
+  const asked = connections
+  const second = instanceOf('second')
+  await vi.waitFor(() => expect(connections).toBeGreaterThan(asked + 3))
+  expect(new Set(swept)).toEqual(new Set(['first']))
+  await first.close()
+  await vi.waitFor(() => expect(swept).toContain('second'))
+  await second.close()
 })
 
 it('goes on past what cannot be removed, says so, and tries it again', async () => {
