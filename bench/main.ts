@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { chosenBenchmarks, settingsOf, usage } from './harness/command-line.ts'
 import { table, writeReport } from './harness/report.ts'
 import { runBenchmarks } from './harness/run.ts'
@@ -13,6 +14,9 @@ if (asked.list) {
   for (const { name, goals, about } of benchmarks) console.log(`${name.padEnd(20)} ${goals.join(', ').padEnd(12)} ${about}`)
   process.exit(0)
 }
+
+// Every benchmark starts processes of the same sources: compiled once, they start sooner, and run as they would.
+process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled')
 
 // Whoever interrupts the run ends what it started: that listens to the end of this process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))

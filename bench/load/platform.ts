@@ -108,7 +108,7 @@ async function startRoles(
   atEnd: (name: string, end: () => Promise<void>) => void,
 ): Promise<void> {
   const log = await open(logPath, 'a')
-  const inherited = Object.fromEntries(['PATH', 'HOME', 'TMPDIR', 'NODE_OPTIONS'].flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])))
+  const inherited = Object.fromEntries(['PATH', 'HOME', 'TMPDIR', 'NODE_OPTIONS', 'NODE_COMPILE_CACHE'].flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])))
   const profiled = process.env['BENCH_CPU_PROFILES'] === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${process.env['BENCH_CPU_PROFILES']}`]
   const child = spawn(process.execPath, [...profiled, main, 'serve', ...roles.flatMap((role) => ['--role', role])], {
     env: { ...inherited, ...env },

@@ -20,7 +20,7 @@ export const readGrowth: Benchmark = {
   goals: ['11'],
   about: 'p99 of GET by id at ten times the history',
   run: async ({ quick, events: asked }, { compare }) => {
-    const events = asked ?? (quick ? 20_000 : 500_000)
+    const events = asked ?? (quick ? 10_000 : 500_000)
     const count = quick ? 2_000 : 20_000
     await withScope(async (scope) => {
       const large = await platformWith(scope, 'large', events, count)
