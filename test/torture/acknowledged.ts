@@ -1,7 +1,9 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 
-export const operations = ['patient', 'consent', 'assessment', 'submit', 'cancel', 'supersede', 'subscription'] as const
+export const operations = [
+  'patient', 'consent', 'assessment', 'submit', 'cancel', 'supersede', 'subscription', 'readdress', 'disable', 'enable', 'unsubscribe', 'redeliver',
+] as const
 export type Operation = (typeof operations)[number]
 
 /** One answer with which the platform took a write. */
@@ -9,7 +11,7 @@ export interface Acknowledged {
   readonly operation: Operation
   readonly key: string
   readonly status: number
-  /** Of what the write made or changed. */
+  /** Of what the write made or changed; the address that a subscription moved to. */
   readonly id: string
   /** X-Commit-Position; null where the answer has none. */
   readonly position: string | null

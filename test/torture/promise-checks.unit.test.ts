@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { Acknowledged, LoadSummary, Operation } from './acknowledged.ts'
+import { operations, type Acknowledged, type LoadSummary, type Operation } from './acknowledged.ts'
 import { checkAcknowledged, checkAnswers, checkUntold } from './checks/acknowledged.ts'
 import { checkApi } from './checks/api.ts'
 import { checkEndings, checkSlots, withoutEnd } from './checks/endings.ts'
 import { checkOutcomes, outcomesOf } from './checks/outcomes.ts'
 import { checkReadModels, type TableContent } from './checks/read-models.ts'
-import { checkWebhooks, deliveriesWithoutOutcome, type ReceivedLine } from './checks/webhooks.ts'
 import { underWay } from './stage/settle.ts'
 import { streamOf, toldLog } from './told-log.ts'
 
@@ -14,7 +13,7 @@ const said = ({ findings }: { readonly findings: readonly { readonly what: strin
 describe('acknowledged writes', () => {
   const log = toldLog([streamOf('patient', 'p1'), 'PatientRegistered', { patientId: 'p1' }], [streamOf('patient', 'p2'), 'PatientRegistered', { patientId: 'p2' }])
   const told = (id: string, position: string | null = null, key = `key of ${id}`): Acknowledged => ({ operation: 'patient', key, status: 201, id, position })
-  const unsettled: Record<Operation, number> = { patient: 0, consent: 0, assessment: 0, submit: 0, cancel: 0, supersede: 0, subscription: 0 }
+  const unsettled = Object.fromEntries(operations.map((operation) => [operation, 0])) as Record<Operation, number>
   const load = (answers: Record<string, number>, patient = 0): LoadSummary => ({ sent: 3, repeated: 0, answers, unsettled: { ...unsettled, patient } })
 
   test('are in the log once, however often they were told', () => {
@@ -39,8 +38,22 @@ describe('acknowledged writes', () => {
     expect(said(checkUntold([told('p1')], load({}), log))).toEqual(['in the log, but nobody was told'])
   })
 
+  test('of one subscription and one delivery are told apart', () => {
+    const changes = toldLog(
+      ['webhook_subscriptions-o', 'WebhookSubscriptionChanged', { subscriptionId: 's1', url: 'http://127.0.0.1:1/a' }],
+      ['webhook_subscriptions-o', 'WebhookSubscriptionDisabled', { subscriptionId: 's1' }],
+      ['webhook_subscriptions-o', 'WebhookSubscriptionDeleted', { subscriptionId: 's1' }],
+      [streamOf('webhook_delivery', 'd1'), 'WebhookRedeliveryUnneeded', { deliveryId: 'd1' }],
+    )
+    const all = ([['readdress', 'http://127.0.0.1:1/a'], ['disable', 's1'], ['unsubscribe', 's1'], ['redeliver', 'd1']] as const).map(([operation, id]) => ({ ...told(id, null, operation), operation }))
+    expect(checkAcknowledged(all, changes)).toMatchObject({ examined: 4, findings: [] })
+    expect(checkUntold(all, load({}), changes).findings).toEqual([])
+    expect(said(checkAcknowledged([{ ...told('s1'), operation: 'enable' }], changes))).toEqual(['acknowledged, but not in the log'])
+    expect(said(checkUntold(all.slice(1), load({}), changes))).toEqual(['in the log, but nobody was told'])
+  })
+
   test('come with documented answers only', () => {
-    expect(checkAnswers(load({ '201': 2, '409 ai-review-not-cancellable': 1, '503 database-unavailable': 4, '502 undefined': 3, none: 9 })).findings).toEqual([])
+    expect(checkAnswers(load({ '201': 2, '409 ai-review-not-cancellable': 1, '404 not-found of what is done': 1, '503 database-unavailable': 4, '502 undefined': 3, none: 9 })).findings).toEqual([])
     const wrong = ['500 internal-error', '401 unauthorized', '404 not-found', '409 conflict', 'none in time', 'unreadable', '503 undefined without Retry-After', '503 database-unavailable without Retry-After']
     expect(checkAnswers(load(Object.fromEntries(wrong.map((answer) => [answer, 1])))).findings).toHaveLength(wrong.length)
     expect(said(checkAnswers(load({}, 1)))).toEqual(['requests that never got an answer that settles them'])
@@ -87,6 +100,23 @@ describe('ends', () => {
     expect(said(checkEndings(toldLog(...begun, ...ended, [assessment, 'AssessmentReviewRenewed'])))).toEqual(['an event after the end'])
   })
 
+  test('are there once in each round of a delivery', () => {
+    const again = [delivery, 'WebhookRedeliveryRequested'] as const
+    expect(checkEndings(toldLog(...begun, ...ended, again, [delivery, 'WebhookDeliveryAttempted'], [delivery, 'WebhookDelivered']))).toMatchObject({ examined: 4, findings: [] })
+    expect(withoutEnd(toldLog(...begun, ...ended, again))).toEqual([delivery])
+    expect(said(checkEndings(toldLog(...begun, ...ended, [delivery, 'WebhookDelivered'])))).toEqual(['a second end'])
+    expect(said(checkEndings(toldLog(...begun, ...ended, [delivery, 'WebhookDeliveryAttempted'])))).toEqual(['an event after the end'])
+  })
+
+  test('of a cancelled delivery may be followed by what was under way, once, and by who asks in vain', () => {
+    const cancelled = [...begun, ...ended.slice(0, 2), [delivery, 'WebhookDeliveryCancelled']] as const
+    const late = ['WebhookDelivered', 'WebhookDeliveryFailed', 'WebhookDeliveryAttemptFailed'].map((type) => [delivery, type] as const)
+    for (const one of late) expect(said(checkEndings(toldLog(...cancelled, one)))).toEqual([])
+    expect(said(checkEndings(toldLog(...cancelled, [delivery, 'WebhookRedeliveryUnneeded'])))).toEqual([])
+    expect(said(checkEndings(toldLog(...cancelled, ...late.slice(0, 2))))).toEqual(['a second end'])
+    expect(said(checkEndings(toldLog(...cancelled, [delivery, 'WebhookDeliveryCancelled'])))).toEqual(['a second end'])
+  })
+
   test('leave one review of a case standing', () => {
     const second = [streamOf('ai_review', 'r2'), 'AiReviewRequested', { caseId: 'c', productId: 'p' }] as const
     expect(checkSlots(toldLog(...begun, [review, 'AiReviewSuperseded'], second))).toMatchObject({ examined: 1, findings: [] })
@@ -106,36 +136,6 @@ describe('outcomes', () => {
   test('are too bad where retries do not outlast the kills, or nothing was ever completed', () => {
     expect(said(checkOutcomes(toldLog(...ended(8), ...ended(1, 'ANALYSIS_FAILED'))))).toEqual(['too few completed'])
     expect(said(checkOutcomes(toldLog(...ended(3, 'CANCELLED'))))).toEqual(['too few completed'])
-  })
-})
-
-describe('webhooks', () => {
-  const subscribed = ['webhook_subscriptions-o', 'WebhookSubscribed', { url: 'http://127.0.0.1:1/hook', eventTypes: ['assessment.completed'] }] as const
-  const log = toldLog(
-    [streamOf('assessment', 'early'), 'AssessmentCompleted', { assessmentId: 'early' }],
-    subscribed,
-    [streamOf('assessment', 'a1'), 'AssessmentCompleted', { assessmentId: 'a1' }],
-    [streamOf('assessment', 'a2'), 'AssessmentFailed', { assessmentId: 'a2' }],
-  )
-  const line = (id: string, assessmentId = 'a1', status = 204): ReceivedLine => ({ path: '/hook', id, assessmentId, status })
-
-  test('came, more than once if need be, under one id', () => {
-    expect(checkWebhooks(log, [line('w1', 'a1', 503), line('w1'), line('w1')])).toMatchObject({ examined: 1, findings: [] })
-    expect(deliveriesWithoutOutcome(log)).toBe(1)
-    expect(deliveriesWithoutOutcome([...log, ...toldLog([streamOf('webhook_delivery', 'w1'), 'WebhookDelivered'])])).toBe(0)
-  })
-
-  test.each<readonly [string, readonly ReceivedLine[], string]>([
-    ['never came', [], 'a webhook that never came'],
-    ['were refused for good', [line('w1', 'a1', 503)], 'a webhook that was refused and not sent again'],
-    ['came under two ids', [line('w1'), line('w2')], 'a webhook under 2 ids: w1, w2'],
-    ['came although nobody asked', [line('w1'), line('w2', 'a2')], 'a webhook that no subscription asked for'],
-    ['came about what was before', [line('w1'), line('w2', 'early')], 'a webhook that no subscription asked for'],
-  ])('are found where they %s', (_, received, what) => expect(said(checkWebhooks(log, received))).toEqual([what]))
-
-  test('share no id', () => {
-    const two = [...log, ...toldLog([streamOf('assessment', 'a3'), 'AssessmentCompleted', { assessmentId: 'a3' }])]
-    expect(said(checkWebhooks(two, [line('w1'), line('w1', 'a3')]))).toEqual(['one webhook id for two things, the other /hook a1'])
   })
 })
 

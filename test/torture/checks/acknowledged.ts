@@ -3,8 +3,8 @@ import { operations, type Acknowledged, type LoadSummary, type Operation } from 
 import { placeOf, text, type Fact } from '../facts.ts'
 import type { Checked, Finding } from './checked.ts'
 
-/** The event that each write comes to, and the member that holds the id which its answer names. */
-const factOfWrite: Readonly<Record<Operation, { readonly type: string; readonly member: string }>> = {
+/** The event that each write comes to, and the member that holds the id which its answer names. The load asks for each but once. */
+const factOfWrite: Readonly<Record<Operation, { readonly type: string; readonly or?: string; readonly member: string }>> = {
   patient: { type: 'PatientRegistered', member: 'patientId' },
   consent: { type: 'ConsentRecorded', member: 'consentId' },
   assessment: { type: 'AssessmentRequested', member: 'assessmentId' },
@@ -12,9 +12,14 @@ const factOfWrite: Readonly<Record<Operation, { readonly type: string; readonly 
   cancel: { type: 'AiReviewCancelled', member: 'aiReviewId' },
   supersede: { type: 'AiReviewRequested', member: 'aiReviewId' },
   subscription: { type: 'WebhookSubscribed', member: 'subscriptionId' },
+  readdress: { type: 'WebhookSubscriptionChanged', member: 'url' },
+  disable: { type: 'WebhookSubscriptionDisabled', member: 'subscriptionId' },
+  enable: { type: 'WebhookSubscriptionEnabled', member: 'subscriptionId' },
+  unsubscribe: { type: 'WebhookSubscriptionDeleted', member: 'subscriptionId' },
+  redeliver: { type: 'WebhookRedeliveryRequested', or: 'WebhookRedeliveryUnneeded', member: 'deliveryId' },
 }
 /** Writes whose events have no other cause: what nobody was told of may only be what was never answered. */
-const ofClientsAlone: readonly Operation[] = ['patient', 'consent', 'assessment', 'subscription']
+const ofClientsAlone: readonly Operation[] = ['patient', 'consent', 'assessment', 'subscription', 'readdress', 'disable', 'enable', 'unsubscribe', 'redeliver']
 
 /** Every acknowledged write is in the log once, under one id for each key, not behind the position that was told. */
 export function checkAcknowledged(acknowledged: readonly Acknowledged[], log: readonly Fact[]): Checked {
@@ -54,7 +59,7 @@ export function checkUntold(acknowledged: readonly Acknowledged[], summary: Load
 }
 
 /** Problems that a client may run into who does what the load does. */
-const expectedRefusals = ['409 ai-review-not-cancellable', '409 ai-review-already-superseded']
+const expectedRefusals = ['409 ai-review-not-cancellable', '409 ai-review-already-superseded', '404 not-found of what is done']
 /** No connection, or one that broke; the front's own; and what says that it passes, and when to come back. */
 const expectedOutage = /^(none|502 undefined|503 [a-z-]+)$/
 
@@ -72,8 +77,8 @@ export function checkAnswers({ answers, sent, unsettled }: LoadSummary): Checked
 }
 
 function factsOf(operation: Operation, log: readonly Fact[]): ReadonlyMap<string, readonly Fact[]> {
-  const { type, member } = factOfWrite[operation]
-  return Map.groupBy(log.filter((fact) => fact.type === type), (fact) => text(fact, member))
+  const { type, or, member } = factOfWrite[operation]
+  return Map.groupBy(log.filter((fact) => fact.type === type || fact.type === or), (fact) => text(fact, member))
 }
 
 function isBehind(event: string, told: string): boolean {

@@ -2,35 +2,40 @@ import { at, type ApiClient } from '../../../platform/demo/api-client.ts'
 import type { Acknowledged, Operation } from '../acknowledged.ts'
 import { text, type Fact } from '../facts.ts'
 import type { Checked, Finding } from './checked.ts'
+import { subscribedIn } from './subscriptions.ts'
 
-/** Where a write's record is found; consents are asked for by patient. */
-const pathOf: Readonly<Record<Exclude<Operation, 'consent'>, (id: string) => string>> = {
+/** Where a write's record is found; consents are asked for by patient, subscriptions as the log leaves them. */
+const pathOf: Readonly<Partial<Record<Operation, (id: string) => string>>> = {
   patient: (id) => `/v1/clinical-api/patients/${id}`,
   assessment: (id) => `/v1/clinical-api/assessments/${id}`,
   submit: (id) => `/v1/clinical-api/assessments/${id}`,
   cancel: (id) => `/v1/ai-reviews/${id}`,
   supersede: (id) => `/v1/ai-reviews/${id}`,
-  subscription: (id) => `/v1/clinical-api/webhook-subscriptions/${id}`,
 }
 const atOnce = 8
 
-/** Every acknowledged write is what the API answers with, and each patient's consent is the last that was recorded. */
+/** Every acknowledged write is what the API answers with, each patient's consent the last that was recorded, each subscription as it became. */
 export async function checkApi(api: Pick<ApiClient, 'call'>, acknowledged: readonly Acknowledged[], log: readonly Fact[]): Promise<Checked> {
-  const questions = new Map<string, { readonly id: string; readonly idOf: (body: unknown) => unknown }>()
+  const questions = new Map<string, { readonly status?: 404; readonly id: unknown; readonly idOf: (body: unknown) => unknown }>()
   for (const { operation, id } of acknowledged) {
-    if (operation !== 'consent') questions.set(pathOf[operation](id), { id, idOf: (body) => at(body, 'id') })
+    const path = pathOf[operation]?.(id)
+    if (path !== undefined) questions.set(path, { id, idOf: (body) => at(body, 'id') })
   }
   for (const fact of log.filter(({ type }) => type === 'ConsentRecorded')) {
     const query = new URLSearchParams({ patientId: text(fact, 'patientId'), consentTypeCode: text(fact, 'consentTypeCode') })
     questions.set(`/v1/consent-records?${query.toString()}`, { id: text(fact, 'consentId'), idOf: (body) => at(body, 'record', 'id') })
   }
+  for (const { id, status, url } of subscribedIn(log).subscriptions.values()) {
+    const asItIs = { id: `${id} ${status} ${url}`, idOf: (body: unknown) => [at(body, 'id'), at(body, 'status'), at(body, 'url')].join(' ') }
+    questions.set(`/v1/clinical-api/webhook-subscriptions/${id}`, status === 'deleted' ? { status: 404, id: 'not-found', idOf: (body) => at(body, 'code') } : asItIs)
+  }
   const left = [...questions]
   const findings: Finding[] = []
   const ask = async () => {
     for (let next = left.pop(); next !== undefined; next = left.pop()) {
-      const [path, { id, idOf }] = next
+      const [path, { status: expected = 200, id, idOf }] = next
       const { status, body } = await api.call(path)
-      if (status !== 200 || idOf(body) !== id) findings.push({ what: `answered ${status}, and not with ${id}`, where: path })
+      if (status !== expected || idOf(body) !== id) findings.push({ what: `answered ${status}, and not with ${String(id)}`, where: path })
     }
   }
   await Promise.all(Array.from({ length: atOnce }, ask))

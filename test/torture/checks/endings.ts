@@ -1,16 +1,17 @@
 import { categoryOf, placeOf, text, type Fact } from '../facts.ts'
 import type { Checked, Finding } from './checked.ts'
+import { decisive, roundEnds, roundsOf } from './rounds.ts'
 
 const ends: Readonly<Record<string, readonly string[]>> = {
   assessment: ['AssessmentCompleted', 'AssessmentFailed'],
   ai_review: ['AiReviewCompleted', 'AiReviewFailed', 'AiReviewCancelled'],
-  webhook_delivery: ['WebhookDelivered', 'WebhookDeliveryFailed'],
+  webhook_delivery: roundEnds,
 }
 const overtaken = 'AiReviewSuperseded'
 
-/** Streams of assessments, reviews and deliveries that have no end yet. An assessment is due one once it is submitted. */
+/** Streams of assessments, reviews and deliveries that have no end yet, or none again. An assessment is due one once it is submitted. */
 export function withoutEnd(log: readonly Fact[]): readonly string[] {
-  return [...byStream(log)].flatMap(([stream, facts]) => {
+  return livesOf(log).flatMap(({ stream, facts }) => {
     const [first] = facts
     if (first === undefined || endsOf(facts).length > 0 || facts.some(({ type }) => type === overtaken)) return []
     const isDue = categoryOf(first) !== 'assessment' || facts.some(({ type }) => type === 'AssessmentSubmitted')
@@ -18,11 +19,11 @@ export function withoutEnd(log: readonly Fact[]): readonly string[] {
   })
 }
 
-/** Each has exactly one end, and reviews are superseded once at most; after its end nothing else becomes of an assessment. */
+/** Each has exactly one end, a delivery one each time that it is asked for; reviews are superseded once at most; after an end nothing else follows. */
 export function checkEndings(log: readonly Fact[]): Checked {
   const findings: Finding[] = []
-  const streams = byStream(log)
-  for (const facts of streams.values()) {
+  const lives = livesOf(log)
+  for (const { facts } of lives) {
     const found = endsOf(facts)
     const superseded = facts.filter(({ type }) => type === overtaken)
     for (const second of [...found.slice(1), ...superseded.slice(1)]) findings.push({ what: 'a second end', where: placeOf(second) })
@@ -31,7 +32,7 @@ export function checkEndings(log: readonly Fact[]): Checked {
     for (const fact of after) findings.push({ what: 'an event after the end', where: placeOf(fact) })
   }
   for (const stream of withoutEnd(log)) findings.push({ what: 'no end', where: stream })
-  return { check: 'one end for each assessment, review and delivery', examined: streams.size, findings }
+  return { check: 'one end for each assessment, review and delivery', examined: lives.length, findings }
 }
 
 /** At most one review of a case and product stands, all others are superseded by another; each request opened one at most. */
@@ -56,6 +57,7 @@ function endsOf(facts: readonly Fact[]): readonly Fact[] {
   return facts.filter(({ type }) => types.includes(type))
 }
 
-function byStream(log: readonly Fact[]): ReadonlyMap<string, readonly Fact[]> {
-  return Map.groupBy(log.filter((fact) => categoryOf(fact) in ends), ({ stream }) => stream)
+function livesOf(log: readonly Fact[]): readonly { readonly stream: string; readonly facts: readonly Fact[] }[] {
+  const streams = Map.groupBy(log.filter((fact) => categoryOf(fact) in ends), ({ stream }) => stream)
+  return [...streams].flatMap(([stream, facts]) => roundsOf(facts).map((round) => ({ stream, facts: decisive(round) })))
 }

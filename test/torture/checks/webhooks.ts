@@ -1,10 +1,11 @@
-import { at } from '../../../platform/demo/api-client.ts'
 import { placeOf, text, type Fact } from '../facts.ts'
 import type { Checked, Finding } from './checked.ts'
+import { deliveriesOf, decisive, roundEnds, roundsOf } from './rounds.ts'
+import { isLetGo, subscribedIn, type Due, type Subscribed } from './subscriptions.ts'
 
 /** What the receiver wrote down of one webhook, before it answered. */
 export interface ReceivedLine {
-  /** Path of the address that one subscription alone has. */
+  /** Path of an address that one subscription alone has, or had. */
   readonly path: string
   /** `webhook-id`. */
   readonly id: string
@@ -13,55 +14,87 @@ export interface ReceivedLine {
   readonly status: number
 }
 
-interface Due {
-  readonly path: string
-  readonly assessmentId: string
-  readonly end: Fact
-}
+const isTaken = ({ status }: ReceivedLine) => status < 300
 
-const publicTypes: Readonly<Record<string, string>> = { AssessmentCompleted: 'assessment.completed', AssessmentFailed: 'assessment.failed' }
-
-/** Each end of an assessment reached each subscription that stood then, at least once and taken, always under one id; nothing else came. */
+/**
+ * Each end of an assessment reached each subscription that was active then, at least once and taken, always under one id, at an address
+ * that it had then or later, unless the subscription was let go since; what is asked for again comes again; nothing else came.
+ */
 export function checkWebhooks(log: readonly Fact[], received: readonly ReceivedLine[]): Checked {
-  const findings: Finding[] = []
-  const due = dueWebhooks(log)
-  const about = Map.groupBy(received, ({ path, assessmentId }) => `${path} ${assessmentId}`)
-  for (const { path, assessmentId, end } of due) {
-    const lines = about.get(`${path} ${assessmentId}`) ?? []
-    const ids = new Set(lines.map(({ id }) => id))
-    const where = `${path} about ${placeOf(end)}`
-    if (lines.length === 0) findings.push({ what: 'a webhook that never came', where })
-    else if (!lines.some(({ status }) => status < 300)) findings.push({ what: 'a webhook that was refused and not sent again', where })
-    if (ids.size > 1) findings.push({ what: `a webhook under ${ids.size} ids: ${[...ids].join(', ')}`, where })
-  }
-  const expected = new Set(due.map(({ path, assessmentId }) => `${path} ${assessmentId}`))
-  const byId = new Map<string, string>()
-  for (const { path, assessmentId, id } of received) {
-    const told = `${path} ${assessmentId}`
-    if (!expected.has(told)) findings.push({ what: 'a webhook that no subscription asked for', where: `${told} under ${id}` })
-    const other = byId.get(id)
-    if (other !== undefined && other !== told) findings.push({ what: `one webhook id for two things, the other ${other}`, where: `${told} under ${id}` })
-    byId.set(id, told)
-  }
-  return { check: `webhooks at least once under one id (${received.length} came)`, examined: due.length, findings }
+  const subscribed = subscribedIn(log)
+  const findings = [...missing(subscribed, received), ...uncalledFor(subscribed, received), ...misrecorded(subscribed, log, received)]
+  return { check: `webhooks at least once under one id (${received.length} came)`, examined: subscribed.due.length, findings }
 }
 
 /** Deliveries that have no outcome in the log yet. */
 export function deliveriesWithoutOutcome(log: readonly Fact[]): number {
-  const outcomes = log.filter(({ type }) => type === 'WebhookDelivered' || type === 'WebhookDeliveryFailed').length
-  return dueWebhooks(log).length - outcomes
+  const ended = new Set(log.filter(({ type }) => roundEnds.includes(type)).map((fact) => `${text(fact, 'subscriptionId')} ${text(fact, 'eventId')}`))
+  return subscribedIn(log).due.filter(({ subscriptionId, end }) => !ended.has(`${subscriptionId} ${end.id}`)).length
 }
 
-function dueWebhooks(log: readonly Fact[]): readonly Due[] {
-  const subscriptions: Fact[] = []
-  return log.flatMap((fact) => {
-    if (fact.type === 'WebhookSubscribed') subscriptions.push(fact)
-    const told = publicTypes[fact.type]
-    if (told === undefined) return []
-    const asking = subscriptions.filter(({ data }) => {
-      const types = at(data, 'eventTypes')
-      return Array.isArray(types) && types.includes(told)
+function addressesOf({ subscriptions }: Subscribed) {
+  return new Map([...subscriptions.values()].flatMap(({ id, addresses }) => addresses.map(({ path, until }) => [path, { id, until }] as const)))
+}
+
+function keyOf({ subscriptionId, assessmentId }: Pick<Due, 'subscriptionId' | 'assessmentId'>): string {
+  return `${subscriptionId} ${assessmentId}`
+}
+
+function missing(subscribed: Subscribed, received: readonly ReceivedLine[]): readonly Finding[] {
+  const addresses = addressesOf(subscribed)
+  const about = Map.groupBy(received, ({ path, assessmentId }) => keyOf({ subscriptionId: addresses.get(path)?.id ?? path, assessmentId }))
+  return subscribed.due.flatMap((due): Finding[] => {
+    const lines = about.get(keyOf(due)) ?? []
+    const ids = new Set(lines.map(({ id }) => id))
+    const where = `${due.subscriptionId} about ${placeOf(due.end)}`
+    const subscription = subscribed.subscriptions.get(due.subscriptionId)
+    const mayMiss = subscription !== undefined && isLetGo(subscription, due.place)
+    const untaken = lines.length === 0 ? 'a webhook that never came' : 'a webhook that was refused and not sent again'
+    return [
+      ...(mayMiss || lines.some(isTaken) ? [] : [{ what: untaken, where }]),
+      ...(ids.size > 1 ? [{ what: `a webhook under ${ids.size} ids: ${[...ids].join(', ')}`, where }] : []),
+    ]
+  })
+}
+
+function uncalledFor(subscribed: Subscribed, received: readonly ReceivedLine[]): readonly Finding[] {
+  const addresses = addressesOf(subscribed)
+  const due = new Map(subscribed.due.map((one) => [keyOf(one), one]))
+  const byId = new Map<string, string>()
+  return received.flatMap(({ path, assessmentId, id }): Finding[] => {
+    const address = addresses.get(path)
+    const asked = due.get(keyOf({ subscriptionId: address?.id ?? path, assessmentId }))
+    const where = `${path} ${assessmentId} under ${id}`
+    const told = asked === undefined ? `${path} ${assessmentId}` : keyOf(asked)
+    const other = byId.get(id) ?? told
+    byId.set(id, told)
+    return [
+      ...(asked === undefined ? [{ what: 'a webhook that no subscription asked for', where }] : []),
+      ...(asked !== undefined && address !== undefined && address.until < asked.place ? [{ what: 'a webhook to an address that was given up before', where }] : []),
+      ...(other === told ? [] : [{ what: `one webhook id for two things, the other ${other}`, where }]),
+    ]
+  })
+}
+
+/** What the log says of deliveries, held against what came and against the subscriptions. */
+function misrecorded({ subscriptions, due }: Subscribed, log: readonly Fact[], received: readonly ReceivedLine[]): readonly Finding[] {
+  const places = new Map(log.map(({ id }, place) => [id, place]))
+  const dueAt = new Map(due.map(({ subscriptionId, end, place }) => [`${subscriptionId} ${end.id}`, place]))
+  const taken = Map.groupBy(received.filter(isTaken), ({ id }) => id)
+  return [...deliveriesOf(log).values()].flatMap((facts): Finding[] => {
+    const delivered = facts.filter(({ type }) => type === 'WebhookDelivered')
+    const untaken = delivered.slice(taken.get(delivered.map((fact) => text(fact, 'deliveryId'))[0] ?? '')?.length ?? 0)
+    const ofRounds = roundsOf(facts).flatMap((round): Finding[] => {
+      const end = decisive(round).findLast(({ type }) => roundEnds.includes(type))
+      const [first] = round
+      const subscription = subscriptions.get(end === undefined ? '' : text(end, 'subscriptionId'))
+      if (end === undefined || first === undefined || subscription === undefined) return []
+      const isAgain = first.type === 'WebhookRedeliveryRequested'
+      const since = isAgain ? places.get(first.id) : dueAt.get(`${subscription.id} ${text(end, 'eventId')}`)
+      const isStanding = since !== undefined && !isLetGo(subscription, since, places.get(end.id))
+      if (end.type === 'WebhookDeliveryCancelled' && isStanding) return [{ what: 'cancelled, though its subscription stood', where: placeOf(end) }]
+      return end.type === 'WebhookDeliveryFailed' && isAgain && isStanding ? [{ what: 'asked for again, and not taken', where: placeOf(end) }] : []
     })
-    return asking.map((subscription) => ({ path: new URL(text(subscription, 'url')).pathname, assessmentId: text(fact, 'assessmentId'), end: fact }))
+    return [...untaken.map((fact) => ({ what: 'recorded as delivered, though it was not taken', where: placeOf(fact) })), ...ofRounds]
   })
 }

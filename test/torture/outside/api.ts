@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { at, createApiClient, requestToken, textAt, type ApiAnswer, type ApiRequest, type ClientSecrets } from '../../../platform/demo/api-client.ts'
 import { limited } from '../../../platform/time-limits.ts'
-import type { Acknowledged, DurableLines, LoadSummary, Operation } from '../acknowledged.ts'
+import { operations, type Acknowledged, type DurableLines, type LoadSummary, type Operation } from '../acknowledged.ts'
 
 /** A write as it is sent, however often. */
 export interface Write {
@@ -10,6 +10,8 @@ export interface Write {
   readonly path: string
   readonly request: ApiRequest
   readonly idOf: (body: unknown) => string
+  /** Status that says of a repeat that it is done already: a deletion has no other answer for it. */
+  readonly doneStatus?: number
 }
 
 const betweenRepeatsMs = 150
@@ -44,9 +46,9 @@ export class PatientClient {
     const deadline = performance.now() + patienceMs
     const headers = { ...write.request.headers, 'idempotency-key': write.key }
     while (performance.now() < deadline) {
-      const answer = await this.ask(write.path, { ...write.request, headers })
+      const answer = await this.ask(write.path, { ...write.request, headers }, write.doneStatus)
       if (answer !== undefined && !isPassing(answer.status)) {
-        if (answer.status >= 300) return undefined
+        if (answer.status >= 300 && answer.status !== write.doneStatus) return undefined
         const { operation, key, idOf } = write
         const acknowledged: Acknowledged = { operation, key, status: answer.status, id: idOf(answer.body), position: answer.headers.get('x-commit-position') }
         this.#log.write(acknowledged)
@@ -60,13 +62,13 @@ export class PatientClient {
   }
 
   /** One request; undefined when nothing answered. */
-  async ask(path: string, request: ApiRequest = {}): Promise<ApiAnswer | undefined> {
+  async ask(path: string, request: ApiRequest = {}, doneStatus?: number): Promise<ApiAnswer | undefined> {
     this.#sent += 1
     try {
       const answer = await limited(answerMs, createApiClient(this.#baseUrl, this.#token).call(path, request))
       const code = answer.status >= 300 ? ` ${String(at(answer.body, 'code'))}` : ''
       const isWithout = answer.status === 503 && !answer.headers.has('retry-after')
-      this.#count(`${answer.status}${code}${isWithout ? ' without Retry-After' : ''}`)
+      this.#count(`${answer.status}${code}${isWithout ? ' without Retry-After' : ''}${answer.status === doneStatus ? ' of what is done' : ''}`)
       return answer
     } catch (error) {
       // What fetch throws where the connection breaks; text that is no JSON is an answer that nobody should have sent.
@@ -76,11 +78,7 @@ export class PatientClient {
   }
 
   summary(): LoadSummary {
-    const count = (operation: Operation) => this.#unsettled.get(operation) ?? 0
-    const unsettled = {
-      patient: count('patient'), consent: count('consent'), assessment: count('assessment'), submit: count('submit'),
-      cancel: count('cancel'), supersede: count('supersede'), subscription: count('subscription'),
-    }
+    const unsettled = Object.fromEntries(operations.map((operation) => [operation, this.#unsettled.get(operation) ?? 0])) as Record<Operation, number>
     return { sent: this.#sent, repeated: this.#repeated, unsettled, answers: Object.fromEntries([...this.#answers].toSorted(([a], [b]) => a.localeCompare(b))) }
   }
 

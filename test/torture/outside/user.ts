@@ -4,7 +4,8 @@ import type { SeededRandom } from '../../embedded/eventstore/checks/seeded-rando
 import { assessments, declaration, uploadAll } from '../../end-to-end/main-job/uploads.ts'
 import { assessmentBody, photograph, type ConsentTerms, type Photograph } from '../../support/main-job.ts'
 import type { Operation } from '../acknowledged.ts'
-import type { PatientClient } from './api.ts'
+import type { PatientClient, Write } from './api.ts'
+import { Subscriber } from './subscriber.ts'
 
 export interface UserOptions {
   readonly name: string
@@ -13,8 +14,8 @@ export interface UserOptions {
   readonly terms: ConsentTerms
   /** Where webhooks are received. */
   readonly receiverUrl: string
-  /** Subscriptions that this user may make. */
-  readonly subscriptions: number
+  /** Whether this user has a subscription, most of the time. */
+  readonly isSubscriber: boolean
   readonly isOver: () => boolean
 }
 
@@ -33,30 +34,23 @@ async function isUploaded(record: unknown, photographs: readonly Photograph[]): 
 /** One user of a product, who does one thing after another: what and how long between is the seed's, how it goes is not. */
 export class User {
   readonly #options: UserOptions
+  readonly #subscriber: Subscriber | undefined
   #count = 0
-  #subscribed = 0
 
   constructor(options: UserOptions) {
     this.#options = options
+    this.#subscriber = options.isSubscriber ? new Subscriber(options, (write) => this.#send(write)) : undefined
   }
 
   async work(): Promise<void> {
     const { random, isOver } = this.#options
     while (!isOver()) {
-      if (this.#subscribed < this.#options.subscriptions) await this.#subscribe()
+      await this.#subscriber?.tend()
       const patientId = await this.#consentedPatient()
       if (patientId === undefined) continue
       for (let left = 1 + random.below(3); left > 0 && !isOver(); left -= 1) await this.#assess(patientId)
       if (random.oneIn(4)) await this.#decide(patientId, 'withdrawn')
     }
-  }
-
-  async #subscribe(): Promise<void> {
-    const { random, receiverUrl, name } = this.#options
-    this.#subscribed += 1
-    const event_types = random.oneIn(3) ? ['assessment.failed'] : ['assessment.completed', 'assessment.failed']
-    const body = { url: `${receiverUrl}/${name}-${this.#subscribed}`, event_types, payload_mode: random.oneIn(2) ? 'thin' : 'full' }
-    await this.#write('subscription', '/v1/clinical-api/webhook-subscriptions', body)
   }
 
   async #consentedPatient(): Promise<string | undefined> {
@@ -115,16 +109,16 @@ export class User {
     return undefined
   }
 
+  #write(operation: Operation, path: string, body: unknown, idMember = 'id'): Promise<ApiAnswer | undefined> {
+    const request = body === undefined ? { method: 'POST' } : { body }
+    return this.#send({ operation, path, request, idOf: (answered) => textAt(answered, idMember) })
+  }
+
   /** Now and then twice at once, or again when it had been answered. */
-  async #write(operation: Operation, path: string, body: unknown, idMember = 'id'): Promise<ApiAnswer | undefined> {
+  async #send(told: Omit<Write, 'key'>): Promise<ApiAnswer | undefined> {
     const { client, random, name } = this.#options
     this.#count += 1
-    const write = {
-      operation, path,
-      key: `${name}-${this.#count}-${operation}`,
-      request: body === undefined ? { method: 'POST' } : { body },
-      idOf: (answered: unknown) => textAt(answered, idMember),
-    }
+    const write = { ...told, key: `${name}-${this.#count}-${told.operation}` }
     const [isDoubled, isRepeated] = [random.oneIn(8), random.oneIn(6)]
     const [answer] = await Promise.all(isDoubled ? [client.write(write), client.write(write)] : [client.write(write)])
     if (isRepeated) await client.write(write)

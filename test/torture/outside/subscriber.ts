@@ -1,0 +1,88 @@
+import { at, textAt, type ApiAnswer } from '../../../platform/demo/api-client.ts'
+import type { Operation } from '../acknowledged.ts'
+import type { Write } from './api.ts'
+import type { UserOptions } from './user.ts'
+
+const subscriptions = '/v1/clinical-api/webhook-subscriptions'
+
+type Options = Pick<UserOptions, 'name' | 'client' | 'random' | 'receiverUrl'>
+type Send = (write: Omit<Write, 'key'>) => Promise<ApiAnswer | undefined>
+
+interface Standing {
+  readonly id: string
+  isActive: boolean
+  /** Once only, so that what was asked for names itself in the log. */
+  wasDisabled: boolean
+}
+
+/** The subscription of one user, who makes it, moves it, switches it off and on, asks for deliveries again, and deletes it for the next one. */
+export class Subscriber {
+  readonly #options: Options
+  readonly #send: Send
+  readonly #askedAgain = new Set<string>()
+  #standing: Standing | undefined
+  #addresses = 0
+
+  constructor(options: Options, send: Send) {
+    this.#options = options
+    this.#send = send
+  }
+
+  /** One thing at most. */
+  async tend(): Promise<void> {
+    const standing = this.#standing
+    if (standing === undefined) return this.#subscribe()
+    if (!standing.isActive) return this.#switch(standing, 'enable')
+    const next = this.#options.random.below(10)
+    if (next < 2) return this.#move(standing)
+    if (next < 3 && !standing.wasDisabled) return this.#switch(standing, 'disable')
+    if (next < 5) return this.#delete(standing)
+    if (next < 8) return this.#redeliver(standing)
+  }
+
+  /** One that no other subscription has, nor ever had. */
+  #newAddress(): string {
+    this.#addresses += 1
+    return `${this.#options.receiverUrl}/${this.#options.name}-${this.#addresses}`
+  }
+
+  #eventTypes(): readonly string[] {
+    return this.#options.random.oneIn(3) ? ['assessment.failed'] : ['assessment.completed', 'assessment.failed']
+  }
+
+  async #subscribe(): Promise<void> {
+    const body = { url: this.#newAddress(), event_types: this.#eventTypes(), payload_mode: this.#options.random.oneIn(2) ? 'thin' : 'full' }
+    const made = await this.#send({ operation: 'subscription', path: subscriptions, request: { body }, idOf: (answered) => textAt(answered, 'id') })
+    if (made !== undefined) this.#standing = { id: textAt(made.body, 'id'), isActive: true, wasDisabled: false }
+  }
+
+  async #move({ id }: Standing): Promise<void> {
+    await this.#change('readdress', id, { url: this.#newAddress(), event_types: this.#eventTypes() }, 'url')
+  }
+
+  async #switch(standing: Standing, operation: 'disable' | 'enable'): Promise<void> {
+    const isActive = operation === 'enable'
+    const answer = await this.#change(operation, standing.id, { status: isActive ? 'active' : 'disabled' }, 'id')
+    if (answer !== undefined) Object.assign(standing, { isActive, wasDisabled: true })
+  }
+
+  #change(operation: Operation, id: string, body: unknown, idMember: string): Promise<ApiAnswer | undefined> {
+    return this.#send({ operation, path: `${subscriptions}/${id}`, request: { method: 'PATCH', body }, idOf: (answered) => textAt(answered, idMember) })
+  }
+
+  async #delete({ id }: Standing): Promise<void> {
+    const deleted = await this.#send({ operation: 'unsubscribe', path: `${subscriptions}/${id}`, request: { method: 'DELETE' }, idOf: () => id, doneStatus: 404 })
+    if (deleted !== undefined) this.#standing = undefined
+  }
+
+  /** One of the last, whatever came of it. */
+  async #redeliver({ id }: Standing): Promise<void> {
+    const { client, random } = this.#options
+    const data = at((await client.ask(`${subscriptions}/${id}/deliveries?limit=20`))?.body, 'data')
+    const ids = (Array.isArray(data) ? data : []).map((delivery) => textAt(delivery, 'id')).filter((one) => !this.#askedAgain.has(one))
+    const chosen = ids[random.below(Math.max(1, ids.length))]
+    if (chosen === undefined) return
+    this.#askedAgain.add(chosen)
+    await this.#send({ operation: 'redeliver', path: `${subscriptions}/${id}/deliveries/${chosen}/redeliver`, request: { method: 'POST' }, idOf: (answered) => textAt(answered, 'id') })
+  }
+}
