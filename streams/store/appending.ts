@@ -1,7 +1,7 @@
-import type { AppendResult, EventData } from '@eventstore/db-client'
 import { backoffMs, pause } from './backoff.ts'
 import { categoryOf } from './catalogue.ts'
 import { ClientAppendTooLarge, ClientStreamTombstoned, ClientWrongVersion, isRefusal, isWithoutRoom, reasonOf } from './client-errors.ts'
+import type { OutgoingEvent } from './codec.ts'
 import type { EventStoreConnection } from './connection.ts'
 import { AppendOutcomeUnknownError, AppendTooLargeError, EventStoreFullError, EventStoreRefusedError, StreamTombstonedError } from './errors.ts'
 import type { StreamRevision } from './events.ts'
@@ -12,7 +12,7 @@ import type { Position } from './positions.ts'
 export const appendLimitBytes = 1_048_576
 
 export interface AppendTiming {
-  /** How long one try may take, in milliseconds: the client itself enforces no deadline. */
+  /** How long one try may take, in milliseconds: the server's deadline is by its own clock. */
   readonly attemptMs: number
   /** How long an unknown outcome is pursued, in milliseconds. */
   readonly budgetMs: number
@@ -21,7 +21,7 @@ export interface AppendTiming {
 export interface ExactAppend {
   readonly stream: string
   readonly expected: StreamRevision
-  readonly events: readonly EventData[]
+  readonly events: readonly OutgoingEvent[]
 }
 
 /** What an append without an answer, or without room, is told to. */
@@ -71,29 +71,14 @@ export async function appendExactly(
 
 type Attempt = Omit<ExactAppend, 'expected'> & { readonly expected: StreamRevision | 'any' }
 
-function attemptAppend(connection: EventStoreConnection, append: Attempt, attemptMs: number): Promise<Outcome> {
-  return new Promise((resolve) => {
-    const settle = (outcome: Outcome) => {
-      clearTimeout(timer)
-      stopListening()
-      resolve(outcome)
-    }
-    const timer = setTimeout(() => settle({ kind: 'unknown', error: new Error('no answer in time') }), attemptMs)
-    const stopListening = connection.onAppendStreamEnd(() => {
-      // The client rejects what it knows to be lost with the reason; that comes first, within this turn.
-      setImmediate(() => settle({ kind: 'unknown', error: new Error('the append stream ended') }))
-    })
-    connection.commands
-      .appendToStream(append.stream, [...append.events], { expectedRevision: append.expected, deadline: serverDeadlineMs })
-      .then(
-        (result) => settle(writtenOutcome(result)),
-        (error: unknown) => settle(failedOutcome(append, error)),
-      )
-  })
-}
-
-function writtenOutcome(result: AppendResult): Outcome {
-  return { kind: 'written', revision: result.nextExpectedRevision, position: result.position }
+async function attemptAppend({ appends }: EventStoreConnection, append: Attempt, attemptMs: number): Promise<Outcome> {
+  try {
+    const { stream, events } = append
+    const deadline = new Date(Date.now() + serverDeadlineMs)
+    return { kind: 'written', ...(await appends.send({ stream, expected: append.expected, events, deadline }, attemptMs)) }
+  } catch (error) {
+    return failedOutcome(append, error)
+  }
 }
 
 function failedOutcome({ stream }: Attempt, error: unknown): Outcome {

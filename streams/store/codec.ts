@@ -1,4 +1,3 @@
-import { jsonEvent, type EventData } from '@eventstore/db-client'
 import { categoryOf, type Catalogue, type CatalogueEntry } from './catalogue.ts'
 import { decodeWith, isJsonObject, type JsonObject, type StoredEvent } from './decoding.ts'
 import { InvalidEventError } from './errors.ts'
@@ -17,9 +16,17 @@ export interface RawEvent {
   readonly metadata: Omit<EventMetadata, 'signature' | 'schemaVersion'>
 }
 
+/** An event as it is sent: its data as JSON text, its metadata as the bytes of such. */
+export interface OutgoingEvent {
+  readonly id: string
+  readonly type: string
+  readonly text: string
+  readonly metadata: Uint8Array | undefined
+}
+
 /** One append, ready to send. */
 export interface EncodedAppend {
-  readonly events: readonly EventData[]
+  readonly events: readonly OutgoingEvent[]
   /** The same events as reading them back will show them. */
   readonly decoded: readonly DomainEvent[]
   /** Size as the server counts it: data, metadata, and two bytes for each character of the type. */
@@ -139,7 +146,7 @@ function metadataOf(context: CommandContext): Omit<EventMetadata, 'signature' | 
 }
 
 interface EncodedEvent {
-  readonly event: EventData
+  readonly event: OutgoingEvent
   readonly decoded: DomainEvent
   readonly bytes: number
 }
@@ -156,7 +163,7 @@ function signed(
   const metadata: EventMetadata = { ...head.metadata, schemaVersion: entry.definition.version, signature }
   const metadataBytes = new TextEncoder().encode(JSON.stringify(metadata))
   return {
-    event: jsonEvent({ id, type, data: stored, metadata: metadataBytes }),
+    event: { id, type, text, metadata: metadataBytes },
     decoded: { type, data: decoded },
     bytes: Buffer.byteLength(text) + metadataBytes.length + 2 * type.length,
   }

@@ -59,7 +59,7 @@ export async function openEventStore(options: EventStoreOptions): Promise<EventS
   return new EventStore(options, codec, connectEventStore(options))
 }
 
-/** All access to streams. One per process: the client's appends share a table that a transport error of any client empties. */
+/** All access to streams. */
 export class EventStore {
   readonly #codec: Codec
   readonly #catalogue: Catalogue

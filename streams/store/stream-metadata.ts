@@ -1,4 +1,3 @@
-import { jsonEvent } from '@eventstore/db-client'
 import { v4 } from 'uuid'
 import { appendExactly, type AppendTiming, type AppendWatch } from './appending.ts'
 import { backoffMs, pause } from './backoff.ts'
@@ -46,7 +45,7 @@ export async function mergeMetadata(
   const target = metadataStream(stream)
   for (let attempt = 1; ; attempt += 1) {
     const { metadata, revision } = await readMetadata(connection, stream, timing.read)
-    const event = jsonEvent({ id: v4(), type: '$metadata', data: { ...metadata, ...changes } })
+    const event = { id: v4(), type: '$metadata', text: JSON.stringify({ ...metadata, ...changes }), metadata: undefined }
     const answer = await appendExactly(connection, { stream: target, expected: revision, events: [event] }, timing.append, watch)
     if (answer.kind === 'written') return
     // A conflict may also be an earlier try of this very write; merging the same members again does no harm.

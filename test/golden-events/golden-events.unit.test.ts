@@ -65,7 +65,7 @@ describe.each(shapes)('$name', ({ type, version, name }) => {
       : await codec.encode([{ type, data: decoded }], context, stream)
     const given = phiMembers.filter((member) => decoded[member] !== null)
     const sealed = Object.fromEntries(given.map((member) => [member, { $phi: expect.any(String) }]))
-    expect(written.events[0]?.data).toEqual({ ...stored.data, ...sealed })
+    expect(JSON.parse(written.events[0]?.text ?? '')).toEqual({ ...stored.data, ...sealed })
   })
 })
 

@@ -69,6 +69,6 @@ export async function sealGolden(name: string): Promise<void> {
   const [event] = events
   if (event === undefined) throw new Error(`${name} was not encoded`)
   const metadata: unknown = event.metadata instanceof Uint8Array ? JSON.parse(Buffer.from(event.metadata).toString('utf8')) : event.metadata
-  const sealed = { stream: golden.stream, stored: { id: event.id, data: event.data, metadata }, decoded: golden.decoded }
+  const sealed = { stream: golden.stream, stored: { id: event.id, data: JSON.parse(event.text), metadata }, decoded: golden.decoded }
   await writeFile(new URL(`${name}.json`, folder), `${JSON.stringify(sealed, undefined, 2)}\n`)
 }

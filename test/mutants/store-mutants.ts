@@ -10,8 +10,8 @@ export const storeMutants: readonly Mutant[] = [
     name: 'append-anywhere',
     fault: 'an append does not say at which revision it was decided',
     file: 'streams/store/appending.ts',
-    text: 'expectedRevision: append.expected,',
-    replacement: `expectedRevision: 'any',`,
+    text: 'expected: append.expected,',
+    replacement: `expected: 'any',`,
     caughtBy: [
       { file: appendHazards, test: 'every append names an exact revision' },
       { file: eventStore, test: 'of fifty appends at once to one new stream exactly one succeeds' },

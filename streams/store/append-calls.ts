@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto'
+import { convertToCommandError, type EventStoreDBClient } from '@eventstore/db-client'
+import { StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js'
+import type { ClientDuplexStream } from '@grpc/grpc-js'
+import { appendMessage, readAppendReply, type AppendReply, type AppendRequest } from './append-messages.ts'
+import type { StoreLogger } from './ports.ts'
+
+type AppendCall = ClientDuplexStream<Buffer, Buffer>
+
+type Written = Exclude<AppendReply['result'], Error>
+
+interface Waiting {
+  readonly stream: string
+  readonly settle: (result: AppendReply['result']) => void
+}
+
+const appendMethod = '/event_store.client.streams.Streams/BatchAppend'
+
+/**
+ * Appends over one lasting call of the client's connection, past the client: that keeps what is under way in a table that all
+ * clients of the process share and that a transport error of any of them empties. Here each call has its own.
+ */
+export class AppendCalls {
+  readonly #client: EventStoreDBClient
+  readonly #logger: StoreLogger | undefined
+  readonly #waiting = new WeakMap<AppendCall, Map<string, Waiting>>()
+  readonly #opened = new WeakMap<object, AppendCall | Promise<AppendCall>>()
+
+  constructor(client: EventStoreDBClient, logger: StoreLogger | undefined) {
+    this.#client = client
+    this.#logger = logger
+  }
+
+  /**
+   * Appends. Rejects with the client's error of a refusal; with any other where nothing is known of what became of it, at the
+   * latest after `withinMs`.
+   */
+  send(request: Omit<AppendRequest, 'correlationId'>, withinMs: number): Promise<Written> {
+    const correlationId = randomUUID()
+    const { promise, resolve, reject } = Promise.withResolvers<Written>()
+    let isSettled = false
+    let waiting: Map<string, Waiting> | undefined
+    const settle = (result: AppendReply['result']): void => {
+      isSettled = true
+      clearTimeout(timer)
+      waiting?.delete(correlationId)
+      if (result instanceof Error) reject(result)
+      else resolve(result)
+    }
+    const timer = setTimeout(() => settle(new Error('no answer in time')), withinMs)
+    this.#call().then(
+      (call) => {
+        if (isSettled) return
+        waiting = this.#waiting.get(call)
+        if (waiting === undefined || call.destroyed || call.writableEnded) return settle(new Error('the append stream ended'))
+        waiting.set(correlationId, { stream: request.stream, settle })
+        call.write(appendMessage({ ...request, correlationId }))
+      },
+      (error: unknown) => settle(error instanceof Error ? error : new Error('no connection', { cause: error })),
+    )
+    return promise
+  }
+
+  async #call(): Promise<AppendCall> {
+    const [metadata, options] = this.#client['callArguments']({}, { deadline: Infinity })
+    const open = this.#client['GRPCStreamCreator'](
+      StreamsClient,
+      'appendToStream',
+      (service) => this.#begun(service.makeBidiStreamRequest(appendMethod, (bytes: Buffer) => bytes, (bytes: Buffer) => bytes, metadata, options)),
+      this.#opened,
+    )
+    return open()
+  }
+
+  #begun(call: AppendCall): AppendCall {
+    const waiting = new Map<string, Waiting>()
+    this.#waiting.set(call, waiting)
+    const end = (error: Error) => {
+      for (const { settle } of waiting.values()) settle(error)
+    }
+    call.on('data', (message: Buffer) => {
+      try {
+        this.#take(waiting, message)
+      } catch (error) {
+        end(new Error('an answer of the event store cannot be read', { cause: error }))
+        call.cancel()
+      }
+    })
+    call.on('error', (error: Error) => end(convertToCommandError(error)))
+    call.on('end', () => {
+      // Half-closed, it would stay the call for appends, and every later one would be written to nobody.
+      call.end()
+      end(new Error('the append stream ended'))
+    })
+    call.on('close', () => end(new Error('the append stream ended')))
+    return call
+  }
+
+  #take(waiting: Map<string, Waiting>, message: Buffer): void {
+    const { correlationId, result } = readAppendReply(message, (id) => waiting.get(id)?.stream ?? '')
+    const asked = waiting.get(correlationId)
+    if (asked === undefined) this.#logger?.warn({}, 'the event store answered an append that nobody waits for any more')
+    else asked.settle(result)
+  }
+}
