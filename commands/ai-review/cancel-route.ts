@@ -31,7 +31,7 @@ export function cancelRoute(app: ServiceApp, deps: CommandDependencies): void {
         querystring: OrgQuery,
         response: answers({ 200: CancelAiReviewReply }, ['ai-review-not-cancellable', ...keyProblems]),
       },
-      config: { access: { scopes: ['ai-review:cancel'] }, takesIfMatch: true },
+      config: { access: { scopes: ['ai-review:cancel'] }, takesIfMatch: true, hasEtag: true },
     },
     async (request, reply) => {
       const { body, caller, params, query } = request

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { commandContext } from '../../platform/http/request-context.ts'
 import { Problem, problem } from '../../platform/problems.ts'
 import type { TenantId } from '../../platform/tenants.ts'
-import { patientsHolding } from '../clinical/identifier-claims.ts'
+import { identifierConflict, patientsHolding } from '../clinical/identifier-claims.ts'
 import { registerWithIdentifiers } from '../clinical/register-with-identifiers.ts'
 import { requirePatient } from '../clinical/require-patient.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
@@ -41,20 +41,26 @@ export async function patientOfRequest(
   }
   for (let attempt = 1; ; attempt++) {
     const holders = await patientsHolding(deps, orgId, identifiers)
-    if (holders.length > 1) throw problem('patient-identifier-conflict')
-    const [holder] = holders
+    if (holders.size > 1) throw inPatient(identifierConflict(identifiers, [...holders.values()].flat()))
+    const [holder] = holders.keys()
     if (holder !== undefined && holder !== command.patientId) return holder
     try {
       await registerWithIdentifiers(deps, orgId, command, commandContext(request, { orgId }))
       return command.patientId
     } catch (error) {
       // Another request is registering the same patient: soon it is the one match, and is reused.
-      if (!isIdentifierConflict(error) || attempt === conflictAttempts) throw error
+      if (!isIdentifierConflict(error)) throw error
+      if (attempt === conflictAttempts) throw inPatient(error)
       await sleep(conflictPauseMs * attempt)
     }
   }
 }
 
-function isIdentifierConflict(error: unknown): boolean {
+/** The identifiers are those of the member `patient`. */
+function inPatient({ code, errors = [], cause }: Problem): Problem {
+  return problem(code, { errors: errors.map((error) => ({ ...error, pointer: `/patient${error.pointer}` })), cause })
+}
+
+function isIdentifierConflict(error: unknown): error is Problem {
   return error instanceof Problem && error.code === 'patient-identifier-conflict'
 }

@@ -38,7 +38,7 @@ export function uploadUrlRoute(app: ServiceApp, deps: AssessmentDependencies): v
         querystring: OrgQuery,
         response: answers({ 200: UploadUrlReply }, ['assessment-not-awaiting-images', 'idempotency-key-invalid']),
       },
-      config: { access: { scopes: ['assessments:write'] } },
+      config: { access: { scopes: ['assessments:write'] }, changesNothing: true },
     },
     async (request): Promise<UploadUrlReply> => {
       const { body, caller, params, query } = request

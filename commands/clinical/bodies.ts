@@ -1,8 +1,8 @@
 import { Type, type Static } from 'typebox'
-import { Uuid } from '../../platform/http/members.ts'
+import { Text, Uuid } from '../../platform/http/members.ts'
 import type { MemberError } from '../../platform/problems.ts'
 
-const name = Type.String({ minLength: 1, maxLength: 255 })
+const name = Text(255)
 
 const patientMembers = {
   given_name: name,

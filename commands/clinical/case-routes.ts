@@ -28,7 +28,7 @@ export function caseWriteRoutes(app: ServiceApp, deps: CommandDependencies): voi
         body: OpenCaseBody,
         response: answers({ 201: CaseRecord }, ['patient-not-found', ...keyProblems]),
       },
-      config: { access: { scopes: ['cases:write'] } },
+      config: { access: { scopes: ['cases:write'] }, hasEtag: true },
     },
     async (request, reply) => {
       const { body, caller, query } = request

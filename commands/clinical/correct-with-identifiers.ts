@@ -8,7 +8,7 @@ import { patientStream } from '../../streams/patient/stream.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute, type Executed } from '../handling/execute.ts'
 import { correctPatient, undoCorrection, type CorrectPatient } from './correct-patient.ts'
-import { identifierClaims, vacateIdentifiers, without } from './identifier-claims.ts'
+import { identifierClaims, identifierConflict, vacateIdentifiers, without } from './identifier-claims.ts'
 
 type Corrected = Omit<Executed<RegisteredPatient, PatientEvent>, 'state'> & { readonly state: RegisteredPatient }
 
@@ -16,7 +16,7 @@ type Corrected = Omit<Executed<RegisteredPatient, PatientEvent>, 'state'> & { re
  * Corrects a patient. What is added to the identifiers is claimed before the correction, by the very state that it is
  * decided on, and confirmed after it; what is dropped is free for others then.
  *
- * @param requireRevision throws when the caller expects to change another revision
+ * @param requireRevision throws when the caller expects another revision than the one that is changed, or left as it is
  * @throws Problem `not-found`, `subject-erased`, `patient-identifier-conflict`, and what `requireRevision` throws
  */
 export async function correctWithIdentifiers(
@@ -27,8 +27,9 @@ export async function correctWithIdentifiers(
   requireRevision: (revision: StreamRevision) => void,
 ): Promise<Corrected> {
   const { store } = deps
+  const listed = command.identifiers ?? []
   const target = { fold: patientFold, stream: patientStream(orgId, patientId) }
-  const claims = identifierClaims(deps, { orgId, patientId, fingerprint: null }, context)
+  const claims = identifierClaims(deps, { orgId, patientId, fingerprint: null, listed }, context)
   let before: PatientState = target.fold.initialState
   let turn = 0
   try {
@@ -38,8 +39,10 @@ export async function correctWithIdentifiers(
     }
     const done = await execute(store, target, decide, context, async (revision) => {
       requireRevision(revision)
-      await claims.take(without(command.identifiers ?? [], registered(before).identifiers ?? []), { turn: turn++ })
+      await claims.take(without(listed, registered(before).identifiers ?? []), { turn: turn++ })
     })
+    // A caller that knows another version does not know that there is nothing to change.
+    if (done.events.length === 0) requireRevision(done.revision)
     const was = registered(before)
     const after = registered(done.state)
     const lost = await claims.keep()
@@ -47,7 +50,7 @@ export async function correctWithIdentifiers(
       const undo = { ...context, commandId: v5('undo', context.commandId) }
       const undone = await execute(store, target, (state) => undoCorrection({ before: was, after, lost, now: deps.now() }, state), undo)
       // Nothing to undo: somebody else dropped them since.
-      if (undone.events.length > 0) throw problem('patient-identifier-conflict')
+      if (undone.events.length > 0) throw identifierConflict(listed, lost)
     }
     if (done.events.length > 0) await vacateIdentifiers(deps, orgId, without(was.identifiers ?? [], after.identifiers ?? []), context)
     return { ...done, state: after }

@@ -1,5 +1,5 @@
 import { v5 } from 'uuid'
-import { problem } from '../../platform/problems.ts'
+import { problem, type Problem } from '../../platform/problems.ts'
 import type { CommandContext } from '../../streams/store/events.ts'
 import type { PatientIdentifier } from '../../streams/patient/events.ts'
 import { patientFold, type PatientState } from '../../streams/patient/state.ts'
@@ -12,6 +12,8 @@ export interface ClaimingPatient {
   readonly patientId: string
   /** Of the keyed request that claims, if it is one. */
   readonly fingerprint: string | null
+  /** All identifiers as the request lists them, so that a refusal can point at one. */
+  readonly listed: readonly PatientIdentifier[]
 }
 
 /** The identifiers that one command claims for a patient: each (organisation, scheme, value) belongs to one patient. */
@@ -67,7 +69,7 @@ export function identifierClaims(deps: CommandDependencies, patient: ClaimingPat
         const key = keyOf(identifier)
         const claiming = options === undefined ? context : named(`turn-${options.turn}`)
         const result = await claim(reservations, requestOf(key, options !== undefined), claiming)
-        if (result.kind === 'held') throw problem('patient-identifier-conflict')
+        if (result.kind === 'held') throw identifierConflict(patient.listed, [identifier])
         claims.set(key, { identifier, claimed: result })
       }
     },
@@ -84,18 +86,28 @@ export function identifierClaims(deps: CommandDependencies, patient: ClaimingPat
   }
 }
 
-/** The patients of the organisation that hold any of the identifiers. */
+/** Points at those of a request's list that are another patient's, or at the list where it is not known which. Never says whose. */
+export function identifierConflict(listed: readonly PatientIdentifier[], taken: readonly PatientIdentifier[]): Problem {
+  const keys = new Set(taken.map(keyOf))
+  const places = listed.flatMap((identifier, place) => (keys.has(keyOf(identifier)) ? [`/identifiers/${place}`] : []))
+  const pointers = places.length === 0 ? ['/identifiers'] : places
+  return problem('patient-identifier-conflict', {
+    errors: pointers.map((pointer) => ({ pointer, detail: 'belongs to another patient', code: 'other-patient' })),
+  })
+}
+
+/** The patients of the organisation that hold any of the identifiers, and which of them each holds. */
 export async function patientsHolding(
   deps: CommandDependencies,
   orgId: string,
   identifiers: readonly PatientIdentifier[],
-): Promise<readonly string[]> {
-  const holders = new Set<string>()
+): Promise<ReadonlyMap<string, readonly PatientIdentifier[]>> {
+  const holders = new Map<string, PatientIdentifier[]>()
   for (const identifier of uniqueIdentifiers(identifiers)) {
     const holder = await holderOf(reservationsOfIdentifiers(deps), orgId, keyOf(identifier))
-    if (holder !== null) holders.add(holder)
+    if (holder !== null) holders.set(holder, [...(holders.get(holder) ?? []), identifier])
   }
-  return [...holders]
+  return holders
 }
 
 /** Frees identifiers that a patient has no more. Where this does not happen, whoever wants one finds out that it is free. */

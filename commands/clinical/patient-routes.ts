@@ -27,7 +27,7 @@ export function patientWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
         body: RegisterPatientBody,
         response: answers({ 201: PatientRecord }, ['patient-identifier-conflict', ...keyProblems]),
       },
-      config: { access: { scopes: ['patients:write'] } },
+      config: { access: { scopes: ['patients:write'] }, hasEtag: true },
     },
     async (request, reply) => {
       const { body, caller, query } = request
@@ -70,7 +70,7 @@ export function patientWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
         body: CorrectPatientBody,
         response: answers({ 200: PatientRecord }, ['patient-identifier-conflict', 'subject-erased']),
       },
-      config: { access: { scopes: ['patients:write'] }, takesIfMatch: true },
+      config: { access: { scopes: ['patients:write'] }, takesIfMatch: true, hasEtag: true },
     },
     async (request, reply) => {
       const { body, caller, params, query } = request

@@ -15,7 +15,10 @@ export interface RegisterPatient {
 
 export function registerPatient(command: RegisterPatient, state: PatientState): Decision<PatientEvent> {
   if (state.status === 'registered') return repeated(command, state)
-  if (state.status === 'revoked') return refuse('patient-identifier-conflict')
+  if (state.status === 'revoked') {
+    const errors = [{ pointer: '/identifiers', detail: 'holds one that belongs to another patient', code: 'other-patient' }]
+    return refuse('patient-identifier-conflict', { errors })
+  }
   const { now, identifiers, ...data } = command
   return [
     { type: 'PatientRegistered', data: { ...data, identifiers: [...identifiers], registeredAt: now.toISOString() } },

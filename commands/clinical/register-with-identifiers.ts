@@ -1,5 +1,4 @@
 import { v5 } from 'uuid'
-import { problem } from '../../platform/problems.ts'
 import { AppendOutcomeUnknownError } from '../../streams/store/errors.ts'
 import type { CommandContext } from '../../streams/store/events.ts'
 import type { PatientEvent } from '../../streams/patient/events.ts'
@@ -7,7 +6,7 @@ import { patientFold, type RegisteredPatient } from '../../streams/patient/state
 import { patientStream } from '../../streams/patient/stream.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute, type Executed } from '../handling/execute.ts'
-import { identifierClaims } from './identifier-claims.ts'
+import { identifierClaims, identifierConflict } from './identifier-claims.ts'
 import { registerPatient, revokeRegistration, type RegisterPatient } from './register-patient.ts'
 
 type Registered = Omit<Executed<RegisteredPatient, PatientEvent>, 'state'> & { readonly state: RegisteredPatient }
@@ -26,17 +25,18 @@ export async function registerWithIdentifiers(
 ): Promise<Registered> {
   const { patientId, fingerprint, identifiers } = command
   const target = { fold: patientFold, stream: patientStream(orgId, patientId), isNew: true }
-  const claims = identifierClaims(deps, { orgId, patientId, fingerprint }, context)
+  const claims = identifierClaims(deps, { orgId, patientId, fingerprint, listed: identifiers }, context)
   // Whoever was registered before claims nothing again; without identifiers there is nothing to claim.
   const isClaiming = identifiers.length > 0 && (await deps.store.load(target.fold, target.stream)).state.status === 'absent'
   try {
     if (isClaiming) await claims.take(identifiers)
     const done = await execute(deps.store, target, (state) => registerPatient(command, state), context)
-    if (done.state.status !== 'registered') throw problem('patient-identifier-conflict')
-    if ((await claims.keep()).length === 0) return { ...done, state: done.state }
+    if (done.state.status !== 'registered') throw identifierConflict(identifiers, [])
+    const lost = await claims.keep()
+    if (lost.length === 0) return { ...done, state: done.state }
     const revoke = { ...context, commandId: v5('revoke', context.commandId) }
     await execute(deps.store, target, (state) => revokeRegistration(command, state), revoke)
-    throw problem('patient-identifier-conflict')
+    throw identifierConflict(identifiers, lost)
   } catch (error) {
     // The registration may have happened: the claims stay, and whoever meets them looks for the patient.
     if (!(error instanceof AppendOutcomeUnknownError)) await claims.giveBack()

@@ -7,7 +7,7 @@ import type { CommandDependencies } from '../handling/dependencies.ts'
 const requestMs = 3_600_000
 
 /**
- * The id of the patient that a body names. A patient who was registered stays so until erased, and what is about an erased
+ * The id of the patient that a body names, by its member `patient_id`. A patient who was registered stays so until erased, and what is about an erased
  * one is kept from being written in the clear by the vault: so a patient known here is not read again. All but one: a
  * registration with identifiers may lose one of them before it is answered, and is revoked then, perhaps by another
  * instance. Nobody was told its id, but a list may have shown it meanwhile.
@@ -19,6 +19,6 @@ export async function requirePatient({ store, now }: Pick<CommandDependencies, '
   let { state } = store.presume(patientFold, stream)
   const isCertain = state.status === 'registered' && (state.identifiers?.length === 0 || now().getTime() - Date.parse(state.registeredAt) > requestMs)
   if (!isCertain) ({ state } = await store.load(patientFold, stream, { fresh: true }))
-  if (state.status !== 'registered') throw problem('patient-not-found')
+  if (state.status !== 'registered') throw problem('patient-not-found', { errors: [{ pointer: '/patient_id', detail: 'names no patient of the organisation', code: 'unknown-patient' }] })
   return state.patientId
 }

@@ -1,17 +1,15 @@
 import type { FastifyRequest } from 'fastify'
 import { Type, type Static } from 'typebox'
-import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import { Instant, Nullable, Text, Uuid } from '../../platform/http/members.ts'
 import { problem } from '../../platform/problems.ts'
-
-const text = (maxLength: number) => Type.String({ minLength: 1, maxLength })
 
 export const CreateConsentTypeBody = Type.Object(
   {
     organisationId: Type.Optional(Uuid),
     code: Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$' }),
-    displayName: text(255),
+    displayName: Text(255),
     description: Type.Optional(Nullable(Type.String({ maxLength: 255 }))),
-    legalBasis: text(255),
+    legalBasis: Text(255),
     required: Type.Boolean(),
   },
   { $id: 'CreateConsentTypeBody', additionalProperties: false },
@@ -21,7 +19,7 @@ export type CreateConsentTypeBody = Static<typeof CreateConsentTypeBody>
 /** Code and legal basis are no members: a type that stands on another basis is another type. */
 export const UpdateConsentTypeBody = Type.Object(
   {
-    displayName: Type.Optional(text(255)),
+    displayName: Type.Optional(Text(255)),
     description: Type.Optional(Nullable(Type.String({ maxLength: 255 }))),
     required: Type.Optional(Type.Boolean()),
   },
@@ -32,7 +30,7 @@ export type UpdateConsentTypeBody = Static<typeof UpdateConsentTypeBody>
 export const PublishTextVersionBody = Type.Object(
   {
     locale: Type.String({ minLength: 2, maxLength: 64, description: 'BCP 47, for example en-GB' }),
-    text: text(100_000),
+    text: Text(100_000),
     effectiveFrom: Type.Optional(Instant),
   },
   { $id: 'PublishTextVersionBody', additionalProperties: false },
@@ -44,7 +42,7 @@ export const RecordConsentBody = Type.Object(
     consent_type_id: Uuid,
     text_version_id: Uuid,
     decision: Type.Enum(['granted', 'denied', 'withdrawn']),
-    recorded_by: Type.Optional(text(255)),
+    recorded_by: Type.Optional(Text(255)),
     recorded_at: Type.Optional(Instant),
   },
   { $id: 'RecordConsentBody', additionalProperties: false },

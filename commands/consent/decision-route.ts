@@ -18,7 +18,7 @@ import { execute } from '../handling/execute.ts'
 import { keyedRequest, keyProblems } from '../handling/keyed-request.ts'
 import { readsBothCasings, RecordConsentBody } from './bodies.ts'
 import { recordConsent } from './record-consent.ts'
-import { useConsentType } from './use-consent-type.ts'
+import { unknownConsentType, useConsentType } from './use-consent-type.ts'
 
 /** A patient's decision, kept for good: the one recorded latest in their time decides (specification 4.4 and 3.5). */
 export function decisionRoute(app: ServiceApp, { store, vault, now }: CommandDependencies): void {
@@ -89,6 +89,6 @@ export function decisionRoute(app: ServiceApp, { store, vault, now }: CommandDep
       if (!isDefined(state)) continue
       if (fresh || state.textVersions.some((one) => one.textVersionId === textVersionId)) return state
     }
-    throw problem('consent-type-not-found')
+    throw problem('consent-type-not-found', unknownConsentType)
   }
 }

@@ -36,7 +36,7 @@ export function typeRoutes(app: ServiceApp, deps: CommandDependencies): void {
         body: CreateConsentTypeBody,
         response: answers({ 201: ConsentTypeRecord }, ['consent-type-code-in-use', ...keyProblems]),
       },
-      config: { access: adminAccess },
+      config: { access: adminAccess, hasEtag: true },
     },
     async (request, reply) => {
       const { body, caller, query } = request
@@ -85,7 +85,7 @@ export function typeRoutes(app: ServiceApp, deps: CommandDependencies): void {
         body: UpdateConsentTypeBody,
         response: answers({ 200: ConsentTypeRecord }),
       },
-      config: { access: adminAccess, takesIfMatch: true },
+      config: { access: adminAccess, takesIfMatch: true, hasEtag: true },
     },
     async (request, reply) => {
       const { body, caller, params, query } = request
@@ -95,6 +95,7 @@ export function typeRoutes(app: ServiceApp, deps: CommandDependencies): void {
       const context = commandContext(request, { orgId })
       const target = targetOf(orgId, params.id.toLowerCase())
       const done = await execute(store, target, (state) => updateConsentType(command, state), context, (revision) => requireMatch(request, revision))
+      if (done.events.length === 0) requireMatch(request, done.revision)
       return written(reply, { body: typeRecord(made(done.state)), position: done.reached, projectors: ['consent_types'], revision: done.revision })
     },
   )

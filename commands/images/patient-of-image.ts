@@ -26,7 +26,7 @@ async function patientOfCase({ store }: CommandDependencies, orgId: string, case
   const stream = caseStream(orgId, caseId)
   let { state } = store.presume(caseFold, stream)
   if (state.status === 'absent') ({ state } = await store.load(caseFold, stream, { fresh: true }))
-  if (state.status === 'absent') throw problem('case-not-found')
+  if (state.status === 'absent') throw problem('case-not-found', { errors: [{ pointer: '/case_id', detail: 'names no case of the organisation', code: 'unknown-case' }] })
   return state.patientId
 }
 

@@ -28,7 +28,7 @@ export function imageUploadUrlRoute(app: ServiceApp, deps: AssessmentDependencie
         querystring: OrgQuery,
         response: answers({ 200: UploadUrlReply }, ['image-not-awaiting-upload', 'idempotency-key-invalid']),
       },
-      config: { access: { scopes: ['images:write'] } },
+      config: { access: { scopes: ['images:write'] }, changesNothing: true },
     },
     async (request): Promise<UploadUrlReply> => {
       const { body, caller, params, query } = request

@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox'
 import { Nullable } from '../../platform/http/members.ts'
 
 const url = Type.String({ minLength: 1, maxLength: 2048 })
-const eventTypes = Type.Array(Type.Enum(['assessment.completed', 'assessment.failed']), { minItems: 1, maxItems: 20 })
+const eventTypes = Type.Array(Type.Enum(['assessment.completed', 'assessment.failed']), { minItems: 1, maxItems: 20, uniqueItems: true })
 const description = Nullable(Type.String({ maxLength: 255 }))
 const payloadMode = Type.Enum(['full', 'thin'])
 
@@ -28,7 +28,7 @@ export const ChangeWebhookSubscriptionBody = Type.Object(
     payload_mode: Type.Optional(payloadMode),
     status: Type.Optional(Type.Enum(['active', 'disabled'])),
   },
-  { $id: 'ChangeWebhookSubscriptionBody', additionalProperties: false, minProperties: 1 },
+  { $id: 'ChangeWebhookSubscriptionBody', additionalProperties: false },
 )
 export type ChangeWebhookSubscriptionBody = Static<typeof ChangeWebhookSubscriptionBody>
 

@@ -14,7 +14,7 @@ import { webhookSubscriptionsStream } from '../../streams/webhook-subscriptions/
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute } from '../handling/execute.ts'
 import { ChangeWebhookSubscriptionBody } from './bodies.ts'
-import { changeSubscription } from './change-subscription.ts'
+import { changeSubscription, isAdmitted } from './change-subscription.ts'
 import { deleteSubscription } from './delete-subscription.ts'
 import { receiverUrlCheck } from './receiver-url.ts'
 import { viewOf } from './views.ts'
@@ -36,7 +36,7 @@ export function changeRoutes(app: ServiceApp, deps: CommandDependencies): void {
         body: ChangeWebhookSubscriptionBody,
         response: answers({ 200: WebhookSubscriptionRecord }, ['webhook-url-forbidden', 'webhook-subscription-duplicate']),
       },
-      config: { access: { scopes: ['webhooks:write'] }, takesIfMatch: true },
+      config: { access: { scopes: ['webhooks:write'] }, takesIfMatch: true, hasEtag: true },
     },
     async (request, reply) => {
       const { body, caller, params, query } = request
@@ -49,6 +49,7 @@ export function changeRoutes(app: ServiceApp, deps: CommandDependencies): void {
       const done = await execute(store, targetOf(orgId), (state) => changeSubscription(command, state), commandContext(request, { orgId }))
       const own = done.state.subscriptions.get(subscriptionId)
       if (own === undefined) throw problem('internal-error')
+      if (done.events.length === 0 && !isAdmitted(command, own)) throw problem('precondition-failed')
       return written(reply, {
         body: toWebhookSubscriptionRecord(viewOf(own)),
         position: done.reached,

@@ -38,7 +38,7 @@ export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependen
         querystring: OrgQuery,
         response: answers({ 202: WebhookDeliveryRecord }, ['webhook-subscription-disabled', ...keyProblems]),
       },
-      config: { access },
+      config: { access, hasEtag: true },
     },
     async (request, reply) => {
       const { body, caller, params, query } = request
@@ -68,7 +68,7 @@ export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependen
         querystring: OrgQuery,
         response: answers({ 202: WebhookDeliveryRecord }, ['webhook-subscription-disabled', ...keyProblems]),
       },
-      config: { access },
+      config: { access, hasEtag: true },
     },
     async (request, reply) => {
       const { body, caller, params, query } = request

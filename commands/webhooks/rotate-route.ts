@@ -37,7 +37,7 @@ export function rotateRoute(app: ServiceApp, deps: CommandDependencies): void {
         body: RotateWebhookSecretBody,
         response: answers({ 200: WebhookSubscriptionRecord }, ['too-many-secrets', ...keyProblems]),
       },
-      config: { access: { scopes: ['webhooks:write'] } },
+      config: { access: { scopes: ['webhooks:write'] }, hasEtag: true, mayLackBody: true },
     },
     async (request, reply) => {
       const { body, caller, params, query } = request

@@ -37,7 +37,7 @@ export function subscribeRoute(app: ServiceApp, deps: CommandDependencies): void
           ...keyProblems,
         ]),
       },
-      config: { access: { scopes: ['webhooks:write'] } },
+      config: { access: { scopes: ['webhooks:write'] }, hasEtag: true },
     },
     async (request, reply) => {
       const { body, caller, query } = request

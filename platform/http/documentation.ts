@@ -5,12 +5,17 @@ import type { FastifyInstance } from 'fastify'
 /** Every scope that some route asks for, as its own description; filled while the routes are registered. */
 export type ScopeList = Record<string, string>
 
+/** In a route's schema: its body may be left out, which a schema for Fastify cannot say. */
+export const bodyMayLack = 'x-body-may-lack'
+
+const everyAnswer = 'Every answer has X-Request-Id, traceparent, API-Version and Cache-Control; to a client also RateLimit and RateLimit-Policy.'
+
 /** `/openapi.json` (3.1, schemas under their own names, each route once) and the interactive page at `/docs`. */
 export async function addDocumentation(app: FastifyInstance, { baseUrl, version, scopes }: { readonly baseUrl: string; readonly version: string; readonly scopes: ScopeList }): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Clinical Assessment Platform', version, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+      info: { title: 'Clinical Assessment Platform', version, description: everyAnswer, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
       servers: [{ url: baseUrl }],
       components: {
         securitySchemes: {
@@ -20,6 +25,10 @@ export async function addDocumentation(app: FastifyInstance, { baseUrl, version,
         },
       },
     },
+    transformObject: (made) => {
+      const { paths = {}, ...document } = 'openapiObject' in made ? made.openapiObject : {}
+      return { ...document, paths: Object.fromEntries(Object.entries(paths).map(([path, operations]) => [path, withOptionalBodies(operations ?? {})])) }
+    },
     refResolver: { buildLocalReference: (json, _, __, index) => (typeof json['$id'] === 'string' ? json['$id'] : `schema-${index}`) },
   })
   await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, uiConfig: { deepLinking: true } })
@@ -27,4 +36,13 @@ export async function addDocumentation(app: FastifyInstance, { baseUrl, version,
     reply.header('cache-control', 'public, max-age=60')
     return app.swagger()
   })
+}
+
+function withOptionalBodies(operations: object): object {
+  const all: readonly [string, unknown][] = Object.entries(operations)
+  return Object.fromEntries(all.map(([method, operation]) => [method, typeof operation === 'object' && operation !== null && bodyMayLack in operation ? withOptionalBody(operation) : operation]))
+}
+
+function withOptionalBody({ [bodyMayLack]: _, ...operation }: { readonly [bodyMayLack]: unknown; readonly requestBody?: unknown }): object {
+  return { ...operation, requestBody: { ...Object(operation.requestBody) as object, required: false } }
 }

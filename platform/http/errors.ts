@@ -2,6 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidatio
 import { v4 as uuidv4 } from 'uuid'
 import type { Logger } from '../logging.ts'
 import { Problem, problem, problemType, problems, type MemberError, type ProblemDefinition } from '../problems.ts'
+import { ruleOfPattern } from './patterns.ts'
 import { translateStageError } from './stage-errors.ts'
 import { TokenEndpointError, tokenEndpointError } from './token-endpoint-errors.ts'
 
@@ -87,10 +88,16 @@ function memberErrors(errors: readonly FastifySchemaValidationError[]): MemberEr
     if (keyword === 'additionalProperties') return { pointer, detail: 'is not a member of this request', code: 'unknown-member' }
     const allowed: unknown = params['allowedValues']
     if (keyword === 'enum' && Array.isArray(allowed)) return { pointer, detail: `must be one of ${allowed.join(', ')}`, code: keyword }
-    return { pointer, detail: message ?? 'is not valid', code: keyword }
+    const rule = keyword === 'pattern' ? ruleOfPattern(params['pattern']) : undefined
+    return { pointer, detail: rule ?? message ?? 'is not valid', code: kebab(keyword) }
   })
   const different = new Map(all.map((one) => [`${one.pointer} ${one.code} ${one.detail}`, one]))
   return [...different.values()].slice(0, mostReported)
+}
+
+/** JSON Schema writes its keywords in camel case; codes of ours are written in one way. */
+function kebab(keyword: string): string {
+  return keyword.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }
 
 /** Names inside a free-form member are the caller's own words, which may say something of a patient: the member alone is pointed at. */

@@ -19,6 +19,7 @@ const catalogue = new Map<string, ProblemDefinition>(Object.entries(problems))
 export function addProblemPages(app: FastifyInstance, schemas: Schemas): void {
   const described = {
     description: 'As JSON; as a page where the caller accepts HTML',
+    headers: { Vary: { type: 'string', description: 'accept' } },
     content: { 'application/json': { schema: ProblemDescription }, 'text/html': { schema: Type.String() } },
   }
   const response = answers({ 200: described }, ['not-found', 'internal-error'])

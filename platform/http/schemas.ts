@@ -32,7 +32,7 @@ export function createSchemas(): Schemas {
     ajv.addFormat('date-time', isInstant)
     ajv.addFormat('date', isDate)
     ajv.addFormat('uuid', isUuid)
-    ajv.addVocabulary(['phi', 'example'])
+    ajv.addVocabulary(['phi', 'example', 'headers'])
   }
 
   return {

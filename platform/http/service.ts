@@ -2,8 +2,10 @@ import type { FastifyBaseLogger, FastifyInstance, RawReplyDefaultExpression, Raw
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { Access } from './access.ts'
 import { withStandardAnswers } from './answers.ts'
+import { bodyMayLack } from './documentation.ts'
 import { certainOfAbsence } from './missing-records.ts'
 import { requestHeaders } from './request-headers.ts'
+import { withResponseHeaders } from './response-headers.ts'
 import type { Schemas } from './schemas.ts'
 
 /** Where a service's routes are registered: fastify with types from TypeBox schemas. Paths are below the mount. */
@@ -39,10 +41,14 @@ declare module 'fastify' {
     errors?: 'oauth'
     /** Projectors whose tables a GET answers from: X-Min-Commit-Position waits for them. */
     servedBy?: readonly string[]
-    /** The GET answers with `found`: an ETag, and 304 to whoever has that version. */
+    /** The answer has an ETag; a GET answers with `found`, and 304 to whoever has that version. */
     hasEtag?: boolean
     /** The write honours If-Match with `requireMatch`. */
     takesIfMatch?: boolean
+    /** The POST answers and changes nothing: there is no place of a write to name, and nothing to repeat. */
+    changesNothing?: boolean
+    /** The route takes no body as an empty one; what its schema names may be left out. */
+    mayLackBody?: boolean
     /** The route holds its answer back for `Prefer: wait=N` (`waiting.ts`). */
     takesWait?: boolean
     /** Set by the platform. */
@@ -72,10 +78,16 @@ function prepareRoute(route: RouteOptions & { routePath: string; path: string; p
   const access = route.config?.access
   if (access === undefined) throw new Error(`${String(route.method)} ${route.url} does not say who may call it (config.access)`)
   const isRead = [route.method].flat().every((method) => method === 'GET' || method === 'HEAD')
-  const headers = requestHeaders({ isKeyed: route.method === 'POST' && access !== 'public', isRead, config: route.config ?? {} })
-  const schema = { tags: [service.prefix], ...headers, ...route.schema, security: securityOf(access) }
+  const { config = {} } = route
+  const isKeyed = route.method === 'POST' && access !== 'public'
+  const own = { tags: [service.prefix], ...requestHeaders({ isKeyed, isRead, config }), ...route.schema, security: securityOf(access) }
+  const schema = schemas.hoist(withStandardAnswers(own, { access, isRead, config }))
   const isDocumented = mount === service.documentedAt && route.schema?.hide !== true
-  route.schema = { ...schemas.hoist(withStandardAnswers(schema, { access, isRead, config: route.config ?? {} })), hide: !isDocumented }
+  route.schema = {
+    ...withResponseHeaders(schema, { isWrite: !isRead && access !== 'public' && config.changesNothing !== true, isKeyed, config }),
+    ...(config.mayLackBody === true ? { [bodyMayLack]: true } : {}),
+    hide: !isDocumented,
+  }
   const servedBy = route.config?.servedBy
   if (isRead && servedBy !== undefined) route.handler = certainOfAbsence(route.handler, servedBy)
   route.config = {

@@ -4,6 +4,7 @@ import { answers } from '../../platform/http/answers.ts'
 import { listQuery, page, pageMembers, pageRequest } from '../../platform/http/cursors.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import { namedOrg, OrgQuery, orgQuery } from '../../platform/http/parameters.ts'
+import { schemeAndValuePattern } from '../../platform/http/patterns.ts'
 import { found } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { PatientRecord, toPatientRecord } from '../../platform/records/patients.ts'
@@ -13,7 +14,7 @@ import { getPatient, listPatients } from './patient-queries.ts'
 const PatientPage = Type.Object({ data: Type.Array(PatientRecord), ...pageMembers() }, { $id: 'PatientPage' })
 
 /** Scheme and value have 1 to 255 characters each. */
-const identifier = Type.String({ pattern: '[\\s\\S]\\|[\\s\\S]', maxLength: 511, description: '`scheme|value`, both exactly as registered' })
+const identifier = Type.String({ pattern: schemeAndValuePattern, maxLength: 511, description: '`scheme|value`, both exactly as registered' })
 
 export function patientReadRoutes(app: ServiceApp, { pool, cursors }: ReadDependencies): void {
   app.get(

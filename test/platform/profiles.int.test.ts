@@ -154,10 +154,10 @@ const rules: readonly Rule[] = [
 
   ['an image of another type than it says', create(Buffer.alloc(64)), '400 image-invalid image-type', '400 image-invalid image-type'],
   ['an image of more than 20 MiB', create(Buffer.concat([jpegStart, Buffer.alloc(20 * 1024 * 1024)])), '400 image-too-large too-large', '400 image-too-large too-large'],
-  ['an image that does not say how large it is', create(unmeasured), '404 patient-not-found', '400 image-invalid image-dimensions'],
+  ['an image that does not say how large it is', create(unmeasured), '404 patient-not-found unknown-patient', '400 image-invalid image-dimensions'],
 
-  ['a body site that nobody knows', create(photo, { body_site_id: anyId }), '404 patient-not-found', '400 validation-failed unknown-body-site'],
-  ['a body site of the catalogue', create(photo, { body_site_id: bodySites[7]?.id.toUpperCase() }), '404 patient-not-found', '404 patient-not-found'],
+  ['a body site that nobody knows', create(photo, { body_site_id: anyId }), '404 patient-not-found unknown-patient', '400 validation-failed unknown-body-site'],
+  ['a body site of the catalogue', create(photo, { body_site_id: bodySites[7]?.id.toUpperCase() }), '404 patient-not-found unknown-patient', '404 patient-not-found unknown-patient'],
   ['a body site that is no id', create(photo, { body_site_id: 'left arm' }), '400 validation-failed format', '400 validation-failed format'],
 
   ['an actor context from a client that may send one', administer({ trustedActorContext: true }, actor), '400 validation-failed required', '403 actor-context-unsupported'],

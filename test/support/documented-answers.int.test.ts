@@ -11,6 +11,7 @@ const document = {
         operationId: 'getCase',
         responses: {
           200: { content: { 'application/json': { schema: { $ref: '#/components/schemas/CaseRecord' } } } },
+          201: { headers: { Location: {} }, content: { 'application/json': { schema: {} } } },
           404: { content: { 'application/problem+json': { schema: { type: 'object', required: ['title'] } } } },
         },
       },
@@ -32,8 +33,10 @@ const planted: Readonly<Record<string, readonly [status: number, headers: Readon
   '/v1/cases/number': [200, headers, { id: 'x' }],
   '/v1/cases/status': [418, headers, { id }],
   '/v1/cases/type': [200, { ...headers, 'content-type': 'text/plain' }, { id }],
+  '/v1/cases/beyond': [200, { ...headers, 'x-more': '1' }, { id }],
   '/v1/cases/bare': [200, { 'content-type': 'application/json' }, { id }],
   '/v1/cases/problem': [404, problem, { title: 'x', status: 400, type: 'https://x/problems/conflict', code: 'not-found', request_id: 'q' }],
+  '/v1/cases/created': [201, headers, { id }],
   '/v1/other': [200, headers, {}],
 }
 
@@ -70,6 +73,8 @@ test.each([
   ['/v1/cases/number', ['/id format']],
   ['/v1/cases/status', ['the status is not documented']],
   ['/v1/cases/type', ['the media type text/plain is not documented']],
+  ['/v1/cases/beyond', ['the header x-more is not documented']],
+  ['/v1/cases/created', ['the documented header location is missing']],
   ['/v1/cases/bare', ['no x-request-id', 'no api-version', 'no traceparent', 'no cache-control']],
   ['/v1/cases/problem', ['the problem tells another status', 'the problem tells another request id', 'the type does not end with the code']],
   ['/v1/other', ['no such operation']],

@@ -88,6 +88,10 @@ async function readDocument(baseUrl: string) {
     if (operation === undefined) return [404, 405].includes(answer.status) ? [] : ['no such operation']
     const response = at(operation.responses, String(answer.status))
     if (response === undefined) return ['the status is not documented']
+    return [...faultsOfHeaders(answer, response), ...faultsOfBody(operation, answer, response)]
+  }
+
+  function faultsOfBody(operation: Operation, answer: NotedAnswer, response: unknown): readonly string[] {
     if ([204, 304].includes(answer.status)) return answer.body === undefined || answer.body === '' ? [] : [`a ${answer.status} has a body`]
     const type = (answer.headers.get('content-type') ?? '').split(';', 1)[0] ?? ''
     if (at(response, 'content', type) === undefined) return [`the media type ${type} is not documented`]
@@ -96,6 +100,20 @@ async function readDocument(baseUrl: string) {
     return validate(answer.body) === true ? [] : (validate.errors ?? []).map(({ instancePath, keyword }) => `${instancePath} ${keyword}`)
   }
   return { operationOf, faultsOf }
+}
+
+/** Those that the document describes once for all answers, and those of HTTP itself. */
+const commonHeaders: ReadonlySet<string> = new Set([
+  'x-request-id', 'api-version', 'traceparent', 'cache-control', 'pragma', 'x-content-type-options', 'ratelimit', 'ratelimit-policy',
+  'content-type', 'content-length', 'transfer-encoding', 'date', 'connection', 'keep-alive',
+])
+
+/** What an answer has beyond the headers that the document gives it, and what it lacks of those that no such answer is without. */
+function faultsOfHeaders({ headers }: NotedAnswer, response: unknown): readonly string[] {
+  const documented = new Set(Object.keys(Object(at(response, 'headers') ?? {}) as object).map((name) => name.toLowerCase()))
+  const beyond = [...headers.keys()].filter((name) => !commonHeaders.has(name) && !documented.has(name))
+  const lacking = ['etag', 'location'].filter((name) => documented.has(name) && !headers.has(name))
+  return [...beyond.map((name) => `the header ${name} is not documented`), ...lacking.map((name) => `the documented header ${name} is missing`)]
 }
 
 /** Each route is documented once, under one of its three mounts (T19). */

@@ -40,7 +40,7 @@ function corrected(patientId: string, values: readonly string[], store: EventSto
   return correctWithIdentifiers({ ...world, store }, { orgId: world.orgId, patientId }, command, contextOf(world), () => undefined)
 }
 
-const holders = (...values: string[]) => patientsHolding(world, world.orgId, values.map(identifier))
+const holders = async (...values: string[]) => [...(await patientsHolding(world, world.orgId, values.map(identifier))).keys()]
 
 async function stored(patientId: string) {
   const { state, revision } = await world.otherStore.load(patientFold, patientStream(world.orgId, patientId), { fresh: true })

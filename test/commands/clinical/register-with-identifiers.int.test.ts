@@ -38,7 +38,7 @@ function register(command: RegisterPatient, store: EventStore = world.store) {
   return registerWithIdentifiers({ ...world, store }, world.orgId, command, contextOf(world))
 }
 
-const holders = (...values: string[]) => patientsHolding(world, world.orgId, values.map(identifier))
+const holders = async (...values: string[]) => [...(await patientsHolding(world, world.orgId, values.map(identifier))).keys()]
 const statusOf = async ({ patientId }: RegisterPatient) => (await world.otherStore.load(patientFold, patientStream(world.orgId, patientId), { fresh: true })).state.status
 
 /** A registration that ends where the process dies: after these many of its appends. */
@@ -76,12 +76,26 @@ describe('registering a patient with identifiers', () => {
     expect(await register(registration('a0', 'a3'))).toMatchObject({ state: { status: 'registered' } })
   })
 
+  it('points at the one that is another patient\'s, and never says whose', async () => {
+    const { state } = await register(registration('p1'))
+    const refusal = await register(registration('p0', 'p1')).catch((error: unknown) => error)
+    expect(refusal).toMatchObject({ code: 'patient-identifier-conflict', errors: [{ pointer: '/identifiers/1', code: 'other-patient' }] })
+    expect(JSON.stringify(refusal)).not.toContain(state.patientId)
+    const late = registration('p2', 'p3')
+    const stalled = interrupted(world.store, 'patient', async () => {
+      world.pass(31)
+      await register(registration('p3'), world.otherStore)
+    })
+    expect(await register(late, stalled).catch((error: unknown) => error)).toMatchObject({ errors: [{ pointer: '/identifiers/1' }] })
+    expect(await register(late).catch((error: unknown) => error)).toMatchObject({ errors: [{ pointer: '/identifiers' }] })
+  })
+
   it('is another matter in another organisation', async () => {
     await register(registration('b1'))
     const orgId = randomUUID()
     const command = { ...registration('b1'), organisationId: orgId }
     await registerWithIdentifiers(world, orgId, command, contextOf({ orgId }))
-    expect(await patientsHolding(world, orgId, [identifier('b1')])).toEqual([command.patientId])
+    expect([...(await patientsHolding(world, orgId, [identifier('b1')])).keys()]).toEqual([command.patientId])
     expect(await problemOf(requirePatient(world, world.orgId, command.patientId))).toBe('patient-not-found')
   })
 

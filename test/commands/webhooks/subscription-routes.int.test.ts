@@ -72,10 +72,11 @@ describe('changing one', () => {
     expect((await api.call('PATCH', `/${record.id}`, { status: 'disabled' })).code).toBe('not-found')
   })
 
-  it('refuses what POST refuses, and a body that says nothing', async () => {
+  it('refuses what POST refuses, and takes a body that says nothing', async () => {
     const { record } = await api.subscribe()
     expect((await api.call('PATCH', `/${record.id}`, { url: 'http://169.254.169.254/' })).code).toBe('webhook-url-forbidden')
-    for (const body of [{}, { event_types: [] }, { status: 'gone' }, { signature_schemes: ['v1'] }, { url: 7 }]) {
+    expect(await api.call('PATCH', `/${record.id}`, {})).toMatchObject({ status: 200, etag: '"0"' })
+    for (const body of [{ event_types: [] }, { event_types: ['assessment.failed', 'assessment.failed'] }, { status: 'gone' }, { signature_schemes: ['v1'] }, { url: 7 }]) {
       expect((await api.call('PATCH', `/${record.id}`, body)).code).toBe('validation-failed')
     }
     const other = await api.subscribe({ url: `${url}/other` })
@@ -89,6 +90,10 @@ describe('changing one', () => {
     const changed = await api.call('PATCH', `/${one.record.id}`, { description: 'new' }, { 'if-match': one.etag })
     expect([changed.status, changed.etag]).toEqual([200, '"3"'])
     expect((await api.call('PATCH', `/${one.record.id}`, { description: 'newer' }, { 'if-match': one.etag })).code).toBe('precondition-failed')
+    for (const body of [{ description: 'new' }, {}]) {
+      for (const stale of [one.etag, 'new']) expect((await api.call('PATCH', `/${one.record.id}`, body, { 'if-match': stale })).code).toBe('precondition-failed')
+      expect((await api.call('PATCH', `/${one.record.id}`, body, { 'if-match': changed.etag })).status).toBe(200)
+    }
     expect((await api.call('DELETE', `/${one.record.id}`, undefined, { 'if-match': one.etag })).code).toBe('precondition-failed')
     expect((await api.call('DELETE', `/${one.record.id}`, undefined, { 'if-match': changed.etag })).status).toBe(204)
   })

@@ -75,7 +75,7 @@ describe('POST /v1/patients/{patientId}/consents', () => {
     expect(refusals.map(refusal)).toEqual([
       '400 validation-failed /decision',
       '400 consent-text-mismatch /text_version_id',
-      '404 consent-type-not-found',
+      '404 consent-type-not-found /consent_type_id',
       '400 validation-failed /recorded_at',
       '400 validation-failed /note',
       '400 validation-failed /recorded_by',

@@ -100,6 +100,7 @@ const wrongAssessments: readonly (readonly [what: string, body: () => Body, code
   ['custom_fields of 51 entries', withMembers({ custom_fields: Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`n${n}`, ''])) }), invalid, '/custom_fields'],
   ['a patient without given_name', inline({}, 'given_name'), invalid, '/patient/given_name'],
   ['a patient without dob', inline({}, 'dob'), invalid, '/patient/dob'],
+  ['a given_name of white space', inline({ given_name: '  ' }), invalid, '/patient/given_name'],
   ['an empty family_name', inline({ family_name: '' }), invalid, '/patient/family_name'],
   ['a dob that is no day', inline({ dob: '1981-02-29' }), invalid, '/patient/dob'],
   ['a dob with a time', inline({ dob: '1980-02-29T00:00:00Z' }), invalid, '/patient/dob'],
@@ -118,7 +119,7 @@ test.each(wrongAssessments)('an assessment with %s is a 400', async (_, body, co
 
 test('a patient that does not exist is a 404', async () => {
   for (const [path, body] of [[assessments, { ...valid(), patient_id: unknownId }], ['/v1/clinical-api/cases', { patient_id: unknownId }]] as const) {
-    expect(refusalOf(await api.call(path, { body }))).toEqual([404, 'patient-not-found', undefined])
+    expect(refusalOf(await api.call(path, { body }))).toEqual([404, 'patient-not-found', '/patient_id'])
   }
 })
 
@@ -127,8 +128,10 @@ const wrongPosts: readonly WrongPost[] = [
   ['a patient without a name', '/v1/clinical-api/patients', () => ({ dob: '1980-02-29', family_name: 'x' }), 400, invalid, '/given_name'],
   ['a patient whose name is a number', '/v1/clinical-api/patients', () => ({ given_name: 1, family_name: 'x', dob: '1980-02-29' }), 400, invalid, '/given_name'],
   ['a patient born tomorrow in a year', '/v1/clinical-api/patients', () => ({ given_name: 'x', family_name: 'x', dob: '2999-02-01' }), 400, invalid, '/dob'],
-  ['a patient with a taken identifier', '/v1/clinical-api/patients', () => ({ given_name: 'x', family_name: 'x', dob: '1980-02-29', identifiers: [{ scheme: 'mrn', value: 'first' }] }), 409, 'patient-identifier-conflict'],
+  ['a patient with a taken identifier', '/v1/clinical-api/patients', () => ({ given_name: 'x', family_name: 'x', dob: '1980-02-29', identifiers: [{ scheme: 'mrn', value: 'nobody-has-this' }, { scheme: 'mrn', value: 'first' }] }), 409, 'patient-identifier-conflict', '/identifiers/1'],
   ['a patient with the same identifier twice', '/v1/clinical-api/patients', () => ({ given_name: 'x', family_name: 'x', dob: '1980-02-29', identifiers: [{ scheme: 'mrn', value: 'twice' }, { value: 'twice', scheme: 'mrn' }] }), 400, invalid, '/identifiers'],
+  ['a patient whose name is white space', '/v1/clinical-api/patients', () => ({ given_name: 'x', family_name: '   ', dob: '1980-02-29' }), 400, invalid, '/family_name'],
+  ['a webhook for the same event twice', '/v1/clinical-api/webhook-subscriptions', () => ({ url: 'http://127.0.0.1/', event_types: ['assessment.failed', 'assessment.failed'] }), 400, invalid, '/event_types'],
   ['a case without a patient', '/v1/clinical-api/cases', () => ({}), 400, invalid, '/patient_id'],
   ['a case of a status', '/v1/clinical-api/cases', () => ({ patient_id: patientId, status: 'open' }), 400, invalid, '/status'],
   ['a webhook without events', '/v1/clinical-api/webhook-subscriptions', () => ({ url: 'http://127.0.0.1/', event_types: [] }), 400, invalid, '/event_types'],
@@ -142,7 +145,7 @@ const wrongPosts: readonly WrongPost[] = [
   ['an empty text', '/v1/admin/consent-types/{type}/text-versions', () => ({ locale: 'en-GB', text: '' }), 400, invalid, '/text'],
   ['another decision', '/v1/patients/{patient}/consents', () => ({ ...terms, decision: 'maybe' }), 400, invalid, '/decision'],
   ['a decision to come', '/v1/patients/{patient}/consents', () => ({ ...terms, decision: 'granted', recorded_at: '2999-01-01T00:00:00Z' }), 400, invalid, '/recorded_at'],
-  ['a decision on an unknown type', '/v1/patients/{patient}/consents', () => ({ ...terms, consent_type_id: unknownId, decision: 'granted' }), 404, 'consent-type-not-found'],
+  ['a decision on an unknown type', '/v1/patients/{patient}/consents', () => ({ ...terms, consent_type_id: unknownId, decision: 'granted' }), 404, 'consent-type-not-found', '/consent_type_id'],
   ['a decision on an unknown text', '/v1/patients/{patient}/consents', () => ({ ...terms, text_version_id: unknownId, decision: 'granted' }), 400, 'consent-text-mismatch', '/text_version_id'],
 ]
 
@@ -236,7 +239,7 @@ test('an inline patient is registered, and found again by an identifier', async 
   const byId = await expecting(202, api.call(assessments, { body: inline({ identifiers: [{ scheme: 'mrn', value: 'first' }] })() }))
   expect(at(byId.body, 'patient_id')).toBe(patientId)
   const both = inline({ identifiers: [...identifiers, { scheme: 'mrn', value: 'first' }] })()
-  expect(refusalOf(await api.call(assessments, { body: both }))).toEqual([409, 'patient-identifier-conflict', undefined])
+  expect(refusalOf(await api.call(assessments, { body: both }))).toEqual([409, 'patient-identifier-conflict', '/patient/identifiers/0'])
   const unnamed = await Promise.all([inline({}), inline({})].map((make) => expecting(202, api.call(assessments, { body: make() }))))
   expect(new Set(unnamed.map((answer) => at(answer.body, 'patient_id'))).size).toBe(2)
   expect(at(await endOf(api, textAt(made.body, 'id')), 'error', 'code')).toBe('CONSENT_MISSING')

@@ -56,13 +56,16 @@ test('a correction is shown by what is read next, under a version of its own', a
   expect([await found('mrn|a-1'), await found('mrn|a-2')]).toEqual([[], [id]])
 })
 
-test('a correction of nothing changes nothing, whatever version it names', async () => {
+test('a correction of nothing changes nothing, and is refused where it names another version', async () => {
   const id = await registerPatient(api, { identifiers: [mrn('b-1')] })
   const { body, headers } = await expecting(200, api.call(`${patients}/${id}`))
   const same = { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29', identifiers: [mrn('b-1')] }
-  for (const [said, version] of [[{}, headers.get('etag')], [same, headers.get('etag')], [same, '"77"']] as const) {
+  for (const [said, version] of [[{}, headers.get('etag')], [same, headers.get('etag')], [same, '*']] as const) {
     const answer = await expecting(200, correct(id, said, { 'if-match': version ?? '' }))
     expect([answer.body, answer.headers.get('etag')]).toEqual([body, headers.get('etag')])
+  }
+  for (const said of [{}, same]) {
+    for (const version of ['"77"', 'junk']) expect(refusalOf(await correct(id, said, { 'if-match': version }))).toEqual([412, 'precondition-failed', undefined])
   }
 })
 
@@ -78,7 +81,7 @@ test('of two corrections of one version the second is refused', async () => {
 
 test('what another patient has is refused, what nobody has any more is taken', async () => {
   const [first, second] = [await registerPatient(api, { identifiers: [mrn('c-1')] }), await registerPatient(api, { identifiers: [mrn('c-2')] })]
-  expect(refusalOf(await correct(second, { given_name: 'Grace', identifiers: [mrn('c-1'), mrn('c-2')] }))).toEqual([409, 'patient-identifier-conflict', undefined])
+  expect(refusalOf(await correct(second, { given_name: 'Grace', identifiers: [mrn('c-2'), mrn('c-1')] }))).toEqual([409, 'patient-identifier-conflict', '/identifiers/1'])
   expect(at((await expecting(200, api.call(`${patients}/${second}`))).body, 'given_name')).toBe('Ada')
   await expecting(200, correct(first, { identifiers: [] }))
   await expecting(200, correct(second, { identifiers: [mrn('c-1')] }))
@@ -103,6 +106,7 @@ test('a registration that is repeated by its key shows the patient as corrected'
 test.each([
   ['null', { given_name: null }, '/given_name'],
   ['a name of nothing', { family_name: '' }, '/family_name'],
+  ['a name of white space', { given_name: ' \t' }, '/given_name'],
   ['a day that is none', { dob: '1980-02-30' }, '/dob'],
   ['a day to come', { dob: '2999-01-01' }, '/dob'],
   ['a day too long ago', { dob: '1849-12-31' }, '/dob'],
@@ -155,8 +159,11 @@ test.each([
   ['two identifiers', '?identifier=mrn|1&identifier=mrn|2', '/identifier'],
   ['a name', '?identifier=mrn|1&family_name=Example', '/family_name'],
   ['an identifier and no limit', '?identifier=mrn|1&limit=0', '/limit'],
-])('patients are not listed by %s', async (_, query, pointer) => {
-  expect(refusalOf(await api.call(`${patients}${query}`))).toEqual([400, 'validation-failed', pointer])
+  ['an identifier that is only a word', '?identifier=foo', '/identifier', 'must be scheme|value'],
+])('patients are not listed by %s', async (_, query, pointer, detail = '') => {
+  const answer = await api.call(`${patients}${query}`)
+  expect(refusalOf(answer)).toEqual([400, 'validation-failed', pointer])
+  expect(at(answer.body, 'errors', 0, 'detail')).toContain(detail)
 })
 
 test('every answer was one that the document allows', async () => {

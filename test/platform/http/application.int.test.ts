@@ -79,6 +79,11 @@ describe('refusals', () => {
     expect(text).not.toContain('Jane')
   })
 
+  it('writes the codes of rules in kebab case', async () => {
+    const { errors } = await (await post('/v1/things', { name: 'x'.repeat(21) })).json() as { errors: unknown }
+    expect(errors).toEqual([{ pointer: '/name', detail: 'must NOT have more than 20 characters', code: 'max-length' }])
+  })
+
   it.each([
     ['truncated JSON', '{"name":'], ['a lone surrogate', '{"name":"\\ud800"}'], ['U+0000', '{"name":"\\u0000"}'],
     ['a number out of range', '{"name":"x","count":1e999}'], ['__proto__', '{"name":"x","free":{"__proto__":{}}}'],
@@ -260,6 +265,29 @@ describe('documentation', () => {
     const document = (await t.app.inject({ url: '/openapi.json' })).json<{ components: { schemas: { Problem: { required: string[]; properties: object } } } }>()
     const { required, properties } = document.components.schemas.Problem
     expect(Object.keys(properties).filter((member) => !required.includes(member))).toEqual(['errors', 'required_scopes', 'required_permission', 'missing_image_ids'])
+  })
+
+  it('gives each answer the headers that it may have, and a body that may be left out as such', async () => {
+    const told: Service = { prefix: 'consent', documentedAt: 'bare', routes: (app) => {
+      const response = { 200: Type.Object({}, { $id: 'Told' }) }
+      const config = { access: 'token', hasEtag: true, servedBy: ['told'], takesWait: true } as const
+      app.get('/told', { schema: { querystring: Type.Object({ cursor: Type.Optional(Type.String()) }), response }, config }, () => ({}))
+      app.post('/told', { schema: { body: Type.Object({}, { $id: 'TellBody' }), response }, config: { access: 'token', mayLackBody: true } }, () => ({}))
+      app.post('/asked', { schema: { body: Type.Object({}, { $id: 'AskBody' }), response }, config: { access: 'token', changesNothing: true } }, () => ({}))
+    } }
+    const { app } = await startApplication({ services: [told, thingService] })
+    const { paths } = (await app.inject({ url: '/openapi.json' })).json<{ paths: Record<string, Record<string, { requestBody?: { required: boolean }; responses: Record<string, { headers?: object }> }>> }>()
+    const headersOf = (path: string, method: string, status: string) => Object.keys(paths[path]?.[method]?.responses[status]?.headers ?? {})
+    expect(headersOf('/v1/told', 'get', '200')).toEqual(['ETag', 'Link', 'X-Projection-Lag-Ms', 'Preference-Applied', 'Retry-After'])
+    expect(headersOf('/v1/told', 'get', '304')).toEqual(['ETag', 'X-Projection-Lag-Ms', 'Preference-Applied', 'Retry-After'])
+    expect(headersOf('/v1/told', 'post', '200')).toEqual(['X-Commit-Position', 'Idempotency-Replayed', 'Preference-Applied'])
+    expect(headersOf('/v1/asked', 'post', '200')).toEqual([])
+    expect(headersOf('/v1/clinical-api/things', 'post', '201')).toEqual(['Location', 'X-Commit-Position', 'Idempotency-Replayed', 'Preference-Applied'])
+    expect(['400', '401', '403', '429', '503'].map((status) => headersOf('/v1/told', 'post', status))).toEqual([[], ['WWW-Authenticate'], ['WWW-Authenticate'], ['Retry-After'], ['Retry-After']])
+    expect(paths['/v1/told']?.['post']).toMatchObject({ requestBody: { required: false, content: { 'application/json': { schema: { $ref: '#/components/schemas/TellBody' } } } } })
+    expect(paths['/v1/told']?.['post']).not.toHaveProperty('x-body-may-lack')
+    expect(paths['/v1/asked']?.['post']?.requestBody?.required).toBe(true)
+    await app.close()
   })
 
   it('says that a versioned record may be unmodified', async () => {
