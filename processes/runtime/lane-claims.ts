@@ -29,6 +29,7 @@ function lanesOf(todo: string, known: string): string {
  * whose lane then has the fewest under way: receivers that are slow must not have every worker that comes free.
  * Rows beyond are not looked at, so that a lane that stands still costs the same whatever it has piled up. Ill lanes take
  * turns: by age, those that have piled up most would have the whole share of all of them, and none else would get well.
+ * That a row is due is asked again of the row that is locked: its list may have moved it after the statement began.
  * `claimable` is the condition on `c`, the claim of a row `t`. Parameters: $3 now, $4 steps, $5 limit, from $9 `laneValues`, $14 the share
  * of all ill lanes.
  */
@@ -49,6 +50,7 @@ export function dueByLane(todo: string, claimable: string): string {
     ), due as (
       select t.key, t.step, t.org_id, t.payload, t.lane, (extract(epoch from t.due_at) * 1000)::float8 as due_ms
       from admitted join ${todo} t on t.key = admitted.key and t.step = admitted.step
+      where t.due_at <= $3::timestamptz
       for update of t skip locked
     )`
 }
