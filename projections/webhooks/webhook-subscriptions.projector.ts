@@ -80,6 +80,8 @@ export const webhookSubscriptionsProjector = defineProjector<WebhookSubscription
       remove(webhookSubscriptions, { subscription_id: data.subscriptionId }),
       removeWhere(webhookKeys, { subscription_id: data.subscriptionId }),
     ],
+    // Of a subscription that is shown no more.
+    WebhookSecretsDestroyed: () => [],
   },
 })
 
