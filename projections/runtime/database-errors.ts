@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { DatabaseError } from 'pg'
 import { isDatabaseFull } from '../../platform/database.ts'
-import { RowConflictError } from './row-plan.ts'
+import { RowConflictError } from './rows-step.ts'
 
 /**
  * - `gone`: the database does not exist any more.

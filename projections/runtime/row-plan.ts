@@ -1,20 +1,5 @@
 import type { Row, RowChange, Table } from './projector.ts'
-
-/** A row after all changes of a batch. `before`: what must be true of it in the table; `values`: key and set columns. */
-export interface FoldedRow {
-  readonly before: 'absent' | 'present' | 'any'
-  readonly after: 'whole' | 'partial' | 'gone'
-  readonly values: Row
-}
-
-export type WhereChange = Extract<RowChange, { op: 'patch-where' | 'remove-where' | 'insert-select' }>
-
-/** Columns to set in every row that has these members of its key; any number, none too. */
-export interface WidePatch {
-  readonly where: readonly string[]
-  /** Members of the key and set columns. */
-  readonly values: Row
-}
+import { isComparable, isKeyValue, keyText, RowConflictError, RowsStep, type FoldedRow, type RemoveWhere, type WhereChange, type WidePatch } from './rows-step.ts'
 
 /** One table's share of a batch, to be written in this order. */
 export type PlanStep =
@@ -24,6 +9,8 @@ export type PlanStep =
       readonly rows: Map<string, FoldedRow>
       /** Written before the rows, which hold already what it sets in them. */
       readonly wide: ReadonlyMap<string, WidePatch>
+      /** Written after the rows, by shape: none of a row that was changed after it. */
+      readonly removals: ReadonlyMap<string, readonly RemoveWhere[]>
     }
   | {
       readonly kind: 'where'
@@ -33,11 +20,6 @@ export type PlanStep =
       readonly shape: string
       readonly changes: WhereChange[]
     }
-
-/** A handler contradicts what is there; the message names table and rule, never a value. */
-export class RowConflictError extends Error {
-  override readonly name = 'RowConflictError'
-}
 
 /**
  * Folds the row changes of a batch per row, so that each table is written once however many events touched it. Changes
@@ -57,7 +39,7 @@ export class RowPlan {
     switch (change.op) {
       case 'insert':
       case 'upsert':
-        return this.#fold(table, change.row, (row, found) => wholeRow(table, change.op, row, found))
+        return this.#fold(table, change.row, (row, found) => wholeRow(table, change.op, row, found), true)
       case 'patch':
         return this.#fold(table, { ...definedOnly(change.set), ...change.key }, (set, found) => patchedRow(table, set, found))
       case 'remove':
@@ -65,14 +47,36 @@ export class RowPlan {
       case 'patch-where':
         return this.#addWidePatch(table, change) ? undefined : this.#addWhere(table, change)
       case 'remove-where':
+        return this.#addRemoval(table, change) ? undefined : this.#addWhere(table, change)
       case 'insert-select':
         return this.#addWhere(table, change)
     }
   }
 
-  #fold(table: Table, values: Row, next: (values: Row, found: FoldedRow | undefined) => FoldedRow): void {
+  #fold(table: Table, values: Row, next: (values: Row, found: FoldedRow | undefined) => FoldedRow, isWhole = false): void {
     const row = storableRow(table, values)
-    this.#rowsStep(table).fold(keyText(table, row, table.primaryKey), row, next)
+    const key = keyText(table, row, table.primaryKey)
+    const step = this.#rowsStep(table)
+    if (step.takes(key, row, isWhole)) step.fold(key, row, next)
+    else this.#newRowsStep(table).fold(key, row, next)
+  }
+
+  /**
+   * One that names a row by its key is a removal like any other. One that names rows by equality joins the changes of rows
+   * before it, and is done after them; later changes join it where they provably concern none of its rows. False where it
+   * is to stand by itself: behind other such changes, and where it frees values that others may take.
+   */
+  #addRemoval(table: Table, change: RemoveWhere): boolean {
+    const names = Object.keys(change.where)
+    if (!names.every((name) => isComparable(table, name) && isKeyValue(change.where[name]))) return false
+    if (names.length === table.primaryKey.length && table.primaryKey.every((name) => names.includes(name))) {
+      this.#fold(table, change.where, removedRow)
+      return true
+    }
+    const last = this.#lastStep.get(table.name)
+    if (names.length === 0 || !(last instanceof RowsStep) || table.indexes?.some(({ unique }) => unique === true) === true) return false
+    last.remove(change)
+    return true
   }
 
   /**
@@ -92,7 +96,10 @@ export class RowPlan {
 
   #rowsStep(table: Table): RowsStep {
     const last = this.#lastStep.get(table.name)
-    if (last instanceof RowsStep) return last
+    return last instanceof RowsStep ? last : this.#newRowsStep(table)
+  }
+
+  #newRowsStep(table: Table): RowsStep {
     const step = new RowsStep(table)
     this.#append(step, [table.name])
     return step
@@ -126,52 +133,6 @@ export class RowPlan {
 
 type Step = RowsStep | Extract<PlanStep, { kind: 'where' }>
 
-/** The changes of one table's rows between two that depend on other rows. */
-class RowsStep {
-  readonly kind = 'rows'
-  readonly table: Table
-  readonly rows = new Map<string, FoldedRow>()
-  readonly wide = new Map<string, WidePatch>()
-  /** The members of the key that the wide patches name, and the rows by these. */
-  #members: readonly string[] = []
-  readonly #family = new Map<string, Set<string>>()
-
-  constructor(table: Table) {
-    this.table = table
-  }
-
-  fold(key: string, row: Row, next: (values: Row, found: FoldedRow | undefined) => FoldedRow): void {
-    const found = this.rows.get(key)
-    this.rows.set(key, next(row, found))
-    if (found === undefined && this.#members.length > 0) this.#addToFamily(key, row)
-  }
-
-  /** Wide patches that name different members may concern the same rows: their order would count. */
-  takesWide(members: readonly string[]): boolean {
-    return this.#members.length === 0 || this.#members.join() === members.join()
-  }
-
-  patchWide(members: readonly string[], where: Row, set: Row): void {
-    if (this.#members.length === 0) {
-      this.#members = members
-      for (const [key, { values }] of this.rows) this.#addToFamily(key, values)
-    }
-    const part = keyText(this.table, where, members)
-    for (const key of this.#family.get(part) ?? []) {
-      const row = this.rows.get(key)
-      if (row !== undefined && row.after !== 'gone') this.rows.set(key, { ...row, values: { ...row.values, ...set } })
-    }
-    this.wide.set(part, { where: members, values: { ...this.wide.get(part)?.values, ...where, ...set } })
-  }
-
-  #addToFamily(key: string, row: Row): void {
-    const part = keyText(this.table, row, this.#members)
-    const family = this.#family.get(part)
-    if (family === undefined) this.#family.set(part, new Set([key]))
-    else family.add(key)
-  }
-}
-
 function wholeRow(table: Table, op: 'insert' | 'upsert', values: Row, found: FoldedRow | undefined): FoldedRow {
   if (found === undefined) return { before: op === 'insert' ? 'absent' : 'any', after: 'whole', values }
   if (op === 'insert' && found.after !== 'gone') throw new RowConflictError(`insert of an existing row of ${table.name}`)
@@ -203,20 +164,6 @@ function definedOnly(set: Row): Row {
   const defined: Record<string, unknown> = {}
   for (const name in set) if (set[name] !== undefined) defined[name] = set[name]
   return defined
-}
-
-/** One text for each combination of values of these members of the key. */
-function keyText(table: Table, row: Row, members: readonly string[]): string {
-  const parts = members.map((name) => {
-    const value = row[name]
-    if (!isKeyValue(value)) throw new RowConflictError(`a change of ${table.name} leaves out its key ${name}`)
-    return table.columns[name] === 'uuid' ? String(value).toLowerCase() : String(value)
-  })
-  return parts.length === 1 ? (parts[0] ?? '') : JSON.stringify(parts)
-}
-
-function isKeyValue(value: unknown): value is string | number | boolean {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }
 
 /** What such a change writes depends on those before it, so it needs a statement of its own. */

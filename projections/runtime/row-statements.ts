@@ -1,6 +1,7 @@
 import type { ColumnList } from './column-arrays.ts'
 import type { Column, ColumnType, Expression, Row, Table } from './projector.ts'
-import type { FoldedRow, PlanStep, WhereChange, WidePatch } from './row-plan.ts'
+import type { PlanStep } from './row-plan.ts'
+import type { FoldedRow, WhereChange, WidePatch } from './rows-step.ts'
 
 /** A statement on rows, whose parameters are one array for each of `columns`. */
 export interface Statement {
@@ -9,6 +10,8 @@ export interface Statement {
   readonly rows: readonly Row[]
   /** Rows that it must touch; any number when undefined. */
   readonly expected: number | undefined
+  /** Whether it looks for rows of tables; what inserts given rows does not. */
+  readonly readsTables: boolean
 }
 
 /** Quotes an identifier for Postgres. */
@@ -21,7 +24,7 @@ export function columnType(column: Column | undefined): ColumnType {
   return typeof column === 'string' ? column : column.type
 }
 
-/** One statement per table and kind of write; removals first, so that they free unique values. */
+/** One statement per table and kind of write; removals by key first, so that they free unique values. */
 export function statementsOf(schema: string, step: PlanStep): Statement[] {
   if (step.kind === 'where') return [whereStatement(schema, step)]
   const wide = [...Map.groupBy(step.wide.values(), ({ values }) => Object.keys(values).toSorted().join()).values()]
@@ -30,6 +33,7 @@ export function statementsOf(schema: string, step: PlanStep): Statement[] {
     .concat(wide.map((patches) => wideStatement(schema, step.table, patches)))
     .sort((a, b) => a.order - b.order)
     .map(({ statement }) => statement)
+    .concat([...step.removals.values()].map((changes) => whereStatement(schema, { table: step.table, source: step.table, changes })))
 }
 
 /** Behind the removals, which free unique values, and ahead of whatever else is done to single rows. */
@@ -45,7 +49,7 @@ function wideStatement(schema: string, table: Table, patches: readonly WidePatch
   const set = names.filter((name) => !first.where.includes(name))
   const assignments = (set.length > 0 ? set : names).map((name) => `${quoted(name)} = x.${quoted(name)}`).join(', ')
   const text = `update ${quoted(schema)}.${quoted(table.name)} t set ${assignments} from ${source} where ${matches}`
-  return { order: wideOrder, statement: { text, columns, rows: patches.map(({ values }) => values), expected: undefined } }
+  return { order: wideOrder, statement: { text, columns, rows: patches.map(({ values }) => values), expected: undefined, readsTables: true } }
 }
 
 interface OrderedStatement {
@@ -81,19 +85,19 @@ function rowsStatement(schema: string, table: Table, group: readonly FoldedRow[]
   if (first.after === 'gone') {
     const text =
       first.before === 'absent' ? `select from ${target} t, ${source} where ${onKey}` : `delete from ${target} t using ${source} where ${onKey}`
-    return { order: first.before === 'absent' ? 0 : 1, statement: { text, columns, rows, expected: first.before === 'absent' ? 0 : expected } }
+    return { order: first.before === 'absent' ? 0 : 1, statement: { text, columns, rows, expected: first.before === 'absent' ? 0 : expected, readsTables: true } }
   }
   if (first.before === 'present') {
     const assignments = (settable.length > 0 ? settable : names).map((name) => `${quoted(name)} = x.${quoted(name)}`).join(', ')
-    return { order: 2, statement: { text: `update ${target} t set ${assignments} from ${source} where ${onKey}`, columns, rows, expected } }
+    return { order: 2, statement: { text: `update ${target} t set ${assignments} from ${source} where ${onKey}`, columns, rows, expected, readsTables: true } }
   }
   const insertion = `insert into ${target} (${list}) select ${list} from ${source}`
-  if (first.before === 'absent') return { order: 3, statement: { text: insertion, columns, rows, expected: rows.length } }
+  if (first.before === 'absent') return { order: 3, statement: { text: insertion, columns, rows, expected: rows.length, readsTables: false } }
   const replacement = settable.map((name) => `${quoted(name)} = excluded.${quoted(name)}`).join(', ')
   const onConflict = settable.length > 0 ? `do update set ${replacement}` : 'do nothing'
   return {
     order: 3,
-    statement: { text: `${insertion} on conflict (${table.primaryKey.map(quoted).join(', ')}) ${onConflict}`, columns, rows, expected: undefined },
+    statement: { text: `${insertion} on conflict (${table.primaryKey.map(quoted).join(', ')}) ${onConflict}`, columns, rows, expected: undefined, readsTables: false },
   }
 }
 
@@ -114,7 +118,7 @@ class Parameters {
   }
 }
 
-type WhereStep = Extract<PlanStep, { kind: 'where' }>
+type WhereStep = Pick<Extract<PlanStep, { kind: 'where' }>, 'table' | 'source'> & { readonly changes: readonly WhereChange[] }
 
 function whereStatement(schema: string, step: WhereStep): Statement {
   const built = step.changes.map((change) => buildWhere(schema, step, change))
@@ -122,7 +126,7 @@ function whereStatement(schema: string, step: WhereStep): Statement {
   if (first === undefined) throw new TypeError('an empty group of changes')
   // Without any value there is still a row for each of the changes.
   const columns: ColumnList = first.parameters.columns.length > 0 ? first.parameters.columns : [['nothing', 'text']]
-  return { text: first.text(recordSet(columns)), columns, rows: built.map(({ parameters }) => parameters.row()), expected: undefined }
+  return { text: first.text(recordSet(columns)), columns, rows: built.map(({ parameters }) => parameters.row()), expected: undefined, readsTables: true }
 }
 
 interface BuiltWhere {

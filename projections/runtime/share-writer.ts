@@ -8,7 +8,7 @@ import { CheckpointLostError, shareOf, writeShares, type Share, type WriteOption
 import { failureOf, readCheckpoints, recordFailure, type ProjectionFailure } from './checkpoints.ts'
 import { databaseFailure, reasonOf } from './database-errors.ts'
 import type { Member, MemberBatch } from './feed.ts'
-import { RowConflictError } from './row-plan.ts'
+import { RowConflictError } from './rows-step.ts'
 import { fitOf } from './schema.ts'
 
 const backoff = { firstMs: 50, mostMs: 2_000 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { insert, insertSelect, patch, patchWhere, remove, removeWhere, upsert, type RowChange } from '../../../projections/runtime/projector.ts'
-import { RowConflictError, RowPlan, type PlanStep } from '../../../projections/runtime/row-plan.ts'
+import { RowPlan, type PlanStep } from '../../../projections/runtime/row-plan.ts'
+import { RowConflictError } from '../../../projections/runtime/rows-step.ts'
 import { news, tickets, watchers } from './tickets.ts'
 
 const row = { ticket_id: 't1', title: 'first', team: 'red', opened_at: '2026-01-01T00:00:00.000Z', stream_revision: 0n }
@@ -85,5 +86,18 @@ describe('the order of a plan', () => {
 
   it('tells a comparison with null from one with a value', () => {
     expect(planned(removeWhere(tickets, { note: null }), removeWhere(tickets, { note: 'x' }))).toHaveLength(2)
+  })
+
+  it('takes a removal by the whole key for one of that row', () => {
+    expect(folded(upsert(watchers, { team: 'a', watcher: 'b', tags: [] }), removeWhere(watchers, { watcher: 'b', team: 'a' }))).toMatchObject([{ before: 'any', after: 'gone' }])
+  })
+
+  it('goes on in one step behind removals that provably mean none of the later rows', () => {
+    const watch = (team: string, watcher: string) => upsert(watchers, { team, watcher, tags: [] })
+    const counts = (...changes: RowChange[]) => planned(...changes).map((step) => (step.kind === 'rows' ? [step.rows.size, ...[...step.removals.values()].map(({ length }) => length)] : step.kind))
+    expect(counts(watch('a', '1'), removeWhere(watchers, { team: 'a' }), watch('b', '1'), removeWhere(watchers, { team: 'b' }))).toEqual([[2, 2]])
+    expect(counts(watch('a', '1'), removeWhere(watchers, { team: 'a' }), watch('a', '2'))).toEqual([[1, 1], [1]])
+    expect(counts(upsert(tickets, row), removeWhere(tickets, { team: 'red' }), patch(tickets, { ticket_id: 't2' }, { team: 'blue' }))).toEqual([[1, 1], [1]])
+    expect(counts(upsert(tickets, row), removeWhere(tickets, { team: 'red' }), upsert(tickets, { ...row, team: 'blue' }))).toEqual([[1, 1], [1]])
   })
 })

@@ -1,0 +1,143 @@
+import type { ColumnType, Row, RowChange, Table } from './projector.ts'
+import { storableText } from './storable-json.ts'
+
+/** A row after all changes of a batch. `before`: what must be true of it in the table; `values`: key and set columns. */
+export interface FoldedRow {
+  readonly before: 'absent' | 'present' | 'any'
+  readonly after: 'whole' | 'partial' | 'gone'
+  readonly values: Row
+}
+
+export type WhereChange = Extract<RowChange, { op: 'patch-where' | 'remove-where' | 'insert-select' }>
+
+export type RemoveWhere = Extract<WhereChange, { op: 'remove-where' }>
+
+/** Columns to set in every row that has these members of its key; any number, none too. */
+export interface WidePatch {
+  readonly where: readonly string[]
+  /** Members of the key and set columns. */
+  readonly values: Row
+}
+
+/** A handler contradicts what is there; the message names table and rule, never a value. */
+export class RowConflictError extends Error {
+  override readonly name = 'RowConflictError'
+}
+
+/** The changes of one table's rows between two that depend on other rows. */
+export class RowsStep {
+  readonly kind = 'rows'
+  readonly table: Table
+  readonly rows = new Map<string, FoldedRow>()
+  readonly wide = new Map<string, WidePatch>()
+  readonly removals = new Map<string, RemoveWhere[]>()
+  /** The values that the removals name, by the columns that they name. */
+  readonly #removed = new Map<string, { readonly names: readonly string[]; readonly texts: Set<string> }>()
+  /** The members of the key that the wide patches name, and the rows by these. */
+  #members: readonly string[] = []
+  readonly #family = new Map<string, Set<string>>()
+
+  constructor(table: Table) {
+    this.table = table
+  }
+
+  fold(key: string, row: Row, next: (values: Row, found: FoldedRow | undefined) => FoldedRow): void {
+    const found = this.rows.get(key)
+    this.rows.set(key, next(row, found))
+    if (found === undefined && this.#members.length > 0) this.#addToFamily(key, row)
+  }
+
+  /**
+   * Whether a change of this row keeps its meaning ahead of the removals: none of them concerns the row, as it was or becomes.
+   * Of one that is only in the table its key is known. What replaces one that a removal means is refused where it is to be new.
+   */
+  takes(key: string, values: Row, isWhole: boolean): boolean {
+    if (this.#removed.size === 0) return true
+    const found = this.rows.get(key)
+    const { primaryKey } = this.table
+    if (found === undefined || found.after === 'gone') {
+      return this.#isKept(isWhole ? values : Object.fromEntries(primaryKey.map((name) => [name, values[name]])))
+    }
+    return this.#isKept(found.values) && this.#isKept({ ...found.values, ...values })
+  }
+
+  remove(change: RemoveWhere): void {
+    const names = Object.keys(change.where).toSorted()
+    const shape = names.join()
+    const removed = this.#removed.get(shape) ?? { names, texts: new Set<string>() }
+    this.#removed.set(shape, { names, texts: removed.texts.add(partText(this.table, change.where, names) ?? '') })
+    const where = Object.fromEntries(names.map((name) => [name, change.where[name]]))
+    const changes = this.removals.get(shape)
+    if (changes === undefined) this.removals.set(shape, [{ ...change, where }])
+    else changes.push({ ...change, where })
+  }
+
+  /** True where it is known of a row that no removal means it. */
+  #isKept(values: Row): boolean {
+    return [...this.#removed.values()].every(({ names, texts }) => {
+      if (names.some((name) => values[name] === null)) return true
+      const text = partText(this.table, values, names)
+      return text !== undefined && !texts.has(text)
+    })
+  }
+
+  /** Wide patches that name different members may concern the same rows: their order would count. */
+  takesWide(members: readonly string[]): boolean {
+    return this.#removed.size === 0 && (this.#members.length === 0 || this.#members.join() === members.join())
+  }
+
+  patchWide(members: readonly string[], where: Row, set: Row): void {
+    if (this.#members.length === 0) {
+      this.#members = members
+      for (const [key, { values }] of this.rows) this.#addToFamily(key, values)
+    }
+    const part = keyText(this.table, where, members)
+    for (const key of this.#family.get(part) ?? []) {
+      const row = this.rows.get(key)
+      if (row !== undefined && row.after !== 'gone') this.rows.set(key, { ...row, values: { ...row.values, ...set } })
+    }
+    this.wide.set(part, { where: members, values: { ...this.wide.get(part)?.values, ...where, ...set } })
+  }
+
+  #addToFamily(key: string, row: Row): void {
+    const part = keyText(this.table, row, this.#members)
+    const family = this.#family.get(part)
+    if (family === undefined) this.#family.set(part, new Set([key]))
+    else family.add(key)
+  }
+}
+
+/** One text for each combination of values of these members of the key. */
+export function keyText(table: Table, row: Row, members: readonly string[]): string {
+  const parts = members.map((name) => {
+    const value = row[name]
+    if (!isKeyValue(value)) throw new RowConflictError(`a change of ${table.name} leaves out its key ${name}`)
+    return table.columns[name] === 'uuid' ? String(value).toLowerCase() : String(value)
+  })
+  return parts.length === 1 ? (parts[0] ?? '') : JSON.stringify(parts)
+}
+
+export function isKeyValue(value: unknown): value is string | number | boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+}
+
+/** Columns whose values are equal exactly where their texts are. */
+export function isComparable(table: Table, name: string): boolean {
+  return ['uuid', 'text', 'integer', 'boolean'].includes(typeOf(table, name) ?? '')
+}
+
+function typeOf({ columns }: Table, name: string): ColumnType | undefined {
+  const column = columns[name]
+  return typeof column === 'object' ? column.type : column
+}
+
+/** One text for each combination of values of comparable columns; undefined where one of them is not known. */
+function partText(table: Table, row: Row, names: readonly string[]): string | undefined {
+  const parts: string[] = []
+  for (const name of names) {
+    const value = row[name]
+    if (!isKeyValue(value)) return undefined
+    parts.push(typeOf(table, name) === 'uuid' ? String(value).toLowerCase() : storableText(String(value)))
+  }
+  return JSON.stringify(parts)
+}

@@ -1,0 +1,85 @@
+import { array, assert, asyncProperty, constantFrom, oneof, record, type Arbitrary } from 'fast-check'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createPool, type Pool } from '../../../platform/database.ts'
+import { columnArrays } from '../../../projections/runtime/column-arrays.ts'
+import { defineTable, insert, patch, patchWhere, remove, removeWhere, upsert, type RowChange } from '../../../projections/runtime/projector.ts'
+import { RowPlan } from '../../../projections/runtime/row-plan.ts'
+import { RowConflictError } from '../../../projections/runtime/rows-step.ts'
+import { statementsOf } from '../../../projections/runtime/row-statements.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+
+const steps = defineTable({
+  name: 'steps',
+  columns: { list: 'text', step: 'text', owner: { type: 'text', nullable: true } },
+  primaryKey: ['list', 'step'],
+})
+const lists = ['a', 'b'] as const
+const names = ['x', 'y'] as const
+const owners = ['o', 'p', null] as const
+const key = { list: constantFrom(...lists), step: constantFrom(...names) }
+const row = { ...key, owner: constantFrom(...owners) }
+const owner = constantFrom('o', 'p')
+
+const change: Arbitrary<RowChange> = oneof(
+  record(row).map((values) => insert(steps, values)),
+  record(row).map((values) => upsert(steps, values)),
+  record(row).map(({ list, step, owner: to }) => patch(steps, { list, step }, { owner: to })),
+  record(key).map((values) => remove(steps, values)),
+  record(key).map((where) => removeWhere(steps, where)),
+  record({ list: key.list }).map((where) => removeWhere(steps, where)),
+  record({ owner }).map((where) => removeWhere(steps, where)),
+  record({ step: key.step, owner }).map((where) => removeWhere(steps, where)),
+  record({ list: key.list, owner }).map(({ list, owner: to }) => patchWhere(steps, { list }, { owner: to })),
+)
+
+let database: FreshDatabase
+let pool: Pool
+
+beforeAll(async () => {
+  database = await freshDatabase()
+  pool = createPool({ url: database.url, max: 1 })
+  await pool.query('create schema folded; create table folded.steps (list text, step text, owner text, primary key (list, step))')
+})
+
+afterAll(async () => {
+  await pool.end()
+  await database.drop()
+})
+
+/** False where it is refused, and then nothing is written. */
+async function write(changes: readonly RowChange[]): Promise<boolean> {
+  await pool.query('begin')
+  try {
+    const plan = new RowPlan(new Map([[steps.name, steps]]))
+    for (const each of changes) plan.add(each)
+    for (const { text, columns, rows, expected } of plan.steps.flatMap((step) => statementsOf('folded', step))) {
+      const { rowCount } = await pool.query(text, columnArrays(columns, rows))
+      if (expected !== undefined && rowCount !== expected) throw new RowConflictError('refused')
+    }
+    await pool.query('commit')
+    return true
+  } catch (error) {
+    await pool.query('rollback')
+    const isUnique = error instanceof Error && 'code' in error && error.code === '23505'
+    if (!(error instanceof RowConflictError) && !isUnique) throw error
+    return false
+  }
+}
+
+/** As the runtime does: one by one where the batch is refused, up to the first that is refused by itself. */
+async function outcomeOf(before: readonly RowChange[], batch: readonly RowChange[], isFolded: boolean): Promise<unknown> {
+  await pool.query('truncate folded.steps')
+  for (const each of before) await write([each])
+  let taken = isFolded && (await write(batch)) ? batch.length : 0
+  while (taken < batch.length && (await write(batch.slice(taken, taken + 1)))) taken += 1
+  return { taken, rows: (await pool.query('select * from folded.steps order by list, step')).rows }
+}
+
+it('removals of rows by their values leave in one batch what they leave one after the other', async () => {
+  await assert(
+    asyncProperty(array(change, { maxLength: 6 }), array(change, { minLength: 1, maxLength: 10 }), async (before, batch) => {
+      expect(await outcomeOf(before, batch, true)).toEqual(await outcomeOf(before, batch, false))
+    }),
+    { numRuns: 40 },
+  )
+})
