@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
+import { prepared } from '../../platform/prepared.ts'
 import { inTransaction } from '../../platform/transaction.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import type { Position } from '../../streams/store/positions.ts'
@@ -98,21 +99,23 @@ async function advanceCheckpoints(client: PoolClient, shares: readonly Share[]):
       to_prepare: to.prepare.toString(),
     }))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
-  const moved = await client.query<{ name: string }>(
-    `update runtime.projectors p set commit_position = x.to_commit, prepare_position = x.to_prepare, updated_at = now()
+  const text = `update runtime.projectors p set commit_position = x.to_commit, prepare_position = x.to_prepare, updated_at = now()
      from json_to_recordset($1::json) as x(name text, version integer, shape_id uuid, from_commit numeric, from_prepare numeric, to_commit numeric, to_prepare numeric)
      where p.name = x.name and p.version = x.version and p.shape_id = x.shape_id and p.commit_position = x.from_commit and p.prepare_position = x.from_prepare
-     returning p.name`,
-    [JSON.stringify(rows)],
-  )
+     returning p.name`
+  const moved = await client.query<{ name: string }>(prepared(text, [JSON.stringify(rows)]))
   if (moved.rows.length === rows.length) return
   const held = new Set(moved.rows.map(({ name }) => name))
   throw new CheckpointLostError(rows.map(({ name }) => name).filter((name) => !held.has(name)))
 }
 
-/** Returns how many rows were written. */
-async function run(client: PoolClient, { table, statement: { text, expected }, parameters }: Write): Promise<number> {
-  const rows = (await client.query(text, [...parameters])).rowCount ?? 0
+/**
+ * Returns how many rows were written. Only what reads no table is prepared: a plan that a connection keeps is right for its
+ * tables as large as they were, and one that was made while they were empty reads through all of them once they have grown.
+ */
+async function run(client: PoolClient, { table, statement: { text, expected, readsTables }, parameters }: Write): Promise<number> {
+  const query = readsTables ? { text, values: [...parameters] } : prepared(text, parameters)
+  const rows = (await client.query(query)).rowCount ?? 0
   if (expected === undefined || rows === expected) return rows
   throw new RowConflictError(`${expected === 0 ? 'insert of an existing' : 'patch of a missing'} row of ${table}`)
 }
