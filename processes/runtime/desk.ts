@@ -7,7 +7,7 @@ import { isAnyLaneFull, Lanes, type LaneVerdict } from './lanes.ts'
 import { leaseUntil } from './leases.ts'
 import { Looks } from './looks.ts'
 import { Settlements } from './settlements.ts'
-import { runStep, settlementOf, type StepResult } from './step-run.ts'
+import { limitsWithin, runStep, settlementOf, type StepLimits, type StepResult } from './step-run.ts'
 
 export interface DeskOptions {
   readonly pool: Pool
@@ -98,7 +98,7 @@ export class Desk {
       this.stir()
       throw error
     }
-    for (const claim of claimed) this.#begin(claim, lease)
+    this.#beginAll(claimed, lease)
     const hasMore = claimed.length === limit
     const mayHaveMore = hasMore || (shares !== undefined && isAnyLaneFull(shares, claimed.flatMap(({ lane }) => lane ?? [])))
     this.#looks.end(now, mayHaveMore, this.inHand)
@@ -151,9 +151,20 @@ export class Desk {
     await Promise.all(this.#inHand)
   }
 
-  #begin(claimed: Claimed, lease: string): void {
+  /** Of claims that took most of their own lease nothing is begun: they are given back. */
+  #beginAll(claimed: readonly Claimed[], lease: string): void {
+    const now = this.#options.now()
+    const limits = limitsWithin(Date.parse(lease) - now.getTime(), this.#options)
+    for (const claim of claimed) {
+      if (limits !== undefined) this.#begin(claim, lease, limits)
+      else this.#settlements.add({ key: claim.todo.key, step: claim.todo.step, notBefore: now, fence: undefined, failures: claim.failures }, 0, performance.now())
+    }
+    if (limits === undefined && claimed.length > 0) this.stir()
+  }
+
+  #begin(claimed: Claimed, lease: string, limits: Omit<StepLimits, 'signal'>): void {
     const begunMs = performance.now()
-    const working = this.#work(claimed, lease, begunMs).finally(() => {
+    const working = this.#work(claimed, lease, limits, begunMs).finally(() => {
       this.#inHand.delete(working)
       this.#looks.stepEnded(performance.now() - begunMs)
       this.#options.onStepEnd()
@@ -161,14 +172,13 @@ export class Desk {
     this.#inHand.add(working)
   }
 
-  async #work(claimed: Claimed, lease: string, begunMs: number): Promise<void> {
-    const { stepTimeoutMs, stepLeaseMs, logger, aborting, now, random } = this.#options
+  async #work(claimed: Claimed, lease: string, limits: Omit<StepLimits, 'signal'>, begunMs: number): Promise<void> {
+    const { logger, aborting, now, random } = this.#options
     const { todo, failures, lane } = claimed
     const step = this.process.steps.get(todo.step)
     if (step === undefined) return
     if (lane !== undefined) this.#lanes?.begin(lane, now())
-    const limits = { timeoutMs: stepTimeoutMs, abandonMs: stepLeaseMs, signal: aborting }
-    const result = await runStep(step, todo, { now, leaseUntil: lease }, limits)
+    const result = await runStep(step, todo, { now, leaseUntil: lease }, { ...limits, signal: aborting })
     if ('error' in result) {
       logger.warn({ process: this.process.name, step: todo.step, attempt: failures + 1, err: result.error }, 'a step threw, it will be tried again')
     } else if (result.kind === 'retry') {
@@ -176,7 +186,7 @@ export class Desk {
     }
     const settlement = settlementOf(claimed, result, now(), random)
     const endedMs = performance.now()
-    this.#settlements.add(settlement, stepLeaseMs - (endedMs - begunMs), endedMs)
+    this.#settlements.add(settlement, limits.abandonMs - (endedMs - begunMs), endedMs)
     if (lane !== undefined) this.#lanes?.end(lane, verdictOf(result), now())
     if (settlement.notBefore > now()) this.#looks.putOff(settlement.notBefore)
   }

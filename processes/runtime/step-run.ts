@@ -14,6 +14,16 @@ export interface StepLimits {
   readonly signal: AbortSignal
 }
 
+/**
+ * What is left of a lease to the step that it was taken for, in milliseconds: the claim may have waited for its database. A step
+ * that outlived its lease would be at its call while another worker makes the same one. Undefined where too little is left.
+ */
+export function limitsWithin(leftMs: number, { stepTimeoutMs, stepLeaseMs }: { readonly stepTimeoutMs: number; readonly stepLeaseMs: number }): Omit<StepLimits, 'signal'> | undefined {
+  const abandonMs = Math.min(stepLeaseMs, leftMs)
+  const timeoutMs = Math.min(stepTimeoutMs, abandonMs - (stepLeaseMs - stepTimeoutMs) / 2)
+  return timeoutMs > 0 ? { timeoutMs, abandonMs } : undefined
+}
+
 export class StepAbandonedError extends Error {
   override readonly name = 'StepAbandonedError'
 }

@@ -24,6 +24,17 @@ export const processMutants: readonly Mutant[] = [
     caughtBy: [{ file: workers, test: 'share a list between instances without working anything off twice' }],
   },
   {
+    name: 'lease-outlived',
+    fault: 'a step whose claim waited for the database is still at its call when another worker makes the same one',
+    file: 'processes/runtime/desk.ts',
+    text: 'limitsWithin(Date.parse(lease) - now.getTime(), this.#options)',
+    replacement: 'limitsWithin(this.#options.stepLeaseMs, this.#options)',
+    caughtBy: [
+      { file: 'test/processes/runtime/slow-claims.int.test.ts', test: 'has no more time than its lease has left' },
+      { file: 'test/processes/runtime/slow-claims.int.test.ts', test: 'is claimed anew where its lease is as good as over' },
+    ],
+  },
+  {
     name: 'lease-of-no-length',
     fault: 'an attempt is open for no time: whoever comes next makes it, too',
     file: 'processes/runtime/leases.ts',
