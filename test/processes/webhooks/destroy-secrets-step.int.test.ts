@@ -26,7 +26,8 @@ afterAll(async () => {
 const now = () => world.now().toISOString()
 
 function destroy({ subscriptionId }: Subscribed, cause = { eventId: randomUUID(), correlationId: randomUUID() }): Promise<StepOutcome> {
-  const todo = { key: subscriptionId, step: 'destroy-secrets', orgId: world.orgId, dueAt: world.now(), payload: { cause } }
+  const dueAt = new Date(world.now().getTime() - 86_400_000)
+  const todo = { key: subscriptionId, step: 'destroy-secrets', orgId: world.orgId, dueAt, payload: { cause } }
   return whenWorkedOff(webhooksProcess, todo, processDependencies(world, egress), world.now())
 }
 
