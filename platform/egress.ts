@@ -136,7 +136,8 @@ export function createEgress({ configuration, resolve = resolveHost, breaker: li
 function endAfter(timeoutMs: number, signal: AbortSignal | undefined): { readonly signal: AbortSignal; release(): void } {
   const ending = new AbortController()
   const giveWay = (): void => ending.abort(signal?.reason)
-  const timer = setTimeout(() => ending.abort(new EgressError('timeout', { mayHaveBeenSent: true })), timeoutMs).unref()
+  // Of a process that stood still, timers come before the answers that have arrived meanwhile: those are read first.
+  const timer = setTimeout(() => setImmediate(() => ending.abort(new EgressError('timeout', { mayHaveBeenSent: true }))), timeoutMs).unref()
   if (signal?.aborted === true) giveWay()
   else signal?.addEventListener('abort', giveWay, { once: true })
   return {

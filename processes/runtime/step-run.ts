@@ -44,7 +44,8 @@ export async function runStep(
   const stop = (): void => stopping.abort(signal.reason)
   const abandonment = Promise.withResolvers<never>()
   let timer = setTimeout(() => {
-    stopping.abort(new DOMException('the step took too long', 'TimeoutError'))
+    // Of a process that stood still, timers come before the answers that have arrived meanwhile: those are read first.
+    setImmediate(() => stopping.abort(new DOMException('the step took too long', 'TimeoutError')))
     timer = setTimeout(() => abandonment.reject(new StepAbandonedError(`step ${todo.step} heeds no time limit`)), abandonMs - timeoutMs)
   }, timeoutMs)
   signal.addEventListener('abort', stop, { once: true })

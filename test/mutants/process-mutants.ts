@@ -35,6 +35,22 @@ export const processMutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'call-ends-before-its-answer',
+    fault: 'a process that stood still calls again what has answered meanwhile',
+    file: 'platform/egress.ts',
+    text: "setTimeout(() => setImmediate(() => ending.abort(new EgressError('timeout', { mayHaveBeenSent: true }))), timeoutMs)",
+    replacement: "setTimeout(() => ending.abort(new EgressError('timeout', { mayHaveBeenSent: true })), timeoutMs)",
+    caughtBy: [{ file: 'test/platform/egress-standstill.int.test.ts', test: 'counts, although the time limit of the call is over by then' }],
+  },
+  {
+    name: 'step-ends-before-its-answer',
+    fault: 'a process that stood still aborts a step whose call has been answered meanwhile',
+    file: 'processes/runtime/step-run.ts',
+    text: "setImmediate(() => stopping.abort(new DOMException('the step took too long', 'TimeoutError')))",
+    replacement: "stopping.abort(new DOMException('the step took too long', 'TimeoutError'))",
+    caughtBy: [{ file: 'test/platform/egress-standstill.int.test.ts', test: 'counts, although the time limit of the step is over by then' }],
+  },
+  {
     name: 'lease-of-no-length',
     fault: 'an attempt is open for no time: whoever comes next makes it, too',
     file: 'processes/runtime/leases.ts',
