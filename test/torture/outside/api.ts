@@ -26,6 +26,7 @@ export class PatientClient {
   readonly #baseUrl: string
   readonly #log: DurableLines
   #token = ''
+  #renew: { readonly client: ClientSecrets; readonly at: number } | undefined
   #sent = 0
   #repeated = 0
   readonly #answers = new Map<string, number>()
@@ -36,9 +37,11 @@ export class PatientClient {
     this.#log = log
   }
 
+  /** Takes a token, and another one whenever half of its time is over. */
   async logIn(client: ClientSecrets): Promise<void> {
     const { body } = await requestToken(this.#baseUrl, client)
     this.#token = textAt(body, 'access_token')
+    this.#renew = { client, at: performance.now() + Number(at(body, 'expires_in')) * 500 }
   }
 
   /** The answer that took the write; undefined when it was refused, or never answered. */
@@ -64,6 +67,7 @@ export class PatientClient {
   /** One request; undefined when nothing answered. */
   async ask(path: string, request: ApiRequest = {}, doneStatus?: number): Promise<ApiAnswer | undefined> {
     this.#sent += 1
+    await this.#keepLoggedIn()
     try {
       const answer = await limited(answerMs, createApiClient(this.#baseUrl, this.#token).call(path, request))
       const code = answer.status >= 300 ? ` ${String(at(answer.body, 'code'))}` : ''
@@ -80,6 +84,18 @@ export class PatientClient {
   summary(): LoadSummary {
     const unsettled = Object.fromEntries(operations.map((operation) => [operation, this.#unsettled.get(operation) ?? 0])) as Record<Operation, number>
     return { sent: this.#sent, repeated: this.#repeated, unsettled, answers: Object.fromEntries([...this.#answers].toSorted(([a], [b]) => a.localeCompare(b))) }
+  }
+
+  async #keepLoggedIn(): Promise<void> {
+    const due = this.#renew
+    if (due === undefined || performance.now() < due.at) return
+    this.#renew = undefined
+    try {
+      await limited(answerMs, this.logIn(due.client))
+    } catch {
+      // Nobody answers just now: the token at hand is good for as long again.
+      this.#renew = due
+    }
   }
 
   #count(answer: string): void {
