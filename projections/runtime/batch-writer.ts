@@ -4,6 +4,7 @@ import { prepared } from '../../platform/prepared.ts'
 import { inTransaction } from '../../platform/transaction.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import type { Position } from '../../streams/store/positions.ts'
+import { heldByName } from './checkpoints.ts'
 import type { Handler, Projector, Table } from './projector.ts'
 import { RowPlan } from './row-plan.ts'
 import { RowConflictError } from './rows-step.ts'
@@ -98,12 +99,12 @@ async function advanceCheckpoints(client: PoolClient, shares: readonly Share[]):
       to_commit: to.commit.toString(),
       to_prepare: to.prepare.toString(),
     }))
-    .sort((a, b) => (a.name < b.name ? -1 : 1))
-  const text = `update runtime.projectors p set commit_position = x.to_commit, prepare_position = x.to_prepare, updated_at = now()
+  const text = `with ${heldByName('$2')}
+     update runtime.projectors p set commit_position = x.to_commit, prepare_position = x.to_prepare, updated_at = now()
      from json_to_recordset($1::json) as x(name text, version integer, shape_id uuid, from_commit numeric, from_prepare numeric, to_commit numeric, to_prepare numeric)
-     where p.name = x.name and p.version = x.version and p.shape_id = x.shape_id and p.commit_position = x.from_commit and p.prepare_position = x.from_prepare
+     where p.name in (select name from held) and p.name = x.name and p.version = x.version and p.shape_id = x.shape_id and p.commit_position = x.from_commit and p.prepare_position = x.from_prepare
      returning p.name`
-  const moved = await client.query<{ name: string }>(prepared(text, [JSON.stringify(rows)]))
+  const moved = await client.query<{ name: string }>(prepared(text, [JSON.stringify(rows), rows.map(({ name }) => name)]))
   if (moved.rows.length === rows.length) return
   const held = new Set(moved.rows.map(({ name }) => name))
   throw new CheckpointLostError(rows.map(({ name }) => name).filter((name) => !held.has(name)))

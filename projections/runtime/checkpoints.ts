@@ -74,10 +74,19 @@ export interface Wanted {
   readonly version: number
 }
 
+/**
+ * Locks projectors one after the other, in the order of their names, for a statement that changes `where name in (select name
+ * from held)`. Whatever changes several at once begins so: in the order of a plan, two of them could wait for each other.
+ */
+export function heldByName(names: string): string {
+  return `held as (select name from runtime.projectors where name = any(${names}) order by name for no key update)`
+}
+
 /** Says that this instance runs these projectors, and returns what is wanted of each. */
 export async function beat(client: PoolClient, names: readonly string[]): Promise<Map<string, Wanted>> {
   const { rows } = await client.query<Wanted & { readonly name: string }>(
-    'update runtime.projectors set heartbeat_at = clock_timestamp() where name = any($1) returning name, status, version',
+    `with ${heldByName('$1')}
+     update runtime.projectors set heartbeat_at = clock_timestamp() where name in (select name from held) returning name, status, version`,
     [names],
   )
   return new Map(rows.map(({ name, ...wanted }) => [name, wanted]))
@@ -102,16 +111,16 @@ export async function markCaughtUp(pool: Pool, reached: readonly CaughtUp[]): Pr
     prepare_position: position.prepare.toString(),
   }))
   const { rows } = await pool.query<{ name: string }>(
-    `with reached as (
+    `with ${heldByName('$2')}, reached as (
        select * from json_to_recordset($1::json) as x(name text, copy_id uuid, commit_position numeric, prepare_position numeric)
      ), marked as (
        update runtime.projectors p set status = 'running', updated_at = clock_timestamp() from reached x
-       where p.name = x.name and p.copy_id = x.copy_id and p.status = 'rebuilding'
+       where p.name in (select name from held) and p.name = x.name and p.copy_id = x.copy_id and p.status = 'rebuilding'
          and (p.commit_position, p.prepare_position) >= (x.commit_position, x.prepare_position)
        returning p.name
      )
      select name from marked union select name from runtime.projectors where name in (select name from reached) and status <> 'rebuilding'`,
-    [JSON.stringify(json)],
+    [JSON.stringify(json), reached.map(({ name }) => name)],
   )
   return new Set(rows.map(({ name }) => name))
 }

@@ -7,6 +7,14 @@ const readPositions = 'test/projections/runtime/read-positions.int.test.ts'
 
 export const projectionMutants: readonly Mutant[] = [
   {
+    name: 'projectors-in-any-order',
+    fault: 'two that change several projectors lock them in the order of their plans',
+    file: 'projections/runtime/checkpoints.ts',
+    text: ' order by name for no key update',
+    replacement: '',
+    caughtBy: [{ file: 'test/projections/runtime/lock-order.int.test.ts', test: 'holds none of a later name: a heartbeat' }],
+  },
+  {
     name: 'checkpoint-unguarded',
     fault: 'a checkpoint is moved from wherever it stands',
     file: 'projections/runtime/batch-writer.ts',
