@@ -55,7 +55,7 @@ declare module 'graphile-worker' {
     }
   }
   interface Helpers {
-    query(text: string, values: readonly unknown[]): Promise<unknown>
+    query(text: string, values: unknown[]): Promise<unknown>
   }
   export class Logger {
     constructor(logFunctionFactory: () => () => void)

@@ -59,7 +59,7 @@ answerJobs(async (job: Job): Promise<JobDone> => {
   const pool = new Pool(baseUrl, { connections: inFlight, pipelining: 1 })
   const allDone = Promise.withResolvers<void>()
   let done = 0
-  const deliver = async (payload: unknown, helpers: { query(text: string, values: readonly unknown[]): Promise<unknown> }): Promise<void> => {
+  const deliver = async (payload: unknown, helpers: { query(text: string, values: unknown[]): Promise<unknown> }): Promise<void> => {
     const { id, path, eventType, body } = payload as Delivery
     const sentAt = new Date()
     const startedAtMs = performance.now()

@@ -15,7 +15,7 @@ export const webhookDeliveries: Benchmark = {
   goals: ['15'],
   about: 'durable webhook deliveries over bare posts, over graphile-worker posting the same, and over bare posts between two bare appends',
   run: async ({ quick }, { compare }) => {
-    const assessments = quick ? 100 : 5_000
+    const assessments = quick ? 100 : 1_500
     // The other sides take the same time for more: batches of jobs have to come to an end within what is measured.
     const count = quick ? 4_000 : 40_000
     await installPeers()
