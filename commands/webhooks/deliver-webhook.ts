@@ -5,6 +5,8 @@ import { openUntil } from '../handling/open-lease.ts'
 
 type Scheduled = Extract<WebhookDeliveryEvent, { type: 'WebhookDeliveryScheduled' }>['data']
 
+type Pending = Extract<WebhookDeliveryState, { status: 'pending' }>
+
 /** What a delivery is, whoever begins its stream. */
 export type NewDelivery = Omit<Scheduled, 'scheduledAt'>
 
@@ -16,7 +18,8 @@ export interface AttemptDelivery {
 
 /**
  * Begins an attempt, and on the first one the delivery itself: NoStream makes one delivery of a subscription and an
- * event. An attempt cut off by a crash is made again under the same number.
+ * event. An attempt cut off by a crash is made again under the same number. Before the next one is due none is begun,
+ * whatever the list of a worker says: it may be behind, and its lease over.
  */
 export function attemptDelivery(command: AttemptDelivery, state: WebhookDeliveryState): Decision<WebhookDeliveryEvent> {
   const { delivery, now, leaseUntil } = command
@@ -32,8 +35,15 @@ export function attemptDelivery(command: AttemptDelivery, state: WebhookDelivery
   if (state.status === 'absent') {
     return [{ type: 'WebhookDeliveryScheduled', data: { ...delivery, scheduledAt: now.toISOString() } }, attempt(0)]
   }
-  const isOpen = openUntil(state.openLeaseUntil, now) !== null
-  return state.status !== 'pending' || isOpen ? [] : [attempt(state.finishedAttempts)]
+  return state.status !== 'pending' || waitsUntil(state, now) !== null ? [] : [attempt(state.finishedAttempts)]
+}
+
+/** Until when no attempt of a pending delivery is begun: somebody is at one, or the next one is not due yet. Null when one may be. */
+export function waitsUntil({ openLeaseUntil, nextAttemptAt }: Pending, now: Date): Date | null {
+  const until = openUntil(openLeaseUntil, now)
+  if (until !== null) return until
+  const dueAt = nextAttemptAt === null ? now : new Date(nextAttemptAt)
+  return dueAt.getTime() > now.getTime() ? dueAt : null
 }
 
 export type DeliveryOutcome =

@@ -1,5 +1,4 @@
-import type { NewDelivery } from '../../commands/webhooks/deliver-webhook.ts'
-import { openUntil } from '../../commands/handling/open-lease.ts'
+import { waitsUntil, type NewDelivery } from '../../commands/webhooks/deliver-webhook.ts'
 import { webhookDeliveryFold, type WebhookDeliveryState } from '../../streams/webhook-delivery/state.ts'
 import { deliveryIdOf, webhookDeliveryStream } from '../../streams/webhook-delivery/stream.ts'
 import type { StepOutcome, Todo } from '../runtime/process.ts'
@@ -25,8 +24,8 @@ export function deliveryOf(todo: Todo, { subscriptionId, eventId, eventType, ass
   }
 }
 
-/** Where a step found nothing to append: somebody is at an attempt, or the delivery has ended, which takes the row away. */
+/** Where a step found nothing to append: somebody is at an attempt, none is due yet, or the delivery has ended, which takes the row away. */
 export function unsettled(state: WebhookDeliveryState, now: Date): StepOutcome {
-  const until = state.status === 'pending' ? openUntil(state.openLeaseUntil, now) : null
+  const until = state.status === 'pending' ? waitsUntil(state, now) : null
   return until === null ? { kind: 'done' } : { kind: 'wait', until }
 }

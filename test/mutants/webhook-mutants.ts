@@ -7,6 +7,14 @@ const signatures = 'test/processes/adapters/webhook-signatures.unit.test.ts'
 
 export const webhookMutants: readonly Mutant[] = [
   {
+    name: 'attempt-before-it-is-due',
+    fault: 'a worker whose list is behind calls an endpoint again right after a failure',
+    file: 'commands/webhooks/deliver-webhook.ts',
+    text: 'dueAt.getTime() > now.getTime() ? dueAt : null',
+    replacement: 'null',
+    caughtBy: [{ file: 'test/commands/webhooks/webhook-decisions.unit.test.ts', test: 'begins none before it is due, whatever the list of a worker says' }],
+  },
+  {
     name: 'signs-with-one-secret',
     fault: 'a receiver that has not taken over a rotated secret yet can verify nothing',
     file: 'processes/adapters/webhook-signatures.ts',

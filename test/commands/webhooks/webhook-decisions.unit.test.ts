@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { attemptDelivery, recordDelivery, type DeliveryOutcome } from '../../../commands/webhooks/deliver-webhook.ts'
 import { duplicateOf, subscribeWebhook } from '../../../commands/webhooks/subscribe-webhook.ts'
+import { unsettled } from '../../../processes/webhooks/delivery-target.ts'
 import { webhookDeliveryFold } from '../../../streams/webhook-delivery/state.ts'
 import { webhookSubscriptionsFold } from '../../../streams/webhook-subscriptions/state.ts'
 import { at, hash, ids } from '../../streams/facts.ts'
@@ -61,6 +62,14 @@ describe('attempting a delivery', () => {
     given(webhookDeliveryFold, scheduled, attempted).when(attemptDelivery, late).thenEvents([again])
     const second = fact('WebhookDeliveryAttempted', { attempt: 2, attemptedAt: at(51), leaseUntil: at(71) })
     given(webhookDeliveryFold, scheduled, attempted, attemptFailed).when(attemptDelivery, late).thenEvents([second])
+  })
+
+  it('begins none before it is due, whatever the list of a worker says', () => {
+    const early = { ...command, now: new Date(Date.parse(at(37)) - 1) }
+    given(webhookDeliveryFold, scheduled, attempted, attemptFailed).when(attemptDelivery, early).thenNothing()
+    const { state } = given(webhookDeliveryFold, scheduled, attempted, attemptFailed)
+    expect(unsettled(state, early.now)).toEqual({ kind: 'wait', until: new Date(at(37)) })
+    expect(unsettled(state, new Date(at(37)))).toEqual({ kind: 'done' })
   })
 
   it('is over once delivered or given up', () => {
