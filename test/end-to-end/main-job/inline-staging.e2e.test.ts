@@ -101,7 +101,7 @@ const refusals: readonly Refusal[] = [
   ['an unknown member', withMembers({ device: 'x' }), 400, invalid, '/device'],
   ['a patient and a patient_id', withMembers({ patient: { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29' } }), 400, invalid, '/patient'],
   ['clinical_context of 17 levels', withMembers({ clinical_context: JSON.parse(`${'{"a":'.repeat(17)}{}${'}'.repeat(17)}`) as unknown }), 400, invalid, '/clinical_context'],
-  ['an unknown patient', withMembers({ patient_id: unknownId }), 404, 'patient-not-found'],
+  ['an unknown patient', withMembers({ patient_id: unknownId }), 404, 'patient-not-found', '/patient_id'],
   ['more than a megabyte beside its images', withMembers({ clinical_context: { a: 'x'.repeat(mebibyte) } }), 413, 'body-too-large'],
   ['its images twice', () => JSON.stringify(valid()).replace('"finding"', '"images":[],"finding"'), 400, 'malformed-body', '/images'],
   ['two types of its finding', () => JSON.stringify(valid()).replace('"finding_type"', '"finding_type":"rash","finding_type"'), 400, 'malformed-body', '/finding/finding_type'],
