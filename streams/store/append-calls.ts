@@ -48,16 +48,15 @@ export class AppendCalls {
       else resolve(result)
     }
     const timer = setTimeout(() => settle(new Error('no answer in time')), withinMs)
-    this.#call().then(
-      (call) => {
+    this.#call()
+      .then((call) => {
         if (isSettled) return
         waiting = this.#waiting.get(call)
         if (waiting === undefined || call.destroyed || call.writableEnded) return settle(new Error('the append stream ended'))
         waiting.set(correlationId, { stream: request.stream, settle })
         call.write(appendMessage({ ...request, correlationId }))
-      },
-      (error: unknown) => settle(error instanceof Error ? error : new Error('no connection', { cause: error })),
-    )
+      })
+      .catch((error: unknown) => settle(error instanceof Error ? error : new Error('no connection', { cause: error })))
     return promise
   }
 

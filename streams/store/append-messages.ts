@@ -74,7 +74,9 @@ export function readAppendReply(message: Buffer, streamOf: (correlationId: strin
   if (written !== undefined && !isError) return { correlationId, result: successIn(reader, written) }
   const error = streams.BatchAppendResp.deserializeBinary(message).getError()
   if (error === undefined) throw new Error('an answer of the event store says nothing')
-  return { correlationId, result: unpackToCommandError(error, streamOf(correlationId)) }
+  // Whose details are missing is this append's refusal all the same, and no reason to give up those beside it.
+  const result = error.hasDetails() ? unpackToCommandError(error, streamOf(correlationId)) : new Error(`the event store refused an append: code ${error.getCode()}`)
+  return { correlationId, result }
 }
 
 function successIn({ bytes }: WireReader, { start, end }: Span): AppendReply['result'] {

@@ -51,6 +51,13 @@ describe('an answer', () => {
     expect(answer(wrongVersion(request, 41))).toMatchObject({ correlationId, result: { actualVersion: 41n, streamName: `stream of ${correlationId}` } })
   })
 
+  test('of refusal without any details is one all the same', () => {
+    const bare = wrongVersion(request, 41)
+    bare.getError()?.clearDetails()
+    bare.getError()?.setCode(14)
+    expect(answer(bare)).toEqual({ correlationId, result: new Error('the event store refused an append: code 14') })
+  })
+
   test('is known by its id also in the form of two integers', () => {
     const reply = appended(request, 3, 4096)
     const id = Buffer.from(correlationId.replaceAll('-', ''), 'hex')
