@@ -1,12 +1,9 @@
 import { array, assert, asyncProperty, constantFrom, oneof, record, type Arbitrary } from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database.ts'
-import { columnArrays } from '../../../projections/runtime/column-arrays.ts'
 import { defineTable, insert, patch, patchWhere, remove, removeWhere, upsert, type RowChange } from '../../../projections/runtime/projector.ts'
-import { RowPlan } from '../../../projections/runtime/row-plan.ts'
-import { RowConflictError } from '../../../projections/runtime/rows-step.ts'
-import { statementsOf } from '../../../projections/runtime/row-statements.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { writePlanned } from './planned-writes.ts'
 
 const steps = defineTable({
   name: 'steps',
@@ -46,25 +43,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** False where it is refused, and then nothing is written. */
-async function write(changes: readonly RowChange[]): Promise<boolean> {
-  await pool.query('begin')
-  try {
-    const plan = new RowPlan(new Map([[steps.name, steps]]))
-    for (const each of changes) plan.add(each)
-    for (const { text, columns, rows, expected } of plan.steps.flatMap((step) => statementsOf('folded', step))) {
-      const { rowCount } = await pool.query(text, columnArrays(columns, rows))
-      if (expected !== undefined && rowCount !== expected) throw new RowConflictError('refused')
-    }
-    await pool.query('commit')
-    return true
-  } catch (error) {
-    await pool.query('rollback')
-    const isUnique = error instanceof Error && 'code' in error && error.code === '23505'
-    if (!(error instanceof RowConflictError) && !isUnique) throw error
-    return false
-  }
-}
+const write = (changes: readonly RowChange[]) => writePlanned(pool, { schema: 'folded', table: steps }, [changes])
 
 /** As the runtime does: one by one where the batch is refused, up to the first that is refused by itself. */
 async function outcomeOf(before: readonly RowChange[], batch: readonly RowChange[], isFolded: boolean): Promise<unknown> {

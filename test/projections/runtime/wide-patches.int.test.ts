@@ -1,12 +1,9 @@
 import { array, assert, asyncProperty, constantFrom, oneof, record, type Arbitrary } from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database.ts'
-import { columnArrays } from '../../../projections/runtime/column-arrays.ts'
 import { defineTable, insert, patch, patchWhere, remove, upsert, type RowChange } from '../../../projections/runtime/projector.ts'
-import { RowPlan } from '../../../projections/runtime/row-plan.ts'
-import { RowConflictError } from '../../../projections/runtime/rows-step.ts'
-import { statementsOf } from '../../../projections/runtime/row-statements.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { statementsFor, writePlanned } from './planned-writes.ts'
 
 const parts = defineTable({
   name: 'parts',
@@ -14,7 +11,7 @@ const parts = defineTable({
   primaryKey: ['parent', 'place'],
 })
 
-const tables = new Map([[parts.name, parts]])
+const wide = { schema: 'wide', table: parts }
 const parents = ['00000000-0000-4000-8000-00000000000a', '00000000-0000-4000-8000-00000000000B'] as const
 
 const key = { parent: constantFrom(...parents), place: constantFrom(1, 2, 3) }
@@ -52,31 +49,7 @@ describe('patches of all rows of a parent', () => {
     await database.drop()
   })
 
-  function planned(changes: readonly RowChange[]): RowPlan {
-    const plan = new RowPlan(tables)
-    for (const each of changes) plan.add(each)
-    return plan
-  }
-
-  /** Writes the changes in batches as they are given; false where one of them is refused, and then nothing is written. */
-  async function write(batches: readonly (readonly RowChange[])[]): Promise<boolean> {
-    await pool.query('begin')
-    try {
-      for (const batch of batches) {
-        for (const { text, columns, rows, expected } of planned(batch).steps.flatMap((step) => statementsOf('wide', step))) {
-          const { rowCount } = await pool.query(text, columnArrays(columns, rows))
-          if (expected !== undefined && rowCount !== expected) throw new RowConflictError('refused')
-        }
-      }
-      await pool.query('commit')
-      return true
-    } catch (error) {
-      await pool.query('rollback')
-      const isUnique = error instanceof Error && 'code' in error && error.code === '23505'
-      if (!(error instanceof RowConflictError) && !isUnique) throw error
-      return false
-    }
-  }
+  const write = (batches: readonly (readonly RowChange[])[]) => writePlanned(pool, wide, batches)
 
   async function contents(): Promise<unknown[]> {
     return (await pool.query('select * from wide.parts order by parent, place')).rows
@@ -104,7 +77,7 @@ describe('patches of all rows of a parent', () => {
       patchWhere(parts, { parent }, { label: null }),
       patch(parts, { parent, place: 1 }, { weight: 2 }),
     ])
-    const statements = planned(changes).steps.flatMap((step) => statementsOf('wide', step))
+    const statements = statementsFor(wide, changes)
 
     expect(statements.map(({ text }) => text.split(' ')[0])).toEqual(['update', 'insert'])
     expect(await write([changes])).toBe(true)

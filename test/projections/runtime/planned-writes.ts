@@ -1,0 +1,37 @@
+import type { Pool } from '../../../platform/database.ts'
+import { columnArrays } from '../../../projections/runtime/column-arrays.ts'
+import type { RowChange, Table } from '../../../projections/runtime/projector.ts'
+import { RowPlan } from '../../../projections/runtime/row-plan.ts'
+import { statementsOf, type Statement } from '../../../projections/runtime/row-statements.ts'
+import { RowConflictError } from '../../../projections/runtime/rows-step.ts'
+
+/** A table of a schema that a test has made. */
+export interface PlannedTable {
+  readonly schema: string
+  readonly table: Table
+}
+
+/** What a batch of changes of one table comes to. */
+export function statementsFor({ schema, table }: PlannedTable, changes: readonly RowChange[]): Statement[] {
+  const plan = new RowPlan(new Map([[table.name, table]]))
+  for (const each of changes) plan.add(each)
+  return plan.steps.flatMap((step) => statementsOf(schema, step))
+}
+
+/** Writes the changes in batches as they are given, over the pool's only connection; false where one is refused, and then nothing is written. */
+export async function writePlanned(pool: Pool, planned: PlannedTable, batches: readonly (readonly RowChange[])[]): Promise<boolean> {
+  await pool.query('begin')
+  try {
+    for (const { text, columns, rows, expected } of batches.flatMap((batch) => statementsFor(planned, batch))) {
+      const { rowCount } = await pool.query(text, columnArrays(columns, rows))
+      if (expected !== undefined && rowCount !== expected) throw new RowConflictError('refused')
+    }
+    await pool.query('commit')
+    return true
+  } catch (error) {
+    await pool.query('rollback')
+    const isUnique = error instanceof Error && 'code' in error && error.code === '23505'
+    if (!(error instanceof RowConflictError) && !isUnique) throw error
+    return false
+  }
+}
