@@ -63,7 +63,7 @@ export function createWebhookSender(egress: Egress, { webhookTimeoutMs }: { read
         const response = await egress.request(url, { purpose: 'webhook', lane, method: 'POST', headers, body, ...limits })
         const { status } = response
         // What the receiver says beyond its status is of no interest, and kept nowhere.
-        await response.discard().catch(() => undefined)
+        await response.discard()
         if (status >= 200 && status < 300) return { kind: 'delivered', statusCode: status }
         const errorClass = status >= 300 && status < 400 ? 'redirect' : 'http_status'
         const retryAfterMs = status === 429 || status === 503 ? readRetryAfter(response.headers['retry-after'], sentAt) : 0
