@@ -75,6 +75,7 @@ export const problems = {
   'internal-error': passing(500, 'An internal error happened', 'The failure is logged under the request_id. Try again with back-off.'),
   'read-model-behind': passing(503, 'The answer would not be up to date', 'This answer must be current, and the read model is behind. Try again after Retry-After.'),
   'event-store-unavailable': passing(503, 'The event store cannot be reached', 'Nothing is known to be recorded. Try again after Retry-After, with the same Idempotency-Key.'),
+  'written-by-newer-version': passing(503, 'A newer version has written to the record', 'The instance that answers is older than the one that has written to the record, and cannot read it. Nothing is known to be recorded. Try again after Retry-After, with the same Idempotency-Key; an instance of the newer version will answer.'),
   'database-unavailable': passing(503, 'The database cannot be reached', 'Try again after Retry-After.'),
   'object-store-unavailable': passing(503, 'The object store cannot be reached', 'Try again after Retry-After, with the same Idempotency-Key.'),
   'shutting-down': passing(503, 'The server is stopping', 'Try again after Retry-After; another instance will answer.'),

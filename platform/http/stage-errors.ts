@@ -5,6 +5,7 @@ import {
   EventStoreFullError,
   EventStoreUnavailableError,
   RevisionConflictError,
+  UndecodableEventError,
 } from '../../streams/store/errors.ts'
 import { isDatabaseMissing, isDatabaseUnavailable, isTableMissing } from '../database.ts'
 import { problem, type Problem } from '../problems.ts'
@@ -17,11 +18,17 @@ export function translateStageError(error: unknown): Problem | undefined {
     return problem('event-store-unavailable', { cause: error, retryAfterSeconds: 2 })
   }
   if (error instanceof EventStoreFullError) return problem('event-store-unavailable', { cause: error, retryAfterSeconds: 10 })
+  if (isOfNewerVersion(error)) return problem('written-by-newer-version', { cause: error, retryAfterSeconds: 2 })
   if (error instanceof EventStoreClosedError) return problem('shutting-down', { cause: error })
   if (isObjectStoreAway(error)) return problem('object-store-unavailable', { cause: error, retryAfterSeconds: 2 })
   if (isDatabaseMissing(error) || isDatabaseUnavailable(error)) return problem('database-unavailable', { cause: error, retryAfterSeconds: 2 })
   if (isTableMissing(error)) return problem('read-model-behind', { cause: error, retryAfterSeconds: 1 })
   return undefined
+}
+
+/** The event bears our signature, so what this program does not know of it a later one has written. */
+function isOfNewerVersion(error: unknown): boolean {
+  return error instanceof UndecodableEventError && (error.reason === 'unknown-type' || error.reason === 'newer-version')
 }
 
 /** Errors of the S3 client carry `$metadata`; without an HTTP status there was no answer. */

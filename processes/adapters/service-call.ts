@@ -69,13 +69,14 @@ export async function callService(
 }
 
 /**
- * Milliseconds between the calls to an instance that is going away or not there yet, until a balancer finds another one:
- * a rolling restart of the APIs must not use up the tries of a step.
+ * Milliseconds between the calls to an instance that is going away, about to be replaced or not there yet, until a balancer
+ * finds another one: a rolling restart of the APIs must not use up the tries of a step.
  */
 const pausesMs = [200, 400, 800]
 
 function isLeaving(status: number, body: unknown): boolean {
-  return status === 503 && memberOf(body, 'code') === 'shutting-down'
+  const code = memberOf(body, 'code')
+  return status === 503 && (code === 'shutting-down' || code === 'written-by-newer-version')
 }
 
 function jsonOf(text: string): unknown {

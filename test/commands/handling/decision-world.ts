@@ -5,6 +5,7 @@ import { Problem, type ProblemCode } from '../../../platform/problems.ts'
 import { parseMasterKeys } from '../../../platform/vault/master-keys.ts'
 import { openVault } from '../../../platform/vault/vault.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
+import type { Catalogue } from '../../../streams/store/catalogue.ts'
 import { openEventStore, type EventStore } from '../../../streams/store/event-store.ts'
 import type { CommandContext } from '../../../streams/store/events.ts'
 import { embeddedEventStore, freshEventStore } from '../../support/event-store.ts'
@@ -15,6 +16,8 @@ export interface DecisionWorld extends CommandDependencies {
   readonly orgId: string
   /** A store of another process, with a cache of its own. */
   readonly otherStore: EventStore
+  /** A store of a process of another version: one that knows these events. */
+  storeOf(events: Catalogue): Promise<EventStore>
   pass(seconds: number): void
   close(): Promise<void>
 }
@@ -28,12 +31,19 @@ export async function openDecisionWorld({ hasOwnNode = false }: DecisionWorldOpt
   const [node, database] = await Promise.all([hasOwnNode ? embeddedEventStore() : freshEventStore(), freshDatabase()])
   const masterKeys = parseMasterKeys(`test:${randomBytes(32).toString('base64')}`)
   const vault = await openVault({ url: database.vaultUrl, masterKeys })
-  const store = await openEventStore({ url: node.url, catalogue, vault })
-  const otherStore = await openEventStore({ url: node.url, catalogue, vault })
+  const stores: EventStore[] = []
+  const storeOf = async (events: Catalogue): Promise<EventStore> => {
+    const opened = await openEventStore({ url: node.url, catalogue: events, vault })
+    stores.push(opened)
+    return opened
+  }
+  const store = await storeOf(catalogue)
+  const otherStore = await storeOf(catalogue)
   let time = Date.parse('2026-03-01T10:00:00.000Z')
   return {
     store,
     otherStore,
+    storeOf,
     vault,
     configuration: loadConfiguration({}),
     orgId: randomUUID(),
@@ -42,7 +52,7 @@ export async function openDecisionWorld({ hasOwnNode = false }: DecisionWorldOpt
       time += Math.round(seconds * 1000)
     },
     close: async () => {
-      await Promise.all([store.close(), otherStore.close()])
+      await Promise.all(stores.map((opened) => opened.close()))
       await vault.close()
       await Promise.all([node.stop(), database.drop()])
     },

@@ -19,6 +19,7 @@ export interface Answer {
   readonly code: unknown
   readonly etag: string
   readonly isReplayed: boolean
+  readonly retryAfter: unknown
 }
 
 type Headers = Readonly<Record<string, string>>
@@ -95,6 +96,7 @@ export class SubscriptionApi {
       code: 'code' in record ? record.code : undefined,
       etag: String(answer.headers['etag']),
       isReplayed: answer.headers['idempotency-replayed'] === 'true',
+      retryAfter: answer.headers['retry-after'],
     }
   }
 }

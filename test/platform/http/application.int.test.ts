@@ -257,7 +257,10 @@ describe('documentation', () => {
     expect(Object.keys(create?.responses ?? {})).toEqual(['201', '400', '401', '403', '404', '409', '413', '415', '429', '500', '503'])
     expect(create).toMatchObject({
       requestBody: { content: { 'application/json': { schema: { $ref: '#/components/schemas/ThingBody' } } } },
-      responses: { 409: { content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } } } },
+      responses: {
+        503: { description: expect.stringContaining('written-by-newer-version') },
+        409: { content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } } },
+      },
     })
   })
 

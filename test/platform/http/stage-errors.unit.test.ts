@@ -8,8 +8,11 @@ import {
   EventStoreFullError,
   EventStoreUnavailableError,
   RevisionConflictError,
+  UndecodableEventError,
+  UnknownEventTypeError,
 } from '../../../streams/store/errors.ts'
 
+const head = { id: 'a', type: 'Praised', stream: 'patient-a-b', revision: 0n, position: { commit: 1n, prepare: 1n }, recordedAt: '2026-01-01T00:00:00.000Z' }
 const withCode = (code: string, more: object = {}) => Object.assign(new Error('x'), { code, ...more })
 
 it.each([
@@ -18,6 +21,8 @@ it.each([
   ['event-store-unavailable', new AppendOutcomeUnknownError('patient-a-b', 3)],
   ['event-store-unavailable', new EventStoreUnavailableError('a read')],
   ['event-store-unavailable', new EventStoreFullError('patient-a-b')],
+  ['written-by-newer-version', new UnknownEventTypeError(head)],
+  ['written-by-newer-version', new UndecodableEventError(head, 'newer-version')],
   ['shutting-down', new EventStoreClosedError()],
   ['database-unavailable', withCode('ECONNREFUSED')],
   ['database-unavailable', withCode('57P01')],
@@ -34,7 +39,7 @@ it.each([
 })
 
 it('leaves the rest to be a 500', () => {
-  for (const error of [new Error('x'), withCode('23505'), withCode('XX000'), withCode('NoSuchKey', { $metadata: { httpStatusCode: 404 } }), problem('conflict'), 'x', undefined]) {
+  for (const error of [new Error('x'), new UndecodableEventError(head, 'signature'), new UndecodableEventError(head, 'upcaster'), withCode('23505'), withCode('XX000'), withCode('NoSuchKey', { $metadata: { httpStatusCode: 404 } }), problem('conflict'), 'x', undefined]) {
     expect(translateStageError(error)).toBeUndefined()
   }
 })

@@ -27,6 +27,10 @@ test('a service that is about to leave is asked again, until another instance an
   expect(await heard(refusal('shutting-down'), refusal('shutting-down'), granted)).toEqual({ answer: { kind: 'answer', body: { granted: true } }, asked: 3 })
 })
 
+test('so is one that an instance of a newer version replaces', async () => {
+  expect(await heard(refusal('written-by-newer-version'), granted)).toEqual({ answer: { kind: 'answer', body: { granted: true } }, asked: 2 })
+})
+
 test('one that goes on answering so is unavailable', async () => {
   expect(await heard(refusal('shutting-down'))).toEqual({ answer: { kind: 'unavailable', status: 503 }, asked: 4 })
 })

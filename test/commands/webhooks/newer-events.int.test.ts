@@ -1,0 +1,58 @@
+import { Type } from 'typebox'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { createCatalogue } from '../../../streams/store/catalogue.ts'
+import type { EventStore } from '../../../streams/store/event-store.ts'
+import type { DomainEvent, Fold } from '../../../streams/store/events.ts'
+import { defineEvent } from '../../../streams/store/schema.ts'
+import { webhookSubscriptionEvents } from '../../../streams/webhook-subscriptions/events.ts'
+import { category, webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
+import { contextOf } from '../handling/decision-world.ts'
+import { keyed, openSubscriptionApi, url, type SubscriptionApi } from './subscription-api.ts'
+
+const { WebhookSubscriptionDisabled } = webhookSubscriptionEvents
+const nextVersion = createCatalogue([{
+  category,
+  events: {
+    ...webhookSubscriptionEvents,
+    WebhookSubscriptionPraised: defineEvent('WebhookSubscriptionPraised', Type.Object({ subscriptionId: Type.String() })),
+    WebhookSubscriptionDisabled: { ...WebhookSubscriptionDisabled, version: WebhookSubscriptionDisabled.version + 1, upcasters: { [WebhookSubscriptionDisabled.version]: (data) => data } },
+  },
+}])
+const counting: Fold<number, DomainEvent> = { category, initialState: 0, evolve: (count) => count + 1 }
+
+let api: SubscriptionApi
+let newer: EventStore
+beforeAll(async () => {
+  api = await openSubscriptionApi()
+  newer = await api.world.storeOf(nextVersion)
+})
+beforeEach(() => api.as())
+afterAll(() => api.close())
+
+/** How many events the organisation's stream has after a process of the next version has added one. */
+async function written(event: DomainEvent): Promise<number> {
+  const stream = webhookSubscriptionsStream(api.orgId)
+  const { revision } = await newer.load(counting, stream, { fresh: true })
+  await newer.append(counting, stream, revision, [event], contextOf({ orgId: api.orgId }))
+  return recorded()
+}
+
+async function recorded(): Promise<number> {
+  return (await newer.load(counting, webhookSubscriptionsStream(api.orgId), { fresh: true })).state
+}
+
+it.each([
+  ['a type that it does not know', 'WebhookSubscriptionPraised', {}],
+  ['a newer version of one that it knows', 'WebhookSubscriptionDisabled', { reason: 'requested', disabledAt: '2026-03-01T10:00:00.000Z' }],
+])('an instance that meets %s leaves the writing to others', async (_, type, more) => {
+  const { record: { id } } = await api.subscribe()
+  const events = await written({ type, data: { subscriptionId: id, ...more } })
+  const refused = [
+    await api.subscribe({ url: `${url}/other` }, keyed('key')),
+    await api.call('PATCH', `/${id}`, { description: 'mine' }),
+    await api.call('DELETE', `/${id}`),
+    await api.rotate(id),
+  ]
+  for (const { status, code, retryAfter } of refused) expect([status, code, retryAfter]).toEqual([503, 'written-by-newer-version', '2'])
+  expect(await recorded()).toBe(events)
+})
