@@ -47,8 +47,7 @@ export function shareOf(projector: Projector, events: readonly RecordedEvent[], 
   const plan = new RowPlan(tablesOf(projector))
   for (const event of events) {
     const handler = handlerOf(projector, event.type)
-    if (handler === undefined) continue
-    for (const change of handler(event)) plan.add(change)
+    if (handler !== undefined) plan.add(handler(event))
   }
   const writes = plan.steps.flatMap((step) =>
     statementsOf(projector.name, step).map((statement) => ({ table: step.table.name, statement, parameters: columnArrays(statement.columns, statement.rows) })),

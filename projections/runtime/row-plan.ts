@@ -29,17 +29,25 @@ export class RowPlan {
   readonly steps: PlanStep[] = []
   readonly #tables: ReadonlyMap<string, Table>
   readonly #lastStep = new Map<string, Step>()
+  /** Tables of which the event in hand has removed rows by other columns than their key: any row may have been one. */
+  readonly #thinned = new Set<string>()
 
   constructor(tables: ReadonlyMap<string, Table>) {
     this.#tables = tables
   }
 
-  add(change: RowChange): void {
+  /** What one event changes, in order. */
+  add(changes: readonly RowChange[]): void {
+    this.#thinned.clear()
+    for (const change of changes) this.#add(change)
+  }
+
+  #add(change: RowChange): void {
     const table = this.#table(change.table)
     switch (change.op) {
       case 'insert':
       case 'upsert':
-        return this.#fold(table, change.row, (row, found) => wholeRow(table, change.op, row, found), true)
+        return this.#fold(table, change.row, (row, found) => wholeRow(table, change.op, row, found), change.op === 'upsert' || !this.#thinned.has(table.name))
       case 'patch':
         return this.#fold(table, { ...definedOnly(change.set), ...change.key }, (set, found) => patchedRow(table, set, found))
       case 'remove':
@@ -53,11 +61,11 @@ export class RowPlan {
     }
   }
 
-  #fold(table: Table, values: Row, next: (values: Row, found: FoldedRow | undefined) => FoldedRow, isWhole = false): void {
+  #fold(table: Table, values: Row, next: (values: Row, found: FoldedRow | undefined) => FoldedRow, mayReplace = false): void {
     const row = storableRow(table, values)
     const key = keyText(table, row, table.primaryKey)
     const step = this.#rowsStep(table)
-    if (step.takes(key, row, isWhole)) step.fold(key, row, next)
+    if (step.takes(key, row, mayReplace)) step.fold(key, row, next)
     else this.#newRowsStep(table).fold(key, row, next)
   }
 
@@ -76,6 +84,7 @@ export class RowPlan {
     const last = this.#lastStep.get(table.name)
     if (names.length === 0 || !(last instanceof RowsStep) || table.indexes?.some(({ unique }) => unique === true) === true) return false
     last.remove(change)
+    if (!names.every((name) => table.primaryKey.includes(name))) this.#thinned.add(table.name)
     return true
   }
 

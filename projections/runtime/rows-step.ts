@@ -49,14 +49,16 @@ export class RowsStep {
 
   /**
    * Whether a change of this row keeps its meaning ahead of the removals: none of them concerns the row, as it was or becomes.
-   * Of one that is only in the table its key is known. What replaces one that a removal means is refused where it is to be new.
+   * Of one that is only in the table its key is known. `mayReplace`: the change says the whole row, and it does no harm
+   * to pass over what stood there. Where that had to go first, an insert is refused: so it may not in the event that removes it,
+   * and of a batch that is refused each event is written by itself.
    */
-  takes(key: string, values: Row, isWhole: boolean): boolean {
+  takes(key: string, values: Row, mayReplace: boolean): boolean {
     if (this.#removed.size === 0) return true
     const found = this.rows.get(key)
     const { primaryKey } = this.table
     if (found === undefined || found.after === 'gone') {
-      return this.#isKept(isWhole ? values : Object.fromEntries(primaryKey.map((name) => [name, values[name]])))
+      return this.#isKept(mayReplace ? values : Object.fromEntries(primaryKey.map((name) => [name, values[name]])))
     }
     return this.#isKept(found.values) && this.#isKept({ ...found.values, ...values })
   }

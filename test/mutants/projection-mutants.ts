@@ -63,6 +63,14 @@ export const projectionMutants: readonly Mutant[] = [
     caughtBy: [{ file: 'test/projections/runtime/later-changes.unit.test.ts', test: 'the last change of a column in a batch is the one that stays' }],
   },
   {
+    name: 'insert-ahead-of-removal',
+    fault: 'a new row is written before the same event has removed the one that stands there',
+    file: 'projections/runtime/row-plan.ts',
+    text: `change.op === 'upsert' || !this.#thinned.has(table.name)`,
+    replacement: 'true',
+    caughtBy: [{ file: 'test/projections/runtime/folded-removals.int.test.ts', test: 'a row that the same event has removed by its values' }],
+  },
+  {
     name: 'conditions-out-of-order',
     fault: 'changes that read rows are joined across changes of the rows that they read',
     file: 'projections/runtime/row-plan.ts',

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database.ts'
 import { defineTable, insert, patch, patchWhere, remove, removeWhere, upsert, type RowChange } from '../../../projections/runtime/projector.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
-import { writePlanned } from './planned-writes.ts'
+import { singly, writePlanned, type Batch } from './planned-writes.ts'
 
 const steps = defineTable({
   name: 'steps',
@@ -43,15 +43,23 @@ afterAll(async () => {
   await database.drop()
 })
 
-const write = (changes: readonly RowChange[]) => writePlanned(pool, { schema: 'folded', table: steps }, [changes])
+const write = (...batches: readonly Batch[]) => writePlanned(pool, { schema: 'folded', table: steps }, batches)
+
+async function fill(changes: readonly RowChange[]): Promise<void> {
+  await pool.query('truncate folded.steps')
+  for (const each of changes) await write([[each]])
+}
+
+async function contents(): Promise<unknown[]> {
+  return (await pool.query('select * from folded.steps order by list, step')).rows
+}
 
 /** As the runtime does: one by one where the batch is refused, up to the first that is refused by itself. */
 async function outcomeOf(before: readonly RowChange[], batch: readonly RowChange[], isFolded: boolean): Promise<unknown> {
-  await pool.query('truncate folded.steps')
-  for (const each of before) await write([each])
-  let taken = isFolded && (await write(batch)) ? batch.length : 0
-  while (taken < batch.length && (await write(batch.slice(taken, taken + 1)))) taken += 1
-  return { taken, rows: (await pool.query('select * from folded.steps order by list, step')).rows }
+  await fill(before)
+  let taken = isFolded && (await write(singly(batch))) ? batch.length : 0
+  while (taken < batch.length && (await write(singly(batch.slice(taken, taken + 1))))) taken += 1
+  return { taken, rows: await contents() }
 }
 
 it('removals of rows by their values leave in one batch what they leave one after the other', async () => {
@@ -60,5 +68,30 @@ it('removals of rows by their values leave in one batch what they leave one afte
       expect(await outcomeOf(before, batch, true)).toEqual(await outcomeOf(before, batch, false))
     }),
     { numRuns: 40 },
+  )
+})
+
+it('a row that the same event has removed by its values is not in the way of a new one', async () => {
+  await fill([insert(steps, { list: 'a', step: 'x', owner: 'o' }), insert(steps, { list: 'b', step: 'x', owner: 'p' })])
+  const moved = [
+    patch(steps, { list: 'b', step: 'x' }, { owner: null }),
+    removeWhere(steps, { owner: 'o' }),
+    insert(steps, { list: 'a', step: 'x', owner: 'p' }),
+  ]
+  expect(await write([moved])).toBe(true)
+  expect(await contents()).toEqual([{ list: 'a', step: 'x', owner: 'p' }, { list: 'b', step: 'x', owner: null }])
+})
+
+it('what one event changes is taken as it is one after the other, or refused', async () => {
+  await assert(
+    asyncProperty(array(change, { maxLength: 4 }), array(change, { minLength: 2, maxLength: 6 }), async (before, changes) => {
+      const outcomes: unknown[] = []
+      for (const batches of [[[changes]], changes.map((each) => [[each]])]) {
+        await fill(before)
+        outcomes.push({ isTaken: await write(...batches), rows: await contents() })
+      }
+      expect(outcomes[0]).toEqual(outcomes[1])
+    }),
+    { numRuns: 60 },
   )
 })

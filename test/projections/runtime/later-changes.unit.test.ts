@@ -7,7 +7,7 @@ const row = { ticket_id: 't1', title: 'first', team: 'red', opened_at: '2026-01-
 
 function titleAfter(...changes: RowChange[]): unknown {
   const plan = new RowPlan(new Map([[tickets.name, tickets]]))
-  for (const change of changes) plan.add(change)
+  for (const change of changes) plan.add([change])
   const [step] = plan.steps
   return step?.kind === 'rows' ? [...step.rows.values()][0]?.values['title'] : undefined
 }

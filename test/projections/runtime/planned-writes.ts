@@ -11,15 +11,23 @@ export interface PlannedTable {
   readonly table: Table
 }
 
-/** What a batch of changes of one table comes to. */
-export function statementsFor({ schema, table }: PlannedTable, changes: readonly RowChange[]): Statement[] {
+/** What each event of a batch changes. */
+export type Batch = readonly (readonly RowChange[])[]
+
+/** A batch of which each change is an event's only one. */
+export function singly(changes: readonly RowChange[]): Batch {
+  return changes.map((each) => [each])
+}
+
+/** What a batch comes to that changes one table. */
+export function statementsFor({ schema, table }: PlannedTable, batch: Batch): Statement[] {
   const plan = new RowPlan(new Map([[table.name, table]]))
-  for (const each of changes) plan.add(each)
+  for (const changes of batch) plan.add(changes)
   return plan.steps.flatMap((step) => statementsOf(schema, step))
 }
 
 /** Writes the changes in batches as they are given, over the pool's only connection; false where one is refused, and then nothing is written. */
-export async function writePlanned(pool: Pool, planned: PlannedTable, batches: readonly (readonly RowChange[])[]): Promise<boolean> {
+export async function writePlanned(pool: Pool, planned: PlannedTable, batches: readonly Batch[]): Promise<boolean> {
   await pool.query('begin')
   try {
     for (const { text, columns, rows, expected } of batches.flatMap((batch) => statementsFor(planned, batch))) {

@@ -9,7 +9,7 @@ const key = { ticket_id: 't1' }
 
 function planned(...changes: RowChange[]): PlanStep[] {
   const plan = new RowPlan(new Map([tickets, watchers, news].map((table) => [table.name, table])))
-  for (const change of changes) plan.add(change)
+  for (const change of changes) plan.add([change])
   return plan.steps
 }
 

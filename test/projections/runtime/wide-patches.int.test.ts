@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database.ts'
 import { defineTable, insert, patch, patchWhere, remove, upsert, type RowChange } from '../../../projections/runtime/projector.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
-import { statementsFor, writePlanned } from './planned-writes.ts'
+import { singly, statementsFor, writePlanned } from './planned-writes.ts'
 
 const parts = defineTable({
   name: 'parts',
@@ -49,7 +49,7 @@ describe('patches of all rows of a parent', () => {
     await database.drop()
   })
 
-  const write = (batches: readonly (readonly RowChange[])[]) => writePlanned(pool, wide, batches)
+  const write = (batches: readonly (readonly RowChange[])[]) => writePlanned(pool, wide, batches.map(singly))
 
   async function contents(): Promise<unknown[]> {
     return (await pool.query('select * from wide.parts order by parent, place')).rows
@@ -77,7 +77,7 @@ describe('patches of all rows of a parent', () => {
       patchWhere(parts, { parent }, { label: null }),
       patch(parts, { parent, place: 1 }, { weight: 2 }),
     ])
-    const statements = statementsFor(wide, changes)
+    const statements = statementsFor(wide, singly(changes))
 
     expect(statements.map(({ text }) => text.split(' ')[0])).toEqual(['update', 'insert'])
     expect(await write([changes])).toBe(true)
