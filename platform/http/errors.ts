@@ -3,6 +3,7 @@ import { v4 as uuidv4 } from 'uuid'
 import type { Logger } from '../logging.ts'
 import { Problem, problem, problemType, problems, type MemberError, type ProblemDefinition } from '../problems.ts'
 import { ruleOfPattern } from './patterns.ts'
+import { tellsOfRecords } from './response-headers.ts'
 import { translateStageError } from './stage-errors.ts'
 import { TokenEndpointError, tokenEndpointError } from './token-endpoint-errors.ts'
 
@@ -19,6 +20,7 @@ export function createErrorHandler(logger: Logger) {
       return reply.code(known.status).headers({ ...known.headers, 'content-type': 'application/json; charset=utf-8' }).send(JSON.stringify(known.body))
     }
     const answer = toProblem(error)
+    if (!tellsOfRecords(answer.status)) reply.removeHeader('x-projection-lag-ms')
     const problemId = uuidv4()
     if (answer.status >= 500) {
       const { method, id: requestId, routeOptions: { url: route = '' } } = request

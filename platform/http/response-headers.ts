@@ -33,7 +33,7 @@ const headers: readonly ResponseHeader[] = [
   {
     name: 'X-Projection-Lag-Ms',
     description: 'Milliseconds by which the answer may be behind X-Min-Commit-Position, where it is',
-    isSent: ({ status, isSuccess, config }) => config.servedBy !== undefined && (isSuccess || status === 304 || status === 404),
+    isSent: ({ status, config }) => config.servedBy !== undefined && tellsOfRecords(status),
   },
   {
     name: 'Idempotency-Replayed',
@@ -52,6 +52,11 @@ const headers: readonly ResponseHeader[] = [
   },
   { name: 'WWW-Authenticate', description: 'What the caller has to prove', isSent: ({ status }) => status === 401 || status === 403 },
 ]
+
+/** Whether such an answer of a GET says what the read models hold, so that it can be behind: any other refusal says nothing of them. */
+export function tellsOfRecords(status: number): boolean {
+  return status < 400 || status === 404
+}
 
 export type AnsweringRoute = Pick<HeaderFacts, 'isWrite' | 'isKeyed' | 'config'>
 

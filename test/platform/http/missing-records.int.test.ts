@@ -43,6 +43,30 @@ test('a read model that is behind cannot say so: the caller is asked to come bac
   expect(await answerOf({ isBehind: true, catchesUp: false, hasRecord: true })).toEqual({ status: 503, retryAfter: '1', code: 'read-model-behind', asked: ['notes'] })
 })
 
+test.each([
+  ['not with a refusal of the request', 'validation-failed', [400, undefined]],
+  ['not with one of what is behind', 'read-model-behind', [503, undefined]],
+  ['with the word that there is no record', 'not-found', [404, '1234']],
+] as const)('X-Projection-Lag-Ms: %s', async (_, code, told) => {
+  const service: Service = {
+    prefix: 'clinical-api',
+    documentedAt: 'prefixed',
+    routes: (app) => {
+      app.get('/notes', { schema: { operationId: 'refuse', summary: 'Refuses', response: answers({ 200: Type.Object({}) }, ['validation-failed', 'not-found']) }, config: { access: 'token', servedBy: ['notes'] } }, async () => {
+        throw problem(code)
+      })
+    },
+  }
+  const application = await startApplication({ services: [service], readYourWrites: async () => ({ caughtUp: false, lagMs: 1234 }) })
+  const { app } = application
+  const { statusCode, headers } = await app.inject({ url: '/v1/clinical-api/notes', headers: { ...await application.token(), 'x-min-commit-position': '9/9' } })
+  const { paths } = (await app.inject({ url: '/openapi.json' })).json<{ paths: Record<string, { get: { responses: Record<string, { headers?: object }> } }> }>()
+  await app.close()
+  expect([statusCode, headers['x-projection-lag-ms']]).toEqual(told)
+  const declared = Object.keys(paths['/v1/clinical-api/notes']?.get.responses[statusCode]?.headers ?? {})
+  expect(declared.includes('X-Projection-Lag-Ms')).toBe(told[1] !== undefined)
+})
+
 test('a record that arrives while the answer waits is answered', async () => {
   expect(await answerOf({ isBehind: true, catchesUp: true, hasRecord: true })).toEqual({ status: 200, retryAfter: undefined, code: undefined, asked: ['notes'] })
 })
