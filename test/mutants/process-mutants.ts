@@ -5,6 +5,7 @@ const pure = 'test/processes/runtime/pure.unit.test.ts'
 const startStep = 'test/processes/ai-review/start-step.int.test.ts'
 const deliverStep = 'test/processes/webhooks/deliver-step.int.test.ts'
 const findingsSteps = 'test/processes/clinical/findings-steps.int.test.ts'
+const egress = 'test/platform/egress.int.test.ts'
 
 export const processMutants: readonly Mutant[] = [
   {
@@ -38,9 +39,25 @@ export const processMutants: readonly Mutant[] = [
     name: 'call-ends-before-its-answer',
     fault: 'a process that stood still calls again what has answered meanwhile',
     file: 'platform/egress.ts',
-    text: "setTimeout(() => setImmediate(() => ending.abort(new EgressError('timeout', { mayHaveBeenSent: true }))), timeoutMs)",
-    replacement: "setTimeout(() => ending.abort(new EgressError('timeout', { mayHaveBeenSent: true })), timeoutMs)",
+    text: "setTimeout(() => setImmediate(() => end(new EgressError('timeout', { mayHaveBeenSent: true }))), timeoutMs)",
+    replacement: "setTimeout(() => end(new EgressError('timeout', { mayHaveBeenSent: true })), timeoutMs)",
     caughtBy: [{ file: 'test/platform/egress-standstill.int.test.ts', test: 'counts, although the time limit of the call is over by then' }],
+  },
+  {
+    name: 'connecting-outlives-its-limit',
+    fault: 'a call without a connection goes on past its time limit, and past the word to stop',
+    file: 'platform/egress.ts',
+    text: '.request(asked), ending.unsent])',
+    replacement: '.request(asked)])',
+    caughtBy: [{ file: egress, test: 'ends unsent at its limit, and when the caller says so, while ' }],
+  },
+  {
+    name: 'sent-told-as-unsent',
+    fault: 'of a call that ended while the other side worked at it, it is said that it was never sent',
+    file: 'platform/egress.ts',
+    text: 'setImmediate(() => reject(new EgressError(error.code, { cause: error.cause })))',
+    replacement: 'reject(new EgressError(error.code, { cause: error.cause }))',
+    caughtBy: [{ file: egress, test: 'end a call whose answer does not come, or does not end' }],
   },
   {
     name: 'step-ends-before-its-answer',

@@ -132,6 +132,81 @@ describe('limits', () => {
     abort.abort()
     expect((await call).code).toBe('aborted')
   })
+
+  it('give way to the caller whatever the reason, which speaks against the server where it is a time limit only', async () => {
+    const asked: (string | undefined)[] = []
+    const { origin } = await serve((request) => asked.push(request.url))
+    const egress = open({}, { breaker: { threshold: 1, openMs: 1000 } })
+    const endedBy = async (path: string, reason?: unknown): Promise<EgressError> => {
+      const abort = new AbortController()
+      const call = failure(egress.request(origin + path, { ...limits, signal: abort.signal }))
+      await expect.poll(() => asked).toContain(path)
+      abort.abort(reason)
+      return call
+    }
+    const reasons: [string, unknown][] = [['/none', undefined], ['/error', new Error('stopping')], ['/text', 'stopping'], ['/null', null], ['/egress', new EgressError('connect')]]
+    for (const [path, reason] of reasons) expect(await endedBy(path, reason)).toMatchObject({ code: 'aborted', mayHaveBeenSent: true })
+    expect(egress.openForMs(origin, 'webhook')).toBe(0)
+    expect(await endedBy('/late', new DOMException('too long', 'TimeoutError'))).toMatchObject({ code: 'timeout', mayHaveBeenSent: true })
+    expect(egress.openForMs(origin, 'webhook')).toBeGreaterThan(0)
+  })
+})
+
+describe('a call that has no connection yet', () => {
+  const never = (): Promise<LookupAddress[]> => new Promise(() => undefined)
+  const silent = async (): Promise<string> => {
+    const server = createTcpServer((socket) => socket.resume().on('error', () => undefined))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    closers.push(async () => void server.close())
+    const address = server.address()
+    return `https://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}/`
+  }
+  const busy = async (egress: Egress): Promise<string> => {
+    const { origin } = await serve(() => undefined)
+    const abort = new AbortController()
+    const first = failure(egress.request(origin, { ...limits, lane: 'a', timeoutMs: 60_000, signal: abort.signal }))
+    closers.push(async () => {
+      abort.abort()
+      await first
+    })
+    return origin
+  }
+
+  it.each([
+    ['its name is being resolved', async () => 'http://hooks.test/'],
+    ['its handshake is not answered', silent],
+    ['it waits for the connection of another', busy],
+  ])('ends unsent at its limit, and when the caller says so, while %s', async (_, addressFor) => {
+    const egress = open({ WEBHOOK_WORKERS_PER_ENDPOINT: '1' }, { resolve: never })
+    const url = await addressFor(egress)
+    const abort = new AbortController()
+    const patient = failure(egress.request(url, { ...limits, lane: 'a', timeoutMs: 60_000, signal: abort.signal }))
+    expect(await failure(egress.request(url, { ...limits, lane: 'a', timeoutMs: 50 }))).toMatchObject({ code: 'timeout', mayHaveBeenSent: false })
+    expect(await Promise.race([patient, nextTurn('still waiting')])).toBe('still waiting')
+    abort.abort(new Error('stopping'))
+    expect(await patient).toMatchObject({ code: 'aborted', mayHaveBeenSent: false })
+  })
+
+  it('is never sent once it has ended', async () => {
+    const asked: (string | undefined)[] = []
+    const answers: (() => void)[] = []
+    const { origin } = await serve((request, response) => {
+      asked.push(request.url)
+      answers.push(() => void response.end('ok'))
+    })
+    const egress = open({ WEBHOOK_WORKERS_PER_ENDPOINT: '1' })
+    const first = egress.request(`${origin}/1`, { ...limits, lane: 'a' })
+    const second = failure(egress.request(`${origin}/2`, { ...limits, lane: 'a', timeoutMs: 50 }))
+    const third = egress.request(`${origin}/3`, { ...limits, lane: 'a' })
+    await expect.poll(() => answers.length).toBe(1)
+    expect(await second).toMatchObject({ code: 'timeout', mayHaveBeenSent: false })
+    answers[0]?.()
+    expect(await (await first).text()).toBe('ok')
+    await expect.poll(() => answers.length).toBe(2)
+    answers[1]?.()
+    expect(await (await third).text()).toBe('ok')
+    expect(asked).toEqual(['/1', '/3'])
+  })
 })
 
 describe('failures are told apart', () => {
