@@ -2,15 +2,13 @@ import { tolerateClosedOutput } from '../embedded/children/parent-watch.ts'
 import { loadConfiguration } from './configuration.ts'
 import { createGracefulStop, type GracefulStop } from './graceful-stop.ts'
 import { createLogger, type Logger } from './logging.ts'
-import { registerOrdered } from './main/client-registration.ts'
 import { readCommand, usage, type ClientOrder } from './main/command-line.ts'
 import type { ProjectionsOrder } from './main/projections/orders.ts'
-import { runProjections } from './main/projections/run.ts'
 import { requireVariables, serverNeeds, type Role } from './main/roles.ts'
-import { serve } from './main/serve.ts'
-import { up } from './main/up.ts'
-import { verifyReceiptFile, type VerifyReceiptOrder } from './main/verify-receipt.ts'
+import type { VerifyReceiptOrder } from './main/verify-receipt.ts'
 import { ConfigurationError } from './profile-rules.ts'
+
+// Each command loads its own parts when it runs: an operator's `projections list` does not wait for a web server to be read.
 
 async function main(args: readonly string[]): Promise<void> {
   const command = readCommand(args)
@@ -68,6 +66,7 @@ async function live(start: (surroundings: Surroundings) => Promise<string>): Pro
 }
 
 async function startUp(surroundings: Surroundings): Promise<string> {
+  const { up } = await import('./main/up.ts')
   const { configuration, credentials } = await up({ env: process.env, ...surroundings })
   const { base_url: baseUrl, provider_url: providerUrl } = credentials
   return [
@@ -81,6 +80,7 @@ async function startUp(surroundings: Surroundings): Promise<string> {
 }
 
 async function startServe(roles: readonly Role[], surroundings: Surroundings): Promise<string> {
+  const { serve } = await import('./main/serve.ts')
   const { configuration, port } = await serve({ env: process.env, roles, ...surroundings })
   const { host, profile } = configuration
   return [
@@ -90,6 +90,7 @@ async function startServe(roles: readonly Role[], surroundings: Surroundings): P
 }
 
 async function verifyReceipt(order: VerifyReceiptOrder): Promise<void> {
+  const { verifyReceiptFile } = await import('./main/verify-receipt.ts')
   const { code, text } = await verifyReceiptFile(order)
   if (code === 0) process.stdout.write(`${text}\n`)
   else process.stderr.write(`platform: ${text}\n`)
@@ -99,6 +100,7 @@ async function verifyReceipt(order: VerifyReceiptOrder): Promise<void> {
 async function register(order: ClientOrder): Promise<void> {
   requireVariables(process.env, serverNeeds, 'clients register')
   const configuration = loadConfiguration(process.env)
+  const { registerOrdered } = await import('./main/client-registration.ts')
   const credentials = await registerOrdered(configuration, order, createLogger({ level: 'silent' }))
   process.stdout.write(`${JSON.stringify(credentials, null, 2)}\n`)
 }
@@ -110,6 +112,7 @@ async function projections(order: ProjectionsOrder): Promise<void> {
   if (order.action === 'rebuild' || order.action === 'verify') {
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => interrupted.abort(new Error(`interrupted by ${name}`)))
   }
+  const { runProjections } = await import('./main/projections/run.ts')
   process.exitCode = await runProjections(order, process.env, {
     out: (text) => void process.stdout.write(`${text}\n`),
     err: (text) => void process.stderr.write(text),

@@ -7,9 +7,6 @@ import { createReadPositions } from '../../projections/runtime/read-positions.ts
 import { createProjectionRunner, type ProjectionRunner } from '../../projections/runtime/runner.ts'
 import { ensureRuntimeSchema } from '../../projections/runtime/schema.ts'
 import { catalogue } from '../../streams/catalogue.ts'
-import { category as oauthClient } from '../../streams/oauth-client/stream.ts'
-import { category as projection } from '../../streams/projection/stream.ts'
-import { category as reservation } from '../../streams/reservation/stream.ts'
 import { openEventStore, type EventStore } from '../../streams/store/event-store.ts'
 import type { Configuration } from '../configuration.ts'
 import { createPool, ensureDatabase } from '../database.ts'
@@ -26,6 +23,7 @@ import type { MasterKeyRing } from '../vault/master-keys.ts'
 import { requireBucket } from './bucket-check.ts'
 import { addHealthChecks } from './health-checks.ts'
 import { startProcessor } from './processor.ts'
+import { projectedStreams } from './projections/projected-streams.ts'
 import { skippedIn } from './projections/skips.ts'
 import type { Role } from './roles.ts'
 import { servicesOf } from './services.ts'
@@ -56,20 +54,6 @@ export interface Platform {
   readonly caughtUp: () => Promise<void>
   readonly stop: GracefulStop
 }
-
-/** Categories that a read model or a to-do list has a handler for. */
-const listenedTo = new Set(
-  [...readModels, ...processes.map(({ list }) => list)].flatMap(({ handlers }) => Object.keys(handlers).map((type) => catalogue.entry(type)?.category)),
-)
-
-/**
- * Streams that any projector may listen to: everything but what only commands read, and channels that nobody here reads:
- * each of their events would be waited for by reads that it does not concern.
- */
-export const projectedStreams: readonly string[] = catalogue.categories
-  .filter((category) => category !== oauthClient && category !== projection && category !== reservation)
-  .filter((category) => !category.endsWith('.events') || listenedTo.has(category))
-  .map((category) => (category.endsWith('.events') ? category : `${category}-`))
 
 /**
  * How long an answer on which something is decided waits for its read model, in milliseconds. Whoever came back instead

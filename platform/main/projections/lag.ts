@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import { comparePositions, formatPosition, parsePosition, startOfLog, type Position } from '../../../streams/store/positions.ts'
-import { projectedStreams } from '../assemble.ts'
+import { projectedStreams } from './projected-streams.ts'
 import { readProjectors, type ShownProjector } from './stored-projectors.ts'
 import { tableText } from './table-text.ts'
 
