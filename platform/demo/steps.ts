@@ -24,10 +24,10 @@ export function createSteps(report: Report): Step {
   }
 }
 
-/** As a client does: waits `next_poll_after_ms` between two polls. */
+/** As a client does: prefers to be answered with the end, and waits `next_poll_after_ms` between two polls that were answered before it. */
 export async function pollToEnd(api: ApiClient, id: string, wanted: string): Promise<readonly [string, unknown]> {
   for (let polls = 1; polls <= patience; polls++) {
-    const { body } = await expectStatus(200, api.call(`/v1/clinical-api/assessments/${id}`))
+    const { body } = await expectStatus(200, api.call(`/v1/clinical-api/assessments/${id}`, { headers: { prefer: 'wait=25' } }))
     const status = textAt(body, 'status')
     if (status === wanted) return [`${status} after ${polls} poll(s)${summaryOf(body)}`, body]
     if (status !== 'processing') throw new Error(`the assessment is ${status}, not ${wanted}: ${JSON.stringify(at(body, 'error'))}`)

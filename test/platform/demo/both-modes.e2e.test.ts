@@ -5,7 +5,7 @@ import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/de
 import { photograph } from '../../support/main-job.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 
-// The demo polls as a client does, every five seconds.
+// It takes as long as the machine takes to analyse twice.
 vi.setConfig({ testTimeout: 120_000 })
 
 let platform: TestPlatform
