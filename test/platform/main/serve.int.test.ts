@@ -46,9 +46,10 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** Nothing of the test runner's environment, nor a data folder. */
+/** Nothing of the test runner's environment but what it has compiled, nor a data folder. */
 function begin(args: readonly string[], env: Readonly<Record<string, string>>) {
-  const child = spawn(process.execPath, [main, ...args], { env, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+  const compiled = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' }
+  const child = spawn(process.execPath, [main, ...args], { env: { ...compiled, ...env }, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
   const told = { stdout: '', stderr: '' }
   child.stdout.on('data', (chunk: Buffer) => (told.stdout += chunk.toString('utf8')))
   child.stderr.on('data', (chunk: Buffer) => (told.stderr += chunk.toString('utf8')))
@@ -85,12 +86,13 @@ test('an operator registers a client, which an API serves; SIGTERM ends it with 
   expect([await api.exited, await projector.exited, api.told.stderr, projector.told.stderr]).toEqual([0, 0, '', ''])
 })
 
-test('a service client whose secret has changed stops the start with its name', async () => {
+// Starts that fail wait for nobody, and need not wait for each other.
+test.concurrent('a service client whose secret has changed stops the start with its name', async () => {
   const { code, stderr } = await outcome(['serve', '--role', 'api'], { ...settings, SERVICE_CLIENT_SECRET: `${secret}-other` })
   expect([code, stderr]).toEqual([1, expect.stringMatching(/^platform: configuration: SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET: .* registered with another secret/)])
 })
 
-test.each([
+test.concurrent.each([
   ['the bucket is missing', { S3_BUCKET: 'elsewhere' }, 'has no bucket elsewhere: create it, or set S3_BUCKET'],
   ['the object store refuses us', { S3_SECRET_ACCESS_KEY: `${secret}-wrong` }, 'S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY must allow it'],
   ['the object store is away', { S3_ENDPOINT: 'http://127.0.0.1:1' }, 'the object store of S3_ENDPOINT does not answer'],
@@ -102,14 +104,14 @@ test.each([
   expect([code, stdout.includes('is ready'), stderr]).toEqual([1, false, expect.stringContaining(message)])
 })
 
-test('a start says so when Postgres does not admit the user', async () => {
+test.concurrent('a start says so when Postgres does not admit the user', async () => {
   const stranger = new URL(settings['DATABASE_URL'] ?? '')
   stranger.username = 'nobody-of-this-name'
   const { code, stderr } = await outcome(['serve', '--role', 'projector'], { ...settings, DATABASE_URL: stranger.href })
   expect([code, stderr]).toEqual([1, expect.stringContaining('the server of DATABASE_URL does not admit its user with its password (28')])
 })
 
-test('an API on the vault of another installation says so', async () => {
+test.concurrent('an API on the vault of another installation says so', async () => {
   const other = await freshDatabase()
   const { code, stderr } = await outcome(['serve', '--role', 'api'], { ...settings, VAULT_DATABASE_URL: other.vaultUrl })
   await other.drop()
