@@ -5,12 +5,16 @@ const report = process.env['VITEST_JSON_REPORT']
 const isOneEventStore = (process.env['ESDB_URL'] ?? '') !== ''
 const mainJob = (name: string) => `test/end-to-end/main-job/${name}.e2e.test.ts`
 /**
- * What two processes of a role have to agree on: keys and requests that come at once by way of two APIs, revisions, what one of them
- * remembers while the other writes, reads that wait for a projector elsewhere, steps and deadlines that two processors see.
- * All else one process answers by itself; what is left when one ends amid its work is `end-to-end/apart`'s, and the torture's.
+ * What two processes of a role have to agree on. All else one process answers by itself; what is left when one ends amid its work is
+ * `end-to-end/apart`'s, and the torture's.
  */
 const ofSeveralProcesses = [
-  'deadlines', 'interface', 'main-job', 'patients', 'repeats', 'review-ends', 'slot-mode', 'webhook-deliveries', 'webhook-rotation', 'webhook-subscriptions',
+  'interface', // reads that wait for a projector elsewhere, and for an end that others bring about; pages and versions by way of two APIs
+  'main-job', // the whole way: each step once, although two processors and two projectors see it
+  'patients', // a record that is changed by way of one API and read, found and changed again by way of the other
+  'repeats', // keys and requests that come at once by way of two APIs
+  'review-ends', // an API that ends a review which a processor has in hand
+  'webhook-rotation', // what a processor remembers of a subscription while an API changes it
 ].map(mainJob)
 
 // A test run starts some hundred processes of the same sources, the workers among them: what one has compiled, all others take.
