@@ -11,12 +11,11 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-// Few cases, of a fixed seed: `npm run equality` has ten thousand, of a seed of its own each time.
 it('live read models are what a rebuild makes of the log, whatever happened to their runner', { timeout: 600_000 }, async () => {
-  const { failures, cases, disturbances } = await checkEquality({ databaseUrl: database.url, cases: 100, seed: 20_261_121 })
+  const { failures, cases, disturbances } = await checkEquality({ databaseUrl: database.url, cases: 500, seed: 20_261_121 })
   expect(failures).toEqual([])
-  expect(cases).toBe(100)
-  for (const [kind, count] of Object.entries(disturbances)) expect(count, kind).toBeGreaterThan(4)
+  expect(cases).toBe(500)
+  for (const [kind, count] of Object.entries(disturbances)) expect(count, kind).toBeGreaterThan(20)
 })
 
 /** Counts reviews since its process began, where the log alone may say: no two fillings agree. */
