@@ -14,6 +14,13 @@ interface Waiting {
   readonly settle: (result: AppendReply['result']) => void
 }
 
+/** What is under way on a call, by correlation id. */
+interface UnderWay {
+  readonly waiting: Map<string, Waiting>
+  /** Of these, the messages that are not written yet: the server does not read what was. One of each append, however often it is tried. */
+  readonly held: Map<string, Buffer>
+}
+
 const appendMethod = '/event_store.client.streams.Streams/BatchAppend'
 
 /**
@@ -23,7 +30,7 @@ const appendMethod = '/event_store.client.streams.Streams/BatchAppend'
 export class AppendCalls {
   readonly #client: EventStoreDBClient
   readonly #logger: StoreLogger | undefined
-  readonly #waiting = new WeakMap<AppendCall, Map<string, Waiting>>()
+  readonly #underWay = new WeakMap<AppendCall, UnderWay>()
   readonly #opened = new WeakMap<object, AppendCall | Promise<AppendCall>>()
 
   constructor(client: EventStoreDBClient, logger: StoreLogger | undefined) {
@@ -39,11 +46,12 @@ export class AppendCalls {
     const correlationId = randomUUID()
     const { promise, resolve, reject } = Promise.withResolvers<Written>()
     let isSettled = false
-    let waiting: Map<string, Waiting> | undefined
+    let underWay: UnderWay | undefined
     const settle = (result: AppendReply['result']): void => {
       isSettled = true
       clearTimeout(timer)
-      waiting?.delete(correlationId)
+      underWay?.waiting.delete(correlationId)
+      underWay?.held.delete(correlationId)
       if (result instanceof Error) reject(result)
       else resolve(result)
     }
@@ -51,10 +59,12 @@ export class AppendCalls {
     this.#call()
       .then((call) => {
         if (isSettled) return
-        waiting = this.#waiting.get(call)
-        if (waiting === undefined || call.destroyed || call.writableEnded) return settle(new Error('the append stream ended'))
-        waiting.set(correlationId, { stream: request.stream, settle })
-        call.write(appendMessage({ ...request, correlationId }))
+        underWay = this.#underWay.get(call)
+        if (underWay === undefined || call.destroyed || call.writableEnded) return settle(new Error('the append stream ended'))
+        underWay.waiting.set(correlationId, { stream: request.stream, settle })
+        const message = appendMessage({ ...request, correlationId })
+        if (call.writableNeedDrain) underWay.held.set(correlationId, message)
+        else call.write(message)
       })
       .catch((error: unknown) => settle(error instanceof Error ? error : new Error('no connection', { cause: error })))
     return promise
@@ -73,7 +83,15 @@ export class AppendCalls {
 
   #begun(call: AppendCall): AppendCall {
     const waiting = new Map<string, Waiting>()
-    this.#waiting.set(call, waiting)
+    const held = new Map<string, Buffer>()
+    this.#underWay.set(call, { waiting, held })
+    call.on('drain', () => {
+      for (const [correlationId, message] of held) {
+        if (call.writableNeedDrain) return
+        held.delete(correlationId)
+        call.write(message)
+      }
+    })
     const end = (error: Error) => {
       for (const { settle } of waiting.values()) settle(error)
     }
@@ -87,8 +105,10 @@ export class AppendCalls {
     })
     call.on('error', (error: Error) => end(convertToCommandError(error)))
     call.on('end', () => {
-      // Half-closed, it would stay the call for appends, and every later one would be written to nobody.
-      call.end()
+      // Half-closed, it would stay the call for appends, and every later one would be written to nobody. So it would where what
+      // is written cannot go out any more: that keeps it from ending.
+      if (call.writableLength === 0) call.end()
+      else call.destroy()
       end(new Error('the append stream ended'))
     })
     call.on('close', () => end(new Error('the append stream ended')))

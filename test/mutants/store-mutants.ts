@@ -2,6 +2,7 @@ import type { Mutant } from './mutant.ts'
 
 const eventStore = 'test/streams/store/event-store.int.test.ts'
 const appendHazards = 'test/streams/store/append-hazards.int.test.ts'
+const unreadAppends = 'test/streams/store/unread-appends.int.test.ts'
 const execute = 'test/commands/handling/execute.int.test.ts'
 const tornTail = 'test/embedded/eventstore/files/torn-tail.int.test.ts'
 
@@ -96,5 +97,21 @@ export const storeMutants: readonly Mutant[] = [
     text: 'if (!isFresh && (isRefusal(decision) || decision.length === 0)) {',
     replacement: 'if (!isFresh && !isRefusal(decision) && decision.length === 0) {',
     caughtBy: [{ file: execute, test: 'decides a refusal again after reading the tail' }],
+  },
+  {
+    name: 'append-to-nobody',
+    fault: 'every try of every append is kept for a server that does not read',
+    file: 'streams/store/append-calls.ts',
+    text: 'if (call.writableNeedDrain) underWay',
+    replacement: 'if (call.destroyed) underWay',
+    caughtBy: [{ file: unreadAppends, test: 'are written up to a bound, however often they are tried' }],
+  },
+  {
+    name: 'ended-call-stays',
+    fault: 'a call that its server ended amid writing stays the one that appends are written to',
+    file: 'streams/store/append-calls.ts',
+    text: '      else call.destroy()\n',
+    replacement: '',
+    caughtBy: [{ file: unreadAppends, test: 'end with their call' }],
   },
 ]
