@@ -6,11 +6,16 @@ import type { PullSource } from './pull.ts'
 import type { RawCall } from './raw-calls.ts'
 import { WireReader } from './wire-reader.ts'
 
-/** What a server tells between events: the subscription stands, everything up to a place was considered, nothing more is there yet. */
+type MarkerKind = 'confirmed' | 'checkpoint' | 'caught-up' | 'fell-behind'
+
+/**
+ * What a server tells between events: the subscription stands, everything up to a place was considered, nothing more is
+ * there yet, what is there is no longer delivered as it is written.
+ */
 export class Marker {
-  readonly kind: 'confirmed' | 'checkpoint' | 'caught-up'
+  readonly kind: MarkerKind
   readonly position: Position | undefined
-  constructor(kind: 'confirmed' | 'checkpoint' | 'caught-up', position?: Position) {
+  constructor(kind: MarkerKind, position?: Position) {
     this.kind = kind
     this.position = position
   }
@@ -20,7 +25,7 @@ export class Marker {
 const mostAhead = 512
 
 /** Field numbers of the server's `streams.proto`. */
-const readResp = { event: 1, confirmation: 2, checkpoint: 3, caughtUp: 8 }
+const readResp = { event: 1, confirmation: 2, checkpoint: 3, caughtUp: 8, fellBehind: 9 }
 const checkpoint = { commit: 1, prepare: 2 }
 
 /** The event or marker of a message; undefined where it brings something else. */
@@ -30,6 +35,7 @@ export function itemOf(message: Buffer): LogFrame | Marker | undefined {
   if (response.field === readResp.event) return frameOf(message)
   if (response.field === readResp.confirmation) return new Marker('confirmed')
   if (response.field === readResp.caughtUp) return new Marker('caught-up')
+  if (response.field === readResp.fellBehind) return new Marker('fell-behind')
   return response.field === readResp.checkpoint ? checkpointIn(response) : undefined
 }
 

@@ -49,7 +49,7 @@ export type StreamSubscription = Delivery &
 export interface SubscriptionStats {
   readonly name: string
   readonly connected: boolean
-  /** Since the last connection was made. */
+  /** Since the last connection was made, and the server did not fall behind after it. */
   readonly caughtUp: boolean
   /** RFC 3339: when the last event was handled; null before the first. */
   readonly lastEventAt: string | null

@@ -153,6 +153,8 @@ class SubscriptionRun {
     } else if (marker.kind === 'caught-up') {
       this.#isCaughtUp = true
       await handled(() => callbacks.onCaughtUp?.())
+    } else if (marker.kind === 'fell-behind') {
+      this.#isCaughtUp = false
     } else if (marker.position !== undefined) {
       const { position } = marker
       await handled(() => onCheckpoint?.(position))

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
+import streams, { type ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
 import { itemOf, Marker } from '../../../streams/store/subscription-feed.ts'
 import { caughtUp, checkpoint, confirmation, fellBehind, wireEvent } from './wire-messages.ts'
 
@@ -14,12 +14,13 @@ describe('messages of a subscription', () => {
   test('what is told between events is told apart, places of any size among it', () => {
     expect(item(confirmation())).toEqual(new Marker('confirmed'))
     expect(item(caughtUp())).toEqual(new Marker('caught-up'))
+    expect(item(fellBehind())).toEqual(new Marker('fell-behind'))
     for (const place of [1, 300, 2 ** 31, Number.MAX_SAFE_INTEGER]) {
       expect(item(checkpoint(place))).toEqual(new Marker('checkpoint', { commit: BigInt(place), prepare: BigInt(place) }))
     }
   })
 
   test('what brings nothing is passed over', () => {
-    expect([item(fellBehind()), itemOf(Buffer.alloc(0))]).toEqual([undefined, undefined])
+    expect([item(new streams.ReadResp()), itemOf(Buffer.from([0x7a, 0]))]).toEqual([undefined, undefined])
   })
 })

@@ -30,7 +30,7 @@ function script(...parts: readonly ((call: ReadCall) => void)[]) {
   }
 }
 
-interface Following extends Partial<Pick<AllSubscription, 'from' | 'onUndecodable' | 'onCheckpoint'>> {
+interface Following extends Partial<Pick<AllSubscription, 'from' | 'onUndecodable' | 'onCheckpoint' | 'onCaughtUp'>> {
   /** Happens before the first event is handled. */
   readonly first?: () => Promise<void>
 }
@@ -200,7 +200,7 @@ describe('subscriptions to a server that misbehaves', () => {
     await subscription.ended
   })
 
-  test('caught-up is told again after the server fell behind', async () => {
+  test('caught-up is over when the server fell behind, and is told again', async () => {
     await using server = await ScriptedServer.start(
       script((call) => {
         call.write(caughtUp())
@@ -210,10 +210,13 @@ describe('subscriptions to a server that misbehaves', () => {
       }),
     )
     await using store = await openTestStore({ url: server.url, catalogue, vault })
-    const { told, subscription, stop } = follow(store)
+    const states: boolean[] = []
+    const note = async () => void states.push(subscription.stats().caughtUp)
+    const { told, subscription, stop } = follow(store, { first: note, onCaughtUp: note })
 
-    await until(() => told.length === 3)
-    expect(told).toEqual(['caught up', 'event 1', 'caught up'])
+    await until(() => states.length === 3)
+    expect(states).toEqual([true, false, true])
+    expect(told).toEqual(['event 1'])
     stop()
     await subscription.ended
   })
