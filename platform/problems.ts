@@ -62,6 +62,7 @@ export const problems = {
   'subscription-limit': refusal(409, 'The organisation has too many webhook subscriptions', 'An organisation may have 20. Delete one first.'),
   'webhook-subscription-duplicate': refusal(409, 'Another webhook subscription is the same', 'A subscription of the organisation tells the same address of the same events. Change that one.'),
   'webhook-subscription-disabled': refusal(409, 'The webhook subscription is disabled', 'Nothing is delivered to it. Enable it first: PATCH its status to active.'),
+  'webhook-delivery-pending': passing(409, 'The webhook delivery is pending', 'It was asked for by 20 keys since it became pending. Look at its status, and ask again once it has ended, or without a key.'),
   'too-many-secrets': refusal(409, 'Too many earlier secrets are alive', 'Four earlier secrets still sign beside the current one. Wait until one of them has ended, or rotate with a grace of 0 seconds.'),
   'ai-review-not-cancellable': refusal(409, 'The AI review cannot be cancelled', 'It has completed, failed or been superseded. Read the review.'),
   'ai-review-already-superseded': refusal(409, 'The AI review was superseded', 'Another review holds the slot of its case and product: `supersededById` of the review names it. Supersede that one.'),

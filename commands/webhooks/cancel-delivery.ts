@@ -9,18 +9,30 @@ export type CancelReason = Extract<WebhookDeliveryEvent, { type: 'WebhookDeliver
 export interface CancelDelivery {
   readonly delivery: NewDelivery
   readonly reason: CancelReason
+  /** Revision at which the subscription was last disabled; null where it is deleted. */
+  readonly disabledRevision: number | null
   readonly now: Date
 }
 
 /**
  * Ends a delivery that is pending, also one that has never been attempted. Nothing while an attempt is open: what the
- * receiver makes of that is told first.
+ * receiver makes of that is told first. Whoever has asked for it since it was disabled was told that it is pending, and has
+ * it begin another round; a round that began since then is none of those that the disabling ended.
  */
-export function cancelDelivery({ delivery, reason, now }: CancelDelivery, state: WebhookDeliveryState): Decision<WebhookDeliveryEvent> {
+export function cancelDelivery({ delivery, reason, disabledRevision, now }: CancelDelivery, state: WebhookDeliveryState): Decision<WebhookDeliveryEvent> {
   const { deliveryId, subscriptionId, eventId } = delivery
   const at = now.toISOString()
-  const cancelled: WebhookDeliveryEvent = { type: 'WebhookDeliveryCancelled', data: { deliveryId, subscriptionId, eventId, reason, cancelledAt: at } }
+  const named = { deliveryId, subscriptionId, eventId }
+  const cancelled: WebhookDeliveryEvent = { type: 'WebhookDeliveryCancelled', data: { ...named, reason, cancelledAt: at } }
   if (state.status === 'absent') return [{ type: 'WebhookDeliveryScheduled', data: { ...delivery, scheduledAt: at } }, cancelled]
   const isOpen = openUntil(state.openLeaseUntil, now) !== null
-  return state.status !== 'pending' || isOpen ? [] : [cancelled]
+  const { roundOf, askedOf, eventType, assessmentId } = state
+  if (state.status !== 'pending' || isOpen || isSince(roundOf, disabledRevision)) return []
+  if (!isSince(askedOf, disabledRevision)) return [cancelled]
+  const asked = { ...named, eventType, assessmentId, endpointRevision: askedOf, recoveryId: null, request: null }
+  return [cancelled, { type: 'WebhookRedeliveryRequested', data: { ...asked, requestedAt: at } }]
+}
+
+function isSince(endpointRevision: number | null, disabledRevision: number | null): boolean {
+  return endpointRevision !== null && disabledRevision !== null && endpointRevision > disabledRevision
 }

@@ -66,7 +66,7 @@ export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependen
         description: 'Under the same webhook-id, through a whole round of the retry schedule. One that is pending stays as it is.',
         params: Type.Object({ id: Uuid, deliveryId: Uuid }),
         querystring: OrgQuery,
-        response: answers({ 202: WebhookDeliveryRecord }, ['webhook-subscription-disabled', ...keyProblems]),
+        response: answers({ 202: WebhookDeliveryRecord }, ['webhook-subscription-disabled', 'webhook-delivery-pending', ...keyProblems]),
       },
       config: { access, hasEtag: true },
     },
@@ -76,8 +76,8 @@ export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependen
       requireNoBody(body)
       const subscriptionId = params.id.toLowerCase()
       const { causing } = keyedRequest(request, orgId, vault, null)
-      const { status } = await ownSubscription(store, orgId, subscriptionId)
-      const command = { subscriptionId, isActive: status === 'active', recoveryId: null, request: causing, now: now() }
+      const { status, endpointRevision, disabledRevision } = await ownSubscription(store, orgId, subscriptionId)
+      const command = { subscriptionId, isActive: status === 'active', endpointRevision, disabledRevision, recoveryId: null, request: causing, now: now() }
       const target = targetOf(orgId, params.deliveryId.toLowerCase())
       const done = await execute(store, target, (state) => redeliver(command, state), commandContext(request, { orgId }))
       return answer(reply, done, done.events.length === 0 && isRepeatedRedelivery(command, done.state))

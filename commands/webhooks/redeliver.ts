@@ -5,21 +5,28 @@ import { refuse, type Decision } from '../handling/decision.ts'
 
 export interface Redeliver {
   readonly subscriptionId: string
+  /** The rest is of the subscription as whoever asks found it. */
   readonly isActive: boolean
+  readonly endpointRevision: number
+  readonly disabledRevision: number | null
   /** The recovery that asks; null when a client asks for this one. */
   readonly recoveryId: string | null
   readonly request: CausingRequest
   readonly now: Date
 }
 
+/** Keys that are remembered of a round without another one of their own: fresh ones would make the stream grow without end. */
+const mostKeysOfRound = 20
+
 /**
  * What has ended is sent again under its own id, through a whole round of the schedule. What is pending is on its way
  * already: a delivery has one round at a time, however often it is asked for. A recovery wants what failed or was cancelled:
  * somebody may have had it delivered since. Whoever asks again by a key, or for a recovery, is remembered also where
- * nothing begins, so that the same question never begins a round later.
+ * nothing begins, so that the same question never begins a round later; and whoever asks since the subscription was last
+ * disabled, since what is pending may still be cancelled for that.
  */
 export function redeliver(command: Redeliver, state: WebhookDeliveryState): Decision<WebhookDeliveryEvent> {
-  const { subscriptionId, isActive, recoveryId, request, now } = command
+  const { subscriptionId, isActive, endpointRevision, disabledRevision, recoveryId, request, now } = command
   const at = now.toISOString()
   if (state.status === 'absent' || state.subscriptionId !== subscriptionId) return refuse('not-found')
   const earlier = earlierRequest(command, state)
@@ -27,9 +34,11 @@ export function redeliver(command: Redeliver, state: WebhookDeliveryState): Deci
   if (recoveryId !== null && state.recoveries.has(recoveryId)) return []
   if (!isActive) return refuse('webhook-subscription-disabled')
   const { deliveryId, eventId, eventType, assessmentId } = state
-  const named = { deliveryId, subscriptionId, eventId, recoveryId, request }
+  const named = { deliveryId, subscriptionId, eventId, endpointRevision, recoveryId, request }
   if (state.status === 'pending' || (recoveryId !== null && state.status === 'delivered')) {
-    const isRemembered = request !== null || recoveryId !== null
+    if (request !== null && state.keysOfRound >= mostKeysOfRound) return refuse('webhook-delivery-pending')
+    const mayBeCancelled = disabledRevision !== null && (state.askedOf ?? -1) < disabledRevision
+    const isRemembered = request !== null || recoveryId !== null || mayBeCancelled
     return isRemembered ? [{ type: 'WebhookRedeliveryUnneeded', data: { ...named, decidedAt: at } }] : []
   }
   return [{ type: 'WebhookRedeliveryRequested', data: { ...named, eventType, assessmentId, requestedAt: at } }]

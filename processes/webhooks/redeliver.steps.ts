@@ -19,7 +19,8 @@ export async function redeliver(todo: Todo, { store, subscriptions }: ProcessDep
   const later: StepOutcome = { kind: 'wait', until: new Date(step.now().getTime() + hourMs) }
   const subscription = await subscriptions.read(orgId, subscriptionId)
   if (subscription?.status !== 'active') return later
-  const command = { subscriptionId, isActive: true, recoveryId, request: null, now: todo.dueAt }
+  const { endpointRevision, disabledRevision } = subscription
+  const command = { subscriptionId, isActive: true, endpointRevision, disabledRevision, recoveryId, request: null, now: todo.dueAt }
   const context = stepCommand({ name: 'webhooks.recover', key: deliveryId, orgId, ...readCause(todo) })
   const done = await execute(store, targetOf(orgId, deliveryId), (state) => redeliverAgain(command, state), context)
   return done.events.length === 0 ? later : { kind: 'done', position: done.position }

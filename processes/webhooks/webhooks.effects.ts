@@ -24,8 +24,9 @@ async function deliver(todo: Todo, deps: ProcessDependencies, step: StepContext)
   const orgId = orgOf(todo)
   const payload = todo.payload as DeliverPayload
   const subscription = await deps.subscriptions.read(orgId, payload.subscriptionId)
-  if (subscription === undefined) return cancelled(todo, payload, 'subscription_deleted', deps, step)
-  if (subscription.status === 'disabled') return cancelled(todo, payload, 'subscription_disabled', deps, step)
+  if (subscription === undefined) return cancelled(todo, payload, { reason: 'subscription_deleted', disabledRevision: null }, deps, step)
+  const { status, disabledRevision } = subscription
+  if (status === 'disabled') return cancelled(todo, payload, { reason: 'subscription_disabled', disabledRevision }, deps, step)
   const isFirst = todo.dueAt.toISOString() === payload.occurredAt
   const dueAfterMs = isFirst ? (deps.configuration.webhookRetryScheduleMs[0] ?? 0) : 0
   const dueAt = new Date(todo.dueAt.getTime() + dueAfterMs)

@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
 import { CausingRequest, Id, Instant, Nullable } from '../types.ts'
 import { WebhookEventType } from '../webhook-subscriptions/events.ts'
-import { attemptFailedUpcasters, failedUpcasters, scheduledUpcasters } from './upcasters.ts'
+import { attemptFailedUpcasters, failedUpcasters, redeliveryUpcasters, scheduledUpcasters } from './upcasters.ts'
 
 /** What a delivery tells: an event that was subscribed to, or that a test was asked for. */
 export const DeliveredEventType = Type.Union([WebhookEventType, Type.Literal('webhook.test')])
@@ -29,6 +29,15 @@ const failure = {
   durationMs: Type.Integer({ minimum: 0 }),
   endpoint: FailedEndpoint,
   failedAt: Instant,
+}
+
+const asked = {
+  ...named,
+  /** The subscription's, as whoever asked found it: tells what was asked for since it was last disabled. Null before this was recorded. */
+  endpointRevision: Nullable(Type.Integer({ minimum: 0 })),
+  /** The recovery that asked; null when it was asked for by itself. */
+  recoveryId: Nullable(Id),
+  request: CausingRequest,
 }
 
 export const webhookDeliveryEvents = {
@@ -80,20 +89,14 @@ export const webhookDeliveryEvents = {
   /** What had ended is pending again, under the same id, for another round of the schedule. */
   WebhookRedeliveryRequested: defineEvent(
     'WebhookRedeliveryRequested',
-    Type.Object({
-      ...named,
-      eventType: DeliveredEventType,
-      assessmentId: Nullable(Id),
-      /** The recovery that asked; null when it was asked for by itself. */
-      recoveryId: Nullable(Id),
-      request: CausingRequest,
-      requestedAt: Instant,
-    }),
+    Type.Object({ ...asked, eventType: DeliveredEventType, assessmentId: Nullable(Id), requestedAt: Instant }),
+    { version: 2, upcasters: redeliveryUpcasters },
   ),
   /** Asked for again where no round begins: it is pending already, or a recovery found that it was delivered meanwhile. */
   WebhookRedeliveryUnneeded: defineEvent(
     'WebhookRedeliveryUnneeded',
-    Type.Object({ ...named, recoveryId: Nullable(Id), request: CausingRequest, decidedAt: Instant }),
+    Type.Object({ ...asked, decidedAt: Instant }),
+    { version: 2, upcasters: redeliveryUpcasters },
   ),
 } as const
 

@@ -22,6 +22,12 @@ interface Delivery extends DataOf<'WebhookDeliveryScheduled'> {
   readonly finishedAttempts: number
   /** `finishedAttempts` when it was last asked for again: the schedule's place is what came after. */
   readonly roundFrom: number
+  /** The subscription's `endpointRevision` for which this round was asked for; null for the first one, and before that was recorded. */
+  readonly roundOf: number | null
+  /** The same of the last time that it was asked for, whether a round began or not. */
+  readonly askedOf: number | null
+  /** Keyed requests that found this round under way. */
+  readonly keysOfRound: number
   readonly openAttemptedAt: string | null
   readonly openLeaseUntil: string | null
   /** Null once it has ended. */
@@ -59,18 +65,20 @@ function evolve(state: WebhookDeliveryState, event: WebhookDeliveryEvent): Webho
       // An attempt may be under way: its lease stays, and what the receiver took is told after this.
       return { ...state, status: 'cancelled', nextAttemptAt: null }
     case 'WebhookRedeliveryRequested': {
-      const round = { roundFrom: state.finishedAttempts, nextAttemptAt: event.data.requestedAt }
+      const { endpointRevision, requestedAt } = event.data
+      const round = { roundFrom: state.finishedAttempts, roundOf: endpointRevision, keysOfRound: 0, nextAttemptAt: requestedAt }
       return { ...state, ...asked(state, event.data), ...round, status: 'pending' }
     }
     case 'WebhookRedeliveryUnneeded':
-      return { ...state, ...asked(state, event.data) }
+      return { ...state, ...asked(state, event.data), keysOfRound: state.keysOfRound + (event.data.request === null ? 0 : 1) }
   }
 }
 
-type Asking = Pick<DataOf<'WebhookRedeliveryRequested'>, 'request' | 'recoveryId'>
+type Asking = Pick<DataOf<'WebhookRedeliveryRequested'>, 'request' | 'recoveryId' | 'endpointRevision'>
 
-function asked({ redeliveries, recoveries }: Delivery, { request, recoveryId }: Asking): Pick<Delivery, 'redeliveries' | 'recoveries'> {
+function asked({ redeliveries, recoveries }: Delivery, { request, recoveryId, endpointRevision }: Asking): Pick<Delivery, 'redeliveries' | 'recoveries' | 'askedOf'> {
   return {
+    askedOf: endpointRevision,
     redeliveries: request === null || redeliveries.has(request.key) ? redeliveries : redeliveries.with(request.key, request.fingerprint),
     recoveries: recoveryId === null || recoveries.has(recoveryId) ? recoveries : recoveries.with(recoveryId, true),
   }
@@ -78,7 +86,8 @@ function asked({ redeliveries, recoveries }: Delivery, { request, recoveryId }: 
 
 function scheduled(data: DataOf<'WebhookDeliveryScheduled'>): WebhookDeliveryState {
   const open = { openAttemptedAt: null, openLeaseUntil: null, nextAttemptAt: data.scheduledAt }
-  return { ...data, ...open, status: 'pending', attempts: [], finishedAttempts: 0, roundFrom: 0, redeliveries: new GrowingMap(), recoveries: new GrowingMap() }
+  const unasked = { roundFrom: 0, roundOf: null, askedOf: null, keysOfRound: 0, redeliveries: new GrowingMap<string>(), recoveries: new GrowingMap<true>() }
+  return { ...data, ...open, ...unasked, status: 'pending', attempts: [], finishedAttempts: 0 }
 }
 
 type Outcome = Pick<DataOf<'WebhookDeliveryFailed'>, 'attempt' | 'statusCode' | 'durationMs'>

@@ -11,3 +11,6 @@ export const failedUpcasters = { 1: (data: unknown) => ({ ...Object(data), endpo
 
 /** Version 2 of `WebhookDeliveryAttemptFailed` always had a next attempt. */
 export const attemptFailedUpcasters = { ...failedUpcasters, 2: (data: unknown) => data }
+
+/** Version 1 of the redeliveries did not say which endpoint they were asked for. */
+export const redeliveryUpcasters = { 1: (data: unknown) => ({ ...Object(data), endpointRevision: null }) }

@@ -29,6 +29,8 @@ export interface WebhookSubscription extends Omit<Subscribed, 'secretId' | 'publ
   readonly revision: number
   /** Revision at which the endpoint became what it is: subscribed, moved to another address, or enabled again. */
   readonly endpointRevision: number
+  /** Revision at which it was last disabled, also once it is enabled again; null where it never was. */
+  readonly disabledRevision: number | null
   /** The current one, then those before it that had not ended when the current one was made; newest first. */
   readonly secrets: readonly [WebhookSecret, ...WebhookSecret[]]
   /** By the HMAC of their key: also those whose secret has ended. */
@@ -71,6 +73,7 @@ function subscribed({ secretId, publicKey, ...data }: Subscribed, revision: numb
     updatedAt: data.createdAt,
     revision,
     endpointRevision: revision,
+    disabledRevision: null,
     secrets: [{ secretId, publicKey, validUntil: null }],
     keyedRotations: new GrowingMap(),
     warned: null,
@@ -88,7 +91,7 @@ function changed(before: WebhookSubscription, event: Change, revision: number): 
     }
     case 'WebhookSubscriptionDisabled': {
       const { reason, disabledAt } = event.data
-      return { ...before, status: 'disabled', disabledReason: reason, disabledAt, updatedAt: disabledAt, revision }
+      return { ...before, status: 'disabled', disabledReason: reason, disabledAt, disabledRevision: revision, updatedAt: disabledAt, revision }
     }
     case 'WebhookSubscriptionEnabled':
       return { ...before, ...newEndpoint, status: 'active', disabledReason: null, disabledAt: null, updatedAt: event.data.enabledAt, revision }

@@ -114,6 +114,17 @@ export const webhookMutants: readonly Mutant[] = [
     caughtBy: [{ file: 'test/commands/webhooks/delivery-decisions.unit.test.ts', test: 'begins nothing of what is pending, and remembers the key that asked' }],
   },
   {
+    name: 'asked-for-and-cancelled',
+    fault: 'what was asked for again since its subscription was enabled is cancelled for the disabling before that, and its key used up',
+    file: 'commands/webhooks/cancel-delivery.ts',
+    text: 'if (!isSince(askedOf, disabledRevision)) return [cancelled]',
+    replacement: 'if (disabledRevision !== -1) return [cancelled]',
+    caughtBy: [
+      { file: 'test/commands/webhooks/endpoint-decisions.unit.test.ts', test: 'has another round begin where it was asked for since the subscription was disabled, by whomever' },
+      { file: 'test/processes/webhooks/changed-subscription.int.test.ts', test: 'has what was pending then, and asked for again ' },
+    ],
+  },
+  {
     name: 'recovers-what-was-delivered',
     fault: 'a recovery sends again what was delivered meanwhile',
     file: 'commands/webhooks/redeliver.ts',

@@ -74,11 +74,12 @@ export const deliveryFact = factsOf<WebhookDeliveryEvent>({
     ...named,
     eventType: 'assessment.completed',
     assessmentId: ids.assessment,
+    endpointRevision: 0,
     recoveryId: null,
     request: { key: hash('c'), fingerprint: hash('f') },
     requestedAt: at(60),
   },
-  WebhookRedeliveryUnneeded: { ...named, recoveryId: null, request: { key: hash('c'), fingerprint: hash('f') }, decidedAt: at(60) },
+  WebhookRedeliveryUnneeded: { ...named, endpointRevision: 0, recoveryId: null, request: { key: hash('c'), fingerprint: hash('f') }, decidedAt: at(60) },
 })
 
 export const recoveryFact = factsOf<WebhookRecoveryEvent>({

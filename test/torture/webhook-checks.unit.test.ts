@@ -13,7 +13,7 @@ const deleted = ofSubscriptions('WebhookSubscriptionDeleted')
 const completed = (assessmentId: string): Told => [streamOf('assessment', assessmentId), 'AssessmentCompleted', { assessmentId }]
 const failed = (assessmentId: string): Told => [streamOf('assessment', assessmentId), 'AssessmentFailed', { assessmentId }]
 /** Of the delivery of the event `event-<cause>`. */
-const ofDelivery = (type: string, cause = 1): Told => [streamOf('webhook_delivery', 'w1'), type, { deliveryId: 'w1', subscriptionId: 's1', eventId: `event-${cause}` }]
+const ofDelivery = (type: string, cause = 1, data: object = {}): Told => [streamOf('webhook_delivery', 'w1'), type, { deliveryId: 'w1', subscriptionId: 's1', eventId: `event-${cause}`, ...data }]
 
 const line = (id: string, assessmentId = 'a1', status = 204, path = '/hook'): ReceivedLine => ({ path, id, assessmentId, status })
 const said = (log: readonly Told[], received: readonly ReceivedLine[]) => checkWebhooks(toldLog(...log), received).findings.map(({ what }) => what)
@@ -105,6 +105,27 @@ describe('webhooks that are asked for again', () => {
     expect(said([...log, ofDelivery('WebhookDeliveryCancelled')], [line('w1')])).toEqual(['cancelled, though its subscription stood'])
     expect(said([...log, deleted, ofDelivery('WebhookDeliveryCancelled')], [line('w1')])).toEqual([])
     expect(said([...log.slice(0, 3), disabled, enabled, ...log.slice(3), ofDelivery('WebhookDeliveryCancelled')], [line('w1')])).toEqual(['cancelled, though its subscription stood'])
+  })
+})
+
+describe('webhooks that are asked for while a disabling has them cancelled', () => {
+  const asked = (endpointRevision: number) => ofDelivery('WebhookRedeliveryUnneeded', 1, { endpointRevision })
+  const cancelled = ofDelivery('WebhookDeliveryCancelled')
+  const again = ofDelivery('WebhookRedeliveryRequested', 1, { request: null })
+  const log = [subscribed, completed('a1'), disabled, enabled]
+
+  test('are found where that is the end of them', () => {
+    expect(said([...log, asked(2), cancelled], [])).toEqual(['asked for again, and cancelled'])
+    expect(said([...log, asked(2), cancelled, again, ofDelivery('WebhookDelivered')], [line('w1')])).toEqual([])
+    expect(said([...log, asked(2), cancelled, again, ofDelivery('WebhookDeliveryFailed')], [])).toEqual(['asked for again, and not taken'])
+  })
+
+  test('may be over where they were asked for before, or where it was let go since', () => {
+    expect(said([...log, asked(0), cancelled], [])).toEqual([])
+    expect(said([subscribed, completed('a1'), asked(0), disabled, enabled, cancelled], [])).toEqual([])
+    for (const event of [disabled, deleted]) expect(said([...log, asked(2), event, cancelled], [])).toEqual([])
+    expect(said([...log, ofDelivery('WebhookRedeliveryUnneeded'), cancelled], [])).toEqual([])
+    expect(said([...log, cancelled, ofDelivery('WebhookDelivered'), asked(2)], [line('w1')])).toEqual([])
   })
 })
 

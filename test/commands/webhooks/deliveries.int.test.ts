@@ -3,6 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { at as memberOf } from '../../../platform/demo/api-client.ts'
 import { startOfLog } from '../../../streams/store/positions.ts'
 import { deliveryIdOf, webhookDeliveryStream } from '../../../streams/webhook-delivery/stream.ts'
+import { webhookSubscriptionsFold } from '../../../streams/webhook-subscriptions/state.ts'
+import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
 import { webhookRecoveryStream } from '../../../streams/webhook-recovery/stream.ts'
 import { at, ids } from '../../streams/facts.ts'
 import { deliveryFact, subscriptionFact } from '../../streams/webhook-facts.ts'
@@ -169,6 +171,26 @@ describe('asking for a delivery again', () => {
     await api.record(deliveryFact('WebhookDeliveryAttempted', { deliveryId: id, attempt: 2 }), deliveryFact('WebhookDeliveryFailed', { deliveryId: id, subscriptionId, attempt: 2 }))
     const again = await api.post(path, { key: 'early' })
     expect([again.status, memberOf(again.body, 'status'), again.headers['idempotency-replayed']]).toEqual([202, 'failed', 'true'])
+  })
+
+  it('of what a disabling may still cancel is on record without a key, too', async () => {
+    const { id } = await recordDelivery(1)
+    await api.record(disabled(), enabled())
+    for (let time = 0; time < 2; time += 1) expect((await api.post(pathOf(`/deliveries/${id}/redeliver`))).status).toBe(202)
+    const { store, orgId } = api.world
+    const { state } = await store.load(webhookSubscriptionsFold, webhookSubscriptionsStream(orgId))
+    const { endpointRevision } = state.subscriptions.get(subscriptionId) ?? {}
+    expect(await store.readLast(webhookDeliveryStream(orgId, id))).toMatchObject({ type: 'WebhookRedeliveryUnneeded', revision: 3n, data: { request: null, endpointRevision } })
+  })
+
+  it('by fresh keys without end is refused while it is pending', async () => {
+    const { id } = await recordDelivery(1)
+    const ask = (key: string) => api.post(pathOf(`/deliveries/${id}/redeliver`), { key })
+    const asked: Told[] = []
+    for (let number = 0; number <= 20; number += 1) asked.push(await ask(`key-${number}`))
+    expect(asked.slice(0, 20).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 202))
+    expect(asked.slice(20).map(codeOf)).toEqual([[409, 'webhook-delivery-pending']])
+    expect((await ask('key-3')).headers['idempotency-replayed']).toBe('true')
   })
 
   it('is refused while the subscription is disabled, and no longer once it is enabled', async () => {

@@ -37,7 +37,8 @@ describe('testing a subscription', () => {
 })
 
 describe('asking for a delivery again', () => {
-  const command = { subscriptionId: ids.subscription, isActive: true, recoveryId: null, request: keyed, now: new Date(at(60)) }
+  const never = { endpointRevision: 0, disabledRevision: null }
+  const command = { subscriptionId: ids.subscription, isActive: true, ...never, recoveryId: null, request: keyed, now: new Date(at(60)) }
 
   it('begins another round of what has ended, in whatever way; asked again meanwhile, nothing happens', () => {
     for (const ended of ends) {
@@ -68,6 +69,30 @@ describe('asking for a delivery again', () => {
       ended.when(redeliver, { ...command, request: other }).thenNothing()
       expect(isRepeatedRedelivery({ ...command, request: other }, ended.state)).toBe(true)
     }
+  })
+
+  it('is remembered once without a key since the subscription was disabled: for that it may still be cancelled', () => {
+    const asking = { ...command, request: null, endpointRevision: 2, disabledRevision: 1 }
+    const unneeded = fact('WebhookRedeliveryUnneeded', { request: null, endpointRevision: 2 })
+    const before = [scheduled, attempted, fact('WebhookRedeliveryUnneeded', { request: null, endpointRevision: 0 })]
+    given(webhookDeliveryFold, ...before).when(redeliver, asking).thenEvents([unneeded])
+    given(webhookDeliveryFold, ...before, unneeded).when(redeliver, asking).thenNothing()
+    given(webhookDeliveryFold, ...before, unneeded).when(redeliver, { ...asking, endpointRevision: 4, disabledRevision: 3 }).thenEvents([{ ...unneeded, data: { ...unneeded.data, endpointRevision: 4 } }])
+    given(webhookDeliveryFold, scheduled, fact('WebhookDelivered'), fact('WebhookRedeliveryRequested', { endpointRevision: 2 })).when(redeliver, asking).thenNothing()
+  })
+
+  it('is remembered of twenty keys in a round, and refused to others until it has ended', () => {
+    const requestOf = (number: number) => ({ key: String(number).padStart(64, '0'), fingerprint: hash('f') })
+    const asked = Array.from({ length: 20 }, (_, number) => fact('WebhookRedeliveryUnneeded', { request: requestOf(number) }))
+    given(webhookDeliveryFold, scheduled, ...asked.slice(1)).when(redeliver, command).thenEvents([fact('WebhookRedeliveryUnneeded')])
+    given(webhookDeliveryFold, scheduled, ...asked).when(redeliver, command).thenRefused('webhook-delivery-pending')
+    given(webhookDeliveryFold, scheduled, ...asked).when(redeliver, { ...command, request: requestOf(7) }).thenNothing()
+    given(webhookDeliveryFold, scheduled, ...asked).when(redeliver, { ...command, request: null }).thenNothing()
+    const byRecovery = { ...command, request: null, recoveryId: recovery }
+    given(webhookDeliveryFold, scheduled, ...asked).when(redeliver, byRecovery).thenEvents([fact('WebhookRedeliveryUnneeded', { request: null, recoveryId: recovery })])
+    const again = fact('WebhookRedeliveryRequested', { request: requestOf(20) })
+    given(webhookDeliveryFold, scheduled, ...asked, attempted, fact('WebhookDelivered')).when(redeliver, { ...command, request: requestOf(20) }).thenEvents([again])
+    given(webhookDeliveryFold, scheduled, ...asked, attempted, fact('WebhookDelivered'), again).when(redeliver, command).thenEvents([fact('WebhookRedeliveryUnneeded')])
   })
 
   it('for a recovery begins nothing of what was delivered meanwhile, and says so once', () => {

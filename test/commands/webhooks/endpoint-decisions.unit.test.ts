@@ -13,7 +13,7 @@ const attempted = deliveryFact('WebhookDeliveryAttempted')
 
 describe('cancelling a delivery', () => {
   const { scheduledAt: _, ...delivery } = scheduled.data
-  const command = { delivery, reason: 'subscription_disabled' as const, now: new Date(at(60)) }
+  const command = { delivery, reason: 'subscription_disabled' as const, disabledRevision: 1, now: new Date(at(60)) }
   const cancelled = deliveryFact('WebhookDeliveryCancelled', { cancelledAt: at(60) })
 
   it('ends one that is pending, also one that was never attempted, once', () => {
@@ -25,6 +25,24 @@ describe('cancelling a delivery', () => {
   it('waits for an attempt that is open, and for none that a crash cut off', () => {
     given(webhookDeliveryFold, scheduled, attempted).when(cancelDelivery, { ...command, now: new Date(at(50)) }).thenNothing()
     given(webhookDeliveryFold, scheduled, attempted).when(cancelDelivery, command).thenEvents([cancelled])
+  })
+
+  it('has another round begin where it was asked for since the subscription was disabled, by whomever', () => {
+    const pending = [scheduled, attempted, deliveryFact('WebhookDeliveryAttemptFailed')]
+    const asked = (endpointRevision: number | null) => deliveryFact('WebhookRedeliveryUnneeded', { endpointRevision })
+    const again = deliveryFact('WebhookRedeliveryRequested', { endpointRevision: 2, request: null, requestedAt: at(60) })
+    given(webhookDeliveryFold, ...pending, asked(2)).when(cancelDelivery, command).thenEvents([cancelled, again])
+    for (const revision of [0, null]) given(webhookDeliveryFold, ...pending, asked(revision)).when(cancelDelivery, command).thenEvents([cancelled])
+    given(webhookDeliveryFold, ...pending, asked(2)).when(cancelDelivery, { ...command, disabledRevision: 3 }).thenEvents([cancelled])
+    const deleted = { ...command, reason: 'subscription_deleted' as const, disabledRevision: null }
+    given(webhookDeliveryFold, ...pending, asked(2)).when(cancelDelivery, deleted).thenEvents([deliveryFact('WebhookDeliveryCancelled', { cancelledAt: at(60), reason: 'subscription_deleted' })])
+    given(webhookDeliveryFold, scheduled, attempted, asked(2)).when(cancelDelivery, { ...command, now: new Date(at(50)) }).thenNothing()
+  })
+
+  it('is nothing to a round that was asked for since', () => {
+    const round = (endpointRevision: number) => [scheduled, attempted, deliveryFact('WebhookDeliveryFailed'), deliveryFact('WebhookRedeliveryRequested', { endpointRevision })]
+    given(webhookDeliveryFold, ...round(2)).when(cancelDelivery, command).thenNothing()
+    given(webhookDeliveryFold, ...round(0)).when(cancelDelivery, command).thenEvents([cancelled])
   })
 
   it('leaves what has ended as it is', () => {

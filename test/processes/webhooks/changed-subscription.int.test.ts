@@ -3,7 +3,7 @@ import { Webhook } from 'standardwebhooks'
 import { describe, expect, it, vi } from 'vitest'
 import { startWebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { MissingKeyError } from '../../../streams/store/errors.ts'
-import { ids } from '../../streams/facts.ts'
+import { hash, ids } from '../../streams/facts.ts'
 import { subscriptionFact } from '../../streams/webhook-facts.ts'
 import { startOutsideServer } from '../../support/process-world.ts'
 import { givenDeliveries } from './given-deliveries.ts'
@@ -106,6 +106,30 @@ describe('a subscription that another process has changed', () => {
     expect(await refused.delivery.last()).toMatchObject({ type: 'WebhookDeliveryAttemptFailed' })
     await refused.delivery.cancel()
     expect(await refused.delivery.last()).toMatchObject({ type: 'WebhookDeliveryCancelled' })
+  })
+
+  it.each([
+    ['since it was enabled again, sent all the same', true, ['WebhookRedeliveryUnneeded', 'WebhookDeliveryCancelled', 'WebhookRedeliveryRequested']],
+    ['before it was disabled, cancelled', false, ['WebhookRedeliveryUnneeded', 'WebhookDeliveryCancelled']],
+  ])('has what was pending then, and asked for again %s', async (_, isSince, expected) => {
+    given.status = 500
+    const { subscriptionId } = given.subscription
+    const delivery = due()
+    await delivery.work()
+    const switched = async () => {
+      await disable(given.subscription)
+      await given.subscription.append(subscriptionFact('WebhookSubscriptionEnabled', { subscriptionId, enabledAt: later(0) }))
+    }
+    if (isSince) await switched()
+    await delivery.askAgain(given.subscription, { key: hash('c'), fingerprint: hash('f') })
+    if (!isSince) await switched()
+    expect(await delivery.cancel()).toMatchObject({ kind: 'done', position: expect.anything() })
+    expect((await delivery.types()).slice(3)).toEqual(expected)
+    if (!isSince) return
+    given.status = 204
+    await delivery.again().work()
+    expect(await delivery.last()).toMatchObject({ type: 'WebhookDelivered', data: { attempt: 2 } })
+    expect(await delivery.cancel()).toEqual({ kind: 'done' })
   })
 
   it('has a delivery cancelled once nobody is at an attempt', async () => {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { execute } from '../../../commands/handling/execute.ts'
+import { redeliver } from '../../../commands/webhooks/redeliver.ts'
 import type { ReceivedWebhook, WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import type { StepOutcome, Todo } from '../../../processes/runtime/process.ts'
@@ -8,6 +9,7 @@ import { webhooksProcess } from '../../../processes/webhooks/webhooks.effects.ts
 import { assessmentFold } from '../../../streams/assessment/state.ts'
 import { assessmentStream } from '../../../streams/assessment/stream.ts'
 import type { RecordedEvent } from '../../../streams/store/events.ts'
+import type { CausingRequest } from '../../../streams/types.ts'
 import type { WebhookDeliveryEvent } from '../../../streams/webhook-delivery/events.ts'
 import { webhookDeliveryFold } from '../../../streams/webhook-delivery/state.ts'
 import { deliveryIdOf, webhookDeliveryStream } from '../../../streams/webhook-delivery/stream.ts'
@@ -121,6 +123,13 @@ export class GivenDelivery {
     const { subscriptionId, cause } = this.#payload
     const payload = { cause: { ...cause, eventId: recovery.eventId }, subscriptionId, deliveryId: this.id, recoveryId: recovery.id }
     return whenWorkedOff(webhooksProcess, this.#todo('redeliver', payload), this.#deps, this.#world.now())
+  }
+
+  /** A client asks for it again, as things stand. */
+  async askAgain(of: Subscribed, request: CausingRequest): Promise<void> {
+    const { subscriptionId, status, endpointRevision, disabledRevision } = await of.current()
+    const command = { subscriptionId, isActive: status === 'active', endpointRevision, disabledRevision, recoveryId: null, request, now: this.#world.now() }
+    await execute(this.#world.otherStore, this.target, (state) => redeliver(command, state), contextOf(this.#world))
   }
 
   /** The row that a redelivery made: the delivery's stream is there. */

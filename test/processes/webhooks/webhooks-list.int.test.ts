@@ -136,6 +136,13 @@ describe('a subscription that is disabled or deleted', () => {
     expect(await stepsButDestroying(subscribed, completed, disabled, deleted)).toEqual([free(key, 'cancel', 20)])
   })
 
+  it('has it cancelled and due again where it was asked for in between', async () => {
+    const asked = [subscribed, completed, disabled, enabled, ofDelivery('WebhookRedeliveryUnneeded', { endpointRevision: 3 })]
+    expect(await steps(...asked)).toEqual([free(key, 'cancel', 20)])
+    const again = ofDelivery('WebhookRedeliveryRequested', { endpointRevision: 3, request: null })
+    expect(await steps(...asked, ofDelivery('WebhookDeliveryCancelled'), again)).toEqual([deliver(60)])
+  })
+
   it.each(['WebhookDeliveryCancelled', 'WebhookDelivered'] as const)('has nothing left to cancel after %s', async (type) => {
     expect(await steps(subscribed, completed, disabled, ofDelivery(type))).toEqual([])
   })

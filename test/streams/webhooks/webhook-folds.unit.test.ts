@@ -35,9 +35,10 @@ describe('a subscription', () => {
 
   it('says why and since when it is disabled, and when enabled nothing of it is left', () => {
     const disabled = subscriptionFact('WebhookSubscriptionDisabled', { reason: 'gone' })
-    expect(foldOf(subscribed, disabled).own).toMatchObject({ status: 'disabled', disabledReason: 'gone', disabledAt: at(20) })
+    expect(foldOf(subscribed).own.disabledRevision).toBeNull()
+    expect(foldOf(subscribed, disabled).own).toMatchObject({ status: 'disabled', disabledRevision: 1, disabledReason: 'gone', disabledAt: at(20) })
     const enabled = foldOf(subscribed, subscriptionFact('WebhookEndpointFailing'), disabled, subscriptionFact('WebhookSubscriptionEnabled')).own
-    expect(enabled).toMatchObject({ status: 'active', disabledReason: null, disabledAt: null, warned: null, updatedAt: at(30) })
+    expect(enabled).toMatchObject({ status: 'active', disabledRevision: 2, disabledReason: null, disabledAt: null, warned: null, updatedAt: at(30) })
   })
 
   it('a warning changes no revision', () => {
@@ -98,6 +99,13 @@ describe('a delivery', () => {
       expect(state).toMatchObject({ status: 'pending', roundFrom: finishedAttempts, nextAttemptAt: at(60) })
       expect(finishedAttempts).toBeGreaterThanOrEqual(9)
     }
+  })
+
+  it('says for which endpoint it was last asked for, and for which this round was', () => {
+    const [asked, again] = [deliveryFact('WebhookRedeliveryUnneeded', { endpointRevision: 4 }), deliveryFact('WebhookRedeliveryRequested', { endpointRevision: 2 })]
+    expect(deliveryOf(...begun)).toMatchObject({ roundOf: null, askedOf: null, keysOfRound: 0 })
+    expect(deliveryOf(...begun, asked)).toMatchObject({ roundOf: null, askedOf: 4, keysOfRound: 1 })
+    expect(deliveryOf(...begun, asked, deliveryFact('WebhookDelivered'), again)).toMatchObject({ roundOf: 2, askedOf: 2, keysOfRound: 0 })
   })
 
   it('cancelled amid an attempt keeps its lease, and is delivered when the receiver had taken it', () => {

@@ -1,7 +1,11 @@
+import { at } from '../../../platform/demo/api-client.ts'
 import { comparePositions, parsePosition } from '../../../streams/store/positions.ts'
 import { operations, type Acknowledged, type LoadSummary, type Operation } from '../acknowledged.ts'
 import { placeOf, text, type Fact } from '../facts.ts'
 import type { Checked, Finding } from './checked.ts'
+
+/** Has a round begin for one that was asked for before it was cancelled: its request is in the log already. */
+const isContinuation = ({ type, data }: Fact): boolean => type === 'WebhookRedeliveryRequested' && at(data, 'request') === null
 
 /** The event that each write comes to, and the member that holds the id which its answer names. The load asks for each but once. */
 const factOfWrite: Readonly<Record<Operation, { readonly type: string; readonly or?: string; readonly member: string }>> = {
@@ -78,7 +82,7 @@ export function checkAnswers({ answers, sent, unsettled }: LoadSummary): Checked
 
 function factsOf(operation: Operation, log: readonly Fact[]): ReadonlyMap<string, readonly Fact[]> {
   const { type, or, member } = factOfWrite[operation]
-  return Map.groupBy(log.filter((fact) => fact.type === type || fact.type === or), (fact) => text(fact, member))
+  return Map.groupBy(log.filter((fact) => (fact.type === type && !isContinuation(fact)) || fact.type === or), (fact) => text(fact, member))
 }
 
 function isBehind(event: string, told: string): boolean {

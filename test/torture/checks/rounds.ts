@@ -6,7 +6,7 @@ const cancelled = 'WebhookDeliveryCancelled'
 /** What came of an attempt that was under way when its delivery was cancelled: written down after that. */
 const outcomes: readonly string[] = ['WebhookDelivered', 'WebhookDeliveryFailed', 'WebhookDeliveryAttemptFailed']
 /** Asked for again where no round begins: at any time, and nothing comes of it. */
-const remembered = 'WebhookRedeliveryUnneeded'
+export const remembered = 'WebhookRedeliveryUnneeded'
 
 /** A stream's facts, those of a delivery by its rounds: what had ended begins another one when it is asked for again. */
 export function roundsOf(facts: readonly Fact[]): readonly (readonly Fact[])[] {

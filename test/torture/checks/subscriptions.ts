@@ -9,8 +9,13 @@ export interface Subscription {
   readonly eventTypes: readonly unknown[]
   /** Paths of its addresses, which no other subscription has, each with the place where it was given up. */
   readonly addresses: readonly { readonly path: string; readonly until: number }[]
-  /** Places where it was disabled or deleted: what was pending then is cancelled, or was under way. */
-  readonly letGo: readonly number[]
+  /** Places where it was disabled or deleted, each with its revision: what was pending then is cancelled, or was under way. */
+  readonly letGo: readonly LettingGo[]
+}
+
+interface LettingGo {
+  readonly place: number
+  readonly revision: bigint
 }
 
 /** A webhook that a subscription is due. */
@@ -48,7 +53,12 @@ export function subscribedIn(log: readonly Fact[]): Subscribed {
 
 /** Whether what was pending at a place may have been cancelled since: its subscription was disabled or deleted after that. */
 export function isLetGo({ letGo }: Pick<Subscription, 'letGo'>, since: number, until = Infinity): boolean {
-  return letGo.some((place) => place > since && place < until)
+  return letGo.some(({ place }) => place > since && place < until)
+}
+
+/** Whether a place has been reached without its being let go since the revision at which it was found. */
+export function hasStoodFrom({ letGo }: Pick<Subscription, 'letGo'>, revision: unknown, until: number): boolean {
+  return typeof revision === 'number' && letGo.every((one) => one.place > until || one.revision < BigInt(revision))
 }
 
 function followed(before: Subscription | undefined, id: string, fact: Fact, place: number): Subscription | undefined {
@@ -63,9 +73,9 @@ function followed(before: Subscription | undefined, id: string, fact: Fact, plac
     case 'WebhookSubscriptionEnabled':
       return { ...before, status: 'active' }
     case 'WebhookSubscriptionDisabled':
-      return { ...before, status: 'disabled', letGo: [...before.letGo, place] }
+      return { ...before, status: 'disabled', letGo: [...before.letGo, { place, revision: fact.revision }] }
     case 'WebhookSubscriptionDeleted':
-      return { ...before, status: 'deleted', letGo: [...before.letGo, place], addresses: givenUp(before, place) }
+      return { ...before, status: 'deleted', letGo: [...before.letGo, { place, revision: fact.revision }], addresses: givenUp(before, place) }
     default:
       return undefined
   }

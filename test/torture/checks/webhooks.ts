@@ -1,7 +1,8 @@
+import { at } from '../../../platform/demo/api-client.ts'
 import { placeOf, text, type Fact } from '../facts.ts'
 import type { Checked, Finding } from './checked.ts'
-import { deliveriesOf, decisive, roundEnds, roundsOf } from './rounds.ts'
-import { isLetGo, subscribedIn, type Due, type Subscribed } from './subscriptions.ts'
+import { deliveriesOf, decisive, remembered, roundEnds, roundsOf } from './rounds.ts'
+import { hasStoodFrom, isLetGo, subscribedIn, type Due, type Subscribed } from './subscriptions.ts'
 
 /** What the receiver wrote down of one webhook, before it answered. */
 export interface ReceivedLine {
@@ -84,7 +85,7 @@ function misrecorded({ subscriptions, due }: Subscribed, log: readonly Fact[], r
   return [...deliveriesOf(log).values()].flatMap((facts): Finding[] => {
     const delivered = facts.filter(({ type }) => type === 'WebhookDelivered')
     const untaken = delivered.slice(taken.get(delivered.map((fact) => text(fact, 'deliveryId'))[0] ?? '')?.length ?? 0)
-    const ofRounds = roundsOf(facts).flatMap((round): Finding[] => {
+    const ofRounds = roundsOf(facts).flatMap((round, index, rounds): Finding[] => {
       const end = decisive(round).findLast(({ type }) => roundEnds.includes(type))
       const [first] = round
       const subscription = subscriptions.get(end === undefined ? '' : text(end, 'subscriptionId'))
@@ -92,6 +93,11 @@ function misrecorded({ subscriptions, due }: Subscribed, log: readonly Fact[], r
       const isAgain = first.type === 'WebhookRedeliveryRequested'
       const since = isAgain ? places.get(first.id) : dueAt.get(`${subscription.id} ${text(end, 'eventId')}`)
       const isStanding = since !== undefined && !isLetGo(subscription, since, places.get(end.id))
+      const endedAt = places.get(end.id) ?? Infinity
+      const asked = round.filter((fact) => fact.type === remembered && (places.get(fact.id) ?? Infinity) < endedAt)
+      const isWanted = asked.some(({ data }) => hasStoodFrom(subscription, at(data, 'endpointRevision'), endedAt))
+      const isLast = index === rounds.length - 1
+      if (end.type === 'WebhookDeliveryCancelled' && isWanted && isLast) return [{ what: 'asked for again, and cancelled', where: placeOf(end) }]
       if (end.type === 'WebhookDeliveryCancelled' && isStanding) return [{ what: 'cancelled, though its subscription stood', where: placeOf(end) }]
       return end.type === 'WebhookDeliveryFailed' && isAgain && isStanding ? [{ what: 'asked for again, and not taken', where: placeOf(end) }] : []
     })
