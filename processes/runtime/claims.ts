@@ -48,7 +48,7 @@ const claimable = `(c.key is null or (${isOver('$3')} and c.not_before <= $3
 
 function oldestDue(todo: string): string {
   return `due as (
-    select t.key, t.step, t.org_id, t.payload, (extract(epoch from t.due_at) * 1000)::float8 as due_ms
+    select t.key, t.step, t.org_id, t.payload, (extract(epoch from t.due_at) * 1000)::float8 as due_ms, c.key is not null as has_claim
     from list, ${todo} t
     left join runtime.claims c on c.process = $2::text and c.key = t.key and c.step = t.step
     where t.due_at <= $3::timestamptz and t.step = any($4) and ${claimable}
@@ -81,7 +81,8 @@ export class Claims {
   /**
    * Takes up to `limit` due rows, of each lane no more than its share where the list has lanes. The conditions stand
    * twice: against what this statement sees, and, in the conflict clause, against a claim that another worker committed
-   * after it began.
+   * after it began. A claim whose lease is over and which its worker is just giving back is passed over: two who wait for
+   * each other's, and have given back their own in the same transaction, would wait for ever.
    */
   async claim(limit: number, now: Date, leaseUntil: Date, lanes?: LaneShares): Promise<Claimed[]> {
     return this.settleAndClaim([], limit, now, leaseUntil, lanes)
@@ -103,9 +104,13 @@ export class Claims {
   async #claim(via: Pick<Pool, 'query'>, limit: number, now: Date, leaseUntil: Date, lanes?: LaneShares): Promise<Claimed[]> {
     const text = `with recursive list as (
         select commit_position, prepare_position from runtime.projectors where name = $1 and version = $8 and status = 'running'
-      ), ${lanes === undefined ? oldestDue(this.#todo) : dueByLane(this.#todo, claimable)}, claimed as (
+      ), ${lanes === undefined ? oldestDue(this.#todo) : dueByLane(this.#todo, claimable)}, unheld as (
+        select c.key, c.step from due join runtime.claims c on c.process = $2::text and c.key = due.key and c.step = due.step
+        where due.has_claim for update of c skip locked
+      ), claimed as (
         insert into runtime.claims as c (process, key, step, worker, lease_until, not_before, fence_commit, fence_prepare, failures)
         select $2::text, key, step, $6::text, $7::timestamptz, '-infinity', 0, 0, 0 from due
+        where not has_claim or (key, step) in (select key, step from unheld)
         on conflict (process, key, step) do update set worker = excluded.worker, lease_until = excluded.lease_until
         where ${isOver('$3')} and c.not_before <= $3
           and (c.fence_commit, c.fence_prepare) <= (select commit_position, prepare_position from list)
@@ -182,10 +187,14 @@ export class Claims {
   /** Forgets claims whose rows the list has taken away. */
   async sweep(now: Date): Promise<void> {
     await this.#pool.query(
-      `delete from runtime.claims c using runtime.projectors p
-       where c.process = $1 and p.name = $2 and p.version = $4 and p.status = 'running' and ${isOver('$3')}
-         and (c.fence_commit, c.fence_prepare) <= (p.commit_position, p.prepare_position)
-         and not exists (select from ${this.#todo} t where t.key = c.key and t.step = c.step)`,
+      `with forgotten as (
+         select c.process, c.key, c.step from runtime.claims c, runtime.projectors p
+         where c.process = $1 and p.name = $2 and p.version = $4 and p.status = 'running' and ${isOver('$3')}
+           and (c.fence_commit, c.fence_prepare) <= (p.commit_position, p.prepare_position)
+           and not exists (select from ${this.#todo} t where t.key = c.key and t.step = c.step)
+         for update of c skip locked
+       )
+       delete from runtime.claims c using forgotten f where c.process = f.process and c.key = f.key and c.step = f.step`,
       [this.#process, this.#list, now, this.#version],
     )
   }

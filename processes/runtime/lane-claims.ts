@@ -38,17 +38,17 @@ export function dueByLane(todo: string, claimable: string): string {
       select due.*, coalesce(known.is_ill, false) as is_ill, known.turn,
         coalesce(known.in_hand, 0) + row_number() over (partition by lanes.lane order by due.due_at) as load
       from list cross join lanes left join known on known.lane = lanes.lane cross join lateral (
-        select t.key, t.step, t.due_at from ${todo} t
+        select t.key, t.step, t.due_at, c.key is not null as has_claim from ${todo} t
         left join runtime.claims c on c.process = $2::text and c.key = t.key and c.step = t.step
         where t.lane = lanes.lane and t.due_at <= $3::timestamptz and t.step = any($4) and ${claimable}
         order by t.due_at limit coalesce(known.room, $13::integer)
       ) due
     ), admitted as (
-      select key, step from (select offered.*, row_number() over (partition by is_ill order by turn, due_at, key, step) as place from offered) ranked
+      select key, step, has_claim from (select offered.*, row_number() over (partition by is_ill order by turn, due_at, key, step) as place from offered) ranked
       where not is_ill or place <= $14::integer
       order by load, due_at limit $5
     ), due as (
-      select t.key, t.step, t.org_id, t.payload, t.lane, (extract(epoch from t.due_at) * 1000)::float8 as due_ms
+      select t.key, t.step, t.org_id, t.payload, t.lane, (extract(epoch from t.due_at) * 1000)::float8 as due_ms, admitted.has_claim
       from admitted join ${todo} t on t.key = admitted.key and t.step = admitted.step
       where t.due_at <= $3::timestamptz
       for update of t skip locked

@@ -198,4 +198,12 @@ export const processMutants: readonly Mutant[] = [
     replacement: `return status === '' ? 'not-granted' : 'granted'`,
     caughtBy: [{ file: 'test/processes/timeline/withdrawn-consent.int.test.ts', test: 'before anything began: the provider hears nothing' }],
   },
+  {
+    name: 'claims-crosswise',
+    fault: 'two instances whose leases are over wait for the claims that each of them is giving back',
+    file: 'processes/runtime/claims.ts',
+    text: 'where due.has_claim for update of c skip locked',
+    replacement: 'where due.has_claim for update of c',
+    caughtBy: [{ file: 'test/processes/runtime/late-settlements.int.test.ts', test: 'is passed over by one who gives back and claims' }],
+  },
 ]
