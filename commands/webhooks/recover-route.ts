@@ -22,7 +22,7 @@ export const RecoverWebhooksBody = Type.Object(
 )
 
 export const RecoverWebhooksReply = Type.Object(
-  { deliveries: Type.Integer({ description: `How many are sent again, at most ${mostRecovered}` }), has_more: Type.Boolean() },
+  { deliveries: Type.Integer({ description: `How many were found, at most ${mostRecovered}; what is delivered before its turn comes is not sent again` }), has_more: Type.Boolean() },
   { $id: 'RecoverWebhooksReply' },
 )
 

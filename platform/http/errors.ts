@@ -2,7 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidatio
 import { v4 as uuidv4 } from 'uuid'
 import type { Logger } from '../logging.ts'
 import { Problem, problem, problemType, problems, type MemberError, type ProblemDefinition } from '../problems.ts'
-import { ruleOfPattern } from './patterns.ts'
+import { ruleInWords } from './patterns.ts'
 import { tellsOfRecords } from './response-headers.ts'
 import { translateStageError } from './stage-errors.ts'
 import { TokenEndpointError, tokenEndpointError } from './token-endpoint-errors.ts'
@@ -90,7 +90,7 @@ function memberErrors(errors: readonly FastifySchemaValidationError[]): MemberEr
     if (keyword === 'additionalProperties') return { pointer, detail: 'is not a member of this request', code: 'unknown-member' }
     const allowed: unknown = params['allowedValues']
     if (keyword === 'enum' && Array.isArray(allowed)) return { pointer, detail: `must be one of ${allowed.join(', ')}`, code: keyword }
-    const rule = keyword === 'pattern' ? ruleOfPattern(params['pattern']) : undefined
+    const rule = keyword === 'pattern' || keyword === 'format' ? ruleInWords(params[keyword]) : undefined
     return { pointer, detail: rule ?? message ?? 'is not valid', code: kebab(keyword) }
   })
   const different = new Map(all.map((one) => [`${one.pointer} ${one.code} ${one.detail}`, one]))

@@ -1,14 +1,14 @@
-/** Something that is not white space. */
-export const visiblePattern = '\\S'
+/** The format of `isVisible`: as a pattern, its Unicode properties are more than the clients of some languages can read. */
+export const visibleFormat = 'visible-text'
 /** Any two texts with a bar between them; there may be further ones in both. */
 export const schemeAndValuePattern = '[\\s\\S]\\|[\\s\\S]'
 
 const rules: ReadonlyMap<unknown, string> = new Map([
-  [visiblePattern, 'must not be white space only'],
+  [visibleFormat, 'must have a visible character'],
   [schemeAndValuePattern, 'must be scheme|value'],
 ])
 
-/** What a refusal says instead of the expression; undefined for patterns that say it themselves. */
-export function ruleOfPattern(pattern: unknown): string | undefined {
-  return rules.get(pattern)
+/** What a refusal says instead of the pattern or format; undefined for those that say it themselves. */
+export function ruleInWords(patternOrFormat: unknown): string | undefined {
+  return rules.get(patternOrFormat)
 }

@@ -2,7 +2,8 @@ import { Ajv, type ValidateFunction } from 'ajv'
 import formats from 'ajv-formats'
 import type { FastifySchema, FastifySchemaCompiler } from 'fastify'
 import type { TSchema } from 'typebox'
-import { isDate, isInstant, isUuid } from './formats.ts'
+import { isDate, isInstant, isUuid, isVisible } from './formats.ts'
+import { visibleFormat } from './patterns.ts'
 
 type JsonSchema = Record<string, unknown>
 
@@ -32,6 +33,7 @@ export function createSchemas(): Schemas {
     ajv.addFormat('date-time', isInstant)
     ajv.addFormat('date', isDate)
     ajv.addFormat('uuid', isUuid)
+    ajv.addFormat(visibleFormat, isVisible)
     ajv.addVocabulary(['phi', 'example', 'headers'])
   }
 

@@ -107,6 +107,7 @@ test.each([
   ['null', { given_name: null }, '/given_name'],
   ['a name of nothing', { family_name: '' }, '/family_name'],
   ['a name of white space', { given_name: ' \t' }, '/given_name'],
+  ['a name of nothing that can be seen', { given_name: '\u200b \u2060\u3164' }, '/given_name'],
   ['a day that is none', { dob: '1980-02-30' }, '/dob'],
   ['a day to come', { dob: '2999-01-01' }, '/dob'],
   ['a day too long ago', { dob: '1849-12-31' }, '/dob'],
