@@ -1,10 +1,15 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import { createPool, type Pool } from '../../../platform/database.ts'
 import type { WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'
 import { subscribeReceiver } from './analyses.ts'
 import { openTimeline, type Timeline, type TimelineOptions } from './timeline.ts'
 
-/** What a file about instants works with: a world with a node of its own, a receiver of every end, and the timeline of the running test. */
+/**
+ * What a file about instants works with: a world with a node and read models of its own, a receiver of every end, and the timeline
+ * of the running test, which goes on where the one before ended.
+ */
 export interface GivenTimeline {
   readonly world: ProcessWorld
   readonly receiver: WebhookReceiver
@@ -17,6 +22,8 @@ export interface GivenTimeline {
 export function givenTimeline(): GivenTimeline {
   let world: ProcessWorld | undefined
   let receiver: WebhookReceiver | undefined
+  let database: FreshDatabase | undefined
+  let pool: Pool | undefined
   let timeline: Timeline | undefined
   const given = {
     get world() {
@@ -29,16 +36,20 @@ export function givenTimeline(): GivenTimeline {
       return opened(timeline, 'timeline')
     },
     open: async (options: TimelineOptions = {}) => {
-      timeline = await openTimeline(given.world, options)
+      timeline = await openTimeline(given.world, opened(pool, 'database'), options)
     },
   }
   beforeAll(async () => {
     world = await openProcessWorld({ hasOwnNode: true })
     receiver = await subscribeReceiver(world)
+    database = await freshDatabase()
+    pool = createPool({ url: database.url, max: 12 })
   })
   afterAll(async () => {
     await receiver?.close()
     await world?.close()
+    await pool?.end()
+    await database?.drop()
   })
   beforeEach(() => given.world.reset())
   afterEach(async () => {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createPool, type Pool } from '../../../platform/database.ts'
+import type { Pool } from '../../../platform/database.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import { channels, processes } from '../../../processes/registry.ts'
 import { createRelay } from '../../../processes/relay/relay.ts'
@@ -12,7 +12,6 @@ import { createProjectionRunner } from '../../../projections/runtime/runner.ts'
 import { projectedStreams } from '../../../platform/main/projections/projected-streams.ts'
 import { comparePositions, type Position } from '../../../streams/store/positions.ts'
 import { silentLogger } from '../../projections/runtime/tickets.ts'
-import { freshDatabase } from '../../support/postgres.ts'
 import type { ProcessWorld } from '../../support/process-world.ts'
 
 export interface TimelineOptions {
@@ -23,7 +22,7 @@ export interface TimelineOptions {
   readonly stopped?: readonly string[]
 }
 
-/** All projectors, relays and workers of a world, over a database of their own; they know no time but the world's. */
+/** All projectors, relays and workers of a world; they know no time but the world's. */
 export interface Timeline {
   readonly pool: Pool
   /** Works off what is due by now, and what that makes due, until nothing is. */
@@ -38,34 +37,38 @@ export interface Timeline {
 
 const settleLimitMs = 30_000
 
-/** Needs a world with a node of its own. Moves its clock past the present: what the node records bears the present. */
-export async function openTimeline(world: ProcessWorld, { deps = world.deps, lateMs = () => 0, stopped = [] }: TimelineOptions = {}): Promise<Timeline> {
+/**
+ * Over a database that is the world's alone. Needs a world with a node of its own. Moves its clock past the present: what the
+ * node records bears the present.
+ */
+export async function openTimeline(world: ProcessWorld, pool: Pool, { deps = world.deps, lateMs = () => 0, stopped = [] }: TimelineOptions = {}): Promise<Timeline> {
   const ahead = Date.now() + 3_600_000 - world.now().getTime()
   if (ahead > 0) world.pass(ahead / 1000)
   const { store } = world
-  const database = await freshDatabase()
-  const pool = createPool({ url: database.url, max: 12 })
   const filter = { streamPrefixes: projectedStreams }
   const projectors = [...readModels, ...processes.map(({ list }) => list)]
-  const runner = createProjectionRunner({ eventStore: store, pool, projectors, filter, logger: silentLogger, heartbeatMs: 50 })
+  const runner = createProjectionRunner({ eventStore: store, pool, projectors, filter, logger: silentLogger, heartbeatMs: 200 })
   runner.start()
   await runner.caughtUp()
   for (const name of stopped) await runner.stop(name)
   const relays = channels.map((channel) => ({ sources: channel.sources, relay: createRelay({ eventStore: store, channel, logger: silentLogger, deps }) }))
   for (const { relay } of relays) relay.start()
   const bound = processes.map((process) => bindProcess(process, deps))
-  const workers = createWorkers({ eventStore: store, pool, processes: bound, filter, logger: silentLogger, runner, now: world.now, pollMs: 20, random: deps.random })
+  const workers = createWorkers({ eventStore: store, pool, processes: bound, filter, logger: silentLogger, runner, now: world.now, pollMs: 100, random: deps.random })
   workers.start()
   const halted = new Set(stopped)
   const desks = bound.map(({ name, list, steps }) => ({ name, list: list.name, claims: new Claims(pool, { name, list, steps: [...steps.keys()] }, 'timeline') }))
 
+  let seen: Position | undefined
+  let wanted: readonly Position[] = []
+
   /** Whether everything that was recorded is read, and everything that is due worked off. */
   async function isSettled(): Promise<boolean> {
     const head = await store.head(filter)
-    for (const { sources, relay } of relays) {
-      const wanted = await store.head({ streamPrefixes: sources })
-      if (!hasReached(relay.status().position, wanted)) return false
-    }
+    // Nothing that is relayed is outside of what is projected, and a look for it may go through the whole log.
+    if (seen === undefined || comparePositions(seen, head) !== 0) wanted = await Promise.all(relays.map(({ sources }) => store.head({ streamPrefixes: sources })))
+    seen = head
+    if (relays.some(({ relay }, place) => !hasReached(relay.status().position, wanted[place] ?? head))) return false
     const running = projectors.map(({ name }) => name).filter((name) => !halted.has(name))
     const checkpoints = await readCheckpoints(pool, running)
     if (running.some((name) => !hasReached(checkpoints.get(name)?.position, head))) return false
@@ -113,8 +116,6 @@ export async function openTimeline(world: ProcessWorld, { deps = world.deps, lat
       await workers.close(200)
       await Promise.all(relays.map(({ relay }) => relay.close()))
       await runner.close()
-      await pool.end()
-      await database.drop()
     },
   }
 }
