@@ -57,7 +57,7 @@ describe('appends that their server does not read', () => {
     })
   })
 
-  test('end with their call, which stays in nobody\'s way', async () => {
+  test('end with their call, which nothing is written to any more', async () => {
     await withUnread(async ({ server, send, stopped }) => {
       const sending = Promise.allSettled(Array.from({ length: 100 }, () => send(60_000)))
       await untilItRests(() => server.appends.length)
