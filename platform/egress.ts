@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import { LRUCache } from 'lru-cache'
 import { Pool, type Dispatcher } from 'undici'
+import { readJsonText } from '../streams/store/json-reading.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
 import type { Configuration } from './configuration.ts'
 import { EgressError, toEgressError } from './egress-error.ts'
@@ -182,7 +183,7 @@ function toResponse(answer: Dispatcher.ResponseData, maxBytes: number): EgressRe
     },
     bytes: () => readAll(body()),
     text: async () => (await readAll(body())).toString('utf8'),
-    json: async () => JSON.parse((await readAll(body())).toString('utf8')) as unknown,
+    json: async () => readJsonText((await readAll(body())).toString('utf8')),
     discard: () => drain(limited ?? answer.body),
   }
 }

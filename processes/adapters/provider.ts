@@ -3,6 +3,7 @@ import FormData from 'form-data'
 import type { Configuration } from '../../platform/configuration.ts'
 import type { Egress, EgressRequest, EgressResponse } from '../../platform/egress.ts'
 import { EgressError } from '../../platform/egress-error.ts'
+import { readJsonText } from '../../streams/store/json-reading.ts'
 import type { ImageType } from '../../streams/types.ts'
 import { isInt32, memberOf } from './outside-value.ts'
 import { readRetryAfter } from './retry-after.ts'
@@ -149,14 +150,14 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
         { path: '/case', method: 'POST', body: async () => form({ requestingSystem: configuration.providerRequestingSystem }) },
         signal,
         (text) => {
-          const providerCaseId = memberOf(JSON.parse(text), 'caseId')
+          const providerCaseId = memberOf(readJsonText(text), 'caseId')
           return isInt32(providerCaseId) ? { providerCaseId } : undefined
         },
       ),
 
     sendImage: (upload, signal) =>
       call({ path: '/image', method: 'POST', body: () => multipart(upload) }, signal, (text) => {
-        const answer: unknown = JSON.parse(text)
+        const answer = readJsonText(text)
         const providerImageId = memberOf(answer, 'imageId')
         const hash = memberOf(answer, 'hash')
         if (!isInt32(providerImageId)) return undefined
@@ -165,7 +166,7 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
 
     process: (providerCaseId, signal) =>
       call({ path: `/case/${providerCaseId}/process`, method: 'POST' }, signal, (text) => {
-        const checksum = memberOf(JSON.parse(text), 'checksum')
+        const checksum = memberOf(readJsonText(text), 'checksum')
         return typeof checksum === 'string' ? { checksum } : undefined
       }),
 

@@ -1,6 +1,7 @@
 import type { Egress, EgressRequest } from '../../platform/egress.ts'
 import { EgressError } from '../../platform/egress-error.ts'
 import { pause } from '../../streams/store/backoff.ts'
+import { readJsonText } from '../../streams/store/json-reading.ts'
 import { memberOf } from './outside-value.ts'
 import type { PlatformToken } from './platform-token.ts'
 
@@ -81,7 +82,7 @@ function isLeaving(status: number, body: unknown): boolean {
 
 function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return readJsonText(text)
   } catch {
     return undefined
   }

@@ -1,5 +1,4 @@
 import { createPrivateKey, sign, type KeyObject } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import { Webhook } from 'standardwebhooks'
 import type { Vault } from '../../platform/vault/vault.ts'
 import { liveSecrets, type WebhookSecret, type WebhookSubscription } from '../../streams/webhook-subscriptions/state.ts'
@@ -28,10 +27,9 @@ interface Signing {
   sign(content: SignedContent): readonly string[]
 }
 
-const cachedKeys = 10_000
-
 export function createWebhookSignatures(vault: Pick<Vault, 'storedSecret'>): WebhookSignatures {
-  const privateKeys = new LRUCache<string, KeyObject>({ max: cachedKeys })
+  // By the vault's own copy: a key is parsed once for each, and gone when the vault lets go of it.
+  const privateKeys = new WeakMap<Uint8Array, KeyObject>()
 
   return {
     async signerOf({ secrets, signatureSchemes }, now) {
@@ -57,11 +55,11 @@ export function createWebhookSignatures(vault: Pick<Vault, 'storedSecret'>): Web
   }
 
   async function privateKeyOf(secretId: string): Promise<KeyObject> {
-    const cached = privateKeys.get(secretId)
+    const stored = await vault.storedSecret('webhook-signing', secretId)
+    const cached = privateKeys.get(stored)
     if (cached !== undefined) return cached
-    const der = Buffer.from(await vault.storedSecret('webhook-signing', secretId))
-    const key = createPrivateKey({ key: der, type: 'pkcs8', format: 'der' })
-    privateKeys.set(secretId, key)
+    const key = createPrivateKey({ key: Buffer.from(stored), type: 'pkcs8', format: 'der' })
+    privateKeys.set(stored, key)
     return key
   }
 }

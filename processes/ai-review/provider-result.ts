@@ -1,6 +1,7 @@
 import { unsuitableQuality } from '../../commands/assessments/conclude-assessment.ts'
 import type { ReviewResult } from '../../commands/ai-review/record-outcome.ts'
 import type { ImageQuality, Lesion } from '../../streams/ai-review/events.ts'
+import { readJsonText } from '../../streams/store/json-reading.ts'
 import type { AwaitingReview } from '../../streams/ai-review/state.ts'
 import { isInt32, memberOf } from '../adapters/outside-value.ts'
 
@@ -9,7 +10,7 @@ export type ProviderResult = { readonly kind: 'not-processed' } | { readonly kin
 
 /** The provider is not ours: what is missing or of another type than agreed reads as null. */
 export function readProviderResult(text: string, review: AwaitingReview): ProviderResult {
-  const payload: unknown = JSON.parse(text)
+  const payload = readJsonText(text)
   if (textOf(payload, 'status') !== 'STATUS_PROCESSED') return { kind: 'not-processed' }
   const lesions = numbered(arrayOf(payload, 'lesions'))
   return {

@@ -63,6 +63,8 @@ export interface Asked {
 export interface Reply {
   readonly status: number
   readonly body?: unknown
+  /** The body as it is written, instead. */
+  readonly text?: string
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -85,8 +87,8 @@ export async function startOutsideServer(answer: Answering): Promise<OutsideServ
       response.destroy()
       return
     }
-    const { status, body = {}, headers = {} } = answered
-    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+    const { status, body = {}, text = JSON.stringify(body), headers = {} } = answered
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text)
   }
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', closed)

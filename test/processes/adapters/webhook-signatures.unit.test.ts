@@ -98,6 +98,13 @@ describe('the signatures of a webhook', () => {
     expect([current, previous, oldest].map((secret) => acceptsByKey(secret, headers))).toEqual([true, true, false])
   })
 
+  it('are none once the vault has let go of a key that has signed before', async () => {
+    const subscription: Signing = { secrets: [await secretOf('destroyed')], signatureSchemes: ['v1a'] }
+    expect(versionsOf(await headersOf(subscription, new Date()))).toEqual(['v1a'])
+    stored.delete('webhook-signing/destroyed')
+    await expect(headersOf(subscription, new Date())).rejects.toThrow(MissingKeyError)
+  })
+
   it('are none rather than those of another secret where the vault has lost one', async () => {
     const secret = await secretOf('lost')
     stored.delete('webhook/lost')

@@ -56,6 +56,14 @@ describe("the provider's result", () => {
     expect(readProviderResult(text, review)).toEqual({ kind: 'not-processed' })
   })
 
+  it('is told by names that are written with an escape, whatever others have written before', () => {
+    for (const _ of [1, 2, 3]) {
+      // V8 would take the name for this one: https://github.com/nodejs/node/issues/63785.
+      JSON.parse('{"of a review":0,"\\\\u0073":1}')
+      expect(readProviderResult('{"of a review":0,"\\u0073tatus":"STATUS_PROCESSED"}', review).kind).toBe('processed')
+    }
+  })
+
   it('has a quality for every image of the request, in its order, null where none is told', () => {
     expect(read({ images: [] }).imageQuality.map(({ quality }) => quality)).toEqual([null, null])
     expect(read({ images: [{ imageId: 99, imageQuality: 'X' }, { imageId: '71', imageQuality: 'X' }] }).imageQuality.map(({ quality }) => quality)).toEqual([null, null])
