@@ -58,7 +58,8 @@ export class Vault implements KeyVault {
   readonly #pepper: KeyObject
   readonly #end: () => Promise<void>
   readonly #subjects = new LRUCache<string, StoredSecret>({ max: cachedSubjects, ttl: cacheMs })
-  readonly #secrets = new LRUCache<string, Uint8Array>({ max: cachedSubjects, ttl: cacheMs })
+  // What was destroyed elsewhere is asked for no more, so that nothing else would push it out.
+  readonly #secrets = new LRUCache<string, Uint8Array>({ max: cachedSubjects, ttl: cacheMs, ttlAutopurge: true })
   readonly #signing = new LRUCache<SigningPurpose, readonly SigningKey[]>({ max: 10, ttl: cacheMs })
 
   constructor(rows: VaultRows, pepper: KeyObject, end: () => Promise<void>) {

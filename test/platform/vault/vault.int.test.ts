@@ -1,6 +1,9 @@
 import { createPublicKey, randomBytes, sign, verify } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { Client, Pool } from 'pg'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { parseMasterKeys, type MasterKeyRing } from '../../../platform/vault/master-keys.ts'
 import { signingKeyOf } from '../../../platform/vault/signing-keys.ts'
 import { openVault, type Vault } from '../../../platform/vault/vault.ts'
@@ -153,6 +156,37 @@ describe('secrets', () => {
     const secret = await vault.secret('webhook', 'hidden')
     const stored = JSON.stringify((await rows()).map(({ wrapped }) => (wrapped === null ? '' : Buffer.from(wrapped as Buffer).toString('hex'))))
     expect(stored).not.toContain(Buffer.from(secret).toString('hex'))
+  })
+})
+
+describe('the copy of a secret in memory', () => {
+  const collectGarbage = () => {
+    setFlagsFromString('--expose-gc')
+    runInNewContext('gc')()
+  }
+
+  /** Whether it is still held, after so long in which nobody asks for it. */
+  async function isHeldAfter(ms: number): Promise<boolean> {
+    const startedAtMs = performance.now()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(startedAtMs)
+    try {
+      await using vault = await open()
+      const copy = new WeakRef(await vault.secret('webhook', `copied ${ms}`))
+      clock.mockReturnValue(startedAtMs + ms)
+      await vi.advanceTimersByTimeAsync(ms)
+      await nextTurn()
+      collectGarbage()
+      return copy.deref() !== undefined
+    } finally {
+      clock.mockRestore()
+      vi.useRealTimers()
+    }
+  }
+
+  test('is gone after half a minute, so that what another process has destroyed is nowhere', async () => {
+    expect(await isHeldAfter(20_000)).toBe(true)
+    expect(await isHeldAfter(31_000)).toBe(false)
   })
 })
 
