@@ -42,7 +42,8 @@ async function expectCleanEnd(program: OperatorProgram, signal: () => void): Pro
   await untilGone(children)
 }
 
-describe('npm start', () => {
+// What waits here (for a predecessor to let go of a folder or a port) waits side by side.
+describe('npm start', { concurrent: true }, () => {
   test('stops on SIGTERM to npm, has all its data when started again, admits no second one, and stops on Ctrl-C', async () => {
     const first = runProgram(['npm', 'start'], settings)
     await first.says(ready)
@@ -66,32 +67,20 @@ describe('npm start', () => {
     expect((await fetch(`${baseUrl}/health/ready`)).status).toBe(200)
     await expectCleanEnd(again, () => again.killGroup('SIGINT'))
   })
-})
 
-describe('a start that cannot succeed exits with 1 and says why', () => {
   test.each([
     ['PORT', { PORT: 'eighty' }],
     ['LOG_LEVEL', { LOG_LEVEL: 'loud' }],
     ['PROVIDER_BASE_URL', { PROVIDER_BASE_URL: 'ftp://provider' }],
     ['APP_ENV', { HOST: '0.0.0.0' }],
     ['VAULT_DATABASE_URL', { DATABASE_URL: 'postgres://u:p@127.0.0.1/one', VAULT_DATABASE_URL: 'postgres://u:p@127.0.0.1/one' }],
-  ])('a wrong %s is named', async (name, wrong) => {
+  ])('that cannot succeed for a wrong %s exits with 1 and names it', async (name, wrong) => {
     const program = runProgram(up, { ...settings, ...wrong })
     expect(await program.exited).toBe(1)
     expect(program.output()).toMatch(new RegExp(`platform: configuration: .*${name}`))
   })
 
-  test('a taken port is named, and nothing is left running', async () => {
-    const taken = await listening(Number(settings['PORT']))
-    const program = runProgram(up, settings)
-    expect(await program.exited).toBe(1)
-    expect(program.output()).toMatch(new RegExp(`platform: .*${settings['PORT']}`))
-    await closed(taken)
-    await expectPortsFree(join(folder, 'data'))
-  })
-
-  // A server waits a while for a predecessor that may still hold the port, so both wait side by side.
-  test.concurrent.each(['eventstore', 'postgres'])('the taken port of the embedded %s is named', async (server) => {
+  test.each(['eventstore', 'postgres'])('that finds the port of its embedded %s taken exits with 1 and names it', async (server) => {
     const taken = await listening(0)
     const { port } = taken.address() as AddressInfo
     const dataDir = join(folder, server)
@@ -106,6 +95,15 @@ describe('a start that cannot succeed exits with 1 and says why', () => {
     await expectPortsFree(dataDir)
     await database.drop()
   })
+})
+
+test('a start over a folder that has its servers exits with 1 when its own port is taken, names it, and leaves nothing running', async () => {
+  const taken = await listening(Number(settings['PORT']))
+  const program = runProgram(up, settings)
+  expect(await program.exited).toBe(1)
+  expect(program.output()).toMatch(new RegExp(`platform: .*${settings['PORT']}`))
+  await closed(taken)
+  await expectPortsFree(join(folder, 'data'))
 })
 
 /** Every embedded server's port can be taken: none of them runs. */
