@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const report = process.env['VITEST_JSON_REPORT']
 const isOneEventStore = (process.env['ESDB_URL'] ?? '') !== ''
@@ -17,6 +18,14 @@ const ofSeveralProcesses = [
   'webhook-rotation', // what a processor remembers of a subscription while an API changes it
 ].map(mainJob)
 
+/** The files that take longest begin first: at the end there is no half minute in which one worker waits for the other. */
+class LongestTiersFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const tier = ({ moduleId }: TestSpecification) => ['.e2e.', '.int.', '.unit.'].findIndex((name) => moduleId.includes(name))
+    return (await super.sort(files)).toSorted((one, other) => tier(one) - tier(other))
+  }
+}
+
 // A test run starts some hundred processes of the same sources, the workers among them: what one has compiled, all others take.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules', '.cache', 'compiled')
 
@@ -25,6 +34,7 @@ export default defineConfig({
     globalSetup: ['test/support/postgres.ts'],
     pool: 'forks',
     maxWorkers: 2,
+    sequence: { sequencer: LongestTiersFirst },
     // One event store holds one installation: its test files take turns.
     fileParallelism: !isOneEventStore,
     testTimeout: 60_000,
