@@ -2,34 +2,32 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { expect, test, vi, type TestContext } from 'vitest'
 import { freePort } from '../../../embedded/children/free-port.ts'
 import { type EmbeddedPostgres, startPostgres } from '../../../embedded/postgres/start-postgres.ts'
 import { descendantsOf } from '../../end-to-end/bad-days/child-processes.ts'
 
 const PASSWORD = 'p@ss/wörd'
-const running: EmbeddedPostgres[] = []
-let folder: string
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'postgres-'))
-})
-
-afterEach(async () => {
-  for (const server of running.splice(0)) await server.stop()
-  await rm(folder, { recursive: true, force: true })
-})
-
-async function start(port: number, databases: readonly string[] = ['platform', 'vault'], onLog?: (line: string) => void): Promise<EmbeddedPostgres> {
-  const server = await startPostgres({
-    dataDir: folder,
-    port,
-    password: PASSWORD,
-    databases,
-    ...(onLog === undefined ? {} : { onLog }),
+/** A folder of a test's own, and the servers over it, which end with the test: each is made anew, side by side with the others'. */
+async function ownServers({ onTestFinished }: TestContext) {
+  const folder = await mkdtemp(join(tmpdir(), 'postgres-'))
+  const running: EmbeddedPostgres[] = []
+  onTestFinished(async () => {
+    for (const server of running) await server.stop()
+    await rm(folder, { recursive: true, force: true })
   })
-  running.push(server)
-  return server
+  return {
+    folder,
+    async start(port: number, databases: readonly string[] = ['platform', 'vault'], onLog?: (line: string) => void): Promise<EmbeddedPostgres> {
+      const server = await startPostgres({ dataDir: folder, port, password: PASSWORD, databases, ...(onLog === undefined ? {} : { onLog }) })
+      running.push(server)
+      return server
+    },
+    async postmasterPid(): Promise<number> {
+      return Number((await readFile(join(folder, 'cluster', 'postmaster.pid'), 'utf8')).split('\n')[0])
+    },
+  }
 }
 
 async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
@@ -42,10 +40,6 @@ async function query(url: string, text: string): Promise<Record<string, unknown>
   }
 }
 
-async function postmasterPid(): Promise<number> {
-  return Number((await readFile(join(folder, 'cluster', 'postmaster.pid'), 'utf8')).split('\n')[0])
-}
-
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -55,7 +49,8 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('it has the databases asked for, durable, in UTF-8 with the same order everywhere, on loopback with a password', async () => {
+test.concurrent('it has the databases asked for, durable, in UTF-8 with the same order everywhere, on loopback with a password', async (context) => {
+  const { start } = await ownServers(context)
   const server = await start(await freePort())
 
   const rows = await query(server.url('vault'), `
@@ -72,7 +67,8 @@ test('it has the databases asked for, durable, in UTF-8 with the same order ever
   await expect(query(wrong.href, 'SELECT 1')).rejects.toThrow('password authentication failed')
 })
 
-test('it keeps its data, and a dropped database comes back empty at the next start', async () => {
+test.concurrent('it keeps its data, and a dropped database comes back empty at the next start', async (context) => {
+  const { start } = await ownServers(context)
   const port = await freePort()
   const first = await start(port)
   await query(first.url('vault'), 'CREATE TABLE keys AS SELECT 7 AS n')
@@ -86,7 +82,8 @@ test('it keeps its data, and a dropped database comes back empty at the next sta
   await expect(query(second.url('platform'), 'SELECT n FROM views')).rejects.toThrow('does not exist')
 })
 
-test('a killed holder takes its server with it', async () => {
+test.concurrent('a killed holder takes its server with it', async (context) => {
+  const { start, postmasterPid } = await ownServers(context)
   const port = await freePort()
   const first = await start(port)
   await query(first.url('vault'), 'CREATE TABLE keys AS SELECT 7 AS n')
@@ -99,7 +96,8 @@ test('a killed holder takes its server with it', async () => {
   expect(await query(second.url('vault'), 'SELECT n FROM keys')).toEqual([{ n: 7 }])
 })
 
-test('a server that is left behind even so is ended by the next start, with its committed data', async () => {
+test.concurrent('a server that is left behind even so is ended by the next start, with its committed data', async (context) => {
+  const { start, postmasterPid } = await ownServers(context)
   const port = await freePort()
   const first = await start(port)
   await query(first.url('vault'), 'CREATE TABLE keys AS SELECT 7 AS n')
@@ -115,7 +113,8 @@ test('a server that is left behind even so is ended by the next start, with its 
   expect(await query(second.url('vault'), 'SELECT n FROM keys')).toEqual([{ n: 7 }])
 })
 
-test('a killed server process ends its holder, and the next start recovers', async () => {
+test.concurrent('a killed server process ends its holder, and the next start recovers', async (context) => {
+  const { start, postmasterPid } = await ownServers(context)
   const port = await freePort()
   const first = await start(port)
   await query(first.url('vault'), 'CREATE TABLE keys AS SELECT 7 AS n')
@@ -126,7 +125,8 @@ test('a killed server process ends its holder, and the next start recovers', asy
   expect(await query(second.url('vault'), 'SELECT n FROM keys')).toEqual([{ n: 7 }])
 })
 
-test('values of a refused statement reach its client, not the log', async () => {
+test.concurrent('values of a refused statement reach its client, not the log', async (context) => {
+  const { start } = await ownServers(context)
   const lines: string[] = []
   const server = await start(await freePort(), ['platform'], (line) => lines.push(line))
   await query(server.url('platform'), "CREATE TABLE patients (name text UNIQUE); INSERT INTO patients VALUES ('canary-smith')")
@@ -137,7 +137,8 @@ test('values of a refused statement reach its client, not the log', async () => 
   expect(lines.join('\n')).not.toContain('canary')
 })
 
-test('another password than the one set at first stops the start, says so and leaves no server behind', async () => {
+test.concurrent('another password than the one set at first stops the start, says so and leaves no server behind', async (context) => {
+  const { start, postmasterPid, folder } = await ownServers(context)
   const port = await freePort()
   const first = await start(port)
   await first.stop()
