@@ -54,8 +54,9 @@ describe('the writer of batches', () => {
     await holder.query('begin')
     await holder.query(`update runtime.projectors set commit_position = 300, prepare_position = 300 where name = 'ticket_counts'`)
     const told = listener()
-    const writing = new ShareWriter(impatient, silentLogger, told, new AbortController().signal).write([batch])
-    await new Promise((resolve) => setTimeout(resolve, 250))
+    const warn = vi.fn()
+    const writing = new ShareWriter(impatient, { ...silentLogger, warn }, told, new AbortController().signal).write([batch])
+    await vi.waitFor(() => expect(warn).toHaveBeenCalled(), { timeout: 15_000 })
     await holder.query('commit')
     holder.release()
     await writing
