@@ -5,6 +5,7 @@ import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import { assessmentBody, createConsentTerms, endOf, expecting, photograph, registerPatient, requestAssessment } from '../../support/main-job.ts'
+import { startOutsideServer, type OutsideServer } from '../../support/process-world.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 
 let platform: TestPlatform
@@ -18,7 +19,7 @@ let publicKeyId: string
 
 beforeAll(async () => {
   receiver = await startWebhookReceiver(() => status)
-  platform = await startTestPlatform({ env: { WEBHOOK_RETRY_SCHEDULE_MS: '0,100' } })
+  platform = await startTestPlatform({ env: { WEBHOOK_RETRY_SCHEDULE_MS: '0,100', WEBHOOK_TIMEOUT_MS: '50000' } })
   watched = watchPlatform(platform.baseUrl)
   api = watched.watch(await platform.connect())
   await createConsentTerms(api, platform.process.credentials.org_id)
@@ -37,9 +38,9 @@ afterAll(async () => {
 })
 
 /** The delivery once it is neither pending nor unknown. */
-const ended = (id: string) =>
+const ended = (id: string, of = path) =>
   waitFor(`the end of delivery ${id}`, async () => {
-    const { body } = await api.call(`${path}/deliveries/${id}`)
+    const { body } = await api.call(`${of}/deliveries/${id}`)
     return ['delivered', 'failed', 'cancelled'].includes(String(at(body, 'status'))) ? body : undefined
   })
 
@@ -56,11 +57,11 @@ async function isSignedByKey(headers: Readonly<Record<string, string>>, body: st
 }
 
 /** The delivery about an assessment that ends without consent. */
-async function ofAnAssessment(): Promise<string> {
+async function ofAnAssessment(of = path): Promise<string> {
   const assessmentId = await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()]))
   await endOf(api, assessmentId)
   return waitFor(`a delivery about ${assessmentId}`, async () => {
-    const { body } = await expecting(200, api.call(`${path}/deliveries`))
+    const { body } = await expecting(200, api.call(`${of}/deliveries`))
     const found = (at(body, 'data') as unknown[]).find((one) => at(one, 'assessment_id') === assessmentId)
     return found === undefined ? undefined : textAt(found, 'id')
   })
@@ -130,6 +131,28 @@ test('what has not been taken when the subscription is disabled is over, and is 
   await expecting(200, api.call(path, { method: 'PATCH', body: { status: 'active' } }))
   await expecting(202, api.call(`${path}/recover`, { body: { since } }))
   await waitFor(`the recovery of ${id}`, async () => (at(await ended(id), 'status') === 'delivered' ? true : undefined))
+})
+
+test('asked for amid the attempt during which the subscription was disabled and enabled, a delivery is sent once more, and its key is not used up before', async () => {
+  const { promise: answer, resolve: refuse } = Promise.withResolvers<{ status: number }>()
+  const hanging: OutsideServer = await startOutsideServer(() => (hanging.asked.length === 1 ? answer : { status: 204 }))
+  const made = await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: { url: hanging.url, event_types: ['assessment.failed'] } }))
+  const own = `/v1/clinical-api/webhook-subscriptions/${textAt(made.body, 'id')}`
+  const id = await ofAnAssessment(own)
+  await waitFor('the first attempt', () => (hanging.asked.length === 1 ? true : undefined))
+  for (const status of ['disabled', 'active']) await expecting(200, api.call(own, { method: 'PATCH', body: { status } }))
+  const again = () => expecting(202, api.call(`${own}/deliveries/${id}/redeliver`, { method: 'POST', headers: { 'idempotency-key': 'amid' } }))
+  expect(at((await again()).body, 'status')).toBe('pending')
+  refuse({ status: 500 })
+  const delivered = await waitFor('the delivery', async () => {
+    const delivery = await ended(id, own)
+    return at(delivery, 'status') === 'delivered' ? delivery : undefined
+  })
+  expect(outcomesOf(delivered)).toEqual([[500, 'http_status'], [204, null]])
+  const repeated = await again()
+  expect([at(repeated.body, 'status'), repeated.headers.get('idempotency-replayed'), hanging.asked.length]).toEqual(['delivered', 'true', 2])
+  await expecting(204, api.call(own, { method: 'DELETE' }))
+  await hanging.close()
 })
 
 test('every answer was one that the document allows', async () => {
