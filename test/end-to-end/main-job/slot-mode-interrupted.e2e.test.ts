@@ -8,7 +8,7 @@ import {
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { assessments, declare, put, refusalOf, submit, uploadAll, uploadUrlOf } from './uploads.ts'
 
-// Several starts, on machines that do other things too.
+// Several starts, on machines that do other things too. The last start of a test is made ready for the next one.
 vi.setConfig({ testTimeout: 120_000 })
 
 let platform: TestPlatform
@@ -46,7 +46,7 @@ test('uploads outlive a restart, and a repeated request answers under any token'
   const submitted = await expecting(200, submit(renewed, id, headers))
   expect(at(await endOf(renewed, id), 'status')).toBe('completed')
 
-  await platform.restart()
+  await platform.restart({ FAILPOINT: 'assessment-submitted' })
   api = await platform.connect()
   const again = await expecting(200, submit(api, id, headers))
   expect([at(again.body, 'case_id'), again.headers.get('idempotency-replayed')]).toEqual([at(submitted.body, 'case_id'), 'true'])
@@ -56,7 +56,6 @@ test('uploads outlive a restart, and a repeated request answers under any token'
 })
 
 test('a submit that dies before its case is open is finished by the next start, once', async () => {
-  await platform.restart({ FAILPOINT: 'assessment-submitted' })
   const photo = await photograph()
   const { body } = await declare(api, await consentedPatient(api, terms), [photo])
   const id = textAt(body, 'id')
@@ -65,7 +64,7 @@ test('a submit that dies before its case is open is finished by the next start, 
   await expect(submit(api, id, headers)).rejects.toThrow()
   expect(await platform.process.exited).toBeNull()
 
-  await platform.restart({ FAILPOINT: '' })
+  await platform.restart({ UPLOAD_WINDOW_SECONDS: '2' })
   // The client, which had no answer, sends the same once more.
   const again = await expecting(200, submit(api, id, headers))
   expect(again.headers.get('idempotency-replayed')).toBe('true')
@@ -79,7 +78,6 @@ test('a submit that dies before its case is open is finished by the next start, 
 })
 
 test('an assessment whose window closes fails once, takes nothing more, and never had a case', async () => {
-  await platform.restart({ UPLOAD_WINDOW_SECONDS: '2' })
   const photo = await photograph()
   const [patientId, headers] = [await consentedPatient(api, terms), { 'idempotency-key': 'too-late' }]
   const created = await declare(api, patientId, [photo], headers)
