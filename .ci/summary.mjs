@@ -6,6 +6,10 @@ import { relative } from 'node:path'
 
 const [command, ...rest] = process.argv.slice(2)
 
+function say(line) {
+  process.stdout.write(`${line}\n`)
+}
+
 function failedFiles(file) {
   return JSON.parse(readFileSync(file, 'utf8')).testResults.filter(
     ({ status, assertionResults }) => status === 'failed' || assertionResults.some((test) => test.status === 'failed'),
@@ -38,13 +42,13 @@ function firstLines(text) {
 
 switch (command) {
   case 'files':
-    for (const name of new Set(failedFiles(rest[0]).map((file) => relative(process.cwd(), file.name)))) console.log(name)
+    for (const name of new Set(failedFiles(rest[0]).map((file) => relative(process.cwd(), file.name)))) say(name)
     break
   case 'failures':
-    for (const failure of failedFiles(rest[1]).flatMap(failuresOf)) console.log(`${rest[0]}: ${firstLines(failure).trimStart()}`)
+    for (const failure of failedFiles(rest[1]).flatMap(failuresOf)) say(`${rest[0]}: ${firstLines(failure).trimStart()}`)
     break
   case 'counts':
-    console.log(counts(rest))
+    say(counts(rest))
     break
   default:
     throw new Error(`unknown command ${command}`)
