@@ -32,8 +32,8 @@ function counts([file, again, ...others]) {
     failed = existsSync(again) ? failedFiles(again).flatMap(failuresOf).length : first
     passed = JSON.parse(readFileSync(file, 'utf8')).numPassedTests + first - failed
   }
-  for (const other of others) other === 'passed' ? (passed += 1) : (failed += 1)
-  return `${passed} passed, ${failed} failed`
+  const passedOthers = others.filter((other) => other === 'passed').length
+  return `${passed + passedOthers} passed, ${failed + others.length - passedOthers} failed`
 }
 
 function firstLines(text) {

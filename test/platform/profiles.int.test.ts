@@ -218,17 +218,18 @@ describe('without APP_ENV', () => {
   })
 })
 
-/** The program itself with this environment alone; what it said on stderr when it gave up. */
+/** The program itself, from what has been compiled, with this environment alone; what it said on stderr when it gave up. */
 async function refusalOfStart(env: Record<string, string>): Promise<{ code: number | null; stderr: string }> {
   const main = fileURLToPath(new URL('../../platform/main.ts', import.meta.url))
-  const child = spawn(process.execPath, [main, 'up'], { env: { PATH: process.env['PATH'] ?? '', PLATFORM_DATA_DIR: '/dev/null/none', ...env }, stdio: ['ignore', 'ignore', 'pipe'] })
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
+  const child = spawn(process.execPath, [main, 'up'], { env: { PATH, NODE_COMPILE_CACHE, PLATFORM_DATA_DIR: '/dev/null/none', ...env }, stdio: ['ignore', 'ignore', 'pipe'] })
   let stderr = ''
   child.stderr.on('data', (chunk: Buffer) => { stderr += chunk.toString() })
   const code = await new Promise<number | null>((resolve) => { child.on('close', resolve) })
   return { code, stderr }
 }
 
-it.each([
+it.concurrent.each([
   [{ HOST: '0.0.0.0' }, 'APP_ENV must be development or production'],
   [{ APP_ENV: 'staging' }, 'APP_ENV must be one of development, production'],
   [{ APP_ENV: 'production', ...databases, DATABASE_URL: 'postgres://user:hidden-word@db.test/platform' }, `DATABASE_URL ${tls}`],

@@ -19,14 +19,12 @@ async function ownServers({ onTestFinished }: TestContext) {
   })
   return {
     folder,
-    async start(port: number, databases: readonly string[] = ['platform', 'vault'], onLog?: (line: string) => void): Promise<EmbeddedPostgres> {
+    start: async (port: number, databases: readonly string[] = ['platform', 'vault'], onLog?: (line: string) => void): Promise<EmbeddedPostgres> => {
       const server = await startPostgres({ dataDir: folder, port, password: PASSWORD, databases, ...(onLog === undefined ? {} : { onLog }) })
       running.push(server)
       return server
     },
-    async postmasterPid(): Promise<number> {
-      return Number((await readFile(join(folder, 'cluster', 'postmaster.pid'), 'utf8')).split('\n')[0])
-    },
+    postmasterPid: async (): Promise<number> => Number((await readFile(join(folder, 'cluster', 'postmaster.pid'), 'utf8')).split('\n')[0]),
   }
 }
 

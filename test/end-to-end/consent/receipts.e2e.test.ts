@@ -40,7 +40,7 @@ async function verify(receipt: string, jwks: string): Promise<Ended> {
   await writeFile(file, receipt)
   await writeFile(keys, jwks)
   return new Promise((resolve) => {
-    execFile(process.execPath, [main, 'verify', 'receipt', file, '--jwks', keys], { env: {} }, (error, out, err) => {
+    execFile(process.execPath, [main, 'verify', 'receipt', file, '--jwks', keys], { env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] } }, (error, out, err) => {
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err })
     })
   })
