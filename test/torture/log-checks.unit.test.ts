@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { checkChannel, missingOn } from './checks/channels.ts'
-import { checkRevisions, checkSameOrder } from './checks/log.ts'
+import { checkRevisions, checkSameOrder, checkSubscriber } from './checks/log.ts'
 import type { Fact } from './facts.ts'
 import { streamOf, toldLog } from './told-log.ts'
 
@@ -38,10 +38,22 @@ describe('revisions', () => {
 describe('the order', () => {
   test('is the same in two equal readings', () => expect(checkSameOrder('equal', whole, [...whole])).toMatchObject({ examined: 7, findings: [] }))
 
+  test('is the same where the later reading goes on', () => {
+    expect(checkSameOrder('later', whole, [...whole, ...toldLog([review, 'AiReviewSuperseded'])])).toMatchObject({ examined: 7, findings: [] })
+  })
+
+  test('is what a subscriber was given, who may have seen more than was read before', () => {
+    const longer = [...whole, ...toldLog([review, 'AiReviewSuperseded'])]
+    expect(checkSubscriber(whole, whole, longer)).toMatchObject({ examined: 7, findings: [] })
+    expect(checkSubscriber(whole, longer, longer)).toMatchObject({ examined: 8, findings: [] })
+    expect(said(checkSubscriber(longer, whole, longer))).toEqual(['a subscriber was given 7 of 8 events'])
+    expect(checkSubscriber(whole, [...whole, ...whole.slice(-1)], whole).findings).toHaveLength(1)
+    expect(checkSubscriber(whole, [...whole, ...whole.slice(-1)], longer).findings).toHaveLength(1)
+  })
+
   test.each<readonly [string, readonly Fact[]]>([
     ['lacks an event', without(whole, 2)],
     ['lacks the last event', without(whole, 6)],
-    ['has one more', [...whole, ...toldLog([review, 'AiReviewSuperseded'])]],
     ['has two events the other way round', [whole[1], whole[0], ...whole.slice(2)].filter((fact) => fact !== undefined)],
     ['has an event elsewhere', changed(whole, 3, { position: '31/31' })],
     ['has other data', changed(whole, 3, { data: { call: 'case' } })],

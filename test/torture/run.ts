@@ -11,7 +11,7 @@ import { channels, checkChannel } from './checks/channels.ts'
 import type { Checked } from './checks/checked.ts'
 import { checkEndings, checkSlots } from './checks/endings.ts'
 import { checkFindings } from './checks/findings.ts'
-import { checkRevisions, checkSameOrder } from './checks/log.ts'
+import { checkRevisions, checkSameOrder, checkSubscriber } from './checks/log.ts'
 import { checkOutcomes, outcomesOf } from './checks/outcomes.ts'
 import { checkProviderCalls } from './checks/provider.ts'
 import { checkWebhooks, type ReceivedLine } from './checks/webhooks.ts'
@@ -107,7 +107,7 @@ async function onStage(stage: Stage, options: TortureOptions, closers: (() => Pr
     await checkApi(await connect(stage), acknowledged, log),
     checkRevisions(log),
     checkSameOrder('read forwards, and backwards after another crash of everything', before, log),
-    checkSameOrder('as a subscriber saw it who followed all the time', log, await follower.caughtUp(log.length)),
+    checkSubscriber(log, [...(await follower.caughtUp(log.length))], await readWholeLog(stage.esdbUrl, 'forwards')),
     ...Object.keys(channels).map((channel) => checkChannel(channel, log)),
     checkEndings(log),
     checkSlots(log),

@@ -17,17 +17,25 @@ export function checkRevisions(log: readonly Fact[]): Checked {
   return { check: `revisions of ${next.size} streams without gaps`, examined: log.length, findings }
 }
 
-/** Two readings, or a reading and what a subscriber was given, hold the same events in the same order. */
-export function checkSameOrder(what: string, log: readonly Fact[], other: readonly Fact[]): Checked {
+/**
+ * What was read first, or given to a subscriber, stands in the same order at the beginning of what was read later. That may go
+ * on: what an hour ends, such as the secrets of a deleted subscription, is written whenever the hour is over.
+ */
+export function checkSameOrder(what: string, first: readonly Fact[], later: readonly Fact[]): Checked {
   const findings: Finding[] = []
-  const place = log.findIndex((fact, index) => !isSame(fact, other[index]))
-  const first = place === -1 && other.length > log.length ? log.length : place
-  if (first !== -1) {
-    const [ours, theirs] = [log[first], other[first]]
+  const place = first.findIndex((fact, index) => !isSame(fact, later[index]))
+  if (place !== -1) {
     const shown = (fact: Fact | undefined) => (fact === undefined ? 'nothing' : placeOf(fact))
-    findings.push({ what: `event ${first} of ${log.length} and ${other.length} is not the same`, where: `${shown(ours)} | ${shown(theirs)}` })
+    findings.push({ what: `event ${place} of ${first.length} and ${later.length} is not the same`, where: `${shown(first[place])} | ${shown(later[place])}` })
   }
-  return { check: `order: ${what}`, examined: other.length, findings }
+  return { check: `order: ${what}`, examined: first.length, findings }
+}
+
+/** A subscriber has been given what was in the log before it was asked, and that in the order of what was read after that. */
+export function checkSubscriber(before: readonly Fact[], given: readonly Fact[], after: readonly Fact[]): Checked {
+  const ordered = checkSameOrder('as a subscriber saw it who followed all the time', given, after)
+  const lacking = before[given.length]
+  return lacking === undefined ? ordered : { ...ordered, findings: [...ordered.findings, { what: `a subscriber was given ${given.length} of ${before.length} events`, where: placeOf(lacking) }] }
 }
 
 function isSame(fact: Fact, other: Fact | undefined): boolean {
