@@ -46,7 +46,7 @@ export const rebuildMemory: Benchmark = {
   run: async ({ quick, events: asked }, { compare }) => {
     await withScope(async ({ folder, started }) => {
       const world = await started(startWorld(folder))
-      const { part, whole } = await grownLog(world, asked ?? (quick ? 60_000 : 1_000_000), 5)
+      const { part, whole } = await grownLog(world, asked ?? (quick ? 40_000 : 1_000_000), 5)
       // A process of its own each time: what one has held once it does not give back.
       const peak = async ({ job, written }: GrownLog['part']): Promise<number> => {
         const filler = await startLogProcess()

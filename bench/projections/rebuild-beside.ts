@@ -20,7 +20,7 @@ export const rebuildBeside: Benchmark = {
   goals: ['9'],
   about: 'command p99 and projection lag p99 while all read models are rebuilt over without',
   run: async ({ quick, events: asked }, { compare }) => {
-    const seconds = quick ? 4 : 20
+    const seconds = quick ? 3 : 20
     await withScope(async ({ folder, started }) => {
       const platform = await started(startBenchPlatform({ folder, roles: ['api', 'projector'] }))
       await writeMainJobs(platform.store, { organisationId: platform.credentials.org_id, events: asked ?? (quick ? 10_000 : 100_000) })
