@@ -31,13 +31,18 @@ export interface PoolOptions {
   readonly statementTimeoutMs?: number
   /** Shown in `pg_stat_activity`. */
   readonly name?: string
+  /** Of every connection, by the names that Postgres gives them. What the address's own `options` say goes before. */
+  readonly settings?: Readonly<Record<string, string>>
   readonly logger?: Logger
 }
 
-/** A pool whose lost connections are replaced, idle ones with a log line; none of them ends the program. */
-export function createPool({ url, max = 10, statementTimeoutMs = 10_000, name = 'clinical-assessment-platform', logger }: PoolOptions): Pool {
+/**
+ * A pool whose lost connections are replaced, idle ones with a log line; none of them ends the program. Its statements are
+ * short: none is worth compiling, and some are given prices by planner settings at which Postgres would compile each (`jit`).
+ */
+export function createPool({ url, max = 10, statementTimeoutMs = 10_000, name = 'clinical-assessment-platform', settings = {}, logger }: PoolOptions): Pool {
   const pool = new Pool({
-    connectionString: url,
+    connectionString: withSettings(url, { jit: 'off', ...settings }),
     max,
     types: customTypes,
     application_name: name,
@@ -52,6 +57,14 @@ export function createPool({ url, max = 10, statementTimeoutMs = 10_000, name = 
   // which unheard would end the program. Its next statement fails anyway.
   pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
+}
+
+/** An address whose connections begin with these settings. */
+function withSettings(url: string, settings: Readonly<Record<string, string>>): string {
+  const address = new URL(url)
+  const ours = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`)
+  address.searchParams.set('options', [...ours, address.searchParams.get('options') ?? ''].join(' ').trim())
+  return address.href
 }
 
 const duplicateDatabase = '42P04'

@@ -17,19 +17,21 @@ export interface OpeningContexts {
 
 /**
  * What follows from a claim: the superseded review is told first, then the new one begins, so that no two of a slot are
- * ever open together. By whoever made the claim, and by the process after a crash. Undefined when both had happened.
+ * ever open together. By whoever made the claim just now (`isNew`), and by the process after a crash. Undefined when both had
+ * happened.
  */
 export async function openClaimedReview(
   { store }: Pick<CommandDependencies, 'store'>,
   claim: SlotClaim,
   contexts: OpeningContexts,
+  { isNew = false }: { readonly isNew?: boolean } = {},
 ): Promise<Position | undefined> {
   const { orgId, aiReviewId, supersedes } = claim
   if (supersedes !== null) {
     const old = { fold: aiReviewFold, stream: aiReviewStream(orgId, supersedes.aiReviewId) }
     await execute(store, old, (state) => supersedeReview({ claim }, state), contexts.supersede)
   }
-  const target = { fold: aiReviewFold, stream: aiReviewStream(orgId, aiReviewId) }
+  const target = { fold: aiReviewFold, stream: aiReviewStream(orgId, aiReviewId), isNew }
   const { position } = await execute(store, target, (state) => openReview({ claim }, state), contexts.open)
   return position
 }

@@ -115,7 +115,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   health.register(configurationCheck(configuration))
   const objects = runsApi || runsProcessor ? await openObjectStore(options, stop) : undefined
   const processor = runsProcessor && objects !== undefined
-    ? startProcessor({ given: { store, vault, objects, configuration, now, failpoint }, pool, filter, runner, logger, stop })
+    ? startProcessor({ given: { store, vault, objects, configuration, now, failpoint }, pool, databaseUrl, filter, runner, logger, stop })
     : undefined
   const served = runsApi && !runsProjector ? readModels : []
   const areStepsWaiting = () => processor?.areStepsWaiting() ?? false
@@ -130,7 +130,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     now,
   })
   const isCurrentWithin = (waitMs: number) => (projector: string) =>
-    reads.requireHead((reached) => store.head(filter, { downTo: reached }), projector, waitMs)
+    reads.requireHead((asked) => store.head(filter, asked), projector, waitMs)
   const services = runsApi && objects !== undefined
     ? servicesOf({
         store,

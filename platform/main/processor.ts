@@ -12,6 +12,7 @@ import { startSweeps, sweepEveryMs } from '../../processes/housekeeping/sweeps.t
 import { channels, processes } from '../../processes/registry.ts'
 import { createRelay, type RelayStatus } from '../../processes/relay/relay.ts'
 import { bindProcess } from '../../processes/runtime/bound-process.ts'
+import { createClaimsPool } from '../../processes/runtime/claims-pool.ts'
 import { createWorkers } from '../../processes/runtime/workers.ts'
 import { createDeliveryBodies } from '../../processes/webhooks/delivery-body.ts'
 import { createSubscriptionReader } from '../../processes/webhooks/subscription-reader.ts'
@@ -27,6 +28,8 @@ export interface ProcessorOptions {
   /** What steps are given, beside the outside systems that their adapters stand for. */
   readonly given: Pick<ProcessDependencies, 'store' | 'vault' | 'objects' | 'configuration' | 'now' | 'failpoint'>
   readonly pool: Pool
+  /** Of the same database. */
+  readonly databaseUrl: string
   readonly filter: EventFilter
   readonly runner: ProjectionRunner | undefined
   readonly logger: Logger
@@ -42,7 +45,7 @@ export interface Processor {
   beginSteps(services: 'here' | 'await'): Promise<void>
 }
 
-export function startProcessor({ given, pool, filter, runner, logger, stop }: ProcessorOptions): Processor {
+export function startProcessor({ given, pool, databaseUrl, filter, runner, logger, stop }: ProcessorOptions): Processor {
   const { store, objects, configuration, now } = given
   const { consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl } = configuration
   const egress = createEgress({ configuration })
@@ -61,9 +64,11 @@ export function startProcessor({ given, pool, filter, runner, logger, stop }: Pr
     bodies: createDeliveryBodies(given),
     random: Math.random,
   }
+  const claims = createClaimsPool({ url: databaseUrl, logger })
+  stop.onStop('resources', 'claims', () => claims.end())
   const workers = createWorkers({
     eventStore: store,
-    pool,
+    pool: claims,
     processes: processes.map((process) => bindProcess(process, deps)),
     filter,
     logger,

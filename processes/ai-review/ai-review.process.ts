@@ -20,6 +20,9 @@ import { causeOf, type CausedPayload } from '../runtime/step-identity.ts'
 /** The consent that an analysis needs (specification 4.4). */
 export const requiredConsentCode = 'ai_analysis'
 
+/** Whoever claims a slot opens its review in the same step; only where that is cut off somebody else has to, after so many milliseconds. */
+const openGraceMs = 2_000
+
 /** The reviews that have not ended, by patient: those that a withdrawn consent concerns (T24). */
 const openReviews = defineTable({
   name: 'open_reviews',
@@ -45,7 +48,7 @@ export const aiReviewToDo = defineProjector<
   AiReviewChannelEvent | ConsentChannelEvent | AiReviewSlotEvent | AiReviewEvent
 >()({
   name: 'ai_review_todo',
-  version: 2,
+  version: 3,
   // A withdrawn consent that is passed over would leave a review at work.
   decisive: true,
   tables: [todoTable, openReviews],
@@ -59,9 +62,10 @@ export const aiReviewToDo = defineProjector<
     AiReviewSlotClaimed: (event) => {
       const { data } = event
       const payload: OpenPayload = { cause: causeOf(event), caseId: data.caseId, productId: data.productId }
+      const due_at = new Date(Date.parse(data.claimedAt) + openGraceMs).toISOString()
       return [
         ...(data.requestEventId === null ? [] : [remove(todoTable, { key: data.requestEventId, step: 'claim' })]),
-        insert(todoTable, { key: data.aiReviewId, step: 'open', org_id: data.orgId, due_at: data.claimedAt, payload }),
+        insert(todoTable, { key: data.aiReviewId, step: 'open', org_id: data.orgId, due_at, payload }),
       ]
     },
     AiReviewRequested: (event) => {

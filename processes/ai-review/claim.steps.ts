@@ -41,7 +41,7 @@ export async function claim(todo: Todo, deps: ProcessDependencies): Promise<Step
   const { state, position, events } = await execute(deps.store, target, (slot) => claimSlot(command, slot), context)
   if (events[0]?.type !== 'AiReviewSlotClaimed' || state.status === 'free') return { kind: 'done', position }
   deps.failpoint('slot-claimed')
-  return openClaimed(state.claim, deps, { eventId: id, correlationId: readCause(todo).correlationId })
+  return openClaimed(state.claim, deps, { eventId: id, correlationId: readCause(todo).correlationId }, { isNew: true })
 }
 
 /**
@@ -60,10 +60,11 @@ async function openClaimed(
   claimed: SlotClaim,
   deps: ProcessDependencies,
   cause: { readonly eventId: string; readonly correlationId: string },
+  opening: { readonly isNew?: boolean } = {},
 ): Promise<StepOutcome> {
   const command = (name: string) => stepCommand({ name, ...cause, orgId: claimed.orgId })
   const contexts = { supersede: command('ai-review.supersede'), open: command('ai-review.open') }
-  return { kind: 'done', position: await openClaimedReview(deps, claimed, contexts) }
+  return { kind: 'done', position: await openClaimedReview(deps, claimed, contexts, opening) }
 }
 
 /**

@@ -4,10 +4,11 @@ import { nextPollAt, pollScheduleOf } from '../../commands/ai-review/polling.ts'
 import { recordOutcome, type CallOutcome } from '../../commands/ai-review/record-outcome.ts'
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { execute } from '../../commands/handling/execute.ts'
+import { stateToPlanOn } from '../../commands/handling/plan.ts'
 import type { Classification } from '../../streams/ai-review/events.ts'
 import { AppendTooLargeError, InvalidEventError } from '../../streams/store/errors.ts'
 import type { StoredObject } from '../../streams/types.ts'
-import { aiReviewFold, type AwaitingReview } from '../../streams/ai-review/state.ts'
+import { aiReviewFold, type AiReviewState, type AwaitingReview } from '../../streams/ai-review/state.ts'
 import { aiReviewStream } from '../../streams/ai-review/stream.ts'
 import type { ProviderAnswer } from '../adapters/provider.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
@@ -22,7 +23,8 @@ export async function poll(todo: Todo, deps: ProcessDependencies, step: StepCont
   const { store } = deps
   const orgId = orgOf(todo)
   const target = { fold: aiReviewFold, stream: aiReviewStream(orgId, todo.key) }
-  const { state: loaded } = await store.load(target.fold, target.stream, { fresh: true })
+  const isDue = (state: AiReviewState) => isAwaiting(state) && Date.parse(state.nextPollAt) <= step.now().getTime()
+  const loaded = await stateToPlanOn(store, target, isDue)
   if (!isAwaiting(loaded)) return { kind: 'done' }
   if (Date.parse(loaded.nextPollAt) > step.now().getTime()) return { kind: 'wait', until: new Date(loaded.nextPollAt) }
   const next = nextCall(loaded, step.now())

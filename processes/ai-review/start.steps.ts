@@ -6,6 +6,7 @@ import { recordOutcome, type CallOutcome } from '../../commands/ai-review/record
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { startReview } from '../../commands/ai-review/start-review.ts'
 import { execute } from '../../commands/handling/execute.ts'
+import { stateToPlanOn } from '../../commands/handling/plan.ts'
 import type { CommandContext } from '../../streams/store/events.ts'
 import { aiReviewFold, type AiReviewState, type StartingReview } from '../../streams/ai-review/state.ts'
 import { aiReviewStream } from '../../streams/ai-review/stream.ts'
@@ -33,12 +34,12 @@ interface Run {
 
 /**
  * One run of the start job: checks consent afresh, then makes the one provider call that is next, under an attempt that
- * fences it. The row stays due until the review awaits its result, so that each run is one call and one lease.
+ * fences it. The row stays due until the review awaits its result, and goes on to the next call at once.
  */
 export async function start(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const orgId = orgOf(todo)
   const target = { fold: aiReviewFold, stream: aiReviewStream(orgId, todo.key) }
-  const { state: loaded } = await deps.store.load(target.fold, target.stream, { fresh: true })
+  const loaded = await stateToPlanOn(deps.store, target, (state) => nextCall(state, step.now()).kind === 'call')
   const planned = nextCall(loaded, step.now())
   if (!isStarting(loaded) || planned.kind === 'nothing') return { kind: 'done' }
   if (planned.kind === 'wait') return planned
@@ -47,17 +48,10 @@ export async function start(todo: Todo, deps: ProcessDependencies, step: StepCon
   const openForMs = deps.provider.openForMs()
   if (openForMs > 0) return { kind: 'retry', after: openForMs, reason: 'circuit_open' }
 
-  const patientId = await deps.cases.patientOf({ orgId, caseId: loaded.caseId }, step.signal)
+  const patientId = loaded.isStarted ? loaded.patientId : await deps.cases.patientOf({ orgId, caseId: loaded.caseId }, step.signal)
   throwIfStopping(step.signal)
   if (patientId === null) return settle(run, null, deferred(run, loaded, 'case_lookup_unavailable', null))
-  const begin = attemptCommand(orgId, readCause(todo))
-  const started = await execute(
-    deps.store,
-    target,
-    (state) => startReview({ patientId, now: step.now() }, state),
-    begin,
-  )
-  const review = started.state
+  const review = loaded.isStarted ? loaded : await started(run, patientId)
   if (!isStarting(review)) return { kind: 'done' }
 
   const consentCheckedAt = step.now()
@@ -68,6 +62,12 @@ export async function start(todo: Todo, deps: ProcessDependencies, step: StepCon
   return planned.call === 'image'
     ? sendImage(run, review, planned, consentCheckedAt)
     : attempt(run, review, planned, consentCheckedAt, () => callProvider(run, review, planned.call))
+}
+
+async function started({ deps, step, todo, orgId, target }: Run, patientId: string): Promise<AiReviewState> {
+  const command = { patientId, now: step.now() }
+  const { state } = await execute(deps.store, target, (current) => startReview(command, current), attemptCommand(orgId, readCause(todo)))
+  return state
 }
 
 async function callProvider(
@@ -230,7 +230,12 @@ async function settle(run: Run, attempted: CommandContext | null, outcome: CallO
   const context = outcomeCommand(attempted ?? attemptCommand(run.orgId, readCause(run.todo)))
   const command = { attemptId: attempted?.commandId ?? null, outcome, now: step.now() }
   const { position } = await execute(deps.store, target, (state) => recordOutcome(command, state), context)
-  return { kind: 'done', position }
+  // Where nothing was recorded, the attempt does not count any more, and somebody else is at it.
+  return { kind: 'done', position, goesOn: position !== undefined && hasNextCall(outcome) }
+}
+
+function hasNextCall({ kind }: CallOutcome): boolean {
+  return kind === 'case-created' || kind === 'image-sent'
 }
 
 function mapped<From, To>(answer: ProviderAnswer<From>, map: (value: From) => To): ProviderAnswer<To> {

@@ -4,8 +4,11 @@ import { openAssessmentCase } from '../../commands/assessments/open-assessment-c
 import { removeUploads } from '../../commands/assessments/uploads.ts'
 import { requestReview } from '../../commands/assessments/request-review.ts'
 import { execute } from '../../commands/handling/execute.ts'
+import { stateToPlanOn } from '../../commands/handling/plan.ts'
 import { assessmentFold } from '../../streams/assessment/state.ts'
 import { assessmentStream } from '../../streams/assessment/stream.ts'
+import { caseFold } from '../../streams/case/state.ts'
+import { caseStream } from '../../streams/case/stream.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { defineProcess, type StepContext, type StepOutcome, type Todo } from '../runtime/process.ts'
 import { stepCommand } from '../runtime/step-command.ts'
@@ -21,9 +24,10 @@ function targetOf(todo: Todo) {
 async function askForReview(todo: Todo, deps: ProcessDependencies): Promise<StepOutcome> {
   const target = targetOf(todo)
   const cause = { ...readCause(todo), orgId: orgOf(todo) }
-  const { state } = await deps.store.load(target.fold, target.stream, { fresh: true })
+  const state = await stateToPlanOn(deps.store, target, ({ status }) => status === 'processing')
   if (state.status !== 'processing') return { kind: 'done' }
-  await openAssessmentCase(deps, state, stepCommand({ name: 'assessments.open-case', ...cause }))
+  const { state: opened } = await deps.store.load(caseFold, caseStream(state.organisationId, state.caseId))
+  if (opened.status === 'absent') await openAssessmentCase(deps, state, stepCommand({ name: 'assessments.open-case', ...cause }))
   const context = stepCommand({ name: 'assessments.request-review', ...cause })
   const done = await execute(deps.store, target, (current) => requestReview({ now: todo.dueAt }, current), context)
   return { kind: 'done', position: done.position }

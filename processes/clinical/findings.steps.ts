@@ -77,8 +77,8 @@ async function appendShares(
 
 /** What the assessment said of the place, where one opened the case; neither changes. */
 async function bodySiteOf({ data: { orgId, caseId } }: Completed, { store }: ProcessDependencies): Promise<string | null> {
-  const { state: opened } = await store.load(caseFold, caseStream(orgId, caseId), { fresh: true })
+  const { state: opened } = await store.load(caseFold, caseStream(orgId, caseId))
   if (opened.status !== 'open' || opened.assessmentId === null) return null
-  const { state: assessment } = await store.load(assessmentFold, assessmentStream(orgId, opened.assessmentId), { fresh: true })
+  const { state: assessment } = await store.load(assessmentFold, assessmentStream(orgId, opened.assessmentId))
   return assessment.status === 'absent' ? null : assessment.finding.bodySiteId
 }

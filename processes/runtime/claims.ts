@@ -1,8 +1,10 @@
-import type { Pool } from 'pg'
+import type { Pool, QueryResult, QueryResultRow } from 'pg'
+import { prepared } from '../../platform/prepared.ts'
+import { inTransaction } from '../../platform/transaction.ts'
 import type { Projector } from '../../projections/runtime/projector.ts'
 import { quoted } from '../../projections/runtime/row-statements.ts'
 import type { Position } from '../../streams/store/positions.ts'
-import { dueByLane, inLaneOrder, laneValues, nextDueByLane } from './lane-claims.ts'
+import { dueByLane, laneValues, nextDueByLane } from './lane-claims.ts'
 import type { LaneShares } from './lanes.ts'
 import type { Todo } from './process.ts'
 
@@ -57,6 +59,10 @@ function oldestDue(todo: string): string {
   )`
 }
 
+function query<Row extends QueryResultRow>(via: Pick<Pool, 'query'>, text: string, values: readonly unknown[]): Promise<QueryResult<Row>> {
+  return via.query<Row>(prepared(text, values))
+}
+
 /**
  * The claims of one process: who is at which row of its to-do list. They stand outside the list's schema, so that a list
  * that is filled anew forgets none of them. A list of another version than ours is left alone: its rows may say other things.
@@ -95,7 +101,7 @@ export class Claims {
       await this.settle(settlements)
       return claiming(this.#pool)
     }
-    return inLaneOrder(this.#pool, async (client) => {
+    return inTransaction(this.#pool, async (client) => {
       await this.settle(settlements, client)
       return claiming(client)
     })
@@ -118,8 +124,18 @@ export class Claims {
       )
       select due.*, claimed.failures from claimed join due using (key, step) order by due.due_ms`
     const values = [this.#list, this.#process, now, this.#steps, limit, this.#worker, leaseUntil, this.#version]
-    const { rows } = await via.query<ClaimedRow>(text, lanes === undefined ? values : [...values, ...laneValues(lanes), lanes.ill])
+    const { rows } = await query<ClaimedRow>(via, text, lanes === undefined ? values : [...values, ...laneValues(lanes), lanes.ill])
     return rows.map(({ key, step, org_id, due_ms, payload, lane, failures }) => ({ todo: { key, step, orgId: org_id, dueAt: new Date(due_ms), payload }, lane, failures }))
+  }
+
+  /** Makes a lease longer; false where the claim is not this worker's any more, or not under that lease. */
+  async prolong({ key, step }: Pick<Todo, 'key' | 'step'>, from: Date, to: Date): Promise<boolean> {
+    const { rowCount } = await query(
+      this.#pool,
+      'update runtime.claims set lease_until = $6 where process = $1 and worker = $2 and key = $3 and step = $4 and lease_until = $5',
+      [this.#process, this.#worker, key, step, from, to],
+    )
+    return rowCount === 1
   }
 
   /**
@@ -136,7 +152,8 @@ export class Claims {
       fence_prepare: fence?.prepare.toString() ?? null,
       failures,
     }))
-    await via.query(
+    await query(
+      via,
       `with x as (
          select * from json_to_recordset($3::json) as x(key text, step text, not_before timestamptz, fence_commit numeric, fence_prepare numeric, failures integer)
        ), seen as (
@@ -160,7 +177,8 @@ export class Claims {
    * list is of another version.
    */
   async nextDue(now: Date): Promise<Date | undefined> {
-    const { rows } = await this.#pool.query<{ next_ms: number | null }>(
+    const { rows } = await query<{ next_ms: number | null }>(
+      this.#pool,
       `select (extract(epoch from least(
          (select t.due_at from ${this.#todo} t where t.due_at > $3 and t.step = any($2) order by t.due_at limit 1),
          (select min(greatest(c.not_before, c.lease_until)) from runtime.claims c join ${this.#todo} t on t.key = c.key and t.step = c.step
@@ -179,14 +197,15 @@ export class Claims {
    */
   async nextDueByLane(now: Date, lanes: LaneShares): Promise<Date | undefined> {
     const values = [this.#list, this.#steps, now, this.#version, ...laneValues(lanes)]
-    const { rows } = await inLaneOrder(this.#pool, (client) => client.query<{ next_ms: number | null }>(nextDueByLane(this.#todo), values))
+    const { rows } = await query<{ next_ms: number | null }>(this.#pool, nextDueByLane(this.#todo), values)
     const next = rows[0]?.next_ms ?? undefined
     return next === undefined ? undefined : new Date(next)
   }
 
   /** Forgets claims whose rows the list has taken away. */
   async sweep(now: Date): Promise<void> {
-    await this.#pool.query(
+    await query(
+      this.#pool,
       `with forgotten as (
          select c.process, c.key, c.step from runtime.claims c, runtime.projectors p
          where c.process = $1 and p.name = $2 and p.version = $4 and p.status = 'running' and ${isOver('$3')}

@@ -6,8 +6,9 @@ import { Claims, type Claimed } from './claims.ts'
 import { isAnyLaneFull, Lanes, type LaneVerdict } from './lanes.ts'
 import { leaseUntil } from './leases.ts'
 import { Looks } from './looks.ts'
+import type { Todo } from './process.ts'
 import { Settlements } from './settlements.ts'
-import { limitsWithin, runStep, settlementOf, type StepLimits, type StepResult } from './step-run.ts'
+import { limitsWithin, runStep, settlementOf, type BoundStep, type StepLimits, type StepResult } from './step-run.ts'
 
 export interface DeskOptions {
   readonly pool: Pool
@@ -17,10 +18,18 @@ export interface DeskOptions {
   readonly random: () => number
   readonly stepTimeoutMs: number
   readonly stepLeaseMs: number
+  /** Aborts when no further step is to begin. */
+  readonly closing: AbortSignal
   /** Aborts steps. */
   readonly aborting: AbortSignal
   /** Called after each step. */
   readonly onStepEnd: () => void
+}
+
+/** The lease of a claim, RFC 3339, and the limits that it leaves to a step. */
+interface Term {
+  readonly until: string
+  readonly limits: Omit<StepLimits, 'signal'>
 }
 
 /** The work of one process in this instance: what it has claimed, and what is to be given back. */
@@ -153,18 +162,23 @@ export class Desk {
 
   /** Of claims that took most of their own lease nothing is begun: they are given back. */
   #beginAll(claimed: readonly Claimed[], lease: string): void {
-    const now = this.#options.now()
-    const limits = limitsWithin(Date.parse(lease) - now.getTime(), this.#options)
+    const term = this.#termOf(lease)
     for (const claim of claimed) {
-      if (limits !== undefined) this.#begin(claim, lease, limits)
-      else this.#settlements.add({ key: claim.todo.key, step: claim.todo.step, notBefore: now, fence: undefined, failures: claim.failures }, 0, performance.now())
+      if (term !== undefined) this.#begin(claim, term)
+      else this.#settlements.add({ key: claim.todo.key, step: claim.todo.step, notBefore: this.#options.now(), fence: undefined, failures: claim.failures }, 0, performance.now())
     }
-    if (limits === undefined && claimed.length > 0) this.stir()
+    if (term === undefined && claimed.length > 0) this.stir()
   }
 
-  #begin(claimed: Claimed, lease: string, limits: Omit<StepLimits, 'signal'>): void {
+  /** Undefined where a lease has too little left. */
+  #termOf(until: string): Term | undefined {
+    const limits = limitsWithin(Date.parse(until) - this.#options.now().getTime(), this.#options)
+    return limits === undefined ? undefined : { until, limits }
+  }
+
+  #begin(claimed: Claimed, term: Term): void {
     const begunMs = performance.now()
-    const working = this.#work(claimed, lease, limits, begunMs).finally(() => {
+    const working = this.#work(claimed, term).finally(() => {
       this.#inHand.delete(working)
       this.#looks.stepEnded(performance.now() - begunMs)
       this.#options.onStepEnd()
@@ -172,28 +186,56 @@ export class Desk {
     this.#inHand.add(working)
   }
 
-  async #work(claimed: Claimed, lease: string, limits: Omit<StepLimits, 'signal'>, begunMs: number): Promise<void> {
-    const { logger, aborting, now, random } = this.#options
+  async #work(claimed: Claimed, first: Term): Promise<void> {
+    const { logger, now, random } = this.#options
     const { todo, failures, lane } = claimed
     const step = this.process.steps.get(todo.step)
     if (step === undefined) return
     if (lane !== undefined) this.#lanes?.begin(lane, now())
-    const result = await runStep(step, todo, { now, leaseUntil: lease }, { ...limits, signal: aborting })
+    const { result, leftMs } = await this.#run(step, todo, first)
     if ('error' in result) {
       logger.warn({ process: this.process.name, step: todo.step, attempt: failures + 1, err: result.error }, 'a step threw, it will be tried again')
     } else if (result.kind === 'retry') {
       logger.info({ process: this.process.name, step: todo.step, reason: result.reason, delayMs: result.after }, 'a step is put off')
     }
     const settlement = settlementOf(claimed, result, now(), random)
-    const endedMs = performance.now()
-    this.#settlements.add(settlement, limits.abandonMs - (endedMs - begunMs), endedMs)
+    this.#settlements.add(settlement, leftMs, performance.now())
     if (lane !== undefined) this.#lanes?.end(lane, verdictOf(result), now())
     if (settlement.notBefore > now()) this.#looks.putOff(settlement.notBefore)
+  }
+
+  /** The step, again and again while it goes on; `leftMs` of the lease are left after that. */
+  async #run(step: BoundStep, todo: Todo, first: Term): Promise<{ readonly result: StepResult; readonly leftMs: number }> {
+    const { aborting, now } = this.#options
+    let term = first
+    for (;;) {
+      const begunMs = performance.now()
+      const result = await runStep(step, todo, { now, leaseUntil: term.until }, { ...term.limits, signal: aborting })
+      const next = goesOn(result) ? await this.#prolonged(todo, term.until) : undefined
+      if (next === undefined) return { result, leftMs: term.limits.abandonMs - (performance.now() - begunMs) }
+      term = next
+    }
+  }
+
+  /** A term with the whole time limit, for which the lease is made longer where it has to be; undefined where none is to be had. */
+  async #prolonged({ key, step }: Todo, until: string): Promise<Term | undefined> {
+    const { closing, stepTimeoutMs, stepLeaseMs, now } = this.#options
+    if (closing.aborted) return undefined
+    const term = this.#termOf(until)
+    if (term?.limits.timeoutMs === stepTimeoutMs) return term
+    const longer = leaseUntil(now(), stepLeaseMs)
+    // What the database does not answer to here it is asked again when the row is given back.
+    const isOurs = await this.#claims.prolong({ key, step }, new Date(until), new Date(longer)).catch(() => false)
+    return isOurs ? this.#termOf(longer) : undefined
   }
 
   #nextAt(): Date | undefined {
     return this.#looks.nextAt((since) => this.#lanes?.nextPauseEnd(since))
   }
+}
+
+function goesOn(result: StepResult): boolean {
+  return !('error' in result) && result.kind === 'done' && result.goesOn === true
 }
 
 /** A step that throws has said nothing of its receiver, but what made it throw is likely to meet the rest of its lane. */

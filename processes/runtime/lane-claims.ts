@@ -1,14 +1,4 @@
-import type { Pool, PoolClient } from 'pg'
-import { inTransaction } from '../../platform/transaction.ts'
 import type { LaneShares } from './lanes.ts'
-
-/**
- * Runs the statements below. They are quick only by the order of the index on lanes, which the planner leaves for
- * a sort of all due rows of a lane where it takes them for few: of all lanes, most have few.
- */
-export function inLaneOrder<Result>(pool: Pool, work: (client: PoolClient) => Promise<Result>): Promise<Result> {
-  return inTransaction(pool, work, 'begin; set local enable_sort = off')
-}
 
 /**
  * Every lane of a list, by jumps from one to the next in its index: the cost is the number of lanes, not of rows. `known`

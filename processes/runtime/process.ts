@@ -56,7 +56,9 @@ export type LaneHealth = 'good' | 'bad' | 'unreachable'
 /**
  * How a step ended.
  * - `done`: the streams say so. `position` is that of the step's last append: the row is claimable again only once the
- *   list has passed it. Without a position nothing was appended, since the stream no longer wants the step.
+ *   list has passed it. Without a position nothing was appended, since the stream no longer wants the step. `goesOn`: the
+ *   row wants the step again at once, which needs no news of the list: it is run again under the same claim, with its
+ *   whole time limit and a lease that covers it, unless the workers stop or the claim is lost.
  * - `wait`: another attempt's lease is open until then.
  * - `retry`: something in between is away (event store, open circuit); not one of the step's tries, and in no stream.
  *   Milliseconds; `reason` is a code, never text from outside.
@@ -65,7 +67,7 @@ export type LaneHealth = 'good' | 'bad' | 'unreachable'
  * step says nothing of it. Lanes whose receivers are unreachable time after time pause by themselves.
  */
 export type StepOutcome =
-  | { readonly kind: 'done'; readonly position?: Position | undefined; readonly health?: LaneHealth | undefined; readonly pauseMs?: number | undefined }
+  | { readonly kind: 'done'; readonly position?: Position | undefined; readonly goesOn?: boolean | undefined; readonly health?: LaneHealth | undefined; readonly pauseMs?: number | undefined }
   | { readonly kind: 'wait'; readonly until: Date }
   | { readonly kind: 'retry'; readonly after: number; readonly reason: string; readonly pauseMs?: number | undefined }
 

@@ -16,6 +16,7 @@ import { changedLists, listenForLists, type ListWord } from './wake-ups.ts'
 
 export interface WorkersOptions {
   readonly eventStore: Pick<EventStore, 'head'>
+  /** `createClaimsPool`. */
   readonly pool: Pool
   readonly processes: readonly BoundProcess[]
   /** The projection runner's filter. */
@@ -123,7 +124,7 @@ export class Workers {
       const timeoutMs = lanes?.stepTimeoutMs ?? stepTimeoutMs
       const leaseMs = Math.min(longestLeaseMs, timeoutMs + stepLeaseMs - stepTimeoutMs)
       if (timeoutMs >= leaseMs) throw new RangeError(`steps of ${process.name} may take longer than any lease`)
-      const limits = { stepTimeoutMs: timeoutMs, stepLeaseMs: leaseMs, aborting: this.#aborting.signal }
+      const limits = { stepTimeoutMs: timeoutMs, stepLeaseMs: leaseMs, closing: this.#closing.signal, aborting: this.#aborting.signal }
       crew.add(new Desk(process, { pool, workerId, logger, now, random, ...limits, onStepEnd: () => crew.ring() }))
       if (crew !== everyones) own.push(crew)
     }

@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg'
+import { prepared } from '../../platform/prepared.ts'
 import { categoryOf } from '../../streams/store/catalogue.ts'
 import type { EventHead } from '../../streams/store/errors.ts'
 import type { Position } from '../../streams/store/positions.ts'
@@ -44,13 +45,11 @@ interface CheckpointRow {
 
 /** Reads the checkpoints of the named projectors; one that no instance has ever prepared is not among them. */
 export async function readCheckpoints(database: Pool | PoolClient, names: readonly string[]): Promise<Map<string, StoredCheckpoint>> {
-  const { rows } = await database.query<CheckpointRow>(
-    `select name, version, shape, copy_id, commit_position::text, prepare_position::text, status,
+  const text = `select name, version, shape, copy_id, commit_position::text, prepare_position::text, status,
        (extract(epoch from clock_timestamp() - heartbeat_at) * 1000)::float8 as heartbeat_age_ms,
        (extract(epoch from clock_timestamp() - updated_at) * 1000)::float8 as idle_ms
-     from runtime.projectors where name = any($1)`,
-    [names],
-  )
+     from runtime.projectors where name = any($1)`
+  const { rows } = await database.query<CheckpointRow>(prepared(text, [names]))
   return new Map(
     rows.map((row) => [
       row.name,

@@ -1,6 +1,8 @@
 import type { Pool } from 'pg'
 import { pause } from '../../streams/store/backoff.ts'
 import { comparePositions, startOfLog, type Position } from '../../streams/store/positions.ts'
+import type { HeadQuestion } from '../../streams/store/log-head.ts'
+import { handlerOf } from './batch-writer.ts'
 import { readCheckpoints, type StoredCheckpoint } from './checkpoints.ts'
 import type { Projector } from './projector.ts'
 import type { ProjectionRunner } from './runner.ts'
@@ -32,12 +34,12 @@ export interface ReadPositions {
    */
   waitFor(position: Position, projectors: readonly string[], timeoutMs: number): Promise<ReadOutcome>
   /**
-   * Whether a projector contains everything that the log held when it was asked (T24). `head` reads the newest event
-   * that the runner's filter passes; it gets the place that the projector has reached, below which it need not read. A read
-   * model of another version, or with other tables, contains nothing that this program could judge: false.
+   * Whether a projector contains everything that the log held for it when it was asked (T24). `head` reads the newest event
+   * of what the projector listens to; below the place that the projector has reached it need not read. A read model that is unknown, of
+   * another version, or with other tables contains nothing that this program could judge: false.
    * @throws what `head` and the database throw
    */
-  requireHead(head: (reached: Position) => Promise<Position>, projector: string, timeoutMs: number): Promise<boolean>
+  requireHead(head: (asked: Required<HeadQuestion>) => Promise<Position>, projector: string, timeoutMs: number): Promise<boolean>
   close(): void
 }
 
@@ -93,11 +95,13 @@ class CheckpointWatch implements ReadPositions {
     return { caughtUp: false, lagMs: Math.round(Math.max(waitedMs, ...behind.map((name) => this.#stored.get(name)?.idleMs ?? 0))) }
   }
 
-  async requireHead(head: (reached: Position) => Promise<Position>, projector: string, timeoutMs: number): Promise<boolean> {
+  async requireHead(head: (asked: Required<HeadQuestion>) => Promise<Position>, name: string, timeoutMs: number): Promise<boolean> {
+    const projector = this.#projectors.get(name)
+    if (projector === undefined) return false
     const deadline = performance.now() + timeoutMs
     let reached = await this.#storedPosition(projector)
     if (reached === undefined) return false
-    const newest = await head(reached)
+    const newest = await head({ downTo: reached, wants: (type) => handlerOf(projector, type) !== undefined })
     // Only the stored checkpoint counts here: it is one with the rows, also when the read model is being filled anew.
     for (let pauseMs = this.#pollMs; comparePositions(reached, newest) < 0; pauseMs = Math.min(pauseMs * 1.5, longestPollMs)) {
       const leftMs = deadline - performance.now()
@@ -174,10 +178,9 @@ class CheckpointWatch implements ReadPositions {
   }
 
   /** Undefined for a read model of another version, or with other tables. */
-  async #storedPosition(name: string): Promise<Position | undefined> {
-    const stored = (await readCheckpoints(this.#pool, [name])).get(name)
+  async #storedPosition(projector: Projector): Promise<Position | undefined> {
+    const stored = (await readCheckpoints(this.#pool, [projector.name])).get(projector.name)
     if (stored === undefined) return startOfLog
-    const projector = this.#projectors.get(name)
-    return projector !== undefined && fitOf(stored, projector) === 'current' ? stored.position : undefined
+    return fitOf(stored, projector) === 'current' ? stored.position : undefined
   }
 }

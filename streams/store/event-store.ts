@@ -2,7 +2,6 @@ import { appendExactly, appendLimitBytes, refusesForWantOfRoom, type AppendTimin
 import type { Catalogue } from './catalogue.ts'
 import { createCodec, type Codec, type EncodedAppend, type RawEvent } from './codec.ts'
 import { connectEventStore, type EventStoreConnection } from './connection.ts'
-import { isSystemEvent } from './decoding.ts'
 import {
   AppendTooLargeError,
   EventStoreClosedError,
@@ -11,11 +10,12 @@ import {
   UndecodableEventError,
 } from './errors.ts'
 import type { Appended, CommandContext, DomainEvent, Fold, Loaded, RecordedEvent, StreamRevision } from './events.ts'
+import { newestOf, placesBackwards, type HeadQuestion } from './log-head.ts'
 import { readLogPiece, type LogBatch, type LogRead } from './log-reading.ts'
-import { comparePositions, startOfLog, type Position } from './positions.ts'
+import { startOfLog, type Position } from './positions.ts'
 import type { KeyVault, StoreLogger } from './ports.ts'
 import { openRawLogSubscription, openRawStreamSubscription } from './raw-calls.ts'
-import { readLogBackwards, readRawStream, type ReadTiming } from './reading.ts'
+import { readRawStream, type ReadTiming } from './reading.ts'
 import { StateCache } from './state-cache.ts'
 import { mergeMetadata, readMetadata, type StreamMetadata } from './stream-metadata.ts'
 import { supervise } from './subscription.ts'
@@ -209,23 +209,20 @@ export class EventStore {
   }
 
   /**
-   * Position of the newest event that the filter lets through, the start of the log when there is none. Reads the log
-   * backwards; `downTo` bounds that: whoever only asks whether something is newer gets `downTo` back when nothing is.
+   * Position of the newest event that the filter lets through and that counts, the start of the log when there is none. Reads
+   * the log backwards, which `downTo` bounds. Behind many events that do not count it is the newest of those: whoever has
+   * all up to the answer has all that counts, either way.
    */
-  async head(filter: EventFilter, { downTo = startOfLog }: { readonly downTo?: Position } = {}): Promise<Position> {
-    for await (const position of this.positionsBackwards(filter, { downTo })) return position
-    return downTo
+  async head(filter: EventFilter, { downTo = startOfLog, wants = () => true }: HeadQuestion = {}): Promise<Position> {
+    this.#refuseWhenClosed()
+    const counts = (type: string): boolean => wants(type) || this.#catalogue.entry(type) === undefined
+    return newestOf(placesBackwards(this.#connection.commands, this.#readTiming, filter, downTo), counts, downTo)
   }
 
   /** Where the events that the filter lets through stand, newest first, all that are after `downTo`. Decodes nothing. */
   async *positionsBackwards(filter: EventFilter, { downTo }: { readonly downTo: Position }): AsyncGenerator<Position, void, undefined> {
     this.#refuseWhenClosed()
-    for await (const event of readLogBackwards(this.#connection.commands, this.#readTiming)) {
-      const { position } = event
-      if (position === undefined) continue
-      if (comparePositions(position, downTo) <= 0) return
-      if (!isSystemEvent(event) && passes(filter, event.streamId)) yield position
-    }
+    for await (const { position } of placesBackwards(this.#connection.commands, this.#readTiming, filter, downTo)) yield position
   }
 
   /**
@@ -329,10 +326,6 @@ export class EventStore {
 
 function after(revision: StreamRevision): bigint | 'start' {
   return revision === 'no_stream' ? 'start' : revision + 1n
-}
-
-function passes({ streamPrefixes }: EventFilter, stream: string): boolean {
-  return streamPrefixes.length === 0 || streamPrefixes.some((prefix) => stream.startsWith(prefix))
 }
 
 function isForeign({ reason }: UndecodableEventError): boolean {

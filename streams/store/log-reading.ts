@@ -131,12 +131,10 @@ async function whole(page: LogPage, end?: Position): Promise<LogBatch> {
 async function holdsMore(client: EventStoreDBClient, { after, upTo }: Piece, timing: ReadTiming): Promise<boolean> {
   if (comparePositions(after, upTo) >= 0) return false
   let hasReached = false
-  for await (const event of readLogBackwards(client, timing)) {
-    const { position } = event
-    if (position === undefined) continue
-    hasReached ||= comparePositions(position, upTo) >= 0
+  for await (const frame of readLogBackwards(client, timing)) {
+    hasReached ||= comparePositions(frame.position, upTo) >= 0
     if (!hasReached) break
-    if (!isSystemEvent(event) && comparePositions(position, upTo) <= 0) return comparePositions(position, after) > 0
+    if (!isSystemEvent({ type: frame.type, streamId: frame.stream }) && frame.isUpTo(upTo)) return !frame.isUpTo(after)
   }
   if (!hasReached) throw new Error('the log ends before the end of the piece')
   return false

@@ -35,6 +35,16 @@ export function openRawLog(client: EventStoreDBClient, from: Position): Promise<
   return openRaw(client, 'readAll', options, { requiresLeader: true })
 }
 
+/** Opens a backwards reading of `$all` in the same way; it begins before what is at `from`. */
+export function openRawLogBackwards(client: EventStoreDBClient, from: Position | 'end', count: number): Promise<RawCall> {
+  const options = new streams.ReadReq.Options()
+  options.setAll(placeInLog(from))
+  options.setCount(count.toString())
+  options.setNoFilter(new shared.Empty())
+  options.setReadDirection(streams.ReadReq.Options.ReadDirection.BACKWARDS)
+  return openRaw(client, 'readAll', options, { requiresLeader: true })
+}
+
 /**
  * Opens a reading of one stream in the same way: the client tells that a stream is not there by an error with a stack and a
  * cancelled call, which costs more than reading a short one. Here it ends without an event.
@@ -74,9 +84,10 @@ export function openRawStreamSubscription(client: EventStoreDBClient, name: stri
   return openRaw(client, 'subscribeToStream', options, {})
 }
 
-function placeInLog(from: Position): streams.ReadReq.Options.AllOptions {
+function placeInLog(from: Position | 'end'): streams.ReadReq.Options.AllOptions {
   const all = new streams.ReadReq.Options.AllOptions()
-  if (comparePositions(from, startOfLog) === 0) all.setStart(new shared.Empty())
+  if (from === 'end') all.setEnd(new shared.Empty())
+  else if (comparePositions(from, startOfLog) === 0) all.setStart(new shared.Empty())
   else {
     const position = new streams.ReadReq.Options.Position()
     position.setCommitPosition(from.commit.toString())

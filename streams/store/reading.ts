@@ -1,12 +1,12 @@
-import { convertToCommandError, type EventStoreDBClient, type RecordedEvent as ClientEvent, type ResolvedEvent, type StreamingRead } from '@eventstore/db-client'
+import { convertToCommandError, type EventStoreDBClient } from '@eventstore/db-client'
 import { backoffMs, pause } from './backoff.ts'
 import { ClientStreamTombstoned, isRefusal } from './client-errors.ts'
 import { EventStoreRefusedError, EventStoreUnavailableError, StreamTombstonedError } from './errors.ts'
 import type { StoredEvent } from './decoding.ts'
-import { frameOf } from './log-frames.ts'
+import { frameOf, type LogFrame } from './log-frames.ts'
 import type { Position } from './positions.ts'
 import { Pull } from './pull.ts'
-import { endCall, openRawStream, type RawCall, type StreamRange } from './raw-calls.ts'
+import { endCall, openRawLogBackwards, openRawStream, type RawCall, type StreamRange } from './raw-calls.ts'
 
 export interface ReadTiming {
   /** A read that brings nothing for this long is begun again, in milliseconds. */
@@ -14,9 +14,6 @@ export interface ReadTiming {
   /** After this long without progress a read fails, in milliseconds. */
   readonly budgetMs: number
 }
-
-type AnyResolved = Pick<ResolvedEvent, 'event'>
-type OpenRead = () => StreamingRead<AnyResolved>
 
 const backoff = { firstMs: 50, mostMs: 1_000 }
 
@@ -34,7 +31,9 @@ export async function* readRawStream(
   let left = limit
   yield* resumed(stream, timing, async function* () {
     if (left <= 0 || (typeof next === 'bigint' && next < 0n)) return
-    for await (const event of readStreamOnce(client, stream, { from: next, direction, limit: left }, timing)) {
+    const range = { from: next, direction, limit: left }
+    for await (const frame of readFrames(stream, () => openRawStream(client, stream, range), timing)) {
+      const event = frame.open()
       next = direction === 'forwards' ? event.revision + 1n : event.revision - 1n
       left -= 1
       yield event
@@ -42,27 +41,25 @@ export async function* readRawStream(
   })
 }
 
+/** Events of the first page of a backwards reading; who asks what is new finds that among a few, and later pages are larger. */
+const firstPage = 16
+
 /**
  * Stored events of the whole log as its leader has it, newest first, system events among them.
  * @throws EventStoreUnavailableError, EventStoreRefusedError
  */
-export async function* readLogBackwards(
-  client: EventStoreDBClient,
-  timing: ReadTiming,
-): AsyncGenerator<ClientEvent, void, undefined> {
+export async function* readLogBackwards(client: EventStoreDBClient, timing: ReadTiming): AsyncGenerator<LogFrame, void, undefined> {
   let next: Position | 'end' = 'end'
-  let pageSize = 32
+  let pageSize = firstPage
   let isLogLeft = true
   while (isLogLeft) {
     let count = 0
     const page = resumed('$all', timing, async function* () {
       const from = next
-      const open = () => client.readAll({ fromPosition: from, direction: 'backwards', maxCount: pageSize, requiresLeader: true })
-      for await (const event of readOnce('$all', open, timing)) {
+      for await (const frame of readFrames('$all', () => openRawLogBackwards(client, from, pageSize), timing)) {
         count += 1
-        // A backwards read from a position begins before it.
-        if (event.position !== undefined) next = event.position
-        yield event
+        next = frame.position
+        yield frame
       }
     })
     yield* page
@@ -98,16 +95,16 @@ async function* resumed<Event>(
 
 class BrokenRead extends Error {}
 
-async function* readStreamOnce(client: EventStoreDBClient, stream: string, range: StreamRange, timing: ReadTiming): AsyncGenerator<StoredEvent, void, undefined> {
+async function* readFrames(what: string, open: () => Promise<RawCall>, timing: ReadTiming): AsyncGenerator<LogFrame, void, undefined> {
   let read: RawCall | undefined
   let pull: Pull<Buffer> | undefined
   try {
-    read = await openRawStream(client, stream, range)
+    read = await open()
     pull = new Pull<Buffer>(read)
     while (true) {
       for (let message = pull.take(); message !== undefined; message = pull.take()) {
         const frame = frameOf(message)
-        if (frame !== undefined) yield frame.open()
+        if (frame !== undefined) yield frame
       }
       const more = await pull.more(timing.silenceMs)
       if (more === 'end') return
@@ -116,33 +113,11 @@ async function* readStreamOnce(client: EventStoreDBClient, stream: string, range
   } catch (error) {
     if (error instanceof BrokenRead) throw error
     const cause = error instanceof Error ? convertToCommandError(error) : error
-    if (cause instanceof ClientStreamTombstoned) throw new StreamTombstonedError(stream)
-    if (isRefusal(cause)) throw new EventStoreRefusedError(`reading ${stream}`, { cause })
+    if (cause instanceof ClientStreamTombstoned) throw new StreamTombstonedError(what)
+    if (isRefusal(cause)) throw new EventStoreRefusedError(`reading ${what}`, { cause })
     throw new BrokenRead('broken off', { cause })
   } finally {
     pull?.discard()
     if (read !== undefined) await endCall(read)
-  }
-}
-
-async function* readOnce(what: string, open: OpenRead, timing: ReadTiming): AsyncGenerator<ClientEvent, void, undefined> {
-  const read = open()
-  const pull = new Pull<AnyResolved>(read)
-  try {
-    while (true) {
-      for (let item = pull.take(); item !== undefined; item = pull.take()) {
-        if (item.event !== undefined) yield item.event
-      }
-      const more = await pull.more(timing.silenceMs)
-      if (more === 'end') return
-      if (more === 'silence') throw new BrokenRead('silence')
-    }
-  } catch (error) {
-    if (isRefusal(error)) throw new EventStoreRefusedError(`reading ${what}`, { cause: error })
-    throw error instanceof BrokenRead ? error : new BrokenRead('broken off', { cause: error })
-  } finally {
-    pull.discard()
-    // Leaving the loop does not end the call on the server, so it is cancelled; a call that never began cannot be.
-    if (!read.readableEnded) await read.cancel().catch(() => undefined)
   }
 }

@@ -55,7 +55,7 @@ export async function openWebhookApi(): Promise<WebhookApi> {
   runner.start()
   await runner.caughtUp()
   const reads = createReadPositions({ pool, projectors, runner })
-  const isCurrent = (projector: string) => reads.requireHead((reached) => store.head(filter, { downTo: reached }), projector, 4_000)
+  const isCurrent = (projector: string) => reads.requireHead((asked) => store.head(filter, asked), projector, 4_000)
   const objects = connectObjectStore({ endpoint: 'http://127.0.0.1:1', region: 'r', bucket: 'images', accessKeyId: 'a', secretAccessKey: 'b', now })
   let found: DeliveriesToRecover | undefined
   const deliveriesToRecover: DeliveriesToRecover = async (...asked) => {

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createPool, type Pool } from '../../../platform/database.ts'
+import type { Pool } from '../../../platform/database.ts'
 import { inTransaction } from '../../../platform/transaction.ts'
 import { createProjector, ensureRuntimeSchema } from '../../../projections/runtime/schema.ts'
+import { createClaimsPool } from '../../../processes/runtime/claims-pool.ts'
 import { Claims } from '../../../processes/runtime/claims.ts'
 import { Lanes, type LaneShares } from '../../../processes/runtime/lanes.ts'
 import { freeLane } from '../../../processes/runtime/process.ts'
@@ -15,7 +16,7 @@ let pool: Pool
 
 beforeAll(async () => {
   database = await freshDatabase()
-  pool = createPool({ url: database.url, max: 1 })
+  pool = createClaimsPool({ url: database.url, max: 1 })
   await ensureRuntimeSchema(pool)
 })
 afterAll(async () => {
@@ -158,7 +159,7 @@ describe('a claim by lanes', () => {
   it('shares rows between instances that claim at once', async () => {
     const lanes = Array.from({ length: 8 }, (_, index) => `lane${index}`)
     for (const lane of lanes) await fill(lane, 4)
-    const several = createPool({ url: database.url, max: 4 })
+    const several = createClaimsPool({ url: database.url, max: 4 })
     try {
       const claimed = await Promise.all(
         Array.from({ length: 4 }, async (_, index) => {

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
-import { createPool, type Pool } from '../../../platform/database.ts'
+import type { Pool } from '../../../platform/database.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../../projections/runtime/runner.ts'
+import { createClaimsPool } from '../../../processes/runtime/claims-pool.ts'
 import { bindProcess } from '../../../processes/runtime/bound-process.ts'
 import type { LaneBudget, StepOutcome } from '../../../processes/runtime/process.ts'
 import { createWorkers, type Workers } from '../../../processes/runtime/workers.ts'
@@ -22,7 +23,7 @@ let now: Date
 
 beforeAll(async () => {
   world = await openTicketWorld({ connections: 8 })
-  workersPool = createPool({ url: world.database.url, max: 8 })
+  workersPool = createClaimsPool({ url: world.database.url, max: 8 })
   workersPool.on('acquire', () => { asked += 1 })
 })
 afterAll(async () => {

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../../projections/runtime/runner.ts'
+import { createClaimsPool } from '../../../processes/runtime/claims-pool.ts'
 import { bindProcess } from '../../../processes/runtime/bound-process.ts'
 import { createWorkers, type Workers } from '../../../processes/runtime/workers.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
@@ -28,7 +29,7 @@ beforeAll(async () => {
   store = await openTicketStore(node.url)
   database = await freshDatabase()
   pool = createPool({ url: database.url, max: 8 })
-  workersPool = createPool({ url: database.url, max: 8 })
+  workersPool = createClaimsPool({ url: database.url, max: 8 })
   workersPool.on('acquire', () => { asked += 1 })
 })
 afterAll(async () => {

@@ -307,7 +307,7 @@ describe('a switch', () => {
         const { caughtUp } = await positions.waitFor(position, ['ticket_board'], 10_000)
         const { rows } = await world.pool.query('select from ticket_board.tickets where ticket_id = $1', [mine])
         expect([caughtUp, rows.length]).toEqual([true, 1])
-        expect(await positions.requireHead((reached) => world.store.head(filter, { downTo: reached }), 'ticket_board', 10_000)).toBe(true)
+        expect(await positions.requireHead((asked) => world.store.head(filter, asked), 'ticket_board', 10_000)).toBe(true)
         checked += 1
       }
     })

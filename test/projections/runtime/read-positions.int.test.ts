@@ -129,9 +129,9 @@ describe('the head that a consent check requires', () => {
     await startRunner()
     const asked: bigint[] = []
     const known = await head()
-    expect(await reader({ isInProcess: false }).requireHead((reached) => {
-      asked.push(reached.commit)
-      return store.head(filter, { downTo: reached })
+    expect(await reader({ isInProcess: false }).requireHead((question) => {
+      asked.push(question.downTo.commit)
+      return store.head(filter, question)
     }, 'ticket_counts', 10_000)).toBe(true)
     expect(asked).toEqual([known.commit])
   })

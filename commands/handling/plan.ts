@@ -1,0 +1,16 @@
+import type { EventStore } from '../../streams/store/event-store.ts'
+import type { DomainEvent } from '../../streams/store/events.ts'
+import type { Target } from './execute.ts'
+
+/**
+ * A stream's state to plan a step on whose first append checks the plan, as `execute` does: as it is kept where that says
+ * that there is something to do, else read afresh. What is kept may be older than what another instance has written.
+ */
+export async function stateToPlanOn<State, Event extends DomainEvent>(
+  store: Pick<EventStore, 'load'>,
+  { fold, stream }: Target<State, Event>,
+  isToDo: (state: State) => boolean,
+): Promise<State> {
+  const { state } = await store.load(fold, stream)
+  return isToDo(state) ? state : (await store.load(fold, stream, { fresh: true })).state
+}
