@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { processes } from '../../processes/registry.ts'
 import { notifyWorkers } from '../../processes/runtime/wake-ups.ts'
 import { readModels } from '../../projections/registry.ts'
+import { createWritePool } from '../../projections/runtime/write-pool.ts'
 import { createReadPositions } from '../../projections/runtime/read-positions.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../projections/runtime/runner.ts'
 import { ensureRuntimeSchema } from '../../projections/runtime/schema.ts'
@@ -91,12 +92,15 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     ...(runsProcessor ? processes.map((process) => process.list) : []),
   ]
   const { onDatabaseGone } = options
+  const writePool = projectors.length === 0 ? undefined : createWritePool({ url: databaseUrl, logger })
+  if (writePool !== undefined) stop.onStop('resources', 'batches', () => writePool.end())
   const runner =
-    projectors.length === 0
+    writePool === undefined
       ? undefined
       : createProjectionRunner({
           eventStore: store,
           pool,
+          writePool,
           projectors,
           filter,
           skips: skippedIn(store),

@@ -1,15 +1,15 @@
-import { createHash } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import { prepared } from '../../platform/prepared.ts'
 import { inTransaction } from '../../platform/transaction.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import type { Position } from '../../streams/store/positions.ts'
-import { heldByName } from './checkpoints.ts'
+import { checkpointRows, checkpointsMove } from './checkpoint-moves.ts'
+import { writeJoined } from './joined-writes.ts'
 import type { Handler, Projector, Table } from './projector.ts'
 import { RowPlan } from './row-plan.ts'
 import { RowConflictError } from './rows-step.ts'
 import { columnArrays } from './column-arrays.ts'
-import { statementsOf, type Statement } from './row-statements.ts'
+import { rowsFrom, statementsOf, type Statement } from './row-statements.ts'
 
 /** One projector's part of a batch: its writes, and the move of its checkpoint, exclusive to inclusive. */
 export interface Share {
@@ -60,22 +60,26 @@ export function shareOf(projector: Projector, events: readonly RecordedEvent[], 
  * lock out an instance that lost its advisory lock with a batch still in flight. Returns the tables in which a row was
  * written, `schema.table`.
  */
-export async function writeShares(pool: Pool, shares: readonly Share[], { isLossHarmless = false }: WriteOptions = {}): Promise<string[]> {
+export async function writeShares(pool: Pool, shares: readonly Share[], { isLossHarmless = false, copies }: WriteOptions = {}): Promise<string[]> {
   if (shares.length === 0) return []
+  const joined = copies === undefined ? undefined : await writeJoined(pool, shares, copies)
+  if (joined !== undefined) return joined
   return inTransaction(pool, async (client) => {
     if (isLossHarmless) await client.query('set local synchronous_commit = off')
-    return writeSharesIn(client, shares)
+    return writeSharesIn(client, shares, copies)
   })
 }
 
 export interface WriteOptions {
   /** A crash of the database may take the last of these writes with it, rows and checkpoint together. */
   readonly isLossHarmless?: boolean
+  /** Ids of the copies that were last written to, by projector, kept from one write to the next; without, all is written step by step. */
+  readonly copies?: Map<string, string> | undefined
 }
 
 /** The same inside the caller's transaction. */
-export async function writeSharesIn(client: PoolClient, shares: readonly Share[]): Promise<string[]> {
-  await advanceCheckpoints(client, shares)
+export async function writeSharesIn(client: PoolClient, shares: readonly Share[], copies?: Map<string, string>): Promise<string[]> {
+  await moveCheckpoints(client, shares, copies)
   const changed = new Set<string>()
   for (const { projector, writes } of shares) {
     for (const write of writes) if ((await run(client, write)) > 0) changed.add(`${projector.name}.${write.table}`)
@@ -83,52 +87,26 @@ export async function writeSharesIn(client: PoolClient, shares: readonly Share[]
   return [...changed]
 }
 
-/**
- * A copy that takes the place of the serving one stands at the same position: the writer goes on in it without noticing,
- * provided that version and tables are its own.
- */
-async function advanceCheckpoints(client: PoolClient, shares: readonly Share[]): Promise<void> {
-  const rows = shares
-    .map(({ projector, from, to }) => ({
-      name: projector.name,
-      version: projector.version,
-      shape_id: shapeIdOf(projector),
-      from_commit: from.commit.toString(),
-      from_prepare: from.prepare.toString(),
-      to_commit: to.commit.toString(),
-      to_prepare: to.prepare.toString(),
-    }))
-  const text = `with ${heldByName('$2')}
-     update runtime.projectors p set commit_position = x.to_commit, prepare_position = x.to_prepare, updated_at = now()
-     from json_to_recordset($1::json) as x(name text, version integer, shape_id uuid, from_commit numeric, from_prepare numeric, to_commit numeric, to_prepare numeric)
-     where p.name in (select name from held) and p.name = x.name and p.version = x.version and p.shape_id = x.shape_id and p.commit_position = x.from_commit and p.prepare_position = x.from_prepare
-     returning p.name`
-  const moved = await client.query<{ name: string }>(prepared(text, [JSON.stringify(rows), rows.map(({ name }) => name)]))
-  if (moved.rows.length === rows.length) return
-  const held = new Set(moved.rows.map(({ name }) => name))
-  throw new CheckpointLostError(rows.map(({ name }) => name).filter((name) => !held.has(name)))
+async function moveCheckpoints(client: PoolClient, shares: readonly Share[], copies: Map<string, string> | undefined): Promise<void> {
+  const names = shares.map(({ projector }) => projector.name)
+  const text = `with ${checkpointsMove()} select name, copy_id from moved`
+  const { rows } = await client.query<{ name: string; copy_id: string }>(prepared(text, [JSON.stringify(checkpointRows(shares)), names]))
+  for (const { name, copy_id: id } of rows) copies?.set(name, id)
+  if (rows.length === names.length) return
+  const moved = new Set(rows.map(({ name }) => name))
+  throw new CheckpointLostError(names.filter((name) => !moved.has(name)))
 }
 
 /**
  * Returns how many rows were written. Only what reads no table is prepared: a plan that a connection keeps is right for its
  * tables as large as they were, and one that was made while they were empty reads through all of them once they have grown.
  */
-async function run(client: PoolClient, { table, statement: { text, expected, readsTables }, parameters }: Write): Promise<number> {
-  const query = readsTables ? { text, values: [...parameters] } : prepared(text, parameters)
+async function run(client: PoolClient, { table, statement: { text, columns, expected, reads }, parameters }: Write): Promise<number> {
+  const whole = text(rowsFrom(columns))
+  const query = reads.length > 0 ? { text: whole, values: [...parameters] } : prepared(whole, parameters)
   const rows = (await client.query(query)).rowCount ?? 0
   if (expected === undefined || rows === expected) return rows
   throw new RowConflictError(`${expected === 0 ? 'insert of an existing' : 'patch of a missing'} row of ${table}`)
-}
-
-const shapeIds = new WeakMap<readonly Table[], string>()
-
-/** What `shape_id` of the projector's row must be. */
-export function shapeIdOf({ tables }: Projector): string {
-  const known = shapeIds.get(tables)
-  if (known !== undefined) return known
-  const id = createHash('md5').update(JSON.stringify(tables)).digest('hex')
-  shapeIds.set(tables, id)
-  return id
 }
 
 const tableMaps = new WeakMap<Projector, ReadonlyMap<string, Table>>()

@@ -5,13 +5,14 @@ import type { FoldedRow, WhereChange, WidePatch } from './rows-step.ts'
 
 /** A statement on rows, whose parameters are one array for each of `columns`. */
 export interface Statement {
-  readonly text: string
+  /** Its text, over what gives it the rows as `x`: `rowsFrom(columns)`, or something of the same columns. */
+  readonly text: (rows: string) => string
   readonly columns: ColumnList
   readonly rows: readonly Row[]
   /** Rows that it must touch; any number when undefined. */
   readonly expected: number | undefined
-  /** Whether it looks for rows of tables; what inserts given rows does not. */
-  readonly readsTables: boolean
+  /** The tables in which it looks for rows; what inserts given rows looks in none. */
+  readonly reads: readonly string[]
 }
 
 /** Quotes an identifier for Postgres. */
@@ -44,12 +45,11 @@ function wideStatement(schema: string, table: Table, patches: readonly WidePatch
   if (first === undefined) throw new TypeError('an empty group of patches')
   const names = Object.keys(first.values)
   const columns = columnsOf(table, names)
-  const source = recordSet(columns)
   const matches = first.where.map((name) => `t.${quoted(name)} = x.${quoted(name)}`).join(' and ')
   const set = names.filter((name) => !first.where.includes(name))
   const assignments = (set.length > 0 ? set : names).map((name) => `${quoted(name)} = x.${quoted(name)}`).join(', ')
-  const text = `update ${quoted(schema)}.${quoted(table.name)} t set ${assignments} from ${source} where ${matches}`
-  return { order: wideOrder, statement: { text, columns, rows: patches.map(({ values }) => values), expected: undefined, readsTables: true } }
+  const text = (source: string) => `update ${quoted(schema)}.${quoted(table.name)} t set ${assignments} from ${source} where ${matches}`
+  return { order: wideOrder, statement: { text, columns, rows: patches.map(({ values }) => values), expected: undefined, reads: [table.name] } }
 }
 
 interface OrderedStatement {
@@ -76,29 +76,29 @@ function rowsStatement(schema: string, table: Table, group: readonly FoldedRow[]
   const rows = group.map((row) => row.values)
   const names = first.after === 'whole' ? Object.keys(table.columns) : first.after === 'gone' ? table.primaryKey : Object.keys(first.values)
   const columns = columnsOf(table, names)
-  const source = recordSet(columns)
   const onKey = table.primaryKey.map((name) => `t.${quoted(name)} = x.${quoted(name)}`).join(' and ')
   const settable = names.filter((name) => !table.primaryKey.includes(name))
   const list = names.map(quoted).join(', ')
   const expected = first.before === 'present' ? rows.length : undefined
 
   if (first.after === 'gone') {
-    const text =
-      first.before === 'absent' ? `select from ${target} t, ${source} where ${onKey}` : `delete from ${target} t using ${source} where ${onKey}`
-    return { order: first.before === 'absent' ? 0 : 1, statement: { text, columns, rows, expected: first.before === 'absent' ? 0 : expected, readsTables: true } }
+    if (first.before === 'absent') {
+      return { order: 0, statement: { text: (source) => `select from ${target} t, ${source} where ${onKey}`, columns, rows, expected: 0, reads: [table.name] } }
+    }
+    return { order: 1, statement: { text: (source) => `delete from ${target} t using ${source} where ${onKey}`, columns, rows, expected, reads: [table.name] } }
   }
   if (first.before === 'present') {
     const assignments = (settable.length > 0 ? settable : names).map((name) => `${quoted(name)} = x.${quoted(name)}`).join(', ')
-    return { order: 2, statement: { text: `update ${target} t set ${assignments} from ${source} where ${onKey}`, columns, rows, expected, readsTables: true } }
+    const text = (source: string) => `update ${target} t set ${assignments} from ${source} where ${onKey}`
+    return { order: 2, statement: { text, columns, rows, expected, reads: [table.name] } }
   }
-  const insertion = `insert into ${target} (${list}) select ${list} from ${source}`
-  if (first.before === 'absent') return { order: 3, statement: { text: insertion, columns, rows, expected: rows.length, readsTables: false } }
+  const insertion = (source: string) => `insert into ${target} (${list}) select ${list} from ${source}`
+  if (first.before === 'absent') return { order: 3, statement: { text: insertion, columns, rows, expected: rows.length, reads: [] } }
   const replacement = settable.map((name) => `${quoted(name)} = excluded.${quoted(name)}`).join(', ')
   const onConflict = settable.length > 0 ? `do update set ${replacement}` : 'do nothing'
-  return {
-    order: 3,
-    statement: { text: `${insertion} on conflict (${table.primaryKey.map(quoted).join(', ')}) ${onConflict}`, columns, rows, expected: undefined, readsTables: false },
-  }
+  const key = table.primaryKey.map(quoted).join(', ')
+  const text = (source: string) => `${insertion(source)} on conflict (${key}) ${onConflict}`
+  return { order: 3, statement: { text, columns, rows, expected: undefined, reads: [] } }
 }
 
 /** The columns of one row of values, collected while the statement's text is built; the same for every merged change. */
@@ -126,7 +126,7 @@ function whereStatement(schema: string, step: WhereStep): Statement {
   if (first === undefined) throw new TypeError('an empty group of changes')
   // Without any value there is still a row for each of the changes.
   const columns: ColumnList = first.parameters.columns.length > 0 ? first.parameters.columns : [['nothing', 'text']]
-  return { text: first.text(recordSet(columns)), columns, rows: built.map(({ parameters }) => parameters.row()), expected: undefined, readsTables: true }
+  return { text: first.text, columns, rows: built.map(({ parameters }) => parameters.row()), expected: undefined, reads: [step.table.name, step.source.name] }
 }
 
 interface BuiltWhere {
@@ -184,7 +184,8 @@ function columnsOf(table: Table, names: readonly string[]): ColumnList {
   return names.map((name) => [name, columnType(table.columns[name])] as const)
 }
 
-function recordSet(columns: ColumnList): string {
-  const arrays = columns.map(([, type], index) => `$${index + 1}::${type}[]`)
-  return `unnest(${arrays.join(', ')}) as x(${columns.map(([name]) => quoted(name)).join(', ')})`
+/** Rows that are given as one array a column, from parameter `first` on. */
+export function rowsFrom(columns: ColumnList, first = 1, as = 'x'): string {
+  const arrays = columns.map(([, type], index) => `$${first + index}::${type}[]`)
+  return `unnest(${arrays.join(', ')}) as ${as}(${columns.map(([name]) => quoted(name)).join(', ')})`
 }

@@ -10,6 +10,8 @@ import type { Projector } from './projector.ts'
 export interface ProjectionRunnerOptions {
   readonly eventStore: Pick<EventStore, 'subscribeToAll' | 'readLog' | 'head'>
   readonly pool: Pool
+  /** Connections for batches: `createWritePool`. Default: those of `pool`. */
+  readonly writePool?: Pool
   readonly projectors: readonly Projector[]
   /** Everything that any projector may listen to. */
   readonly filter: EventFilter

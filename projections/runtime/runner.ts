@@ -55,7 +55,7 @@ export class ProjectionRunner {
       if (this.#slots.has(projector.name)) throw new TypeError(`two projectors are named ${projector.name}`)
       this.#slots.set(projector.name, emptySlot(projector))
     }
-    const { pool, logger, eventStore, filter, skips, batchSize = 1_000 } = options
+    const { pool, writePool = pool, logger, eventStore, filter, skips, batchSize = 1_000 } = options
     const writes = {
       written: (members: readonly Member[], to: Position, changed: readonly string[]) => this.#written(members, to, changed),
       lost: (member: Member) => {
@@ -65,7 +65,7 @@ export class ProjectionRunner {
       failed: (member: Member, failure: ProjectionFailure) => this.#failed(member, failure),
       databaseGone: () => this.#databaseGone(),
     }
-    this.#writer = new ShareWriter(pool, logger, writes, this.#closing.signal)
+    this.#writer = new ShareWriter(writePool, logger, writes, this.#closing.signal)
     this.#readings = new LogReadings(
       { eventStore, filter, batchSize },
       {

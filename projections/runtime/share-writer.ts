@@ -45,7 +45,7 @@ export class ShareWriter {
     this.#logger = logger
     this.#listener = listener
     this.#signal = signal
-    this.#options = options
+    this.#options = options.isLossHarmless === true ? options : { ...options, copies: new Map() }
   }
 
   /** True while the database does not take what is to be written. */

@@ -33,7 +33,8 @@ const todo = (step: string, due: string, key: string = ids.review) => ({ key, st
 describe('what a requested review needs', () => {
   it('is the slot, then its first event, then its start', async () => {
     expect(await steps(asked)).toEqual([todo('claim', at(1), ids.requestEvent)])
-    expect(await steps(asked, claimed)).toEqual([todo('open', at(2))])
+    // Whoever claims the slot opens the review; somebody else only where that is cut off.
+    expect(await steps(asked, claimed)).toEqual([todo('open', at(4))])
     expect(await steps(asked, claimed, requested)).toEqual([todo('start', at(2))])
   })
 
@@ -43,7 +44,7 @@ describe('what a requested review needs', () => {
   })
 
   it('is its first event when a client asked for it', async () => {
-    expect(await steps(slot(slotFact('AiReviewSlotClaimed', { requestEventId: null })))).toEqual([todo('open', at(2))])
+    expect(await steps(slot(slotFact('AiReviewSlotClaimed', { requestEventId: null })))).toEqual([todo('open', at(4))])
   })
 
   it('is its first event when it supersedes another, which needs nothing any more once it is told', async () => {
@@ -51,7 +52,7 @@ describe('what a requested review needs', () => {
     const claimedAnew = slot(slotFact('AiReviewSlotClaimed', { aiReviewId: ids.newReview, requestEventId: null, supersedes, claimedAt: at(15) }))
     const told = review(reviewFact('AiReviewSuperseded'))
     const opened = review(reviewFact('AiReviewRequested', { requestedAt: at(15) }), ids.newReview)
-    const open = todo('open', at(15), ids.newReview)
+    const open = todo('open', at(17), ids.newReview)
     expect(await steps(asked, claimed, requested, claimedAnew)).toEqual([todo('start', at(2)), open])
     expect(await steps(asked, claimed, requested, claimedAnew, told)).toEqual([open])
     expect(await steps(asked, claimed, requested, claimedAnew, told, opened)).toEqual([todo('start', at(15), ids.newReview)])

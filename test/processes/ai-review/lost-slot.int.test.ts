@@ -86,7 +86,7 @@ describe('a review that loses its slot while a step is under way', () => {
     ['the case is looked up', '/v1/clinical-api/cases/', { consent: 'granted' }],
     ['consent is asked, and denied', '/v1/consent-records', { consent: 'denied' }],
   ] as const)('%s makes no provider call and has no end of its own', async (_when, path, answers) => {
-    const old = await holder(fact('AiReviewStarted'))
+    const old = await holder()
     Object.assign(world.services, answers)
     let hasHappened = false
     world.services.before = async (route) => {

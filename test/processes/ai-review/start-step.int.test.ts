@@ -21,7 +21,7 @@ it('makes one provider call per run, each after a consent check of its own', asy
   const review = await newReview()
   const deps = world.rewired({})
   for (const story of [['case'], ['case', 'image'], ['case', 'image', 'process']]) {
-    expect(await start(review, { deps })).toMatchObject({ kind: 'done', position: expect.anything() })
+    expect(await start(review, { deps })).toEqual({ kind: 'done', position: expect.anything(), goesOn: story.length < 3 })
     expect((await world.provider.calls()).map(({ call }) => call)).toEqual(['login', ...story])
   }
   const events = await recorded(world, review)
@@ -36,12 +36,18 @@ it('makes one provider call per run, each after a consent check of its own', asy
 })
 
 describe('an open circuit uses no try, and nothing is recorded', () => {
-  it.each(['providerBaseUrl', 'clinicalBaseUrl', 'consentBaseUrl', 's3Endpoint'] as const)('of %s', async (address) => {
+  const underWay = [fact('AiReviewStarted'), fact('AiReviewProviderCaseCreated')]
+  it.each([
+    ['providerBaseUrl', underWay],
+    ['clinicalBaseUrl', []],
+    ['consentBaseUrl', underWay],
+    ['s3Endpoint', underWay],
+  ] as const)('of %s', async (address, facts) => {
     const images = (await storedImages(world)).map((image) => ({ ...image, presignedUrl: 'http://127.0.0.1:1/image' }))
-    const review = await seedReview(world, images, fact('AiReviewStarted'), fact('AiReviewProviderCaseCreated'))
+    const review = await seedReview(world, images, ...facts)
     const deps = await world.withOpenCircuit(address)
     expect(await start(review, { deps })).toMatchObject({ kind: 'retry', reason: 'circuit_open', after: expect.any(Number) })
-    expect(await recordedTypes(world, review)).toEqual(['AiReviewRequested', 'AiReviewStarted', 'AiReviewProviderCaseCreated'])
+    expect(await recordedTypes(world, review)).toEqual(['AiReviewRequested', ...facts.map(({ type }) => type)])
     expect(await world.provider.calls()).toEqual([])
   })
 })
@@ -76,8 +82,11 @@ describe('a call that is cut off', () => {
     expect(await last(review)).toMatchObject({ type: 'AiReviewStartDeferred', data })
   })
 
-  it.each(['/v1/clinical-api/cases/', '/v1/consent-records'])('by a stop while %s is asked records no outcome either', async (path) => {
-    const review = await seedReview(world, await storedImages(world), fact('AiReviewStarted'))
+  it.each([
+    ['/v1/clinical-api/cases/', []],
+    ['/v1/consent-records', ['AiReviewStarted']],
+  ])('by a stop while %s is asked records no outcome either', async (path, recordedBefore) => {
+    const review = await newReview()
     const controller = new AbortController()
     world.services.before = (route) => {
       if (!route.includes(path)) return
@@ -85,7 +94,7 @@ describe('a call that is cut off', () => {
       return unanswered()
     }
     expect(await start(review, { signal: controller.signal })).toEqual({ error: controller.signal.reason })
-    expect(await recordedTypes(world, review)).toEqual(['AiReviewRequested', 'AiReviewStarted'])
+    expect(await recordedTypes(world, review)).toEqual(['AiReviewRequested', ...recordedBefore])
   })
 })
 

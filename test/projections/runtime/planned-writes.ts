@@ -2,7 +2,7 @@ import type { Pool } from '../../../platform/database.ts'
 import { columnArrays } from '../../../projections/runtime/column-arrays.ts'
 import type { RowChange, Table } from '../../../projections/runtime/projector.ts'
 import { RowPlan } from '../../../projections/runtime/row-plan.ts'
-import { statementsOf, type Statement } from '../../../projections/runtime/row-statements.ts'
+import { rowsFrom, statementsOf, type Statement } from '../../../projections/runtime/row-statements.ts'
 import { RowConflictError } from '../../../projections/runtime/rows-step.ts'
 
 /** A table of a schema that a test has made. */
@@ -31,7 +31,7 @@ export async function writePlanned(pool: Pool, planned: PlannedTable, batches: r
   await pool.query('begin')
   try {
     for (const { text, columns, rows, expected } of batches.flatMap((batch) => statementsFor(planned, batch))) {
-      const { rowCount } = await pool.query(text, columnArrays(columns, rows))
+      const { rowCount } = await pool.query(text(rowsFrom(columns)), columnArrays(columns, rows))
       if (expected !== undefined && rowCount !== expected) throw new RowConflictError('refused')
     }
     await pool.query('commit')

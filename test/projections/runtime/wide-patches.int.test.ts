@@ -79,7 +79,7 @@ describe('patches of all rows of a parent', () => {
     ])
     const statements = statementsFor(wide, singly(changes))
 
-    expect(statements.map(({ text }) => text.split(' ')[0])).toEqual(['update', 'insert'])
+    expect(statements.map(({ text }) => text('x').split(' ')[0])).toEqual(['update', 'insert'])
     expect(await write([changes])).toBe(true)
     expect(await contents()).toEqual([one, other].map((parent) => ({ parent: parent.toLowerCase(), place: 1, label: null, weight: 2 })))
   })

@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto'
+import type { Share } from './batch-writer.ts'
+import { heldByName } from './checkpoints.ts'
+import type { Projector, Table } from './projector.ts'
+
+/** What a batch's checkpoints are and become, for `checkpointsMove`. */
+export function checkpointRows(shares: readonly Share[], copies?: ReadonlyMap<string, string>) {
+  return shares.map(({ projector, from, to }) => ({
+    name: projector.name,
+    version: projector.version,
+    shape_id: shapeIdOf(projector),
+    copy_id: copies?.get(projector.name) ?? null,
+    from_commit: from.commit.toString(),
+    from_prepare: from.prepare.toString(),
+    to_commit: to.commit.toString(),
+    to_prepare: to.prepare.toString(),
+  }))
+}
+
+/**
+ * Moves checkpoints, exactly those that are where they are said to be: the parts `held` and `moved` of a statement. Parameters: $1
+ * `checkpointRows` as JSON, $2 their names.
+ *
+ * A copy that takes the place of the serving one stands at the same position: the writer goes on in it without noticing,
+ * provided that version and tables are its own; with `ofCopies`, only if it is the very copy.
+ */
+export function checkpointsMove({ ofCopies = false }: { readonly ofCopies?: boolean } = {}): string {
+  return `${heldByName('$2')}, moved as (
+     update runtime.projectors p set commit_position = x.to_commit, prepare_position = x.to_prepare, updated_at = now()
+     from json_to_recordset($1::json) as x(name text, version integer, shape_id uuid, copy_id uuid, from_commit numeric, from_prepare numeric, to_commit numeric, to_prepare numeric)
+     where p.name in (select name from held) and p.name = x.name and p.version = x.version and p.shape_id = x.shape_id
+       and p.commit_position = x.from_commit and p.prepare_position = x.from_prepare${ofCopies ? ' and p.copy_id = x.copy_id' : ''}
+     returning p.name, p.copy_id
+   )`
+}
+
+const shapeIds = new WeakMap<readonly Table[], string>()
+
+/** What `shape_id` of the projector's row must be. */
+export function shapeIdOf({ tables }: Projector): string {
+  const known = shapeIds.get(tables)
+  if (known !== undefined) return known
+  const id = createHash('md5').update(JSON.stringify(tables)).digest('hex')
+  shapeIds.set(tables, id)
+  return id
+}
