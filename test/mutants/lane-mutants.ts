@@ -44,9 +44,9 @@ export const laneMutants: readonly Mutant[] = [
   {
     name: 'dead-lane-read-whole',
     fault: 'each claim reads all that a dead lane has piled up',
-    file: 'processes/runtime/lane-claims.ts',
-    text: `'begin; set local enable_sort = off'`,
-    replacement: `'begin'`,
+    file: 'processes/runtime/claims-pool.ts',
+    text: `, enable_sort: 'off'`,
+    replacement: '',
     caughtBy: [{ file: claims, test: 'costs the same whatever it has piled up' }],
   },
   {

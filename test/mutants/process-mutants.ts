@@ -1,6 +1,7 @@
 import type { Mutant } from './mutant.ts'
 
 const workers = 'test/processes/runtime/workers.int.test.ts'
+const goingOn = 'test/processes/runtime/going-on.int.test.ts'
 const pure = 'test/processes/runtime/pure.unit.test.ts'
 const startStep = 'test/processes/ai-review/start-step.int.test.ts'
 const deliverStep = 'test/processes/webhooks/deliver-step.int.test.ts'
@@ -28,12 +29,36 @@ export const processMutants: readonly Mutant[] = [
     name: 'lease-outlived',
     fault: 'a step whose claim waited for the database is still at its call when another worker makes the same one',
     file: 'processes/runtime/desk.ts',
-    text: 'limitsWithin(Date.parse(lease) - now.getTime(), this.#options)',
+    text: 'limitsWithin(Date.parse(until) - this.#options.now().getTime(), this.#options)',
     replacement: 'limitsWithin(this.#options.stepLeaseMs, this.#options)',
     caughtBy: [
       { file: 'test/processes/runtime/slow-claims.int.test.ts', test: 'has no more time than its lease has left' },
       { file: 'test/processes/runtime/slow-claims.int.test.ts', test: 'is claimed anew where its lease is as good as over' },
     ],
+  },
+  {
+    name: 'goes-on-under-a-short-lease',
+    fault: 'a step goes on to its next call with what the calls before have left of its lease',
+    file: 'processes/runtime/desk.ts',
+    text: 'if (term?.limits.timeoutMs === stepTimeoutMs) return term',
+    replacement: 'if (term !== undefined) return term',
+    caughtBy: [{ file: goingOn, test: 'has the lease made longer once that leaves it less than its time limit' }],
+  },
+  {
+    name: 'goes-on-without-its-claim',
+    fault: 'a step goes on although another worker has taken its claim over',
+    file: 'processes/runtime/claims.ts',
+    text: 'where process = $1 and worker = $2 and key = $3 and step = $4 and lease_until = $5',
+    replacement: 'where process = $1 and worker <> $2 and key = $3 and step = $4 and lease_until <> $5',
+    caughtBy: [{ file: goingOn, test: 'is left to whoever has taken its claim over' }],
+  },
+  {
+    name: 'goes-on-while-stopping',
+    fault: 'a step goes on to its next call although the workers are to stop',
+    file: 'processes/runtime/desk.ts',
+    text: 'if (closing.aborted) return undefined',
+    replacement: '',
+    caughtBy: [{ file: goingOn, test: 'is given back by workers that are to stop' }],
   },
   {
     name: 'call-ends-before-its-answer',

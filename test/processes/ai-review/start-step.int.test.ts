@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { aiReviewFold } from '../../../streams/ai-review/state.ts'
+import { aiReviewStream } from '../../../streams/ai-review/stream.ts'
+import { contextOf } from '../../commands/handling/decision-world.ts'
 import { reviewFact as fact } from '../../streams/ai-review-facts.ts'
 import { openProcessWorld, startOutsideServer, type ProcessWorld } from '../../support/process-world.ts'
 import { recorded, recordedTypes, runReviewStep, seedReview, storedImages, type Running } from './review-steps.ts'
@@ -33,6 +36,17 @@ it('makes one provider call per run, each after a consent check of its own', asy
   ])
   expect(events.at(-1)).toMatchObject({ type: 'AiReviewProcessingAccepted', data: { nextPollAt: later(5), deadlineAt: later(600) } })
   expect(await start(review)).toEqual({ kind: 'done' })
+})
+
+it('makes no call on what another instance has overtaken: the attempt is checked by its append', async () => {
+  const review = await seedReview(world, await storedImages(world), fact('AiReviewStarted'))
+  const { otherStore, orgId } = world
+  const stream = aiReviewStream(orgId, review)
+  const { revision } = await otherStore.load(aiReviewFold, stream)
+  await otherStore.append(aiReviewFold, stream, revision, [fact('AiReviewCancelled', { aiReviewId: review })], contextOf(world))
+  expect(await start(review)).toEqual({ kind: 'done' })
+  expect(await recordedTypes(world, review)).toEqual(['AiReviewRequested', 'AiReviewStarted', 'AiReviewCancelled'])
+  expect(await world.provider.calls()).toEqual([])
 })
 
 describe('an open circuit uses no try, and nothing is recorded', () => {

@@ -1,0 +1,118 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import type { Pool } from '../../../platform/database.ts'
+import { bindProcess } from '../../../processes/runtime/bound-process.ts'
+import { createClaimsPool } from '../../../processes/runtime/claims-pool.ts'
+import type { StepOutcome } from '../../../processes/runtime/process.ts'
+import { createWorkers, type Workers } from '../../../processes/runtime/workers.ts'
+import { createProjectionRunner, type ProjectionRunner } from '../../../projections/runtime/runner.ts'
+import { emptyDatabase, filter, opened, renamed, say, silentLogger, ticketFold } from '../../projections/runtime/tickets.ts'
+import { openTicketWorld, type TicketWorld } from '../../projections/runtime/ticket-world.ts'
+import { reminders } from './reminders.ts'
+
+const begunAt = Date.parse('2030-01-01T00:00:00.000Z')
+const times = { stepTimeoutMs: 55_000, stepLeaseMs: 60_000 }
+
+let world: TicketWorld
+let claimsPool: Pool
+let runner: ProjectionRunner
+let workers: Workers
+let ticket: string
+/** By the workers' clock. */
+let at: number
+
+beforeAll(async () => {
+  world = await openTicketWorld({ connections: 8 })
+  claimsPool = createClaimsPool({ url: world.database.url })
+})
+afterAll(async () => {
+  await claimsPool.end()
+  await world.close()
+})
+beforeEach(() => {
+  at = begunAt
+})
+afterEach(async () => {
+  // What is left over would be on the next list, too.
+  const { revision } = await world.store.load(ticketFold, `ticket-${ticket}`, { fresh: true })
+  if (revision === 0n) await say(world.store, `ticket-${ticket}`, renamed(ticket, 'over'))
+  await workers.close(200)
+  await runner.close()
+  await emptyDatabase(world.pool)
+})
+
+/** Has the step of one row run, after the first time without its list: `act` says what becomes of each run. Returns the lease of each. */
+async function leasesOf(key: string, act: (run: number) => StepOutcome | undefined | Promise<StepOutcome | undefined>): Promise<string[]> {
+  const { store, pool } = world
+  ticket = key
+  const leases: string[] = []
+  runner = createProjectionRunner({ eventStore: store, pool, projectors: [reminders.list], filter, logger: silentLogger, heartbeatMs: 50 })
+  runner.start()
+  await runner.caughtUp()
+  const { position } = await say(store, `ticket-${key}`, opened(key, 'at 2029-12-31T00:00:00.000Z'))
+  await vi.waitFor(async () => expect((await pool.query('select from reminder_list.todo')).rowCount).toBe(1), { timeout: 15_000 })
+  const deps = {
+    store,
+    calls: [],
+    act: async (_todo: unknown, { leaseUntil }: { readonly leaseUntil: string }, run: number) => {
+      leases.push(leaseUntil)
+      // The list sees nothing of what a run appends.
+      await runner.close()
+      const outcome = await act(run)
+      return outcome?.kind === 'done' ? { position: { commit: position.commit + 1_000n, prepare: position.prepare + 1_000n }, ...outcome } : outcome
+    },
+  }
+  workers = createWorkers({ eventStore: store, pool: claimsPool, processes: [bindProcess(reminders, deps)], filter, logger: silentLogger, runner, now: () => new Date(at), pollMs: 20, ...times })
+  workers.start()
+  return leases
+}
+
+const goesOn: StepOutcome = { kind: 'done', goesOn: true }
+const isRenamed = (key: string) => vi.waitFor(async () => expect((await world.store.readLast(`ticket-${key}`))?.type).toBe('TicketRenamed'), { timeout: 15_000 })
+const claims = async () => (await world.pool.query<{ worker: string; lease_until: Date | number }>('select worker, lease_until from runtime.claims')).rows
+const later = (ms: number) => new Date(begunAt + ms)
+
+it('a step that goes on is run again at once, under the same lease, though its list stands still', async () => {
+  const leases = await leasesOf('on', (run) => {
+    at += 1_000
+    return run < 3 ? goesOn : undefined
+  })
+  await isRenamed('on')
+  expect(leases).toEqual(Array.from({ length: 3 }, () => later(60_000).toISOString()))
+})
+
+it('has the lease made longer once that leaves it less than its time limit', async () => {
+  const kept: unknown[] = []
+  const leases = await leasesOf('long', async (run) => {
+    kept.push((await claims())[0]?.lease_until)
+    at += run === 1 ? 50_000 : 0
+    return run === 1 ? goesOn : undefined
+  })
+  await isRenamed('long')
+  expect(leases).toEqual([later(60_000).toISOString(), later(110_000).toISOString()])
+  expect(kept).toEqual([later(60_000), later(110_000)])
+})
+
+it('is left to whoever has taken its claim over', async () => {
+  const taken = Promise.withResolvers<void>()
+  const leases = await leasesOf('lost', async () => {
+    at += 58_000
+    await world.pool.query(`update runtime.claims set worker = 'another', lease_until = $1`, [later(118_000)])
+    taken.resolve()
+    return goesOn
+  })
+  await taken.promise
+  await workers.close()
+  expect(leases).toHaveLength(1)
+  expect(await claims()).toEqual([{ worker: 'another', lease_until: later(118_000) }])
+})
+
+it('is given back by workers that are to stop', async () => {
+  const closed = Promise.withResolvers<void>()
+  const leases = await leasesOf('stop', () => {
+    void workers.close(5_000).then(closed.resolve)
+    return goesOn
+  })
+  await closed.promise
+  expect(leases).toHaveLength(1)
+  expect(await claims()).toMatchObject([{ lease_until: Number.NEGATIVE_INFINITY }])
+})
