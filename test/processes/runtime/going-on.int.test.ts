@@ -94,7 +94,8 @@ it('has the lease made longer once that leaves it less than its time limit', asy
 
 it('is left to whoever has taken its claim over', async () => {
   const taken = Promise.withResolvers<void>()
-  const leases = await leasesOf('lost', async () => {
+  const leases = await leasesOf('lost', async (run) => {
+    if (run > 1) return undefined
     at += 58_000
     await world.pool.query(`update runtime.claims set worker = 'another', lease_until = $1`, [later(118_000)])
     taken.resolve()
@@ -108,7 +109,8 @@ it('is left to whoever has taken its claim over', async () => {
 
 it('is given back by workers that are to stop', async () => {
   const closed = Promise.withResolvers<void>()
-  const leases = await leasesOf('stop', () => {
+  const leases = await leasesOf('stop', (run) => {
+    if (run > 1) return undefined
     void workers.close(5_000).then(closed.resolve)
     return goesOn
   })
