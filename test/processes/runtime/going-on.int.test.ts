@@ -102,6 +102,7 @@ it('is left to whoever has taken its claim over', async () => {
     return goesOn
   })
   await taken.promise
+  await new Promise((resolve) => setTimeout(resolve, 300))
   await workers.close()
   expect(leases).toHaveLength(1)
   expect(await claims()).toEqual([{ worker: 'another', lease_until: later(118_000) }])
