@@ -11,8 +11,10 @@ import { CopyLostError } from './fill.ts'
 
 /** Events between the copy and the serving one that are written while the serving one's writer waits. */
 const gapEvents = 300
-/** How long a switch waits for an answer of the event store, in milliseconds; it holds no lock meanwhile. */
+/** How long a switch waits for an answer of the event store while it holds no lock, in milliseconds. */
 const answerMs = 3_000
+/** The same while the serving one's writer waits for it. */
+const heldAnswerMs = 500
 
 /** It cannot be switched in this moment: outside, what is missing is filled, and it is tried again. */
 export class NotYet extends Error {
@@ -31,8 +33,9 @@ export interface Gap {
  * events that the serving one's writer may have written by the time its checkpoint is locked.
  * @throws NotYet, CopyLostError when an event was skipped that the copy has taken
  */
-export async function readGap({ eventStore, filter, skips, signal }: RebuildContext, copy: Copy, stored: StoredCheckpoint): Promise<Gap> {
-  const { serving, projector, skipped, position: after } = copy
+export async function readGap(context: RebuildContext, copy: Copy, stored: StoredCheckpoint): Promise<Gap> {
+  const { eventStore, filter, skips, signal } = context
+  const { serving, skipped, position: after } = copy
   const now = skips === undefined ? skipped : await answered(limited(answerMs, skips(serving.name)), signal)
   if (now.size !== skipped.size || [...now].some((position) => !skipped.has(position))) {
     throw new CopyLostError(`an event of ${serving.name} was skipped while its copy was filled: rebuild once more`)
@@ -41,9 +44,22 @@ export async function readGap({ eventStore, filter, skips, signal }: RebuildCont
   if (stored.status === 'stopped' || stored.status === 'failed') return { batch: undefined, reach: after }
   const head = await answered(limited(answerMs, eventStore.head(filter, { downTo: after })), signal)
   const upTo = comparePositions(head, stored.position) < 0 ? stored.position : head
+  return gapUpTo(context, copy, upTo, answerMs)
+}
+
+/**
+ * The same up to where the serving one's writer was when its checkpoint was locked: that may be behind what was read. A
+ * writer that keeps up with a busy log is always a few events ahead of whoever read it a moment ago.
+ */
+export async function gapAtLock(context: RebuildContext, copy: Copy, gap: Gap, upTo: Position): Promise<Gap> {
+  const isRead = comparePositions(copy.position, upTo) >= 0 || comparePositions(gap.reach, upTo) >= 0
+  return isRead ? gap : gapUpTo(context, copy, upTo, heldAnswerMs)
+}
+
+async function gapUpTo({ eventStore, filter, signal }: RebuildContext, { projector, position: after }: Copy, upTo: Position, limitMs: number): Promise<Gap> {
   if (comparePositions(after, upTo) >= 0) return { batch: undefined, reach: after }
   const wants = (type: string) => handlerOf(projector, type) !== undefined
-  const batches = eventStore.readLog({ filter, after, upTo, wants, batchSize: gapEvents, signal: AbortSignal.timeout(answerMs) })
+  const batches = eventStore.readLog({ filter, after, upTo, wants, batchSize: gapEvents, signal: AbortSignal.timeout(limitMs) })
   const { value: batch } = await answered(batches.next(), signal)
   await batches.return()
   return batch === undefined ? { batch: undefined, reach: after } : { batch, reach: batch.position }

@@ -10,7 +10,7 @@ import { fitOf, shapeOf } from '../runtime/schema.ts'
 import { RebuildRefusedError, type RebuildContext } from './context.ts'
 import { copyNames, dropCopies, type Copy } from './copies.ts'
 import { CopyLostError, fill } from './fill.ts'
-import { closeGap, NotYet, readGap, type Gap } from './gap.ts'
+import { closeGap, gapAtLock, NotYet, readGap, type Gap } from './gap.ts'
 
 export interface Switched {
   readonly position: Position
@@ -48,7 +48,7 @@ export async function switchOver(context: RebuildContext, copy: Copy): Promise<S
       if (copy.failure !== undefined) return undefined
       context.onProgress?.({ phase: 'switching', projector: serving.name, events: 0, position: copy.position, target: copy.position })
       const gap = await readGap(context, copy, stored)
-      const switched = await inTransaction(pool, (client) => switchIn(client, copy, stored, gap))
+      const switched = await inTransaction(pool, (client) => switchIn(context, client, copy, stored, gap))
       await dropLeftOver(context, serving.name)
       return switched
     } catch (error) {
@@ -85,7 +85,7 @@ interface LockedRow {
   readonly status: StoredStatus
 }
 
-async function switchIn(client: PoolClient, copy: Copy, stored: StoredCheckpoint, gap: Gap): Promise<Switched> {
+async function switchIn(context: RebuildContext, client: PoolClient, copy: Copy, stored: StoredCheckpoint, gap: Gap): Promise<Switched> {
   const { serving, projector } = copy
   const names = copyNames(serving.name)
   // The rows of projectors first, one projector at a time, the serving one ahead: nobody else locks two of these.
@@ -102,7 +102,7 @@ async function switchIn(client: PoolClient, copy: Copy, stored: StoredCheckpoint
   if (own?.copy_id !== copy.copyId) throw new CopyLostError(`${projector.name} is not this process's any more`)
   await limitRest(client, deadline)
   try {
-    await closeGap(client, copy, gap, position)
+    await closeGap(client, copy, await gapAtLock(context, copy, gap, position), position)
   } catch (error) {
     // Whoever fills outside finds the event and says which.
     if (isPassing(error)) throw error
@@ -114,9 +114,10 @@ async function switchIn(client: PoolClient, copy: Copy, stored: StoredCheckpoint
   const status = isTakenUp && row.status !== 'stopped' ? 'rebuilding' : row.status
   await swapSchemas(client, serving.name, projector.name)
   await client.query('delete from runtime.projectors where name = any($1)', [[names.previous, names.dropped]])
+  // It gets an id of its own: with the one that it served under, it would come back as what a writer knows that saw neither switch.
   await client.query(
-    `insert into runtime.projectors (name, version, shape, copy_id, commit_position, prepare_position, status, updated_at)
-     select $2, version, shape, copy_id, commit_position, prepare_position, 'stopped', now() from runtime.projectors where name = $1`,
+    `insert into runtime.projectors (name, version, shape, commit_position, prepare_position, status, updated_at)
+     select $2, version, shape, commit_position, prepare_position, 'stopped', now() from runtime.projectors where name = $1`,
     [serving.name, names.previous],
   )
   // The row of the serving one stays the same row: a writer that waits for it looks at this very row again.
