@@ -3,6 +3,7 @@ import type { Mutant } from './mutant.ts'
 const takeover = 'test/projections/runtime/takeover.int.test.ts'
 const rowPlan = 'test/projections/runtime/row-plan.unit.test.ts'
 const feed = 'test/projections/runtime/feed.unit.test.ts'
+const joinedWrites = 'test/projections/runtime/joined-writes.int.test.ts'
 const readPositions = 'test/projections/runtime/read-positions.int.test.ts'
 
 export const projectionMutants: readonly Mutant[] = [
@@ -17,7 +18,7 @@ export const projectionMutants: readonly Mutant[] = [
   {
     name: 'checkpoint-unguarded',
     fault: 'a checkpoint is moved from wherever it stands',
-    file: 'projections/runtime/batch-writer.ts',
+    file: 'projections/runtime/checkpoint-moves.ts',
     text: ' and p.commit_position = x.from_commit and p.prepare_position = x.from_prepare',
     replacement: '',
     caughtBy: [{ file: takeover, test: 'is moved only from where its writer left it' }],
@@ -25,7 +26,7 @@ export const projectionMutants: readonly Mutant[] = [
   {
     name: 'checkpoint-half',
     fault: 'only half of a position guards a checkpoint',
-    file: 'projections/runtime/batch-writer.ts',
+    file: 'projections/runtime/checkpoint-moves.ts',
     text: ' and p.prepare_position = x.from_prepare',
     replacement: '',
     caughtBy: [{ file: 'test/projections/runtime/checkpoint-guard.int.test.ts', test: 'compares both numbers of a position' }],
@@ -33,10 +34,55 @@ export const projectionMutants: readonly Mutant[] = [
   {
     name: 'checkpoint-version',
     fault: 'an older version of the program moves the checkpoint of a newer one',
-    file: 'projections/runtime/batch-writer.ts',
+    file: 'projections/runtime/checkpoint-moves.ts',
     text: 'p.version = x.version and ',
     replacement: '',
     caughtBy: [{ file: takeover, test: 'is moved only from where its writer left it' }],
+  },
+  {
+    name: 'joined-into-old-copy',
+    fault: 'a batch that has waited for a switch goes to the tables that it meant before',
+    file: 'projections/runtime/checkpoint-moves.ts',
+    text: "${ofCopies ? ' and p.copy_id = x.copy_id' : ''}",
+    replacement: '',
+    caughtBy: [{ file: joinedWrites, test: 'goes to that copy, and so does the next one, as one statement again' }],
+  },
+  {
+    name: 'copy-comes-back',
+    fault: 'a rollback brings a copy back under the id that a writer knew it by before the switch',
+    file: 'projections/rebuild/switch.ts',
+    text: `(name, version, shape, commit_position, prepare_position, status, updated_at)
+     select $2, version, shape, commit_position,`,
+    replacement: `(name, version, shape, copy_id, commit_position, prepare_position, status, updated_at)
+     select $2, version, shape, copy_id, commit_position,`,
+    caughtBy: [{ file: 'test/projections/rebuild/rollback.int.test.ts', test: 'takes the one before it back' }],
+  },
+  {
+    name: 'joined-past-lost',
+    fault: 'a joined batch goes through for those whose checkpoint is where it was, and is told of all',
+    file: 'projections/runtime/joined-writes.ts',
+    text: `const conditions = ['exists (select from passed)']`,
+    replacement: `const conditions = ['true']`,
+    caughtBy: [{ file: joinedWrites, test: 'a checkpoint that another instance has moved, beside one that it has not' }],
+  },
+  {
+    name: 'joined-reads-old-rows',
+    fault: 'what reads a table is joined with what writes it, and reads it as it was before',
+    file: 'projections/runtime/joined-writes.ts',
+    text: 'read !== table && tables.includes(read)',
+    replacement: 'read !== table && read === table',
+    caughtBy: [
+      { file: joinedWrites, test: 'is written step by step: one that ' },
+      { file: joinedWrites, test: 'come to the same rows, the same tables told of and the same refusals' },
+    ],
+  },
+  {
+    name: 'joined-uncounted',
+    fault: 'a joined patch of a row that is not there is taken',
+    file: 'projections/runtime/joined-writes.ts',
+    text: 'if (expected !== undefined) conditions.push(',
+    replacement: 'if (expected === 0) conditions.push(',
+    caughtBy: [{ file: joinedWrites, test: 'come to the same rows, the same tables told of and the same refusals' }],
   },
   {
     name: 'lost-commit-foreign',
@@ -93,6 +139,17 @@ export const projectionMutants: readonly Mutant[] = [
     text: 'comparePositions(first.position, from) <= 0',
     replacement: 'comparePositions(first.position, from) > 0',
     caughtBy: [{ file: feed, test: 'begins where the member that is furthest behind is' }],
+  },
+  {
+    name: 'unknown-type-passed',
+    fault: 'a read model is taken for current that stands before an event which only a newer program knows',
+    file: 'streams/store/event-store.ts',
+    text: ' || this.#catalogue.entry(type) === undefined',
+    replacement: '',
+    caughtBy: [
+      { file: readPositions, test: 'is not passed before an event of a type that nobody knows' },
+      { file: 'test/streams/store/event-store.int.test.ts', test: 'the head of what somebody wants' },
+    ],
   },
   {
     name: 'stale-consent',

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPool, ensureDatabase, isDatabaseMissing, isDatabaseUnavailable } from '../../platform/database.ts'
+import { createPool, ensureDatabase, isDatabaseMissing, isDatabaseUnavailable, type Pool } from '../../platform/database.ts'
 import { createLogger } from '../../platform/logging.ts'
 import { inTransaction } from '../../platform/transaction.ts'
+import { createWritePool } from '../../projections/runtime/write-pool.ts'
 import { freshDatabase, type FreshDatabase } from '../support/postgres.ts'
 
 let database: FreshDatabase
@@ -33,6 +34,27 @@ describe('a pool', () => {
       expect(Object.entries(row?.doc ?? {})).toEqual([['b', 0], ['c"', 2]])
     }
     await pool.end()
+  })
+
+  it('has nothing compiled, and the settings asked for, on every connection; what the address says goes before', async () => {
+    const shown = async (pool: Pool) => {
+      const clients = await Promise.all([pool.connect(), pool.connect()])
+      const settings = await Promise.all(clients.map(async (client) => {
+        const { rows: [row] } = await client.query<object>(`select ${['jit', 'plan_cache_mode', 'work_mem'].map((name) => `current_setting('${name}') as ${name}`).join()}`)
+        return row
+      }))
+      for (const client of clients) client.release()
+      await pool.end()
+      expect(settings[1]).toEqual(settings[0])
+      return settings[0]
+    }
+    const withOptions = (options: string) => `${database.url}?options=${encodeURIComponent(options)}`
+    const { work_mem } = (await shown(createPool({ url: database.url }))) as { work_mem: string }
+
+    expect(await shown(createPool({ url: database.url }))).toEqual({ jit: 'off', plan_cache_mode: 'auto', work_mem })
+    expect(await shown(createWritePool({ url: database.url }))).toEqual({ jit: 'off', plan_cache_mode: 'force_custom_plan', work_mem })
+    expect(await shown(createWritePool({ url: withOptions('-c work_mem=5MB') }))).toEqual({ jit: 'off', plan_cache_mode: 'force_custom_plan', work_mem: '5MB' })
+    expect(await shown(createWritePool({ url: withOptions('-c jit=on -c plan_cache_mode=auto') }))).toEqual({ jit: 'on', plan_cache_mode: 'auto', work_mem })
   })
 
   it('survives the loss of an idle connection', async () => {

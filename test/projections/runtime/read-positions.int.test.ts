@@ -1,10 +1,14 @@
+import { randomUUID } from 'node:crypto'
+import { Type } from 'typebox'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Pool } from '../../../platform/database.ts'
 import { createReadPositions, type ReadPositions } from '../../../projections/runtime/read-positions.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../../projections/runtime/runner.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
+import type { Fold } from '../../../streams/store/events.ts'
+import { defineEvent } from '../../../streams/store/schema.ts'
 import { readRows } from '../../support/given-projector.ts'
-import { emptyDatabase, filter, opened, renamed, say, silentLogger, ticketBoard, ticketCounts } from './tickets.ts'
+import { emptyDatabase, filter, openTicketStore, opened, renamed, say, silentLogger, ticketBoard, ticketCounts } from './tickets.ts'
 import { openTicketWorld, type TicketWorld } from './ticket-world.ts'
 
 let world: TicketWorld
@@ -125,6 +129,19 @@ describe('the head that a consent check requires', () => {
     expect(await positions.requireHead(head, 'ticket_counts', 10_000)).toBe(false)
   })
 
+  it('is that of what the projector listens to: others need not be there, and one that nobody knows has to', async () => {
+    await startRunner()
+    await runner.close()
+    const positions = reader({ isInProcess: false })
+    const isCurrent = (projector: string) => positions.requireHead((asked) => store.head(filter, asked), projector, 50)
+    nextTicket += 1
+    const stream = `ticket-${nextTicket}`
+    await say(store, stream, { type: 'TeamWatched', data: { team: 'red', watcher: 'ann' } })
+    expect([await isCurrent('ticket_counts'), await isCurrent('ticket_board')]).toEqual([true, false])
+    await say(store, stream, opened(String(nextTicket)))
+    expect(await isCurrent('ticket_counts')).toBe(false)
+  })
+
   it('reads no further back than the projector has come', async () => {
     await startRunner()
     const asked: bigint[] = []
@@ -134,5 +151,18 @@ describe('the head that a consent check requires', () => {
       return store.head(filter, question)
     }, 'ticket_counts', 10_000)).toBe(true)
     expect(asked).toEqual([known.commit])
+  })
+
+  // The last one of the file: nobody gets past such an event.
+  it('is not passed before an event of a type that nobody knows', async () => {
+    await startRunner()
+    await runner.close()
+    const newer = await openTicketStore(world.node.url, { TicketEaten: defineEvent('TicketEaten', Type.Object({})) })
+    nextTicket += 1
+    const eaten: Fold<number, { readonly type: 'TicketEaten'; readonly data: object }> = { category: 'ticket', initialState: 0, evolve: (count) => count + 1 }
+    await newer.append(eaten, `ticket-${nextTicket}`, 'no_stream', [{ type: 'TicketEaten', data: {} }], { commandId: randomUUID(), correlationId: randomUUID() })
+    await newer.close()
+    await say(store, 'ticket-watched', { type: 'TeamWatched', data: { team: 'red', watcher: 'ann' } })
+    expect(await reader({ isInProcess: false }).requireHead((asked) => store.head(filter, asked), 'ticket_counts', 50)).toBe(false)
   })
 })

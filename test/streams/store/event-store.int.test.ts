@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { EventStoreDBClient } from '@eventstore/db-client'
+import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   EventStoreClosedError,
@@ -236,6 +236,39 @@ describe('reading', () => {
     expect(await store.head({ streamPrefixes: [`${category}-`] })).toEqual(last)
     expect(await store.head({ streamPrefixes: [`${category}-nobody`] }, { downTo: position })).toEqual(position)
     expect(await store.head(filter, { downTo: last })).toEqual(last)
+  })
+
+  test('the head of what somebody wants is the newest event of those types, or of one that nobody knows', async () => {
+    const id = stream('wanted')
+    const filter = { streamPrefixes: [id] }
+    const { position: before } = await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())
+    const { position: first } = await store.append(fold, id, 'no_stream', [opened('p1', 1, 'Ada')], newContext())
+    const { position: newest } = await store.append(fold, id, 0n, [noted(2), noted(3)], newContext())
+    const wants = (type: string) => type === 'VisitOpened'
+
+    expect(await store.head(filter, { wants })).toEqual(first)
+    expect(await store.head(filter, { wants, downTo: before })).toEqual(first)
+    expect(await store.head(filter, { wants, downTo: first })).toEqual(first)
+    expect(await store.head(filter, { wants: () => false, downTo: before })).toEqual(before)
+    expect(await store.head(filter, { wants: () => true })).toEqual(newest)
+
+    const unknown = await raw.appendToStream(id, jsonEvent({ type: 'VisitUndone', data: {} }))
+    await store.append(fold, id, 3n, [noted(4)], newContext())
+    expect((await store.head(filter, { wants, downTo: first })).commit).toEqual(unknown.position?.commit)
+  })
+
+  test('the head behind hundreds of events that nobody wants is the newest of them, for whoever has that has all before it', async () => {
+    const id = stream('unwanted')
+    const filter = { streamPrefixes: [id] }
+    const wants = (type: string) => type === 'VisitOpened'
+    const { position: first } = await store.append(fold, id, 'no_stream', [opened('p1', 1, 'Ada')], newContext())
+    await store.append(fold, id, 0n, Array.from({ length: 498 }, (_, room) => noted(room)), newContext())
+    const { position: early } = await store.append(fold, id, 498n, [noted(0)], newContext())
+    expect(await store.head(filter, { wants })).toEqual(first)
+    const { position: late } = await store.append(fold, id, 499n, [noted(0)], newContext())
+    expect(comparePositions(early, late)).toBeLessThan(0)
+    expect(await store.head(filter, { wants })).toEqual(late)
+    expect(await store.head(filter, { wants, downTo: early })).toEqual(early)
   })
 
   test('system events are nowhere in what is read', async () => {

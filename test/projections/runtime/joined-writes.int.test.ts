@@ -1,0 +1,290 @@
+import { randomUUID } from 'node:crypto'
+import { array, assert, asyncProperty, constantFrom, oneof, record, type Arbitrary } from 'fast-check'
+import { Client } from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi, type MockInstance } from 'vitest'
+import { createPool, type Pool } from '../../../platform/database.ts'
+import { inTransaction } from '../../../platform/transaction.ts'
+import { CheckpointLostError, shareOf, writeShares } from '../../../projections/runtime/batch-writer.ts'
+import { beat } from '../../../projections/runtime/checkpoints.ts'
+import { reasonOf } from '../../../projections/runtime/database-errors.ts'
+import type { Projector } from '../../../projections/runtime/projector.ts'
+import { createProjector, ensureRuntimeSchema, prepareProjector } from '../../../projections/runtime/schema.ts'
+import { ShareWriter } from '../../../projections/runtime/share-writer.ts'
+import { createWritePool } from '../../../projections/runtime/write-pool.ts'
+import { readRows, recorded } from '../../support/given-projector.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { closed, emptyDatabase, opened, renamed, silentLogger, ticketBoard, ticketCounts, type TicketEvent } from './tickets.ts'
+
+const watched = (team: string, watcher: string): TicketEvent => ({ type: 'TeamWatched', data: { team, watcher } })
+const unwatched = (team: string, watcher: string): TicketEvent => ({ type: 'TeamUnwatched', data: { team, watcher } })
+const teamRenamed = (team: string, to: string): TicketEvent => ({ type: 'TeamRenamed', data: { team, to } })
+const place = (at: bigint) => ({ commit: at, prepare: at })
+/** Waits for the checkpoints, and for nothing else. */
+const isWaiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%shape_id%'`
+
+let database: FreshDatabase
+let pool: Pool
+let other: Pool
+let queries: MockInstance<Client['query']>
+/** The connections of the writer under test. */
+const writers = new Set<unknown>()
+/** What the writer knows: the copies that it wrote to, and where it left each projector. */
+const copies = new Map<string, string>()
+const reached = new Map<string, bigint>()
+
+beforeAll(async () => {
+  database = await freshDatabase()
+  pool = createWritePool({ url: database.url })
+  pool.on('connect', (client) => writers.add(client))
+  other = createPool({ url: database.url, max: 3 })
+  queries = vi.spyOn(Client.prototype, 'query')
+})
+afterAll(async () => {
+  queries.mockRestore()
+  await Promise.all([pool.end(), other.end()])
+  await database.drop()
+})
+beforeEach(async () => {
+  copies.clear()
+  reached.clear()
+  await ensureRuntimeSchema(other)
+  for (const projector of [ticketBoard, ticketCounts]) await inTransaction(other, (client) => prepareProjector(client, projector))
+})
+afterEach(() => emptyDatabase(other))
+
+/** Events that no other batch of the file holds. */
+const batchOf = (events: readonly TicketEvent[]) => recorded(events.map((event) => ({ ...event, id: randomUUID() })))
+
+/** Writes the events as one batch behind what is written; `isJoinable: false` as one that knows no copies. */
+async function write(projectors: readonly Projector[], events: readonly TicketEvent[], { isJoinable = true } = {}): Promise<string[]> {
+  const batch = batchOf(events)
+  const shares = projectors.map((projector) => {
+    const at = reached.get(projector.name) ?? 0n
+    return shareOf(projector, batch, place(at), place(at + 1n))
+  })
+  const changed = await writeShares(pool, shares, isJoinable ? { copies } : {})
+  for (const { projector, to } of shares) reached.set(projector.name, to.commit)
+  return changed
+}
+
+/** The statements that the writer sends meanwhile. */
+async function sentBy(work: () => Promise<unknown>): Promise<string[]> {
+  queries.mockClear()
+  await work()
+  return queries.mock.calls.flatMap(([query], index) => {
+    if (!writers.has(queries.mock.contexts[index])) return []
+    return [typeof query === 'string' ? query : (query as { readonly text: string }).text]
+  })
+}
+
+/** Of each projector, where it is stored to be. */
+async function stored(): Promise<Record<string, number>> {
+  const { rows } = await other.query<{ name: string; place: number }>('select name, commit_position::int as place from runtime.projectors')
+  return Object.fromEntries(rows.map((row) => [row.name, row.place]))
+}
+
+const errorOf = (work: Promise<unknown>): Promise<unknown> => work.then(() => undefined, (error: unknown) => error)
+
+async function ticketsIn(schema: string): Promise<string[]> {
+  const { rows } = await other.query<{ ticket_id: string }>(`select ticket_id from ${schema}.tickets order by ticket_id`)
+  return rows.map(({ ticket_id: id }) => id)
+}
+
+describe('a small batch', () => {
+  it('is one statement from the second on, for all projectors together', async () => {
+    expect(await sentBy(() => write([ticketBoard, ticketCounts], [opened('1'), watched('blue', 'ann')]))).toHaveLength(7)
+    let changed: string[] = []
+    const sent = await sentBy(async () => {
+      changed = await write([ticketBoard, ticketCounts], [opened('2', 'b', 'blue'), renamed('2', 'c')])
+    })
+    expect(sent).toEqual([expect.stringMatching(/^with held as /)])
+    expect(changed.toSorted()).toEqual(['ticket_board.news', 'ticket_board.tickets', 'ticket_counts.counts'])
+    expect((await readRows(other, ticketBoard))['tickets']).toMatchObject([{ ticket_id: '1' }, { ticket_id: '2', title: 'c' }])
+    expect((await readRows(other, ticketBoard))['news']).toMatchObject([{ watcher: 'ann', detail: { ticket: '2' } }])
+    expect((await readRows(other, ticketCounts))['counts']).toHaveLength(3)
+    expect(await stored()).toEqual({ ticket_board: 2, ticket_counts: 2 })
+  })
+
+  it('tells of those tables only in which a row was written', async () => {
+    await write([ticketBoard, ticketCounts], [opened('1')])
+    expect(await sentBy(async () => {
+      // Nobody watches, nothing is there to be removed, and the other one does not listen to it.
+      expect(await write([ticketBoard, ticketCounts], [closed('1')])).toEqual(['ticket_board.tickets'])
+      expect(await write([ticketBoard, ticketCounts], [closed('1')])).toEqual([])
+      expect(await write([ticketBoard, ticketCounts], [teamRenamed('none', 'red')])).toEqual([])
+      expect(await write([ticketCounts], [])).toEqual([])
+    })).toHaveLength(4)
+    expect(await stored()).toEqual({ ticket_board: 4, ticket_counts: 5 })
+  })
+
+  it('stays one statement where its projectors were only said to be alive while it waited for them', async () => {
+    await write([ticketBoard], [opened('1')])
+    const beating = await other.connect()
+    await beating.query('begin')
+    await beat(beating, ['ticket_board'])
+    const sent = await sentBy(async () => {
+      const writing = write([ticketBoard], [opened('2')])
+      await expect.poll(async () => (await other.query(isWaiting)).rows.length).toBe(1)
+      await beating.query('commit')
+      await writing
+    })
+    beating.release()
+    expect(sent).toHaveLength(1)
+    expect(await ticketsIn('ticket_board')).toEqual(['1', '2'])
+  })
+})
+
+describe('what cannot be taken of a small batch', () => {
+  it.each<[string, readonly TicketEvent[], string]>([
+    ['an insert of a row that is there', [opened('1')], 'Postgres 23505 tickets tickets_pkey'],
+    ['a patch of a row that is not there', [renamed('nobody', 'x'), watched('red', 'ann')], 'patch of a missing row of tickets'],
+    ['an insert of a row that is there, and its removal', [opened('1'), closed('1')], 'insert of an existing row of tickets'],
+  ])('%s: nothing of it is written, and the error is the one of the writing step by step', async (_name, events, reason) => {
+    await write([ticketBoard, ticketCounts], [opened('1'), opened('2')])
+    const before = [await readRows(other, ticketBoard), await readRows(other, ticketCounts), await stored()]
+    const reasons: string[] = []
+    const sent = await sentBy(async () => {
+      for (const isJoinable of [true, false]) reasons.push(reasonOf(await errorOf(write([ticketCounts, ticketBoard], events, { isJoinable }))))
+    })
+    expect(reasons).toEqual([reason, reason])
+    expect(sent.slice(0, 2)).toEqual([expect.stringMatching(/^with held as /), 'begin'])
+    expect([await readRows(other, ticketBoard), await readRows(other, ticketCounts), await stored()]).toEqual(before)
+  })
+
+  it('a checkpoint that another instance has moved, beside one that it has not', async () => {
+    await write([ticketBoard, ticketCounts], [opened('1')])
+    await other.query(`update runtime.projectors set prepare_position = 7 where name = 'ticket_counts'`)
+    // Also where no count of rows would tell.
+    for (const events of [[opened('2')], [watched('red', 'ann')], []]) {
+      const error = await errorOf(write([ticketBoard, ticketCounts], events))
+      expect(error).toEqual(new CheckpointLostError(['ticket_counts']))
+      expect((error as CheckpointLostError).projectors).toEqual(['ticket_counts'])
+    }
+    expect((await readRows(other, ticketBoard))['watchers']).toEqual([])
+    expect(await ticketsIn('ticket_board')).toEqual(['1'])
+    expect((await readRows(other, ticketCounts))['counts']).toHaveLength(1)
+    expect(await stored()).toEqual({ ticket_board: 1, ticket_counts: 1 })
+  })
+
+  it('under an older version, or with other tables', async () => {
+    await write([ticketBoard], [opened('1')])
+    const [tickets, ...rest] = ticketBoard.tables
+    if (tickets === undefined) throw new TypeError('no table')
+    for (const foreign of [{ ...ticketBoard, version: 0 }, { ...ticketBoard, tables: [{ ...tickets, indexes: [] }, ...rest] }]) {
+      expect(await errorOf(write([foreign], [opened('2')]))).toEqual(new CheckpointLostError(['ticket_board']))
+    }
+    expect(await ticketsIn('ticket_board')).toEqual(['1'])
+  })
+
+  it('its answer, when that is lost: the writer knows its own commit again', async () => {
+    const impatient = createPool({ url: database.url, max: 2, statementTimeoutMs: 150 })
+    const told = { written: vi.fn(), lost: vi.fn(), failed: vi.fn(), databaseGone: vi.fn() }
+    const warn = vi.fn()
+    const writer = new ShareWriter(impatient, { ...silentLogger, warn }, told, new AbortController().signal)
+    const member = { projector: ticketCounts, position: place(0n), isActive: true, copyId: '' }
+    const batch = (from: bigint, ticket: string) => {
+      const events = batchOf([opened(ticket)])
+      return { member, events, share: shareOf(ticketCounts, events, place(from), place(from + 1n)) }
+    }
+    await writer.write([batch(0n, '1')])
+    const holder = await other.connect()
+    await holder.query(`begin; update runtime.projectors set commit_position = 2, prepare_position = 2 where name = 'ticket_counts'`)
+    const writing = writer.write([batch(1n, '2')])
+    await vi.waitFor(() => expect(warn).toHaveBeenCalled(), { timeout: 15_000 })
+    await holder.query('commit')
+    holder.release()
+    await writing
+    await impatient.end()
+    expect(told.written).toHaveBeenLastCalledWith([member], place(2n), ['ticket_counts.counts'])
+    expect(told.lost).not.toHaveBeenCalled()
+  })
+})
+
+describe('a small batch that waits while another copy takes the place', () => {
+  it('goes to that copy, and so does the next one, as one statement again', async () => {
+    await write([ticketBoard], [opened('1')])
+    await write([ticketBoard], [opened('2')])
+    await inTransaction(other, (client) => createProjector(client, { ...ticketBoard, name: 'ticket_board__next' }))
+    const switching = await other.connect()
+    await switching.query(`begin; select from runtime.projectors where name = 'ticket_board' for update`)
+    const writing = write([ticketBoard], [opened('3')])
+    await expect.poll(async () => (await other.query(isWaiting)).rows.length).toBe(1)
+    await switching.query(`alter schema ticket_board rename to ticket_board__previous; alter schema ticket_board__next rename to ticket_board;
+      update runtime.projectors s set copy_id = n.copy_id from runtime.projectors n where s.name = 'ticket_board' and n.name = 'ticket_board__next'; commit`)
+    switching.release()
+    expect(await writing).toEqual(['ticket_board.tickets'])
+    expect(await ticketsIn('ticket_board')).toEqual(['3'])
+    expect(await ticketsIn('ticket_board__previous')).toEqual(['1', '2'])
+
+    expect(await sentBy(() => write([ticketBoard], [opened('4')]))).toHaveLength(1)
+    expect(await ticketsIn('ticket_board')).toEqual(['3', '4'])
+  })
+})
+
+describe('a batch that is no small one', () => {
+  it.each<[string, readonly TicketEvent[]]>([
+    ['writes a table twice', [opened('2'), renamed('1', 'x')]],
+    ['reads what it has written', [watched('red', 'ann'), opened('2')]],
+    ['has many rows', Array.from({ length: 201 }, (_, index) => opened(`many ${index}`))],
+  ])('is written step by step: one that %s', async (_name, events) => {
+    await write([ticketBoard], [opened('1')])
+    const sent = await sentBy(() => write([ticketBoard], events))
+    expect([sent.at(0), sent.at(-1)]).toEqual(['begin', 'commit'])
+    const rows = await readRows(other, ticketBoard)
+    await other.query('delete from runtime.projectors')
+    reached.clear()
+    await inTransaction(other, (client) => prepareProjector(client, ticketBoard))
+    await write([ticketBoard], [opened('1')], { isJoinable: false })
+    await write([ticketBoard], events, { isJoinable: false })
+    // News are keyed by events, which are others the second time.
+    const comparable = ({ news, ...tables }: typeof rows) => ({ ...tables, news: news?.map(({ watcher, detail }) => ({ watcher, detail })) })
+    expect(comparable(await readRows(other, ticketBoard))).toEqual(comparable(rows))
+  })
+})
+
+const ticket = constantFrom('1', '2', '3')
+const team = constantFrom('red', 'blue')
+const watcher = constantFrom('ann', 'bob')
+const event: Arbitrary<TicketEvent> = oneof(
+  record({ ticket, team }).map((given) => opened(given.ticket, 'any', given.team)),
+  record({ ticket, title: constantFrom('x', 'y') }).map((given) => renamed(given.ticket, given.title)),
+  ticket.map(closed),
+  record({ team, watcher }).map((given) => watched(given.team, given.watcher)),
+  record({ team, watcher }).map((given) => unwatched(given.team, given.watcher)),
+  record({ team, to: team }).map((given) => teamRenamed(given.team, given.to)),
+)
+
+describe('any batches', () => {
+  const joined = { ...ticketBoard, name: 'joined' }
+  const stepped = { ...ticketBoard, name: 'stepped' }
+
+  it('come to the same rows, the same tables told of and the same refusals, joined and step by step', async () => {
+    for (const projector of [joined, stepped]) await inTransaction(other, (client) => prepareProjector(client, projector))
+    const outcomeOf = async (projector: Projector, batch: ReturnType<typeof batchOf>) => {
+      const at = reached.get(projector.name) ?? 0n
+      const writing = async () => writeShares(pool, [shareOf(projector, batch, place(at), place(at + 1n))], projector === joined ? { copies } : {})
+      const outcome = await writing().then(
+        (changed) => changed.map((name) => name.slice(projector.name.length)).toSorted(),
+        (error: unknown) => reasonOf(error).replaceAll(projector.name, ''),
+      )
+      if (Array.isArray(outcome)) reached.set(projector.name, at + 1n)
+      return { outcome, rows: await readRows(other, projector) }
+    }
+    let together = 0
+    await assert(
+      asyncProperty(array(array(event, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 8 }), async (batches) => {
+        for (const name of ['joined', 'stepped']) await other.query(`truncate ${name}.tickets, ${name}.watchers, ${name}.news`)
+        for (const events of batches) {
+          const batch = batchOf(events)
+          let outcome: unknown
+          const sent = await sentBy(async () => { outcome = await outcomeOf(joined, batch) })
+          if (sent.length === 1) together += 1
+          expect(outcome).toEqual(await outcomeOf(stepped, batch))
+        }
+      }),
+      { numRuns: 40 },
+    )
+    expect(together).toBeGreaterThan(20)
+    expect(await stored()).toMatchObject({ joined: Number(reached.get('joined')), stepped: Number(reached.get('stepped')) })
+  })
+})
