@@ -1,4 +1,4 @@
-import type { Pool } from 'pg'
+import type { Pool, QueryConfig } from 'pg'
 import { prepared } from '../../platform/prepared.ts'
 import type { Share } from './batch-writer.ts'
 import { checkpointRows, checkpointsMove } from './checkpoint-moves.ts'
@@ -8,6 +8,12 @@ import { rowsFrom } from './row-statements.ts'
 /** Most writes, and most rows of all together, of one joined statement; a longer batch gains nothing by it. */
 const mostWrites = 12
 const mostRows = 200
+/**
+ * Most texts that are prepared, those that come first; the others are parsed each time. There is one for every set of writes that
+ * come together, and a long one is 0.4 MB of each connection that keeps it.
+ */
+const mostPrepared = 100
+const preparedTexts = new Set<string>()
 
 /**
  * Writes the shares of a small batch by one statement, which is a transaction of its own: for the one or two events of
@@ -37,13 +43,19 @@ export async function writeJoined(pool: Pool, shares: readonly Share[], copies: 
   const statement = `with ${checkpointsMove({ ofCopies: true })}, passed as (select 1 as passed from moved having count(*) = cardinality($2::text[]))${steps.map((step) => `, ${step}`).join('')}
     select array[${counts.join(', ')}]::integer[] as counts, (case when ${conditions.join(' and ')} then '0' else 'refused' end)::integer as refused`
   try {
-    const { rows: [row] } = await pool.query<{ counts: readonly number[] }>(prepared(statement, values))
+    const { rows: [row] } = await pool.query<{ counts: readonly number[] }>(asQuery(statement, values))
     const changed = writes.filter((_, index) => (row?.counts[index] ?? 0) > 0).map(({ projector, table }) => `${projector}.${table}`)
     return [...new Set(changed)]
   } catch (error) {
     if (databaseFailure(error) === 'rejected') return undefined
     throw error
   }
+}
+
+function asQuery(text: string, values: readonly unknown[]): QueryConfig {
+  if (!preparedTexts.has(text) && preparedTexts.size >= mostPrepared) return { text, values: [...values] }
+  preparedTexts.add(text)
+  return prepared(text, values)
 }
 
 /** Whether it makes no difference in which order the writes are done: each to a table of its own, which no other one reads. */

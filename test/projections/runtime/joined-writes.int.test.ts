@@ -134,6 +134,23 @@ describe('a small batch', () => {
   })
 })
 
+describe('small batches that are ever others', () => {
+  it('are not all kept prepared', async () => {
+    const counters = Array.from({ length: 7 }, (_, index) => ({ ...ticketCounts, name: `counts_${index}` }))
+    for (const counter of counters) await inTransaction(other, (client) => prepareProjector(client, counter))
+    await write(counters, [])
+    const sets = Array.from({ length: 127 }, (_, index) => counters.filter((_counter, bit) => ((index + 1) & (1 << bit)) !== 0))
+    const sent = await sentBy(async () => {
+      for (const set of sets) await write(set, [opened('1')])
+    })
+    expect(new Set(sent).size).toBe(127)
+    const named = queries.mock.calls.filter(([query]) => (query as { readonly name?: unknown }).name !== undefined)
+    expect(named.length).toBeGreaterThan(0)
+    expect(named.length).toBeLessThanOrEqual(100)
+    expect((await readRows(other, counters[0] ?? ticketCounts))['counts']).toHaveLength(64)
+  })
+})
+
 describe('what cannot be taken of a small batch', () => {
   it.each<[string, readonly TicketEvent[], string]>([
     ['an insert of a row that is there', [opened('1')], 'Postgres 23505 tickets tickets_pkey'],
