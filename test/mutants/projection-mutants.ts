@@ -8,6 +8,14 @@ const readPositions = 'test/projections/runtime/read-positions.int.test.ts'
 
 export const projectionMutants: readonly Mutant[] = [
   {
+    name: 'plans-of-empty-tables',
+    fault: 'a batch that was planned while its tables were empty reads through all of them once they have grown',
+    file: 'projections/runtime/write-pool.ts',
+    text: ", enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off'",
+    replacement: '',
+    caughtBy: [{ file: 'test/projections/runtime/write-plans.int.test.ts', test: 'plans that were made while tables were empty read none of them whole once they have grown' }],
+  },
+  {
     name: 'projectors-in-any-order',
     fault: 'two that change several projectors lock them in the order of their plans',
     file: 'projections/runtime/checkpoints.ts',
