@@ -52,8 +52,8 @@ describe('a pool', () => {
     const { work_mem } = (await shown(createPool({ url: database.url }))) as { work_mem: string }
 
     expect(await shown(createPool({ url: database.url }))).toEqual({ jit: 'off', plan_cache_mode: 'auto', work_mem })
-    expect(await shown(createWritePool({ url: database.url }))).toEqual({ jit: 'off', plan_cache_mode: 'force_custom_plan', work_mem })
-    expect(await shown(createWritePool({ url: withOptions('-c work_mem=5MB') }))).toEqual({ jit: 'off', plan_cache_mode: 'force_custom_plan', work_mem: '5MB' })
+    expect(await shown(createWritePool({ url: database.url }))).toEqual({ jit: 'off', plan_cache_mode: 'force_generic_plan', work_mem })
+    expect(await shown(createWritePool({ url: withOptions('-c work_mem=5MB') }))).toEqual({ jit: 'off', plan_cache_mode: 'force_generic_plan', work_mem: '5MB' })
     expect(await shown(createWritePool({ url: withOptions('-c jit=on -c plan_cache_mode=auto') }))).toEqual({ jit: 'on', plan_cache_mode: 'auto', work_mem })
   })
 
