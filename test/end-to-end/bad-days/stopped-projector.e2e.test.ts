@@ -50,6 +50,13 @@ async function stop(): Promise<void> {
   expect(await platform.runner?.stop(projector)).toBe(true)
 }
 
+/** Stops it, and has it miss a decision: until then it holds all that there is, and may be decided on. */
+async function stopBehind(): Promise<void> {
+  const somebody = await registerPatient(api)
+  await stop()
+  await decideConsent(api, somebody, terms, 'denied')
+}
+
 async function resume(): Promise<void> {
   await platform.runner?.resume(projector)
   await platform.caughtUp()
@@ -118,9 +125,15 @@ test('while the consent records stand still, writes answer, GETs answer what the
   expect(answered.body).toMatchObject({ status: 'withdrawn', granted: false })
 })
 
-test('a consent withdrawn meanwhile stops the review, although the old decision is still served', async () => {
+test('while the consent records stand still and miss no decision, a review goes on by what they hold', async () => {
   const patientId = await consentedPatient(api, terms)
   await stop()
+  expect(await endOf(api, await requested(patientId))).toMatchObject({ status: 'completed' })
+})
+
+test('a consent withdrawn meanwhile stops the review, although the old decision is still served', async () => {
+  const patientId = await consentedPatient(api, terms)
+  await stopBehind()
   const id = await requested(patientId)
   await untilDeferred(id)
   await decideConsent(api, patientId, terms, 'withdrawn')
@@ -148,7 +161,7 @@ test('a consent withdrawn after the images were sent lets the provider analyse n
 
 test('a review waits for a consent that cannot be checked: it goes on afterwards, or fails for that reason', async () => {
   const consenting = await consentedPatient(api, terms)
-  await stop()
+  await stopBehind()
   const undecided = await requested(await registerPatient(api))
   await untilDeferred(undecided, 2)
   // Begins two tries later, so it has two left when the other has none.
