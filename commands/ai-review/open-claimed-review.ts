@@ -17,8 +17,9 @@ export interface OpeningContexts {
 
 /**
  * What follows from a claim: the superseded review is told first, then the new one begins, so that no two of a slot are
- * ever open together. By whoever made the claim just now (`isNew`), and by the process after a crash. Undefined when both had
- * happened.
+ * ever open together. By whoever made the claim just now (`isNew`), and by the process after a crash.
+ *
+ * @returns where the new review's first event stands, or when it had happened, its last: what holds that holds the review
  */
 export async function openClaimedReview(
   { store }: Pick<CommandDependencies, 'store'>,
@@ -32,8 +33,8 @@ export async function openClaimedReview(
     await execute(store, old, (state) => supersedeReview({ claim }, state), contexts.supersede)
   }
   const target = { fold: aiReviewFold, stream: aiReviewStream(orgId, aiReviewId), isNew }
-  const { position } = await execute(store, target, (state) => openReview({ claim }, state), contexts.open)
-  return position
+  const { reached } = await execute(store, target, (state) => openReview({ claim }, state), contexts.open)
+  return reached
 }
 
 /** The appends that follow from a claim, beside the request's own. */

@@ -5,6 +5,14 @@ const reservations = 'test/commands/handling/reservations.int.test.ts'
 
 export const commandMutants: readonly Mutant[] = [
   {
+    name: 'repeat-before-its-review',
+    fault: 'the repeat of a superseding request names the position of the claim, where its review is not yet',
+    file: 'commands/ai-review/open-claimed-review.ts',
+    text: 'const { reached } = await execute(store, target',
+    replacement: 'const { position: reached } = await execute(store, target',
+    caughtBy: [{ file: 'test/end-to-end/main-job/review-ends.e2e.test.ts', test: 'two hundred times at once with one key has one successor' }],
+  },
+  {
     name: 'claim-ended-before-use',
     fault: 'an identifier that a correction has claimed and not yet taken goes to whoever asks',
     file: 'commands/handling/reservations.ts',
