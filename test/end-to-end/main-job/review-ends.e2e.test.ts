@@ -111,8 +111,8 @@ async function factsAbout(reviewId: string) {
   return { types: facts.map(({ type }) => type), published: channel.map(({ type }) => type) }
 }
 
-function positionOf(answer: ApiAnswer | undefined): Position {
-  const position = parsePosition(answer?.headers.get('x-commit-position') ?? '')
+function positionOf({ headers }: ApiAnswer): Position {
+  const position = parsePosition(headers.get('x-commit-position') ?? '')
   if (position === undefined) throw new Error('the answer names no position')
   return position
 }
@@ -246,10 +246,10 @@ describe('a review that is superseded', () => {
     const answers = await Promise.all(Array.from({ length: 200 }, send))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]))
     expect(new Set(answers.map((answer) => textAt(answer.body, 'aiReviewId'))).size).toBe(1)
-    const [first, ...others] = answers.filter(({ headers }) => headers.get('idempotency-replayed') === null)
-    expect(others).toEqual([])
-    // What a repeat names may be asked for behind it: it holds the successor, not the claim alone.
-    for (const answer of answers) expect(comparePositions(positionOf(answer), positionOf(first))).toBeGreaterThanOrEqual(0)
+    expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === null)).toHaveLength(1)
+    const again = await expecting(202, send())
+    // Whoever opened the successor named where it begins, which lies behind the claim; so does a repeat.
+    for (const answer of answers) expect(comparePositions(positionOf(again), positionOf(answer))).toBeGreaterThanOrEqual(0)
     expect(await claimsOf(job.caseId)).toEqual(['AiReviewSlotClaimed', 'AiReviewSlotClaimed'])
     expect((await factsAbout(job.reviewId)).types.filter((type) => type === 'AiReviewSuperseded')).toHaveLength(1)
 
