@@ -87,6 +87,8 @@ async function untilLost(client: PoolClient, listener: ListListener, signal: Abo
     client.on('error', () => resolve())
     client.on('end', () => resolve())
     signal.addEventListener('abort', () => resolve(), { once: true })
+    // It may have aborted while the connection was being opened.
+    if (signal.aborted) resolve()
   })
   try {
     client.on('notification', ({ payload }) => listener.told(wordsOf(payload)))

@@ -10,6 +10,14 @@ const egress = 'test/platform/egress.int.test.ts'
 
 export const processMutants: readonly Mutant[] = [
   {
+    name: 'close-while-connecting-hangs',
+    fault: 'workers that are closed while they connect wait for news for ever',
+    file: 'processes/runtime/wake-ups.ts',
+    text: '    if (signal.aborted) resolve()\n',
+    replacement: '',
+    caughtBy: [{ file: workers, test: 'end when they are closed while they connect' }],
+  },
+  {
     name: 'claim-unfenced',
     fault: 'a row is worked off again before its list has seen what the step appended',
     file: 'processes/runtime/claims.ts',

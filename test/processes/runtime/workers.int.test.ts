@@ -304,6 +304,13 @@ describe('workers', () => {
     await eventually(async () => expect(await titleOf(other)).toBe('renamed'))
   })
 
+  it('end when they are closed while they connect', async () => {
+    await startList()
+    await startWorkers(dependencies()).close()
+    const listening = `select pid from pg_stat_activity where datname = current_database() and query = 'listen todo_lists'`
+    await eventually(async () => expect((await pool.query(listening)).rows).toEqual([]))
+  })
+
   it('race for one stream and still append one outcome', async () => {
     await startList()
     const key = fresh()
