@@ -14,7 +14,7 @@ export const rebuildAll: Benchmark = {
   run: async ({ quick, events: asked }, { compare }) => {
     await withScope(async ({ folder, started }) => {
       const world = await started(startWorld(folder))
-      const written = await writeMainJobs(world.store, { events: asked ?? (quick ? 20_000 : 200_000) })
+      const written = await writeMainJobs(world.store, { events: asked ?? (quick ? 10_000 : 200_000) })
       const filler = await started(startLogProcess())
       const time = async (models: readonly string[]): Promise<number> => (await filled(filler, await fillOf(world, models), written)).milliseconds
       const alone = new Map<string, number>()

@@ -20,8 +20,8 @@ export const readGrowth: Benchmark = {
   goals: ['11'],
   about: 'p99 of GET by id at ten times the history',
   run: async ({ quick, events: asked }, { compare }) => {
-    const events = asked ?? (quick ? 10_000 : 500_000)
-    const count = quick ? 2_000 : 20_000
+    const events = asked ?? (quick ? 5_000 : 500_000)
+    const count = quick ? 1_000 : 20_000
     await withScope(async (scope) => {
       const large = await platformWith(scope, 'large', events, count)
       const small = await platformWith(scope, 'small', events / 10, count)

@@ -28,7 +28,7 @@ export const rebuildTime: Benchmark = {
   run: async ({ quick, events: asked }, { compare }) => {
     await withScope(async ({ folder, started }) => {
       const world = await started(startWorld(folder))
-      const { part, whole } = await grownLog(world, asked ?? (quick ? 40_000 : 400_000), 4)
+      const { part, whole } = await grownLog(world, asked ?? (quick ? 20_000 : 400_000), 4)
       const filler = await started(startLogProcess())
       await compare(
         single({
@@ -52,7 +52,7 @@ export const rebuildMemory: Benchmark = {
   run: async ({ quick, events: asked }, { compare }) => {
     await withScope(async ({ folder, started }) => {
       const world = await started(startWorld(folder))
-      const { part, whole } = await grownLog(world, asked ?? (quick ? 40_000 : 5 * eventsToFullHeap), 5)
+      const { part, whole } = await grownLog(world, asked ?? (quick ? 20_000 : 5 * eventsToFullHeap), 5)
       // A process of its own each time: what one has held once it does not give back.
       const peak = async ({ job, written }: GrownLog['part']): Promise<number> => {
         const filler = await startLogProcess()

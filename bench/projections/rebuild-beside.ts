@@ -20,10 +20,10 @@ export const rebuildBeside: Benchmark = {
   goals: ['9'],
   about: 'command p99 and projection lag p99 while all read models are rebuilt over without',
   run: async ({ quick, events: asked }, { compare }) => {
-    const seconds = quick ? 3 : 20
+    const seconds = quick ? 2 : 20
     await withScope(async ({ folder, started }) => {
       const platform = await started(startBenchPlatform({ folder, roles: ['api', 'projector'] }))
-      await writeMainJobs(platform.store, { organisationId: platform.credentials.org_id, events: asked ?? (quick ? 10_000 : 100_000) })
+      await writeMainJobs(platform.store, { organisationId: platform.credentials.org_id, events: asked ?? (quick ? 5_000 : 100_000) })
       const [commands, reads, rebuilder] = [await started(startDriver()), await started(startDriver()), await started(startLogProcess())]
       const requests: HttpJob = await assessmentRequests(platform, perSecond * seconds)
       const visible: VisibleJob = { kind: 'visible', requests, readPath: '/v1/clinical-api/assessments/{id}', perSecond }

@@ -14,7 +14,7 @@ export const rebuildSpeed: Benchmark = {
   goals: ['6'],
   about: 'filling a read model over a bare readAll of the same events, and over a bare COPY of its rows',
   run: async ({ quick, events: asked }, { compare }) => {
-    const events = asked ?? (quick ? 20_000 : 200_000)
+    const events = asked ?? (quick ? 10_000 : 200_000)
     await withScope(async ({ folder, started }) => {
       const world = await started(startWorld(join(folder, 'main-job')))
       const written = await writeMainJobs(world.store, { events })

@@ -17,7 +17,7 @@ export const readById: Benchmark = {
   goals: ['12'],
   about: 'GET by id over a select by primary key from Node.js, 16 connections',
   run: async ({ quick }, { compare }) => {
-    const count = quick ? 2_000 : 20_000
+    const count = quick ? 1_000 : 20_000
     await withScope(async ({ folder, started }) => {
       const platform = await started(startBenchPlatform({ folder, roles: ['api', 'projector'] }))
       const driver = await started(startDriver())

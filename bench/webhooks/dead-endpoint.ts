@@ -16,7 +16,7 @@ export const deadEndpoint: Benchmark = {
   goals: ['15'],
   about: 'webhook deliveries beside an endpoint that hangs, or that is not there, over without',
   run: async ({ quick }, { compare }) => {
-    const assessments = quick ? 75 : 1_000
+    const assessments = quick ? 50 : 1_000
     await withScope(async (scope) => {
       const world = await startWebhookWorld(scope)
       await world.deliver(quick ? 50 : 500)

@@ -304,7 +304,7 @@ describe('workers', () => {
     await eventually(async () => expect(await titleOf(other)).toBe('renamed'))
   })
 
-  it('end when they are closed while they connect', async () => {
+  it('end when they are closed while they connect', { timeout: 15_000 }, async () => {
     await startList()
     await startWorkers(dependencies()).close()
     const listening = `select pid from pg_stat_activity where datname = current_database() and query = 'listen todo_lists'`
