@@ -52,7 +52,7 @@ describe('a newer version of a projector', () => {
     await say(world.store, `ticket-${ticket}`, renamed(ticket, 'c'))
     await eventually(async () => expect((await world.titles(board(2)))[ticket]).toBe('v2 c'))
     await eventually(() => expect([older.status()[0]?.state, newer.status()[0]?.state]).toEqual(['standby', 'live']))
-    expect(await world.stored('ticket_board')).toMatchObject({ version: 2, status: 'running' })
+    await eventually(async () => expect(await world.stored('ticket_board')).toMatchObject({ version: 2, status: 'running' }))
   })
 
   it('and an older one side by side never fight: the newer one serves, once', async () => {
