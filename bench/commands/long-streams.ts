@@ -14,7 +14,7 @@ export const commandsOnLongStreams: Benchmark = {
   goals: ['2'],
   about: 'commands on aggregates of 20 and of 1,000 events over commands on new streams',
   run: async ({ quick }, { compare }) => {
-    const count = quick ? 300 : 4_000
+    const count = quick ? 200 : 4_000
     await withScope(async ({ folder, started }) => {
       const platform = await started(startBenchPlatform({ folder, roles: ['api'] }))
       const driver = await started(startDriver())
@@ -24,7 +24,7 @@ export const commandsOnLongStreams: Benchmark = {
         return (await driver.run(decisionRequests(platform, text, patients, count))).perSecond
       }
       const sizes = [
-        { events: 20, patients: quick ? 75 : 1_000, ratio: 0.9 },
+        { events: 20, patients: quick ? 50 : 1_000, ratio: 0.9 },
         { events: 1_000, patients: quick ? inFlight + 8 : 200, ratio: 0.85 },
       ]
       for (const { events, patients, ratio } of sizes) {

@@ -15,7 +15,7 @@ export const visibleAfter: Benchmark = {
   goals: ['13'],
   about: 'acknowledged → visible at half load over bare subscription delivery and one Postgres transaction',
   run: async ({ quick }, { compare }) => {
-    const seconds = quick ? 2 : 15
+    const seconds = quick ? 1.5 : 15
     await withScope(async ({ folder, started }) => {
       const platform = await started(startBenchPlatform({ folder, roles: ['api', 'projector'] }))
       const driver = await started(startDriver())

@@ -15,9 +15,9 @@ export const webhookDeliveries: Benchmark = {
   goals: ['15'],
   about: 'durable webhook deliveries over bare posts, over graphile-worker posting the same, and over bare posts between two bare appends',
   run: async ({ quick }, { compare }) => {
-    const assessments = quick ? 100 : 1_500
+    const assessments = quick ? 60 : 1_500
     // The other sides take the same time for more: batches of jobs have to come to an end within what is measured.
-    const count = quick ? 4_000 : 40_000
+    const count = quick ? 2_500 : 40_000
     await installPeers()
     await withScope(async (scope) => {
       const world = await startWebhookWorld(scope)
