@@ -226,7 +226,7 @@ export class Desk {
     const longer = leaseUntil(now(), stepLeaseMs)
     // What the database does not answer to here it is asked again when the row is given back.
     const isOurs = await this.#claims.prolong({ key, step }, new Date(until), new Date(longer)).catch(() => false)
-    return isOurs ? this.#termOf(longer) : undefined
+    return isOurs && !closing.aborted ? this.#termOf(longer) : undefined
   }
 
   #nextAt(): Date | undefined {

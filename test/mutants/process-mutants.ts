@@ -69,6 +69,14 @@ export const processMutants: readonly Mutant[] = [
     caughtBy: [{ file: goingOn, test: 'is given back by workers that are to stop' }],
   },
   {
+    name: 'goes-on-once-prolonged',
+    fault: 'a step goes on to its next call although the workers were told to stop while its lease was made longer',
+    file: 'processes/runtime/desk.ts',
+    text: 'return isOurs && !closing.aborted ?',
+    replacement: 'return isOurs ?',
+    caughtBy: [{ file: goingOn, test: 'is given back by workers that are told to stop while its lease is made longer' }],
+  },
+  {
     name: 'call-ends-before-its-answer',
     fault: 'a process that stood still calls again what has answered meanwhile',
     file: 'platform/egress.ts',

@@ -119,3 +119,22 @@ it('is given back by workers that are to stop', async () => {
   expect(leases).toHaveLength(1)
   expect(await claims()).toMatchObject([{ lease_until: Number.NEGATIVE_INFINITY }])
 })
+
+it('is given back by workers that are told to stop while its lease is made longer', async () => {
+  const other = await world.pool.connect()
+  const leases = await leasesOf('halt', async (run) => {
+    if (run > 1) return undefined
+    await other.query('begin')
+    await other.query('select from runtime.claims for update')
+    at += 50_000
+    return goesOn
+  })
+  const prolonging = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like 'update runtime.claims set lease_until%'`
+  await vi.waitFor(async () => expect((await world.pool.query(prolonging)).rowCount).toBe(1), { timeout: 15_000 })
+  const closed = workers.close(5_000)
+  await other.query('commit')
+  other.release()
+  await closed
+  expect(leases).toHaveLength(1)
+  expect(await claims()).toMatchObject([{ lease_until: Number.NEGATIVE_INFINITY }])
+})
