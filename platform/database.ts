@@ -1,4 +1,4 @@
-import { Client, Pool, types, type CustomTypesConfig, type PoolClient } from 'pg'
+import { Client, Pool, types, type ClientConfig, type CustomTypesConfig, type PoolClient } from 'pg'
 import { readJsonText } from '../streams/store/json-reading.ts'
 import type { Logger } from './logging.ts'
 
@@ -31,7 +31,7 @@ export interface PoolOptions {
   readonly statementTimeoutMs?: number
   /** Shown in `pg_stat_activity`. */
   readonly name?: string
-  /** Of every connection, by the names that Postgres gives them. What the address's own `options` say goes before. */
+  /** Of every connection, by the names that Postgres gives them. What the address's own `options` say, or else PGOPTIONS, goes before. */
   readonly settings?: Readonly<Record<string, string>>
   readonly logger?: Logger
 }
@@ -42,7 +42,8 @@ export interface PoolOptions {
  */
 export function createPool({ url, max = 10, statementTimeoutMs = 10_000, name = 'clinical-assessment-platform', settings = {}, logger }: PoolOptions): Pool {
   const pool = new Pool({
-    connectionString: withSettings(url, { jit: 'off', ...settings }),
+    connectionString: url,
+    Client: clientWith({ jit: 'off', ...settings }),
     max,
     types: customTypes,
     application_name: name,
@@ -59,12 +60,21 @@ export function createPool({ url, max = 10, statementTimeoutMs = 10_000, name = 
   return pool
 }
 
-/** An address whose connections begin with these settings. */
-function withSettings(url: string, settings: Readonly<Record<string, string>>): string {
-  const address = new URL(url)
+/**
+ * Connections that begin with these settings, under what else is asked for: of two that say the same, Postgres takes the last. The
+ * address is left as it is, since there are forms of it that pg reads and that do not survive being written anew.
+ */
+function clientWith(settings: Readonly<Record<string, string>>): new (config?: ClientConfig) => Client {
   const ours = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`)
-  address.searchParams.set('options', [...ours, address.searchParams.get('options') ?? ''].join(' ').trim())
-  return address.href
+  return class extends Client {
+    /** Read when it connects. The types of pg leave it out. */
+    declare readonly connectionParameters: { options?: string | undefined }
+
+    constructor(config?: ClientConfig) {
+      super(config)
+      this.connectionParameters.options = [...ours, this.connectionParameters.options ?? ''].join(' ').trim()
+    }
+  }
 }
 
 const duplicateDatabase = '42P04'

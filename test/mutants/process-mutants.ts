@@ -7,6 +7,7 @@ const startStep = 'test/processes/ai-review/start-step.int.test.ts'
 const deliverStep = 'test/processes/webhooks/deliver-step.int.test.ts'
 const findingsSteps = 'test/processes/clinical/findings-steps.int.test.ts'
 const egress = 'test/platform/egress.int.test.ts'
+const databaseAddress = 'test/platform/database-address.int.test.ts'
 
 export const processMutants: readonly Mutant[] = [
   {
@@ -99,6 +100,25 @@ export const processMutants: readonly Mutant[] = [
     text: 'setImmediate(() => reject(new EgressError(error.code, { cause: error.cause })))',
     replacement: 'reject(new EgressError(error.code, { cause: error.cause }))',
     caughtBy: [{ file: egress, test: 'end a call whose answer does not come, or does not end' }],
+  },
+  {
+    name: 'database-address-rewritten',
+    fault: 'a database whose password has a bare % refuses the connection, since its address was written anew',
+    file: 'platform/database.ts',
+    text: 'connectionString: url,',
+    replacement: `connectionString: ((address) => (address.searchParams.set('options', '-c jit=off'), address.href))(new URL(url)),`,
+    caughtBy: [{ file: databaseAddress, test: 'with a bare % in its password' }],
+  },
+  {
+    name: 'operator-options-dropped',
+    fault: 'what PGOPTIONS says of database connections goes unheard',
+    file: 'platform/database.ts',
+    text: "[...ours, this.connectionParameters.options ?? '']",
+    replacement: "[...ours, /[?&]options=/.test(config?.connectionString ?? '') ? (this.connectionParameters.options ?? '') : '']",
+    caughtBy: [
+      { file: databaseAddress, test: 'with PGOPTIONS, unless it has options' },
+      { file: databaseAddress, test: 'takes PGOPTIONS on top of our settings' },
+    ],
   },
   {
     name: 'step-ends-before-its-answer',
