@@ -60,10 +60,10 @@ describe('an address is read as pg reads it, and our settings are added', () => 
   const tcp = (password: string, parameters = '') => `postgres://platform:${password}@127.0.0.1:${port}/db${parameters}`
 
   it.each([
-    ['a bare %', '50%off', '50%off'],
-    ['a bare % and what has to be escaped in an address', '50%o^ff', '50%o^ff'],
-    ['an escape', 'a%40b', 'a@b'],
-  ])('with %s in its password', async (_what, written, password) => {
+    ['with a bare % in its password', '50%off', '50%off'],
+    ['with a bare % and, in its password, what has to be escaped', '50%o^ff', '50%o^ff'],
+    ['with an escape in its password', 'a%40b', 'a@b'],
+  ])('%s', async (_what, written, password) => {
     expect(await saidTo(tcp(written))).toMatchObject({ user: 'platform', database: 'db', password, options: ours })
     // The file has to be found.
     expect(await saidTo(tcp(written, `?sslrootcert=${certificate}&sslmode=disable`))).toMatchObject({ password, options: ours })
