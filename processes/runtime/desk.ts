@@ -188,31 +188,36 @@ export class Desk {
 
   async #work(claimed: Claimed, first: Term): Promise<void> {
     const { logger, now, random } = this.#options
-    const { todo, failures, lane } = claimed
+    const { todo, lane } = claimed
     const step = this.process.steps.get(todo.step)
     if (step === undefined) return
     if (lane !== undefined) this.#lanes?.begin(lane, now())
-    const { result, leftMs } = await this.#run(step, todo, first)
+    const { result, failures, leftMs } = await this.#run(step, claimed, first)
     if ('error' in result) {
       logger.warn({ process: this.process.name, step: todo.step, attempt: failures + 1, err: result.error }, 'a step threw, it will be tried again')
     } else if (result.kind === 'retry') {
       logger.info({ process: this.process.name, step: todo.step, reason: result.reason, delayMs: result.after }, 'a step is put off')
     }
-    const settlement = settlementOf(claimed, result, now(), random)
+    const settlement = settlementOf({ todo, failures }, result, now(), random)
     this.#settlements.add(settlement, leftMs, performance.now())
     if (lane !== undefined) this.#lanes?.end(lane, verdictOf(result), now())
     if (settlement.notBefore > now()) this.#looks.putOff(settlement.notBefore)
   }
 
-  /** The step, again and again while it goes on; `leftMs` of the lease are left after that. */
-  async #run(step: BoundStep, todo: Todo, first: Term): Promise<{ readonly result: StepResult; readonly leftMs: number }> {
+  /**
+   * The step, again and again while it goes on; `leftMs` of the lease are left after that, and `failures` are the times in a row
+   * that it had thrown before its last run.
+   */
+  async #run(step: BoundStep, { todo, failures: before }: Claimed, first: Term): Promise<{ readonly result: StepResult; readonly failures: number; readonly leftMs: number }> {
     const { aborting, now } = this.#options
+    let failures = before
     let term = first
     for (;;) {
       const begunMs = performance.now()
       const result = await runStep(step, todo, { now, leaseUntil: term.until }, { ...term.limits, signal: aborting })
       const next = goesOn(result) ? await this.#prolonged(todo, term.until) : undefined
-      if (next === undefined) return { result, leftMs: term.limits.abandonMs - (performance.now() - begunMs) }
+      if (next === undefined) return { result, failures, leftMs: term.limits.abandonMs - (performance.now() - begunMs) }
+      failures = 0
       term = next
     }
   }

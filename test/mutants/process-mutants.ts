@@ -78,6 +78,17 @@ export const processMutants: readonly Mutant[] = [
     caughtBy: [{ file: goingOn, test: 'is given back by workers that are told to stop while its lease is made longer' }],
   },
   {
+    name: 'throws-before-going-on-count',
+    fault: 'a step that throws after a call that was answered is backed off as if none had been',
+    file: 'processes/runtime/desk.ts',
+    text: '      failures = 0\n',
+    replacement: '',
+    caughtBy: [
+      { file: goingOn, test: 'to a run that throws after it' },
+      { file: goingOn, test: 'to a run that waits after it' },
+    ],
+  },
+  {
     name: 'call-ends-before-its-answer',
     fault: 'a process that stood still calls again what has answered meanwhile',
     file: 'platform/egress.ts',

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Pool } from '../../../platform/database.ts'
 import { bindProcess } from '../../../processes/runtime/bound-process.ts'
 import { createClaimsPool } from '../../../processes/runtime/claims-pool.ts'
@@ -137,4 +137,23 @@ it('is given back by workers that are told to stop while its lease is made longe
   await closed
   expect(leases).toHaveLength(1)
   expect(await claims()).toMatchObject([{ lease_until: Number.NEGATIVE_INFINITY }])
+})
+
+describe('what threw before a run that went on counts no more', () => {
+  const settled = async () => (await world.pool.query<{ failures: number }>(`select failures from runtime.claims where lease_until = '-infinity'`)).rows
+
+  it.each([
+    ['to a run that throws after it', 1, () => Promise.reject(new Error('of these tests'))],
+    ['to a run that waits after it', 0, () => ({ kind: 'wait', until: new Date(at + 600_000) })],
+  ] satisfies [string, number, () => StepOutcome | Promise<StepOutcome>][])('%s', async (_to, failures, last) => {
+    await leasesOf(`past-${failures}`, (run) => {
+      if (run <= 2) throw new Error('of these tests')
+      return run === 3 ? goesOn : last()
+    })
+    for (const thrown of [1, 2]) {
+      await vi.waitFor(async () => expect(await settled()).toEqual([{ failures: thrown }]), { timeout: 15_000 })
+      at += 60_000
+    }
+    await vi.waitFor(async () => expect(await settled()).toEqual([{ failures }]), { timeout: 5_000 })
+  })
 })
