@@ -59,10 +59,17 @@ export async function gapAtLock(context: RebuildContext, copy: Copy, gap: Gap, u
 async function gapUpTo({ eventStore, filter, signal }: RebuildContext, { projector, position: after }: Copy, upTo: Position, limitMs: number): Promise<Gap> {
   if (comparePositions(after, upTo) >= 0) return { batch: undefined, reach: after }
   const wants = (type: string) => handlerOf(projector, type) !== undefined
-  const batches = eventStore.readLog({ filter, after, upTo, wants, batchSize: gapEvents, signal: AbortSignal.timeout(limitMs) })
-  const { value: batch } = await answered(batches.next(), signal)
-  await batches.return()
-  return batch === undefined ? { batch: undefined, reach: after } : { batch, reach: batch.position }
+  const ending = new AbortController()
+  const batches = eventStore.readLog({ filter, after, upTo, wants, batchSize: gapEvents, signal: ending.signal })
+  try {
+    // By the clock: a reading looks at its signal only between answers, and may wait longer for a key or for what else the log holds.
+    const { value: batch } = await answered(limited(limitMs, batches.next()), signal)
+    return batch === undefined ? { batch: undefined, reach: after } : { batch, reach: batch.position }
+  } finally {
+    ending.abort()
+    // It cancels its call as soon as it comes to itself, and nobody waits for that under a lock.
+    void batches.return().catch(() => undefined)
+  }
 }
 
 /** A copy that took hours is not given up for an answer that does not come. */

@@ -100,9 +100,10 @@ async function switchIn(context: RebuildContext, client: PoolClient, copy: Copy,
   if (fit === 'newer') throw new RebuildRefusedError('newer-version', `${serving.name} is served in version ${row.version}, and this program has ${serving.version}`)
   const own = await lockedRow(client, projector.name)
   if (own?.copy_id !== copy.copyId) throw new CopyLostError(`${projector.name} is not this process's any more`)
-  await limitRest(client, deadline)
   try {
-    await closeGap(client, copy, await gapAtLock(context, copy, gap, position), position)
+    const missing = await gapAtLock(context, copy, gap, position)
+    await limitRest(client, deadline)
+    await closeGap(client, copy, missing, position)
   } catch (error) {
     // Whoever fills outside finds the event and says which.
     if (isPassing(error)) throw error

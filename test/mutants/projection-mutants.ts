@@ -66,6 +66,14 @@ export const projectionMutants: readonly Mutant[] = [
     caughtBy: [{ file: 'test/projections/rebuild/rollback.int.test.ts', test: 'takes the one before it back' }],
   },
   {
+    name: 'switch-waits-locked',
+    fault: 'a switch waits under its lock for a reading that heeds no signal, and every read model stands still',
+    file: 'projections/rebuild/gap.ts',
+    text: 'limited(limitMs, batches.next())',
+    replacement: 'batches.next()',
+    caughtBy: [{ file: 'test/projections/rebuild/switch.int.test.ts', test: 'lets its lock go when the event store answers nothing under it, and is done at a later try' }],
+  },
+  {
     name: 'joined-past-lost',
     fault: 'a joined batch goes through for those whose checkpoint is where it was, and is told of all',
     file: 'projections/runtime/joined-writes.ts',

@@ -194,7 +194,7 @@ describe('a switch', () => {
     expect(rows).toHaveLength(2)
   })
 
-  it('holds no lock while it asks the event store', async () => {
+  it('holds no lock while it asks the event store, where nobody writes meanwhile', async () => {
     const ticket = world.fresh()
     await world.filled([ticketBoard])
     await say(world.store, `ticket-${ticket}`, opened(ticket))
@@ -223,6 +223,64 @@ describe('a switch', () => {
     expect(await rebuild(world.context({ eventStore, skips }), [ticketBoard])).toMatchObject([{ kind: 'switched' }])
     expect(held).toBe(0)
     expect(asked.slice(-3)).toEqual(['skips', 'head', 'readLog'])
+  })
+
+  it('lets its lock go when the event store answers nothing under it, and is done at a later try', async () => {
+    const ticket = world.fresh()
+    await say(world.store, `ticket-${ticket}`, opened(ticket))
+    await world.filled([ticketCounts])
+    const isLocked = async (): Promise<boolean> => {
+      const { rows } = await world.pool.query(`select from runtime.projectors where name = 'ticket_counts' for update skip locked`)
+      return rows.length === 0
+    }
+    const released = Promise.withResolvers<void>()
+    let to: Position | undefined
+    const seen = { isUnderLock: false, isDue: false, tries: 0, begun: 0, ended: 0 }
+    // Heeds no signal, as a reading does that waits for a key of the vault.
+    async function* hangs(read: LogRead): ReturnType<typeof world.store.readLog> {
+      seen.begun += 1
+      try {
+        seen.isUnderLock ||= await isLocked()
+        await released.promise
+        yield* world.store.readLog(read)
+      } finally {
+        seen.ended += 1
+      }
+    }
+    const eventStore = {
+      head: async (...given: Parameters<typeof world.store.head>) => {
+        const head = await world.store.head(...given)
+        // The writer goes on after the switch has asked where the log ends, and before it locks; once more if the lock was gone before it was looked for.
+        if (seen.tries > 0 && !seen.isUnderLock) {
+          ;({ position: to } = await say(world.store, `ticket-${ticket}`, renamed(ticket, 'since')))
+          await world.pool.query(`update runtime.projectors set commit_position = $1, prepare_position = $2 where name = 'ticket_counts'`, [to.commit.toString(), to.prepare.toString()])
+          seen.isDue = true
+        }
+        return head
+      },
+      readLog: (read: LogRead) => {
+        if (!seen.isDue) return world.store.readLog(read)
+        seen.isDue = false
+        return hangs(read)
+      },
+    }
+    const onProgress = ({ phase }: RebuildProgress): void => {
+      if (phase === 'switching') seen.tries += 1
+    }
+    const switching = rebuild(world.context({ eventStore, onProgress }), [ticketCounts])
+    try {
+      await eventually(() => expect(seen.isUnderLock).toBe(true))
+      await eventually(async () => expect(await isLocked()).toBe(false))
+      expect(await switching).toMatchObject([{ kind: 'switched', position: to }])
+      expect(seen.tries).toBeGreaterThan(1)
+      expect(seen.ended).toBe(0)
+    } finally {
+      released.resolve()
+      await switching
+    }
+    const { rows } = await world.pool.query('select from ticket_counts.counts where ticket_id = $1', [ticket])
+    expect(rows).toHaveLength(1 + seen.begun)
+    await eventually(() => expect(seen.ended).toBe(seen.begun))
   })
 
   it('does not give a copy up for an answer of the event store that does not come', async () => {
