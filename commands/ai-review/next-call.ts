@@ -1,10 +1,16 @@
-import type { ProviderCall } from '../../streams/ai-review/events.ts'
+import { isDeepStrictEqual } from 'node:util'
 import { leavesUnknown, type AiReviewState, type AwaitingReview, type StartingReview } from '../../streams/ai-review/state.ts'
 import { openUntil } from '../handling/open-lease.ts'
 
+/** A provider call with what it depends on: two that are alike ask the provider for the same thing. */
+export type PlannedCall =
+  | { readonly kind: 'call'; readonly call: 'case' }
+  | { readonly kind: 'call'; readonly call: 'image'; readonly providerCaseId: number; readonly imageId: string }
+  | { readonly kind: 'call'; readonly call: 'process'; readonly providerCaseId: number }
+  | { readonly kind: 'call'; readonly call: 'result'; readonly nextPollAt: string }
+
 export type NextCall =
-  | { readonly kind: 'call'; readonly call: Exclude<ProviderCall, 'image'> }
-  | { readonly kind: 'call'; readonly call: 'image'; readonly imageId: string }
+  | PlannedCall
   /** Another worker's attempt may still be under way. */
   | { readonly kind: 'wait'; readonly until: Date }
   | { readonly kind: 'nothing' }
@@ -26,12 +32,18 @@ export function nextCall(state: AiReviewState, now: Date): NextCall {
   const { openAttempt } = state
   const until = openUntil(openAttempt?.leaseUntil, now)
   if (until !== null) return { kind: 'wait', until }
-  if (isAwaiting(state)) return { kind: 'call', call: 'result' }
+  if (isAwaiting(state)) return { kind: 'call', call: 'result', nextPollAt: state.nextPollAt }
 
+  const { providerCaseId } = state
   const isAbandoned = state.isProviderCaseAbandoned || leavesUnknown(openAttempt)
-  if (state.providerCaseId === null || isAbandoned) return { kind: 'call', call: 'case' }
+  if (providerCaseId === null || isAbandoned) return { kind: 'call', call: 'case' }
   const unsent = state.images.find((image) => !state.sentImages.has(image.imageId))
   return unsent === undefined
-    ? { kind: 'call', call: 'process' }
-    : { kind: 'call', call: 'image', imageId: unsent.imageId }
+    ? { kind: 'call', call: 'process', providerCaseId }
+    : { kind: 'call', call: 'image', providerCaseId, imageId: unsent.imageId }
+}
+
+/** Whether the review still needs the call that was planned on an earlier state of it: of the same provider case, the same poll. */
+export function isStillNext(planned: PlannedCall, state: AiReviewState, now: Date): boolean {
+  return isDeepStrictEqual(nextCall(state, now), planned)
 }

@@ -2,8 +2,7 @@ import type { AiReviewEvent, Classification, ImageQuality, Lesion, ProviderCall 
 import { leavesUnknown, type AiReviewState, type AwaitingReview, type StartingReview } from '../../streams/ai-review/state.ts'
 import type { StoredObject } from '../../streams/types.ts'
 import type { Decision } from '../handling/decision.ts'
-import { openUntil } from '../handling/open-lease.ts'
-import { isAwaiting, isStarting } from './next-call.ts'
+import { isAwaiting, isStarting, isStillNext, type PlannedCall } from './next-call.ts'
 
 export type CallOutcome =
   | { readonly kind: 'case-created'; readonly providerCaseId: number }
@@ -51,26 +50,27 @@ export interface ReviewResult {
 }
 
 export interface RecordOutcome {
-  /** The attempt this is the outcome of; null for what ended before any provider call was attempted. */
-  readonly attemptId: string | null
+  /** The attempt this is the outcome of, or the call that was not attempted, for what ended before it. */
+  readonly of: { readonly attemptId: string } | { readonly unattempted: PlannedCall }
   readonly outcome: CallOutcome
   readonly now: Date
 }
 
 /**
  * Records what a call, or the checks before it, came to. Counts only for the attempt that is open: an outcome that
- * arrives after its lease was taken over, or after the review ended, changes nothing. Two runs that hung before the same
- * call, the second because the lease of the first ended, use up one try.
+ * arrives after its lease was taken over, or after the review ended, changes nothing; nor does what kept a call from being
+ * attempted that the review does not need any more. Two runs that hung before the same call, the second because the lease of
+ * the first ended, use up one try.
  */
 export function recordOutcome(command: RecordOutcome, state: AiReviewState): Decision<AiReviewEvent> {
   if (!isStarting(state) && !isAwaiting(state)) return []
-  const { attemptId, now } = command
-  if (attemptId !== null && state.openAttempt?.attemptId !== attemptId) return []
-  if (attemptId === null && openUntil(state.openAttempt?.leaseUntil, now) !== null) return []
+  const { of, now } = command
+  const counts = 'attemptId' in of ? state.openAttempt?.attemptId === of.attemptId : isStillNext(of.unattempted, state, now)
+  if (!counts) return []
   return factsOf(command, state, now.toISOString())
 }
 
-function factsOf({ attemptId, outcome }: RecordOutcome, review: OpenReview, at: string): AiReviewEvent[] {
+function factsOf({ of, outcome }: RecordOutcome, review: OpenReview, at: string): AiReviewEvent[] {
   const { aiReviewId } = review
   switch (outcome.kind) {
     case 'case-created': {
@@ -87,7 +87,7 @@ function factsOf({ attemptId, outcome }: RecordOutcome, review: OpenReview, at: 
       return [{ type: 'AiReviewProcessingAccepted', data: { aiReviewId, providerChecksum, acceptedAt: at, ...polling } }]
     }
     case 'start-deferred':
-      return startDeferred(outcome, attemptId, review, at)
+      return startDeferred(outcome, 'unattempted' in of, review, at)
     case 'postponed': {
       const { call, retryAt } = outcome
       return [{ type: 'AiReviewCallPostponed', data: { aiReviewId, call, postponedAt: at, retryAt: retryAt.toISOString() } }]
@@ -110,12 +110,12 @@ function factsOf({ attemptId, outcome }: RecordOutcome, review: OpenReview, at: 
   }
 }
 
-function startDeferred(outcome: StartDeferred, attemptId: string | null, review: OpenReview, at: string): AiReviewEvent[] {
+function startDeferred(outcome: StartDeferred, isUnattempted: boolean, review: OpenReview, at: string): AiReviewEvent[] {
   const { aiReviewId, startRetries, openAttempt } = review
   const { retry, classification, upstreamStatus, retryAt } = outcome
   if (retry !== startRetries + 1) return []
   // A check that failed settles no attempt: one that a crash left open still counts against the provider's case.
-  const isCutOff = attemptId === null && leavesUnknown(openAttempt)
+  const isCutOff = isUnattempted && leavesUnknown(openAttempt)
   const abandonsProviderCase = outcome.abandonsProviderCase || isCutOff
   const data = { aiReviewId, retry, classification, upstreamStatus, abandonsProviderCase, deferredAt: at, retryAt: retryAt.toISOString() }
   return [{ type: 'AiReviewStartDeferred', data }]

@@ -3,8 +3,9 @@ import type { DomainEvent } from '../../streams/store/events.ts'
 import type { Target } from './execute.ts'
 
 /**
- * A stream's state to plan a step on whose first append checks the plan, as `execute` does: as it is kept where that says
- * that there is something to do, else read afresh. What is kept may be older than what another instance has written.
+ * A stream's state to plan a step on whose first append checks the plan: as it is kept where that says that there is
+ * something to do, else read afresh. What is kept may be older than what another instance has written; `execute` then decides
+ * once more on what there is, so the decision has to be told the plan and to come to nothing where it does not hold any more.
  */
 export async function stateToPlanOn<State, Event extends DomainEvent>(
   store: Pick<EventStore, 'load'>,

@@ -47,7 +47,7 @@ export async function poll(todo: Todo, deps: ProcessDependencies, step: StepCont
 
   const review = begun.state
   const record = (outcome: CallOutcome) => {
-    const command = { attemptId: context.commandId, outcome, now: step.now() }
+    const command = { of: { attemptId: context.commandId }, outcome, now: step.now() }
     return execute(store, target, (state) => recordOutcome(command, state), outcomeCommand(context))
   }
   const answer = await deps.provider.result(review.providerCaseId, review.providerChecksum, step.signal)

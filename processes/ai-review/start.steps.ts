@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { attemptCall } from '../../commands/ai-review/attempt-call.ts'
-import { isStarting, nextCall, type NextCall } from '../../commands/ai-review/next-call.ts'
+import { isStarting, nextCall, type PlannedCall } from '../../commands/ai-review/next-call.ts'
 import { nextPollAt, pollScheduleOf } from '../../commands/ai-review/polling.ts'
 import { recordOutcome, type CallOutcome } from '../../commands/ai-review/record-outcome.ts'
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
@@ -20,7 +20,7 @@ import { attemptCommand, orgOf, outcomeCommand, readCause } from '../runtime/ste
 import { throwIfStopping } from '../runtime/stopping.ts'
 import { requiredConsentCode } from './ai-review.process.ts'
 
-type Call = Extract<NextCall, { kind: 'call' }>
+type CallOf<Name extends PlannedCall['call']> = Extract<PlannedCall, { readonly call: Name }>
 
 interface Run {
   readonly deps: ProcessDependencies
@@ -28,8 +28,10 @@ interface Run {
   readonly todo: Todo
   readonly orgId: string
   readonly target: { readonly fold: typeof aiReviewFold; readonly stream: string }
-  /** The review as it was when the run began. */
+  /** The review as it was when the run began, maybe as it was kept: what is appended is decided on the state of then. */
   readonly loaded: StartingReview
+  /** The call that it needed then. */
+  readonly planned: PlannedCall
 }
 
 /**
@@ -43,7 +45,7 @@ export async function start(todo: Todo, deps: ProcessDependencies, step: StepCon
   const planned = nextCall(loaded, step.now())
   if (!isStarting(loaded) || planned.kind === 'nothing') return { kind: 'done' }
   if (planned.kind === 'wait') return planned
-  const run: Run = { deps, step, todo, orgId, target, loaded }
+  const run: Run = { deps, step, todo, orgId, target, loaded, planned }
 
   const openForMs = deps.provider.openForMs()
   if (openForMs > 0) return { kind: 'retry', after: openForMs, reason: 'circuit_open' }
@@ -59,9 +61,16 @@ export async function start(todo: Todo, deps: ProcessDependencies, step: StepCon
   throwIfStopping(step.signal)
   if (consent === 'unavailable') return settle(run, null, deferred(run, review, 'consent_check_unavailable', null))
   if (consent === 'not-granted') return settle(run, null, failed('consent_missing', null))
-  return planned.call === 'image'
-    ? sendImage(run, review, planned, consentCheckedAt)
-    : attempt(run, review, planned, consentCheckedAt, () => callProvider(run, review, planned.call))
+  switch (planned.call) {
+    case 'case':
+      return attempt(run, consentCheckedAt, () => createCase(run))
+    case 'image':
+      return sendImage(run, review, planned, consentCheckedAt)
+    case 'process':
+      return attempt(run, consentCheckedAt, () => askForProcessing(run, planned))
+    case 'result':
+      return { kind: 'done' }
+  }
 }
 
 async function started({ deps, step, todo, orgId, target }: Run, patientId: string): Promise<AiReviewState> {
@@ -70,17 +79,14 @@ async function started({ deps, step, todo, orgId, target }: Run, patientId: stri
   return state
 }
 
-async function callProvider(
-  { deps, step }: Run,
-  review: StartingReview,
-  call: Exclude<Call['call'], 'image'>,
-): Promise<ProviderAnswer<CallOutcome>> {
-  if (call === 'case') {
-    const answer = await deps.provider.createCase(step.signal)
-    deps.failpoint('case-answered')
-    return mapped(answer, ({ providerCaseId }) => ({ kind: 'case-created', providerCaseId }))
-  }
-  const answer = await deps.provider.process(review.providerCaseId ?? 0, step.signal)
+async function createCase({ deps, step }: Run): Promise<ProviderAnswer<CallOutcome>> {
+  const answer = await deps.provider.createCase(step.signal)
+  deps.failpoint('case-answered')
+  return mapped(answer, ({ providerCaseId }) => ({ kind: 'case-created', providerCaseId }))
+}
+
+async function askForProcessing({ deps, step }: Run, { providerCaseId }: CallOf<'process'>): Promise<ProviderAnswer<CallOutcome>> {
+  const answer = await deps.provider.process(providerCaseId, step.signal)
   deps.failpoint('process-answered')
   return mapped(answer, ({ checksum }) => {
     const now = step.now()
@@ -94,12 +100,12 @@ async function callProvider(
 async function sendImage(
   run: Run,
   review: StartingReview,
-  call: Extract<Call, { call: 'image' }>,
+  { imageId, providerCaseId }: CallOf<'image'>,
   consentCheckedAt: Date,
 ): Promise<StepOutcome> {
   const { deps, step } = run
-  const image = review.images.find((each) => each.imageId === call.imageId)
-  if (image === undefined || review.providerCaseId === null) return { kind: 'done' }
+  const image = review.images.find((each) => each.imageId === imageId)
+  if (image === undefined) return { kind: 'done' }
   const openImage = (): Promise<FetchedImage> =>
     deps.images.open(image.presignedUrl, deps.configuration.stepTimeoutMs, step.signal)
 
@@ -112,9 +118,9 @@ async function sendImage(
   const { body, contentType, bytes } = fetched
   // A body that nobody reads may still break: that must not end the process.
   body.on('error', () => undefined)
-  const { imageId, imageType, deviceManufacturer, deviceModel } = image
+  const { imageType, deviceManufacturer, deviceModel } = image
   const upload = {
-    providerCaseId: review.providerCaseId,
+    providerCaseId,
     imageType,
     correlationId: review.correlationId,
     deviceManufacturer,
@@ -124,7 +130,7 @@ async function sendImage(
     open: once(body, openImage),
   }
   try {
-    return await attempt(run, review, call, consentCheckedAt, async () => {
+    return await attempt(run, consentCheckedAt, async () => {
       const answer = await deps.provider.sendImage(upload, step.signal)
       deps.failpoint('image-sent')
       return mapped(answer, (sent) => ({ kind: 'image-sent', imageId, ...sent }))
@@ -149,14 +155,8 @@ function once(body: Readable, reopen: () => Promise<FetchedImage>): () => Promis
 }
 
 /** Fences the call by an append; whoever loses it does not call. Then calls, and records what came of it. */
-async function attempt(
-  run: Run,
-  review: StartingReview,
-  next: Call,
-  consentCheckedAt: Date,
-  call: () => Promise<ProviderAnswer<CallOutcome>>,
-): Promise<StepOutcome> {
-  const { deps, step, target } = run
+async function attempt(run: Run, consentCheckedAt: Date, call: () => Promise<ProviderAnswer<CallOutcome>>): Promise<StepOutcome> {
+  const { deps, step, target, planned: next } = run
   const context = attemptCommand(run.orgId, readCause(run.todo))
   const begin = {
     attemptId: context.commandId,
@@ -165,9 +165,11 @@ async function attempt(
     now: step.now(),
     leaseUntil: new Date(step.leaseUntil),
   }
-  if ((await successorOf(deps.store, review)) !== null) return { kind: 'done' }
+  if ((await successorOf(deps.store, run.loaded)) !== null) return { kind: 'done' }
   const begun = await execute(deps.store, target, (state) => attemptCall(begin, state), context)
-  if (begun.events.length === 0) return unclaimed(begun.state, step.now())
+  // As it is with the attempt: another instance may have used up a retry since the call was planned.
+  const review = begun.state
+  if (begun.events.length === 0 || !isStarting(review)) return unclaimed(review, step.now())
   const answer = await answerOf(run, review, context, call)
   throwIfStopping(step.signal)
   if (answer.kind === 'ok') return settle(run, context, answer.value)
@@ -228,7 +230,8 @@ async function settle(run: Run, attempted: CommandContext | null, outcome: CallO
   // What a review without a slot comes to must not end anything: its successor goes on.
   if (outcome.kind === 'failed' && (await successorOf(deps.store, loaded)) !== null) return { kind: 'done' }
   const context = outcomeCommand(attempted ?? attemptCommand(run.orgId, readCause(run.todo)))
-  const command = { attemptId: attempted?.commandId ?? null, outcome, now: step.now() }
+  const of = attempted === null ? { unattempted: run.planned } : { attemptId: attempted.commandId }
+  const command = { of, outcome, now: step.now() }
   const { position } = await execute(deps.store, target, (state) => recordOutcome(command, state), context)
   // Where nothing was recorded, the attempt does not count any more, and somebody else is at it.
   return { kind: 'done', position, goesOn: position !== undefined && hasNextCall(outcome) }

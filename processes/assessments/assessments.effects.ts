@@ -27,7 +27,12 @@ async function askForReview(todo: Todo, deps: ProcessDependencies): Promise<Step
   const state = await stateToPlanOn(deps.store, target, ({ status }) => status === 'processing')
   if (state.status !== 'processing') return { kind: 'done' }
   const { state: opened } = await deps.store.load(caseFold, caseStream(state.organisationId, state.caseId))
-  if (opened.status === 'absent') await openAssessmentCase(deps, state, stepCommand({ name: 'assessments.open-case', ...cause }))
+  if (opened.status === 'absent') {
+    // This append is the case's: it does not check whether the assessment has ended meanwhile.
+    const { state: current } = await deps.store.load(target.fold, target.stream, { fresh: true })
+    if (current.status !== 'processing') return { kind: 'done' }
+    await openAssessmentCase(deps, current, stepCommand({ name: 'assessments.open-case', ...cause }))
+  }
   const context = stepCommand({ name: 'assessments.request-review', ...cause })
   const done = await execute(deps.store, target, (current) => requestReview({ now: todo.dueAt }, current), context)
   return { kind: 'done', position: done.position }

@@ -75,10 +75,10 @@ async function appendShares(
   return position
 }
 
-/** What the assessment said of the place, where one opened the case; neither changes. */
+/** What the assessment said of the place, where one opened the case; read afresh, since no append checks it. */
 async function bodySiteOf({ data: { orgId, caseId } }: Completed, { store }: ProcessDependencies): Promise<string | null> {
-  const { state: opened } = await store.load(caseFold, caseStream(orgId, caseId))
+  const { state: opened } = await store.load(caseFold, caseStream(orgId, caseId), { fresh: true })
   if (opened.status !== 'open' || opened.assessmentId === null) return null
-  const { state: assessment } = await store.load(assessmentFold, assessmentStream(orgId, opened.assessmentId))
+  const { state: assessment } = await store.load(assessmentFold, assessmentStream(orgId, opened.assessmentId), { fresh: true })
   return assessment.status === 'absent' ? null : assessment.finding.bodySiteId
 }

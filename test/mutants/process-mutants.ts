@@ -183,18 +183,37 @@ export const processMutants: readonly Mutant[] = [
     caughtBy: [{ file: pure, test: 'waits for an open attempt, which is no success' }],
   },
   {
+    name: 'overtaken-plan-holds',
+    fault: 'a call that was planned for one provider case is made although another one has taken its place',
+    file: 'commands/ai-review/next-call.ts',
+    text: 'return isDeepStrictEqual(nextCall(state, now), planned)',
+    replacement: 'const next = nextCall(state, now)\n  return next.kind === planned.kind && next.call === planned.call',
+    caughtBy: [{ file: startStep, test: 'makes no call on a provider case that another instance has replaced' }],
+  },
+  {
+    name: 'unneeded-call-ends-review',
+    fault: 'a review ends by an image that cannot be read, although another instance has sent it',
+    file: 'commands/ai-review/record-outcome.ts',
+    text: 'isStillNext(of.unattempted, state, now)',
+    replacement: 'state.openAttempt === null',
+    caughtBy: [{ file: startStep, test: 'ends nothing because of an image that another instance has sent' }],
+  },
+  {
     name: 'call-before-attempt',
     fault: 'the provider is called before the stream says so',
     file: 'processes/ai-review/start.steps.ts',
     text: `  const begun = await execute(deps.store, target, (state) => attemptCall(begin, state), context)
-  if (begun.events.length === 0) return unclaimed(begun.state, step.now())
+  // As it is with the attempt: another instance may have used up a retry since the call was planned.
+  const review = begun.state
+  if (begun.events.length === 0 || !isStarting(review)) return unclaimed(review, step.now())
   const answer = await answerOf(run, review, context, call)
   throwIfStopping(step.signal)
 `,
-    replacement: `  const answer = await answerOf(run, review, context, call)
+    replacement: `  const answer = await answerOf(run, run.loaded, context, call)
   throwIfStopping(step.signal)
   const begun = await execute(deps.store, target, (state) => attemptCall(begin, state), context)
-  if (begun.events.length === 0) return unclaimed(begun.state, step.now())
+  const review = begun.state
+  if (begun.events.length === 0 || !isStarting(review)) return unclaimed(review, step.now())
 `,
     caughtBy: [{ file: startStep, test: 'by a stop has no outcome: its attempt stays open for whoever comes next' }],
   },

@@ -1,14 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { attemptCall } from '../../../commands/ai-review/attempt-call.ts'
-import type { NextCall } from '../../../commands/ai-review/next-call.ts'
+import type { PlannedCall } from '../../../commands/ai-review/next-call.ts'
 import { recordOutcome, type CallOutcome, type RecordOutcome } from '../../../commands/ai-review/record-outcome.ts'
 import { aiReviewFold } from '../../../streams/ai-review/state.ts'
 import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
 import { lesion, reviewFact as fact } from '../../streams/ai-review-facts.ts'
 import { at, ids } from '../../streams/facts.ts'
 import { given } from '../../support/given-decider.ts'
-
-type Call = Extract<NextCall, { kind: 'call' }>
 
 const requested = fact('AiReviewRequested')
 const started = fact('AiReviewStarted')
@@ -18,41 +16,53 @@ const accepted = fact('AiReviewProcessingAccepted')
 const pending = [requested, started] as const
 const inProgress = [...pending, caseCreated] as const
 const awaiting = [...inProgress, ...sent, accepted] as const
+const createCase = { kind: 'call', call: 'case' } as const
+const { providerCaseId } = caseCreated.data
+const process = { kind: 'call', call: 'process', providerCaseId } as const
+const poll = { kind: 'call', call: 'result', nextPollAt: accepted.data.nextPollAt } as const
+const image = (imageId: string) => ({ kind: 'call', call: 'image', providerCaseId, imageId }) as const
 const ends = [fact('AiReviewCompleted'), fact('AiReviewFailed'), fact('AiReviewCancelled'), fact('AiReviewSuperseded')]
-const open = (call: Call['call'], imageId: string | null = null) => fact('AiReviewCallAttempted', { call, imageId })
+const open = (call: PlannedCall['call'], imageId: string | null = null) => fact('AiReviewCallAttempted', { call, imageId })
 
 describe('beginning a provider call', () => {
-  const begin = (next: Call) => ({ attemptId: ids.attempt, next, consentCheckedAt: new Date(at(3)), now: new Date(at(4)), leaseUntil: new Date(at(24)) })
+  const begin = (next: PlannedCall) => ({ attemptId: ids.attempt, next, consentCheckedAt: new Date(at(3)), now: new Date(at(4)), leaseUntil: new Date(at(24)) })
 
-  it.each<[string, readonly AiReviewEvent[], Call]>([
-    ['case', pending, { kind: 'call', call: 'case' }],
-    ['an image', inProgress, { kind: 'call', call: 'image', imageId: ids.image }],
-    ['process', [...inProgress, ...sent], { kind: 'call', call: 'process' }],
-    ['result', awaiting, { kind: 'call', call: 'result' }],
+  it.each<[string, readonly AiReviewEvent[], PlannedCall]>([
+    ['case', pending, createCase],
+    ['an image', inProgress, image(ids.image)],
+    ['process', [...inProgress, ...sent], process],
+    ['result', awaiting, poll],
   ])('fences %s: the same again waits for the lease', (_name, events, next) => {
     given(aiReviewFold, ...events).when(attemptCall, begin(next)).thenEvents([open(next.call, next.call === 'image' ? next.imageId : null)])
   })
 
   it('is refused another attempt while the lease is open, and allowed it when the lease has ended', () => {
-    given(aiReviewFold, ...pending, open('case')).when(attemptCall, { ...begin({ kind: 'call', call: 'case' }), attemptId: ids.event }).thenNothing()
-    const late = { ...begin({ kind: 'call', call: 'case' }), now: new Date(at(24)), leaseUntil: new Date(at(44)) }
+    given(aiReviewFold, ...pending, open('case')).when(attemptCall, { ...begin(createCase), attemptId: ids.event }).thenNothing()
+    const late = { ...begin(createCase), now: new Date(at(24)), leaseUntil: new Date(at(44)) }
     given(aiReviewFold, ...pending, open('case'))
       .when(attemptCall, late)
       .thenEvents([fact('AiReviewCallAttempted', { attemptedAt: at(24), leaseUntil: at(44) })])
   })
 
   it('makes no call that the stream does not want', () => {
-    given(aiReviewFold).when(attemptCall, begin({ kind: 'call', call: 'case' })).thenNothing()
-    given(aiReviewFold, ...pending).when(attemptCall, begin({ kind: 'call', call: 'process' })).thenNothing()
-    given(aiReviewFold, ...inProgress).when(attemptCall, begin({ kind: 'call', call: 'image', imageId: ids.secondImage })).thenNothing()
-    given(aiReviewFold, ...awaiting).when(attemptCall, begin({ kind: 'call', call: 'process' })).thenNothing()
-    for (const end of ends) given(aiReviewFold, ...awaiting, end).when(attemptCall, begin({ kind: 'call', call: 'result' })).thenNothing()
+    given(aiReviewFold).when(attemptCall, begin(createCase)).thenNothing()
+    given(aiReviewFold, ...pending).when(attemptCall, begin(process)).thenNothing()
+    given(aiReviewFold, ...inProgress).when(attemptCall, begin(image(ids.secondImage))).thenNothing()
+    given(aiReviewFold, ...awaiting).when(attemptCall, begin(process)).thenNothing()
+    for (const end of ends) given(aiReviewFold, ...awaiting, end).when(attemptCall, begin(poll)).thenNothing()
+  })
+
+  it('makes no call that was planned for a provider case, or a poll, that is over', () => {
+    const replaced = fact('AiReviewProviderCaseCreated', { providerCaseId: 701 })
+    given(aiReviewFold, ...inProgress, replaced).when(attemptCall, begin(image(ids.image))).thenNothing()
+    given(aiReviewFold, ...inProgress, replaced, ...sent).when(attemptCall, begin(process)).thenNothing()
+    given(aiReviewFold, ...awaiting, fact('AiReviewPollDeferred')).when(attemptCall, begin(poll)).thenNothing()
   })
 })
 
 const unavailable = { classification: 'consent_check_unavailable', upstreamStatus: null } as const
 
-const outcome = (of: CallOutcome, changes: Partial<RecordOutcome> = {}): RecordOutcome => ({ attemptId: ids.attempt, outcome: of, now: new Date(at(9)), ...changes })
+const outcome = (came: CallOutcome, changes: Partial<RecordOutcome> = {}): RecordOutcome => ({ of: { attemptId: ids.attempt }, outcome: came, now: new Date(at(9)), ...changes })
 
 describe('recording what a call came to', () => {
   it('of case: the provider case', () => {
@@ -86,14 +96,14 @@ describe('recording what a call came to', () => {
   it('a check that failed after a crash cut off an attempt: the provider case is abandoned all the same', () => {
     const check = { kind: 'start-deferred', retry: 1, ...unavailable, abandonsProviderCase: false, retryAt: new Date(at(30)) } as const
     given(aiReviewFold, ...inProgress, open('image', ids.image))
-      .when(recordOutcome, outcome(check, { attemptId: null, now: new Date(at(24)) }))
+      .when(recordOutcome, outcome(check, { of: { unattempted: createCase }, now: new Date(at(24)) }))
       .thenEvents([fact('AiReviewStartDeferred', { ...unavailable, abandonsProviderCase: true, deferredAt: at(24), retryAt: at(30) })])
   })
 
   it('checks of two runs that hung until the second took over: one retry', () => {
     const check = { kind: 'start-deferred', retry: 1, ...unavailable, abandonsProviderCase: false, retryAt: new Date(at(30)) } as const
     given(aiReviewFold, ...inProgress, fact('AiReviewStartDeferred', { ...unavailable, retry: 1 }))
-      .when(recordOutcome, outcome(check, { attemptId: null, now: new Date(at(24)) }))
+      .when(recordOutcome, outcome(check, { of: { unattempted: image(ids.image) }, now: new Date(at(24)) }))
       .thenNothing()
   })
 
@@ -124,7 +134,7 @@ describe('recording what a call came to', () => {
       .when(recordOutcome, outcome({ ...failed, isPoll: true }))
       .thenEvents([fact('AiReviewFailed', { classification: 'provider_result_timeout', upstreamStatus: null, attemptCount: 1 })])
     given(aiReviewFold, ...pending)
-      .when(recordOutcome, outcome({ ...failed, isPoll: false }, { attemptId: null }))
+      .when(recordOutcome, outcome({ ...failed, isPoll: false }, { of: { unattempted: createCase } }))
       .thenEvents([fact('AiReviewFailed', { classification: 'provider_result_timeout', upstreamStatus: null, attemptCount: 0 })])
   })
 })
@@ -139,14 +149,24 @@ describe('an outcome that comes too late', () => {
 
   it('changes nothing after the review has ended, or before it began', () => {
     for (const end of ends) given(aiReviewFold, ...awaiting, open('result'), end).when(recordOutcome, outcome(created)).thenNothing()
-    given(aiReviewFold).when(recordOutcome, outcome(created, { attemptId: null })).thenNothing()
+    given(aiReviewFold).when(recordOutcome, outcome(created, { of: { unattempted: createCase } })).thenNothing()
   })
 
   it('of a check before any call changes nothing while an attempt is under way, and counts once its lease has ended', () => {
     const missing = { kind: 'failed', classification: 'consent_missing', upstreamStatus: null, rawResponse: null, isPoll: false } as const
-    given(aiReviewFold, ...pending, open('case')).when(recordOutcome, outcome(missing, { attemptId: null })).thenNothing()
+    given(aiReviewFold, ...pending, open('case')).when(recordOutcome, outcome(missing, { of: { unattempted: createCase } })).thenNothing()
     given(aiReviewFold, ...pending, open('case'))
-      .when(recordOutcome, outcome(missing, { attemptId: null, now: new Date(at(24)) }))
+      .when(recordOutcome, outcome(missing, { of: { unattempted: createCase }, now: new Date(at(24)) }))
       .thenEvents([fact('AiReviewFailed', { classification: 'consent_missing', upstreamStatus: null, failedAt: at(24) })])
+  })
+
+  it('of a check before a call that is not needed any more changes nothing', () => {
+    const unread = { kind: 'failed', classification: 'image_fetch_failed', upstreamStatus: 403, rawResponse: null, isPoll: false } as const
+    const before = (unattempted: PlannedCall) => outcome(unread, { of: { unattempted } })
+    given(aiReviewFold, ...inProgress, ...sent).when(recordOutcome, before(image(ids.secondImage))).thenNothing()
+    given(aiReviewFold, ...inProgress, fact('AiReviewProviderCaseCreated', { providerCaseId: 701 })).when(recordOutcome, before(image(ids.image))).thenNothing()
+    given(aiReviewFold, ...inProgress)
+      .when(recordOutcome, before(image(ids.image)))
+      .thenEvents([fact('AiReviewFailed', { classification: 'image_fetch_failed', upstreamStatus: 403, failedAt: at(9) })])
   })
 })

@@ -57,16 +57,18 @@ describe('starting a review', () => {
 
 describe('the next provider call', () => {
   const now = new Date(at(100))
+  const { providerCaseId } = caseCreated.data
+  const image = (imageId: string) => ({ kind: 'call', call: 'image', providerCaseId, imageId })
   const after = (...events: AiReviewEvent[]): AiReviewState => given(aiReviewFold, ...events).state
   const attempt = (call: 'case' | 'image' | 'process' | 'result', leaseUntil: string, imageId: string | null = null) =>
     fact('AiReviewCallAttempted', { call, imageId, leaseUntil })
 
   it('is a case, then each image in order, then process, then the result', () => {
     expect(nextCall(after(requested), now)).toEqual({ kind: 'call', call: 'case' })
-    expect(nextCall(after(requested, started, caseCreated), now)).toEqual({ kind: 'call', call: 'image', imageId: ids.image })
-    expect(nextCall(after(requested, started, caseCreated, firstSent), now)).toEqual({ kind: 'call', call: 'image', imageId: ids.secondImage })
-    expect(nextCall(after(requested, started, caseCreated, firstSent, secondSent), now)).toEqual({ kind: 'call', call: 'process' })
-    expect(nextCall(after(...awaiting), now)).toEqual({ kind: 'call', call: 'result' })
+    expect(nextCall(after(requested, started, caseCreated), now)).toEqual(image(ids.image))
+    expect(nextCall(after(requested, started, caseCreated, firstSent), now)).toEqual(image(ids.secondImage))
+    expect(nextCall(after(requested, started, caseCreated, firstSent, secondSent), now)).toEqual({ kind: 'call', call: 'process', providerCaseId })
+    expect(nextCall(after(...awaiting), now)).toEqual({ kind: 'call', call: 'result', nextPollAt: accepted.data.nextPollAt })
   })
 
   it('is none before the request and after the end', () => {
@@ -93,20 +95,20 @@ describe('the next provider call', () => {
   })
 
   it('repeats process and result on the same provider case after a crash (T29)', () => {
-    expect(nextCall(after(requested, started, caseCreated, firstSent, secondSent, attempt('process', at(50))), now)).toEqual({ kind: 'call', call: 'process' })
-    expect(nextCall(after(...awaiting, attempt('result', at(50))), now)).toEqual({ kind: 'call', call: 'result' })
+    expect(nextCall(after(requested, started, caseCreated, firstSent, secondSent, attempt('process', at(50))), now)).toEqual({ kind: 'call', call: 'process', providerCaseId })
+    expect(nextCall(after(...awaiting, attempt('result', at(50))), now)).toEqual({ kind: 'call', call: 'result', nextPollAt: accepted.data.nextPollAt })
   })
 
   it('sends every image again to a new provider case', () => {
     const replaced = after(requested, started, caseCreated, firstSent, fact('AiReviewProviderCaseCreated', { providerCaseId: 701 }))
     expect(replaced).toMatchObject({ status: 'in_progress', providerCaseId: 701, isProviderCaseAbandoned: false })
-    expect(nextCall(replaced, now)).toEqual({ kind: 'call', call: 'image', imageId: ids.image })
+    expect(nextCall(replaced, now)).toEqual({ ...image(ids.image), providerCaseId: 701 })
   })
 
   it('is a new case after a deferral that abandons the provider case, and the same one after a deferral that does not', () => {
     const deferred = (abandonsProviderCase: boolean) => after(requested, started, caseCreated, fact('AiReviewStartDeferred', { abandonsProviderCase }))
     expect(nextCall(deferred(true), now)).toEqual({ kind: 'call', call: 'case' })
-    expect(nextCall(deferred(false), now)).toEqual({ kind: 'call', call: 'image', imageId: ids.image })
+    expect(nextCall(deferred(false), now)).toEqual(image(ids.image))
     const abandonedEarlier = after(requested, started, caseCreated, fact('AiReviewStartDeferred', { abandonsProviderCase: true }), fact('AiReviewStartDeferred', { retry: 2 }))
     expect(nextCall(abandonedEarlier, now)).toEqual({ kind: 'call', call: 'case' })
   })

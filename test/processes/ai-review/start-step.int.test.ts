@@ -49,6 +49,30 @@ it('makes no call on what another instance has overtaken: the attempt is checked
   expect(await world.provider.calls()).toEqual([])
 })
 
+it('makes no call on a provider case that another instance has replaced', async () => {
+  const review = await seedReview(world, await storedImages(world), fact('AiReviewStarted'), fact('AiReviewProviderCaseCreated', { providerCaseId: 700 }))
+  const { otherStore, orgId } = world
+  const stream = aiReviewStream(orgId, review)
+  const { revision } = await otherStore.load(aiReviewFold, stream)
+  const replacing = [fact('AiReviewStartDeferred', { aiReviewId: review, abandonsProviderCase: true }), fact('AiReviewProviderCaseCreated', { aiReviewId: review, providerCaseId: 701 })]
+  await otherStore.append(aiReviewFold, stream, revision, replacing, contextOf(world))
+  expect(await start(review)).toEqual({ kind: 'done' })
+  expect((await recordedTypes(world, review)).slice(3)).toEqual(['AiReviewStartDeferred', 'AiReviewProviderCaseCreated'])
+  expect(await world.provider.calls()).toEqual([])
+})
+
+it('ends nothing because of an image that another instance has sent', async () => {
+  const images = (await storedImages(world)).slice(0, 1).map((image) => ({ ...image, presignedUrl: image.presignedUrl.replace('?', '-of-another-name?') }))
+  const review = await seedReview(world, images, fact('AiReviewStarted'), fact('AiReviewProviderCaseCreated', { providerCaseId: 700 }))
+  const { otherStore, orgId } = world
+  const stream = aiReviewStream(orgId, review)
+  const { revision } = await otherStore.load(aiReviewFold, stream)
+  const [image] = images
+  await otherStore.append(aiReviewFold, stream, revision, [fact('AiReviewImageSent', { aiReviewId: review, imageId: image?.imageId ?? '' })], contextOf(world))
+  expect(await start(review)).toMatchObject({ kind: 'done' })
+  expect((await recordedTypes(world, review)).slice(3)).toEqual(['AiReviewImageSent'])
+})
+
 describe('an open circuit uses no try, and nothing is recorded', () => {
   const underWay = [fact('AiReviewStarted'), fact('AiReviewProviderCaseCreated')]
   it.each([
