@@ -9,7 +9,7 @@ const names = new Map<string, string>()
 
 /**
  * A statement under a name, by which a connection parses it once: half of what a short one costs. From its sixth use on
- * Postgres may keep one plan for all values, made for the table as it was then; `set local plan_cache_mode` says otherwise.
+ * Postgres may keep one plan for all values, made for the table as it was then; pools whose plans are made once say so for themselves.
  * A renamed schema, a dropped table and the like are noticed, and the text means what it then means; only other columns
  * in its result end it, see `queryPrepared`.
  */

@@ -20,7 +20,10 @@ import { causeOf, type CausedPayload } from '../runtime/step-identity.ts'
 /** The consent that an analysis needs (specification 4.4). */
 export const requiredConsentCode = 'ai_analysis'
 
-/** Whoever claims a slot opens its review in the same step; only where that is cut off somebody else has to, after so many milliseconds. */
+/**
+ * Whoever claims a slot opens its review in the same step; only where that is cut off somebody else has to, so many milliseconds
+ * after the instant that the claim names. For a request that waited longer that is at once: opening twice is opening once.
+ */
 const openGraceMs = 2_000
 
 /** The reviews that have not ended, by patient: those that a withdrawn consent concerns (T24). */

@@ -12,7 +12,7 @@ const listenedTo = new Set(
 
 /**
  * Streams that any projector may listen to: everything but what only commands read, and channels that nobody here reads:
- * each of their events would be waited for by reads that it does not concern.
+ * their events would be sent, decoded and passed over for nobody.
  */
 export const projectedStreams: readonly string[] = catalogue.categories
   .filter((category) => category !== oauthClient && category !== projection && category !== reservation)
