@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { dayOf, imageKey } from '../../../commands/assessments/image-key.ts'
 import { createPool, type Pool } from '../../../platform/database.ts'
 import { createLogger } from '../../../platform/logging.ts'
+import type { ObjectStore } from '../../../platform/object-store.ts'
 import { createSweep, type Swept } from '../../../processes/housekeeping/sweep-objects.ts'
 import { startSweeps, sweepEveryMs } from '../../../processes/housekeeping/sweeps.ts'
 import { assessmentFold } from '../../../streams/assessment/state.ts'
@@ -23,9 +24,11 @@ let world: ProcessWorld
 let database: FreshDatabase
 let pool: Pool
 let connections = 0
-/** The object store dates by its own clock, so the time that passes is added to that. */
-const begun = Date.now()
-const day = dayOf(new Date(begun))
+/** The test's clock at the start. Each hour below must give the same results: days end in UTC, and a sweep of 1.1 days passes one end or two. */
+let begun: number
+let day: string
+/** The object store dates objects by its own clock. This shifts those dates to the test's clock. */
+let objects: Pick<ObjectStore, 'list' | 'remove'>
 
 beforeAll(async () => {
   world = await openProcessWorld()
@@ -40,7 +43,7 @@ afterAll(async () => {
 })
 
 function instance(stagingTtlSeconds = 3600) {
-  const { store: whole, objects } = world.deps
+  const { store: whole } = world.deps
   // No more of the store than what reads past its cache: a sweep of everything would put out what commands need there.
   const store = { readStream: whole.readStream.bind(whole) }
   let passedMs = 0
@@ -95,89 +98,130 @@ async function append({ assessmentId, imageId }: Declared, closesMs: number, key
   await world.store.append(assessmentFold, assessmentStream(world.orgId, assessmentId), 'no_stream', story, contextOf(world))
 }
 
-it('removes the bytes of a request once they are older than any request', async () => {
-  await stored('staging/part/0/0', 'staging/part/0/1', 'staging/part/1/0')
-  const sweep = instance()
-  expect(await sweep(0.9 * hourMs)).toEqual({ staging: 0, images: 0, uploads: 0 })
-  expect(await left('staging/')).toHaveLength(3)
-  expect(await sweep(1.1 * hourMs)).toEqual({ staging: 3, images: 0, uploads: 0 })
-  expect(await left('staging/')).toEqual([])
-  expect(await sweep(1.1 * hourMs)).toEqual({ staging: 0, images: 0, uploads: 0 })
-})
+describe.each(['2027-02-28T00:00:00.000Z', '2027-03-10T12:00:00.000Z', '2028-02-28T21:36:00.000Z', '2027-12-31T23:59:59.000Z'])('from %s on', (start) => {
+  beforeAll(async () => {
+    begun = Date.parse(start)
+    day = dayOf(new Date(begun))
+    const store = world.deps.objects
+    await stored('first')
+    let aheadMs = Number.NaN
+    for await (const { modifiedAt } of store.list('first')) aheadMs = begun - modifiedAt.getTime()
+    objects = {
+      remove: (key) => store.remove(key),
+      async *list(prefix) {
+        for await (const { key, modifiedAt } of store.list(prefix)) yield { key, modifiedAt: new Date(modifiedAt.getTime() + aheadMs) }
+      },
+    }
+  })
+  afterAll(async () => {
+    for (const key of await left('')) await world.deps.objects.remove(key)
+  })
 
-it('removes what a request has stored and no event names, on a settled day, and nothing else', async () => {
-  const [kept, lost] = [declared(), declared()]
-  const undated = `images/${world.orgId}/${randomUUID()}/${randomUUID()}/0a`
-  await append(kept, hourMs, kept.imageKey('named'))
-  await stored(kept.imageKey('named'), kept.imageKey('of-a-lost-race'), lost.imageKey('of-a-crash'), undated)
-  const all = await left('images/')
-  for (const afterMs of [0, hourMs, dayMs]) expect(await instance()(afterMs)).toMatchObject({ images: 0 })
-  expect(await left('images/')).toEqual(all)
+  it('removes the bytes of a request once they are older than any request', async () => {
+    await stored('staging/part/0/0', 'staging/part/0/1', 'staging/part/1/0')
+    const sweep = instance()
+    expect(await sweep(0.9 * hourMs)).toEqual({ staging: 0, images: 0, uploads: 0 })
+    expect(await left('staging/')).toHaveLength(3)
+    expect(await sweep(1.1 * hourMs)).toEqual({ staging: 3, images: 0, uploads: 0 })
+    expect(await left('staging/')).toEqual([])
+    expect(await sweep(1.1 * hourMs)).toEqual({ staging: 0, images: 0, uploads: 0 })
+  })
 
-  expect(await instance()(3 * dayMs)).toMatchObject({ images: 2 })
-  expect(await left('images/')).toEqual([kept.imageKey('named'), undated].toSorted())
-  // Another instance, or another start, finds nothing more.
-  expect(await instance()(3 * dayMs)).toMatchObject({ images: 0 })
-})
+  it('removes what a request has stored and no event names, on a settled day, and nothing else', async () => {
+    const [kept, lost] = [declared(), declared()]
+    const undated = `images/${world.orgId}/${randomUUID()}/${randomUUID()}/0a`
+    await append(kept, hourMs, kept.imageKey('named'))
+    await stored(kept.imageKey('named'), kept.imageKey('of-a-lost-race'), lost.imageKey('of-a-crash'), undated)
+    const all = await left('images/')
+    for (const afterMs of [0, hourMs, dayMs]) expect(await instance()(afterMs)).toMatchObject({ images: 0 })
+    expect(await left('images/')).toEqual(all)
 
-it('looks at a settled day once, and not when it has been stopped on the way', async () => {
-  const sweep = instance()
-  const stopped = AbortSignal.abort()
-  await stored(declared().imageKey('a'))
-  expect(await sweep(3 * dayMs, stopped)).toMatchObject({ images: 0 })
-  expect(await sweep(3 * dayMs)).toMatchObject({ images: 1 })
-  await stored(declared().imageKey('b'))
-  expect(await sweep(3 * dayMs)).toMatchObject({ images: 0 })
-  expect(await instance()(3 * dayMs)).toMatchObject({ images: 1 })
-  // A day that lies further back is not looked at.
-  await stored(declared().imageKey('c'))
-  expect(await instance()(6 * dayMs)).toMatchObject({ images: 0 })
-  expect(await instance()(3 * dayMs)).toMatchObject({ images: 1 })
-})
+    expect(await instance()(3 * dayMs)).toMatchObject({ images: 2 })
+    expect(await left('images/')).toEqual([kept.imageKey('named'), undated].toSorted())
+    // Another instance, or another start, finds nothing more.
+    expect(await instance()(3 * dayMs)).toMatchObject({ images: 0 })
+  })
 
-it('removes uploads of a day ago, unless they can still be submitted', async () => {
-  const [awaiting, closed, submitted, unknown] = [declared(), declared(), declared(), declared()]
-  await append(awaiting, 7 * dayMs)
-  await append(closed, hourMs)
-  await append(submitted, 7 * dayMs, submitted.imageKey('named'))
-  await stored(...[awaiting, closed, submitted, unknown].map(({ uploadKey }) => uploadKey))
-  expect(await instance()(0.9 * dayMs)).toMatchObject({ uploads: 0 })
-  expect(await instance()(1.1 * dayMs)).toMatchObject({ uploads: 3 })
-  expect(await left('uploads/')).toEqual([awaiting.uploadKey])
-  expect(await instance()(8 * dayMs)).toMatchObject({ uploads: 1 })
-  expect(await left('uploads/')).toEqual([])
-})
+  it('looks at a settled day once, and not when it has been stopped on the way', async () => {
+    const sweep = instance()
+    const stopped = AbortSignal.abort()
+    await stored(declared().imageKey('a'))
+    expect(await sweep(3 * dayMs, stopped)).toMatchObject({ images: 0 })
+    expect(await sweep(3 * dayMs)).toMatchObject({ images: 1 })
+    await stored(declared().imageKey('b'))
+    expect(await sweep(3 * dayMs)).toMatchObject({ images: 0 })
+    expect(await instance()(3 * dayMs)).toMatchObject({ images: 1 })
+    // A day that lies further back is not looked at.
+    await stored(declared().imageKey('c'))
+    expect(await instance()(6 * dayMs)).toMatchObject({ images: 0 })
+    expect(await instance()(3 * dayMs)).toMatchObject({ images: 1 })
+  })
 
-it('keeps what an image by itself names or awaits, and nothing else of it', async () => {
-  const [awaiting, closed, received] = [declared(), declared(), declared()]
-  const declare = (image: Declared, closesMs: number) =>
-    imageFact('ImageDeclared', { imageId: image.imageId, organisationId: world.orgId, closesAt: new Date(begun + closesMs).toISOString() })
-  const object = { key: ownKey(received, 'named'), sha256: hash('a'), bytes: 5 }
-  for (const [image, ...story] of [
-    [awaiting, declare(awaiting, 7 * dayMs)],
-    [closed, declare(closed, hourMs)],
-    [received, declare(received, 7 * dayMs), imageFact('ImageReceived', { imageId: received.imageId, object })],
-  ] as const) await world.store.append(imageFold, imageStream(world.orgId, image.imageId), 'no_stream', story, contextOf(world))
-  const uploadOf = ({ imageId }: Declared) => `uploads/${world.orgId}/${imageId}/${imageId}`
-  await stored(...[awaiting, closed, received].map(uploadOf), object.key, ownKey(received, 'of-a-lost-race'), ownKey(awaiting, 'of-a-crash'))
-  expect(await instance()(1.1 * dayMs)).toMatchObject({ uploads: 2 })
-  expect(await left('uploads/')).toEqual([uploadOf(awaiting)])
-  expect(await instance()(3 * dayMs)).toMatchObject({ images: 2 })
-  expect(await left(`images/${day}/`)).toContain(object.key)
-  expect(await instance()(8 * dayMs)).toMatchObject({ uploads: 1 })
-})
+  it('removes uploads of a day ago, unless they can still be submitted', async () => {
+    const [awaiting, closed, submitted, unknown] = [declared(), declared(), declared(), declared()]
+    await append(awaiting, 7 * dayMs)
+    await append(closed, hourMs)
+    await append(submitted, 7 * dayMs, submitted.imageKey('named'))
+    await stored(...[awaiting, closed, submitted, unknown].map(({ uploadKey }) => uploadKey))
+    expect(await instance()(0.9 * dayMs)).toMatchObject({ uploads: 0 })
+    expect(await instance()(1.1 * dayMs)).toMatchObject({ uploads: 3 })
+    expect(await left('uploads/')).toEqual([awaiting.uploadKey])
+    expect(await instance()(8 * dayMs)).toMatchObject({ uploads: 1 })
+    expect(await left('uploads/')).toEqual([])
+  })
 
-it('removes nothing that it cannot ask about', async () => {
-  const lost = declared()
-  await stored(lost.imageKey('of-a-crash'))
-  const { objects } = world.deps
-  const readStream = () => {
-    throw new Error('the event store is away')
-  }
-  const sweep = createSweep({ store: { readStream }, objects, configuration: { stagingTtlSeconds: 3600 }, now: () => new Date(begun + 3 * dayMs) })
-  await expect(sweep(open)).rejects.toThrow('the event store is away')
-  expect(await left('images/')).toContain(lost.imageKey('of-a-crash'))
-  expect(await instance()(3 * dayMs)).toMatchObject({ images: 1 })
+  it('keeps what an image by itself names or awaits, and nothing else of it', async () => {
+    const [awaiting, closed, received] = [declared(), declared(), declared()]
+    const declare = (image: Declared, closesMs: number) =>
+      imageFact('ImageDeclared', { imageId: image.imageId, organisationId: world.orgId, closesAt: new Date(begun + closesMs).toISOString() })
+    const object = { key: ownKey(received, 'named'), sha256: hash('a'), bytes: 5 }
+    for (const [image, ...story] of [
+      [awaiting, declare(awaiting, 7 * dayMs)],
+      [closed, declare(closed, hourMs)],
+      [received, declare(received, 7 * dayMs), imageFact('ImageReceived', { imageId: received.imageId, object })],
+    ] as const) await world.store.append(imageFold, imageStream(world.orgId, image.imageId), 'no_stream', story, contextOf(world))
+    const uploadOf = ({ imageId }: Declared) => `uploads/${world.orgId}/${imageId}/${imageId}`
+    await stored(...[awaiting, closed, received].map(uploadOf), object.key, ownKey(received, 'of-a-lost-race'), ownKey(awaiting, 'of-a-crash'))
+    const afterADay = await instance()(1.1 * dayMs)
+    expect(afterADay).toMatchObject({ uploads: 2 })
+    expect(await left('uploads/')).toEqual([uploadOf(awaiting)])
+    // Late in the evening the images' day is settled after 1.1 days already.
+    const afterThree = await instance()(3 * dayMs)
+    expect(afterADay.images + afterThree.images).toBe(2)
+    expect(await left(`images/${day}/`)).toContain(object.key)
+    expect(await instance()(8 * dayMs)).toMatchObject({ uploads: 1 })
+  })
+
+  it('removes nothing that it cannot ask about', async () => {
+    const lost = declared()
+    await stored(lost.imageKey('of-a-crash'))
+    const readStream = () => {
+      throw new Error('the event store is away')
+    }
+    const sweep = createSweep({ store: { readStream }, objects, configuration: { stagingTtlSeconds: 3600 }, now: () => new Date(begun + 3 * dayMs) })
+    await expect(sweep(open)).rejects.toThrow('the event store is away')
+    expect(await left('images/')).toContain(lost.imageKey('of-a-crash'))
+    expect(await instance()(3 * dayMs)).toMatchObject({ images: 1 })
+  })
+
+  it('goes on past what cannot be removed, says so, and tries it again', async () => {
+    const { store } = world.deps
+    const orphan = declared().imageKey('locked')
+    const upload = declared().uploadKey
+    await stored('staging/locked/0/0', 'staging/other/0/0', upload, orphan)
+    let isLocked = true
+    const remove = async (key: string) => {
+      if (isLocked && key.includes('locked')) throw new Error('locked')
+      await objects.remove(key)
+    }
+    const sweep = createSweep({ store, objects: { list: objects.list, remove }, configuration: { stagingTtlSeconds: 3600 }, now: () => new Date(begun + 2 * dayMs + hourMs) })
+    await expect(sweep(open)).rejects.toThrow('locked')
+    expect(await left('staging/')).toEqual(['staging/locked/0/0'])
+    expect([(await left('uploads/')).includes(upload), (await left('images/')).includes(orphan)]).toEqual([false, true])
+    isLocked = false
+    await sweep(open)
+    expect([await left('staging/'), (await left('images/')).includes(orphan)]).toEqual([[], false])
+  })
 })
 
 it('sweeps at once, again when it is due, and goes on after one that failed', async () => {
@@ -221,23 +265,4 @@ it('is the work of one instance, and of another one once that has ended', async 
   await first.close()
   await vi.waitFor(() => expect(swept).toContain('second'))
   await second.close()
-})
-
-it('goes on past what cannot be removed, says so, and tries it again', async () => {
-  const { store, objects } = world.deps
-  const orphan = declared().imageKey('locked')
-  const upload = declared().uploadKey
-  await stored('staging/locked/0/0', 'staging/other/0/0', upload, orphan)
-  let isLocked = true
-  const remove = async (key: string) => {
-    if (isLocked && key.includes('locked')) throw new Error('locked')
-    await objects.remove(key)
-  }
-  const sweep = createSweep({ store, objects: { ...objects, remove }, configuration: { stagingTtlSeconds: 3600 }, now: () => new Date(begun + 2 * dayMs + hourMs) })
-  await expect(sweep(open)).rejects.toThrow('locked')
-  expect(await left('staging/')).toEqual(['staging/locked/0/0'])
-  expect([(await left('uploads/')).includes(upload), (await left('images/')).includes(orphan)]).toEqual([false, true])
-  isLocked = false
-  await sweep(open)
-  expect([await left('staging/'), (await left('images/')).includes(orphan)]).toEqual([[], false])
 })
