@@ -51,6 +51,7 @@ export async function serve(store: StreamStore, options: ServeOptions): Promise<
   const questions = httpEndpoints(
     {
       '/health/live': { answer: () => ({ status: 'live' }), needsAccount: false },
+      '/ping': { answer: () => ({ text: 'Ping request successfully handled' }), needsAccount: false },
       '/info': { answer: () => nodeInformation(accounts !== undefined), needsAccount: false },
       '/stats': { answer: () => nodeStatistics({ store, subscriptions, groups, connections: () => listener.connections }), needsAccount: true },
     },

@@ -77,7 +77,8 @@ export class Group<Event> {
       this.buffer.addRead(event)
     }
     this.next = page.next
-    if (!page.isEnd || !this.buffer.moveToLive()) this.readMore()
+    if (page.isEnd) this.buffer.moveToLive()
+    this.readMore()
     this.push(now)
     return this.take()
   }

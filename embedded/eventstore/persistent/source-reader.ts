@@ -9,6 +9,7 @@ import { DELETED_STREAM } from '../streams/revision.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
 import { eventId } from '../wire/event-message.ts'
 import type { GroupSettings } from './group-settings.ts'
+import { recordFields } from './record-fields.ts'
 import type { SourceEvent, SourcePage } from './message.ts'
 
 export type GroupEvent = SourceEvent<ResolvedEvent>
@@ -143,7 +144,7 @@ class AllReader implements SourceReader {
       for (const [index, logged] of chunk.entries()) {
         considered += 1
         next = logged.event.position + 1
-        if (this.accepts(logged)) events.push(asGroupEvent(this.store, logged.event, logged.event.position, this.resolveLinks, 'reading'))
+        if (this.accepts(logged.frame.stream, logged.event)) events.push(asGroupEvent(this.store, logged.event, logged.event.position, this.resolveLinks, 'reading'))
         if (events.length < count && considered < window) continue
         this.rest = { from: next, events: chunk.slice(index + 1) }
         return this.pageOf(events, next, considered, false)
@@ -165,8 +166,8 @@ class AllReader implements SourceReader {
       for (const frame of frames) {
         if (isHiddenFromAll(frame.stream)) continue
         for (const event of frameEvents(frame)) {
-          if (this.accepts({ frame, event })) yield asGroupEvent(this.store, event, event.position, this.resolveLinks, 'live')
-          else yield { filteredOut: event.position }
+          const appended = asGroupEvent(this.store, event, event.position, this.resolveLinks, 'live')
+          yield this.acceptsLive(frame.stream, event, appended.event.event) ? appended : { filteredOut: event.position }
         }
       }
     }
@@ -185,7 +186,13 @@ class AllReader implements SourceReader {
     return isPassedOver ? { events, next, isEnd, filteredOut: { position: next - 1, count: considered } } : { events, next, isEnd }
   }
 
-  private accepts({ frame, event }: LoggedEvent): boolean {
-    return !isHiddenFromAll(frame.stream) && (this.filter === undefined || this.filter.accepts(frame, event))
+  private accepts(stream: string, event: StoredEvent): boolean {
+    return !isHiddenFromAll(stream) && (this.filter === undefined || this.filter.accepts(stream, event))
+  }
+
+  /** The server filters what it reads by the link, and what it is handed live by the event that the link leads to. */
+  private acceptsLive(stream: string, stored: StoredEvent, resolved: StoredEvent | undefined): boolean {
+    if (this.filter === undefined || resolved === undefined || resolved === stored) return this.accepts(stream, stored)
+    return this.accepts(recordFields(resolved).stream, resolved)
   }
 }

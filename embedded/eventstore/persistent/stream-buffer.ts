@@ -56,10 +56,13 @@ export class StreamBuffer<Event> {
     this.live = true
   }
 
-  /** The log was read to its end: with nothing aside the group keeps up from here on. */
-  moveToLive(): boolean {
-    if (!this.live && this.newest.size === 0) this.live = true
-    return this.live
+  /**
+   * The log was read to its end: the group keeps up from here on. What still waits aside is not readable: metadata hides it, or the
+   * filter keeps its link out.
+   */
+  moveToLive(): void {
+    while (this.newest.size > 0) this.newest.shift()
+    this.live = true
   }
 
   /** Puts a message back: in the order of the source, replayed ones behind. */

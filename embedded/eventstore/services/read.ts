@@ -69,7 +69,7 @@ async function readAll(store: StreamStore, replies: ReplyStream, request: ReadRe
   const chunks = request.backwards ? readLogBackwards(store, position) : readLogForwards(store, position)
   let left = count
   for (const chunk of chunks) {
-    const accepted = chunk.filter(({ frame, event }) => !isHiddenFromAll(frame.stream) && request.filter?.accepts(frame, event) !== false)
+    const accepted = chunk.filter(({ frame, event }) => !isHiddenFromAll(frame.stream) && request.filter?.accepts(frame.stream, event) !== false)
     const taken = accepted.slice(0, left)
     left -= taken.length
     await replies.sendEach(taken, ({ event }) => replyOf(store, request, event))

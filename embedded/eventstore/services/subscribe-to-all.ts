@@ -86,7 +86,7 @@ class AllSubscriber {
       if (frame.end <= this.after || isHiddenFromAll(frame.stream)) continue
       for (const event of frameEvents(frame)) {
         if (event.position <= this.after) continue
-        const isAccepted = filter === undefined || filter.accepts(frame, event)
+        const isAccepted = filter === undefined || filter.accepts(frame.stream, event)
         if (isAccepted) yield event
         if (this.checkpoints?.considered(isAccepted) === true) yield event.position
       }

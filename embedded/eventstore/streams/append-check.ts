@@ -1,10 +1,11 @@
 import type { ProposedEvent } from '../wire/append-request.ts'
 import { eventId } from '../wire/event-message.ts'
-import { DELETED_STREAM, NO_STREAM, type ExpectedRevision } from './revision.ts'
+import { readEvent } from './read-stream.ts'
+import { DELETED_STREAM, NO_POSITION, NO_STREAM, type ExpectedRevision } from './revision.ts'
 import { isSoftDeleted, metastreamOf } from './stream-metadata.ts'
 import type { StreamStore } from './stream-store.ts'
 
-/** What becomes of an append, decided as the server's index writer decides. */
+/** What becomes of an append, decided as the server's index writer decides. `position` is NO_POSITION where readers do not find the event. */
 export type AppendDecision =
   | { kind: 'write'; head: number; undelete: boolean }
   | { kind: 'repeated'; revision: number; position: number }
@@ -38,7 +39,7 @@ function checkRecentIds(store: StreamStore, stream: string, head: number, events
     last = known
   }
   if (last === undefined) return { kind: 'write', head, undelete: undelete() }
-  return { kind: 'repeated', revision: last.revision, position: last.position }
+  return repeated(store, stream, last.revision, last.position)
 }
 
 /** The expected revision lies behind the head: the append is a repeat if all its ids stand there. */
@@ -63,7 +64,13 @@ function checkWritten(
     position = written
   }
   if (revision === expectedHead) return { kind: 'wrong-expected-version', head }
-  return { kind: 'repeated', revision, position }
+  return repeated(store, stream, revision, position)
+}
+
+/** An original that is still being written has its position in any case: readers cannot look for it yet. */
+function repeated(store: StreamStore, stream: string, revision: number, position: number): AppendDecision {
+  const isHidden = revision <= store.index.head(stream) && readEvent(store, stream, revision) === undefined
+  return { kind: 'repeated', revision, position: isHidden ? NO_POSITION : position }
 }
 
 /** Position of the event with this id at this revision, if that is what stands there. */

@@ -19,7 +19,10 @@ import {
 } from './stream-metadata.ts'
 import type { StreamStore } from './stream-store.ts'
 
-/** Outcome of a write. `revision` is NO_STREAM after an empty append to a missing stream; `position` that of the last event. */
+/**
+ * Outcome of a write. `revision` is NO_STREAM after an empty append to a missing stream. `position` is that of the last event, and
+ * NO_POSITION for a repeat of an event that readers do not find any more.
+ */
 export type WriteOutcome =
   | { kind: 'success'; revision: number; position: number }
   | { kind: 'wrong-expected-version'; head: number }
@@ -107,8 +110,9 @@ function streamBefore(store: StreamStore, frame: Frame): string | undefined {
   return newest?.[0]?.frame.stream
 }
 
+/** Goes by the bytes of the last metadata event, as the server does: its content type does not matter here. */
 function undelete(store: StreamStore, stream: string, firstRevision: number): void {
-  const json = withTruncateBefore(store.writtenMetadataJson(stream) ?? NO_BYTES, firstRevision)
+  const json = withTruncateBefore(store.writtenMetadataData(stream) ?? NO_BYTES, firstRevision)
   const metastream = metastreamOf(stream)
   if (json !== undefined) store.write(metastream, store.head(metastream) + 1, [metadataEvent(json)], ignore, true)
 }

@@ -1,11 +1,11 @@
-import type { Frame, StoredEvent } from '../log/frame.ts'
+import type { StoredEvent } from '../log/frame.ts'
 import { eventType } from '../log/frame.ts'
 
 /** A server-side filter of `$all`: on the stream's name or the event's type, by regular expression or by prefixes. */
 export type EventFilter = {
   on: 'stream' | 'type'
-  /** Whether an event of this append passes; filters on the name decide once per append. */
-  accepts(frame: Frame, event: StoredEvent): boolean
+  /** Whether an event of this stream passes. */
+  accepts(stream: string, event: StoredEvent): boolean
 }
 
 const NAMES_REMEMBERED = 10_000
@@ -13,8 +13,8 @@ const NAMES_REMEMBERED = 10_000
 /** Builds a filter. Throws SyntaxError on a regular expression that does not compile. */
 export function eventFilter(on: 'stream' | 'type', regex: string, prefixes: string[]): EventFilter {
   const matches = remembered(regex === '' ? byPrefix(prefixes) : byRegex(regex))
-  if (on === 'stream') return { on, accepts: (frame) => matches(frame.stream) }
-  return { on, accepts: (_frame, event) => matches(eventType(event)) }
+  if (on === 'stream') return { on, accepts: (stream) => matches(stream) }
+  return { on, accepts: (_stream, event) => matches(eventType(event)) }
 }
 
 function byRegex(source: string): (text: string) => boolean {

@@ -11,6 +11,9 @@ export const DELETED_STREAM = Number.MAX_SAFE_INTEGER
 /** 2^63 - 1 as the protocol writes it. */
 export const DELETED_STREAM_WIRE = 0x7fffffffffffffffn
 
+/** Position of an append whose last event readers do not find. */
+export const NO_POSITION = -1
+
 /** What an append or a delete expects the stream to be. */
 export type ExpectedRevision = 'any' | 'no_stream' | 'stream_exists' | number
 

@@ -4,6 +4,7 @@ import { EventLog } from '../log/event-log.ts'
 import { NoRoomError } from '../log/no-room.ts'
 import { eventData, frameEvents, type Frame, type StoredEvent } from '../log/frame.ts'
 import type { ProposedEvent } from '../wire/append-request.ts'
+import { isJson } from '../wire/event-message.ts'
 import { LruMap } from './lru-map.ts'
 import { NO_STREAM } from './revision.ts'
 import { METASTREAM_METADATA, NO_METADATA, isMetastream, metastreamOf, parseStreamMetadata, type StreamMetadata } from './stream-metadata.ts'
@@ -18,8 +19,8 @@ export type RecentEvent = { stream: string; revision: number; position: number }
 /** What the start found: the torn end of the log, appends that the index did not know yet, and whether all of them were. */
 export type Recovery = { tornBytes: number; appendsReadAgain: number; isIndexBuilt: boolean }
 
-/** The JSON last written to a metadata stream, and how far the log reached behind it. */
-type WrittenMetadata = { metadata: StreamMetadata; json: Buffer; end: number }
+/** The last event of a metadata stream, as acted on and as written, and how far the log reached behind it. */
+type WrittenMetadata = { metadata: StreamMetadata; data: Buffer; end: number }
 
 /**
  * Opens the store of a folder; an index that SQLite finds damaged is built again. Throws CorruptLogError when an acknowledged
@@ -95,9 +96,9 @@ export class StreamStore {
     return this.written.get(stream)?.metadata ?? this.durableMetadata(stream)
   }
 
-  /** JSON as last written to the stream's metadata stream. */
-  writtenMetadataJson(stream: string): Buffer | undefined {
-    return this.written.get(stream)?.json ?? this.durableMetadataJson(stream)
+  /** Data of the last event of the stream's metadata stream, whatever its content type. */
+  writtenMetadataData(stream: string): Buffer | undefined {
+    return this.written.get(stream)?.data ?? this.readMetadata(stream)?.data
   }
 
   /** Metadata that readers go by. */
@@ -106,10 +107,9 @@ export class StreamStore {
     if (!this.index.metastreams.has(metastreamOf(stream))) return NO_METADATA
     const cached = this.written.get(stream)
     if (cached !== undefined && cached.end <= this.log.durableEnd) return cached.metadata
-    const json = this.durableMetadataJson(stream)
-    const metadata = json === undefined ? NO_METADATA : parseStreamMetadata(json)
-    if (json !== undefined && cached === undefined) this.written.set(stream, { metadata, json, end: 0 })
-    return metadata
+    const read = this.readMetadata(stream)
+    if (read !== undefined && cached === undefined) this.written.set(stream, read)
+    return read?.metadata ?? NO_METADATA
   }
 
   /** An event by its id, if it was appended recently to this stream; like the server, the first one of an id that came twice. */
@@ -184,17 +184,21 @@ export class StreamStore {
     for (const listener of this.listeners) listener(frames)
   }
 
-  private durableMetadataJson(stream: string): Buffer | undefined {
+  private readMetadata(stream: string): WrittenMetadata | undefined {
     const metastream = metastreamOf(stream)
     if (!this.index.metastreams.has(metastream)) return undefined
     const head = this.index.head(metastream)
     const place = head === NO_STREAM ? undefined : this.index.placesBackFrom(metastream, head, 1)[0]
     const last = place === undefined ? undefined : this.eventsAt(metastream, place).events.at(-1)
-    return last?.json === true ? Buffer.from(eventData(last)) : undefined
+    return last === undefined ? undefined : writtenMetadata(Buffer.from(eventData(last)), last.json, 0)
   }
 
   private rememberMetadata(stream: string, event: ProposedEvent, end: number): void {
-    const json = event.contentType === 'application/json' ? Buffer.from(event.data) : Buffer.alloc(0)
-    this.written.set(stream, { metadata: parseStreamMetadata(json), json, end })
+    this.written.set(stream, writtenMetadata(Buffer.from(event.data), isJson(event), end))
   }
+}
+
+/** Only an event of content type JSON is acted on. */
+function writtenMetadata(data: Buffer, isJsonEvent: boolean, end: number): WrittenMetadata {
+  return { metadata: isJsonEvent ? parseStreamMetadata(data) : NO_METADATA, data, end }
 }

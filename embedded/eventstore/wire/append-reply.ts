@@ -1,7 +1,7 @@
 import streams from '@eventstore/db-client/generated/streams_pb.js'
 import shared from '@eventstore/db-client/generated/shared_pb.js'
 import type { Status } from '@eventstore/db-client/generated/status_pb.js'
-import { NO_STREAM, revisionToWire, type ExpectedRevision } from '../streams/revision.ts'
+import { NO_POSITION, NO_STREAM, revisionToWire, type ExpectedRevision } from '../streams/revision.ts'
 import type { WriteOutcome } from '../streams/append.ts'
 import { fieldLength, varintLength, writeField, writeFieldHeader, writeVarint } from './protobuf.ts'
 
@@ -13,6 +13,7 @@ const STREAM_NAME = 0x1a
 const CURRENT_REVISION = 0x08
 const NO_STREAM_FIELD = 0x12
 const POSITION = 0x1a
+const NO_POSITION_FIELD = 0x22
 const COMMIT = 0x08
 const PREPARE = 0x10
 
@@ -20,7 +21,7 @@ type Success = Extract<WriteOutcome, { kind: 'success' }>
 
 /** `BatchAppendResp` of a success; written by hand, since it is the most frequent answer of the node. */
 export function batchSuccess(correlationId: Buffer, stream: string, outcome: Success): Buffer {
-  const positionLength = 2 * (1 + varintLength(outcome.position))
+  const positionLength = outcome.position === NO_POSITION ? 0 : 2 * (1 + varintLength(outcome.position))
   const revisionLength = outcome.revision === NO_STREAM ? 2 : 1 + varintLength(outcome.revision)
   const successLength = revisionLength + fieldLength(positionLength)
   const reply = startReply(correlationId, stream, fieldLength(successLength))
@@ -29,6 +30,10 @@ export function batchSuccess(correlationId: Buffer, stream: string, outcome: Suc
   else {
     reply.bytes[at] = CURRENT_REVISION
     at = writeVarint(reply.bytes, outcome.revision, at + 1)
+  }
+  if (outcome.position === NO_POSITION) {
+    writeFieldHeader(reply.bytes, NO_POSITION_FIELD, 0, at)
+    return reply.bytes
   }
   at = writeFieldHeader(reply.bytes, POSITION, positionLength, at)
   reply.bytes[at] = COMMIT
@@ -51,9 +56,9 @@ export function appendSuccess(outcome: Success): Buffer {
   const success = new streams.AppendResp.Success()
   if (outcome.revision === NO_STREAM) success.setNoStream(new shared.Empty())
   else success.setCurrentRevision(revisionToWire(outcome.revision))
-  const position = new streams.AppendResp.Position()
-  position.setCommitPosition(String(outcome.position)).setPreparePosition(String(outcome.position))
-  success.setPosition(position)
+  const position = String(outcome.position)
+  if (outcome.position === NO_POSITION) success.setNoPosition(new shared.Empty())
+  else success.setPosition(new streams.AppendResp.Position().setCommitPosition(position).setPreparePosition(position))
   return Buffer.from(new streams.AppendResp().setSuccess(success).serializeBinary())
 }
 

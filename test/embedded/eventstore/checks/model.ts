@@ -57,7 +57,7 @@ export class StoreModel {
     const head = this.head(stream)
     const repeated = this.repeatedRevision(stream, expected, events)
     if (repeated === 'conflict') return wrongVersion(head)
-    if (repeated !== undefined) return { outcome: 'written', revision: repeated }
+    if (repeated !== undefined) return { outcome: 'written', revision: repeated, hasPosition: this.isReadable(stream, repeated) }
     const isRevived = this.isSoftDeleted(stream)
     const original = stream.startsWith('$$') ? stream.slice(2) : undefined
     const isOriginalRevived = original !== undefined && this.isSoftDeleted(original)
@@ -65,7 +65,7 @@ export class StoreModel {
     if (isRevived) this.revive(stream, head + 1)
     if (original !== undefined && isOriginalRevived) this.revive(original, this.head(original) + 1)
     // The client shows "no stream" as 0.
-    return { outcome: 'written', revision: Math.max(0, head + events.length) }
+    return { outcome: 'written', revision: Math.max(0, head + events.length), hasPosition: true }
   }
 
   /** Why nothing may be written, whatever the events. */
@@ -128,10 +128,15 @@ export class StoreModel {
     this.write(`$$${stream}`, { id: `own ${this.log.length}`, type: '$metadata', isJson: true, data: canonicalJson(metadata), metadata: '' })
   }
 
-  /** What is no JSON cannot be told from where on the stream is readable. */
+  /** Adds `$tb` to the last metadata, whatever their content type. Data that is no JSON stays as it is. */
   private revive(stream: string, firstRevision: number): void {
-    if (this.streams.get(`$$${stream}`)?.at(-1)?.isJson === false) return
-    this.writeMetadata(stream, { ...this.metadataOf(stream), $tb: firstRevision })
+    const written = this.streams.get(`$$${stream}`)?.at(-1)?.data ?? ''
+    if (written.startsWith('{')) this.writeMetadata(stream, { ...JSON.parse(written), $tb: firstRevision })
+  }
+
+  private isReadable(stream: string, revision: number): boolean {
+    const events = this.readable(stream)
+    return Array.isArray(events) && events.some((event) => event.revision === revision)
   }
 
   private metadataOf(stream: string): Metadata {

@@ -19,9 +19,9 @@ export type Operation =
   | { kind: 'subscribe'; stream: string; after: 'start' | number; resolve: boolean }
   | { kind: 'subscribe-all'; after: 'start' | Place; resolve: boolean; filter: NameFilter | undefined }
 
-/** What came of an operation; events are texts as `eventText` makes them. */
+/** Result of an operation. Events are texts made by `eventText`. A repeat has no position when readers do not find its last event. */
 export type Answer =
-  | { outcome: 'written'; revision: number }
+  | { outcome: 'written'; revision: number; hasPosition: boolean }
   | { outcome: 'done' }
   | { outcome: 'events'; events: string[] }
   | { outcome: 'metadata'; metadata: string }

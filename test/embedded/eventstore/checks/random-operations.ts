@@ -94,7 +94,7 @@ export class RandomOperations {
     if (this.random.oneIn(4)) metadata['$maxAge'] = 86_400
     if (this.random.oneIn(4)) metadata['$cacheControl'] = 30
     if (this.random.oneIn(4)) metadata['owner'] = { team: `t${this.random.below(5)}`, of: ['a', 1.5, null] }
-    const event = { id: this.ids.uuid(), type: '$metadata', isJson: true, data: canonicalJson(metadata), metadata: '' }
+    const event = { id: this.ids.uuid(), type: '$metadata', isJson: !this.random.oneIn(8), data: canonicalJson(metadata), metadata: '' }
     return this.appended(`$$${stream}`, this.random.oneIn(3) ? this.expected(`$$${stream}`) : 'any', [event])
   }
 

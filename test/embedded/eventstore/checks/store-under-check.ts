@@ -126,7 +126,7 @@ export class StoreUnderCheck {
       this.heads.set(stream, revision)
       this.positions.set(`${stream}/${revision}`, position)
     }
-    return { outcome: 'written', revision }
+    return { outcome: 'written', revision, hasPosition: position !== undefined }
   }
 
   private async done(call: Promise<unknown>): Promise<Answer> {

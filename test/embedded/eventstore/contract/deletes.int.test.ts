@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BACKWARDS, END } from '@eventstore/db-client'
+import { BACKWARDS, END, binaryEvent } from '@eventstore/db-client'
 import { describe, expect, test } from 'vitest'
 import { collect, contractStore, counted, emitted, failure, revisions } from './contract-store.ts'
 
@@ -79,6 +79,25 @@ describe('soft delete', () => {
     await client().setStreamMetadata(name, { maxCount: 100 })
     expect(await revisions(client().readStream(name))).toEqual([])
     expect((await client().getStreamMetadata(name)).metadata).toEqual({ maxCount: 100, truncateBefore: 3 })
+  })
+
+  test('metadata of another content type that is JSON all the same revives it too, without what was deleted', async () => {
+    const name = stream()
+    await append(name, 3)
+    await softDelete(name)
+    await client().appendToStream(`$$${name}`, binaryEvent({ type: '$metadata', data: Buffer.from('{"$maxCount":100,"owner":"x"}') }))
+    expect(await revisions(client().readStream(name))).toEqual([])
+    expect((await client().getStreamMetadata(name)).metadata).toEqual({ maxCount: 100, owner: 'x', truncateBefore: 3 })
+    await append(name, 1, { first: 3 })
+    expect(await revisions(client().readStream(name))).toEqual([3])
+  })
+
+  test('metadata that is no JSON makes all of it readable', async () => {
+    const name = stream()
+    await append(name, 3)
+    await softDelete(name)
+    await client().appendToStream(`$$${name}`, binaryEvent({ type: '$metadata', data: Buffer.from('{"$maxCount"') }))
+    expect(await revisions(client().readStream(name))).toEqual([0, 1, 2])
   })
 
   test('a delete replaces other metadata whole', async () => {

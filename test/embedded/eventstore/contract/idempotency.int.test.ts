@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { jsonEvent } from '@eventstore/db-client'
+import { describe, expect, test } from 'vitest'
 import { contractStore, counted, failure, revisions } from './contract-store.ts'
 
 const { client, stream, append } = contractStore()
@@ -11,6 +12,47 @@ test('the same events again with the original expected revision: success, nothin
   const again = await client().appendToStream(name, events, { expectedRevision: 'no_stream' })
   expect(again).toMatchObject({ success: true, nextExpectedRevision: 1n, position: first.position })
   expect(await revisions(client().readStream(name))).toEqual([0, 1, 2, 3])
+})
+
+describe('a repeat of an event that readers do not find any more: success without a position, nothing written', () => {
+  const hidden: [string, (name: string) => Promise<unknown>][] = [
+    ['truncateBefore', (name) => client().setStreamMetadata(name, { truncateBefore: 2 })],
+    ['maxCount', (name) => client().setStreamMetadata(name, { maxCount: 1 })],
+    ['a delete', (name) => client().deleteStream(name)],
+  ]
+  const calls: [string, { credentials?: { username: string; password: string } }][] = [
+    ['batch', {}],
+    // Credentials make the client use the call for one append.
+    ['alone', { credentials: { username: 'admin', password: 'changeit' } }],
+  ]
+
+  describe.each(hidden)('%s', (_by, hide) => {
+    test.each(calls)('%s, by revision and by id', async (_call, options) => {
+      const name = stream()
+      const events = [counted(0), counted(1)]
+      await client().appendToStream(name, events, { expectedRevision: 'no_stream' })
+      await append(name, 1, { first: 2 })
+      await hide(name)
+      const metadata = await revisions(client().readStream(`$$${name}`))
+      for (const expectedRevision of ['no_stream', 'any'] as const) {
+        const again = await client().appendToStream(name, events, { expectedRevision, ...options })
+        expect(again).toMatchObject({ success: true, nextExpectedRevision: 1n })
+        expect(again.position).toBeUndefined()
+      }
+      expect(await revisions(client().readStream(`$$${name}`))).toEqual(metadata)
+    })
+  })
+
+  test('metadata that was replaced', async () => {
+    const metastream = `$$${stream()}`
+    const event = jsonEvent({ type: '$metadata', data: { $maxCount: 5 } })
+    const first = await client().appendToStream(metastream, event, { expectedRevision: 'no_stream' })
+    expect(await client().appendToStream(metastream, event, { expectedRevision: 'no_stream' })).toMatchObject({ position: first.position })
+    await append(metastream, 1)
+    const again = await client().appendToStream(metastream, event, { expectedRevision: 'no_stream' })
+    expect(again.nextExpectedRevision).toBe(0n)
+    expect(again.position).toBeUndefined()
+  })
 })
 
 test('the same event again from a revision in the middle', async () => {

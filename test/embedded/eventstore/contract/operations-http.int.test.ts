@@ -14,6 +14,13 @@ test('GET /health/live tells that the server lives', async () => {
   await response.text()
 })
 
+test('GET /ping answers that the server serves', async () => {
+  const response = await fetch(address('/ping'))
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-type')).toMatch(/^application\/json/)
+  expect(await response.json()).toMatchObject({ text: 'Ping request successfully handled' })
+})
+
 test('GET /info tells what kind of server it is', async () => {
   const response = await fetch(address('/info'))
   expect(response.headers.get('content-type')).toMatch(/^application\/json/)

@@ -3,6 +3,7 @@ import { END, START, eventTypeFilter, persistentSubscriptionToAllSettingsFromDef
 import { afterEach, describe, expect, test } from 'vitest'
 import { collect, contractStore, counted, failure } from './contract-store.ts'
 import { SOON, TestConsumer } from './persistent-consumer.ts'
+import { link } from './written-links.ts'
 
 const { client, stream, append } = contractStore()
 const made: string[] = []
@@ -139,6 +140,34 @@ describe('with a filter', () => {
     await append(name, 1)
     await one.got(1)
     expect(one.delivered.map(({ event }) => event?.streamId)).toEqual([name])
+  })
+
+  test('and links resolved: a link that is appended passes by the event it leads to', async () => {
+    const [target, links] = [stream(), stream()]
+    const byTarget = await consumer(await group(streamNameFilter({ prefixes: [target] }), { startFrom: END, resolveLinkTos: true }))
+    const byLink = await consumer(await group(streamNameFilter({ prefixes: [links] }), { startFrom: END, resolveLinkTos: true }))
+    await append(target, 1)
+    await client().appendToStream(links, [link(`0@${target}`), counted(1)])
+    await append(target, 1, { first: 2 })
+    await byTarget.got(3)
+    await byLink.got(1)
+    expect(byTarget.delivered.map(({ event, link: by }) => [event?.streamId, by?.streamId])).toEqual([[target, undefined], [target, links], [target, undefined]])
+    expect(byLink.numbers).toEqual([1])
+  })
+
+  test('and links resolved: a link that is read passes by itself', async () => {
+    const [target, links] = [stream(), stream()]
+    const { position } = await client().appendToStream(target, counted(0))
+    await client().appendToStream(links, [link(`0@${target}`), counted(1)])
+    const startFrom = position ?? START
+    const byLink = await consumer(await group(streamNameFilter({ prefixes: [links] }), { startFrom, resolveLinkTos: true }))
+    const byTarget = await consumer(await group(streamNameFilter({ prefixes: [target] }), { startFrom, resolveLinkTos: true }))
+    await byLink.got(2)
+    expect(byLink.delivered.map(({ event, link: by }) => [event?.streamId, by?.streamId])).toEqual([[target, links], [links, undefined]])
+    await byTarget.got(1)
+    await append(target, 1, { first: 2 })
+    await byTarget.got(2)
+    expect(byTarget.numbers).toEqual([0, 2])
   })
 
   test('that is no regular expression: refused', async () => {

@@ -19,8 +19,8 @@ beforeEach(async () => {
 
 afterEach(() => deleted.remove())
 
-function setMetadata(store: StreamStore, json: string): Promise<unknown> {
-  const event = { id: randomUUID(), type: '$metadata', contentType: 'application/json', data: Buffer.from(json), metadata: Buffer.alloc(0) }
+function setMetadata(store: StreamStore, json: string, contentType: string): Promise<unknown> {
+  const event = { id: randomUUID(), type: '$metadata', contentType, data: Buffer.from(json), metadata: Buffer.alloc(0) }
   return new Promise((resolve) => append(store, `$$${stream}`, 'any', [event], resolve))
 }
 
@@ -47,7 +47,7 @@ async function found(bytes: Buffer): Promise<{ revisions: number[]; view: string
   await new Promise<void>((resolve) => store.log.whenDurable(resolve))
   const view = viewStream(store, stream)
   const revisions = [...readForwards(store, stream, 0, Infinity)].flat().map((event) => event.revision)
-  const metadata = store.writtenMetadataJson(stream)?.toString()
+  const metadata = store.writtenMetadataData(stream)?.toString()
   const isUnchanged = store.log.durableEnd === end
   await store.close()
   return { revisions, view: view.kind, first: view.kind === 'readable' ? view.first : -1, metadata, isUnchanged }
@@ -67,8 +67,8 @@ describe('an append to a soft-deleted stream', () => {
   })
 })
 
-describe('new metadata of a soft-deleted stream', () => {
-  const write = (store: StreamStore): Promise<unknown> => setMetadata(store, '{"owner":"x"}')
+describe.each(['application/json', 'application/octet-stream'])('new metadata of a soft-deleted stream, as %s', (contentType) => {
+  const write = (store: StreamStore): Promise<unknown> => setMetadata(store, '{"owner":"x"}', contentType)
 
   test('killed before the metadata that truncates: the deleted events stay deleted', async () => {
     const { bytes, second } = await afterWrite(write)

@@ -1,6 +1,7 @@
 import { array, assert, boolean, constant, constantFrom, integer, nat, oneof, property, record, tuple, type Arbitrary } from 'fast-check'
 import { expect, test } from 'vitest'
 import { STRATEGIES, type GroupSettings } from '../../../../embedded/eventstore/persistent/group-settings.ts'
+import { Group } from '../../../../embedded/eventstore/persistent/group.ts'
 import { GroupWorld } from './group-world.ts'
 
 const SETTINGS: GroupSettings = {
@@ -75,6 +76,16 @@ test('parked messages come back once each, also when the node stops before they 
     }),
     { numRuns: 500 },
   )
+})
+
+test('a group that has read to the end keeps up, also when the reading shows nothing of what was appended meanwhile', () => {
+  const group = new Group<string>(SETTINGS, undefined, (event) => event)
+  expect(group.start()).toEqual([{ kind: 'read', from: 0, count: 3 }])
+  expect(group.appended({ id: 'hidden', position: 0, event: 'hidden' }, 0)).toEqual([])
+  expect(group.pageRead({ events: [], next: 1, isEnd: true }, 0)).toEqual([])
+  expect(group.state).toMatchObject({ status: 'Live', counts: { read: 0, live: 0 } })
+  group.addConsumer('one', 5, 0)
+  expect(group.appended({ id: 'next', position: 1, event: 'next' }, 0)).toMatchObject([{ kind: 'deliver', message: { id: 'next' } }])
 })
 
 test('a handled message is handled by whoever says so, and an unknown id changes nothing', () => {

@@ -118,7 +118,7 @@ test('the node keeps the certificate that it made for itself, its key for its ow
 
 test('questions: life for everyone, kind for everyone, figures for accounts', async () => {
   const node = await secured()
-  expect((await ask(node, '/health/live')).status).toBe(200)
+  for (const path of ['/health/live', '/ping']) expect((await ask(node, path)).status).toBe(200)
   expect(JSON.parse((await ask(node, '/info')).body)).toMatchObject({ authentication: { type: 'internal' } })
   expect((await ask(node, '/info', 'alice:wrong')).status).toBe(401)
   expect(await ask(node, '/stats')).toMatchObject({ status: 401, challenge: 'X-Basic realm="ESDB"' })

@@ -101,7 +101,7 @@ test('a group is listed with what it holds', async () => {
 test('what is not there is 404 with what is, and nothing can be changed', async () => {
   const missing = await ask('/web/index.html')
   expect(missing.status).toBe(404)
-  expect(await missing.json()).toMatchObject({ paths: ['/health/live', '/info', '/stats'] })
+  expect(await missing.json()).toMatchObject({ paths: ['/health/live', '/ping', '/info', '/stats'] })
   const changing = await ask('/stats', { method: 'POST', body: '{}' })
   expect(changing.status).toBe(405)
   expect(changing.headers.get('allow')).toBe('GET, HEAD')
