@@ -83,7 +83,7 @@ test('a batch append with an empty type is refused once, and the next one is tak
   raw.close()
 })
 
-test('a refusal about a stream whose name is not ASCII names the reason', async () => {
+test('a refusal about a stream whose name is not ASCII contains the reason and the name', async () => {
   const name = `größe-${randomUUID()}`
   await client.appendToStream(name, counted(0))
   await client.tombstoneStream(name)
@@ -92,7 +92,7 @@ test('a refusal about a stream whose name is not ASCII names the reason', async 
     () => collect(client.subscribeToStream(name)),
     () => client.appendToStream(name, counted(1), ALONE),
     () => client.deleteStream(name),
-  ]) expect(await failure(call())).toMatchObject({ type: 'stream-deleted' })
+  ]) await expect(call()).rejects.toMatchObject({ type: 'stream-deleted', message: expect.stringContaining(name) })
   expect(await failure(client.getPersistentSubscriptionToStreamInfo(name, 'nobody'))).toMatchObject({ type: 'persistent-subscription-does-not-exist' })
 })
 
