@@ -1,9 +1,8 @@
 import { isAddressRange, isEgressEntry } from './outbound-addresses.ts'
 import { ConfigurationError, checkProfile, deepFreeze, isLoopbackHost } from './profile-rules.ts'
-import { address, connectionString, integer, integers, oneOf, optional, publicKeys, setting, text, texts, type Setting } from './settings.ts'
+import { address, databaseAddress, eventStoreAddress, integer, integers, oneOf, optional, publicKeys, setting, text, texts, type Setting } from './settings.ts'
 
 const http = ['http', 'https'] as const
-const postgres = ['postgres', 'postgresql'] as const
 const daySeconds = 86_400
 
 /** Every environment variable that the platform reads, by the member of `Configuration` that holds it. */
@@ -25,10 +24,10 @@ const settings = {
   rateLimitTokensPerMinute: setting('RATE_LIMIT_TOKENS_PER_MINUTE', integer(0, 1_000_000), '30', { meaning: 'Tokens of a client' }),
   rateLimitTokenFailuresPerMinute: setting('RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE', integer(0, 1_000_000), '10', { meaning: 'Wrong credentials from one address before it has to wait, longer each time' }),
   tokenTtlSeconds: setting('TOKEN_TTL_SECONDS', integer(60, daySeconds, 's'), '3600', { meaning: 'Lifetime of access tokens' }),
-  databaseUrl: optional('DATABASE_URL', address(postgres, 'with-credentials'), { meaning: 'Postgres database of the read models', isSecret: true, shownDefault: 'embedded' }),
-  vaultDatabaseUrl: optional('VAULT_DATABASE_URL', address(postgres, 'with-credentials'), { meaning: 'Postgres database of the vault; never the one of the read models', isSecret: true, shownDefault: 'embedded' }),
+  databaseUrl: optional('DATABASE_URL', databaseAddress(), { meaning: 'Postgres database of the read models', isSecret: true, shownDefault: 'embedded' }),
+  vaultDatabaseUrl: optional('VAULT_DATABASE_URL', databaseAddress(), { meaning: 'Postgres database of the vault; never the one of the read models', isSecret: true, shownDefault: 'embedded' }),
   masterKeys: optional('MASTER_KEYS', text({ pattern: '^[A-Za-z0-9._-]+:[A-Za-z0-9+/=_-]+(,[A-Za-z0-9._-]+:[A-Za-z0-9+/=_-]+)*$' }, 'id:base64key pairs, separated by commas'), { meaning: 'Key ring that wraps the keys of the vault; the first one wraps', isSecret: true, shownDefault: 'a file in the data folder' }),
-  esdbUrl: optional('ESDB_URL', connectionString(['esdb', 'esdb+discover', 'kurrentdb', 'kurrentdb+discover']), { meaning: 'Connection string of the event store, which belongs to this installation alone', isSecret: true, shownDefault: 'embedded' }),
+  esdbUrl: optional('ESDB_URL', eventStoreAddress(), { meaning: 'Connection string of the event store, which belongs to this installation alone', isSecret: true, shownDefault: 'embedded' }),
   s3Endpoint: optional('S3_ENDPOINT', address(http), { meaning: 'Object store', shownDefault: 'embedded' }),
   s3PublicEndpoint: optional('S3_PUBLIC_ENDPOINT', address(http), { meaning: 'Object store as clients reach it: in upload_url and download_url', shownDefault: 'S3_ENDPOINT' }),
   s3Region: setting('S3_REGION', text({ maxLength: 64 }), 'us-east-1', { meaning: 'Region of the object store' }),
@@ -114,7 +113,7 @@ export function loadConfiguration(env: Environment): Configuration {
     consentBaseUrl: parsed.consentBaseUrl ?? baseUrl,
     aiReviewBaseUrl: parsed.aiReviewBaseUrl ?? baseUrl,
   }
-  const warnings = checkProfile(configuration)
+  const warnings = checkProfile({ ...configuration, isTlsVerified: env['NODE_TLS_REJECT_UNAUTHORIZED'] !== '0' })
   return deepFreeze({ ...configuration, warnings })
 }
 

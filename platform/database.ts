@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { Client, Pool, types, type ClientConfig, type CustomTypesConfig, type PoolClient } from 'pg'
 import { readJsonText } from '../streams/store/json-reading.ts'
 import type { Logger } from './logging.ts'
@@ -77,17 +78,49 @@ function clientWith(settings: Readonly<Record<string, string>>): new (config?: C
   }
 }
 
+/** Where an address leads, as pg reads it: parameters, percent-encoding and the variables PGHOST, PGSSLMODE and the like included. */
+export interface DatabaseAddress {
+  /** A path where it is a socket of this machine. */
+  readonly host: string
+  readonly port: number
+  readonly database: string
+  /** `unverified`: encrypted, but any certificate, or one of any name, is taken. */
+  readonly encryption: 'none' | 'unverified' | 'verified'
+}
+
+/** @throws where pg cannot use the address, or a file that it names. */
+export function readDatabaseAddress(url: string): DatabaseAddress {
+  const { host, port, database = '', ssl } = new Client({ connectionString: url })
+  const mode = new URLSearchParams(/\?(.*)$/s.exec(url)?.[1]).get('sslmode') ?? process.env['PGSSLMODE'] ?? ''
+  return { host, port, database, encryption: optionalModes.has(mode) ? 'none' : encryptionOf(ssl) }
+}
+
+/** In libpq these leave TLS to the server. This version of pg takes them for verify-full, and announces that a later one does not. */
+const optionalModes: ReadonlySet<string> = new Set(['allow', 'prefer'])
+
+/** The types of pg call it a boolean. It may be the options of the TLS connection, too, or a text that pg has left as it was. */
+function encryptionOf(ssl: unknown): DatabaseAddress['encryption'] {
+  if (ssl === false || ssl === undefined || ssl === null) return 'none'
+  if (ssl === true) return 'verified'
+  if (typeof ssl !== 'object' || ('rejectUnauthorized' in ssl && ssl.rejectUnauthorized === false)) return 'unverified'
+  return 'checkServerIdentity' in ssl ? 'unverified' : 'verified'
+}
+
 const duplicateDatabase = '42P04'
 const uniqueViolation = '23505'
 const missingDatabase = '3D000'
 const statementTimedOut = '57014'
 
+class MaintenanceClient extends Client {
+  /** Read when it connects. The types of pg leave it out. */
+  declare readonly connectionParameters: { database?: string | undefined }
+}
+
 /** Creates the database of the address when it is missing, through the `postgres` database of the same server. Returns whether it did. */
 export async function ensureDatabase(url: string): Promise<boolean> {
-  const maintenance = new URL(url)
-  const name = decodeURIComponent(maintenance.pathname.slice(1))
-  maintenance.pathname = '/postgres'
-  const client = new Client({ connectionString: maintenance.href, connectionTimeoutMillis: 10_000, query_timeout: 30_000 })
+  const { database: name } = readDatabaseAddress(url)
+  const client = new MaintenanceClient({ connectionString: url, connectionTimeoutMillis: 10_000, query_timeout: 30_000 })
+  client.connectionParameters.database = 'postgres'
   client.on('error', () => undefined)
   await client.connect()
   try {
@@ -98,6 +131,33 @@ export async function ensureDatabase(url: string): Promise<boolean> {
   } catch (error) {
     if (codeOf(error) === duplicateDatabase || codeOf(error) === uniqueViolation) return false
     throw error
+  } finally {
+    await client.end()
+  }
+}
+
+/**
+ * Whether two addresses lead to one database, however they are spelled: an advisory lock that is taken through one of them is seen
+ * through the other. Postgres keeps these locks per database. They end with their transaction, so a pooler in between does no harm.
+ */
+export async function areSameDatabase(first: string, second: string): Promise<boolean> {
+  const key = randomBytes(8).readBigInt64BE().toString()
+  return inShortTransaction(first, async (holder) => {
+    await holder.query('select pg_advisory_xact_lock($1)', [key])
+    return inShortTransaction(second, async (prober) => {
+      const { rows } = await prober.query<{ free: boolean }>('select pg_try_advisory_xact_lock($1) as free', [key])
+      return rows[0]?.free === false
+    })
+  })
+}
+
+async function inShortTransaction<Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000, query_timeout: 30_000 })
+  client.on('error', () => undefined)
+  await client.connect()
+  try {
+    await client.query('begin')
+    return await work(client)
   } finally {
     await client.end()
   }

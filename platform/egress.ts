@@ -7,11 +7,13 @@ import type { Configuration } from './configuration.ts'
 import { EgressError, toEgressError } from './egress-error.ts'
 import { createConnector, resolveHost, type ResolveHost } from './outbound-connection.ts'
 import { parseEgressAllow, portOf, type OutboundRules } from './outbound-addresses.ts'
+import { createOwnServers, type OwnServerSettings } from './own-servers.ts'
 import { drain, limitBytes, readAll } from './response-body.ts'
 
 /**
  * Why a call is made. Addresses that the configuration names (`service`: own services and object store, `provider`,
- * `image`: object store) are exempt from the public-only rule for that purpose; a webhook's never is, whatever it names.
+ * `image`: object store) are exempt from the public-only rule for that purpose. A webhook's address never is. No other address
+ * may lead to a server of the platform's own, in any profile, whatever EGRESS_ALLOW names.
  */
 export type EgressPurpose = 'webhook' | 'image' | 'service' | 'provider'
 
@@ -51,7 +53,7 @@ export interface Egress {
   close(): Promise<void>
 }
 
-type EgressConfiguration = Pick<Configuration, 'profile' | 'egressAllow' | 'webhookWorkersPerEndpoint' | 'baseUrl' | 'authBaseUrl' | 'clinicalBaseUrl' | 'consentBaseUrl' | 'aiReviewBaseUrl' | 's3Endpoint' | 's3PublicEndpoint' | 'providerBaseUrl'>
+type EgressConfiguration = OwnServerSettings & Pick<Configuration, 'profile' | 'egressAllow' | 'webhookWorkersPerEndpoint'>
 
 type Caller = Pick<EgressRequest, 'purpose' | 'lane'>
 
@@ -73,6 +75,7 @@ export function createEgress({ configuration, resolve = resolveHost, breaker: li
   const breaker = createCircuitBreaker({ threshold: 5, openMs: 5000, ...limits, now })
   const pools = new LRUCache<string, Pool>({ max: mostPools, dispose: (pool) => void pool.close().catch(() => undefined) })
   const exempt = exemptOrigins(configuration)
+  const own = createOwnServers(configuration, { resolve, now })
 
   return {
     async request(given, request) {
@@ -125,7 +128,7 @@ export function createEgress({ configuration, resolve = resolveHost, breaker: li
     const key = `${isExempt ? 'configured' : 'checked'} ${url.origin}${inLane(lane)}`
     const known = pools.get(key)
     if (known !== undefined) return known
-    const connect = createConnector({ port: portOf(url), rules, resolve, isExempt })
+    const connect = createConnector({ port: portOf(url), rules, resolve, own: isExempt ? undefined : own })
     const connections = lane === undefined ? connectionsPerOrigin : configuration.webhookWorkersPerEndpoint
     const pool = new Pool(url.origin, { connect, connections, maxHeaderSize: 32_768, pipelining: 1 })
     pools.set(key, pool)

@@ -83,6 +83,8 @@ export function isAddressRange(entry: string): boolean {
 export interface OutboundRules {
   readonly profile: Profile
   readonly allow: EgressAllow
+  /** The platform's own servers. */
+  readonly own?: { includes(host: string, port: number): boolean }
 }
 
 /** Whether a connection to this address of this host may be made. */
@@ -100,7 +102,7 @@ const longestUrl = 2048
 
 /**
  * The write-time check of an address that a tenant gives (webhooks): its form, scheme, port, and its host where that is
- * an address. What a name resolves to is checked at each connection.
+ * an address. Each connection checks what a name resolves to, and that it is none of the platform's own servers.
  */
 export function checkOutboundUrl(text: string, rules: OutboundRules): { readonly url: URL } | { readonly refused: UrlRefusal } {
   if (text.length > longestUrl) return { refused: 'too_long' }
@@ -115,6 +117,8 @@ export function checkOutboundUrl(text: string, rules: OutboundRules): { readonly
   const host = hostOf(url)
   const literal = /(?:^|\.)localhost\.?$/.test(host) ? '127.0.0.1' : host
   if (isIP(literal) !== 0 && !isAddressAllowed(literal, { host, port }, rules)) return { refused: 'address' }
+  // In production the answer would name our servers to whoever guesses them, so there the connection alone is refused.
+  if (rules.profile === 'development' && rules.own?.includes(host, port) === true) return { refused: 'address' }
   return { url }
 }
 

@@ -3,6 +3,7 @@ import { isIP, type LookupFunction } from 'node:net'
 import { buildConnector } from 'undici'
 import { EgressError } from './egress-error.ts'
 import { isAddressAllowed, kindOfAddress, type OutboundRules } from './outbound-addresses.ts'
+import type { OwnAddresses, OwnServers } from './own-servers.ts'
 
 /** All addresses of a host name. */
 export type ResolveHost = (host: string) => Promise<readonly LookupAddress[]>
@@ -17,8 +18,8 @@ export interface ConnectorOptions {
   readonly port: number
   readonly rules: OutboundRules
   readonly resolve: ResolveHost
-  /** The configuration names this address for this purpose. */
-  readonly isExempt: boolean
+  /** Undefined for an address that the configuration names for this purpose: it is exempt from all but the metadata rule. */
+  readonly own: OwnServers | undefined
 }
 
 const connectTimeoutMs = 10_000
@@ -27,10 +28,14 @@ const connectTimeoutMs = 10_000
  * Connects only to allowed addresses: the name is resolved once, every address is checked, the socket takes one of
  * those, and the peer is checked again. A name that later resolves elsewhere (rebinding) is met by the next connection.
  */
-export function createConnector({ port, rules, resolve, isExempt }: ConnectorOptions): buildConnector.connector {
-  const isForbidden = (address: string, host: string): boolean => (
-    kindOfAddress(address) === 'metadata' || (!isExempt && !isAddressAllowed(address, { host, port }, rules))
-  )
+export function createConnector({ port, rules, resolve, own }: ConnectorOptions): buildConnector.connector {
+  let ownAddresses: OwnAddresses | undefined
+
+  function isForbidden(address: string, host: string): boolean {
+    if (kindOfAddress(address) === 'metadata') return true
+    if (own === undefined) return false
+    return !isAddressAllowed(address, { host, port }, rules) || ownAddresses?.has(address, port) === true
+  }
 
   const checkedLookup: LookupFunction = (host, { all, family }, callback) => {
     resolve(host).then(
@@ -50,9 +55,8 @@ export function createConnector({ port, rules, resolve, isExempt }: ConnectorOpt
   }
   const connect = buildConnector({ timeout: connectTimeoutMs, lookup: checkedLookup })
 
-  return (options, callback) => {
-    const host = options.hostname.replace(/^\[|\]$/g, '')
-    if (isIP(host) !== 0 && isForbidden(host, host)) {
+  function connectTo(host: string, ...[options, callback]: Parameters<buildConnector.connector>): void {
+    if (own?.includes(host, port) === true || (isIP(host) !== 0 && isForbidden(host, host))) {
       callback(new EgressError('address_forbidden'), null)
       return
     }
@@ -65,5 +69,20 @@ export function createConnector({ port, rules, resolve, isExempt }: ConnectorOpt
       }
       callback(...result)
     })
+  }
+
+  return (options, callback) => {
+    const host = options.hostname.replace(/^\[|\]$/g, '')
+    if (own === undefined) {
+      connectTo(host, options, callback)
+      return
+    }
+    own.resolved().then(
+      (addresses) => {
+        ownAddresses = addresses
+        connectTo(host, options, callback)
+      },
+      (error: unknown) => callback(new EgressError('dns', { cause: error }), null),
+    )
   }
 }

@@ -1,5 +1,6 @@
 import { Type, type TSchema, type Static } from 'typebox'
 import { Check } from 'typebox/value'
+import { readEventStoreAddress } from '../streams/store/connection-string.ts'
 
 /** How one environment variable is read: text to value, checked by a TypeBox schema. */
 export interface SettingKind<Schema extends TSchema> {
@@ -130,32 +131,42 @@ export function oneOf<const Choices extends readonly [string, ...string[]]>(...c
   }
 }
 
-/** An absolute address of one of the schemes, without user information where `plain` (its path stays as given, no trailing slash). */
-export function address(schemes: readonly string[], plain: 'plain' | 'with-credentials' = 'plain') {
+/** An absolute address of one of the schemes, without user information. Its path stays as given, without a trailing slash. */
+export function address(schemes: readonly string[]) {
   return {
     schema: Type.String({ minLength: 1 }),
-    mustBe: `an absolute address with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}${plain === 'plain' ? ' without credentials' : ''}`,
+    mustBe: `an absolute address with ${schemes.map((scheme) => `${scheme}://`).join(' or ')} without credentials`,
     unit: '',
     read: (given: string) => {
       if (!URL.canParse(given)) return undefined
       const url = new URL(given)
-      if (!schemes.includes(url.protocol.slice(0, -1))) return undefined
-      if (plain === 'plain' && (url.username !== '' || url.password !== '' || url.hash !== '')) return undefined
-      return plain === 'plain' ? given.replace(/\/+$/, '') : given
+      if (!schemes.includes(url.protocol.slice(0, -1)) || url.username !== '' || url.password !== '' || url.hash !== '') return undefined
+      return given.replace(/\/+$/, '')
     },
   }
 }
 
-const hostAndPort = '(?:\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9._-]+)(?::\\d{1,5})?'
-
-/** Like an address, but of one or several hosts with commas between them, as clusters are named; `URL` takes only one. */
-export function connectionString(schemes: readonly string[]) {
-  const form = new RegExp(`^(?:${schemes.map((scheme) => scheme.replace('+', '\\+')).join('|')})://(?:[^@/?#\\s]*@)?${hostAndPort}(?:,${hostAndPort})*/?(?:\\?[^#\\s]*)?$`, 'i')
+/** An address that pg reads. A parameter that stands twice is refused: programs differ in which of the two they take. */
+export function databaseAddress() {
   return {
     schema: Type.String({ minLength: 1 }),
-    mustBe: `a connection string with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
+    mustBe: 'an address with postgres:// or postgresql:// that names each parameter once',
     unit: '',
-    read: (given: string) => (form.test(given) ? given : undefined),
+    read: (given: string) => {
+      const [, query = ''] = /^postgres(?:ql)?:\/\/[^?]*(?:\?(.*))?$/s.exec(given) ?? [undefined]
+      const names = [...new URLSearchParams(query).keys()]
+      return /^postgres(?:ql)?:\/\//.test(given) && new Set(names).size === names.length ? given : undefined
+    },
+  }
+}
+
+/** A connection string that the official client of the event store reads. */
+export function eventStoreAddress() {
+  return {
+    schema: Type.String({ minLength: 1 }),
+    mustBe: 'a connection string with esdb:// or esdb+discover://, whose options the client applies (tlsVerifyCert=false is none of them)',
+    unit: '',
+    read: (given: string) => (readEventStoreAddress(given) === undefined ? undefined : given),
   }
 }
 

@@ -6,7 +6,7 @@ import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
 import { accepted, latest, requireMatch } from '../../platform/http/replies.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { parseEgressAllow } from '../../platform/outbound-addresses.ts'
+import { outboundRules } from '../../platform/own-servers.ts'
 import { problem } from '../../platform/problems.ts'
 import { isOver, pollAfterSeconds } from '../../platform/records/ai-review.ts'
 import { aiReviewSlotFold } from '../../streams/ai-review-slot/state.ts'
@@ -29,7 +29,7 @@ export interface SupersedeRouteDependencies extends CommandDependencies {
 
 export function supersedeRoute(app: ServiceApp, deps: SupersedeRouteDependencies): void {
   const { store, vault, configuration, now, newId } = deps
-  const outbound = { profile: configuration.profile, allow: parseEgressAllow(configuration.egressAllow) }
+  const outbound = outboundRules(configuration)
   const objectStores = [configuration.s3Endpoint, configuration.s3PublicEndpoint]
 
   app.post(

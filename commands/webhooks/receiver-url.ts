@@ -1,10 +1,11 @@
 import type { Configuration } from '../../platform/configuration.ts'
-import { checkOutboundUrl, parseEgressAllow } from '../../platform/outbound-addresses.ts'
+import { checkOutboundUrl } from '../../platform/outbound-addresses.ts'
+import { outboundRules } from '../../platform/own-servers.ts'
 import { problem } from '../../platform/problems.ts'
 
 /** The check of an address that deliveries are to go to, as the profile and EGRESS_ALLOW have it. It throws `webhook-url-forbidden`. */
-export function receiverUrlCheck({ profile, egressAllow }: Pick<Configuration, 'profile' | 'egressAllow'>): (url: string) => void {
-  const outbound = { profile, allow: parseEgressAllow(egressAllow) }
+export function receiverUrlCheck(configuration: Configuration): (url: string) => void {
+  const outbound = outboundRules(configuration)
   return (url) => {
     const checked = checkOutboundUrl(url, outbound)
     if ('url' in checked) return

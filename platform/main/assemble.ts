@@ -10,7 +10,7 @@ import { ensureRuntimeSchema } from '../../projections/runtime/schema.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { openEventStore, type EventStore } from '../../streams/store/event-store.ts'
 import type { Configuration } from '../configuration.ts'
-import { createPool, ensureDatabase } from '../database.ts'
+import { areSameDatabase, createPool, ensureDatabase } from '../database.ts'
 import { createFailpoint } from '../failpoint.ts'
 import { createGracefulStop, type GracefulStop } from '../graceful-stop.ts'
 import { configurationCheck, createHealth } from '../health.ts'
@@ -19,6 +19,7 @@ import { createCursors } from '../http/cursors.ts'
 import { createTokenIssuer } from '../http/tokens.ts'
 import type { Logger } from '../logging.ts'
 import { connectObjectStore, type ObjectStore } from '../object-store.ts'
+import { ConfigurationError } from '../profile-rules.ts'
 import { openVault, type Vault } from '../vault/vault.ts'
 import type { MasterKeyRing } from '../vault/master-keys.ts'
 import { requireBucket } from './bucket-check.ts'
@@ -74,6 +75,9 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     clearly('DATABASE_URL', () => ensureDatabase(databaseUrl)),
     clearly('VAULT_DATABASE_URL', () => ensureDatabase(vaultUrl)),
   ])
+  if (await clearly('VAULT_DATABASE_URL', () => areSameDatabase(databaseUrl, vaultUrl))) {
+    throw new ConfigurationError('VAULT_DATABASE_URL must be another database than DATABASE_URL: both lead to the same one')
+  }
   const vault = await clearly('VAULT_DATABASE_URL', () => openVault({ url: vaultUrl, masterKeys: options.masterKeys }))
   stop.onStop('resources', 'vault', () => vault.close())
   const esdbUrl = required(configuration.esdbUrl, 'ESDB_URL')

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPool, ensureDatabase, isDatabaseMissing, isDatabaseUnavailable, type Pool } from '../../platform/database.ts'
+import { areSameDatabase, createPool, ensureDatabase, isDatabaseMissing, isDatabaseUnavailable, type Pool } from '../../platform/database.ts'
 import { createLogger } from '../../platform/logging.ts'
 import { inTransaction } from '../../platform/transaction.ts'
 import { createWritePool } from '../../projections/runtime/write-pool.ts'
@@ -152,5 +152,17 @@ describe('a missing database', () => {
     url.port = '1'
     const absent = await reasonOf(ensureDatabase(url.href))
     expect([isDatabaseMissing(absent), isDatabaseUnavailable(absent)]).toEqual([false, true])
+  })
+})
+
+describe('two addresses', () => {
+  it('lead to one database or to two, as the servers see it, and leave no lock behind', async () => {
+    const { url, vaultUrl } = database
+    const spelledOtherwise = `${url}?application_name=other`
+    expect(await areSameDatabase(url, spelledOtherwise)).toBe(true)
+    expect([await areSameDatabase(url, vaultUrl), await areSameDatabase(vaultUrl, url)]).toEqual([false, false])
+    const pool = createPool({ url })
+    expect((await pool.query("select * from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())")).rows).toEqual([])
+    await pool.end()
   })
 })

@@ -133,6 +133,8 @@ const configure = (env: Environment) => async (profile: Profile): Promise<string
 const databases = { DATABASE_URL: 'postgres://127.0.0.1/platform', VAULT_DATABASE_URL: 'postgres://127.0.0.1/vault' }
 const s3 = { S3_ENDPOINT: 'https://s3.test', S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: password }
 const tls = 'must ask for TLS (sslmode=verify-full)'
+const https = 'must be https, except on loopback'
+const noCredentials = 'must name a user and a password, which the client sends by TLS only'
 const short = 'must have at least 32 characters'
 
 type Rule = readonly [rule: string, act: (profile: Profile) => Promise<string>, development: string, production: string]
@@ -172,8 +174,10 @@ const rules: readonly Rule[] = [
   ['a vault where TLS is only preferred', configure({ ...databases, VAULT_DATABASE_URL: 'postgres://db.test/vault?sslmode=prefer' }), `warns: VAULT_DATABASE_URL ${tls}`, `refuses: VAULT_DATABASE_URL ${tls} when APP_ENV is production`],
   ['Postgres with TLS', configure({ DATABASE_URL: 'postgres://db.test/platform?sslmode=verify-full', VAULT_DATABASE_URL: 'postgres://db.test/vault?sslmode=verify-full' }), 'starts', 'starts'],
   ['Postgres on loopback', configure(databases), 'starts', 'starts'],
-  ['an event store without TLS', configure({ ESDB_URL: 'esdb://es.test:2113?tls=false' }), 'warns: ESDB_URL must not turn TLS off', 'refuses: ESDB_URL must not turn TLS off when APP_ENV is production'],
-  ['an event store of which one node is elsewhere, without TLS', configure({ ESDB_URL: 'esdb://127.0.0.1:2113,es.test:2113?TLS=false' }), 'warns: ESDB_URL must not turn TLS off', 'refuses: ESDB_URL must not turn TLS off when APP_ENV is production'],
+  ['an event store without TLS', configure({ ESDB_URL: 'esdb://es.test:2113?tls=false' }), `warns: ESDB_URL must not turn TLS off; ESDB_URL ${noCredentials}`, 'refuses: ESDB_URL must not turn TLS off when APP_ENV is production'],
+  ['an event store of which one node is elsewhere, without TLS', configure({ ESDB_URL: 'esdb://127.0.0.1:2113,es.test:2113?TLS=false' }), `warns: ESDB_URL must not turn TLS off; ESDB_URL ${noCredentials}`, 'refuses: ESDB_URL must not turn TLS off when APP_ENV is production'],
+  ['an event store without credentials', configure({ ESDB_URL: 'esdb://es.test:2113' }), `warns: ESDB_URL ${noCredentials}`, `refuses: ESDB_URL ${noCredentials} when APP_ENV is production`],
+  ['a provider by http on another host', configure({ PROVIDER_BASE_URL: 'http://provider.test', PROVIDER_LOGIN: 'x', PROVIDER_PASSWORD: 'x' }), `warns: PROVIDER_BASE_URL ${https}`, `refuses: PROVIDER_BASE_URL ${https} when APP_ENV is production`],
   ['an event store with TLS', configure({ ESDB_URL: 'esdb://user:pass@es.test:2113' }), 'starts', 'starts'],
   ['a secret of the object store of 31 characters', configure({ ...s3, S3_SECRET_ACCESS_KEY: 'x'.repeat(31) }), `warns: S3_SECRET_ACCESS_KEY ${short}`, `refuses: S3_SECRET_ACCESS_KEY ${short} when APP_ENV is production`],
   ['a secret of the object store of 32 characters', configure(s3), 'starts', 'starts'],
@@ -214,7 +218,7 @@ describe('without APP_ENV', () => {
 
   it.each(['0.0.0.0', '::', '192.168.1.10', '10.0.0.1', '8.8.8.8', 'clinic.test', 'localhost.clinic.test', '127.0.0.1.clinic.test', '::ffff:127.0.0.1'])('a server on %s does not start, and names the variable', (host) => {
     expect(() => loadConfiguration({ HOST: host })).toThrow('APP_ENV must be development or production when HOST is not a loopback address')
-    for (const profile of profiles) expect(loadConfiguration({ HOST: host, APP_ENV: profile }).profile).toBe(profile)
+    for (const profile of profiles) expect(loadConfiguration({ HOST: host, APP_ENV: profile, BASE_URL: 'https://clinic.test' }).profile).toBe(profile)
   })
 })
 

@@ -1,6 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
+import { connect, createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream'
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { v4 } from 'uuid'
@@ -109,6 +111,21 @@ test.concurrent('a start says so when Postgres does not admit the user', async (
   stranger.username = 'nobody-of-this-name'
   const { code, stderr } = await outcome(['serve', '--role', 'projector'], { ...settings, DATABASE_URL: stranger.href })
   expect([code, stderr]).toEqual([1, expect.stringContaining('the server of DATABASE_URL does not admit its user with its password (28')])
+})
+
+test.concurrent('a vault that is the database of the read models at another address stops the start', async () => {
+  const readModels = new URL(settings['DATABASE_URL'] ?? '')
+  const forward = createServer((socket) => {
+    const onward = connect(Number(readModels.port === '' ? 5432 : readModels.port), readModels.hostname)
+    pipeline(socket, onward, socket, () => undefined)
+  })
+  await new Promise<void>((resolve) => { forward.listen(0, '127.0.0.1', resolve) })
+  const alias = new URL(readModels)
+  alias.hostname = '127.0.0.1'
+  alias.port = String((forward.address() as AddressInfo).port)
+  const { code, stderr } = await outcome(['serve', '--role', 'projector'], { ...settings, VAULT_DATABASE_URL: alias.href })
+  forward.close()
+  expect([code, stderr]).toEqual([1, 'platform: configuration: VAULT_DATABASE_URL must be another database than DATABASE_URL: both lead to the same one\n'])
 })
 
 test.concurrent('an API on the vault of another installation says so', async () => {

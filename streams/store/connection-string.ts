@@ -1,0 +1,60 @@
+import { parseConnectionString, type ConnectionOptions, type QueryOptions } from '@eventstore/db-client/dist/Client/parseConnectionString.js'
+
+/** A connection string of an event store, as the official client reads it. */
+export interface EventStoreAddress {
+  readonly hosts: readonly { readonly host: string; readonly port: number }[]
+  /** The nodes of a cluster are found through its hosts, so some of their addresses are not in the string. */
+  readonly isCluster: boolean
+  readonly isEncrypted: boolean
+  /** True for a user with a password, and for a client certificate. The client sends neither without TLS. */
+  readonly hasCredentials: boolean
+  readonly password: string | undefined
+}
+
+/**
+ * Undefined for a string that the client refuses, or of which it ignores an option. For an ignored option the client prints
+ * the whole string, password included, each time it reads it.
+ */
+export function readEventStoreAddress(url: string): EventStoreAddress | undefined {
+  const options = parsed(url)
+  if (options === undefined) return undefined
+  const hosts = options.hosts.map(({ address, port }) => ({ host: address, port }))
+  if (hosts.length === 0 || !hosts.every(({ host, port }) => /^[A-Za-z0-9._-]+$/.test(host) && port > 0 && port < 65_536)) return undefined
+  const { defaultCredentials, userCertFile, userKeyFile } = options
+  const isEncrypted = options.tls !== false
+  return {
+    hosts,
+    isCluster: options.dnsDiscover || hosts.length > 1,
+    isEncrypted,
+    hasCredentials: isEncrypted && (defaultCredentials !== undefined || (userCertFile !== undefined && userKeyFile !== undefined)),
+    password: defaultCredentials?.password,
+  }
+}
+
+const optionNames: Readonly<Record<keyof QueryOptions, true>> = {
+  userCertFile: true, userKeyFile: true, maxDiscoverAttempts: true, connectionName: true, defaultDeadline: true, discoveryInterval: true,
+  gossipTimeout: true, nodePreference: true, tls: true, tlsVerifyCert: true, tlsCAFile: true, throwOnAppendFailure: true,
+  keepAliveInterval: true, keepAliveTimeout: true,
+}
+
+/** The client reads names of options without case, hyphens and underscores. */
+const known = new Set(Object.keys(optionNames).map((name) => name.toLowerCase()))
+
+function parsed(url: string): ConnectionOptions | undefined {
+  if (!areOptionsApplied(url)) return undefined
+  try {
+    return parseConnectionString(url)
+  } catch {
+    // Its message quotes the string.
+    return undefined
+  }
+}
+
+function areOptionsApplied(url: string): boolean {
+  const [, query] = /\?(.*)$/s.exec(url.slice(url.lastIndexOf('@') + 1)) ?? []
+  return (query ?? '').split('&').every((option) => {
+    const [, name = '', value = ''] = /^([\w-]+)=(.+)$/s.exec(option) ?? []
+    const flatName = name.toLowerCase().replaceAll(/[_-]/g, '')
+    return query === undefined || (known.has(flatName) && !(flatName === 'tlsverifycert' && value.trim() !== 'true'))
+  })
+}
