@@ -5,6 +5,7 @@ import { readJsonText } from '../streams/store/json-reading.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
 import type { Configuration } from './configuration.ts'
 import { EgressError, toEgressError } from './egress-error.ts'
+import type { Logger } from './logging.ts'
 import { createConnector, resolveHost, type ResolveHost } from './outbound-connection.ts'
 import { parseEgressAllow, portOf, type OutboundRules } from './outbound-addresses.ts'
 import { createOwnServers, type OwnServerSettings } from './own-servers.ts'
@@ -59,6 +60,8 @@ type Caller = Pick<EgressRequest, 'purpose' | 'lane'>
 
 export interface EgressOptions {
   readonly configuration: EgressConfiguration
+  /** Of each refused address: deliveries of a tenant name no reason for it in production. */
+  readonly logger?: Logger
   readonly resolve?: ResolveHost
   readonly breaker?: { readonly threshold: number; readonly openMs: number }
   /** Milliseconds of a clock that does not jump. */
@@ -70,7 +73,7 @@ const mostPools = 2_048
 const connectionsPerOrigin = 32
 
 /** The one way out: address check at connect time, no redirects, limits on time and bytes, a circuit per purpose, lane, scheme, host and port. */
-export function createEgress({ configuration, resolve = resolveHost, breaker: limits, now = () => performance.now() }: EgressOptions): Egress {
+export function createEgress({ configuration, logger, resolve = resolveHost, breaker: limits, now = () => performance.now() }: EgressOptions): Egress {
   const rules: OutboundRules = { profile: configuration.profile, allow: parseEgressAllow(configuration.egressAllow) }
   const breaker = createCircuitBreaker({ threshold: 5, openMs: 5000, ...limits, now })
   const pools = new LRUCache<string, Pool>({ max: mostPools, dispose: (pool) => void pool.close().catch(() => undefined) })
@@ -89,6 +92,7 @@ export function createEgress({ configuration, resolve = resolveHost, breaker: li
         return response
       } catch (error) {
         const failure = toEgressError(error)
+        if (failure.code === 'address_forbidden') logger?.warn({ component: 'egress', reason: request.purpose, ...(request.lane === undefined ? {} : { subscription: request.lane }) }, 'refused a call to a forbidden address')
         breaker.report(circuit, failure.isOfTheServer ? 'failure' : 'unknown')
         throw failure
       }

@@ -48,7 +48,7 @@ export interface Processor {
 export function startProcessor({ given, pool, databaseUrl, filter, runner, logger, stop }: ProcessorOptions): Processor {
   const { store, objects, configuration, now } = given
   const { consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl } = configuration
-  const egress = createEgress({ configuration })
+  const egress = createEgress({ configuration, logger })
   stop.onStop('resources', 'egress', () => egress.close())
   const calls = { egress, token: createPlatformToken(egress, configuration, now) }
   const deps: ProcessDependencies = {

@@ -3,7 +3,7 @@ import { Instant, Nullable, Uuid } from '../http/members.ts'
 
 export const DeliveryStatus = Type.Enum(['pending', 'delivered', 'failed', 'cancelled'])
 export const DeliveredEventType = Type.Enum(['assessment.completed', 'assessment.failed', 'webhook.test'])
-const ErrorClass = Type.Enum(['http_status', 'redirect', 'timeout', 'connect', 'dns', 'tls', 'address_forbidden', 'body_too_large', 'aborted'])
+const ErrorClass = Type.Enum(['http_status', 'redirect', 'timeout', 'connect', 'dns', 'tls', 'address_forbidden', 'connection_failed', 'body_too_large', 'aborted'])
 
 /** Contract section 3, line 102: what became of each attempt that is over, and nothing that the receiver said. */
 export const WebhookDeliveryRecord = Type.Object(

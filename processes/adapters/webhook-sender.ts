@@ -1,5 +1,6 @@
+import type { Configuration } from '../../platform/configuration.ts'
 import type { Egress } from '../../platform/egress.ts'
-import { EgressError } from '../../platform/egress-error.ts'
+import { EgressError, type EgressErrorCode } from '../../platform/egress-error.ts'
 import type { DeliveryErrorClass } from '../../streams/webhook-delivery/events.ts'
 import { readRetryAfter } from './retry-after.ts'
 
@@ -37,7 +38,14 @@ export interface WebhookSender {
 
 const mostAnswerBytes = 64 * 1024
 
-export function createWebhookSender(egress: Egress, { webhookTimeoutMs }: { readonly webhookTimeoutMs: number }): WebhookSender {
+type ConnectionError = Exclude<EgressErrorCode, 'circuit_open'>
+
+/** One class for a name that does not resolve, a refused and a forbidden connection: apart, they would map our network for a tenant. */
+function classForTenants(code: ConnectionError): DeliveryErrorClass {
+  return code === 'dns' || code === 'connect' || code === 'address_forbidden' ? 'connection_failed' : code
+}
+
+export function createWebhookSender(egress: Egress, { webhookTimeoutMs, profile }: Pick<Configuration, 'webhookTimeoutMs' | 'profile'>): WebhookSender {
   return {
     openForMs(url, lane) {
       try {
@@ -71,7 +79,7 @@ export function createWebhookSender(egress: Egress, { webhookTimeoutMs }: { read
       } catch (error) {
         if (!(error instanceof EgressError)) throw error
         if (error.code === 'circuit_open') return { kind: 'not-sent', afterMs: error.retryAfterMs ?? 1000 }
-        return { kind: 'failed', statusCode: null, errorClass: error.code, retryAfterMs: 0 }
+        return { kind: 'failed', statusCode: null, errorClass: profile === 'production' ? classForTenants(error.code) : error.code, retryAfterMs: 0 }
       }
     },
   }

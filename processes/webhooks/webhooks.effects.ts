@@ -86,7 +86,7 @@ function putOff(ms: number): StepOutcome {
   return { kind: 'retry', after: ms, pauseMs: ms, reason: 'circuit_open' }
 }
 
-const unreachable: ReadonlySet<string> = new Set(['timeout', 'connect', 'dns', 'tls'])
+const unreachable: ReadonlySet<string> = new Set(['timeout', 'connect', 'dns', 'tls', 'connection_failed'])
 
 /** What the attempt says of its receiver: how many more may be under way to it, and when. */
 function verdictOf(result: Sent): { readonly health: LaneHealth; readonly pauseMs?: number } {

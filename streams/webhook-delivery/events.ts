@@ -9,7 +9,7 @@ export const DeliveredEventType = Type.Union([WebhookEventType, Type.Literal('we
 export type DeliveredEventType = Static<typeof DeliveredEventType>
 
 /** Why an attempt failed: the class of the outside error, never the receiver's own words. */
-export const DeliveryErrorClass = Type.Enum(['http_status', 'redirect', 'timeout', 'connect', 'dns', 'tls', 'address_forbidden', 'body_too_large', 'aborted'])
+export const DeliveryErrorClass = Type.Enum(['http_status', 'redirect', 'timeout', 'connect', 'dns', 'tls', 'address_forbidden', 'connection_failed', 'body_too_large', 'aborted'])
 export type DeliveryErrorClass = Static<typeof DeliveryErrorClass>
 
 /**

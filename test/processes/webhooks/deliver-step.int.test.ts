@@ -168,7 +168,7 @@ describe('an attempt that fails', () => {
   it('is one that the receiver did not answer in time', async () => {
     const server = await startOutsideServer(() => new Promise(() => undefined))
     try {
-      const impatient = { ...given.deps, webhooks: createWebhookSender(given.egress, { webhookTimeoutMs: 100 }) }
+      const impatient = { ...given.deps, webhooks: createWebhookSender(given.egress, { webhookTimeoutMs: 100, profile: 'development' }) }
       const delivery = due(await subscribe(given.world, { url: server.url }), {}, impatient)
       expect(await delivery.work()).toMatchObject({ kind: 'done', health: 'unreachable' })
       expect(await delivery.last()).toMatchObject({ type: 'WebhookDeliveryAttemptFailed', data: { statusCode: null, errorClass: 'timeout' } })

@@ -32,10 +32,11 @@ const addressesOf = (addresses: readonly string[]): LookupAddress[] => addresses
 
 /** What the log says of a delivery to an address, each name resolving to what a test says. */
 async function deliveredTo(url: string, env: Environment, resolvesTo: () => readonly string[]) {
-  const egress = createEgress({ configuration: loadConfiguration(env), resolve: async () => addressesOf(resolvesTo()) })
+  const configuration = loadConfiguration(env)
+  const egress = createEgress({ configuration, resolve: async () => addressesOf(resolvesTo()) })
   try {
     const { subscriptionId } = await subscribe(world, { url })
-    const delivery = new GivenDelivery(world, processDependencies(world, egress), subscriptionId)
+    const delivery = new GivenDelivery(world, processDependencies({ ...world, configuration }, egress), subscriptionId)
     await delivery.work()
     const events = await delivery.events()
     const last = await delivery.last()
@@ -49,11 +50,11 @@ async function deliveredTo(url: string, env: Environment, resolvesTo: () => read
 /** The first of each kind of spelling, and the last. */
 const some = ([what, spellings]: readonly [string, readonly ForbiddenSpelling[]]) => [what, spellings.filter((_, place) => place % 6 === 0 || place === spellings.length - 1)] as const
 
-async function wronglySent(env: Environment, spellings: readonly ForbiddenSpelling[]): Promise<readonly string[]> {
+async function wronglySent(env: Environment, expected: string, spellings: readonly ForbiddenSpelling[]): Promise<readonly string[]> {
   const wrong: string[] = []
   for (const { url, resolvesTo } of spellings) {
     const { errorClass, log } = await deliveredTo(url, env, () => resolvesTo ?? ['8.8.8.8'])
-    if (errorClass !== 'address_forbidden') wrong.push(`${url}: ${errorClass}`)
+    if (errorClass !== expected) wrong.push(`${url}: ${errorClass}`)
     for (const secret of [url, ...(resolvesTo ?? [])]) if (secret.length > 6 && log.includes(secret)) wrong.push(`${url} is in the log`)
   }
   return wrong
@@ -61,16 +62,39 @@ async function wronglySent(env: Environment, spellings: readonly ForbiddenSpelli
 
 describe('a delivery in production opens no socket to', () => {
   it.each(forbiddenInProduction.map(some))('%s', async (_, spellings) => {
-    expect(await wronglySent({ APP_ENV: 'production' }, spellings)).toEqual([])
+    expect(await wronglySent({ APP_ENV: 'production' }, 'connection_failed', spellings)).toEqual([])
     expect(forbidden()).toEqual([])
   })
 })
 
 describe('a delivery in development opens no socket to', () => {
   it.each(forbiddenEverywhere.map(some))('%s', async (_, spellings) => {
-    expect(await wronglySent({ APP_ENV: 'development' }, spellings)).toEqual([])
+    expect(await wronglySent({ APP_ENV: 'development' }, 'address_forbidden', spellings)).toEqual([])
     expect(forbidden()).toEqual([])
   })
+})
+
+it('a tenant cannot tell a name that does not resolve, a closed port, an address within the site and a server of ours apart in production', async () => {
+  const server = await startOutsideServer(() => ({ status: 200 }))
+  try {
+    const port = Number(new URL(server.url).port)
+    const unresolved = (): never => { throw Object.assign(new Error('none'), { code: 'ENOTFOUND' }) }
+    const env = { APP_ENV: 'production', EGRESS_ALLOW: '127.0.0.1', ESDB_URL: `esdb://platform:secret@127.0.0.1:${port}` }
+    const targets: [url: string, resolvesTo: () => readonly string[]][] = [
+      ['http://nowhere.test/', unresolved],
+      ['http://127.0.0.1:1/', () => []],
+      ['http://inside.test/', () => ['10.0.0.1']],
+      [server.url, () => []],
+      [`http://ours.test:${port}/`, () => ['127.0.0.1']],
+    ]
+    const told = await Promise.all(targets.map(async ([url, resolvesTo]) => (await deliveredTo(url, env, resolvesTo)).errorClass))
+    expect(told).toEqual(targets.map(() => 'connection_failed'))
+    const development = await Promise.all(targets.map(async ([url, resolvesTo]) => (await deliveredTo(url, { ...env, APP_ENV: 'development' }, resolvesTo)).errorClass))
+    expect(development).toEqual(['dns', 'connect', expect.any(String), 'address_forbidden', 'address_forbidden'])
+    expect(server.asked).toEqual([])
+  } finally {
+    await server.close()
+  }
 })
 
 it('a name that turns to an address within the site after it was subscribed is not followed there', async () => {
@@ -82,7 +106,7 @@ it('a name that turns to an address within the site after it was subscribed is n
     const first = await deliveredTo(`http://hooks.test:${port}/`, env, () => answers.shift() ?? ['127.0.0.2'])
     expect(first.errorClass).toBe('http_status')
     const second = await deliveredTo(`http://hooks.test:${port}/`, env, () => answers.shift() ?? ['127.0.0.2'])
-    expect(second.errorClass).toBe('address_forbidden')
+    expect(second.errorClass).toBe('connection_failed')
     expect(server.asked).toHaveLength(1)
     expect(new Set(forbidden())).toEqual(new Set([`127.0.0.1 ${port}`]))
   } finally {
