@@ -9,7 +9,8 @@ import { endWithThisProcess } from './outlived-holder.ts'
 import { readPostmasterFile } from './stale-postmaster.ts'
 import type { Launcher } from './unprivileged.ts'
 
-export const POSTGRES_ROLE = 'platform'
+/** The superuser. The platform itself uses roles that have less (`databases.ts`). */
+export const ADMINISTRATOR = 'postgres'
 
 const READY_POLL_MS = 20
 const READY_TIMEOUT_MS = 30_000
@@ -59,7 +60,7 @@ export async function initialiseCluster(options: ClusterOptions & { password: st
     if (options.launcher.owner !== undefined) await chown(passwordFile, options.launcher.owner, options.launcher.owner)
     const code = await run(options.binaries.initdb, [
       `--pgdata=${draft}`,
-      `--username=${POSTGRES_ROLE}`,
+      `--username=${ADMINISTRATOR}`,
       '--auth=scram-sha-256',
       `--pwfile=${passwordFile}`,
       ...INITDB_FLAGS,

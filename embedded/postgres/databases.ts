@@ -1,22 +1,40 @@
-import { Client, escapeIdentifier } from 'pg'
-import { POSTGRES_ROLE } from './cluster.ts'
+import { Client, escapeIdentifier, escapeLiteral } from 'pg'
+import { ADMINISTRATOR } from './cluster.ts'
 
-/** The connection string of one database of the embedded server. */
-export function databaseUrl(port: number, password: string, database: string): string {
-  return `postgres://${POSTGRES_ROLE}:${encodeURIComponent(password)}@127.0.0.1:${port}/${encodeURIComponent(database)}`
+/** Passwords by the name of a database: it belongs to a role of the same name. */
+export type RolePasswords = Readonly<Record<string, string>>
+
+/** The connection string of one database of the embedded server, for the administrator unless another role is named. */
+export function databaseUrl(port: number, password: string, database: string, role = ADMINISTRATOR): string {
+  return `postgres://${encodeURIComponent(role)}:${encodeURIComponent(password)}@127.0.0.1:${port}/${encodeURIComponent(database)}`
 }
 
-/** Creates those of the named databases that are missing; existing ones are left as they are. */
-export async function createMissingDatabases(adminUrl: string, databases: readonly string[]): Promise<void> {
+/**
+ * Creates those of the named databases that are missing, and the roles to which they belong. A role connects to its own database
+ * and to `postgres` alone, through which it can drop its own. A database without a password belongs to the administrator.
+ */
+export async function createMissingDatabases(adminUrl: string, databases: readonly string[], passwords: RolePasswords = {}): Promise<void> {
   const client = new Client({ connectionString: adminUrl })
   await client.connect()
   try {
-    const { rows } = await client.query<{ datname: string }>('SELECT datname FROM pg_database')
-    const present = new Set(rows.map((row) => row.datname))
+    const present = await namesIn(client, 'SELECT datname AS name FROM pg_database')
+    const roles = await namesIn(client, 'SELECT rolname AS name FROM pg_roles')
     for (const database of databases) {
-      if (!present.has(database)) await client.query(`CREATE DATABASE ${escapeIdentifier(database)} TEMPLATE template0`)
+      const name = escapeIdentifier(database)
+      const password = passwords[database]
+      if (password !== undefined) {
+        const change = roles.has(database) ? 'ALTER' : 'CREATE'
+        await client.query(`${change} ROLE ${name} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD ${escapeLiteral(password)}`)
+      }
+      if (!present.has(database)) await client.query(`CREATE DATABASE ${name} TEMPLATE template0${password === undefined ? '' : ` OWNER ${name}`}`)
+      await client.query(`REVOKE CONNECT, TEMPORARY ON DATABASE ${name} FROM PUBLIC`)
     }
   } finally {
     await client.end()
   }
+}
+
+async function namesIn(client: Client, query: string): Promise<ReadonlySet<string>> {
+  const { rows } = await client.query<{ name: string }>(query)
+  return new Set(rows.map(({ name }) => name))
 }

@@ -5,7 +5,7 @@ import { portFreed } from '../children/free-port.ts'
 import { liveAsChild, type RunningServer } from '../children/live-as-child.ts'
 import { findPostgresBinaries } from './binaries.ts'
 import { clusterFolder, initialiseCluster } from './cluster.ts'
-import { createMissingDatabases, databaseUrl } from './databases.ts'
+import { createMissingDatabases, databaseUrl, type RolePasswords } from './databases.ts'
 import { startLastingCluster } from './lasting-cluster.ts'
 import { endStalePostmaster } from './stale-postmaster.ts'
 import { chooseLauncher } from './unprivileged.ts'
@@ -24,12 +24,20 @@ const onLog = (line: string): void => {
   process.stderr.write(`${line}\n`)
 }
 
+/** Environment, not arguments: every user of the machine sees those. */
+function readPasswords(text: string): RolePasswords {
+  const passwords: unknown = JSON.parse(text)
+  if (typeof passwords !== 'object' || passwords === null) throw new Error('POSTGRES_ROLE_PASSWORDS must be a JSON object')
+  return Object.fromEntries(Object.entries(passwords).map(([name, password]) => [name, String(password)]))
+}
+
 async function start(): Promise<RunningServer> {
   const port = Number(values.port)
   const password = process.env['POSTGRES_PASSWORD']
   if (values.data === undefined || !Number.isInteger(port) || password === undefined) {
     throw new Error('embedded postgres needs --data, --port and POSTGRES_PASSWORD')
   }
+  const passwords = readPasswords(process.env['POSTGRES_ROLE_PASSWORDS'] ?? '{}')
   const dataDir = resolve(values.data)
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   await endStalePostmaster(clusterFolder(dataDir))
@@ -50,7 +58,7 @@ async function start(): Promise<RunningServer> {
     await cluster.stop()
   }
   try {
-    await createMissingDatabases(databaseUrl(port, password, 'postgres'), values.database)
+    if (values.database.length > 0) await createMissingDatabases(databaseUrl(port, password, 'postgres'), values.database, passwords)
   } catch (error) {
     await stop()
     throw error

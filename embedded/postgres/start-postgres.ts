@@ -1,22 +1,24 @@
 import { fileURLToPath } from 'node:url'
 import { startChild } from '../children/start-child.ts'
-import { databaseUrl } from './databases.ts'
+import { databaseUrl, type RolePasswords } from './databases.ts'
 
 export type PostgresOptions = {
   dataDir: string
   /** A free port of 127.0.0.1, where alone the server listens. */
   port: number
-  /** Of the role `platform`, which owns every database. Fixed when the folder is first used. */
+  /** Of the superuser `postgres`. Fixed when the folder is first used. */
   password: string
   /** Created when missing, at every start. */
   databases: readonly string[]
+  /** Of the roles that own these databases, each by the name of its database. One without belongs to the superuser. */
+  rolePasswords?: RolePasswords
   /** False trades survival of a power cut for speed; for tests only. */
   durable?: boolean
   onLog?: (line: string) => void
 }
 
 export type EmbeddedPostgres = {
-  /** Connection string of a database; `postgres` is the one to administer from. */
+  /** Connection string of a database, for the role that owns it; `postgres` is the one to administer from. */
   url(database: string): string
   port: number
   /** Process id of the holder; PostgreSQL ends with it. */
@@ -34,6 +36,7 @@ const READY_TIMEOUT_MS = 60_000
  * Works as root and as any other user. Throws with the server's last words when it does not start.
  */
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
+  const { rolePasswords = {} } = options
   const child = await startChild({
     name: 'embedded postgres',
     script: HOLDER,
@@ -45,12 +48,15 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
       ...options.databases.flatMap((database) => ['--database', database]),
       ...(options.durable === false ? ['--not-durable'] : []),
     ],
-    env: { POSTGRES_PASSWORD: options.password },
+    env: { POSTGRES_PASSWORD: options.password, POSTGRES_ROLE_PASSWORDS: JSON.stringify(rolePasswords) },
     readyTimeoutMs: READY_TIMEOUT_MS,
     ...(options.onLog === undefined ? {} : { onLog: options.onLog }),
   })
   return {
-    url: (database) => databaseUrl(options.port, options.password, database),
+    url: (database) => {
+      const ofRole = rolePasswords[database]
+      return ofRole === undefined ? databaseUrl(options.port, options.password, database) : databaseUrl(options.port, ofRole, database, database)
+    },
     port: options.port,
     pid: child.pid,
     exited: child.exited,

@@ -33,7 +33,7 @@ export async function startEmbedded(
   const { dataDir } = configuration
   const { ports, secrets } = await lastingSettings(dataDir, {
     ports: ['eventstore', 'postgres', 'object_store', 'provider'],
-    secrets: ['postgres', 'object_store', 'provider', 'admin_api'],
+    secrets: ['postgres', 'postgres_platform', 'postgres_vault', 'object_store', 'provider', 'admin_api'],
   })
   const onLog = () => logger.debug({ component: 'embedded' }, 'an embedded server said something')
 
@@ -51,6 +51,7 @@ export async function startEmbedded(
       port: ports.postgres,
       password: secrets.postgres,
       databases: ['platform', 'vault'],
+      rolePasswords: { platform: secrets.postgres_platform, vault: secrets.postgres_vault },
       onLog,
     })
     watch('postgres', server)

@@ -141,7 +141,37 @@ test.concurrent('another password than the one set at first stops the start, say
   const first = await start(port)
   await first.stop()
 
-  const wrong = startPostgres({ dataDir: folder, port, password: 'another', databases: [] })
+  const wrong = startPostgres({ dataDir: folder, port, password: 'another', databases: ['platform'] })
   await expect(wrong).rejects.toThrow('password authentication failed')
   await expect(postmasterPid()).rejects.toThrow('ENOENT')
+})
+
+test.concurrent('each database has a role of its own, which reaches no other, and may drop its own from postgres', async ({ onTestFinished }) => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'postgres-'))
+  const options = { dataDir, port: await freePort(), password: PASSWORD, databases: ['platform', 'vault'], rolePasswords: { platform: 'p@ss/one', vault: "it's two" } }
+  const first = await startPostgres(options)
+  onTestFinished(async () => {
+    await second.stop()
+    await rm(dataDir, { recursive: true, force: true })
+  })
+  const at = (role: string, database: string): string => {
+    const url = new URL(first.url(role))
+    url.pathname = `/${database}`
+    return url.href
+  }
+  await query(first.url('vault'), 'CREATE SCHEMA keys; CREATE TABLE keys.all AS SELECT 7 AS n')
+  await query(first.url('platform'), 'CREATE TABLE views AS SELECT 7 AS n')
+  expect(await query(first.url('platform'), 'SELECT current_user::text AS role, rolsuper, rolcreatedb, rolcreaterole FROM pg_roles WHERE rolname = current_user')).toEqual([
+    { role: 'platform', rolsuper: false, rolcreatedb: false, rolcreaterole: false },
+  ])
+  await expect(query(at('platform', 'vault'), 'SELECT 1')).rejects.toThrow('permission denied for database "vault"')
+  await expect(query(at('vault', 'platform'), 'SELECT 1')).rejects.toThrow('permission denied for database "platform"')
+  await expect(query(at('platform', 'postgres'), 'DROP DATABASE vault WITH (FORCE)')).rejects.toThrow('must be owner of database vault')
+  await query(at('platform', 'postgres'), 'DROP DATABASE platform WITH (FORCE)')
+  await first.stop()
+
+  const second = await startPostgres({ ...options, rolePasswords: { ...options.rolePasswords, vault: 'another' } })
+  expect(await query(second.url('vault'), 'SELECT n FROM keys.all')).toEqual([{ n: 7 }])
+  await expect(query(second.url('platform'), 'SELECT n FROM views')).rejects.toThrow('does not exist')
+  await expect(query(at('platform', 'vault'), 'SELECT 1')).rejects.toThrow('permission denied for database "vault"')
 })

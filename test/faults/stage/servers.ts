@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { freePort } from '../../../embedded/children/free-port.ts'
 import { startEventStoreNode } from '../../../embedded/eventstore/start.ts'
 import { startObjectStore } from '../../../embedded/object-store/start-object-store.ts'
+import { databaseUrl } from '../../../embedded/postgres/databases.ts'
 import { startPostgres } from '../../../embedded/postgres/start-postgres.ts'
 import { startProvider } from '../../../embedded/provider/start-provider.ts'
 import { startClockedPostgres } from './clocked-postgres.ts'
@@ -69,7 +70,7 @@ export async function startServers(dataDir: string, { folders = {}, clocks = {} 
     staged('object store', async (folder, port) => killable(await startObjectStore({ dataDir: folder, port, ...access }))),
     staged('provider', async (folder, port) => killable(await startProvider({ dataDir: folder, port, ...login }))),
   ])
-  const database = (name: string) => `postgres://platform:${password}@127.0.0.1:${postgres.line.port}/${name}`
+  const database = (name: string) => databaseUrl(postgres.line.port, password, name)
   return {
     of: { 'event store': eventStore, Postgres: postgres, 'object store': objectStore, provider },
     env: {
