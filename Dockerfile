@@ -1,4 +1,4 @@
-FROM node:24.21.0-bookworm-slim
+FROM node:24.21.0-bookworm-slim@sha256:d6aa754f16b3197301076f047b5def2f02ea1dbbc2ca920407d46d7ec7f87b20
 
 # Names of receivers are looked up on these threads (decision 0017).
 ENV NODE_ENV=production UV_THREADPOOL_SIZE=16

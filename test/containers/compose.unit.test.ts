@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { loadConfiguration } from '../../platform/configuration.ts'
 import { isRole, needsOf, requireVariables } from '../../platform/main/roles.ts'
+import { createOwnServers } from '../../platform/own-servers.ts'
 
 const text = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 const source = text('docker-compose.yml')
@@ -58,8 +59,48 @@ test('no secret stands in the file or has a default, and .env.example names ever
   }
 })
 
-test('images are pinned, and nothing but the API, the object store and the mail page is published, on this machine only', () => {
-  for (const [name, service] of services) expect([name, at(service, 'image')]).toEqual([name, expect.stringMatching(/:v?\d+\.\d+[\w.-]*$/)])
+test('images of others are named by digest, that of the Dockerfile too, and ours by version', () => {
+  const digest = /:v?\d+\.\d+[\w.-]*@(?:sha256:[0-9a-f]{64}|\$\{EVENTSTORE_DIGEST:\?set EVENTSTORE_DIGEST\})$/
+  for (const [name, service] of services) {
+    const image = String(at(service, 'image'))
+    expect([name, image]).toEqual([name, expect.stringMatching(image.startsWith('clinical-assessment-platform:') ? /:\d+\.\d+\.\d+$/ : digest)])
+  }
+  expect(text('Dockerfile')).toMatch(/^FROM node:[\w.-]+@sha256:[0-9a-f]{64}$/m)
+})
+
+test('every service gives up its capabilities, may gain none, and writes only to its volumes and to memory', () => {
+  for (const [name, service] of services) {
+    const hardened = [at(service, 'cap_drop', 0), at(service, 'security_opt', 0), at(service, 'read_only')]
+    expect([name, hardened]).toEqual([name, ['ALL', 'no-new-privileges:true', true]])
+  }
+  const added = services.filter(([, service]) => at(service, 'cap_add') !== undefined).map(([name, service]) => [name, at(service, 'cap_add')])
+  expect(added).toEqual([['s3', ['CHOWN', 'SETGID', 'SETUID']]])
+})
+
+test('webhooks leave by a network of the processor alone, and reach no server that lets everybody in', () => {
+  const members = (network: string) => services.filter(([, service]) => Object.values(membersOf(at(service, 'networks'))).includes(network)).map(([name]) => name)
+  expect(members('outbound')).toEqual(['processor'])
+  expect(members('mail')).toEqual(['mail'])
+  const reached = members('servers').filter((name) => name !== 'processor')
+  const env = membersOf(at(compose, 'services', 'processor', 'environment'))
+  const own = createOwnServers(loadConfiguration(Object.fromEntries(Object.entries(env).map(([name, value]) => [name, filled(String(value))]))))
+  const ports: Record<string, number> = { eventstore: 2113, postgres: 5432, s3: 8333, provider: 8090, api: 8080 }
+  expect(Object.entries(ports).filter(([host, port]) => !own.includes(host, port))).toEqual([])
+  // One service makes a bucket and ends, the other listens to itself alone.
+  expect(reached.filter((name) => ports[name] === undefined)).toEqual(['s3-bucket', 'projector'])
+  expect(at(compose, 'services', 'projector', 'environment', 'HOST')).toBe('127.0.0.1')
+})
+
+test('the vault and the read models have a role and a password each', () => {
+  const { DATABASE_URL, VAULT_DATABASE_URL } = membersOf(at(compose, 'services', 'api', 'environment'))
+  expect([String(DATABASE_URL).split(':?')[0], String(VAULT_DATABASE_URL).split(':?')[0]]).toEqual([
+    'postgres://platform:${PLATFORM_DATABASE_PASSWORD', 'postgres://vault:${VAULT_DATABASE_PASSWORD',
+  ])
+  const roles = '/docker-entrypoint-initdb.d/roles.sql:ro'
+  expect(Object.values(membersOf(at(compose, 'services', 'postgres', 'volumes')))).toContain(`./docker-compose.postgres.sql:${roles}`)
+})
+
+test('nothing but the API, the object store and the mail page is published, on this machine only', () => {
   const published = services.filter(([, service]) => at(service, 'ports') !== undefined)
   expect(published.map(([name]) => name).toSorted()).toEqual(['api', 'mail', 's3'])
   for (const [, service] of published) expect(at(service, 'ports', 0)).toMatch(/^127\.0\.0\.1:/)
@@ -83,7 +124,7 @@ test('every role runs, two of each that needs no address of its own, with all th
     const given = membersOf(at(service, 'environment'))
     const env = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, filled(String(value))]))
     if (isRole(role)) requireVariables(env, needsOf([role]), role)
-    expect(loadConfiguration(env)).toMatchObject({ profile: 'development', host: '0.0.0.0', s3Bucket: 'clinical-assessments' })
+    expect(loadConfiguration(env)).toMatchObject({ profile: 'development', host: role === 'api' ? '0.0.0.0' : '127.0.0.1', s3Bucket: 'clinical-assessments' })
     if (role !== 'api') expect(at(service, 'deploy', 'replicas')).toBe(2)
   }
 })
