@@ -10,7 +10,7 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3'
 import { statusOf, unavailable } from './object-store-errors.ts'
-import { createAddressSigner, type AddressSigner } from './presigned-address.ts'
+import { createAddressSigner, type AddressSigner, type PresignedRequest } from './presigned-address.ts'
 import { Problem } from './problems.ts'
 import { uploadStream } from './stream-upload.ts'
 
@@ -88,8 +88,8 @@ export interface ObjectStore {
   presignRead(key: string, ttlSeconds: number): Promise<SignedAddress>
   /** Reads the object, for clients. */
   presignDownload(key: string, ttlSeconds: number): Promise<SignedAddress>
-  /** For clients: stores bytes of that Content-Type, which the request must carry, in place of what is there. */
-  presignWrite(key: string, contentType: string, ttlSeconds: number): Promise<SignedAddress>
+  /** For clients: stores bytes in place of what is there. The request must carry that Content-Type, and that Content-Length if one is given. */
+  presignWrite(key: string, contentType: string, ttlSeconds: number, bytes?: number): Promise<SignedAddress>
   close(): void
 }
 
@@ -100,9 +100,9 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
   const signer = createAddressSigner(options)
   const publicSigner = createAddressSigner({ ...options, endpoint: options.publicEndpoint ?? options.endpoint })
 
-  function sign(by: AddressSigner, method: 'GET' | 'PUT', key: string, ttlSeconds: number, contentType?: string): SignedAddress {
+  function sign(by: AddressSigner, method: 'GET' | 'PUT', key: string, ttlSeconds: number, body: Pick<PresignedRequest, 'contentType' | 'contentLength'> = {}): SignedAddress {
     const signedAt = wholeSecond(now())
-    const url = by.presign({ method, path: `/${bucket}/${key}`, signedAt, ttlSeconds, ...(contentType === undefined ? {} : { contentType }) })
+    const url = by.presign({ method, path: `/${bucket}/${key}`, signedAt, ttlSeconds, ...body })
     return { url, expiresAt: new Date(signedAt.getTime() + ttlSeconds * 1000) }
   }
 
@@ -169,7 +169,7 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
 
     presignRead: async (key, ttlSeconds) => sign(signer, 'GET', key, ttlSeconds),
     presignDownload: async (key, ttlSeconds) => sign(publicSigner, 'GET', key, ttlSeconds),
-    presignWrite: async (key, contentType, ttlSeconds) => sign(publicSigner, 'PUT', key, ttlSeconds, contentType),
+    presignWrite: async (key, contentType, ttlSeconds, bytes) => sign(publicSigner, 'PUT', key, ttlSeconds, { contentType, contentLength: bytes }),
 
     close: () => client.destroy(),
   }

@@ -1,7 +1,7 @@
 import aws4 from 'aws4'
 
 export interface AddressSigner {
-  /** Where a content type is named, the request must carry it. */
+  /** The request must carry the content type and the length that are named. */
   readonly presign: (request: PresignedRequest) => string
 }
 
@@ -9,7 +9,9 @@ export interface PresignedRequest {
   readonly method: 'GET' | 'PUT'
   /** Without the endpoint: bucket and key, not encoded. */
   readonly path: string
-  readonly contentType?: string
+  readonly contentType?: string | undefined
+  /** Of the body, which then can have no other length. */
+  readonly contentLength?: number | undefined
   /** A whole second. */
   readonly signedAt: Date
   readonly ttlSeconds: number
@@ -31,10 +33,13 @@ export function createAddressSigner({ endpoint, region, accessKeyId, secretAcces
   const base = pathname.replace(/\/$/, '')
 
   return {
-    presign({ method, path, contentType, signedAt, ttlSeconds }) {
+    presign({ method, path, contentType, contentLength, signedAt, ttlSeconds }) {
       const date = `${signedAt.toISOString().slice(0, 19).replaceAll(/[:-]/g, '')}Z`
       const address = base + path.split('/').map(encoded).join('/')
-      const headers = contentType === undefined ? {} : { 'Content-Type': contentType }
+      const headers = {
+        ...(contentType === undefined ? {} : { 'Content-Type': contentType }),
+        ...(contentLength === undefined ? {} : { 'Content-Length': contentLength }),
+      }
       const request = { service: 's3', region, method, host, headers, signQuery: true, path: `${address}?X-Amz-Date=${date}&X-Amz-Expires=${ttlSeconds}` }
       return origin + (aws4.sign(request, { accessKeyId, secretAccessKey }).path ?? '')
     },

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { Uuid } from '../../platform/http/members.ts'
 import { freeForm, InlinePatient } from '../clinical/bodies.ts'
+import { limits } from './image-checks.ts'
 
 export const maxImages = 10
 
@@ -21,6 +22,7 @@ export const CreateAssessmentBody = Type.Object(
         {
           capture_type: Type.Enum(['dermoscopic', 'macroscopic', 'other']),
           mime_type: Type.String({ maxLength: 255, description: 'image/jpeg or image/png' }),
+          size_bytes: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.imageBytes, description: 'Length of the upload. The upload_url then takes no other' })),
           data: Type.Optional(Type.String({ description: 'Base64 of the image, at most 20 MiB decoded' })),
         },
         { additionalProperties: false },

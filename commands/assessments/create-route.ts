@@ -170,8 +170,9 @@ function productOf({ productId }: Caller): string {
 }
 
 function declaredImages({ images }: CreateAssessmentBody, keyed: KeyedRequest): DeclaredImage[] {
-  return images.map(({ capture_type, mime_type }, index) => {
-    return { imageId: keyed.idOf(`image-${index}`), captureType: capture_type, mimeType: mime_type }
+  return images.map(({ capture_type, mime_type, size_bytes }, index) => {
+    const size = size_bytes === undefined ? {} : { sizeBytes: size_bytes }
+    return { imageId: keyed.idOf(`image-${index}`), captureType: capture_type, mimeType: mime_type, ...size }
   })
 }
 
@@ -185,5 +186,9 @@ function bodyErrors(body: CreateAssessmentBody, { now, profile }: { readonly now
     errors.push({ pointer: '/patient', detail: 'exactly one of patient and patient_id is needed', code: 'one-of' })
   }
   if (body.patient !== undefined) errors.push(...birthErrors(body.patient.dob, '/patient/dob', now))
+  const isSizedInline = ({ data, size_bytes: sizeBytes }: CreateAssessmentBody['images'][number]) => data !== undefined && sizeBytes !== undefined
+  for (const [index, image] of body.images.entries()) {
+    if (isSizedInline(image)) errors.push({ pointer: `/images/${index}/size_bytes`, detail: 'is for an image without data', code: 'one-of' })
+  }
   return errors
 }

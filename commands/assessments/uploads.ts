@@ -29,11 +29,11 @@ export function windowOf({ organisationId, assessmentId, uploadsCloseAt }: Await
 export async function signUpload(
   { objects, configuration, now }: Signing,
   { organisationId, ownerId, closesAt }: UploadWindow,
-  { imageId, mimeType }: Pick<DeclaredImage, 'imageId' | 'mimeType'>,
+  { imageId, mimeType, sizeBytes }: Pick<DeclaredImage, 'imageId' | 'mimeType' | 'sizeBytes'>,
 ): Promise<SignedAddress> {
   const leftSeconds = Math.ceil((Date.parse(closesAt) - now().getTime()) / 1000)
   const ttlSeconds = Math.max(1, Math.min(configuration.uploadUrlTtlSeconds, leftSeconds))
-  return objects.presignWrite(uploadKey(organisationId, ownerId, imageId), mimeType, ttlSeconds)
+  return objects.presignWrite(uploadKey(organisationId, ownerId, imageId), mimeType, ttlSeconds, sizeBytes)
 }
 
 /** An upload address for each image that is awaited, by image id. */

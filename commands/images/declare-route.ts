@@ -49,6 +49,7 @@ export function declareRoute(app: ServiceApp, deps: AssessmentDependencies): voi
         caseId: body.case_id?.toLowerCase() ?? null,
         captureType: body.capture_type,
         mimeType: body.mime_type,
+        ...(body.size_bytes === undefined ? {} : { sizeBytes: body.size_bytes }),
         bodySiteId: body.body_site_id?.toLowerCase() ?? null,
         now: now(),
         uploadWindowMs: configuration.uploadWindowSeconds * 1000,

@@ -47,7 +47,8 @@ export const Outcome = Type.Object({
 })
 export type Outcome = Static<typeof Outcome>
 
-const DeclaredImage = Type.Object({ imageId: Id, captureType: CaptureType, mimeType: Type.String() })
+/** `sizeBytes`: the only length that an upload can have, where the request names one. */
+const DeclaredImage = Type.Object({ imageId: Id, captureType: CaptureType, mimeType: Type.String(), sizeBytes: Type.Optional(Type.Integer()) })
 
 /** An image under the key that nothing overwrites. */
 export const ReceivedImage = Type.Object({

@@ -14,6 +14,8 @@ export const imageEvents = {
       caseId: Nullable(Id),
       captureType: CaptureType,
       mimeType: Type.String(),
+      /** The only length that the upload can have, where the request names one. */
+      sizeBytes: Type.Optional(Type.Integer()),
       bodySiteId: Nullable(Id),
       declaredAt: Instant,
       /** The bytes are uploaded and submitted until then, or never. */

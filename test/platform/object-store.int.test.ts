@@ -87,6 +87,14 @@ test('an address to write to takes the signed type, again and again, without cre
   expect(await objects.head('uploads/a b/ü')).toMatchObject({ bytes: 6 })
 })
 
+test('an address to write to that names a length takes bytes of that length only', async () => {
+  const { url } = await objects.presignWrite('uploads/sized', 'image/jpeg', 60, 5)
+  expect(new URL(url).searchParams.get('X-Amz-SignedHeaders')).toBe('content-length;content-type;host')
+  expect([await put(url, 'four', jpeg), await put(url, 'sixsix', jpeg), await put(url, 'fives', {})]).toEqual([403, 403, 403])
+  expect(await objects.head('uploads/sized')).toBeUndefined()
+  expect(await put(url, 'fives', jpeg)).toBe(200)
+})
+
 test('an address says when it ends, and is refused from then on', async () => {
   // Signatures know whole seconds only: what is signed late in one does not live longer.
   const signed = new Date('2026-03-01T10:00:07.999Z')

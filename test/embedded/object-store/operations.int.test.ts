@@ -79,6 +79,12 @@ test('custom metadata is kept, and a large body passes through', async () => {
   expect((await s3.send(new HeadObjectCommand({ Bucket, Key: 'large' }))).Metadata).toEqual({ origin: 'demo' })
 })
 
+test('a body of more than 32 MiB is refused and leaves nothing', async () => {
+  const refused = s3.send(new PutObjectCommand({ Bucket, Key: 'too-large', Body: Buffer.alloc(32 * 1024 * 1024 + 1) }))
+  await expect(refused).rejects.toMatchObject({ name: 'EntityTooLarge', $metadata: { httpStatusCode: 400 } })
+  await expect(get('too-large')).rejects.toMatchObject({ name: 'NoSuchKey' })
+})
+
 test('a body in the aws-chunked encoding is refused, not stored with its framing', async () => {
   const Body = Readable.from([Buffer.alloc(70_000, 1)])
   const chunked = s3.send(new PutObjectCommand({ Bucket, Key: 'chunked', Body, ContentLength: 70_000, ChecksumAlgorithm: 'CRC32' }))

@@ -202,6 +202,15 @@ test.each([
   expect(refusalOf(await sign(id))).toEqual([409, 'image-not-awaiting-upload', undefined])
 })
 
+test('an upload whose length was declared takes no other', async () => {
+  const { bytes } = await photograph()
+  const { body } = await expecting(201, declare({ patient_id: patientId, size_bytes: bytes.length }))
+  expect(await put(textAt(body, 'upload_url'), bytes.subarray(1))).toBe(403)
+  expect(await put(textAt(body, 'upload_url'), bytes)).toBe(200)
+  expect(at((await expecting(200, submit(textAt(body, 'id')))).body, 'status')).toBe('received')
+  expect(refusalOf(await declare({ patient_id: patientId, size_bytes: 20 * 1024 * 1024 + 1 }))).toEqual([400, 'validation-failed', '/size_bytes'])
+})
+
 test('If-Match holds a submit to the version that was read; it takes no body', async () => {
   const id = await uploaded({ patient_id: patientId }, (await photograph()).bytes)
   expect(refusalOf(await submit(id, { 'if-match': '"7"' }))).toEqual([412, 'precondition-failed', undefined])

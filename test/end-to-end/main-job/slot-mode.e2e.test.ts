@@ -95,6 +95,22 @@ test('an upload address takes the declared type and nothing else that could be m
   await expecting(200, submit(api, textAt(body, 'id')))
 })
 
+test('an upload whose length was declared takes no other, by a fresh address either', async () => {
+  const photo = await photograph()
+  const image = { capture_type: 'other', mime_type: 'image/jpeg', size_bytes: photo.bytes.length }
+  const sized = { ...declaration(await registerPatient(api), []), images: [image] }
+  const { body } = await expecting(202, api.call(assessments, { body: sized }))
+  const fresh = await expecting(200, api.call(`${assessments}/${textAt(body, 'id')}/images/${imageIdsOf(body)[0]}/upload-url`, { method: 'POST' }))
+  for (const url of [uploadUrlOf(body, 0), textAt(fresh.body, 'upload_url')]) {
+    expect(await put(url, Buffer.concat([photo.bytes, Buffer.alloc(1)]))).toBe(403)
+    expect(await put(url, photo.bytes.subarray(1))).toBe(403)
+    expect(await put(url, photo.bytes)).toBe(200)
+  }
+  await expecting(200, submit(api, textAt(body, 'id')))
+  const inline = { ...sized, images: [{ ...image, data: photo.bytes.toString('base64') }] }
+  expect(refusalOf(await api.call(assessments, { body: inline }))).toEqual([400, 'validation-failed', '/images/0/size_bytes'])
+})
+
 test('a submit before the uploads names exactly those that are missing, and its key stays free', async () => {
   const photographs = [await photograph(), await photograph(), await photograph()]
   const { body } = await declare(api, await registerPatient(api), photographs)
