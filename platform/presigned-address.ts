@@ -3,6 +3,8 @@ import aws4 from 'aws4'
 export interface AddressSigner {
   /** Where a content type is named, the request must carry it. */
   readonly presign: (request: PresignedRequest) => string
+  /** The address alone, which opens nothing. */
+  readonly plain: (path: string) => string
 }
 
 export interface PresignedRequest {
@@ -30,10 +32,13 @@ export function createAddressSigner({ endpoint, region, accessKeyId, secretAcces
   const { origin, host, pathname } = new URL(endpoint)
   const base = pathname.replace(/\/$/, '')
 
+  const addressOf = (path: string): string => base + path.split('/').map(encoded).join('/')
+
   return {
+    plain: (path) => origin + addressOf(path),
     presign({ method, path, contentType, signedAt, ttlSeconds }) {
       const date = `${signedAt.toISOString().slice(0, 19).replaceAll(/[:-]/g, '')}Z`
-      const address = base + path.split('/').map(encoded).join('/')
+      const address = addressOf(path)
       const headers = contentType === undefined ? {} : { 'Content-Type': contentType }
       const request = { service: 's3', region, method, host, headers, signQuery: true, path: `${address}?X-Amz-Date=${date}&X-Amz-Expires=${ttlSeconds}` }
       return origin + (aws4.sign(request, { accessKeyId, secretAccessKey }).path ?? '')
