@@ -58,7 +58,7 @@ const settings = {
   webhookDisableAfterSeconds: setting('WEBHOOK_DISABLE_AFTER_SECONDS', integer(1, 31_536_000, 's'), '432000', { meaning: 'Time without a successful delivery after which a webhook subscription is disabled' }),
   webhookWorkers: setting('WEBHOOK_WORKERS', integer(1, 1000), '64', { meaning: 'Webhook deliveries at a time of one instance, beside PROCESS_WORKERS' }),
   webhookWorkersPerEndpoint: setting('WEBHOOK_WORKERS_PER_ENDPOINT', integer(1, 1000), '8', { meaning: 'Of these, deliveries to one subscription; one while it does not take them' }),
-  readUrlTtlSeconds: setting('READ_URL_TTL_SECONDS', integer(1, 604_800, 's'), '3600', { meaning: 'Lifetime of the presigned addresses from which the AI review reads images' }),
+  readUrlTtlSeconds: setting('READ_URL_TTL_SECONDS', integer(1, 604_800, 's'), '3600', { meaning: 'Lifetime of the read addresses that the AI review signs when it fetches an image' }),
   downloadUrlTtlSeconds: setting('DOWNLOAD_URL_TTL_SECONDS', integer(1, 604_800, 's'), '900', { meaning: 'Lifetime of download_url' }),
   uploadUrlTtlSeconds: setting('UPLOAD_URL_TTL_SECONDS', integer(1, 604_800, 's'), '300', { meaning: 'Lifetime of upload_url' }),
   uploadWindowSeconds: setting('UPLOAD_WINDOW_SECONDS', integer(1, 2_592_000, 's'), '86400', { meaning: 'Time after which an assessment whose images were not submitted fails with UPLOAD_WINDOW_EXPIRED, and an image of its own takes no upload' }),

@@ -84,6 +84,8 @@ export interface ObjectStore {
   copy(source: { readonly key: string; readonly etag: string }, key: string): Promise<boolean>
   /** Removes an object if it is there. */
   remove(key: string): Promise<void>
+  /** Names the object, and opens nothing: the address has no signature. */
+  address(key: string): string
   /** Reads the object, for the platform's own services. */
   presignRead(key: string, ttlSeconds: number): Promise<SignedAddress>
   /** Reads the object, for clients. */
@@ -167,6 +169,7 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
       await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }))
     },
 
+    address: (key) => signer.plain(`/${bucket}/${key}`),
     presignRead: async (key, ttlSeconds) => sign(signer, 'GET', key, ttlSeconds),
     presignDownload: async (key, ttlSeconds) => sign(publicSigner, 'GET', key, ttlSeconds),
     presignWrite: async (key, contentType, ttlSeconds, bytes) => sign(publicSigner, 'PUT', key, ttlSeconds, { contentType, contentLength: bytes }),

@@ -3,6 +3,8 @@ import aws4 from 'aws4'
 export interface AddressSigner {
   /** The request must carry the content type and the length that are named. */
   readonly presign: (request: PresignedRequest) => string
+  /** The address alone, which opens nothing. */
+  readonly plain: (path: string) => string
 }
 
 export interface PresignedRequest {
@@ -32,10 +34,13 @@ export function createAddressSigner({ endpoint, region, accessKeyId, secretAcces
   const { origin, host, pathname } = new URL(endpoint)
   const base = pathname.replace(/\/$/, '')
 
+  const addressOf = (path: string): string => base + path.split('/').map(encoded).join('/')
+
   return {
+    plain: (path) => origin + addressOf(path),
     presign({ method, path, contentType, contentLength, signedAt, ttlSeconds }) {
       const date = `${signedAt.toISOString().slice(0, 19).replaceAll(/[:-]/g, '')}Z`
-      const address = base + path.split('/').map(encoded).join('/')
+      const address = addressOf(path)
       const headers = {
         ...(contentType === undefined ? {} : { 'Content-Type': contentType }),
         ...(contentLength === undefined ? {} : { 'Content-Length': contentLength }),

@@ -74,6 +74,7 @@ export const problems = {
   'quota-exceeded': passing(429, 'Too many requests', 'The client, its organisation or its address has used up what it may ask for now; RateLimit says of what. Try again after Retry-After.'),
   'headers-too-large': refusal(431, 'The headers are too large', 'Send at most 16 KiB of headers.'),
   'internal-error': passing(500, 'An internal error happened', 'The failure is logged under the request_id. Try again with back-off.'),
+  'record-unreadable': refusal(500, 'The record cannot be read', 'A stored event of the record is not one that the platform wrote there, or cannot be opened. Nothing is recorded. The log names the event under the request_id; an operator must examine the event store and the vault.'),
   'read-model-behind': passing(503, 'The answer would not be up to date', 'This answer must be current, and the read model is behind. Try again after Retry-After.'),
   'event-store-unavailable': passing(503, 'The event store cannot be reached', 'Nothing is known to be recorded. Try again after Retry-After, with the same Idempotency-Key.'),
   'written-by-newer-version': passing(503, 'A newer version has written to the record', 'The instance that answers is older than the one that has written to the record, and cannot read it. Nothing is known to be recorded. Try again after Retry-After, with the same Idempotency-Key; an instance of the newer version will answer.'),

@@ -165,12 +165,11 @@ function reviewed(ids: JobIds, patientId: string, imageIds: readonly string[], a
   const images: ReviewImage[] = imageIds.map((imageId) => ({
     imageId,
     imageType: 'DERMOSCOPIC',
-    presignedUrl: `http://127.0.0.1:9000/photographs/${organisationId}/${assessmentId}/${imageId}?X-Amz-Signature=${sha256}`,
-    presignedUrlExpiresAt: instant(at, 3600),
+    objectKey: `images/2026-03-01/${organisationId}/${assessmentId}/${imageId}/0a1b2c`,
   }))
   const slot = aiReviewSlotStream(organisationId, caseId, productId)
   const stream = aiReviewStream(organisationId, aiReviewId)
-  const review = { aiReviewId, caseId, productId, orgId: organisationId, patientId, correlationId: assessmentId, images }
+  const review = { aiReviewId, caseId, productId, orgId: organisationId, patientId, correlationId: assessmentId, images, addresses: null }
   const claimed: AiReviewSlotEvent = {
     type: 'AiReviewSlotClaimed',
     data: { ...review, requestEventId: eventId, supersedes: null, request: null, claimedAt: instant(at, 1) },

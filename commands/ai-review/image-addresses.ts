@@ -1,6 +1,6 @@
 import { checkOutboundUrl, type OutboundRules, type UrlRefusal } from '../../platform/outbound-addresses.ts'
 import type { MemberError } from '../../platform/problems.ts'
-import type { ReviewImage } from '../../streams/ai-review/review-image.ts'
+import type { GivenAddress, ReviewImage } from '../../streams/ai-review/review-image.ts'
 import type { SupersedeAiReviewBody } from './bodies.ts'
 
 type RequestedImage = SupersedeAiReviewBody['images'][number]
@@ -38,11 +38,12 @@ function addressRefusal(address: string, { outbound, objectStores }: AddressRule
   return isOurs && !neverAccepted.includes(checked.refused) ? null : checked.refused
 }
 
-/** As events hold them: ids in lower case, instants in UTC to the millisecond. */
-export function toReviewImages(images: readonly RequestedImage[]): ReviewImage[] {
-  return images.map((image) => ({
-    ...image,
-    imageId: image.imageId.toLowerCase(),
-    presignedUrlExpiresAt: new Date(image.presignedUrlExpiresAt).toISOString(),
-  }))
+/** As events hold them: ids in lower case, instants in UTC to the millisecond. No image has a key: a caller names addresses only. */
+export function toReviewImages(given: readonly RequestedImage[]): { readonly images: ReviewImage[]; readonly addresses: GivenAddress[] } {
+  const all = given.map(({ imageId, presignedUrl, presignedUrlExpiresAt, ...image }) => {
+    const id = imageId.toLowerCase()
+    const address = { imageId: id, presignedUrl, presignedUrlExpiresAt: new Date(presignedUrlExpiresAt).toISOString() }
+    return { image: { ...image, imageId: id, objectKey: null }, address }
+  })
+  return { images: all.map(({ image }) => image), addresses: all.map(({ address }) => address) }
 }

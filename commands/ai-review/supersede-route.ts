@@ -38,7 +38,7 @@ export function supersedeRoute(app: ServiceApp, deps: SupersedeRouteDependencies
       schema: {
         operationId: 'supersedeAiReview',
         summary: 'Replace an AI review by a new one with fresh image addresses',
-        description: 'Any review that holds the slot of its case and product can be superseded, an ended one too.',
+        description: 'Any review that holds the slot of its case and product can be superseded, an ended one too. The addresses of the images are used as they are: the platform adds no signature to them, and stores them encrypted.',
         params: Type.Object({ id: Uuid }),
         querystring: OrgQuery,
         body: SupersedeAiReviewBody,
@@ -54,6 +54,8 @@ export function supersedeRoute(app: ServiceApp, deps: SupersedeRouteDependencies
       const { state: old } = await store.load(target.fold, target.stream, { fresh: true })
       if (old.status === 'absent') throw problem('not-found')
       const { caseId, productId, patientId, correlationId } = old
+      // Addresses are sealed with the patient's key. A review that does not know its patient yet learns it when it starts.
+      if (patientId === null) throw problem('conflict')
       const command: SupersedeSlot = {
         aiReviewId: newId(),
         caseId,
@@ -61,7 +63,7 @@ export function supersedeRoute(app: ServiceApp, deps: SupersedeRouteDependencies
         orgId,
         patientId,
         correlationId,
-        images: toReviewImages(body.images),
+        ...toReviewImages(body.images),
         supersedes: { aiReviewId: supersededAiReviewId, reason: body.reason ?? null },
         request: keyedRequest(request, orgId, vault, body).causing,
         now: now(),

@@ -14,6 +14,11 @@ export function imageKey({ day, orgId, ownerId, imageId, randomPart }: ImageKeyP
   return `images/${day}/${orgId}/${ownerId}/${imageId}/${randomPart}`
 }
 
+/** Whether a key is that of an image of this organisation. */
+export function isImageKeyOf(orgId: string, key: string): boolean {
+  return /^images\/[\d-]{10}\/([\w-]+)\/[\w-]+\/[\w-]+\/[\w-]+$/.exec(key)?.[1] === orgId
+}
+
 /** The day of an instant (UTC), as yyyy-mm-dd. */
 export function dayOf(instant: Date): string {
   return instant.toISOString().slice(0, 10)

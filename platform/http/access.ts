@@ -22,9 +22,17 @@ export interface Caller {
   readonly productId: string | null
   readonly scopes: ReadonlySet<string>
   readonly trustedActorContext: boolean
-  readonly actor: ActorContext | null
+  readonly actor: Actor | null
   /** Admitted by X-Admin-Api-Secret. */
   readonly isBootstrapAdmin: boolean
+}
+
+export interface Actor extends ActorContext {
+  /**
+   * Stands for the user in event metadata, which every reader of the event store sees in the clear. The user id where it is a UUID,
+   * else a keyed hash: products may use e-mail addresses as user ids.
+   */
+  readonly auditId: string
 }
 
 declare module 'fastify' {
@@ -38,6 +46,8 @@ export type VerifyToken = (token: string) => Promise<VerifiedToken>
 export interface AccessOptions {
   readonly configuration: Pick<Configuration, 'actorContextMode' | 'actorContextKeys' | 'adminApiSecret'>
   readonly verifyToken: VerifyToken
+  /** A hash under a key of the installation. */
+  readonly pseudonymOf: (text: string) => string
   readonly logger: Logger
   readonly now?: () => Date
 }
@@ -48,7 +58,7 @@ const nobody: Caller = {
 const bootstrapAdmin: Caller = { ...nobody, clientId: 'bootstrap', isBootstrapAdmin: true }
 
 /** Returns the check that runs before a request's body is read: it resolves to the caller or rejects with a problem. */
-export function createAuthorization({ configuration, verifyToken, logger, now = () => new Date() }: AccessOptions) {
+export function createAuthorization({ configuration, verifyToken, pseudonymOf, logger, now = () => new Date() }: AccessOptions) {
   const readContext = contextReader(configuration, now)
 
   return async (request: FastifyRequest, access: Access): Promise<Caller> => {
@@ -110,14 +120,15 @@ export function createAuthorization({ configuration, verifyToken, logger, now = 
   }
 
   /** A header that nobody can check selects nothing, so it is not read. */
-  async function actorOf(request: FastifyRequest, caller: Caller): Promise<ActorContext | null> {
+  async function actorOf(request: FastifyRequest, caller: Caller): Promise<Actor | null> {
     const header = request.headers['x-actor-context']
     if (header === undefined || readContext === null) return null
     if (!caller.trustedActorContext) throw problem('actor-context-not-accepted')
     if (typeof header !== 'string') throw problem('actor-context-invalid')
     const actor = await readContext(header)
     if (caller.orgId !== null && caller.orgId.toLowerCase() !== actor.orgId) throw problem('org-mismatch')
-    return actor
+    const { userId, orgId } = actor
+    return { ...actor, auditId: isUuid(userId) ? userId.toLowerCase() : pseudonymOf(`actor\0${orgId}\0${userId}`) }
   }
 }
 

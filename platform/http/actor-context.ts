@@ -5,6 +5,7 @@ import { Nullable } from './members.ts'
 
 /** What the platform uses of the claims of X-Actor-Context (spec 2.4); names and addresses stay out. */
 export interface ActorContext {
+  /** Any text, maybe an e-mail address: neither stored in the clear nor logged. */
   readonly userId: string
   readonly orgId: string
   readonly userType: string | null

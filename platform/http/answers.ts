@@ -53,7 +53,7 @@ function ofAccess({ access, isRead }: RouteFacts): ProblemCode[] {
   const any: ProblemCode[] = [
     'token-missing', 'token-invalid', 'token-expired', 'actor-context-not-accepted', 'actor-context-invalid', 'org-mismatch',
     'org-required', 'not-found', 'quota-exceeded', 'database-unavailable',
-    ...(isRead ? [] : ['conflict', 'command-too-large', 'event-store-unavailable', 'written-by-newer-version'] as const),
+    ...(isRead ? [] : ['conflict', 'command-too-large', 'event-store-unavailable', 'written-by-newer-version', 'record-unreadable'] as const),
   ]
   if (access === 'token') return any
   if ('scopes' in access) return [...any, 'insufficient-scope']

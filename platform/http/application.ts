@@ -37,6 +37,8 @@ export interface ApplicationOptions {
   readonly services: readonly Service[]
   readonly health: Health
   readonly verifyToken: VerifyToken
+  /** A hash under a key of the installation, for what must not be stored in the clear. */
+  readonly pseudonymOf: (text: string) => string
   readonly readYourWrites: ReadYourWrites
   /** Asked before a GET says that a record does not exist; always true when omitted (tests). */
   readonly isCurrent?: IsCurrent

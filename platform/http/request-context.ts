@@ -44,7 +44,7 @@ export function commandContext(request: FastifyRequest, { orgId }: { readonly or
     correlationId: request.correlationId,
     orgId,
     clientId: request.caller.clientId,
-    userId: request.caller.actor?.userId,
+    userId: request.caller.actor?.auditId,
     requestId: request.id,
     traceparent: request.traceparent,
   }

@@ -160,6 +160,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     health,
     now,
     verifyToken: (token) => tokens.verify(token),
+    pseudonymOf: (text) => vault.fingerprint(text),
     readYourWrites: (position, names, timeoutMs) => reads.waitFor(position, names, timeoutMs),
     isCurrent: isCurrentWithin(configuration.readYourWritesMs),
     isStopping: () => isRefusing,

@@ -1,11 +1,11 @@
-import type { ReviewImage } from '../../streams/ai-review/review-image.ts'
+import type { RequestedImage } from '../../streams/ai-review/review-image.ts'
 import { memberOf } from './outside-value.ts'
 import { callService, type ServiceCalls } from './service-call.ts'
 
 export interface SupersessionRequest {
   readonly orgId: string
   readonly aiReviewId: string
-  readonly images: readonly ReviewImage[]
+  readonly images: readonly Omit<RequestedImage, 'objectKey'>[]
   readonly reason: string
   /** The same for every try; the addresses, and with them the body, differ from try to try. */
   readonly idempotencyKey: string

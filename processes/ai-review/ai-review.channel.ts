@@ -10,14 +10,13 @@ import { aiReviewChannel } from '../../streams/channels/ai-review.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { DomainEvent, RecordedEvent } from '../../streams/store/events.ts'
 import type { ChannelDefinition, PublicEvent } from '../relay/channel.ts'
-import { signedImages } from './signed-images.ts'
 
 /** The object store goes by its own clock: what it refuses a little early had expired all the same. */
 const storeClockAheadMs = 5_000
 
 export interface AiReviewChannelDependencies {
   readonly store: Pick<EventStore, 'load'>
-  readonly objects: Pick<ObjectStore, 'presignRead'>
+  readonly objects: Pick<ObjectStore, 'address'>
   readonly configuration: Pick<Configuration, 'readUrlTtlSeconds'>
 }
 
@@ -47,9 +46,9 @@ export const aiReviewEventsChannel: ChannelDefinition<AiReviewChannelDependencie
       const { classification, failedAt } = event.data as DataOf<AiReviewEvent, 'AiReviewFailed'>
       const { message, retriable } = aiReviewFailures[classification]
       const error = { errorCode: classification, errorClassification: classification, errorMessage: message, retriable }
-      const { images, ...review } = await requestOf(event, deps)
+      const { addresses, ...review } = await requestOf(event, deps)
       const byTheStore = Date.parse(failedAt) + storeClockAheadMs
-      const hasExpired = images.some(({ presignedUrlExpiresAt }) => Date.parse(presignedUrlExpiresAt) <= byTheStore)
+      const hasExpired = (addresses ?? []).some(({ presignedUrlExpiresAt }) => Date.parse(presignedUrlExpiresAt) <= byTheStore)
       const addressesExpired = classification === 'image_fetch_failed' && hasExpired
       return [{ type: 'ai_review.failed', occurredAt: failedAt, data: { ...review, ...error, addressesExpired } }]
     },
@@ -70,17 +69,19 @@ export const aiReviewEventsChannel: ChannelDefinition<AiReviewChannelDependencie
   },
 }
 
-async function requested(event: RecordedEvent, deps: AiReviewChannelDependencies): Promise<PublicEvent[]> {
+/** Names objects by addresses without a signature: the channel is kept for long and has many readers. */
+function requested(event: RecordedEvent, { objects, configuration }: AiReviewChannelDependencies): PublicEvent[] {
   const data = event.data as DataOf<AssessmentEvent, 'AssessmentReviewRequested'>
-  const images = await signedImages(data.images, deps.objects, deps.configuration.readUrlTtlSeconds)
   const { caseId, productId, patientId, requestedAt } = data
+  const presignedUrlExpiresAt = new Date(Date.parse(requestedAt) + configuration.readUrlTtlSeconds * 1000).toISOString()
+  const images = data.images.map((image) => ({ ...image, presignedUrl: objects.address(image.objectKey), presignedUrlExpiresAt }))
   const correlationId = event.metadata.$correlationId
   return [{ type: 'ai_review.requested', occurredAt: requestedAt, data: { caseId, productId, correlationId, requestedAt, images, patientId } }]
 }
 
 /** What every event of a review names of it. */
 async function reviewOf(event: RecordedEvent, deps: AiReviewChannelDependencies) {
-  const { images: _, ...review } = await requestOf(event, deps)
+  const { addresses: _, ...review } = await requestOf(event, deps)
   return review
 }
 
@@ -88,6 +89,6 @@ async function reviewOf(event: RecordedEvent, deps: AiReviewChannelDependencies)
 async function requestOf({ stream }: RecordedEvent, { store }: AiReviewChannelDependencies) {
   const { state } = await store.load(aiReviewFold, stream)
   if (state.status === 'absent') throw new Error('an event of a review that was never requested')
-  const { aiReviewId, caseId, productId, orgId, correlationId, images } = state
-  return { aiReviewId, caseId, productId, orgId, correlationId, images }
+  const { aiReviewId, caseId, productId, orgId, correlationId, addresses } = state
+  return { aiReviewId, caseId, productId, orgId, correlationId, addresses }
 }

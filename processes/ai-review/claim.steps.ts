@@ -33,7 +33,8 @@ export async function claim(todo: Todo, deps: ProcessDependencies): Promise<Step
     orgId,
     patientId: data.patientId ?? null,
     correlationId: data.correlationId,
-    images: data.images,
+    images: data.images.map(({ presignedUrl: _, presignedUrlExpiresAt: __, ...image }) => image),
+    addresses: null,
     requestEventId: id,
     now: todo.dueAt,
   }

@@ -1,22 +1,42 @@
-import type { ObjectStore } from '../../platform/object-store.ts'
-import type { ReviewImage } from '../../streams/ai-review/review-image.ts'
+import { isImageKeyOf } from '../../commands/assessments/image-key.ts'
+import type { Configuration } from '../../platform/configuration.ts'
+import type { ObjectStore, SignedAddress } from '../../platform/object-store.ts'
+import type { GivenAddress, RequestedImage, ReviewImage } from '../../streams/ai-review/review-image.ts'
 
-export interface StoredImage {
-  readonly imageId: string
-  readonly imageType: ReviewImage['imageType']
-  readonly objectKey: string
+export interface SigningDependencies {
+  readonly objects: Pick<ObjectStore, 'presignRead'>
+  readonly configuration: Pick<Configuration, 'readUrlTtlSeconds'>
 }
 
-/** Images under read addresses that are signed now: as late as possible before they are used (T30). */
-export function signedImages(
-  images: readonly StoredImage[],
-  objects: Pick<ObjectStore, 'presignRead'>,
-  ttlSeconds: number,
-): Promise<ReviewImage[]> {
+/** A read address of an image of the organisation; undefined for every other key. */
+async function signedRead({ objects, configuration }: SigningDependencies, orgId: string, objectKey: string): Promise<SignedAddress | undefined> {
+  return isImageKeyOf(orgId, objectKey) ? objects.presignRead(objectKey, configuration.readUrlTtlSeconds) : undefined
+}
+
+/** Images of an assessment under addresses for whoever supersedes its review. */
+export async function signedImages(
+  deps: SigningDependencies,
+  orgId: string,
+  images: readonly Pick<RequestedImage, 'imageId' | 'imageType' | 'objectKey'>[],
+): Promise<Omit<RequestedImage, 'objectKey'>[]> {
   return Promise.all(
-    images.map(async ({ imageId, imageType, objectKey }) => {
-      const { url, expiresAt } = await objects.presignRead(objectKey, ttlSeconds)
-      return { imageId, imageType, presignedUrl: url, presignedUrlExpiresAt: expiresAt.toISOString() }
+    images.map(async ({ objectKey, ...image }) => {
+      const signed = await signedRead(deps, orgId, objectKey)
+      if (signed === undefined) throw new Error('an assessment names an object of another organisation')
+      return { ...image, presignedUrl: signed.url, presignedUrlExpiresAt: signed.expiresAt.toISOString() }
     }),
   )
+}
+
+/**
+ * Where a review reads an image from now. An object of the platform gets an address that is signed at this moment; an address
+ * that a caller gave is taken as it is. Undefined where nothing may be read.
+ */
+export async function readAddress(
+  deps: SigningDependencies,
+  review: { readonly orgId: string; readonly addresses: readonly GivenAddress[] | null },
+  { imageId, objectKey }: ReviewImage,
+): Promise<string | undefined> {
+  if (objectKey !== null) return (await signedRead(deps, review.orgId, objectKey))?.url
+  return review.addresses?.find((given) => given.imageId === imageId)?.presignedUrl
 }

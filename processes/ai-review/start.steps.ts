@@ -19,6 +19,7 @@ import type { StepContext, StepOutcome, Todo } from '../runtime/process.ts'
 import { attemptCommand, orgOf, outcomeCommand, readCause } from '../runtime/step-identity.ts'
 import { throwIfStopping } from '../runtime/stopping.ts'
 import { requiredConsentCode } from './ai-review.process.ts'
+import { readAddress } from './signed-images.ts'
 
 type CallOf<Name extends PlannedCall['call']> = Extract<PlannedCall, { readonly call: Name }>
 
@@ -106,8 +107,11 @@ async function sendImage(
   const { deps, step } = run
   const image = review.images.find((each) => each.imageId === imageId)
   if (image === undefined) return { kind: 'done' }
-  const openImage = (): Promise<FetchedImage> =>
-    deps.images.open(image.presignedUrl, deps.configuration.stepTimeoutMs, step.signal)
+  const openImage = async (): Promise<FetchedImage> => {
+    const address = await readAddress(deps, review, image)
+    if (address === undefined) return { kind: 'refused', status: null }
+    return deps.images.open(address, deps.configuration.stepTimeoutMs, step.signal)
+  }
 
   const fetched = await openImage()
   throwIfStopping(step.signal)

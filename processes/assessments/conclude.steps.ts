@@ -45,8 +45,9 @@ function hasExpired(ended: Ended): boolean {
 }
 
 /**
- * Has the review replaced by one with fresh addresses (T30), once per assessment; false where the failure stands. Whether
- * the answer says so or was lost: `ai_review.superseded` takes the row away.
+ * A review read from addresses that a caller gave, and they had expired: has it replaced by one that reads the images of the
+ * assessment (T30), once per assessment. False where the failure stands. `ai_review.superseded` takes the row away, also where
+ * the answer was lost.
  */
 async function renew(todo: Todo, deps: ProcessDependencies, step: StepContext, { data }: Ended): Promise<boolean> {
   const { aiReviewId } = data
@@ -54,7 +55,7 @@ async function renew(todo: Todo, deps: ProcessDependencies, step: StepContext, {
   const { state } = await execute(deps.store, targetOf(todo), (current) => renewReview({ aiReviewId, now: todo.dueAt }, current), context)
   if (state.status !== 'processing' || state.renewedReviewId !== aiReviewId) return false
 
-  const images = await signedImages(reviewImagesOf(state), deps.objects, deps.configuration.readUrlTtlSeconds)
+  const images = await signedImages(deps, orgOf(todo), reviewImagesOf(state))
   const request = { orgId: orgOf(todo), aiReviewId, images, reason: 'expired addresses', idempotencyKey: data.event_id }
   const answer = await deps.reviews.supersede(request, step.signal)
   throwIfStopping(step.signal)

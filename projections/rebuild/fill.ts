@@ -6,7 +6,7 @@ import { handlerOf, shareOf } from '../runtime/batch-writer.ts'
 import { failureOf, type ProjectionFailure } from '../runtime/checkpoints.ts'
 import type { Member, MemberBatch } from '../runtime/feed.ts'
 import { ShareWriter } from '../runtime/share-writer.ts'
-import { reasonOfUndecodable, stopsAt } from '../runtime/undecodable.ts'
+import { reportOfUndecodable, stopsAt } from '../runtime/undecodable.ts'
 import type { RebuildContext } from './context.ts'
 import type { Copy } from './copies.ts'
 
@@ -173,7 +173,7 @@ class LaneWriter {
 
   async end({ unreadable, member }: Lane): Promise<void> {
     if (unreadable === undefined || !member.isActive) return
-    await this.#writer.fail(member, failureOf(unreadable.head, `cannot be read: ${reasonOfUndecodable(unreadable)}`))
+    await this.#writer.fail(member, failureOf(unreadable.head, reportOfUndecodable(unreadable)))
   }
 
   #copyOf(member: Member): Copy {

@@ -13,7 +13,7 @@ import type { Advance, ProjectionRunnerOptions, ProjectorState, ProjectorStatus 
 import { assertNames, ensureRuntimeSchema, prepareProjector } from './schema.ts'
 import { ShareWriter } from './share-writer.ts'
 import { emptySlot, isBehind, isRun, reachedBy, stateWanted, type Slot } from './slot.ts'
-import { reasonOfUndecodable, stopsAt } from './undecodable.ts'
+import { reasonOfUndecodable, reportOfUndecodable, stopsAt } from './undecodable.ts'
 import { Upgrades } from './upgrades.ts'
 import { Vacancies } from './vacancies.ts'
 
@@ -277,7 +277,7 @@ export class ProjectionRunner {
     const reason = reasonOfUndecodable(error)
     const concerned = members.filter((member) => stopsAt(member.projector, head, error) && !isSkipped(member, head))
     if (concerned.length === 0) this.#options.logger.warn({ eventId: head.id, eventType: head.type, reason }, 'an event that cannot be read concerns nobody')
-    for (const member of concerned) await this.#writer.fail(member, failureOf(head, `cannot be read: ${reason}`))
+    for (const member of concerned) await this.#writer.fail(member, failureOf(head, reportOfUndecodable(error)))
   }
 
   #written(members: readonly Member[], position: Position, changed: readonly string[]): void {

@@ -16,3 +16,8 @@ export function stopsAt(projector: Projector, head: EventHead, error: Error): bo
 export function reasonOfUndecodable(error: Error): string {
   return error instanceof UndecodableEventError ? error.reason : error.name
 }
+
+/** Which event it is, where it stands, and why nobody can read it. Contains no data of the event. */
+export function reportOfUndecodable(error: Error): string {
+  return error instanceof UndecodableEventError ? error.message : `cannot be read: ${error.name}`
+}

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
 import { CausingRequest, Id, Instant, Nullable } from '../types.ts'
-import { ReviewImage } from '../ai-review/review-image.ts'
+import { GivenAddresses, ReviewImage } from '../ai-review/review-image.ts'
 import { claimedUpcasters } from './upcasters.ts'
 
 export const aiReviewSlotEvents = {
@@ -19,6 +19,7 @@ export const aiReviewSlotEvents = {
       patientId: Nullable(Id),
       correlationId: Nullable(Type.String()),
       images: Type.Array(ReviewImage),
+      addresses: GivenAddresses,
       /** The `ai_review.requested` event that asked; null when a client did. */
       requestEventId: Nullable(Id),
       /** The review that held the slot before; the reason is declared free of personal data. */
@@ -27,7 +28,7 @@ export const aiReviewSlotEvents = {
       request: CausingRequest,
       claimedAt: Instant,
     }),
-    { version: 2, upcasters: claimedUpcasters },
+    { version: 2, upcasters: claimedUpcasters, subject: 'patientId' },
   ),
   /** A request found the slot taken: it is answered with the review that holds it, and nothing is enqueued. */
   AiReviewRequestAnswered: defineEvent(

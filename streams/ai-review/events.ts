@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
 import { CausingRequest, Count, Id, Instant, Int32, Nullable, StoredObject } from '../types.ts'
-import { ReviewImage } from './review-image.ts'
+import { GivenAddresses, ReviewImage } from './review-image.ts'
 import { cancelledUpcasters } from './upcasters.ts'
 
 /** Specification 7.3, and the two of contract section 3 for checks that could not be made. */
@@ -60,8 +60,10 @@ export const aiReviewEvents = {
       patientId: Nullable(Id),
       correlationId: text,
       images: Type.Array(ReviewImage),
+      addresses: GivenAddresses,
       requestedAt: Instant,
     }),
+    { subject: 'patientId' },
   ),
   /** The start job began, and the case named its patient. */
   AiReviewStarted: defineEvent(

@@ -1,13 +1,32 @@
 import { Type, type Static } from 'typebox'
-import { Id, ImageType, Instant } from '../types.ts'
+import { Phi } from '../store/schema.ts'
+import { Id, ImageType, Instant, Nullable } from '../types.ts'
 
-/** An image of a review as the request named it. The address is a credential: shown in no GET and no log (T30). */
-export const ReviewImage = Type.Object({
+const described = {
   imageId: Id,
   imageType: ImageType,
-  presignedUrl: Type.String(),
-  presignedUrlExpiresAt: Instant,
   deviceManufacturer: Type.Optional(Type.String()),
   deviceModel: Type.Optional(Type.String()),
+}
+
+/** An image of a review. The review signs the read address of an object of the platform when it fetches the image. */
+export const ReviewImage = Type.Object({
+  ...described,
+  /** From the platform's own record of the image. Null where a caller gave an address: the platform never signs one of those. */
+  objectKey: Nullable(Type.String()),
 })
 export type ReviewImage = Static<typeof ReviewImage>
+
+/** The address that a caller gave for an image, with its own signature. */
+export const GivenAddress = Type.Object({ imageId: Id, presignedUrl: Type.String(), presignedUrlExpiresAt: Instant })
+export type GivenAddress = Static<typeof GivenAddress>
+
+/**
+ * Whoever has such an address can read the image until it expires, so every event seals it (T30). Null where no caller gave one,
+ * and after the patient was erased.
+ */
+export const GivenAddresses = Phi(Nullable(Type.Array(GivenAddress)))
+
+/** An image as the public request names it: `presignedUrl` carries no signature and opens nothing by itself. */
+export const RequestedImage = Type.Object({ ...described, presignedUrl: Type.String(), presignedUrlExpiresAt: Instant, objectKey: Type.String() })
+export type RequestedImage = Static<typeof RequestedImage>

@@ -98,7 +98,7 @@ export const assessmentEvents = {
     }),
     { version: 2, upcasters: submittedUpcasters },
   ),
-  /** The case is open: the relay publishes this as `ai_review.requested`, with freshly signed read addresses. */
+  /** The case is open: the relay publishes this as `ai_review.requested`. */
   AssessmentReviewRequested: defineEvent(
     'AssessmentReviewRequested',
     Type.Object({

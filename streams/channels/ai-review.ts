@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { CancellationReason, Classification, ImageQuality, Lesion } from '../ai-review/events.ts'
-import { ReviewImage } from '../ai-review/review-image.ts'
+import { RequestedImage } from '../ai-review/review-image.ts'
 import { defineEvent, type EventOf } from '../store/schema.ts'
 import { Id, Instant, Nullable } from '../types.ts'
 import { publicData } from './envelope.ts'
@@ -19,7 +19,7 @@ export const aiReviewChannelEvents = {
       orgId: Id,
       correlationId: Nullable(Type.String()),
       requestedAt: Instant,
-      images: Type.Array(ReviewImage),
+      images: Type.Array(RequestedImage),
       /** Additive (T2). */
       patientId: Type.Optional(Id),
     }),

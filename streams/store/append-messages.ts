@@ -53,7 +53,7 @@ function proposedEvent({ id, type, text, metadata }: OutgoingEvent): WireWriter 
     .message(proposed.id, new WireWriter().text(uuid.string, id))
     .message(proposed.metadata, new WireWriter().text(mapEntry.key, 'type').text(mapEntry.value, type))
     .message(proposed.metadata, jsonContent)
-  if (metadata !== undefined) event.bytes(proposed.customMetadata, metadata)
+  if (metadata !== undefined) event.text(proposed.customMetadata, metadata)
   return event.text(proposed.data, text)
 }
 

@@ -2,11 +2,11 @@ import { categoryOf, type Catalogue, type CatalogueEntry } from './catalogue.ts'
 import { decodeWith, isJsonObject, type JsonObject, type StoredEvent } from './decoding.ts'
 import { InvalidEventError } from './errors.ts'
 import { eventIdOf } from './event-ids.ts'
-import type { CommandContext, DomainEvent, EventMetadata, RecordedEvent } from './events.ts'
+import { nextRevision, type CommandContext, type DomainEvent, type EventMetadata, type RecordedEvent, type StreamRevision } from './events.ts'
 import { readJsonText } from './json-reading.ts'
 import { memberPlace, sealMember } from './phi-encryption.ts'
 import type { KeyVault } from './ports.ts'
-import { createSigner, type Signer } from './signature.ts'
+import { createSigner, type SignedPlace, type Signer } from './signature.ts'
 
 /** An event of a public channel: its id and metadata are given, since the channel derives them from a source event. */
 export interface RawEvent {
@@ -16,16 +16,18 @@ export interface RawEvent {
   readonly metadata: Omit<EventMetadata, 'signature' | 'schemaVersion'>
 }
 
-/** An event as it is sent: its data as JSON text, its metadata as the bytes of such. */
+/** An event as it is sent: its data and its metadata as JSON text. */
 export interface OutgoingEvent {
   readonly id: string
   readonly type: string
   readonly text: string
-  readonly metadata: Uint8Array | undefined
+  readonly metadata: string | undefined
 }
 
-/** One append, ready to send. */
+/** One append, ready to send. Its events are signed for one place: `stream`, from the revision after `expected` on. */
 export interface EncodedAppend {
+  readonly stream: string
+  readonly expected: StreamRevision
   readonly events: readonly OutgoingEvent[]
   /** The same events as reading them back will show them. */
   readonly decoded: readonly DomainEvent[]
@@ -33,42 +35,51 @@ export interface EncodedAppend {
   readonly bytes: number
 }
 
+/** Where the events of one append will stand. */
+export type AppendPlace = Pick<EncodedAppend, 'stream' | 'expected'>
+
 export interface Codec {
   /** Validates, encrypts PHI and signs. Throws `InvalidEventError`. */
-  readonly encode: (events: readonly DomainEvent[], context: CommandContext, stream: string) => Promise<EncodedAppend>
-  readonly encodeRaw: (events: readonly RawEvent[], stream: string) => EncodedAppend
+  readonly encode: (events: readonly DomainEvent[], context: CommandContext, place: AppendPlace) => Promise<EncodedAppend>
+  readonly encodeRaw: (events: readonly RawEvent[], place: AppendPlace) => EncodedAppend
   /** A promise only where a subject's key has to be fetched. Throws or rejects with `UndecodableEventError`. */
   readonly decode: (event: StoredEvent) => RecordedEvent | Promise<RecordedEvent>
 }
 
 /** `signingKey` is the vault's `eventSigningKey()`. */
 export function createCodec(catalogue: Catalogue, vault: KeyVault, signingKey: Uint8Array): Codec {
-  const sign = createSigner(signingKey)
+  const signer = createSigner(signingKey)
   return {
-    async encode(events, context, stream) {
+    async encode(events, context, place) {
+      const { stream } = place
       const encoded = await Promise.all(
         events.map(async (event, index) => {
           const entry = entryFor(catalogue, event.type, stream)
           const plain = plainData(entry, event)
           const protectedData = await protect(entry, vault, plain, context.orgId, stream)
-          const metadata = metadataOf(context)
-          return signed(sign, entry, { id: eventIdOf(context.commandId, index), type: event.type, metadata }, protectedData)
+          const head = { id: eventIdOf(context.commandId, index), type: event.type, stream, revision: revisionAt(place, index) }
+          return signed(signer, entry, head, metadataOf(context), protectedData)
         }),
       )
-      return together(encoded)
+      return together(place, encoded)
     },
-    encodeRaw(events, stream) {
-      return together(
-        events.map((event) => {
-          const entry = entryFor(catalogue, event.type, stream)
-          if (entry.phiMembers.length > 0) throw new InvalidEventError(event.type, '', 'PHI is never written raw')
-          const plain = plainData(entry, event)
-          return signed(sign, entry, event, { stored: plain, decoded: plain })
-        }),
-      )
+    encodeRaw(events, place) {
+      const { stream } = place
+      const encoded = events.map((event, index) => {
+        const { id, type, metadata } = event
+        const entry = entryFor(catalogue, type, stream)
+        if (entry.phiMembers.length > 0) throw new InvalidEventError(type, '', 'PHI is never written raw')
+        const plain = plainData(entry, event)
+        return signed(signer, entry, { id, type, stream, revision: revisionAt(place, index) }, metadata, { stored: plain, decoded: plain })
+      })
+      return together(place, encoded)
     },
-    decode: decodeWith(catalogue, vault, sign),
+    decode: decodeWith(catalogue, vault, signer),
   }
+}
+
+function revisionAt({ expected }: AppendPlace, index: number): bigint {
+  return nextRevision(expected) + BigInt(index)
 }
 
 function entryFor(catalogue: Catalogue, type: string, stream: string): CatalogueEntry {
@@ -131,7 +142,7 @@ async function protect(
   return { stored: { ...plain, ...Object.fromEntries(sealed) }, decoded: plain }
 }
 
-function metadataOf(context: CommandContext): Omit<EventMetadata, 'signature' | 'schemaVersion'> {
+function metadataOf(context: CommandContext): RawEvent['metadata'] {
   const { commandId, correlationId, causationId, orgId, clientId, userId, requestId, traceparent } = context
   return {
     commandId,
@@ -152,25 +163,26 @@ interface EncodedEvent {
 }
 
 function signed(
-  sign: Signer,
+  signer: Signer,
   entry: CatalogueEntry,
-  head: Pick<RawEvent, 'id' | 'type' | 'metadata'>,
+  place: SignedPlace,
+  given: RawEvent['metadata'],
   { stored, decoded }: ProtectedData,
 ): EncodedEvent {
-  const { id, type } = head
+  const { id, type } = place
   const text = JSON.stringify(stored)
-  const signature = sign(id, type, text)
-  const metadata: EventMetadata = { ...head.metadata, schemaVersion: entry.definition.version, signature }
-  const metadataBytes = new TextEncoder().encode(JSON.stringify(metadata))
+  const metadata = signer.sign(place, text, JSON.stringify({ ...given, schemaVersion: entry.definition.version }))
   return {
-    event: { id, type, text, metadata: metadataBytes },
+    event: { id, type, text, metadata },
     decoded: { type, data: decoded },
-    bytes: Buffer.byteLength(text) + metadataBytes.length + 2 * type.length,
+    bytes: Buffer.byteLength(text) + Buffer.byteLength(metadata) + 2 * type.length,
   }
 }
 
-function together(encoded: readonly EncodedEvent[]): EncodedAppend {
+function together({ stream, expected }: AppendPlace, encoded: readonly EncodedEvent[]): EncodedAppend {
   return {
+    stream,
+    expected,
     events: encoded.map((each) => each.event),
     decoded: encoded.map((each) => each.decoded),
     bytes: encoded.reduce((sum, each) => sum + each.bytes, 0),

@@ -9,7 +9,7 @@ import type { Signer } from './signature.ts'
 export type JsonObject = Record<string, unknown>
 type SubjectKey = Uint8Array | 'destroyed'
 
-/** An event as it was stored: what the client hands over, or what was read past its decoder. */
+/** An event as it was stored, its content in bytes and parsed. */
 export interface StoredEvent {
   readonly id: string
   readonly type: string
@@ -19,9 +19,10 @@ export interface StoredEvent {
   readonly created: Date
   readonly isJson: boolean
   readonly data: unknown
-  /** The text that the data was stored as, where it is at hand. */
-  readonly dataText?: string
   readonly metadata?: unknown
+  /** The stored bytes of the data and the metadata, which the signature covers. */
+  readonly dataBytes: Uint8Array
+  readonly metadataBytes: Uint8Array
 }
 
 /** Links, stream metadata and statistics that the server itself writes; none of them is a fact of ours. */
@@ -47,10 +48,10 @@ export function headOf(event: StoredEvent): EventHead {
 }
 
 /** The reading half of the codec: checks shape and signature, decrypts, and brings old versions to the newest shape. */
-export function decodeWith(catalogue: Catalogue, vault: KeyVault, sign: Signer) {
+export function decodeWith(catalogue: Catalogue, vault: KeyVault, signer: Signer) {
   return (event: StoredEvent): RecordedEvent | Promise<RecordedEvent> => {
     const head = headOf(event)
-    const { data, metadata } = checkedContent(head, event, sign)
+    const { data, metadata } = checkedContent(head, event, signer)
     const entry = catalogue.entry(event.type)
     if (entry === undefined) throw new UnknownEventTypeError(head)
     const finish = (readable: JsonObject): RecordedEvent => ({
@@ -74,14 +75,11 @@ interface Content {
   readonly metadata: EventMetadata
 }
 
-function checkedContent(head: EventHead, event: StoredEvent, sign: Signer): Content {
-  const { data, dataText, metadata } = event
-  // The client hands malformed JSON over as a string and malformed metadata as bytes.
+function checkedContent(head: EventHead, event: StoredEvent, signer: Signer): Content {
+  const { data, metadata } = event
+  // Malformed JSON is a string here, and malformed metadata are bytes.
   if (!event.isJson || !isJsonObject(data) || !isMetadata(metadata)) throw new UndecodableEventError(head, 'malformed')
-  const isSigned = (text: string): boolean => metadata.signature === sign(head.id, head.type, text)
-  // Whoever copies a log may space its JSON anew, which changes nothing that was signed.
-  const isOurs = (dataText !== undefined && isSigned(dataText)) || isSigned(JSON.stringify(data))
-  if (!isOurs) throw new UndecodableEventError(head, 'signature')
+  if (!signer.isSigned(head, event.dataBytes, event.metadataBytes)) throw new UndecodableEventError(head, 'signature')
   return { data, metadata }
 }
 

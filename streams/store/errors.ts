@@ -51,6 +51,16 @@ export class StreamTombstonedError extends EventStoreError {
   }
 }
 
+/**
+ * The stream was deleted, and the server put the first event of its new life behind the deleted ones. Events are signed for
+ * their revision, so no reader accepts what was written. Deleting a stream of the platform is never part of its work.
+ */
+export class StreamRevivedError extends EventStoreError {
+  constructor(stream: string, revision: bigint) {
+    super('stream-revived', `${stream} was deleted before: its first event was put at revision ${revision}, and is not valid there`)
+  }
+}
+
 /** The store has no room for the append, of which nothing was written. Repeating it is safe, and succeeds once there is room. */
 export class EventStoreFullError extends EventStoreError {
   constructor(stream: string, options?: ErrorOptions) {
@@ -100,21 +110,26 @@ export interface EventHead {
   readonly recordedAt: string
 }
 
-export type UndecodableReason =
-  | 'unknown-type'
-  | 'malformed'
-  | 'signature'
-  | 'newer-version'
-  | 'upcaster'
-  | 'key-missing'
-  | 'decryption'
+const explanations = {
+  'unknown-type': 'this program does not have its type',
+  malformed: 'its data or metadata is not what the platform writes',
+  signature: 'its signature does not match: it was altered, moved, replayed or renamed, or was not written by this installation',
+  'newer-version': 'a newer version of the program has written it',
+  upcaster: 'its old shape cannot be brought to the present one',
+  'key-missing': 'the vault does not hold the key of its subject',
+  decryption: 'a sealed member does not open with the key of its subject',
+} as const
+
+export type UndecodableReason = keyof typeof explanations
 
 /** A stored event that cannot be read, now or later, without a change to this program or to the vault. */
 export class UndecodableEventError extends EventStoreError {
   readonly head: EventHead
   readonly reason: UndecodableReason
+  readonly isSafeToLog = true
   constructor(head: EventHead, reason: UndecodableReason, options?: ErrorOptions) {
-    super(`undecodable-event-${reason}`, `${head.type} ${head.revision}@${head.stream} cannot be read: ${reason}`, options)
+    const place = `${head.type} ${head.id} at ${head.revision}@${head.stream}`
+    super(`undecodable-event-${reason}`, `${place} cannot be read: ${explanations[reason]} (${reason})`, options)
     this.head = head
     this.reason = reason
   }

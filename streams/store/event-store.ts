@@ -7,9 +7,10 @@ import {
   EventStoreClosedError,
   EventStoreUnavailableError,
   RevisionConflictError,
+  StreamRevivedError,
   UndecodableEventError,
 } from './errors.ts'
-import type { Appended, CommandContext, DomainEvent, Fold, Loaded, RecordedEvent, StreamRevision } from './events.ts'
+import { nextRevision, type Appended, type CommandContext, type DomainEvent, type Fold, type Loaded, type RecordedEvent, type StreamRevision } from './events.ts'
 import { newestOf, placesBackwards, type HeadQuestion } from './log-head.ts'
 import { readLogPiece, type LogBatch, type LogRead } from './log-reading.ts'
 import { startOfLog, type Position } from './positions.ts'
@@ -101,7 +102,7 @@ export class EventStore {
     let state = cached?.state ?? fold.initialState
     let revision: StreamRevision = cached?.revision ?? 'no_stream'
     let position = cached?.position
-    for await (const event of this.readStream<Event>(stream, { from: after(revision) })) {
+    for await (const event of this.readStream<Event>(stream, { from: nextRevision(revision) })) {
       state = evolved(fold, state, event)
       ;({ revision, position } = event)
     }
@@ -119,7 +120,8 @@ export class EventStore {
 
   /**
    * Appends at exactly `expected`. Repeating the call with the same command id and events is safe.
-   * @throws RevisionConflictError, AppendOutcomeUnknownError, AppendTooLargeError, InvalidEventError, StreamTombstonedError
+   * @throws RevisionConflictError, AppendOutcomeUnknownError, AppendTooLargeError, InvalidEventError, StreamTombstonedError,
+   * StreamRevivedError
    */
   async append<State, Event extends DomainEvent>(
     fold: Fold<State, Event>,
@@ -128,10 +130,10 @@ export class EventStore {
     events: readonly Event[],
     context: CommandContext,
   ): Promise<Appended> {
-    const encoded = await this.#codec.encode(events, context, stream)
+    const encoded = await this.#codec.encode(events, context, { stream, expected })
     const before = this.#cache.get(fold, stream)
     try {
-      const appended = await this.#write(stream, expected, encoded)
+      const appended = await this.#write(encoded)
       const state = this.#stateAt(fold, before, expected)
       if (state !== undefined) {
         const folded = encoded.decoded.reduce((current, event) => evolved(fold, current, event), state.value)
@@ -151,7 +153,7 @@ export class EventStore {
 
   /** Appends events of a public channel, under the ids they bring. Same guarantees as `append`. */
   async appendRaw(stream: string, expected: StreamRevision, events: readonly RawEvent[]): Promise<Appended> {
-    return this.#write(stream, expected, this.#codec.encodeRaw(events, stream))
+    return this.#write(this.#codec.encodeRaw(events, { stream, expected }))
   }
 
   /** Events of a stream, none when it does not exist. A broken connection is picked up where it broke. */
@@ -283,27 +285,27 @@ export class EventStore {
     return subscription
   }
 
-  async #write(stream: string, expected: StreamRevision, encoded: EncodedAppend): Promise<Appended> {
+  async #write(encoded: EncodedAppend): Promise<Appended> {
     this.#refuseWhenClosed()
-    if (encoded.events.length === 0) throw new Error(`nothing to append to ${stream}`)
-    if (encoded.bytes >= appendLimitBytes) throw new AppendTooLargeError(stream, encoded.bytes, appendLimitBytes)
-    const append = { stream, expected, events: encoded.events }
-    const answer = await appendExactly(this.#connection, append, this.#appendTiming, this.#watch)
-    if (answer.kind === 'written' && answer.position !== undefined) {
-      return { revision: answer.revision, position: answer.position }
-    }
-    const own = await this.#findOwn(stream, expected, encoded)
+    const { stream, expected, events, bytes } = encoded
+    if (events.length === 0) throw new Error(`nothing to append to ${stream}`)
+    if (bytes >= appendLimitBytes) throw new AppendTooLargeError(stream, bytes, appendLimitBytes)
+    const answer = await appendExactly(this.#connection, encoded, this.#appendTiming, this.#watch)
+    const isInPlace = answer.kind === 'written' && answer.revision === nextRevision(expected) + BigInt(events.length - 1)
+    if (isInPlace && answer.position !== undefined) return { revision: answer.revision, position: answer.position }
+    const own = await this.#findOwn(encoded)
     if (own !== undefined) return own
     if (answer.kind === 'conflict') throw new RevisionConflictError(stream, expected, answer.actual)
+    if (!isInPlace) throw new StreamRevivedError(stream, answer.revision)
     throw new EventStoreUnavailableError(`${stream} was written but cannot be read back`)
   }
 
   /** Where this very append stands in the stream, if it does: an earlier try may have been written without an answer. */
-  async #findOwn(stream: string, expected: StreamRevision, { events }: EncodedAppend): Promise<Appended | undefined> {
-    const read = { from: after(expected), direction: 'forwards', limit: events.length } as const
+  async #findOwn({ stream, expected, events }: EncodedAppend): Promise<Appended | undefined> {
+    const read = { from: nextRevision(expected), direction: 'forwards', limit: events.length } as const
     let index = 0
     for await (const { id, revision, position } of readRawStream(this.#connection.commands, stream, read, this.#readTiming)) {
-      if (id !== events[index]?.id) return undefined
+      if (id !== events[index]?.id || revision !== nextRevision(expected) + BigInt(index)) return undefined
       index += 1
       if (index === events.length && position !== undefined) return { revision, position }
     }
@@ -322,10 +324,6 @@ export class EventStore {
   #refuseWhenClosed(): void {
     if (this.#closing.signal.aborted) throw new EventStoreClosedError()
   }
-}
-
-function after(revision: StreamRevision): bigint | 'start' {
-  return revision === 'no_stream' ? 'start' : revision + 1n
 }
 
 function isForeign({ reason }: UndecodableEventError): boolean {

@@ -21,7 +21,7 @@ export interface CommandContext {
   readonly traceparent?: string | undefined
 }
 
-/** Stored beside the data. `signature` is an HMAC over id, type and the stored data bytes. */
+/** Stored beside the data. `signature` is the last member: an HMAC over the event's place, its data and the other members. */
 export interface EventMetadata {
   readonly commandId: string
   readonly $correlationId: string
@@ -52,6 +52,11 @@ export interface RecordedEvent<Event extends DomainEvent = DomainEvent> {
 
 /** Revision of a stream's last event, or that it has none. */
 export type StreamRevision = bigint | 'no_stream'
+
+/** Revision of the event that follows. */
+export function nextRevision(revision: StreamRevision): bigint {
+  return revision === 'no_stream' ? 0n : revision + 1n
+}
 
 /** One aggregate's fold: how its state follows from its events. Pure. */
 export interface Fold<State, Event extends DomainEvent> {

@@ -10,7 +10,7 @@ export interface LogFrame {
   readonly position: Position
   /** Whether it stands at `place` or before it. */
   readonly isUpTo: (place: Position) => boolean
-  /** As the client would have handed it over, with the text that JSON was stored as. */
+  /** As the client would have handed it over, with the stored bytes. */
   readonly open: () => StoredEvent
 }
 
@@ -88,9 +88,9 @@ class RecordedFrame implements LogFrame {
   }
 
   open(): StoredEvent {
-    const { start, end } = this.#customMetadata
+    const dataBytes = this.#span(this.#data)
+    const metadataBytes = this.#span(this.#customMetadata)
     const isJson = this.#inner(this.#contentType, mapEntry.value) === 'application/json'
-    const text = isJson ? this.#text(this.#data) : undefined
     return {
       id: this.#inner(this.#id, uuid.string),
       type: this.type,
@@ -100,8 +100,10 @@ class RecordedFrame implements LogFrame {
       // Ticks of 100 ns: the last four digits are less than a millisecond.
       created: new Date(Number(this.#inner(this.#created, mapEntry.value).slice(0, -4))),
       isJson,
-      ...(text === undefined ? { data: this.#copy(this.#data) } : { data: parsed(text, () => text), dataText: text }),
-      metadata: start === end ? undefined : parsed(this.#text(this.#customMetadata), () => this.#copy(this.#customMetadata)),
+      data: isJson ? parsed(dataBytes, (text) => text) : Uint8Array.from(dataBytes),
+      metadata: metadataBytes.length === 0 ? undefined : parsed(metadataBytes, () => Uint8Array.from(metadataBytes)),
+      dataBytes,
+      metadataBytes,
     }
   }
 
@@ -113,15 +115,16 @@ class RecordedFrame implements LogFrame {
     return this.#bytes.toString('utf8', start, end)
   }
 
-  #copy({ start, end }: Span): Uint8Array {
-    return Uint8Array.from(this.#bytes.subarray(start, end))
+  #span({ start, end }: Span): Buffer {
+    return this.#bytes.subarray(start, end)
   }
 }
 
-function parsed(text: string, otherwise: () => unknown): unknown {
+function parsed(bytes: Buffer, otherwise: (text: string) => unknown): unknown {
+  const text = bytes.toString('utf8')
   try {
     return readJsonText(text)
   } catch {
-    return otherwise()
+    return otherwise(text)
   }
 }

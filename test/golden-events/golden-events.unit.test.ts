@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { catalogue } from '../../streams/catalogue.ts'
 import { categoryOf, createCatalogue } from '../../streams/store/catalogue.ts'
 import { createCodec } from '../../streams/store/codec.ts'
-import { decodeGolden, destroyedKeys, fixedKeys, goldenNames, readGolden, sealGolden } from './golden-file.ts'
+import { decodeGolden, destroyedKeys, fixedKeys, goldenNames, readGolden, sealGolden, signGolden } from './golden-file.ts'
 
 const names = await goldenNames()
-if (process.env['GOLDEN_EVENTS'] === 'seal') for (const name of names) await sealGolden(name)
+const work = process.env['GOLDEN_EVENTS']
+if (work === 'seal' || work === 'sign') for (const name of names) await (work === 'seal' ? sealGolden(name) : signGolden(name))
 
 function entryOf(type: string) {
   const entry = catalogue.entry(type)
@@ -60,9 +61,10 @@ describe.each(shapes)('$name', ({ type, version, name }) => {
     const codec = createCodec(catalogue, fixedKeys, await fixedKeys.eventSigningKey())
     const { phiMembers } = entryOf(type)
     const context = { commandId: stored.id, correlationId: stored.id, orgId: String(stored.metadata['orgId']) }
+    const place = { stream, expected: 'no_stream' } as const
     const written = stream.includes('.events')
-      ? codec.encodeRaw([{ id: stored.id, type, data: decoded, metadata: { commandId: stored.id, $correlationId: stored.id } }], stream)
-      : await codec.encode([{ type, data: decoded }], context, stream)
+      ? codec.encodeRaw([{ id: stored.id, type, data: decoded, metadata: { commandId: stored.id, $correlationId: stored.id } }], place)
+      : await codec.encode([{ type, data: decoded }], context, place)
     const given = phiMembers.filter((member) => decoded[member] !== null)
     const sealed = Object.fromEntries(given.map((member) => [member, { $phi: expect.any(String) }]))
     expect(JSON.parse(written.events[0]?.text ?? '')).toEqual({ ...stored.data, ...sealed })

@@ -4,6 +4,7 @@ import { catalogue } from '../../streams/catalogue.ts'
 import { categoryOf } from '../../streams/store/catalogue.ts'
 import { createCodec } from '../../streams/store/codec.ts'
 import type { KeyVault } from '../../streams/store/ports.ts'
+import { createSigner } from '../../streams/store/signature.ts'
 
 /** One historical shape of one event type, as `README.md` beside this describes it. */
 export interface GoldenFile {
@@ -50,25 +51,46 @@ export async function decodeGolden(type: string, golden: GoldenFile, keys: KeyVa
   const { stored } = golden
   if (stored === undefined) throw new Error(`${type} is not sealed: see test/golden-events/README.md`)
   const codec = createCodec(catalogue, keys, await keys.eventSigningKey())
-  const place = { revision: 0n, position: { commit: 5n, prepare: 5n }, created: new Date(0), isJson: true as const }
-  return codec.decode({ ...place, id: stored.id, type, streamId: golden.stream, data: stored.data, metadata: stored.metadata })
+  const { id, data, metadata } = stored
+  const place = { streamId: golden.stream, revision: 0n, position: { commit: 5n, prepare: 5n }, created: new Date(0) }
+  const bytes = { dataBytes: Buffer.from(JSON.stringify(data)), metadataBytes: Buffer.from(JSON.stringify(metadata)) }
+  return codec.decode({ ...place, id, type, isJson: true, data, metadata, ...bytes })
 }
 
 /** Fills in `stored` from `decoded` where it is missing. What is sealed already stays as it is. */
 export async function sealGolden(name: string): Promise<void> {
   const golden = await readGolden(name)
   if (golden.stored !== undefined) return
-  const type = name.slice(0, name.lastIndexOf('.v'))
+  const type = typeOf(name)
   const codec = createCodec(catalogue, fixedKeys, await fixedKeys.eventSigningKey())
   const isChannel = categoryOf(golden.stream).includes('.')
   const id = '00000000-0000-4000-8000-000000000e01'
   const $correlationId = '00000000-0000-4000-8000-000000000c01'
+  const place = { stream: golden.stream, expected: 'no_stream' } as const
   const { events } = isChannel
-    ? codec.encodeRaw([{ id, type, data: golden.decoded, metadata: { commandId: id, $correlationId, orgId, source: '5/5' } }], golden.stream)
-    : await codec.encode([{ type, data: golden.decoded }], { commandId: id, correlationId: $correlationId, orgId, requestId: 'golden' }, golden.stream)
+    ? codec.encodeRaw([{ id, type, data: golden.decoded, metadata: { commandId: id, $correlationId, orgId, source: '5/5' } }], place)
+    : await codec.encode([{ type, data: golden.decoded }], { commandId: id, correlationId: $correlationId, orgId, requestId: 'golden' }, place)
   const [event] = events
-  if (event === undefined) throw new Error(`${name} was not encoded`)
-  const metadata: unknown = event.metadata instanceof Uint8Array ? JSON.parse(Buffer.from(event.metadata).toString('utf8')) : event.metadata
-  const sealed = { stream: golden.stream, stored: { id: event.id, data: JSON.parse(event.text), metadata }, decoded: golden.decoded }
-  await writeFile(new URL(`${name}.json`, folder), `${JSON.stringify(sealed, undefined, 2)}\n`)
+  if (event?.metadata === undefined) throw new Error(`${name} was not encoded`)
+  const stored = { id: event.id, data: JSON.parse(event.text), metadata: JSON.parse(event.metadata) }
+  await writeGolden(name, { stream: golden.stream, stored, decoded: golden.decoded })
+}
+
+/** Signs a sealed file anew, with everything else as it is: for a change of the signature's format before a release. */
+export async function signGolden(name: string): Promise<void> {
+  const { stream, stored, decoded } = await readGolden(name)
+  if (stored === undefined) return
+  const { id, data } = stored
+  const { signature: _, ...metadata } = stored.metadata
+  const place = { stream, revision: 0n, id, type: typeOf(name) }
+  const signed = createSigner(await fixedKeys.eventSigningKey()).sign(place, JSON.stringify(data), JSON.stringify(metadata))
+  await writeGolden(name, { stream, stored: { id, data, metadata: JSON.parse(signed) }, decoded })
+}
+
+function typeOf(name: string): string {
+  return name.slice(0, name.lastIndexOf('.v'))
+}
+
+async function writeGolden(name: string, golden: GoldenFile): Promise<void> {
+  await writeFile(new URL(`${name}.json`, folder), `${JSON.stringify(golden, undefined, 2)}\n`)
 }

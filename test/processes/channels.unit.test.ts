@@ -17,7 +17,7 @@ import { catalogue } from '../../streams/catalogue.ts'
 import { consentStream } from '../../streams/consent/stream.ts'
 import { patientStream } from '../../streams/patient/stream.ts'
 import type { DomainEvent, Fold, Loaded, RecordedEvent } from '../../streams/store/events.ts'
-import { lesion, reviewFact } from '../streams/ai-review-facts.ts'
+import { givenImages, lesion, reviewFact } from '../streams/ai-review-facts.ts'
 import { assessmentFact, at, caseFact, consentFact, ids, patientFact } from '../streams/facts.ts'
 
 const correlation = v5('correlation', ids.event)
@@ -31,11 +31,11 @@ function stored(event: DomainEvent, stream: string): RecordedEvent {
 const deps: AiReviewChannelDependencies = {
   store: {
     load: async <State, Event extends DomainEvent>({ initialState, evolve }: Fold<State, Event>, stream: string): Promise<Loaded<State>> => {
-      const requested: DomainEvent = reviewFact('AiReviewRequested')
+      const requested: DomainEvent = reviewFact('AiReviewRequested', givenImages)
       return stream === aiReviewStream(ids.org, ids.review) ? { state: evolve(initialState, requested as Event), revision: 0n, position: undefined } : { state: initialState, revision: 'no_stream', position: undefined }
     },
   },
-  objects: { presignRead: async (key, seconds) => ({ url: `https://store.example/${key}?for=${seconds}`, expiresAt: new Date(at(seconds)) }) },
+  objects: { address: (key) => `https://store.example/${key}` },
   configuration: { readUrlTtlSeconds: 600 },
 }
 
@@ -75,8 +75,8 @@ describe('the AI-review channel', () => {
     const keys = assessmentFact('AssessmentReviewRequested').data.images.map(({ objectKey }) => objectKey)
     expect(event?.data).toMatchObject({
       images: [
-        { imageId: ids.image, imageType: 'DERMOSCOPIC', presignedUrl: `https://store.example/${keys[0]}?for=600`, presignedUrlExpiresAt: at(600) },
-        { imageId: ids.secondImage, imageType: 'MACROSCOPIC', presignedUrl: `https://store.example/${keys[1]}?for=600`, presignedUrlExpiresAt: at(600) },
+        { imageId: ids.image, imageType: 'DERMOSCOPIC', objectKey: keys[0], presignedUrl: `https://store.example/${keys[0]}`, presignedUrlExpiresAt: at(601) },
+        { imageId: ids.secondImage, imageType: 'MACROSCOPIC', objectKey: keys[1], presignedUrl: `https://store.example/${keys[1]}`, presignedUrlExpiresAt: at(601) },
       ],
     })
   })

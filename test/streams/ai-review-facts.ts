@@ -20,17 +20,21 @@ export const lesion: Lesion = {
 }
 
 const images = [
-  { imageId: ids.image, imageType: 'DERMOSCOPIC' as const, presignedUrl: 'https://store.example/1?sig=1', presignedUrlExpiresAt: at(3600) },
+  { imageId: ids.image, imageType: 'DERMOSCOPIC' as const, objectKey: `images/2026-03-01/${ids.org}/${ids.assessment}/${ids.image}/0a1b2c` },
   {
     imageId: ids.secondImage,
     imageType: 'MACROSCOPIC' as const,
-    presignedUrl: 'https://store.example/2?sig=2',
-    presignedUrlExpiresAt: at(3600),
+    objectKey: `images/2026-03-01/${ids.org}/${ids.assessment}/${ids.secondImage}/0a1b2c`,
     deviceManufacturer: 'Lens',
     deviceModel: 'One',
   },
 ]
-const reviewRequest = { aiReviewId: ids.review, caseId: ids.case, productId: ids.product, orgId: ids.org, patientId: ids.patient, correlationId: ids.event, images }
+/** The same images under addresses that a caller gave. */
+export const givenImages = {
+  images: images.map((image) => ({ ...image, objectKey: null })),
+  addresses: images.map(({ imageId }) => ({ imageId, presignedUrl: `https://store.example/canary/${imageId}?sig=canary`, presignedUrlExpiresAt: at(3600) })),
+}
+const reviewRequest = { aiReviewId: ids.review, caseId: ids.case, productId: ids.product, orgId: ids.org, patientId: ids.patient, correlationId: ids.event, images, addresses: null }
 
 export const slotFact = factsOf<AiReviewSlotEvent>({
   AiReviewSlotClaimed: { ...reviewRequest, requestEventId: ids.requestEvent, supersedes: null, request: null, claimedAt: at(2) },

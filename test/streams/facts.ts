@@ -54,7 +54,7 @@ export function at(seconds: number): string {
 
 export const hash = (letter: string) => letter.repeat(64)
 
-const object = (imageId: string) => ({ key: `images/${ids.org}/${ids.assessment}/${imageId}/0a1b2c`, sha256: hash('a'), bytes: 2048 })
+const object = (imageId: string) => ({ key: `images/2026-03-01/${ids.org}/${ids.assessment}/${imageId}/0a1b2c`, sha256: hash('a'), bytes: 2048 })
 
 export const assessmentFact = factsOf<AssessmentEvent>({
   AssessmentRequested: {

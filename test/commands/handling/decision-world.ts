@@ -14,6 +14,8 @@ import { freshDatabase } from '../../support/postgres.ts'
 /** What commands are given: a node, a vault, a clock that stands still until a test moves it. */
 export interface DecisionWorld extends CommandDependencies {
   readonly orgId: string
+  /** Of the event store, for a client that is not the platform. */
+  readonly url: string
   /** A store of another process, with a cache of its own. */
   readonly otherStore: EventStore
   /** A store of a process of another version: one that knows these events. */
@@ -44,6 +46,7 @@ export async function openDecisionWorld({ hasOwnNode = false }: DecisionWorldOpt
     store,
     otherStore,
     storeOf,
+    url: node.url,
     vault,
     configuration: loadConfiguration({}),
     orgId: randomUUID(),

@@ -129,7 +129,7 @@ test('an event that nobody can read is passed over by each projector that listen
   await client.dispose()
   for (const name of ['webhook_subscriptions', 'webhooks_todo']) {
     const failure = await failureOf(name)
-    expect(failure).toMatchObject({ event_type: 'WebhookSubscribed', reason: 'cannot be read: signature' })
+    expect(failure).toMatchObject({ event_type: 'WebhookSubscribed', reason: expect.stringMatching(/cannot be read: .+ \(signature\)$/) })
     expect(await command('skip', name, textAt(failure, 'position'), '--reason', reason)).toMatchObject({ code: 0, err: '' })
   }
   const rebuilt = await command('rebuild', '--all')

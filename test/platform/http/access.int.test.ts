@@ -48,7 +48,7 @@ describe('organisations', () => {
   })
 
   it('takes the organisation of the actor context where the token has none', () => {
-    const context = { userId: 'u', orgId: orgB, userType: null, role: null, permissions: new Set<string>(), productIds: [] }
+    const context = { userId: 'u', auditId: 'u', orgId: orgB, userType: null, role: null, permissions: new Set<string>(), productIds: [] }
     const caller: Caller = { clientId: 'c', orgId: null, productId: null, scopes: new Set(), trustedActorContext: true, actor: context, isBootstrapAdmin: false }
     expect(tenantOf(caller)).toBe(orgB)
     expect(() => tenantOf(caller, orgA)).toThrow(expect.objectContaining({ code: 'not-found' }))
@@ -70,6 +70,20 @@ describe('actor contexts', () => {
     expect((await ask('GET', '/v1/whoami', { ...await t.token(), ...headers })).code).toBe('actor-context-not-accepted')
     expect((await ask('GET', '/v1/whoami', { ...await t.token(trusted), ...headers })).body).toEqual({ id: 'client-a', name: 'user-1' })
     expect((await ask('POST', '/v1/admin/things', headers)).code).toBe('token-missing')
+  })
+
+  it('stand in event metadata by the id of the user where it is a UUID, else by a hash that differs between organisations', async () => {
+    const userIdAt = async (orgId: string, user_id: string) => {
+      const headers = { ...await t.token({ ...client, orgId, trustedActorContext: true }), 'x-actor-context': contextOf({ ...actor, org_id: orgId, user_id }) }
+      const answer = await t.app.inject({ method: 'POST', url: '/v1/clinical-api/things', headers, payload: { name: 'a' } })
+      return String(JSON.parse(answer.json().note).userId)
+    }
+    expect(await userIdAt(orgA, '018F0000-0000-7000-8000-0000000000AA')).toBe('018f0000-0000-7000-8000-0000000000aa')
+    const hashed = await userIdAt(orgA, 'jane.doe@clinic.test')
+    expect(hashed).toMatch(/^[0-9a-f]{64}$/)
+    expect(await userIdAt(orgA, 'jane.doe@clinic.test')).toBe(hashed)
+    expect(await userIdAt(orgB, 'jane.doe@clinic.test')).not.toBe(hashed)
+    expect(await userIdAt(orgA, 'john.doe@clinic.test')).not.toBe(hashed)
   })
 
   it('are audited by the id of the user, when it is one of ours', async () => {

@@ -8,6 +8,7 @@ import {
   EventStoreFullError,
   EventStoreUnavailableError,
   RevisionConflictError,
+  StreamRevivedError,
   UndecodableEventError,
   UnknownEventTypeError,
 } from '../../../streams/store/errors.ts'
@@ -23,6 +24,9 @@ it.each([
   ['event-store-unavailable', new EventStoreFullError('patient-a-b')],
   ['written-by-newer-version', new UnknownEventTypeError(head)],
   ['written-by-newer-version', new UndecodableEventError(head, 'newer-version')],
+  ['record-unreadable', new UndecodableEventError(head, 'signature')],
+  ['record-unreadable', new UndecodableEventError(head, 'upcaster')],
+  ['record-unreadable', new StreamRevivedError('patient-a-b', 3n)],
   ['shutting-down', new EventStoreClosedError()],
   ['database-unavailable', withCode('ECONNREFUSED')],
   ['database-unavailable', withCode('57P01')],
@@ -39,7 +43,7 @@ it.each([
 })
 
 it('leaves the rest to be a 500', () => {
-  for (const error of [new Error('x'), new UndecodableEventError(head, 'signature'), new UndecodableEventError(head, 'upcaster'), withCode('23505'), withCode('XX000'), withCode('NoSuchKey', { $metadata: { httpStatusCode: 404 } }), problem('conflict'), 'x', undefined]) {
+  for (const error of [new Error('x'), withCode('23505'), withCode('XX000'), withCode('NoSuchKey', { $metadata: { httpStatusCode: 404 } }), problem('conflict'), 'x', undefined]) {
     expect(translateStageError(error)).toBeUndefined()
   }
 })

@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto'
+import { createHash, generateKeyPairSync } from 'node:crypto'
 import { Writable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
@@ -101,6 +101,7 @@ export async function startApplication(options: { env?: Environment; readYourWri
     configuration, logger, health,
     services: options.services ?? [thingService],
     verifyToken: (token) => issuer.verify(token),
+    pseudonymOf: (text) => createHash('sha256').update(text).digest('hex'),
     readYourWrites: options.readYourWrites ?? (async (position, projectors, timeoutMs) => {
       waits.push({ position, projectors, timeoutMs })
       return { caughtUp: true }

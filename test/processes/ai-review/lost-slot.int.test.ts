@@ -26,7 +26,7 @@ beforeEach(() => world.reset())
 
 /** A review that holds the slot of a case of its own, and to which these facts happened. */
 async function holder(...facts: readonly AiReviewEvent[]): Promise<SlotClaim> {
-  const own = { aiReviewId: randomUUID(), caseId: randomUUID(), orgId: world.orgId, images: await storedImages(world) }
+  const own = { aiReviewId: randomUUID(), caseId: randomUUID(), orgId: world.orgId, ...(await storedImages(world)) }
   const claimedAt = world.now().toISOString()
   const claimed = slotFact('AiReviewSlotClaimed', { ...own, requestEventId: randomUUID(), claimedAt })
   await world.store.append(aiReviewSlotFold, slotOf(claimed.data), 'no_stream', [claimed], contextOf(world))

@@ -11,19 +11,26 @@ import { reviewFact } from '../../streams/ai-review-facts.ts'
 import { ids } from '../../streams/facts.ts'
 import { workOff, type ProcessWorld } from '../../support/process-world.ts'
 
-type Images = Extract<AiReviewEvent, { type: 'AiReviewRequested' }>['data']['images']
+type Images = Pick<Extract<AiReviewEvent, { type: 'AiReviewRequested' }>['data'], 'images' | 'addresses'>
 
-/** An image in the object store, as a request names it. */
-export async function storedImages({ deps }: ProcessWorld): Promise<Images> {
-  const { key } = await deps.objects.put(`images/${randomUUID()}`, Buffer.from(`bytes ${randomUUID()}`), 'image/jpeg')
-  const { url, expiresAt } = await deps.objects.presignRead(key, 3600)
-  return [{ imageId: ids.image, imageType: 'DERMOSCOPIC', presignedUrl: url, presignedUrlExpiresAt: expiresAt.toISOString() }]
+const image = { imageId: ids.image, imageType: 'DERMOSCOPIC' } as const
+
+/** An image of the organisation in the object store. */
+export async function storedImages({ deps, orgId }: Pick<ProcessWorld, 'deps' | 'orgId'>): Promise<Images> {
+  const key = `images/2026-03-01/${orgId}/${ids.assessment}/${ids.image}/${randomUUID()}`
+  await deps.objects.put(key, Buffer.from(`bytes ${randomUUID()}`), 'image/jpeg')
+  return { images: [{ ...image, objectKey: key }], addresses: null }
+}
+
+/** An image under an address that a caller gave. */
+export function imagesAt(presignedUrl: string): Images {
+  return { images: [{ ...image, objectKey: null }], addresses: [{ imageId: ids.image, presignedUrl, presignedUrlExpiresAt: '2999-01-01T00:00:00.000Z' }] }
 }
 
 /** A review that was asked for now, and to which these facts happened; its id. */
 export async function seedReview(world: ProcessWorld, images: Images, ...facts: readonly AiReviewEvent[]): Promise<string> {
   const aiReviewId = randomUUID()
-  const requested = reviewFact('AiReviewRequested', { aiReviewId, orgId: world.orgId, images, requestedAt: world.now().toISOString() })
+  const requested = reviewFact('AiReviewRequested', { aiReviewId, orgId: world.orgId, ...images, requestedAt: world.now().toISOString() })
   const stream = aiReviewStream(world.orgId, aiReviewId)
   await world.store.append(aiReviewFold, stream, 'no_stream', [requested, ...facts], contextOf(world))
   return aiReviewId

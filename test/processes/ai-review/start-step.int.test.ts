@@ -1,10 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { aiReviewFold } from '../../../streams/ai-review/state.ts'
 import { aiReviewStream } from '../../../streams/ai-review/stream.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
 import { reviewFact as fact } from '../../streams/ai-review-facts.ts'
 import { openProcessWorld, startOutsideServer, type ProcessWorld } from '../../support/process-world.ts'
-import { recorded, recordedTypes, runReviewStep, seedReview, storedImages, type Running } from './review-steps.ts'
+import { recorded, recordedTypes, runReviewStep, seedReview, imagesAt, storedImages, type Running } from './review-steps.ts'
 
 let world: ProcessWorld
 
@@ -62,15 +63,30 @@ it('makes no call on a provider case that another instance has replaced', async 
 })
 
 it('ends nothing because of an image that another instance has sent', async () => {
-  const images = (await storedImages(world)).slice(0, 1).map((image) => ({ ...image, presignedUrl: image.presignedUrl.replace('?', '-of-another-name?') }))
+  const images = imagesAt(`${world.configuration.s3Endpoint}/nothing-there`)
   const review = await seedReview(world, images, fact('AiReviewStarted'), fact('AiReviewProviderCaseCreated', { providerCaseId: 700 }))
   const { otherStore, orgId } = world
   const stream = aiReviewStream(orgId, review)
   const { revision } = await otherStore.load(aiReviewFold, stream)
-  const [image] = images
+  const [image] = images.images
   await otherStore.append(aiReviewFold, stream, revision, [fact('AiReviewImageSent', { aiReviewId: review, imageId: image?.imageId ?? '' })], contextOf(world))
   expect(await start(review)).toMatchObject({ kind: 'done' })
   expect((await recordedTypes(world, review)).slice(3)).toEqual(['AiReviewImageSent'])
+})
+
+it.each<[string, (orgId: string) => string]>([
+  ['another organisation', () => `images/2026-03-01/${randomUUID()}/a/b/c`],
+  ['another kind', (orgId) => `raw-responses/${orgId}/a/b`],
+  ['another organisation, written as one of its own', (orgId) => `images/2026-03-01/${orgId}/../${randomUUID()}/c`],
+])('signs no address of an object of %s: the review fails, and nothing is read or sent', async (_, keyOf) => {
+  const key = keyOf(world.orgId)
+  await world.deps.objects.put(key, Buffer.from('bytes'), 'image/jpeg')
+  const { images: [image] } = await storedImages(world)
+  if (image === undefined) throw new Error('one image is stored')
+  const review = await seedReview(world, { images: [{ ...image, objectKey: key }], addresses: null }, fact('AiReviewStarted'), fact('AiReviewProviderCaseCreated', { providerCaseId: 700 }))
+  expect(await start(review)).toMatchObject({ kind: 'done' })
+  expect(await last(review)).toMatchObject({ type: 'AiReviewFailed', data: { classification: 'image_fetch_failed', upstreamStatus: null } })
+  expect(await world.provider.calls()).toEqual([])
 })
 
 describe('an open circuit uses no try, and nothing is recorded', () => {
@@ -81,8 +97,7 @@ describe('an open circuit uses no try, and nothing is recorded', () => {
     ['consentBaseUrl', underWay],
     ['s3Endpoint', underWay],
   ] as const)('of %s', async (address, facts) => {
-    const images = (await storedImages(world)).map((image) => ({ ...image, presignedUrl: 'http://127.0.0.1:1/image' }))
-    const review = await seedReview(world, images, ...facts)
+    const review = await seedReview(world, imagesAt('http://127.0.0.1:1/image'), ...facts)
     const deps = await world.withOpenCircuit(address)
     expect(await start(review, { deps })).toMatchObject({ kind: 'retry', reason: 'circuit_open', after: expect.any(Number) })
     expect(await recordedTypes(world, review)).toEqual(['AiReviewRequested', ...facts.map(({ type }) => type)])
@@ -160,8 +175,7 @@ describe('an answer that nobody foresaw', () => {
   it('is a counted try where the call throws, too: an image that cannot be opened again for a new login', async () => {
     let opened = 0
     const server = await startOutsideServer(() => ({ status: ++opened === 1 ? 200 : 403 }))
-    const images = (await storedImages(world)).map((image) => ({ ...image, presignedUrl: `${server.url}/image` }))
-    const review = await seedReview(world, images)
+    const review = await seedReview(world, imagesAt(`${server.url}/image`))
     const deps = world.rewired({ s3Endpoint: server.url })
     await start(review, { deps })
     await world.provider.fault({ call: 'image', status: 401 })

@@ -4,7 +4,7 @@ import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import { interrupted } from '../../commands/handling/decision-world.ts'
 import { reviewFact as fact } from '../../streams/ai-review-facts.ts'
 import { openProcessWorld, startOutsideServer, type ProcessWorld, type Reply } from '../../support/process-world.ts'
-import { awaitingReview, recorded, recordedTypes, runReviewStep, seedReview, storedImages, type Running } from './review-steps.ts'
+import { awaitingReview, recorded, recordedTypes, runReviewStep, seedReview, imagesAt, storedImages, type Running } from './review-steps.ts'
 
 let world: ProcessWorld
 
@@ -21,8 +21,7 @@ const story = async () => (await world.provider.calls()).map(({ call }) => call)
 
 /** A review that has a case at the provider and an image behind this address. */
 async function reviewOfImageAt(presignedUrl: string): Promise<string> {
-  const images = (await storedImages(world)).map((image) => ({ ...image, presignedUrl }))
-  return seedReview(world, images, fact('AiReviewStarted'), fact('AiReviewProviderCaseCreated'))
+  return seedReview(world, imagesAt(presignedUrl), fact('AiReviewStarted'), fact('AiReviewProviderCaseCreated'))
 }
 
 /** Signed two hours ago for one hour. */

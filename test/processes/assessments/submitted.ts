@@ -18,9 +18,10 @@ export interface Submitted {
 export async function submitted(world: ProcessWorld): Promise<Submitted> {
   const [assessmentId, caseId] = [randomUUID(), randomUUID()]
   const deadlineAt = new Date(world.now().getTime() + 3_600_000)
+  const images = assessmentFact('AssessmentSubmitted').data.images.map((image) => ({ ...image, object: { ...image.object, key: image.object.key.replace(ids.org, world.orgId) } }))
   const story = [
     assessmentFact('AssessmentRequested', { assessmentId, organisationId: world.orgId }),
-    assessmentFact('AssessmentSubmitted', { assessmentId, caseId, submittedAt: world.now().toISOString(), deadlineAt: deadlineAt.toISOString() }),
+    assessmentFact('AssessmentSubmitted', { assessmentId, caseId, images, submittedAt: world.now().toISOString(), deadlineAt: deadlineAt.toISOString() }),
   ]
   await world.store.append(assessmentFold, assessmentStream(world.orgId, assessmentId), 'no_stream', story, contextOf(world))
   return { assessmentId, caseId, deadlineAt }

@@ -107,7 +107,7 @@ export const filter = { streamPrefixes: ['ticket-', 'noise-'] }
 /** Appends to a stream at its end, whatever that is. */
 export async function say(store: EventStore, stream: string, ...events: TicketEvent[]): Promise<Appended> {
   const { revision } = await store.load(ticketFold, stream, { fresh: true })
-  return store.append(ticketFold, stream, revision, events, { commandId: randomUUID(), correlationId: randomUUID(), orgId: 'org-1' })
+  return store.append(ticketFold, stream, revision, events, { commandId: randomUUID(), correlationId: randomUUID(), orgId: 'org-1', clientId: 'client-1', userId: 'user-1' })
 }
 
 export function opened(ticketId: string, title = `title of ${ticketId}`, team = 'red'): TicketEvent {

@@ -101,7 +101,7 @@ describe('appends against a server that misbehaves', () => {
     let late: (() => void) | undefined
     await using server = await ScriptedServer.start({
       onAppend: (request, call, number) => {
-        const answer = () => call.write(appended(request, number - 1, 10 * number))
+        const answer = () => call.write(appended(request, 0, 10 * number))
         if (number === 1) late = answer
         else answer()
       },

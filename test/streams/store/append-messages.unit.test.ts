@@ -6,7 +6,7 @@ import { appendMessage, readAppendReply } from '../../../streams/store/append-me
 import { appended, wrongVersion } from './wire-messages.ts'
 
 const correlationId = '0f5b3c1e-8d2a-4b6f-9c7d-ffffffffff01'
-const event = { id: '00000000-0000-4000-8000-000000000001', type: 'VisitNoted', text: '{"room":1}', metadata: Buffer.from('{"commandId":"c"}') }
+const event = { id: '00000000-0000-4000-8000-000000000001', type: 'VisitNoted', text: '{"room":1}', metadata: '{"commandId":"c"}' }
 const append = { correlationId, stream: 'visit-org-1', expected: 'no_stream', events: [event], deadline: new Date(1_700_000_000_000) } as const
 
 const decoded = (message: Buffer) => streams.BatchAppendReq.deserializeBinary(message)

@@ -1,21 +1,25 @@
-import type { RecordedEvent as ClientEvent } from '@eventstore/db-client'
 import { Type } from 'typebox'
 import { describe, expect, test } from 'vitest'
 import { createCatalogue } from '../../../streams/store/catalogue.ts'
 import { createCodec, type Codec, type OutgoingEvent } from '../../../streams/store/codec.ts'
 import { InvalidEventError, UndecodableEventError, UnknownEventTypeError } from '../../../streams/store/errors.ts'
+import type { StoredEvent } from '../../../streams/store/decoding.ts'
 import { eventIdOf } from '../../../streams/store/event-ids.ts'
 import type { DomainEvent } from '../../../streams/store/events.ts'
 import { defineEvent, Phi } from '../../../streams/store/schema.ts'
+import { createSigner } from '../../../streams/store/signature.ts'
 import { MemoryKeys, newContext } from './fixtures.ts'
 
 const stream = 'visit-org-1'
+const begin = { stream, expected: 'no_stream' } as const
 const contacts = Phi(Type.Array(Type.Object({ phone: Type.String() })))
 const VisitOpened = defineEvent(
   'VisitOpened',
   Type.Object({ patientId: Type.String(), room: Type.Integer(), name: Type.Optional(Phi(Type.String())), contacts: Type.Optional(contacts) }),
   { subject: 'patientId' },
 )
+/** The same type without PHI, so that a test can sign a sealed member at another place. */
+const sealedAsData = defineEvent('VisitOpened', Type.Object({ patientId: Type.String(), room: Type.Integer(), name: Type.Unknown(), contacts: Type.Unknown() }))
 const VisitMoved = defineEvent('VisitMoved', Type.Object({ to: Type.Object({ room: Type.Integer() }) }))
 const events = { VisitOpened, VisitMoved }
 const opened = { type: 'VisitOpened', data: { patientId: 'p1', room: 3, name: 'Ada Canary', contacts: [{ phone: '555-canary' }] } }
@@ -28,15 +32,16 @@ function dataOf({ text }: OutgoingEvent): unknown {
   return JSON.parse(text)
 }
 
-/** What the client hands back for what it was handed: data as JSON text and back, metadata parsed. */
-function stored(event: OutgoingEvent, overrides: Partial<Pick<ClientEvent, 'streamId' | 'type' | 'id'>> = {}): ClientEvent {
-  const metadata: unknown = JSON.parse(Buffer.from(event.metadata ?? []).toString('utf8'))
+/** What a reader finds: the stored bytes and what they parse to. */
+function stored(event: OutgoingEvent, overrides: Partial<StoredEvent> = {}): StoredEvent {
+  const { id, type, text, metadata = '' } = event
   const place = { streamId: stream, revision: 0n, created: new Date(0), position: { commit: 5n, prepare: 5n } }
-  return { ...place, id: event.id, type: event.type, isJson: true, data: dataOf(event), metadata, ...overrides } as ClientEvent
+  const bytes = { dataBytes: Buffer.from(text), metadataBytes: Buffer.from(metadata) }
+  return { ...place, id, type, isJson: true, data: dataOf(event), metadata: JSON.parse(metadata), ...bytes, ...overrides }
 }
 
 async function roundTrip(codec: Codec, event: DomainEvent) {
-  const { events: encoded } = await codec.encode([event], newContext(), stream)
+  const { events: encoded } = await codec.encode([event], newContext(), begin)
   const [first] = encoded
   if (first === undefined) throw new Error('nothing encoded')
   return { encoded: first, decoded: await codec.decode(stored(first)) }
@@ -55,8 +60,8 @@ describe('encoding', () => {
   test('what encode says will be read is what decode reads', async () => {
     const { codec } = await codecFor()
     const events = [opened, { type: 'VisitMoved', data: { to: { room: 4 }, ignored: undefined } }]
-    const append = await codec.encode(events, newContext(), stream)
-    const read = await Promise.all(append.events.map(async (event) => codec.decode(stored(event))))
+    const append = await codec.encode(events, newContext(), begin)
+    const read = await Promise.all(append.events.map(async (event, index) => codec.decode(stored(event, { revision: BigInt(index) }))))
 
     expect(read.map(({ type, data }) => ({ type, data }))).toEqual(append.decoded)
   })
@@ -65,7 +70,7 @@ describe('encoding', () => {
     const { codec } = await codecFor()
     const context = newContext()
     const moved = { type: 'VisitMoved', data: { to: { room: 4 } } }
-    const append = await codec.encode([moved, moved], context, stream)
+    const append = await codec.encode([moved, moved], context, begin)
 
     expect(append.events.map(({ id }) => id)).toEqual([eventIdOf(context.commandId, 0), eventIdOf(context.commandId, 1)])
     expect(eventIdOf('6f8e3a52-8e4f-4d39-9a67-8b5b9a3b0a11', 0)).toBe('23ede143-3dd8-5fff-bde2-ad81fb59604c')
@@ -79,7 +84,7 @@ describe('encoding', () => {
     ['data that is no object', { type: 'VisitMoved', data: ['canary'] }, ''],
   ])('%s is refused by name and pointer, never by value', async (_, event, pointer) => {
     const { codec } = await codecFor()
-    const error: unknown = await codec.encode([event], newContext(), stream).catch((reason: unknown) => reason)
+    const error: unknown = await codec.encode([event], newContext(), begin).catch((reason: unknown) => reason)
 
     expect(error).toBeInstanceOf(InvalidEventError)
     expect(error).toMatchObject({ type: event.type, pointer })
@@ -88,13 +93,13 @@ describe('encoding', () => {
 
   test('an event belongs to the streams of its category', async () => {
     const { codec } = await codecFor()
-    await expect(codec.encode([opened], newContext(), 'patient-org-1')).rejects.toThrow(/belongs to visit, not to patient/)
+    await expect(codec.encode([opened], newContext(), { ...begin, stream: 'patient-org-1' })).rejects.toThrow(/belongs to visit, not to patient/)
   })
 
   test('PHI without an organisation is refused', async () => {
     const { codec } = await codecFor()
     const { orgId: _, ...context } = newContext()
-    await expect(codec.encode([opened], context, stream)).rejects.toThrow(/organisation/)
+    await expect(codec.encode([opened], context, begin)).rejects.toThrow(/organisation/)
   })
 
   test('an erased subject is written and read as null', async () => {
@@ -116,18 +121,56 @@ describe('decoding', () => {
 
   const undecodable = (reason: string) => expect.objectContaining({ reason, code: `undecodable-event-${reason}` })
 
-  test('changed data, another id or another type break the signature', async () => {
+  test.each<[string, (event: OutgoingEvent) => StoredEvent]>([
+    ['its data is changed', (event) => stored({ ...event, text: event.text.replace('"room":3', '"room":4') })],
+    ['its data is spaced anew', (event) => stored({ ...event, text: event.text.replace('"room":3', '"room": 3') })],
+    ['it has another id', (event) => stored(event, { id: crypto.randomUUID() })],
+    ['it has another type', (event) => stored(event, { type: 'VisitMoved' })],
+    ['it stands in another stream', (event) => stored(event, { streamId: 'visit-org-2' })],
+    ['it stands at another revision', (event) => stored(event, { revision: 1n })],
+    ['it has a signature of other letters', (event) => stored({ ...event, metadata: event.metadata?.replace(/.{43}"}$/, `${'A'.repeat(43)}"}`) })],
+    ['its signature is not the last member', (event) => stored({ ...event, metadata: event.metadata?.replace(/}$/, ',"userId":"x"}') })],
+    ['its metadata is shorter than a signature', (event) => stored(event, { metadataBytes: Buffer.from('{}') })],
+    ...['commandId', '$correlationId', 'orgId', 'clientId', 'requestId', 'schemaVersion'].map((member): [string, (event: OutgoingEvent) => StoredEvent] => [
+      `its ${member} is replaced`,
+      (event) => stored({ ...event, metadata: JSON.stringify({ ...Object(JSON.parse(event.metadata ?? '')), [member]: member === 'schemaVersion' ? 2 : 'x' }) }),
+    ]),
+  ])('an event is refused when %s', async (_, change) => {
     const { codec, encoded } = await encodedOpened()
-    const changed = { ...encoded, text: JSON.stringify({ ...Object(dataOf(encoded)), room: 4 }) }
+    expect(codec.decode(stored(encoded))).toBeDefined()
+    expect(() => codec.decode(change(encoded))).toThrow(undecodable('signature'))
+  })
 
-    for (const event of [stored(changed), stored(encoded, { id: crypto.randomUUID() }), stored(encoded, { type: 'VisitMoved' })]) {
-      expect(() => codec.decode(event)).toThrow(undecodable('signature'))
-    }
+  test('the report names the event, its place and the reason, and nothing of its content', async () => {
+    const { codec, encoded } = await encodedOpened()
+    expect(() => codec.decode(stored(encoded, { revision: 7n }))).toThrow(
+      `VisitOpened ${encoded.id} at 7@visit-org-1 cannot be read: its signature does not match: it was altered, moved, replayed or renamed, ` +
+        'or was not written by this installation (signature)',
+    )
+  })
+
+  test('data and metadata do not run into each other, nor do the names of the place', async () => {
+    const signer = createSigner(new Uint8Array(32))
+    const place = { stream: 'a', revision: 1n, id: 'b', type: 'c' }
+    const signatureOf = (text: string): string => text.slice(-45)
+    const inputs = [
+      signer.sign(place, '{}', '{"x":1}'),
+      signer.sign(place, '{}{"x":1', '}'),
+      signer.sign({ ...place, stream: 'a","1' }, '{}', '{"x":1}'),
+      signer.sign({ ...place, stream: 'a\n1' }, '{}', '{"x":1}'),
+      signer.sign({ ...place, revision: 11n }, '{}', '{"x":1}'),
+      signer.sign({ ...place, id: 'b"', type: '"c' }, '{}', '{"x":1}'),
+    ]
+    expect(new Set(inputs.map(signatureOf)).size).toBe(inputs.length)
   })
 
   test('a sealed member opens in its own stream only', async () => {
-    const { codec, encoded } = await encodedOpened()
-    await expect(codec.decode(stored(encoded, { streamId: 'visit-org-2' }))).rejects.toEqual(undecodable('decryption'))
+    const { codec, keys, encoded } = await encodedOpened()
+    const elsewhere = { ...begin, stream: 'visit-org-2' }
+    const { codec: plain } = await codecFor([{ category: 'visit', events: { Sealed: sealedAsData } }], keys)
+    const { events: [moved] } = await plain.encode([{ type: 'VisitOpened', data: dataOf(encoded) }], newContext(), elsewhere)
+    if (moved === undefined) throw new Error('nothing encoded')
+    await expect(codec.decode(stored(moved, { streamId: elsewhere.stream }))).rejects.toEqual(undecodable('decryption'))
   })
 
   test('a missing key is an error, never an erasure', async () => {

@@ -41,7 +41,7 @@ describe('names that are written with an escape', () => {
     const codec = createCodec(catalogue, keys, await keys.eventSigningKey())
     const { commandId, correlationId } = newContext()
     const encoded = (value: Record<string, number>) =>
-      codec.encodeRaw([{ id: commandId, type: 'VisitMeasured', data: value, metadata: { commandId, $correlationId: correlationId } }], 'visit-org-1')
+      codec.encodeRaw([{ id: commandId, type: 'VisitMeasured', data: value, metadata: { commandId, $correlationId: correlationId } }], { stream: 'visit-org-1', expected: 'no_stream' })
     expect(reading((value) => encoded(value).decoded[0]?.data)).toEqual(untouched)
   })
 })

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   EventStoreClosedError,
   RevisionConflictError,
+  StreamRevivedError,
   StreamTombstonedError,
   UndecodableEventError,
 } from '../../../streams/store/errors.ts'
@@ -125,7 +126,7 @@ describe('load and append', () => {
     expect(events.map(({ position }) => position).slice(1)).toEqual([first.position, second.position])
   })
 
-  test('a soft-deleted stream is empty, can be written again and keeps counting', async () => {
+  test('an append to a soft-deleted stream fails by name, since the server keeps counting, and nobody reads what it wrote', async () => {
     const name = stream()
     await store.append(fold, name, 'no_stream', [noted(1), noted(2), noted(3)], newContext())
     await raw.deleteStream(name)
@@ -133,8 +134,8 @@ describe('load and append', () => {
     if (node.isReal) await sleep(500)
 
     expect(await store.load(uncached(), name)).toEqual({ state: fold.initialState, revision: 'no_stream' })
-    expect(await store.append(uncached(), name, 'no_stream', [noted(4)], newContext())).toMatchObject({ revision: 3n })
-    expect(await store.load(uncached(), name)).toMatchObject({ state: { rooms: [4] }, revision: 3n })
+    await expect(store.append(uncached(), name, 'no_stream', [noted(4)], newContext())).rejects.toThrow(StreamRevivedError)
+    await expect(store.load(uncached(), name)).rejects.toMatchObject({ code: 'undecodable-event-signature', head: { revision: 3n } })
   })
 
   test('a tombstoned stream refuses reads and appends with an error of its own', async () => {

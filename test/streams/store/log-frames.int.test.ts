@@ -40,7 +40,7 @@ async function framesOf(read: RawCall, upTo: Position) {
   for await (const message of read) {
     const frame = frameOf(message as Buffer)
     if (frame === undefined || !frame.isUpTo(upTo)) continue
-    const { dataText: _, ...event } = frame.open()
+    const { dataBytes: _, metadataBytes: __, ...event } = frame.open()
     found.push(event)
   }
   return found

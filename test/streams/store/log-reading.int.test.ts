@@ -14,7 +14,7 @@ import { wireEvent } from './wire-messages.ts'
 const { category, catalogue, fold, stream } = visitCategory()
 const filter = { streamPrefixes: [`${category}-`] }
 const vault = new MemoryKeys()
-const sign = createSigner(await vault.eventSigningKey())
+const signer = createSigner(await vault.eventSigningKey())
 
 async function batchesOf(store: EventStore, read: Omit<LogRead, 'filter'>): Promise<LogBatch[]> {
   const batches: LogBatch[] = []
@@ -129,8 +129,10 @@ function writes(call: ReadCall, places: readonly number[]): void {
 function event(place: number, type = 'VisitNoted', streamName = `${category}-org-1`) {
   const id = `00000000-0000-4000-8000-${String(place).padStart(12, '0')}`
   const data = JSON.stringify({ room: place })
-  const metadata = JSON.stringify({ commandId: id, $correlationId: id, schemaVersion: 1, signature: sign(id, type, data) })
-  return wireEvent({ id, stream: streamName, type, revision: place, position: place, data, metadata })
+  const head = { id, stream: streamName, type }
+  const unsigned = JSON.stringify({ commandId: id, $correlationId: id, schemaVersion: 1 })
+  const metadata = signer.sign({ ...head, revision: BigInt(place) }, data, unsigned)
+  return wireEvent({ ...head, revision: place, position: place, data, metadata })
 }
 
 const at = (place: number): Position => ({ commit: BigInt(place), prepare: BigInt(place) })

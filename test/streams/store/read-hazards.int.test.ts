@@ -7,7 +7,7 @@ import { wireEvent } from './wire-messages.ts'
 
 const { catalogue, stream } = visitCategory()
 const vault = new MemoryKeys()
-const sign = createSigner(await vault.eventSigningKey())
+const signer = createSigner(await vault.eventSigningKey())
 
 /** Sends three events of a stream that has more, and says nothing further. */
 function beginning(name: string): (call: ReadCall) => void {
@@ -15,8 +15,10 @@ function beginning(name: string): (call: ReadCall) => void {
     for (const revision of [0, 1, 2]) {
       const id = `00000000-0000-4000-8000-00000000000${revision}`
       const data = JSON.stringify({ room: revision })
-      const metadata = JSON.stringify({ commandId: id, $correlationId: id, schemaVersion: 1, signature: sign(id, 'VisitNoted', data) })
-      call.write(wireEvent({ id, stream: name, type: 'VisitNoted', revision, position: revision + 1, data, metadata }))
+      const place = { id, stream: name, type: 'VisitNoted' }
+      const unsigned = JSON.stringify({ commandId: id, $correlationId: id, schemaVersion: 1 })
+      const metadata = signer.sign({ ...place, revision: BigInt(revision) }, data, unsigned)
+      call.write(wireEvent({ ...place, revision, position: revision + 1, data, metadata }))
     }
   }
 }

@@ -9,16 +9,17 @@ import { appended, caughtUp, checkpoint, confirmation, fellBehind, wireEvent } f
 
 const { catalogue, category, fold, stream } = visitCategory()
 const vault = new MemoryKeys()
-const sign = createSigner(await vault.eventSigningKey())
+const signer = createSigner(await vault.eventSigningKey())
 const filter = { streamPrefixes: [`${category}-`] }
 
 /** A well-formed event at a position of the log, of about as many bytes as its text has. */
 function eventAt(position: number, overrides: { readonly data?: string; readonly metadata?: string } = {}, text?: string) {
   const id = `00000000-0000-4000-8000-${String(position).padStart(12, '0')}`
   const data = JSON.stringify({ room: position, text })
-  const signature = sign(id, 'VisitNoted', data)
-  const metadata = JSON.stringify({ commandId: id, $correlationId: id, schemaVersion: 1, signature })
-  return wireEvent({ id, stream: `${category}-org-1`, type: 'VisitNoted', revision: position, position, data, metadata, ...overrides })
+  const place = { id, stream: `${category}-org-1`, type: 'VisitNoted' }
+  const unsigned = JSON.stringify({ commandId: id, $correlationId: id, schemaVersion: 1 })
+  const metadata = signer.sign({ ...place, revision: BigInt(position) }, data, unsigned)
+  return wireEvent({ ...place, revision: position, position, data, metadata, ...overrides })
 }
 
 function script(...parts: readonly ((call: ReadCall) => void)[]) {
@@ -363,9 +364,9 @@ describe('subscriptions to a server that misbehaves', () => {
 function sealedEvent() {
   const id = '00000000-0000-4000-8000-000000000001'
   const data = JSON.stringify({ patientId: 'gone', room: 1, name: { $phi: 'AAAA' } })
-  const signature = sign(id, 'VisitOpened', data)
-  const metadata = JSON.stringify({ commandId: id, $correlationId: id, orgId: 'org', schemaVersion: 1, signature })
-  return wireEvent({ id, stream: `${category}-org-1`, type: 'VisitOpened', revision: 1, position: 1, data, metadata })
+  const place = { id, stream: `${category}-org-1`, type: 'VisitOpened' }
+  const metadata = signer.sign({ ...place, revision: 1n }, data, JSON.stringify({ commandId: id, $correlationId: id, orgId: 'org', schemaVersion: 1 }))
+  return wireEvent({ ...place, revision: 1, position: 1, data, metadata })
 }
 
 class AwayOnce extends MemoryKeys {

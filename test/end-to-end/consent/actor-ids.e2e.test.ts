@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { assessmentBody, expecting, photograph } from '../../support/main-job.ts'
+import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { eventsOfAll } from '../bad-days/recorded-events.ts'
+
+const userId = 'jane.canary@clinic.test'
+
+let platform: TestPlatform
+let api: ApiClient
+
+beforeAll(async () => {
+  platform = await startTestPlatform()
+  api = await platform.connect()
+})
+afterAll(() => platform.stop())
+
+function headersOf(orgId: string): Readonly<Record<string, string>> {
+  const claims = { user_id: userId, org_id: orgId, permissions: ['consents:admin'] }
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+  return { 'x-actor-context': `${part({ alg: 'none' })}.${part(claims)}.` }
+}
+
+test('a user id that is an e-mail address stands in no event, and the consent still names who recorded it', async () => {
+  const headers = headersOf(platform.process.credentials.org_id)
+  const post = async (path: string, body: unknown) => (await api.call(path, { body, headers }))
+  const type = { code: 'ai_analysis', displayName: 'Automated analysis', legalBasis: 'consent', required: true }
+  const typeId = textAt((await expecting(201, post('/v1/admin/consent-types', type))).body, 'id')
+  const version = await expecting(201, post(`/v1/admin/consent-types/${typeId}/text-versions`, { locale: 'en-GB', text: 'I agree.' }))
+  const patient = await expecting(201, post('/v1/clinical-api/patients', { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29' }))
+  const patientId = textAt(patient.body, 'id')
+  const decision = { consent_type_id: typeId, text_version_id: textAt(version.body, 'id'), decision: 'granted' }
+  const recorded = await expecting(201, post(`/v1/patients/${patientId}/consents`, decision))
+  await expecting(202, post('/v1/clinical-api/assessments', assessmentBody(patientId, [await photograph()])))
+
+  expect(at(recorded.body, 'recorded_by')).toBe(userId)
+  const events = await eventsOfAll(platform.process.credentials.eventstore_url ?? '')
+  const written = ['ConsentTypeCreated', 'ConsentTextVersionPublished', 'PatientRegistered', 'ConsentRecorded', 'AssessmentRequested']
+  const userIds = events.filter(({ type }) => written.includes(type)).map(({ metadata }) => at(metadata, 'userId'))
+  expect(userIds).toHaveLength(written.length)
+  expect(new Set(userIds).size).toBe(1)
+  expect(userIds[0]).toMatch(/^[0-9a-f]{64}$/)
+  expect(events.filter((event) => /canary|clinic\.test/i.test(JSON.stringify(event))).map(({ type }) => type)).toEqual([])
+})
