@@ -7,7 +7,7 @@ import { syncFolder } from '../children/durable-file.ts'
 import type { PostgresBinaries } from './binaries.ts'
 import { endWithThisProcess } from './outlived-holder.ts'
 import { readPostmasterFile } from './stale-postmaster.ts'
-import type { Launcher } from './unprivileged.ts'
+import { PROGRAM_ENVIRONMENT, type Launcher } from './unprivileged.ts'
 
 export const POSTGRES_ROLE = 'platform'
 
@@ -107,7 +107,7 @@ function launch(program: string, args: readonly string[], options: ClusterOption
   const child = spawn(command, commandArgs, {
     stdio: ['ignore', 'pipe', 'pipe'],
     cwd: '/',
-    env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' },
+    env: PROGRAM_ENVIRONMENT,
     ...options.launcher.spawnAs,
   })
   createInterface({ input: child.stdout }).on('line', () => {})
