@@ -34,8 +34,6 @@ export default defineConfig({
     globalSetup: ['test/support/postgres.ts'],
     pool: 'forks',
     maxWorkers: 2,
-    // The client of EventStoreDB makes this warning of Node.js wherever it connects to an IP address over TLS.
-    execArgv: ['--disable-warning=DEP0123'],
     sequence: { sequencer: LongestTiersFirst },
     // One event store holds one installation: its test files take turns.
     fileParallelism: !isOneEventStore,

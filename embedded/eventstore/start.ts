@@ -77,12 +77,15 @@ async function writeUsersFile(dataDir: string, { login, password }: { login: str
   return file
 }
 
-/** Absolute, so that it connects from every working directory. The client decodes both parts of the account and the path. */
+/**
+ * The path is absolute, so that the string connects from every working directory. The client decodes the path and both parts of
+ * the account. Node.js warns about the name of a TLS server that is an IP address, hence `localhost`.
+ */
 function connectionString(dataDir: string, port: number, account: EventStoreNodeOptions['account'], hasAccounts: boolean): string {
   if (!hasAccounts) return `esdb://127.0.0.1:${port}?tls=false`
   const user = account === undefined ? '' : `${encodeURIComponent(account.login)}:${encodeURIComponent(account.password)}@`
   const certificate = encodeURIComponent(join(dataDir, CERTIFICATE_FILE)).replaceAll('%2F', '/')
-  return `esdb://${user}127.0.0.1:${port}?tls=true&tlsCAFile=${certificate}`
+  return `esdb://${user}localhost:${port}?tls=true&tlsCAFile=${certificate}`
 }
 
 /** The node prints JSON lines. Those above the level `info` go on to standard error. */
