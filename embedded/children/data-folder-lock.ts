@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises'
+import { mkdir, open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,15 +8,21 @@ export type DataFolderLock = { release(): void }
 const POLL_MS = 100
 const DYING_HOLDER_MS = 10_000
 const SQLITE_BUSY = 5
+const WRITABLE_BY_OTHERS = 0o022
 
 /**
  * Takes the data folder for this process. The lock is a POSIX lock on `<data dir>/lock`, taken through SQLite: the kernel
  * drops it with the process, so a killed holder blocks nobody and no stale file has to be judged.
- * A holder that is just dying is waited for, at most `waitMs`; then this throws.
+ * A holder that is just dying is waited for, at most `waitMs`; then this throws. It also throws when other users may write
+ * to the folder: they could replace its secrets.
  */
 export async function lockDataFolder(dataDir: string, waitMs: number = DYING_HOLDER_MS): Promise<DataFolderLock> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
-  const database = new DatabaseSync(join(dataDir, 'lock'), { timeout: 0 })
+  await requirePrivate(dataDir)
+  const file = join(dataDir, 'lock')
+  // SQLite would make a file that every user may read, and so lock.
+  await (await open(file, 'a', 0o600)).close()
+  const database = new DatabaseSync(file, { timeout: 0 })
   const deadline = performance.now() + waitMs
   while (!tryLock(database)) {
     if (performance.now() >= deadline) {
@@ -26,6 +32,14 @@ export async function lockDataFolder(dataDir: string, waitMs: number = DYING_HOL
     await sleep(POLL_MS)
   }
   return { release: () => database.close() }
+}
+
+/** Windows has no such modes. */
+async function requirePrivate(dataDir: string): Promise<void> {
+  if (process.platform === 'win32') return
+  const { mode } = await stat(dataDir)
+  if ((mode & WRITABLE_BY_OTHERS) === 0) return
+  throw new Error(`the data folder ${dataDir} can be written by other users (mode ${(mode & 0o777).toString(8)}): run "chmod 700" on it, or name a new folder`)
 }
 
 function tryLock(database: DatabaseSync): boolean {

@@ -7,9 +7,15 @@ export type ChildOptions = {
   /** Absolute path of the TypeScript file to run. */
   script: string
   args?: readonly string[]
+  /** Options of Node.js itself. */
+  nodeArgs?: readonly string[]
+  /** Variables of the child, beside the inherited ones. */
   env?: Readonly<Record<string, string>>
   nodePath?: string
+  /** Receives each line of standard error. */
   onLog?: (line: string) => void
+  /** Receives each line of standard output, except the ready line. */
+  onOutput?: (line: string) => void
   readyTimeoutMs?: number
   /** How long `stop` waits before it kills. */
   stopTimeoutMs?: number
@@ -30,7 +36,7 @@ export type Child = {
 const STOP_TIMEOUT_MS = 8_000
 const READY_TIMEOUT_MS = 30_000
 const TAIL_LINES = 15
-/** What a child needs of our environment; the rest of it holds secrets that are none of its business. */
+/** The variables that a child inherits. All others stay here: some are secrets, and every local server would hold a copy of them. */
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'TMP', 'LANG', 'TZ', 'SystemRoot', 'NODE_COMPILE_CACHE'] as const
 
 /**
@@ -43,7 +49,7 @@ const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'TMP', 'LANG', 'TZ', 'Syste
 export async function startChild(options: ChildOptions): Promise<Child> {
   const child = spawn(
     options.nodePath ?? process.execPath,
-    [options.script, ...withParentFlag(options.args ?? [])],
+    [...(options.nodeArgs ?? []), options.script, ...withParentFlag(options.args ?? [])],
     { detached: true, stdio: ['pipe', 'pipe', 'pipe'], env: { ...inheritedEnvironment(), ...options.env } },
   )
   child.stdin.on('error', () => {})
@@ -115,7 +121,7 @@ function readyLine(child: ChildProcessWithoutNullStreams, options: ChildOptions,
     child.on('error', reject)
     createInterface({ input: child.stdout }).on('line', (line) => {
       const parsed = parseReadyLine(line)
-      if (parsed === undefined) return
+      if (parsed === undefined) return options.onOutput?.(line)
       clearTimeout(timer)
       resolve(parsed)
     })

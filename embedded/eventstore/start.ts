@@ -1,27 +1,33 @@
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
+import { mkdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { writeDurably } from '../children/durable-file.ts'
+import { startChild } from '../children/start-child.ts'
+import { CERTIFICATE_FILE } from './access/tls-files.ts'
+import { userLine } from './access/users.ts'
 
 export type EventStoreNodeOptions = {
   /** Folder of the node's data; created when missing, used by one process at a time. */
   dataDir: string
-  /** 0 takes a free port. */
+  /** 0 takes a free one. */
   port: number
+  /** The only account of the node, an administrator. Connections are then encrypted, and `url` contains the account. */
+  account?: { login: string; password: string }
+  /** Accounts of a users file instead. Connections are then encrypted, and `url` contains no account. */
+  usersFile?: string
   /** Node.js to run it with, this process's own by default. */
   nodePath?: string
-  /** Accounts; connections are then encrypted. Without it everyone is let in. */
-  usersFile?: string
+  /** Variables of the node's process, beside those that every child inherits. */
+  env?: Readonly<Record<string, string>>
 }
 
 export type EventStoreNode = {
-  /** Connection string for the official client; where there are accounts, without credentials. */
+  /** Connection string for the official client. */
   url: string
   port: number
   pid: number
   /** Resolves when the process is gone, however that came about. */
-  exited: Promise<void>
+  exited: Promise<number>
   /** Stops it cleanly. */
   stop(): Promise<void>
   /** Ends it with SIGKILL. */
@@ -29,50 +35,62 @@ export type EventStoreNode = {
 }
 
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url))
-/** MiB of V8's space for new objects, 16 by default: what a node under load holds beyond its need is mostly that, three times. */
+/** MiB of V8's space for new objects, 16 by default. Under load, most of the node's surplus memory is three times this. */
 const NEW_SPACE = '--max-semi-space-size=4'
+/** A start that builds the index again reads the whole log first. */
+const READY_TIMEOUT_MS = 600_000
 
 /**
  * Starts an embedded EventStoreDB node in a process of its own and waits until it listens. It runs in its own process group, so
  * that Ctrl-C does not reach it, and stops when this process ends. Rejects with the node's message when it cannot start.
  */
 export async function startEventStoreNode(options: EventStoreNodeOptions): Promise<EventStoreNode> {
-  const users = options.usersFile === undefined ? [] : ['--users', options.usersFile]
-  const child = spawn(
-    options.nodePath ?? process.execPath,
-    ['--disable-warning=ExperimentalWarning', NEW_SPACE, MAIN, '--data', options.dataDir, '--port', String(options.port), '--exit-with-parent', ...users],
-    { detached: true, stdio: ['pipe', 'pipe', 'pipe'] },
-  )
-  const errors: string[] = []
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    errors.push(text)
-    process.stderr.write(text)
+  const dataDir = resolve(options.dataDir)
+  const usersFile = options.account === undefined ? options.usersFile : await writeUsersFile(dataDir, options.account)
+  const child = await startChild({
+    name: 'embedded event store',
+    script: MAIN,
+    nodeArgs: ['--disable-warning=ExperimentalWarning', NEW_SPACE],
+    args: ['--data', dataDir, '--port', String(options.port), ...(usersFile === undefined ? [] : ['--users', usersFile])],
+    readyTimeoutMs: READY_TIMEOUT_MS,
+    onLog: (line) => process.stderr.write(`${line}\n`),
+    onOutput: passOnWarnings,
+    ...(options.env === undefined ? {} : { env: options.env }),
+    ...(options.nodePath === undefined ? {} : { nodePath: options.nodePath }),
   })
-  const exited = once(child, 'exit').then(() => {})
-  const port = await Promise.race([readyPort(child), exited.then(() => Promise.reject(new Error(`the event store did not start: ${errors.join('').trim()}`)))])
+  const { port } = child.ready
   return {
-    url: `esdb://127.0.0.1:${port}?${options.usersFile === undefined ? 'tls=false' : `tls=true&tlsCAFile=${join(options.dataDir, 'tls', 'certificate.pem')}`}`,
+    url: connectionString(dataDir, port, options.account, usersFile !== undefined),
     port,
-    pid: child.pid ?? 0,
-    exited,
-    kill: () => void child.kill('SIGKILL'),
-    stop: async () => {
-      child.kill('SIGTERM')
-      await exited
-    },
+    pid: child.pid,
+    exited: child.exited,
+    stop: () => child.stop(),
+    kill: () => child.kill(),
   }
 }
 
-/** The port in the line that says that the node listens; what it reports as out of the ordinary goes on to standard error. */
-async function readyPort(child: ChildProcess): Promise<number> {
-  return new Promise((resolve) => {
-    if (child.stdout === null) return
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      if (!line.startsWith('{')) return
-      const said: unknown = JSON.parse(line)
-      if (typeof said !== 'object' || said === null) return
-      if ('ready' in said && 'port' in said) resolve(Number(said.port))
-      if ('level' in said && said.level !== 'info') process.stderr.write(`${line}\n`)
-    })
-  })
+/** The node reads accounts from a file. It contains a hash of the password, and arguments and environment contain neither. */
+async function writeUsersFile(dataDir: string, { login, password }: { login: string; password: string }): Promise<string> {
+  const file = join(dataDir, 'users')
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  await writeDurably(file, `${await userLine(login, password, ['$admins'])}\n`, 0o600)
+  return file
+}
+
+/**
+ * The path is absolute, so that the string connects from every working directory. The client decodes the path and both parts of
+ * the account. Node.js warns about the name of a TLS server that is an IP address, hence `localhost`.
+ */
+function connectionString(dataDir: string, port: number, account: EventStoreNodeOptions['account'], hasAccounts: boolean): string {
+  if (!hasAccounts) return `esdb://127.0.0.1:${port}?tls=false`
+  const user = account === undefined ? '' : `${encodeURIComponent(account.login)}:${encodeURIComponent(account.password)}@`
+  const certificate = encodeURIComponent(join(dataDir, CERTIFICATE_FILE)).replaceAll('%2F', '/')
+  return `esdb://${user}localhost:${port}?tls=true&tlsCAFile=${certificate}`
+}
+
+/** The node prints JSON lines. Those above the level `info` go on to standard error. */
+function passOnWarnings(line: string): void {
+  if (!line.startsWith('{')) return
+  const entry: unknown = JSON.parse(line)
+  if (typeof entry === 'object' && entry !== null && 'level' in entry && entry.level !== 'info') process.stderr.write(`${line}\n`)
 }

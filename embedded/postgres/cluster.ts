@@ -7,7 +7,7 @@ import { syncFolder } from '../children/durable-file.ts'
 import type { PostgresBinaries } from './binaries.ts'
 import { endWithThisProcess } from './outlived-holder.ts'
 import { readPostmasterFile } from './stale-postmaster.ts'
-import type { Launcher } from './unprivileged.ts'
+import { PROGRAM_ENVIRONMENT, type Launcher } from './unprivileged.ts'
 
 /** The superuser. The platform itself uses roles that have less (`databases.ts`). */
 export const ADMINISTRATOR = 'postgres'
@@ -108,7 +108,7 @@ function launch(program: string, args: readonly string[], options: ClusterOption
   const child = spawn(command, commandArgs, {
     stdio: ['ignore', 'pipe', 'pipe'],
     cwd: '/',
-    env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' },
+    env: PROGRAM_ENVIRONMENT,
     ...options.launcher.spawnAs,
   })
   createInterface({ input: child.stdout }).on('line', () => {})

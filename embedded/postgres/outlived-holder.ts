@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { PROGRAM_ENVIRONMENT } from './unprivileged.ts'
 
 /**
  * Ends PostgreSQL when this process is gone, however it went: a shell waits for the end of its input, which the kernel
@@ -10,6 +11,7 @@ export function endWithThisProcess(postmaster: number): () => void {
     // In a group of its own, so that what kills ours leaves it.
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
+    env: PROGRAM_ENVIRONMENT,
   })
   shell.on('error', () => undefined)
   shell.stdin.on('error', () => undefined)

@@ -14,6 +14,9 @@ export type Launcher = {
 
 const NOBODY = 65534
 
+/** PostgreSQL's programs may run as another user. They inherit nothing of our environment, which holds the password. */
+export const PROGRAM_ENVIRONMENT = { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' }
+
 const SAME_USER: Launcher = {
   name: 'same-user',
   command: (program, args) => [program, args],
@@ -104,7 +107,7 @@ async function own(path: string, uid: number): Promise<void> {
 async function canReach(launcher: Launcher, program: string, dataDir: string): Promise<boolean> {
   const [command, args] = launcher.command('/bin/sh', ['-c', '"$1" --version && test -w "$2" && test -x "$2"', 'sh', program, dataDir])
   return await new Promise((resolve) => {
-    const probe = spawn(command, args, { stdio: 'ignore', cwd: '/', ...launcher.spawnAs })
+    const probe = spawn(command, args, { stdio: 'ignore', cwd: '/', env: PROGRAM_ENVIRONMENT, ...launcher.spawnAs })
     probe.on('error', () => resolve(false))
     probe.on('close', (code) => resolve(code === 0))
   })

@@ -33,13 +33,14 @@ export async function startEmbedded(
   const { dataDir } = configuration
   const { ports, secrets } = await lastingSettings(dataDir, {
     ports: ['eventstore', 'postgres', 'object_store', 'provider'],
-    secrets: ['postgres', 'postgres_platform', 'postgres_vault', 'object_store', 'provider', 'admin_api'],
+    secrets: ['eventstore', 'postgres', 'postgres_platform', 'postgres_vault', 'object_store', 'provider', 'admin_api'],
   })
   const onLog = () => logger.debug({ component: 'embedded' }, 'an embedded server said something')
 
   async function eventStore(): Promise<EmbeddedEnvironment> {
     if (configuration.esdbUrl !== undefined) return {}
-    const node = await startEventStoreNode({ dataDir: join(dataDir, 'eventstore'), port: ports.eventstore })
+    const account = { login: 'platform', password: secrets.eventstore }
+    const node = await startEventStoreNode({ dataDir: join(dataDir, 'eventstore'), port: ports.eventstore, account })
     watch('event store', node)
     return { ESDB_URL: node.url }
   }

@@ -7,6 +7,7 @@ export const BIT_STRING = 0x03
 export const OCTET_STRING = 0x04
 export const OBJECT_ID = 0x06
 export const UTF8_STRING = 0x0c
+export const UTC_TIME = 0x17
 export const GENERALIZED_TIME = 0x18
 
 /** A value with its tag and length. */
@@ -25,9 +26,10 @@ export function objectId(dotted: string): Buffer {
   return der(OBJECT_ID, Buffer.from([first * 40 + second, ...rest.flatMap(base128)]))
 }
 
-/** To the second, in UTC. */
+/** To the second, in UTC. Certificates write years before 2050 with two digits (RFC 5280, 4.1.2.5). */
 export function time(at: Date): Buffer {
-  return der(GENERALIZED_TIME, Buffer.from(`${at.toISOString().replaceAll(/[-:T]|\.\d+Z$/g, '')}Z`))
+  const text = `${at.toISOString().replaceAll(/[-:T]|\.\d+Z$/g, '')}Z`
+  return at.getUTCFullYear() < 2050 ? der(UTC_TIME, Buffer.from(text.slice(2))) : der(GENERALIZED_TIME, Buffer.from(text))
 }
 
 function lengthOf(length: number): number[] {

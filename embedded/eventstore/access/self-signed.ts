@@ -8,14 +8,15 @@ const BASIC_CONSTRAINTS = '2.5.29.19'
 const ALTERNATIVE_NAMES = '2.5.29.17'
 const DNS_NAME = 2
 const IP_ADDRESS = 7
-const DAY_MS = 86_400_000
-const DAYS_VALID = 3650
+/** Without end (RFC 5280, 4.1.2.5): clients trust the file itself, and a wrong clock must not keep them from their events. */
+const VALID_FROM = new Date('2000-01-01T00:00:00Z')
+const VALID_TO = new Date('9999-12-31T23:59:59Z')
 
 /** Certificate and private key in PEM. */
 export type KeyedCertificate = { certificate: string; key: string }
 
-/** A certificate for these host names and IPv4 or IPv6 addresses that vouches for itself: clients trust it by having it. */
-export function selfSignedCertificate(hosts: string[], now: Date): KeyedCertificate {
+/** A self-signed certificate for these host names and IPv4 or IPv6 addresses. Clients trust it because they have the file. */
+export function selfSignedCertificate(hosts: string[]): KeyedCertificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const algorithm = der(SEQUENCE, objectId(ECDSA_WITH_SHA256))
   const name = der(SEQUENCE, der(SET, der(SEQUENCE, objectId(COMMON_NAME), der(UTF8_STRING, Buffer.from('eventstore node')))))
@@ -25,7 +26,7 @@ export function selfSignedCertificate(hosts: string[], now: Date): KeyedCertific
     der(INTEGER, Buffer.from([1]), randomBytes(15)),
     algorithm,
     name,
-    der(SEQUENCE, time(new Date(now.getTime() - DAY_MS)), time(new Date(now.getTime() + DAYS_VALID * DAY_MS))),
+    der(SEQUENCE, time(VALID_FROM), time(VALID_TO)),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
     der(contextTag(3, true), der(SEQUENCE, authority(), alternativeNames(hosts))),

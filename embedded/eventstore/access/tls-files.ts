@@ -1,34 +1,49 @@
-import { X509Certificate } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { X509Certificate, createPrivateKey } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { mkdir, readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
+import { writeDurably } from '../../children/durable-file.ts'
 import { selfSignedCertificate, type KeyedCertificate } from './self-signed.ts'
 
-const OWNER_ONLY = 0o600
+/** Where a node keeps the certificate that it made, below its data folder. */
+export const CERTIFICATE_FILE = join('tls', 'certificate.pem')
+const KEY_FILE = join('tls', 'key.pem')
 
 /** Reads a certificate and its key, in PEM. Throws Error when one cannot be read. */
 export function readCertificate(certificatePath: string, keyPath: string): KeyedCertificate {
   return { certificate: readFileSync(certificatePath, 'utf8'), key: readFileSync(keyPath, 'utf8') }
 }
 
-/** The certificate that the node made for itself in its data folder; a new one when there is none yet for these hosts. */
-export function ownCertificate(dataDir: string, hosts: string[]): KeyedCertificate & { path: string } {
-  const folder = join(dataDir, 'tls')
-  const path = join(folder, 'certificate.pem')
-  const keyPath = join(folder, 'key.pem')
-  if (existsSync(path) && existsSync(keyPath)) {
-    const found = readCertificate(path, keyPath)
-    if (isFor(found.certificate, hosts)) return { ...found, path }
-  }
-  const made = selfSignedCertificate(hosts, new Date())
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(keyPath, made.key, { mode: OWNER_ONLY })
-  writeFileSync(path, made.certificate)
+/**
+ * The certificate that the node made for itself in its data folder. It makes another one when that is missing, damaged, or not
+ * for these hosts: a crash between the two files must not stop every later start.
+ */
+export async function ownCertificate(dataDir: string, hosts: string[]): Promise<KeyedCertificate & { path: string }> {
+  const path = join(dataDir, CERTIFICATE_FILE)
+  const keyPath = join(dataDir, KEY_FILE)
+  const found = { certificate: await textOf(path), key: await textOf(keyPath) }
+  if (isUsable(found, hosts)) return { ...found, path }
+  const made = selfSignedCertificate(hosts)
+  await mkdir(join(dataDir, 'tls'), { recursive: true, mode: 0o700 })
+  await writeDurably(keyPath, made.key, 0o600)
+  await writeDurably(path, made.certificate, 0o644)
   return { ...made, path }
 }
 
-function isFor(certificate: string, hosts: string[]): boolean {
-  const parsed = new X509Certificate(certificate)
-  const isCurrent = parsed.validToDate.getTime() > Date.now()
-  return isCurrent && hosts.every((host) => (isIP(host) === 0 ? parsed.checkHost(host) : parsed.checkIP(host)) !== undefined)
+/** Empty for a file that does not exist. */
+async function textOf(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
+    throw error
+  })
+}
+
+function isUsable({ certificate, key }: KeyedCertificate, hosts: string[]): boolean {
+  try {
+    const parsed = new X509Certificate(certificate)
+    return parsed.checkPrivateKey(createPrivateKey(key)) && hosts.every((host) => (isIP(host) === 0 ? parsed.checkHost(host) : parsed.checkIP(host)) !== undefined)
+  } catch {
+    return false
+  }
 }

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { LruMap } from '../streams/lru-map.ts'
 import type { Identity } from './identity.ts'
@@ -38,7 +38,7 @@ export class Accounts {
   private readonly users: Map<string, User>
   /** Proven passwords, as keyed digests: clients send theirs with every call. */
   private readonly proven = new LruMap<string, Identity>(PROVEN_KEPT)
-  private readonly key = randomBytes(32)
+  private readonly key = randomBytes(32).toString('hex')
   private queue: Promise<unknown> = Promise.resolve()
   private waiting = 0
   private readonly nobody: Promise<string>
@@ -79,7 +79,7 @@ export class Accounts {
   }
 
   private digest(login: string, password: string): string {
-    return createHmac('sha256', this.key).update(JSON.stringify([login, password])).digest('base64')
+    return hash('sha256', this.key + JSON.stringify([login, password]), 'base64')
   }
 }
 

@@ -54,7 +54,7 @@ export class EventLog {
 
   constructor(options: EventLogOptions) {
     this.options = options
-    mkdirSync(options.folder, { recursive: true })
+    mkdirSync(options.folder, { recursive: true, mode: 0o700 })
     this.room = new RoomAhead(() => freeBytes(options.folder))
     this.segments = openSegments(options.folder)
     const isNew = this.segments.length === 0

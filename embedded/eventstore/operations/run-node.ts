@@ -27,7 +27,7 @@ export async function runNode(args: string[], onFailure: (error: unknown) => voi
   const startedAt = performance.now()
   const { data, port, host, exitWithParent, ...access } = readOptions(args)
   const lock = await lockFolder(data)
-  const secured = secure(data, host, access)
+  const secured = await secure(data, host, access)
   const store = openStore(data, onFailure)
   finishInterruptedUndelete(store)
   reportStart(store, performance.now() - startedAt)
@@ -78,11 +78,11 @@ function readOptions(args: string[]): NodeOptions {
   return { data, port, host, users, certificate, key, exitWithParent: values['exit-with-parent'] }
 }
 
-function secure(data: string, host: string, { users, certificate, key }: AccessOptions): Pick<ServeOptions, 'accounts' | 'tls'> {
+async function secure(data: string, host: string, { users, certificate, key }: AccessOptions): Promise<Pick<ServeOptions, 'accounts' | 'tls'>> {
   if (users === undefined) return { accounts: undefined, tls: undefined }
   const accounts = new Accounts(readUsers(users))
   if (certificate !== undefined && key !== undefined) return { accounts, tls: readCertificate(certificate, key) }
-  const own = ownCertificate(data, [...new Set(['localhost', '127.0.0.1', '::1', host])])
+  const own = await ownCertificate(data, [...new Set(['localhost', '127.0.0.1', '::1', host])])
   say('info', 'event-store-vouches-for-itself', { certificate: own.path })
   return { accounts, tls: own }
 }

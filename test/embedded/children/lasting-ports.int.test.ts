@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -71,6 +71,18 @@ test('a data folder has one holder at a time, and a waiting one follows the leav
   const second = await lockDataFolder(folder)
   await expect(lockDataFolder(folder, 0)).rejects.toThrow('in use')
   second.release()
+})
+
+test.each([0o777, 0o1777, 0o770, 0o702])('a data folder of mode %o is refused: other users may write to it', async (mode) => {
+  await chmod(folder, mode)
+  await expect(lockDataFolder(folder, 0)).rejects.toThrow(`the data folder ${folder} can be written by other users`)
+  expect(await readdir(folder)).toEqual([])
+})
+
+test('the lock of a data folder is for its owner only', async () => {
+  const held = await lockDataFolder(folder)
+  expect((await stat(join(folder, 'lock'))).mode & 0o777).toBe(0o600)
+  held.release()
 })
 
 test('gives a port away once, also to those who ask before anything listens on it', async () => {

@@ -54,7 +54,7 @@ export async function startServers(dataDir: string, { folders = {}, clocks = {} 
     stage(folders[name] ?? join(dataDir, name.replace(' ', '-')), start)
   const [eventStore, postgres, objectStore, provider] = await Promise.all([
     staged('event store', async (folder, port) => {
-      const node = await withVariables(clocks['event store'] ?? {}, () => startEventStoreNode({ dataDir: folder, port }))
+      const node = await startEventStoreNode({ dataDir: folder, port, env: clocks['event store'] ?? {} })
       const kill = async () => {
         node.kill()
         await node.exited
@@ -91,16 +91,6 @@ export async function startServers(dataDir: string, { folders = {}, clocks = {} 
         await server.stop()
       }))
     },
-  }
-}
-
-/** The node takes our environment as it is when it is spawned, which is before the first wait. */
-function withVariables<Result>(variables: Readonly<Record<string, string>>, start: () => Promise<Result>): Promise<Result> {
-  Object.assign(process.env, variables)
-  try {
-    return start()
-  } finally {
-    for (const name of Object.keys(variables)) delete process.env[name]
   }
 }
 

@@ -1,13 +1,14 @@
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { X509Certificate } from 'node:crypto'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { get } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { selfSignedCertificate } from '../../../../embedded/eventstore/access/self-signed.ts'
 import { userLine } from '../../../../embedded/eventstore/access/users.ts'
 import { startEventStoreNode, type EventStoreNode } from '../../../../embedded/eventstore/start.ts'
@@ -116,6 +117,58 @@ test('the node keeps the certificate that it made for itself, its key for its ow
   await second.stop()
 })
 
+test.each([
+  { damage: 'an empty certificate', file: 'certificate.pem', content: '' },
+  { damage: 'half a certificate', file: 'certificate.pem', content: selfSignedCertificate(['localhost', '127.0.0.1', '::1']).certificate.slice(0, 300) },
+  { damage: 'an empty key', file: 'key.pem', content: '' },
+  { damage: 'the key of another certificate', file: 'key.pem', content: selfSignedCertificate(['localhost']).key },
+  { damage: 'a certificate for another host', file: 'certificate.pem', content: selfSignedCertificate(['elsewhere.test']).certificate },
+])('$damage, as a crash can leave it, is replaced', async ({ file, content }) => {
+  await (await secured()).stop()
+  await writeFile(join(dataDir, 'tls', file), content)
+  const node = await secured()
+  expect((await ask(node, '/stats', 'alice:secret')).status).toBe(200)
+  await node.stop()
+})
+
+test('no clock makes the certificate of the node invalid', () => {
+  const { validFromDate, validToDate } = new X509Certificate(selfSignedCertificate(['localhost']).certificate)
+  expect([validFromDate, validToDate]).toEqual([new Date('2000-01-01T00:00:00Z'), new Date('9999-12-31T23:59:59Z')])
+})
+
+const account = { login: 'the platform', password: 'p@ss:w/rd?&#% ö' }
+
+test('an account of its own: the connection string contains it, the arguments and the environment do not, its file has a hash', async () => {
+  dataDir = join(folder, 'da ta?&#%ö')
+  vi.stubEnv('SECRET_OF_THE_PARENT', account.password)
+  const node = await startEventStoreNode({ dataDir, port: 0, account })
+  vi.unstubAllEnvs()
+  const client = EventStoreDBClient.connectionString(node.url)
+  expect((await client.appendToStream('$own', jsonEvent({ type: 'Noted', data: {} }))).success).toBe(true)
+  await client.dispose()
+  const seen = await Promise.all([`/proc/${node.pid}/cmdline`, `/proc/${node.pid}/environ`, join(dataDir, 'users')].map((file) => readFile(file, 'utf8')))
+  for (const content of seen) expect(content).not.toContain(account.password)
+  expect(seen[1]).not.toContain('SECRET_OF_THE_PARENT')
+  expect((await stat(join(dataDir, 'users'))).mode & 0o777).toBe(0o600)
+  expect((await stat(dataDir)).mode & 0o777).toBe(0o700)
+  await node.stop()
+})
+
+test('a folder that was used without accounts keeps its events when it gets one', async () => {
+  const open = await startEventStoreNode({ dataDir, port: 0 })
+  const before = EventStoreDBClient.connectionString(open.url)
+  await before.appendToStream('a-1', jsonEvent({ type: 'Noted', data: {} }))
+  await before.dispose()
+  await open.stop()
+  const node = await startEventStoreNode({ dataDir, port: 0, account })
+  const client = EventStoreDBClient.connectionString(node.url)
+  const types: string[] = []
+  for await (const { event } of client.readStream('a-1')) if (event !== undefined) types.push(event.type)
+  expect(types).toEqual(['Noted'])
+  await client.dispose()
+  await node.stop()
+})
+
 test('questions: life for everyone, kind for everyone, figures for accounts', async () => {
   const node = await secured()
   for (const path of ['/health/live', '/ping']) expect((await ask(node, path)).status).toBe(200)
@@ -151,7 +204,7 @@ test('connections in the clear are refused', async () => {
 
 test('on every address, with a certificate that it is given; discovery names the address that was called', async () => {
   await writeFile(usersFile, `${await userLine('alice', 'secret', [])}\n`)
-  const made = selfSignedCertificate(['localhost'], new Date())
+  const made = selfSignedCertificate(['localhost'])
   const [certificate, key] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')]
   await writeFile(certificate, made.certificate)
   await writeFile(key, made.key)
