@@ -57,7 +57,7 @@ describe('a delivery', () => {
     const events = Array.from({ length: 64 }, (_, index) => ({ ...completed, id: v5(`event ${index}`, ids.event) }))
     const subscriptions = Array.from({ length: 4 }, (_, index) => v5(`subscription ${index}`, ids.subscription))
     const subscribing = subscriptions.map((subscriptionId) => ({ ...subscriptionFact('WebhookSubscribed', { subscriptionId }), stream: webhookSubscriptionsStream(ids.org) }))
-    const found = (await deliveriesAfter(...subscribing, ...events)).map(({ delivery_id }) => delivery_id)
+    const found = (await deliveriesAfter(...subscribing, ...events)).map(({ delivery_id }) => String(delivery_id))
     expect(found.toSorted()).toEqual(subscriptions.flatMap((subscriptionId) => events.map(({ id }) => deliveryIdOf(subscriptionId, id))).toSorted())
   })
 
