@@ -21,7 +21,7 @@ export const CreateAssessmentBody = Type.Object(
       Type.Object(
         {
           capture_type: Type.Enum(['dermoscopic', 'macroscopic', 'other']),
-          mime_type: Type.String({ maxLength: 255, description: 'image/jpeg or image/png' }),
+          mime_type: Type.String({ maxLength: 255, description: 'image/jpeg or image/png, in any case' }),
           size_bytes: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.imageBytes, description: 'Length of the upload. The upload_url then takes no other' })),
           data: Type.Optional(Type.String({ description: 'Base64 of the image, at most 20 MiB decoded' })),
         },
