@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox'
+import { DistinctList } from '../../platform/http/distinct-items.ts'
 import { Text, Uuid } from '../../platform/http/members.ts'
 import type { MemberError } from '../../platform/problems.ts'
 
@@ -9,7 +10,7 @@ const patientMembers = {
   family_name: name,
   dob: Type.String({ format: 'date', description: 'Calendar date, 1850 or later, not in the future' }),
   identifiers: Type.Optional(
-    Type.Array(Type.Object({ scheme: name, value: name }, { additionalProperties: false }), { maxItems: 50, uniqueItems: true }),
+    DistinctList(Type.Object({ scheme: name, value: name }, { additionalProperties: false }), { maxItems: 50 }),
   ),
 }
 

@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
+import { withUniqueItems } from './distinct-items.ts'
 
 /** Every scope that some route asks for, as its own description; filled while the routes are registered. */
 export type ScopeList = Record<string, string>
@@ -27,7 +28,8 @@ export async function addDocumentation(app: FastifyInstance, { baseUrl, version,
     },
     transformObject: (made) => {
       const { paths = {}, ...document } = 'openapiObject' in made ? made.openapiObject : {}
-      return { ...document, paths: Object.fromEntries(Object.entries(paths).map(([path, operations]) => [path, withOptionalBodies(operations ?? {})])) }
+      const described = { ...document, paths: Object.fromEntries(Object.entries(paths).map(([path, operations]) => [path, withOptionalBodies(operations ?? {})])) }
+      return withUniqueItems(described) as typeof described
     },
     refResolver: { buildLocalReference: (json, _, __, index) => (typeof json['$id'] === 'string' ? json['$id'] : `schema-${index}`) },
   })

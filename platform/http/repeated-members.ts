@@ -1,6 +1,7 @@
 import { endOfString } from '../../streams/store/json-reading.ts'
 import { problem, type Problem } from '../problems.ts'
 import { escapePointer, withoutForeignNames } from './errors.ts'
+import { isExact, numberText } from './exact-numbers.ts'
 
 interface Level {
   /** Of an object; undefined in an array. */
@@ -10,13 +11,19 @@ interface Level {
   isNameNext: boolean
 }
 
+interface Fault {
+  readonly pointer: string
+  readonly code: 'repeated-member' | 'number'
+}
+
 /**
  * @param json well-formed, and not nested too deeply
- * @throws Problem `malformed-body` where a member stands twice in its object
+ * @throws Problem `malformed-body` where an object has a member twice, or a number cannot be stored without loss
  */
 export function requireOneMeaning(json: string): void {
-  const pointer = repeatedMember(json)
-  if (pointer !== undefined) throw repeatedMemberProblem(pointer)
+  const fault = ambiguousPlace(json)
+  if (fault?.code === 'repeated-member') throw repeatedMemberProblem(fault.pointer)
+  if (fault !== undefined) throw inexactNumberProblem(fault.pointer)
 }
 
 export function repeatedMemberProblem(pointer: string): Problem {
@@ -24,13 +31,18 @@ export function repeatedMemberProblem(pointer: string): Problem {
   return problem('malformed-body', { detail: 'A member stands twice in its object: `errors` points at it.', errors })
 }
 
+function inexactNumberProblem(pointer: string): Problem {
+  const detail = 'cannot be stored without loss: send whole numbers beyond 2^53 and longer decimals as text, and 0 instead of -0'
+  return problem('malformed-body', { detail: 'A number cannot be stored without loss: `errors` points at it.', errors: [{ pointer: withoutForeignNames(pointer), detail, code: 'number' }] })
+}
+
 /**
- * The JSON pointer of the first member that stands twice in its object, which a parser answers with its last value and
- * others with their first (RFC 8259, 4).
+ * The first place that two readers of the text can read differently, by its JSON pointer. Parsers keep either the first or
+ * the last of two members with one name (RFC 8259, 4), and round numbers that a double cannot hold (RFC 8259, 6).
  *
  * @param json well-formed, and not nested too deeply
  */
-export function repeatedMember(json: string): string | undefined {
+export function ambiguousPlace(json: string): Fault | undefined {
   const levels: Level[] = []
   for (let at = 0; at < json.length; at += 1) {
     const level = levels.at(-1)
@@ -48,16 +60,27 @@ export function repeatedMember(json: string): string | undefined {
           const name = textOf(json.slice(at, end + 1))
           level.place = name
           level.isNameNext = false
-          if (level.names.has(name)) return levels.map(({ place }) => `/${escapePointer(String(place))}`).join('')
+          if (level.names.has(name)) return { pointer: pointerTo(levels), code: 'repeated-member' }
           level.names.add(name)
         }
         at = end
+        break
+      }
+      case '-': case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9': {
+        numberText.lastIndex = at
+        const [number = ''] = numberText.exec(json) ?? []
+        if (!isExact(number)) return { pointer: pointerTo(levels), code: 'number' }
+        at += number.length - 1
         break
       }
       default:
     }
   }
   return undefined
+}
+
+function pointerTo(levels: readonly Level[]): string {
+  return levels.map(({ place }) => `/${escapePointer(String(place))}`).join('')
 }
 
 function textOf(literal: string): string {

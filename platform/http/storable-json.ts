@@ -14,7 +14,7 @@ interface Place {
 
 /**
  * Refuses what could not be stored and read back unchanged, or would break a reader: lone surrogates, U+0000 (Postgres),
- * numbers beyond the double range, `__proto__`, and nesting that recursion could not bear.
+ * `__proto__`, and nesting that recursion could not bear. Numbers are judged by their text, in `repeated-members.ts`.
  *
  * @throws Problem `malformed-body`, which points at the first such place
  */
@@ -28,7 +28,6 @@ export function requireStorable(root: unknown): void {
     for (const place of level) {
       const { value } = place
       if (typeof value === 'string') requireText(value, place)
-      else if (typeof value === 'number' && !Number.isFinite(value)) throw refusal(place, 'A number is out of range.', 'is out of range', 'number')
       else if (typeof value === 'object' && value !== null) {
         if (!Array.isArray(value)) for (const name of Object.keys(value)) requireName(name, place)
         for (const [name, member] of Object.entries(value) as [string, unknown][]) next.push({ value: member, name, parent: place })
