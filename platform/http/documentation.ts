@@ -1,7 +1,6 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
-import { withUniqueItems } from './distinct-items.ts'
 
 /** Every scope that some route asks for, as its own description; filled while the routes are registered. */
 export type ScopeList = Record<string, string>
@@ -10,13 +9,14 @@ export type ScopeList = Record<string, string>
 export const bodyMayLack = 'x-body-may-lack'
 
 const everyAnswer = 'Every answer has X-Request-Id, traceparent, API-Version and Cache-Control; to a client also RateLimit and RateLimit-Policy.'
+const everyBody = 'A body with a number that cannot be stored without loss is refused: a whole number beyond 2^53, a decimal with more digits than a double holds, or -0. Send such a number as text.'
 
 /** `/openapi.json` (3.1, schemas under their own names, each route once) and the interactive page at `/docs`. */
 export async function addDocumentation(app: FastifyInstance, { baseUrl, version, scopes }: { readonly baseUrl: string; readonly version: string; readonly scopes: ScopeList }): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Clinical Assessment Platform', version, description: everyAnswer, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+      info: { title: 'Clinical Assessment Platform', version, description: `${everyAnswer} ${everyBody}`, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
       servers: [{ url: baseUrl }],
       components: {
         securitySchemes: {
@@ -28,8 +28,7 @@ export async function addDocumentation(app: FastifyInstance, { baseUrl, version,
     },
     transformObject: (made) => {
       const { paths = {}, ...document } = 'openapiObject' in made ? made.openapiObject : {}
-      const described = { ...document, paths: Object.fromEntries(Object.entries(paths).map(([path, operations]) => [path, withOptionalBodies(operations ?? {})])) }
-      return withUniqueItems(described) as typeof described
+      return { ...document, paths: Object.fromEntries(Object.entries(paths).map(([path, operations]) => [path, withOptionalBodies(operations ?? {})])) }
     },
     refResolver: { buildLocalReference: (json, _, __, index) => (typeof json['$id'] === 'string' ? json['$id'] : `schema-${index}`) },
   })

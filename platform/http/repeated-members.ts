@@ -1,7 +1,11 @@
 import { endOfString } from '../../streams/store/json-reading.ts'
 import { problem, type Problem } from '../problems.ts'
 import { escapePointer, withoutForeignNames } from './errors.ts'
-import { isExact, numberText } from './exact-numbers.ts'
+import { endOfNumber, isExact, isSurelyExact } from './exact-numbers.ts'
+
+const codeOf = (character: string) => character.charCodeAt(0)
+const [openObject, closeObject, openList, closeList] = [codeOf('{'), codeOf('}'), codeOf('['), codeOf(']')]
+const [quotationMark, comma, minus, zero, nine] = [codeOf('"'), codeOf(','), codeOf('-'), codeOf('0'), codeOf('9')]
 
 interface Level {
   /** Of an object; undefined in an array. */
@@ -45,16 +49,23 @@ function inexactNumberProblem(pointer: string): Problem {
 export function ambiguousPlace(json: string): Fault | undefined {
   const levels: Level[] = []
   for (let at = 0; at < json.length; at += 1) {
+    const code = json.charCodeAt(at)
+    if (code === minus || (code >= zero && code <= nine)) {
+      const end = endOfNumber(json, at)
+      if (!isSurelyExact(json, at, end) && !isExact(json.slice(at, end))) return { pointer: pointerTo(levels), code: 'number' }
+      at = end - 1
+      continue
+    }
     const level = levels.at(-1)
-    switch (json[at]) {
-      case '{': levels.push({ names: new Set(), place: '', isNameNext: true }); break
-      case '[': levels.push({ names: undefined, place: 0, isNameNext: false }); break
-      case '}': case ']': levels.pop(); break
-      case ',':
+    switch (code) {
+      case openObject: levels.push({ names: new Set(), place: '', isNameNext: true }); break
+      case openList: levels.push({ names: undefined, place: 0, isNameNext: false }); break
+      case closeObject: case closeList: levels.pop(); break
+      case comma:
         if (typeof level?.place === 'number') level.place += 1
         else if (level !== undefined) level.isNameNext = true
         break
-      case '"': {
+      case quotationMark: {
         const end = endOfString(json, at)
         if (level?.names !== undefined && level.isNameNext) {
           const name = textOf(json.slice(at, end + 1))
@@ -64,13 +75,6 @@ export function ambiguousPlace(json: string): Fault | undefined {
           level.names.add(name)
         }
         at = end
-        break
-      }
-      case '-': case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9': {
-        numberText.lastIndex = at
-        const [number = ''] = numberText.exec(json) ?? []
-        if (!isExact(number)) return { pointer: pointerTo(levels), code: 'number' }
-        at += number.length - 1
         break
       }
       default:

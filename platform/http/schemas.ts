@@ -2,7 +2,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import formats from 'ajv-formats'
 import type { FastifySchema, FastifySchemaCompiler } from 'fastify'
 import type { TSchema } from 'typebox'
-import { distinctKeyword } from './distinct-items.ts'
+import { checkDistinctItems } from './distinct-items.ts'
 import { isDate, isInstant, isUuid, isVisible } from './formats.ts'
 import { visibleFormat } from './patterns.ts'
 
@@ -103,7 +103,7 @@ function createAjv(options: { readonly allErrors: boolean; readonly coerceTypes:
   ajv.addFormat('date', isDate)
   ajv.addFormat('uuid', isUuid)
   ajv.addFormat(visibleFormat, isVisible)
-  ajv.addKeyword(distinctKeyword)
+  checkDistinctItems(ajv)
   ajv.addVocabulary(['phi', 'example', 'headers'])
   return ajv
 }

@@ -225,7 +225,7 @@ describe('refusals', () => {
     expect(await response.json()).toMatchObject({ error: 'invalid_request', status: 400, title: expect.any(String), type: expect.any(String) })
     const good = await fetch(`${address}/v1/form`, { method: 'POST', body: new URLSearchParams({ grant: 'a' }) })
     expect(await good.json()).toEqual({ id: 'form', name: 'a' })
-    const many = await fetch(`${address}/v1/form`, { method: 'POST', body: new URLSearchParams([['grant', 'a'], ...Array.from({ length: 100 }, (_, n) => [`p${n}`, ''])]) })
+    const many = await fetch(`${address}/v1/form`, { method: 'POST', body: new URLSearchParams(`grant=a&${'p=&'.repeat(100)}`) })
     expect([many.status, await many.json()]).toEqual([400, expect.objectContaining({ error: 'invalid_request' })])
   })
 
