@@ -88,7 +88,7 @@ export type Configuration = Readonly<
     clinicalBaseUrl: string
     consentBaseUrl: string
     aiReviewBaseUrl: string
-    /** What the profile does not forbid but an operator should know; logged at start, shown by readiness. */
+    /** What the profile does not forbid but an operator should know. Logged at start; `/health` is public and shows none of it. */
     warnings: readonly string[]
   }
 >

@@ -44,12 +44,6 @@ export function createHealth(options: { readonly profile: Profile; readonly role
   }
 }
 
-/** Shows what `loadConfiguration` warned about; it never makes a server unready. */
-export function configurationCheck({ warnings }: { readonly warnings: readonly string[] }): HealthCheck {
-  const detail = warnings.join('; ')
-  return { name: 'configuration', gatesReadiness: true, run: () => (detail === '' ? { status: 'ok' } : { status: 'warning', detail }) }
-}
-
 function concerns(check: HealthCheck, kind: 'live' | 'ready' | 'full', service: string | undefined): boolean {
   if (kind === 'live' || (kind === 'ready' && !check.gatesReadiness)) return false
   return service === undefined || check.services === undefined || check.services.includes(service)

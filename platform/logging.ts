@@ -2,7 +2,7 @@ import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino'
 
 /**
  * The only members that a log line can carry: anything else is dropped before it is written. None of them may
- * hold personal data: identifiers of our own, codes, counts and durations.
+ * hold personal data: identifiers of our own, codes, counts and durations. The one exception is `sourceAddress`.
  */
 export interface LogFields {
   readonly component?: string
@@ -24,6 +24,8 @@ export interface LogFields {
   readonly clientId?: string
   readonly orgId?: string
   readonly actor?: string
+  /** IP address of a caller. Only lines about security carry it: an operator needs it to find an attacker. */
+  readonly sourceAddress?: string
   readonly method?: string
   /** The route's template, never the address that was asked. */
   readonly route?: string
@@ -54,7 +56,7 @@ export interface Logger {
 const members: Readonly<Record<keyof LogFields, true>> = {
   component: true, service: true, profile: true, projector: true, process: true, step: true, channel: true, category: true,
   subscription: true, eventId: true, eventType: true, position: true, requestId: true, problemId: true, correlationId: true,
-  traceId: true, clientId: true, orgId: true, actor: true, method: true, route: true, status: true, code: true, reason: true,
+  traceId: true, clientId: true, orgId: true, actor: true, sourceAddress: true, method: true, route: true, status: true, code: true, reason: true,
   signal: true, attempt: true, count: true, durationMs: true, delayMs: true, lagMs: true, port: true, host: true, pid: true,
   err: true,
 }

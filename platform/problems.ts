@@ -19,7 +19,7 @@ function passing(status: number, title: string, doc: string): ProblemDefinition 
 /** Every problem that the platform answers with. Codes are never renamed or given another meaning. */
 export const problems = {
   'validation-failed': refusal(400, 'The request is not valid', 'A member of the request is missing, unknown or out of range. `errors` points at each one. Fix the request.'),
-  'malformed-body': refusal(400, 'The body cannot be read', 'The body is not well-formed JSON (or form data), or it is nested too deeply. Fix the request.'),
+  'malformed-body': refusal(400, 'The body cannot be read', 'The body is not well-formed JSON (or form data), is nested too deeply, or has a member twice, a text or a number that cannot be stored unchanged. Send whole numbers beyond 2^53 and decimals of more digits than a double has as text, and 0 instead of -0. Fix the request.'),
   'malformed-request': refusal(400, 'The request cannot be read', 'The request breaks the rules of HTTP, or one of its headers is malformed. Fix the request.'),
   'token-request-invalid': refusal(400, 'The token request is not valid', 'The member `error` says why, after RFC 6749.'),
   'org-required': refusal(400, 'An organisation must be named', 'The token belongs to no organisation. Name one by the query parameter `org_id` (`orgId`) or the body member `organisationId`.'),
@@ -50,6 +50,7 @@ export const problems = {
   'case-not-found': refusal(404, 'The case was not found', 'The case that the body names does not exist in the organisation. `errors` points at the member.'),
   'consent-type-not-found': refusal(404, 'The consent type was not found', 'The consent type that the request names does not exist in the organisation. `errors` points at the member.'),
   'method-not-allowed': refusal(405, 'The method is not allowed', 'The methods of this address are in the Allow header.'),
+  'request-timeout': passing(408, 'The request took too long', 'The head of a request must arrive within 20 seconds, all of it within 120. Send the request again.'),
   conflict: passing(409, 'The resource was changed at the same time', 'Read the resource and try again.'),
   'idempotency-key-reused': refusal(409, 'The Idempotency-Key was used with another request', 'Use a fresh key, or repeat the same payload.'),
   'assessment-not-awaiting-images': refusal(409, 'The assessment takes no images', 'Images are taken until they are submitted or the upload window closes, and only where they did not come with the request. Request another assessment.'),
@@ -71,7 +72,8 @@ export const problems = {
   'body-too-large': refusal(413, 'The body is too large', 'JSON bodies may have 1 MiB; those of an assessment 64 MiB, of which 1 MiB without the data of its images.'),
   'command-too-large': refusal(413, 'The request is too large to be recorded', 'Its facts exceed 1 MiB. Send less text.'),
   'unsupported-media-type': refusal(415, 'The media type is not supported', 'Send application/json (form data at the token endpoint only).'),
-  'quota-exceeded': passing(429, 'Too many requests', 'The client, its organisation or its address has used up what it may ask for now; RateLimit says of what. Try again after Retry-After.'),
+  'expectation-failed': refusal(417, 'The expectation cannot be met', 'The header Expect may be 100-continue only. Send the request without it.'),
+  'quota-exceeded': passing(429, 'Too many requests', 'The client, its organisation or its address has used up what it may ask for now; RateLimit says of what. An address that sent wrong credentials too often has to wait as well. Try again after Retry-After.'),
   'headers-too-large': refusal(431, 'The headers are too large', 'Send at most 16 KiB of headers.'),
   'internal-error': passing(500, 'An internal error happened', 'The failure is logged under the request_id. Try again with back-off.'),
   'record-unreadable': refusal(500, 'The record cannot be read', 'A stored event of the record is not one that the platform wrote there, or cannot be opened. Nothing is recorded. The log names the event under the request_id; an operator must examine the event store and the vault.'),

@@ -63,9 +63,10 @@ export function declaredTypeErrors({ mime_type }: { readonly mime_type: string }
   return [{ pointer: `${pointer}/mime_type`, detail: 'must be image/jpeg or image/png', code: 'enum' }]
 }
 
-/** Why the bytes are not taken: another type than the declared one, or (where they are required) no dimensions. */
+/** Why the bytes are not taken: another type than the declared one, no pixels, or (where they are required) no dimensions. */
 export function contentErrors(image: InspectedImage, pointer: string, requiresDimensions: boolean): MemberError[] {
   if (!image.isOfType) return [{ pointer, detail: 'is not an image of the declared mime_type', code: 'image-type' }]
+  if (image.width === 0 || image.height === 0) return [{ pointer, detail: 'has no pixels', code: 'image-dimensions' }]
   if (!requiresDimensions || image.width !== null) return []
   return [{ pointer, detail: 'does not say how large the image is', code: 'image-dimensions' }]
 }

@@ -55,7 +55,7 @@ export function createImageHead(): ImageHead {
     measure(type) {
       try {
         const size = imageSize(Buffer.concat([kept, pending]))
-        return size.type === type && size.width > 0 && size.height > 0 ? { width: size.width, height: size.height } : null
+        return size.type === type ? { width: size.width, height: size.height } : null
       } catch {
         return null
       }

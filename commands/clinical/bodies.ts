@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox'
+import { DistinctList } from '../../platform/http/distinct-items.ts'
 import { Text, Uuid } from '../../platform/http/members.ts'
 import type { MemberError } from '../../platform/problems.ts'
 
@@ -9,7 +10,7 @@ const patientMembers = {
   family_name: name,
   dob: Type.String({ format: 'date', description: 'Calendar date, 1850 or later, not in the future' }),
   identifiers: Type.Optional(
-    Type.Array(Type.Object({ scheme: name, value: name }, { additionalProperties: false }), { maxItems: 50, uniqueItems: true }),
+    DistinctList(Type.Object({ scheme: name, value: name }, { additionalProperties: false }), { maxItems: 50 }),
   ),
 }
 
@@ -30,7 +31,7 @@ const CustomFields = Type.Record(Type.String(), Type.String({ maxLength: 1024 })
 /** Free-form members of a request about a lesion; depth and size are checked by `freeFormErrors`. */
 export const freeForm = {
   external_reference: Type.Optional(Type.String({ maxLength: 255 })),
-  clinical_context: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  clinical_context: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'At most 16 levels and 64 KiB. Numbers follow the rule for all bodies' })),
   custom_fields: Type.Optional(CustomFields),
 }
 

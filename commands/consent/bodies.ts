@@ -49,6 +49,7 @@ export const RecordConsentBody = Type.Object(
 )
 export type RecordConsentBody = Static<typeof RecordConsentBody>
 
+const mostRenamed = 100
 const toSnake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 const toCamel = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
@@ -61,6 +62,8 @@ export function readsBothCasings(casing: 'snake' | 'camel') {
   return async (request: FastifyRequest): Promise<void> => {
     const { body } = request
     if (typeof body !== 'object' || body === null || Array.isArray(body)) return
+    // The schema refuses so many members in any casing.
+    if (Object.keys(body).length > mostRenamed) return
     const renamed = new Map<string, unknown>()
     for (const [name, value] of Object.entries(body)) {
       const canonical = rename(name)

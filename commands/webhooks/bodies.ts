@@ -1,8 +1,9 @@
 import { Type, type Static } from 'typebox'
+import { DistinctList } from '../../platform/http/distinct-items.ts'
 import { Nullable } from '../../platform/http/members.ts'
 
 const url = Type.String({ minLength: 1, maxLength: 2048 })
-const eventTypes = Type.Array(Type.Enum(['assessment.completed', 'assessment.failed']), { minItems: 1, maxItems: 20, uniqueItems: true })
+const eventTypes = DistinctList(Type.Enum(['assessment.completed', 'assessment.failed']), { minItems: 1, maxItems: 20 })
 const description = Nullable(Type.String({ maxLength: 255 }))
 const payloadMode = Type.Enum(['full', 'thin'])
 
@@ -13,7 +14,7 @@ export const SubscribeWebhookBody = Type.Object(
     description: Type.Optional(description),
     payload_mode: Type.Optional(payloadMode),
     signature_schemes: Type.Optional(
-      Type.Array(Type.Enum(['v1', 'v1a']), { minItems: 1, maxItems: 2, uniqueItems: true, description: 'Both, unless it is said. They never change.' }),
+      DistinctList(Type.Enum(['v1', 'v1a']), { minItems: 1, maxItems: 2, description: 'Both, unless it is said. They never change.' }),
     ),
   },
   { $id: 'SubscribeWebhookBody', additionalProperties: false },

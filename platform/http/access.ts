@@ -86,7 +86,7 @@ export function createAuthorization({ configuration, verifyToken, pseudonymOf, l
     const secret = request.headers['x-admin-api-secret']
     if (secret !== undefined) {
       const caller = await admitBySecret(request, secret)
-      const admission = { actor: 'bootstrap', requestId: request.id, method: request.method, route: request.routeOptions.url ?? '' }
+      const admission = { actor: 'bootstrap', sourceAddress: request.ip, requestId: request.id, method: request.method, route: request.routeOptions.url ?? '' }
       logger.warn({ ...admission, ...(caller.orgId === null ? {} : { orgId: caller.orgId }) }, 'administrator secret used')
       return caller
     }
@@ -101,7 +101,10 @@ export function createAuthorization({ configuration, verifyToken, pseudonymOf, l
   async function admitBySecret(request: FastifyRequest, secret: string | string[]): Promise<Caller> {
     const { adminApiSecret } = configuration
     const isRight = adminApiSecret !== undefined && typeof secret === 'string' && areEqualSecrets(secret, adminApiSecret)
-    if (!isRight) throw problem('admin-secret-invalid')
+    if (!isRight) {
+      request.server.rateLimits.credentialsRefused(request)
+      throw problem('admin-secret-invalid')
+    }
     if (request.headers.authorization === undefined) return bootstrapAdmin
     const { orgId, productId } = await authenticate(request)
     return { ...bootstrapAdmin, orgId, productId }

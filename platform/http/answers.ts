@@ -40,9 +40,12 @@ export interface RouteFacts {
   readonly config: FastifyContextConfig
 }
 
+/** Refusals of the HTTP server itself, which any request can meet. */
+export const serverProblems = ['malformed-request', 'request-timeout', 'expectation-failed', 'headers-too-large'] as const satisfies readonly ProblemCode[]
+
 /** The route's schema with the answers that follow from its access, parameters, query and body, and from what it stands on. */
 export function withStandardAnswers(schema: FastifySchema, facts: RouteFacts): FastifySchema {
-  const codes = [...ofAccess(facts), ...ofInput(schema, facts), 'internal-error', 'shutting-down'] as const
+  const codes = [...ofAccess(facts), ...ofInput(schema, facts), ...serverProblems, 'internal-error', 'shutting-down'] as const
   const notModified = facts.isRead && facts.config.hasEtag === true ? { 304: { type: 'null', description: 'Not modified since If-None-Match' } } : {}
   const own: unknown = schema.response
   return { ...schema, response: { ...notModified, ...mergeReplies(problemReplies(codes), typeof own === 'object' && own !== null ? own : {}) } }
@@ -67,7 +70,6 @@ function ofInput({ params, querystring, body }: FastifySchema, { isRead, config 
     ...(querystring === undefined && body === undefined ? [] : [invalid] as const),
     ...(isRead ? [] : ['malformed-body', 'body-too-large', 'unsupported-media-type'] as const),
     ...(config.takesIfMatch === true ? ['precondition-failed'] as const : []),
-    ...(config.servedBy === undefined ? [] : ['malformed-request'] as const),
     ...(isRead && config.servedBy !== undefined ? ['read-model-behind', 'event-store-unavailable'] as const : []),
   ]
 }
@@ -86,13 +88,15 @@ function reply(codes: readonly string[]): ProblemReply {
   return { description: [...new Set(codes)].join(', '), content: { 'application/problem+json': { schema: ProblemDocument } } }
 }
 
-/** Where both sides name problems of one status, the descriptions join; a success is taken as it is. */
+/** Where both sides name problems of one status, the descriptions join. A schema of another kind stands beside the problems. */
 function mergeReplies(standard: Record<number, ProblemReply>, own: object): Record<string, unknown> {
   const merged: Record<string, unknown> = { ...standard }
   const entries: readonly [string, unknown][] = Object.entries(own)
   for (const [status, schema] of entries) {
     const same = standard[Number(status)]
-    merged[status] = same !== undefined && isProblemReply(schema) ? reply([...same.description.split(', '), ...schema.description.split(', ')]) : schema
+    if (same === undefined) merged[status] = schema
+    else if (isProblemReply(schema)) merged[status] = reply([...same.description.split(', '), ...schema.description.split(', ')])
+    else merged[status] = { ...same, content: { 'application/json': { schema }, ...same.content } }
   }
   return merged
 }

@@ -6,7 +6,7 @@ import type { LogFields, Logger } from '../logging.ts'
 import { problem } from '../problems.ts'
 import { createAuthorization, type Access, type Caller, type VerifyToken } from './access.ts'
 import { addBodyParsers } from './body-parsers.ts'
-import { createClientErrorHandler } from './client-errors.ts'
+import { createClientErrorHandler, createExpectationHandler } from './client-errors.ts'
 import { commonHeaders } from './common-headers.ts'
 import { addDocumentation, type ScopeList } from './documentation.ts'
 import { createErrorHandler, sendProblem } from './errors.ts'
@@ -83,6 +83,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
     },
     schemaController: { bucket: () => schemas.bucket },
   })
+  app.server.on('checkExpectation', createExpectationHandler(version))
   app.setValidatorCompiler(schemas.compileValidator)
   app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(onError)
@@ -103,7 +104,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
   if (options.checkReplies === true) addReplyCheck(app, schemas)
   app.setNotFoundHandler((request, reply) => {
     const allow = methods.of(request.url)
-    const answer = allow.length === 0 ? problem('not-found') : problem('method-not-allowed', { headers: { allow: allow.join(', ') } })
+    const answer = allow.length === 0 || allow.includes(request.method) ? problem('not-found') : problem('method-not-allowed', { headers: { allow: allow.join(', ') } })
     return sendProblem(reply, answer, request.id)
   })
 

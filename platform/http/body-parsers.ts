@@ -6,6 +6,9 @@ import { requireOneMeaning } from './repeated-members.ts'
 import { wholeBody } from './request-body.ts'
 import { requireStorable } from './storable-json.ts'
 
+/** The token request has four, and clients add few of their own. */
+const mostParameters = 100
+
 /**
  * JSON for every route; form data only where the route's configuration says `form: true`.
  *
@@ -45,10 +48,11 @@ function readJson(bytes: Buffer): { readonly text: string; readonly value: unkno
 
 /** A repeated parameter becomes a list, which no schema of ours accepts (RFC 6749, 3.2). */
 function parseForm(bytes: Buffer): Record<string, string | string[]> {
-  const parameters = new URLSearchParams(bytes.toString('utf8'))
-  const names = [...new Set(parameters.keys())]
-  return Object.fromEntries(names.map((name) => {
-    const values = parameters.getAll(name)
+  const text = bytes.toString('utf8')
+  if (text.split('&', mostParameters + 1).length > mostParameters) throw problem('malformed-body', { detail: `A form may have ${mostParameters} parameters.` })
+  const byName = Map.groupBy(new URLSearchParams(text), ([name]) => name)
+  return Object.fromEntries([...byName].map(([name, pairs]) => {
+    const values = pairs.map(([, value]) => value)
     return [name, values.length === 1 ? (values[0] ?? '') : values]
   }))
 }

@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http'
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { v4 as uuidv4 } from 'uuid'
 import { problem, type ProblemCode } from '../problems.ts'
@@ -19,7 +19,16 @@ export function createClientErrorHandler(version: string) {
   }
 }
 
+/** Answers a request whose Expect is not `100-continue`, which Node.js keeps from the application. */
+export function createExpectationHandler(version: string) {
+  return (_: IncomingMessage, response: ServerResponse): void => {
+    const { status, headers, body } = answerTo('expectation-failed', version)
+    response.writeHead(status, headers).end(body)
+  }
+}
+
 function codeOf({ code }: { readonly code?: string }): ProblemCode {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request-timeout'
   return code === 'HPE_HEADER_OVERFLOW' ? 'headers-too-large' : 'malformed-request'
 }
 

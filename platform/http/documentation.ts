@@ -9,13 +9,14 @@ export type ScopeList = Record<string, string>
 export const bodyMayLack = 'x-body-may-lack'
 
 const everyAnswer = 'Every answer has X-Request-Id, traceparent, API-Version and Cache-Control; to a client also RateLimit and RateLimit-Policy.'
+const everyBody = 'A body with a number that cannot be stored without loss is refused: a whole number beyond 2^53, a decimal with more digits than a double holds, or -0. Send such a number as text.'
 
 /** `/openapi.json` (3.1, schemas under their own names, each route once) and the interactive page at `/docs`. */
 export async function addDocumentation(app: FastifyInstance, { baseUrl, version, scopes }: { readonly baseUrl: string; readonly version: string; readonly scopes: ScopeList }): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Clinical Assessment Platform', version, description: everyAnswer, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+      info: { title: 'Clinical Assessment Platform', version, description: `${everyAnswer} ${everyBody}`, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
       servers: [{ url: baseUrl }],
       components: {
         securitySchemes: {

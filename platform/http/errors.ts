@@ -1,13 +1,14 @@
 import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import { v4 as uuidv4 } from 'uuid'
-import type { Logger } from '../logging.ts'
-import { Problem, problem, problemType, problems, type MemberError, type ProblemDefinition } from '../problems.ts'
+import type { LogFields, Logger } from '../logging.ts'
+import { Problem, problem, problemType, problems, type MemberError, type ProblemCode, type ProblemDefinition } from '../problems.ts'
 import { ruleInWords } from './patterns.ts'
 import { tellsOfRecords } from './response-headers.ts'
 import { translateStageError } from './stage-errors.ts'
 import { TokenEndpointError, tokenEndpointError, tokenMediaTypeError } from './token-endpoint-errors.ts'
 
-const mostReported = 20
+/** Members that one answer points at. */
+export const mostReported = 20
 
 /** Members that hold what the caller likes (contract section 4). */
 const freeForm: ReadonlySet<string> = new Set(['clinical_context', 'custom_fields', 'variables', 'output', 'contactPreferences'])
@@ -17,17 +18,25 @@ export function createErrorHandler(logger: Logger) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const known = toTokenEndpointError(error, request)
     if (known !== undefined) {
+      if (known.status === 401) logRefusal(request, 'client-invalid')
       return reply.code(known.status).headers({ ...known.headers, 'content-type': 'application/json; charset=utf-8' }).send(JSON.stringify(known.body))
     }
     const answer = toProblem(error)
     if (!tellsOfRecords(answer.status)) reply.removeHeader('x-projection-lag-ms')
     const problemId = uuidv4()
-    if (answer.status >= 500) {
-      const { method, id: requestId, routeOptions: { url: route = '' } } = request
-      logger.error({ err: error, code: answer.code, method, route, requestId, problemId, correlationId: request.correlationId ?? '' }, 'request failed')
-    }
+    if (answer.status === 401 || answer.status === 403 || answer.status === 429) logRefusal(request, answer.code)
+    if (answer.status >= 500) logger.error({ err: error, code: answer.code, ...describeRequest(request), problemId }, 'request failed')
     return sendProblem(reply, answer, request.id, problemId)
   }
+
+  /** Failed tokens, secrets and actor contexts, missing rights, and callers that have to wait. */
+  function logRefusal(request: FastifyRequest, code: ProblemCode): void {
+    logger.warn({ code, sourceAddress: request.ip, ...describeRequest(request) }, 'access refused')
+  }
+}
+
+function describeRequest({ method, id: requestId, correlationId, routeOptions: { url: route = '' } }: FastifyRequest): LogFields {
+  return { method, route, requestId, correlationId: correlationId ?? '' }
 }
 
 export function sendProblem(reply: FastifyReply, answer: Problem, requestId: string, problemId: string = uuidv4()): FastifyReply {
@@ -49,7 +58,7 @@ export function problemBody(answer: Problem, requestId: string, problemId: strin
     code: answer.code,
     request_id: requestId,
     retriable,
-    ...(answer.errors === undefined ? {} : { errors: answer.errors }),
+    ...(answer.errors === undefined ? {} : { errors: answer.errors.slice(0, mostReported) }),
     ...answer.extensions,
   }
 }
@@ -79,7 +88,8 @@ function ofFastify(error: FastifyError): Problem | undefined {
   switch (error.code) {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE': return problem('unsupported-media-type')
     case 'FST_ERR_BAD_URL': case 'FST_ERR_MAX_PARAM_LENGTH': return problem('not-found')
-    default: return undefined
+    // A file of the documentation page that is none, or lies outside of its folder.
+    default: return error.statusCode === 403 || error.statusCode === 404 ? problem('not-found') : undefined
   }
 }
 

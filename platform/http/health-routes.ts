@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import type { Health } from '../health.ts'
+import { answers, serverProblems } from './answers.ts'
 import type { Schemas } from './schemas.ts'
 import type { ServicePrefix } from './service.ts'
 
@@ -25,7 +26,7 @@ export function addHealthRoutes(app: FastifyInstance, schemas: Schemas, health: 
   ])]
   for (const { base, service } of places) {
     for (const { path, kind, summary } of kinds) {
-      const described = { tags: ['health'], summary, operationId: `health-${kind}`, security: [], response: { 200: HealthReply, 503: HealthReply } }
+      const described = { tags: ['health'], summary, operationId: `health-${kind}`, security: [], response: answers({ 200: HealthReply, 503: HealthReply }, serverProblems) }
       const schema = { ...schemas.hoist(described), hide: service !== undefined }
       app.get(`${base}/health${path}`, { schema, config: { access: 'public' } }, async (_, reply) => answer(reply, kind, service))
     }

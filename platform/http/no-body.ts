@@ -1,5 +1,5 @@
 import { problem } from '../problems.ts'
-import { escapePointer } from './errors.ts'
+import { escapePointer, mostReported } from './errors.ts'
 
 /**
  * For routes that take no body: none, an empty one and `{}` are the same, anything else was meant to say something.
@@ -11,6 +11,6 @@ export function requireNoBody(body: unknown): void {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw problem('validation-failed', { errors: [{ pointer: '', detail: 'must be left out, or be {}', code: 'type' }] })
   }
-  const errors = Object.keys(body).map((name) => ({ pointer: `/${escapePointer(name)}`, detail: 'is not a member of this request', code: 'unknown-member' }))
+  const errors = Object.keys(body).slice(0, mostReported).map((name) => ({ pointer: `/${escapePointer(name)}`, detail: 'is not a member of this request', code: 'unknown-member' }))
   if (errors.length > 0) throw problem('validation-failed', { errors })
 }

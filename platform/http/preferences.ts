@@ -1,13 +1,31 @@
+/** A mark, a quoted text (a last one may lack its end), or a word. No part can match what its neighbour matches, so reading is linear. */
+const parts = /[,;=]|"(?:[^"\\]|\\.)*"?|[^\s,;="]+/g
+const nameForm = /^[!#$%&'*+.^_`|~\w-]+$/
+
 /** The preferences of a Prefer header (RFC 7240): names in lower case, of each only the first value; parameters are left out. */
 export function preferencesOf(header: string | readonly string[] | undefined): ReadonlyMap<string, string> {
-  const text = [header ?? []].flat().join(',')
   const preferences = new Map<string, string>()
-  for (const [one] of text.matchAll(/(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g)) {
-    const [, name, quoted, plain = ''] = /^\s*([!#$%&'*+.^_`|~\w-]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*)))?\s*(?:;|$)/.exec(one) ?? []
-    if (name === undefined || preferences.has(name.toLowerCase())) continue
-    preferences.set(name.toLowerCase(), quoted ?? plain)
+  let read: string[] = []
+  for (const [part] of `${[header ?? []].flat().join(',')},`.matchAll(parts)) {
+    if (part !== ',') {
+      read.push(part)
+      continue
+    }
+    const [name, value] = preferenceOf(read) ?? []
+    if (name !== undefined && value !== undefined && !preferences.has(name)) preferences.set(name, value)
+    read = []
   }
   return preferences
+}
+
+/** @param read the parts of one preference; undefined where they make none */
+function preferenceOf(read: readonly string[]): readonly [name: string, value: string] | undefined {
+  const end = read.indexOf(';')
+  const [name = '', mark, value = '', ...others] = end === -1 ? read : read.slice(0, end)
+  const isWellFormed = nameForm.test(name) && (mark === undefined || mark === '=') && value !== '=' && others.length === 0
+  if (!isWellFormed) return undefined
+  if (!value.startsWith('"')) return [name.toLowerCase(), value]
+  return value.length > 1 && value.endsWith('"') ? [name.toLowerCase(), value.slice(1, -1)] : undefined
 }
 
 interface ReplyHeaders {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { problem, problemType, problems, type ProblemDefinition } from '../problems.ts'
-import { answers } from './answers.ts'
+import { answers, serverProblems } from './answers.ts'
 import type { Schemas } from './schemas.ts'
 
 export const ProblemDescription = Type.Object({
@@ -22,7 +22,7 @@ export function addProblemPages(app: FastifyInstance, schemas: Schemas): void {
     headers: { Vary: { type: 'string', description: 'accept' } },
     content: { 'application/json': { schema: ProblemDescription }, 'text/html': { schema: Type.String() } },
   }
-  const response = answers({ 200: described }, ['not-found', 'internal-error'])
+  const response = answers({ 200: described }, ['not-found', 'internal-error', ...serverProblems])
   const params = Type.Object({ code: Type.String() })
   const schema = schemas.hoist({ tags: ['problems'], summary: 'What a problem type means', operationId: 'getProblem', security: [], params, response })
   app.get<{ Params: { code: string } }>('/problems/:code', { schema, config: { access: 'public' } }, async (request, reply) => {

@@ -34,8 +34,8 @@ export interface RateLimits {
   /** Counts a request of an authorised caller. Throws `quota-exceeded`; either way the answer tells what is left. */
   admit(request: FastifyRequest, reply: LimitedReply, caller: Caller): void
   /**
-   * Notes wrong credentials of a token request. Throws `quota-exceeded` while its address has to wait. Right ones pass
-   * all the same: an address can be that of a whole clinic, or of a proxy.
+   * Notes wrong credentials of a token request, or a wrong administrator secret. Throws `quota-exceeded` while the address
+   * has to wait. Right ones pass all the same: an address can be that of a whole clinic, or of a proxy.
    */
   credentialsRefused(request: FastifyRequest): void
   /** Counts a token for a client that proved who it is, so that nobody else can use up what it has. */

@@ -1,6 +1,11 @@
 import { endOfString } from '../../streams/store/json-reading.ts'
 import { problem, type Problem } from '../problems.ts'
 import { escapePointer, withoutForeignNames } from './errors.ts'
+import { endOfNumber, isExact, isSurelyExact } from './exact-numbers.ts'
+
+const codeOf = (character: string) => character.charCodeAt(0)
+const [openObject, closeObject, openList, closeList] = [codeOf('{'), codeOf('}'), codeOf('['), codeOf(']')]
+const [quotationMark, comma, minus, zero, nine] = [codeOf('"'), codeOf(','), codeOf('-'), codeOf('0'), codeOf('9')]
 
 interface Level {
   /** Of an object; undefined in an array. */
@@ -10,13 +15,19 @@ interface Level {
   isNameNext: boolean
 }
 
+interface Fault {
+  readonly pointer: string
+  readonly code: 'repeated-member' | 'number'
+}
+
 /**
  * @param json well-formed, and not nested too deeply
- * @throws Problem `malformed-body` where a member stands twice in its object
+ * @throws Problem `malformed-body` where an object has a member twice, or a number cannot be stored without loss
  */
 export function requireOneMeaning(json: string): void {
-  const pointer = repeatedMember(json)
-  if (pointer !== undefined) throw repeatedMemberProblem(pointer)
+  const fault = ambiguousPlace(json)
+  if (fault?.code === 'repeated-member') throw repeatedMemberProblem(fault.pointer)
+  if (fault !== undefined) throw inexactNumberProblem(fault.pointer)
 }
 
 export function repeatedMemberProblem(pointer: string): Problem {
@@ -24,31 +35,43 @@ export function repeatedMemberProblem(pointer: string): Problem {
   return problem('malformed-body', { detail: 'A member stands twice in its object: `errors` points at it.', errors })
 }
 
+function inexactNumberProblem(pointer: string): Problem {
+  const detail = 'cannot be stored without loss: send whole numbers beyond 2^53 and longer decimals as text, and 0 instead of -0'
+  return problem('malformed-body', { detail: 'A number cannot be stored without loss: `errors` points at it.', errors: [{ pointer: withoutForeignNames(pointer), detail, code: 'number' }] })
+}
+
 /**
- * The JSON pointer of the first member that stands twice in its object, which a parser answers with its last value and
- * others with their first (RFC 8259, 4).
+ * The first place that two readers of the text can read differently, by its JSON pointer. Parsers keep either the first or
+ * the last of two members with one name (RFC 8259, 4), and round numbers that a double cannot hold (RFC 8259, 6).
  *
  * @param json well-formed, and not nested too deeply
  */
-export function repeatedMember(json: string): string | undefined {
+export function ambiguousPlace(json: string): Fault | undefined {
   const levels: Level[] = []
   for (let at = 0; at < json.length; at += 1) {
+    const code = json.charCodeAt(at)
+    if (code === minus || (code >= zero && code <= nine)) {
+      const end = endOfNumber(json, at)
+      if (!isSurelyExact(json, at, end) && !isExact(json.slice(at, end))) return { pointer: pointerTo(levels), code: 'number' }
+      at = end - 1
+      continue
+    }
     const level = levels.at(-1)
-    switch (json[at]) {
-      case '{': levels.push({ names: new Set(), place: '', isNameNext: true }); break
-      case '[': levels.push({ names: undefined, place: 0, isNameNext: false }); break
-      case '}': case ']': levels.pop(); break
-      case ',':
+    switch (code) {
+      case openObject: levels.push({ names: new Set(), place: '', isNameNext: true }); break
+      case openList: levels.push({ names: undefined, place: 0, isNameNext: false }); break
+      case closeObject: case closeList: levels.pop(); break
+      case comma:
         if (typeof level?.place === 'number') level.place += 1
         else if (level !== undefined) level.isNameNext = true
         break
-      case '"': {
+      case quotationMark: {
         const end = endOfString(json, at)
         if (level?.names !== undefined && level.isNameNext) {
           const name = textOf(json.slice(at, end + 1))
           level.place = name
           level.isNameNext = false
-          if (level.names.has(name)) return levels.map(({ place }) => `/${escapePointer(String(place))}`).join('')
+          if (level.names.has(name)) return { pointer: pointerTo(levels), code: 'repeated-member' }
           level.names.add(name)
         }
         at = end
@@ -58,6 +81,10 @@ export function repeatedMember(json: string): string | undefined {
     }
   }
   return undefined
+}
+
+function pointerTo(levels: readonly Level[]): string {
+  return levels.map(({ place }) => `/${escapePointer(String(place))}`).join('')
 }
 
 function textOf(literal: string): string {

@@ -1,7 +1,8 @@
-import { Ajv, type ValidateFunction } from 'ajv'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import formats from 'ajv-formats'
 import type { FastifySchema, FastifySchemaCompiler } from 'fastify'
 import type { TSchema } from 'typebox'
+import { checkDistinctItems } from './distinct-items.ts'
 import { isDate, isInstant, isUuid, isVisible } from './formats.ts'
 import { visibleFormat } from './patterns.ts'
 
@@ -18,26 +19,21 @@ export interface Schemas {
   readonly bucket: { add(schema: unknown): never; getSchema(id: string): unknown; getSchemas(): Record<string, unknown> }
 }
 
+/** Of a value with more members than this only the first fault is reported: a complete list holds an error for each of them. */
+const mostMembersListed = 1000
+
 /**
- * Two validators: what stands in an address is text and is coerced, a body is taken as it is. Neither drops nor
- * defaults a member.
+ * A part of an address is text and is coerced. A body is taken as it is. Validation neither drops nor defaults a member.
+ * Validation stops at the first fault, so that `maxItems` protects the rules behind it. A second run then collects all
+ * faults of a value that is small enough.
  */
 export function createSchemas(): Schemas {
   const named = new Map<string, JsonSchema>()
   const replies = new WeakMap<object, ValidateFunction>()
   // Routes have the same few schemas of headers, queries and ids, some six hundred times over.
-  const compiled = { bodies: new Map<string, ValidateFunction>(), addresses: new Map<string, ValidateFunction>() }
-  const common = { allErrors: true, useDefaults: false, removeAdditional: false, strict: true, strictTypes: false, allowUnionTypes: true } as const
-  const ofBodies = new Ajv({ ...common, coerceTypes: false })
-  const ofAddresses = new Ajv({ ...common, coerceTypes: true })
-  for (const ajv of [ofBodies, ofAddresses]) {
-    formats.default(ajv)
-    ajv.addFormat('date-time', isInstant)
-    ajv.addFormat('date', isDate)
-    ajv.addFormat('uuid', isUuid)
-    ajv.addFormat(visibleFormat, isVisible)
-    ajv.addVocabulary(['phi', 'example', 'headers'])
-  }
+  const compiled = { bodies: new Map<string, Validate>(), addresses: new Map<string, Validate>() }
+  const ofBodies = { first: createAjv({ allErrors: false, coerceTypes: false }), all: createAjv({ allErrors: true, coerceTypes: false }) }
+  const ofAddresses = { first: createAjv({ allErrors: false, coerceTypes: true }), all: createAjv({ allErrors: true, coerceTypes: true }) }
 
   return {
     hoist: (schema) => ({
@@ -48,14 +44,14 @@ export function createSchemas(): Schemas {
       ...(schema.response === undefined ? {} : { response: refer(schema.response) }),
     }),
     replyErrors(schema, payload) {
-      const validate = replies.get(schema) ?? ofBodies.compile(schema)
+      const validate = replies.get(schema) ?? ofBodies.all.compile(schema)
       replies.set(schema, validate)
       return validate(payload) ? [] : (validate.errors ?? []).map(({ instancePath, keyword }) => `${instancePath} ${keyword}`)
     },
     compileValidator({ schema, httpPart }) {
-      const [ajv, known] = httpPart === 'body' ? [ofBodies, compiled.bodies] : [ofAddresses, compiled.addresses]
+      const [validators, known] = httpPart === 'body' ? [ofBodies, compiled.bodies] : [ofAddresses, compiled.addresses]
       const text = JSON.stringify(schema)
-      const validate = known.get(text) ?? ajv.compile(schema)
+      const validate = known.get(text) ?? createValidate(validators, schema)
       known.set(text, validate)
       return validate
     },
@@ -90,9 +86,56 @@ export function createSchemas(): Schemas {
       return
     }
     named.set(id, plain)
-    ofBodies.addSchema(plain)
-    ofAddresses.addSchema(plain)
+    for (const ajv of [ofBodies.first, ofBodies.all, ofAddresses.first, ofAddresses.all]) ajv.addSchema(plain)
   }
+}
+
+/** In the form that fastify calls: the errors of the last call stay on the function. */
+interface Validate {
+  (value: unknown): boolean
+  errors?: ErrorObject[] | null
+}
+
+function createAjv(options: { readonly allErrors: boolean; readonly coerceTypes: boolean }): Ajv {
+  const ajv = new Ajv({ ...options, useDefaults: false, removeAdditional: false, strict: true, strictTypes: false, allowUnionTypes: true })
+  formats.default(ajv)
+  ajv.addFormat('date-time', isInstant)
+  ajv.addFormat('date', isDate)
+  ajv.addFormat('uuid', isUuid)
+  ajv.addFormat(visibleFormat, isVisible)
+  checkDistinctItems(ajv)
+  ajv.addVocabulary(['phi', 'example', 'headers'])
+  return ajv
+}
+
+function createValidate(validators: { readonly first: Ajv; readonly all: Ajv }, schema: TSchema): Validate {
+  const findFirst = validators.first.compile(schema)
+  /** Compiled when it is first needed: most validators never refuse anything. */
+  let findAll: ValidateFunction | undefined
+  const validate: Validate = (value) => {
+    if (findFirst(value)) return true
+    if (membersOf(value, mostMembersListed) > mostMembersListed) {
+      validate.errors = findFirst.errors ?? []
+      return false
+    }
+    findAll ??= validators.all.compile(schema)
+    findAll(value)
+    validate.errors = findAll.errors ?? findFirst.errors ?? []
+    return false
+  }
+  return validate
+}
+
+/** Members and elements at any depth. The count ends soon after it exceeds `most`. */
+function membersOf(value: unknown, most: number): number {
+  if (!isObject(value)) return 0
+  const members = Object.values(value)
+  let count = members.length
+  for (const member of members) {
+    if (count > most) return count
+    count += membersOf(member, most)
+  }
+  return count
 }
 
 function isObject(value: unknown): value is JsonSchema {

@@ -5,56 +5,59 @@ import { escapePointer, withoutForeignNames } from './errors.ts'
 const deepestNesting = 64
 const mostMembers = 200_000
 
-interface Place {
-  readonly value: unknown
-  /** Of the member or element in the value that it is in. */
-  readonly name: string
-  readonly parent: Place | undefined
+/** What cannot be stored, with the names on the way to it, innermost first. */
+interface Fault {
+  readonly detail: string
+  readonly rule: string
+  readonly code: string
+  readonly names: (string | number)[]
 }
 
 /**
  * Refuses what could not be stored and read back unchanged, or would break a reader: lone surrogates, U+0000 (Postgres),
- * numbers beyond the double range, `__proto__`, and nesting that recursion could not bear.
+ * `__proto__`, and nesting that recursion could not bear. Numbers are judged by their text, in `repeated-members.ts`.
  *
  * @throws Problem `malformed-body`, which points at the first such place
  */
 export function requireStorable(root: unknown): void {
-  let members = 0
-  let level: Place[] = [{ value: root, name: '', parent: undefined }]
-  for (let depth = 0; level.length > 0; depth += 1) {
-    const [first] = level
-    if (depth > deepestNesting && first !== undefined) throw refusal(first, 'The body is nested deeper than 64 levels.', 'is nested too deeply', 'too-deep')
-    const next: Place[] = []
-    for (const place of level) {
-      const { value } = place
-      if (typeof value === 'string') requireText(value, place)
-      else if (typeof value === 'number' && !Number.isFinite(value)) throw refusal(place, 'A number is out of range.', 'is out of range', 'number')
-      else if (typeof value === 'object' && value !== null) {
-        if (!Array.isArray(value)) for (const name of Object.keys(value)) requireName(name, place)
-        for (const [name, member] of Object.entries(value) as [string, unknown][]) next.push({ value: member, name, parent: place })
-      }
-    }
-    members += next.length
-    if (members > mostMembers) throw problem('malformed-body', { detail: 'The body has too many members.' })
-    level = next
+  const fault = faultIn(root, 0, { members: 0 })
+  if (fault === undefined) return
+  const pointer = fault.names.toReversed().map((name) => `/${escapePointer(String(name))}`).join('')
+  throw problem('malformed-body', { detail: fault.detail, errors: [{ pointer: withoutForeignNames(pointer), detail: fault.rule, code: fault.code }] })
+}
+
+/** Makes nothing for a value without fault: this runs for every member of every body. */
+function faultIn(value: unknown, depth: number, seen: { members: number }): Fault | undefined {
+  if (typeof value === 'string') return isText(value) ? undefined : textFault()
+  if (typeof value !== 'object' || value === null) return undefined
+  if (depth > deepestNesting) return { detail: 'The body is nested deeper than 64 levels.', rule: 'is nested too deeply', code: 'too-deep', names: [] }
+  const members = Array.isArray(value) ? undefined : Object.entries(value)
+  const elements: readonly unknown[] = Array.isArray(value) ? value : []
+  seen.members += members?.length ?? elements.length
+  if (seen.members > mostMembers) throw problem('malformed-body', { detail: 'The body has too many members.' })
+  for (let at = 0; at < elements.length; at += 1) {
+    const fault = faultIn(elements[at], depth + 1, seen)
+    if (fault !== undefined) return within(at, fault)
   }
+  for (const [name, member] of members ?? []) {
+    // The fault is that of the object: the name itself is nothing to answer with.
+    if (!isText(name)) return textFault()
+    if (name === '__proto__') return { detail: 'A member has a name that is not allowed.', rule: 'has a member of a name that is not allowed', code: 'name', names: [] }
+    const fault = faultIn(member, depth + 1, seen)
+    if (fault !== undefined) return within(name, fault)
+  }
+  return undefined
 }
 
-function requireText(text: string, place: Place): void {
-  if (text.isWellFormed() && !text.includes('\0')) return
-  throw refusal(place, 'A text holds U+0000 or half of a surrogate pair.', 'holds U+0000 or half of a surrogate pair', 'text')
+function isText(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0')
 }
 
-/** @param place of the object: the name itself is nothing to answer with */
-function requireName(name: string, place: Place): void {
-  requireText(name, place)
-  if (name === '__proto__') throw refusal(place, 'A member has a name that is not allowed.', 'has a member of a name that is not allowed', 'name')
+function textFault(): Fault {
+  return { detail: 'A text holds U+0000 or half of a surrogate pair.', rule: 'holds U+0000 or half of a surrogate pair', code: 'text', names: [] }
 }
 
-function refusal(place: Place, detail: string, rule: string, code: string) {
-  return problem('malformed-body', { detail, errors: [{ pointer: withoutForeignNames(pointerTo(place)), detail: rule, code }] })
-}
-
-function pointerTo({ name, parent }: Place): string {
-  return parent === undefined ? '' : `${pointerTo(parent)}/${escapePointer(name)}`
+function within(name: string | number, fault: Fault): Fault {
+  fault.names.push(name)
+  return fault
 }

@@ -13,7 +13,7 @@ import type { Configuration } from '../configuration.ts'
 import { areSameDatabase, createPool, ensureDatabase } from '../database.ts'
 import { createFailpoint } from '../failpoint.ts'
 import { createGracefulStop, type GracefulStop } from '../graceful-stop.ts'
-import { configurationCheck, createHealth } from '../health.ts'
+import { createHealth } from '../health.ts'
 import { createApplication } from '../http/application.ts'
 import { createCursors } from '../http/cursors.ts'
 import { createTokenIssuer } from '../http/tokens.ts'
@@ -120,7 +120,6 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
 
   const failpoint = createFailpoint(configuration)
   const health = createHealth({ profile: configuration.profile, roles })
-  health.register(configurationCheck(configuration))
   const objects = runsApi || runsProcessor ? await openObjectStore(options, stop) : undefined
   const processor = runsProcessor && objects !== undefined
     ? startProcessor({ given: { store, vault, objects, configuration, now, failpoint }, pool, databaseUrl, filter, runner, logger, stop })

@@ -12,7 +12,7 @@ import { actorContext } from '../../platform/demo/api-client.ts'
 import { createEgress, type Egress, type EgressPurpose } from '../../platform/egress.ts'
 import { EgressError } from '../../platform/egress-error.ts'
 import { createFailpoint } from '../../platform/failpoint.ts'
-import { configurationCheck, createHealth } from '../../platform/health.ts'
+import { createHealth } from '../../platform/health.ts'
 import { createApplication } from '../../platform/http/application.ts'
 import type { Service } from '../../platform/http/service.ts'
 import { createTokenIssuer, type TokenClaims, type TokenIssuer } from '../../platform/http/tokens.ts'
@@ -62,7 +62,6 @@ async function assemble(profile: Profile): Promise<Profiled> {
   ]
   const tokens = createTokenIssuer({ keys: newTokenKeys(), issuer: 'https://platform.test/v1/auth', audience: 'https://platform.test', ttlSeconds: 3600 })
   const health = createHealth({ profile })
-  health.register(configurationCheck(configuration))
   const app = await createApplication({
     configuration, services, health, logger: createLogger({ level: 'silent' }), verifyToken: (token) => tokens.verify(token), pseudonymOf: (text) => text,
     readYourWrites: async () => ({ caughtUp: true }), clockMs: () => 0,
@@ -100,11 +99,13 @@ const jpegStart = Buffer.from([0xff, 0xd8, 0xff])
 const photo = await readFile(new URL('../../embedded/photos/lesion-1.jpg', import.meta.url))
 const unmeasured = Buffer.concat([jpegStart, Buffer.alloc(64)])
 
+const emptyPng = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR', 'latin1'), Buffer.from([0, 0, 0, 0, 0, 0, 0, 9, 8, 2, 0, 0, 0]), Buffer.alloc(16)])
+
 /** Of a patient that does not exist, so that an image that is taken ends in a 404. */
-const create = (bytes: Buffer, finding: object = {}, members: object = {}) => (profile: Profile) => (
+const create = (bytes: Buffer, finding: object = {}, members: object = {}, mime_type = 'image/jpeg') => (profile: Profile) => (
   answer(profile, {
     method: 'POST', url: '/v1/clinical-api/assessments',
-    payload: { patient_id: anyId, finding: { finding_type: 'lesion', ...finding }, images: [{ capture_type: 'other', mime_type: 'image/jpeg', data: bytes.toString('base64') }], ...members },
+    payload: { patient_id: anyId, finding: { finding_type: 'lesion', ...finding }, images: [{ capture_type: 'other', mime_type, data: bytes.toString('base64') }], ...members },
   })
 )
 
@@ -158,6 +159,7 @@ const rules: readonly Rule[] = [
   ['an image of more than 20 MiB', create(Buffer.concat([jpegStart, Buffer.alloc(20 * 1024 * 1024)])), '400 image-too-large too-large', '400 image-too-large too-large'],
   ['an image that does not say how large it is', create(unmeasured), '404 patient-not-found unknown-patient', '400 image-invalid image-dimensions'],
 
+  ['a PNG without pixels', create(emptyPng, {}, {}, 'image/png'), '400 image-invalid image-dimensions', '400 image-invalid image-dimensions'],
   ['a body site that nobody knows', create(photo, { body_site_id: anyId }), '404 patient-not-found unknown-patient', '400 validation-failed unknown-body-site'],
   ['a body site of the catalogue', create(photo, { body_site_id: bodySites[7]?.id.toUpperCase() }), '404 patient-not-found unknown-patient', '404 patient-not-found unknown-patient'],
   ['a body site that is no id', create(photo, { body_site_id: 'left arm' }), '400 validation-failed format', '400 validation-failed format'],

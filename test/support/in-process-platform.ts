@@ -15,6 +15,8 @@ export interface InProcessPlatform {
   readonly databaseUrl: string
   readonly provider: TestProvider
   readonly api: ApiClient
+  /** Of the same client. */
+  readonly token: string
   readonly terms: ConsentTerms
   /** Stops it, and takes away what it had; a stop that is not clean fails the test. */
   close(): Promise<void>
@@ -27,12 +29,14 @@ export async function startInProcessPlatform(settings: Readonly<Record<string, s
   const platform = await up({ env: { ...fastSettings, ...own, ...settings }, onFatal: (reason) => expect.unreachable(reason) })
   const { base_url, org_id, provider_url, clients } = platform.credentials
   const { body } = await requestToken(base_url, clients[0] ?? { client_id: '', client_secret: '' })
-  const api = createApiClient(base_url, textAt(body, 'access_token'))
+  const token = textAt(body, 'access_token')
+  const api = createApiClient(base_url, token)
   return {
     platform,
     databaseUrl: database.url,
     provider: providerAt(provider_url ?? ''),
     api,
+    token,
     terms: await createConsentTerms(api, org_id),
     async close() {
       const code = await platform.stop.stop()

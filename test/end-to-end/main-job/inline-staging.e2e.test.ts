@@ -107,6 +107,9 @@ const refusals: readonly Refusal[] = [
   ['two types of its finding', () => JSON.stringify(valid()).replace('"finding_type"', '"finding_type":"rash","finding_type"'), 400, 'malformed-body', '/finding/finding_type'],
   ['two data of one image', () => JSON.stringify(valid()).replace('"data":', '"data":"","data":'), 400, 'malformed-body', '/images/0/data'],
   ['an end too soon', () => JSON.stringify(valid()).slice(0, -1), 400, 'malformed-body'],
+  ...['9007199254740993', '-9007199254740992', '1e21', '1E400', '-0', '3.14159265358979323846'].map((number): Refusal => [
+    `the number ${number}`, () => JSON.stringify({ ...valid(), clinical_context: { sizes: [4.2, 'a number'] } }).replace('"a number"', number), 400, 'malformed-body', '/clinical_context',
+  ]),
   ['half of a surrogate pair', () => JSON.stringify({ ...valid(), external_reference: 'half a pair' }).replace('half a pair', '\\ud800'), 400, 'malformed-body', '/external_reference'],
 ]
 

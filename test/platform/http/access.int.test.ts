@@ -309,3 +309,27 @@ describe('tokens', () => {
     await expect(tokens.verify(`${header}.${Buffer.from(JSON.stringify(changed)).toString('base64url')}.${signature}`)).rejects.toMatchObject({ reason: 'invalid' })
   })
 })
+
+describe('the log of refusals', () => {
+  it('names the source address and the code, behind a trusted proxy that of the caller', async () => {
+    const behind = await startApplication({ env: { ADMIN_API_SECRET: adminSecret, TRUSTED_PROXIES: '127.0.0.1' } })
+    const send = async (path: string, headers: Record<string, string>, sourceAddress: string) => {
+      const before = behind.log().length
+      await behind.app.inject({ method: path.includes('admin') ? 'POST' : 'GET', url: path, remoteAddress: '127.0.0.1', headers: { ...headers, 'x-forwarded-for': `203.0.113.1, ${sourceAddress}` } })
+      const lines = behind.log().slice(before).split('\n').filter((line) => line.includes('sourceAddress')).map((line) => JSON.parse(line) as Record<string, unknown>)
+      return lines.map(({ msg, code, sourceAddress: logged, route }) => [msg, code, logged, route])
+    }
+    const token = await behind.token()
+    const whoami = '/v1/clinical-api/whoami'
+    const admin = '/v1/clinical-api/admin/things'
+    expect(await send(whoami, {}, '198.51.100.1')).toEqual([['access refused', 'token-missing', '198.51.100.1', whoami]])
+    expect(await send(whoami, { authorization: 'Bearer abc' }, '198.51.100.2')).toEqual([['access refused', 'token-invalid', '198.51.100.2', whoami]])
+    expect(await send(whoami, { ...token, 'x-actor-context': contextOf(actor) }, '198.51.100.3')).toEqual([['access refused', 'actor-context-not-accepted', '198.51.100.3', whoami]])
+    expect(await send(whoami, { ...await behind.token(trusted), 'x-actor-context': 'a.b.c' }, '198.51.100.4')).toEqual([['access refused', 'actor-context-invalid', '198.51.100.4', whoami]])
+    expect(await send(admin, token, '198.51.100.5')).toEqual([['access refused', 'actor-context-missing', '198.51.100.5', admin]])
+    expect(await send(admin, { 'x-admin-api-secret': 'x'.repeat(40) }, '2001:db8::1')).toEqual([['access refused', 'admin-secret-invalid', '2001:db8::1', admin]])
+    expect(await send(admin, { 'x-admin-api-secret': adminSecret }, '198.51.100.6')).toEqual([['administrator secret used', undefined, '198.51.100.6', admin]])
+    expect(await send(whoami, token, '198.51.100.7')).toEqual([])
+    await behind.app.close()
+  })
+})

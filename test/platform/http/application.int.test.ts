@@ -1,6 +1,8 @@
-import { connect } from 'node:net'
+import { createServer } from 'node:http'
+import { connect, type AddressInfo } from 'node:net'
 import { Type } from 'typebox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createClientErrorHandler } from '../../../platform/http/client-errors.ts'
 import { problems } from '../../../platform/problems.ts'
 import type { Service } from '../../../platform/http/service.ts'
 import { orgA, startApplication, thingId, thingService, type TestApplication } from './test-application.ts'
@@ -21,9 +23,9 @@ function post(path: string, body: unknown, headers: Record<string, string> = {})
 }
 
 /** Sends bytes as they are and returns all that comes back. */
-function raw(text: string): Promise<string> {
+function raw(text: string, to: string = address): Promise<string> {
   return new Promise((resolve, reject) => {
-    const { port, hostname } = new URL(address)
+    const { port, hostname } = new URL(to)
     const socket = connect(Number(port), hostname, () => socket.write(text))
     let answer = ''
     socket.on('data', (chunk) => { answer += chunk.toString() })
@@ -163,6 +165,52 @@ describe('refusals', () => {
     }
   })
 
+  it('answers an Expect that it does not know with a problem, and goes on with 100-continue', async () => {
+    const unknown = await raw('POST /v1/things HTTP/1.1\r\nhost: x\r\nexpect: something\r\nconnection: close\r\n\r\n')
+    expect(unknown).toMatch(/^HTTP\/1\.1 417 Expectation Failed\r\n[^]*application\/problem\+json[^]*"code":"expectation-failed"/)
+    const known = await raw(`POST /v1/things HTTP/1.1\r\nhost: x\r\nauthorization: ${auth.authorization}\r\nexpect: 100-continue\r\ncontent-type: application/json\r\ncontent-length: 12\r\nconnection: close\r\n\r\n{"name":"x"}`)
+    expect(known).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 Created\r\n/)
+  })
+
+  it('answers a head that does not end with 408', async () => {
+    const server = createServer({ headersTimeout: 50, requestTimeout: 50, connectionsCheckingInterval: 20 })
+    server.on('clientError', createClientErrorHandler('1.0.0'))
+    await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve) })
+    const { port } = server.address() as AddressInfo
+    expect(await raw('GET / HTTP/1.1\r\nhost:', `http://127.0.0.1:${port}`)).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n[^]*"code":"request-timeout"[^]*"retriable":true/)
+    server.close()
+  })
+
+  it('documents the refusals of the HTTP server at every operation', async () => {
+    const { paths } = (await t.app.inject({ url: '/openapi.json' })).json<{ paths: Record<string, Record<string, { responses: Record<string, { description: string; content: object }> }>> }>()
+    const lacking = Object.entries(paths).flatMap(([path, operations]) => Object.entries(operations).flatMap(([method, { responses }]) => (
+      ['400 malformed-request', '408 request-timeout', '417 expectation-failed', '431 headers-too-large'].filter((refusal) => {
+        const [status = '', code = ''] = refusal.split(' ')
+        const documented = responses[status]
+        return documented?.description.split(', ').includes(code) !== true || !('application/problem+json' in documented.content)
+      }).map((refusal) => `${method} ${path}: ${refusal}`)
+    )))
+    expect([Object.keys(paths).length > 5, lacking]).toEqual([true, []])
+    expect(Object.keys(paths['/v1/clinical-api/form']?.['post']?.responses['400']?.content ?? {})).toEqual(['application/problem+json'])
+  })
+
+  it.each(['%2e%2e', '%2e%2e/', '%2e%2e/%2e%2e/package.json', '..%2fpackage.json', '%5c..%5c..', '%2e%2e%5c', '/etc/passwd', '.hidden', 'a%00b', '%252e%252e', 'nothing', '%ff'])('answers 404 to the file /docs/static/%s, and logs no error', async (file) => {
+    const before = t.log().length
+    for (const mount of ['/docs/static/', '/docs/']) {
+      const answer = await raw(`GET ${mount}${file} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)
+      expect(answer).toMatch(/^HTTP\/1\.1 404 Not Found\r\n[^]*application\/problem\+json[^]*"code":"not-found"/)
+    }
+    expect(t.log().slice(before)).not.toMatch(/"level":"error"|"frames"/)
+  })
+
+  it('points at 20 places at most, whatever a body holds', async () => {
+    const members = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`m${n}`, 0]))
+    for (const body of [members, { ...members, ...Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`n${n}`, 0])) }]) {
+      const { code, errors } = await (await post('/v1/things', body)).json() as { code: string; errors: unknown[] }
+      expect([code, errors.length > 0 && errors.length <= 20]).toEqual(['validation-failed', true])
+    }
+  })
+
   it('gives the headers of every answer to an address that cannot be decoded', async () => {
     const every = ['x-request-id', 'api-version', 'traceparent', 'cache-control', 'x-content-type-options']
     for (const path of ['/%zz', '/v1/nothing', `/v1/things/${'x'.repeat(300)}`]) {
@@ -177,6 +225,8 @@ describe('refusals', () => {
     expect(await response.json()).toMatchObject({ error: 'invalid_request', status: 400, title: expect.any(String), type: expect.any(String) })
     const good = await fetch(`${address}/v1/form`, { method: 'POST', body: new URLSearchParams({ grant: 'a' }) })
     expect(await good.json()).toEqual({ id: 'form', name: 'a' })
+    const many = await fetch(`${address}/v1/form`, { method: 'POST', body: new URLSearchParams(`grant=a&${'p=&'.repeat(100)}`) })
+    expect([many.status, await many.json()]).toEqual([400, expect.objectContaining({ error: 'invalid_request' })])
   })
 
   it('names the right media type at a token endpoint, as RFC 6749 does', async () => {
@@ -268,7 +318,7 @@ describe('documentation', () => {
     expect(Object.keys(document.paths).filter((path) => path.includes('things'))).toEqual(['/v1/clinical-api/things', '/v1/clinical-api/things/{id}', '/v1/clinical-api/admin/things'])
     expect(Object.keys(document.components.schemas)).toEqual(expect.arrayContaining(['ThingBody', 'Thing', 'Problem']))
     const create = document.paths['/v1/clinical-api/things']?.['post']
-    expect(Object.keys(create?.responses ?? {})).toEqual(['201', '400', '401', '403', '404', '409', '413', '415', '429', '500', '503'])
+    expect(Object.keys(create?.responses ?? {})).toEqual(['201', '400', '401', '403', '404', '408', '409', '413', '415', '417', '429', '431', '500', '503'])
     expect(create).toMatchObject({
       requestBody: { content: { 'application/json': { schema: { $ref: '#/components/schemas/ThingBody' } } } },
       responses: {
@@ -309,7 +359,7 @@ describe('documentation', () => {
 
   it('says that a versioned record may be unmodified', async () => {
     const document = (await t.app.inject({ url: '/openapi.json' })).json<{ paths: Record<string, Record<string, { responses: object }>> }>()
-    expect(Object.keys(document.paths['/v1/clinical-api/things/{id}']?.['get']?.responses ?? {})).toEqual(['200', '304', '400', '401', '403', '404', '429', '500', '503'])
+    expect(Object.keys(document.paths['/v1/clinical-api/things/{id}']?.['get']?.responses ?? {})).toEqual(['200', '304', '400', '401', '403', '404', '408', '417', '429', '431', '500', '503'])
   })
 
   it('names the scopes that a token can have', async () => {

@@ -184,6 +184,24 @@ describe('the token endpoint, in production', () => {
   })
 })
 
+it('in production a wrong administrator secret makes its address wait, longer each time; the right one passes', async () => {
+  const t = await start({ ...production, ADMIN_API_SECRET: adminSecret, RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE: '3' })
+  const ask = (secret: string, remoteAddress = '192.0.2.1') => t.app.inject({ method: 'POST', url: '/v1/admin/things', headers: { 'x-admin-api-secret': secret }, remoteAddress })
+  const wrong = 'x'.repeat(40)
+  for (let time = 0; time < 4; time += 1) expect((await ask(wrong)).json()).toMatchObject({ status: 401, code: 'admin-secret-invalid' })
+  const waits: number[] = []
+  for (let time = 0; time < 3; time += 1) {
+    const refused = await ask(wrong)
+    expect([refused.statusCode, refused.json<{ code: string }>().code]).toEqual([429, 'quota-exceeded'])
+    waits.push(Number(refused.headers['retry-after']))
+    nowMs += (waits.at(-1) ?? 0) * 1000
+    expect((await ask(wrong)).statusCode).toBe(401)
+  }
+  expect(waits).toEqual([1, 2, 4])
+  expect([(await ask(wrong, '192.0.2.2')).statusCode, (await ask(adminSecret)).statusCode]).toEqual([401, 200])
+  expect(t.log()).toMatch(/"code":"quota-exceeded","sourceAddress":"192\.0\.2\.1"/)
+})
+
 it('development tells, and refuses nobody', async () => {
   const t = await start({ ...small, RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE: '1', RATE_LIMIT_TOKENS_PER_MINUTE: '1', RATE_LIMIT_CREATES_PER_MINUTE: '1' })
   const headers = await t.token()

@@ -1,6 +1,7 @@
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseJson } from '../../../platform/http/body-parsers.ts'
-import { repeatedMember } from '../../../platform/http/repeated-members.ts'
+import { ambiguousPlace } from '../../../platform/http/repeated-members.ts'
 import { Problem } from '../../../platform/problems.ts'
 
 test.each([
@@ -12,7 +13,7 @@ test.each([
   ['{"a/b~":1,"a/b~":1}', '/a~1b~0'],
   ['{"":1, "" :2}', '/'],
 ])('%s repeats %s', (json, pointer) => {
-  expect(repeatedMember(json)).toBe(pointer)
+  expect(ambiguousPlace(json)).toEqual({ pointer, code: 'repeated-member' })
 })
 
 test.each([
@@ -24,7 +25,7 @@ test.each([
   '1',
   ' { } ',
 ])('%s repeats nothing', (json) => {
-  expect(repeatedMember(json)).toBeUndefined()
+  expect(ambiguousPlace(json)).toBeUndefined()
 })
 
 function refusalOf(json: string): unknown {
@@ -41,4 +42,34 @@ test('a body that says two things is refused where it does; of free-form members
   expect(refusalOf('{"grace_seconds":0,"grace_seconds":60}')).toEqual({ code: 'malformed-body', errors: errors('/grace_seconds') })
   expect(refusalOf('{"clinical_context":{"Ada":1,"Ada":2}}')).toEqual({ code: 'malformed-body', errors: errors('/clinical_context') })
   expect(refusalOf('{"grace_seconds":60}')).toEqual({ grace_seconds: 60 })
+})
+
+test.each([
+  ['-0', ''], ['{"a":-0.0}', '/a'], ['[1,-0e-5]', '/1'],
+  ['{"a":{"b":[9007199254740991,9007199254740992]}}', '/a/b/1'], ['[-9007199254740993]', '/0'], ['[9007199254740993.0]', '/0'], ['[9007199254740990.5]', '/0'],
+  ['[0,1e16]', '/1'], ['[1e21]', '/0'], ['[1E400]', '/0'], ['[1e-400]', '/0'], ['[3.14159265358979323846]', '/0'], [`[0.${'1'.repeat(500)}]`, '/0'],
+])('%s has a number that cannot be stored without loss', (json, pointer) => {
+  expect(ambiguousPlace(json)).toEqual({ pointer, code: 'number' })
+})
+
+test.each([
+  '0', '0.0', '0e5', '[-1,1.50,1e3,-2.5E-1]', '[9007199254740991,-9007199254740991]', '1e15', '12345678901234.5', '1.5e-308', '5e-324',
+  '0.30000000000000004', '0.10000000000000001', '{"a":"9007199254740993","b":"-0"}',
+])('the numbers of %s survive', (json) => {
+  expect(ambiguousPlace(json)).toBeUndefined()
+})
+
+test('every double survives as JavaScript, Python (shortest form) and C (17 digits) write it', () => {
+  const doubles = fc.double({ noDefaultInfinity: true, noNaN: true }).filter((value) => !Object.is(value, -0) && (!Number.isInteger(value) || Number.isSafeInteger(value)))
+  fc.assert(fc.property(doubles, (value) => {
+    for (const text of [JSON.stringify(value), value.toPrecision(17), value.toExponential(20)]) expect(ambiguousPlace(text)).toBeUndefined()
+  }), { seed: 15, numRuns: 2000 })
+})
+
+test('a number in a free-form member is refused at the member, before anything of the body is used', () => {
+  const detail = 'cannot be stored without loss: send whole numbers beyond 2^53 and longer decimals as text, and 0 instead of -0'
+  const refused = (pointer: string) => ({ code: 'malformed-body', errors: [{ pointer, detail, code: 'number' }] })
+  expect(refusalOf('{"clinical_context":{"Ada":[1,9007199254740993]}}')).toEqual(refused('/clinical_context'))
+  expect(refusalOf('{"images":[{"size":-0}]}')).toEqual(refused('/images/0/size'))
+  expect(refusalOf('{"clinical_context":{"size_mm":4.2}}')).toEqual({ clinical_context: { size_mm: 4.2 } })
 })

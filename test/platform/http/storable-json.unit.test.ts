@@ -18,7 +18,7 @@ test.each([
   ['"\\u0000"', ' text'],
   ['{"images":[{},{"mime_type":"\\ud800"}]}', '/images/1/mime_type text'],
   ['{"a":{"b\\u0000":1}}', '/a text'],
-  ['{"a/b":[0,1e999]}', '/a~1b/1 number'],
+  ['{"a/b":[0,"\\u0000"]}', '/a~1b/1 text'],
   ['{"a":[{"__proto__":1}]}', '/a/0 name'],
   ['{"clinical_context":{"Ada":{"Example":"\\u0000"}}}', '/clinical_context text'],
   [`{"variables":${nested(65)}}`, '/variables too-deep'],
@@ -30,6 +30,6 @@ test('of too many members no place is told', () => {
   expect(refusalOf(`[${'0,'.repeat(200_000)}0]`)).toEqual(['malformed-body'])
 })
 
-test('the deepest nesting, whole surrogate pairs and large numbers can be', () => {
-  for (const json of [nested(64), '"\\ud83d\\ude00"', '{"proto":1e308}', 'null']) expect(refusalOf(json)).toBe('taken')
+test('the deepest nesting and whole surrogate pairs can be stored', () => {
+  for (const json of [nested(64), '"\\ud83d\\ude00"', '{"proto":1}', 'null']) expect(refusalOf(json)).toBe('taken')
 })
