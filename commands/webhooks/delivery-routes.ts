@@ -8,6 +8,7 @@ import { accepted, type ReplyHead } from '../../platform/http/replies.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { problem } from '../../platform/problems.ts'
+import type { TenantId } from '../../platform/tenants.ts'
 import { toWebhookDeliveryRecord, WebhookDeliveryRecord } from '../../platform/records/webhook-delivery.ts'
 import { webhookDeliveryFold, type WebhookDeliveryState } from '../../streams/webhook-delivery/state.ts'
 import { deliveryIdOf, webhookDeliveryStream } from '../../streams/webhook-delivery/stream.ts'
@@ -18,14 +19,14 @@ import { viewOfDelivery } from './delivery-view.ts'
 import type { DeliveryRouteDependencies } from './dependencies.ts'
 import { ownSubscription } from './own-subscription.ts'
 import { recoverRoute } from './recover-route.ts'
-import { isRepeatedRedelivery, redeliver } from './redeliver.ts'
+import { isRepeatedRedelivery, redeliver, type Redeliver } from './redeliver.ts'
 import { sendTest } from './send-test.ts'
 
 const access = { scopes: ['webhooks:write'] } as const
 
 /** Deliveries that a client asks for: a test, one again, all of a period again. */
 export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependencies): void {
-  const { store, vault, now } = deps
+  const { store, vault, now, findDueDelivery } = deps
 
   app.post(
     '/webhook-subscriptions/:id/test',
@@ -66,7 +67,7 @@ export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependen
         description: 'Under the same webhook-id, through a whole round of the retry schedule. One that is pending stays as it is.',
         params: Type.Object({ id: Uuid, deliveryId: Uuid }),
         querystring: OrgQuery,
-        response: answers({ 202: WebhookDeliveryRecord }, ['webhook-subscription-disabled', 'webhook-delivery-pending', ...keyProblems]),
+        response: answers({ 202: WebhookDeliveryRecord }, ['webhook-subscription-disabled', 'webhook-delivery-pending', 'read-model-behind', ...keyProblems]),
       },
       config: { access, hasEtag: true },
     },
@@ -77,14 +78,27 @@ export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependen
       const subscriptionId = params.id.toLowerCase()
       const { causing } = keyedRequest(request, orgId, vault, null)
       const { status, endpointRevision, disabledRevision } = await ownSubscription(store, orgId, subscriptionId)
-      const command = { subscriptionId, isActive: status === 'active', endpointRevision, disabledRevision, recoveryId: null, request: causing, now: now() }
-      const target = targetOf(orgId, params.deliveryId.toLowerCase())
+      const deliveryId = params.deliveryId.toLowerCase()
+      const target = targetOf(orgId, deliveryId)
+      const due = await dueDelivery(orgId, subscriptionId, deliveryId)
+      const asked = { isActive: status === 'active', endpointRevision, disabledRevision, recoveryId: null, request: causing, now: now() }
+      const command = { subscriptionId, due, ...asked }
       const done = await execute(store, target, (state) => redeliver(command, state), commandContext(request, { orgId }))
       return answer(reply, done, done.events.length === 0 && isRepeatedRedelivery(command, done.state))
     },
   )
 
   recoverRoute(app, deps)
+
+  /** The first event of a delivery that is listed and was never attempted; null where its stream has begun. */
+  async function dueDelivery(orgId: TenantId, subscriptionId: string, deliveryId: string): Promise<Redeliver['due']> {
+    const { fold, stream } = targetOf(orgId, deliveryId)
+    if ((await store.load(fold, stream, { fresh: true })).state.status !== 'absent') return null
+    const due = await findDueDelivery(orgId, subscriptionId, deliveryId)
+    if (due === null) return null
+    const { dueAt, ...event } = due
+    return { ...event, deliveryId, subscriptionId, organisationId: orgId, origin: 'event', scheduledAt: dueAt, request: null }
+  }
 }
 
 function targetOf(orgId: string, deliveryId: string) {

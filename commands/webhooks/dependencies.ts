@@ -1,4 +1,5 @@
 import type { TenantId } from '../../platform/tenants.ts'
+import type { WebhookEventType } from '../../streams/webhook-subscriptions/events.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 
 export interface RecoveryPeriod {
@@ -20,6 +21,25 @@ export type DeliveriesToRecover = (
   limit: number,
 ) => Promise<readonly { readonly deliveryId: string; readonly eventId: string }[]>
 
+/** A delivery that is due to a subscription and whose stream has not begun. */
+export interface DueDelivery {
+  readonly eventId: string
+  readonly eventType: WebhookEventType
+  readonly assessmentId: string
+  /** RFC 3339: when the event happened. */
+  readonly occurredAt: string
+  /** RFC 3339. */
+  readonly dueAt: string
+}
+
+/**
+ * The due delivery of that id; null where its stream has begun.
+ *
+ * @throws Problem `not-found`, or `read-model-behind` where the read model may lack it
+ */
+export type FindDueDelivery = (org: TenantId, subscriptionId: string, deliveryId: string) => Promise<DueDelivery | null>
+
 export interface DeliveryRouteDependencies extends CommandDependencies {
+  readonly findDueDelivery: FindDueDelivery
   readonly deliveriesToRecover: DeliveriesToRecover
 }

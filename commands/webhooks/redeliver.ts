@@ -1,10 +1,14 @@
 import type { CausingRequest } from '../../streams/types.ts'
 import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
-import type { WebhookDeliveryState } from '../../streams/webhook-delivery/state.ts'
-import { refuse, type Decision } from '../handling/decision.ts'
+import { webhookDeliveryFold, type WebhookDeliveryState } from '../../streams/webhook-delivery/state.ts'
+import { isRefusal, refuse, type Decision } from '../handling/decision.ts'
+
+type Scheduled = Extract<WebhookDeliveryEvent, { type: 'WebhookDeliveryScheduled' }>
 
 export interface Redeliver {
   readonly subscriptionId: string
+  /** Begins the stream of a delivery that is due and was never attempted; null where none of that id is due. */
+  readonly due: Scheduled['data'] | null
   /** The rest is of the subscription as whoever asks found it. */
   readonly isActive: boolean
   readonly endpointRevision: number
@@ -26,7 +30,12 @@ const mostKeysOfRound = 20
  * disabled, since what is pending may still be cancelled for that.
  */
 export function redeliver(command: Redeliver, state: WebhookDeliveryState): Decision<WebhookDeliveryEvent> {
-  const { subscriptionId, isActive, endpointRevision, disabledRevision, recoveryId, request, now } = command
+  const { subscriptionId, due, isActive, endpointRevision, disabledRevision, recoveryId, request, now } = command
+  if (state.status === 'absent' && due !== null) {
+    const scheduled: Scheduled = { type: 'WebhookDeliveryScheduled', data: due }
+    const decision = redeliver(command, webhookDeliveryFold.evolve(state, scheduled))
+    return isRefusal(decision) ? decision : [scheduled, ...decision]
+  }
   const at = now.toISOString()
   if (state.status === 'absent' || state.subscriptionId !== subscriptionId) return refuse('not-found')
   const earlier = earlierRequest(command, state)

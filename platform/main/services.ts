@@ -6,7 +6,7 @@ import { clinicalWriteRoutes } from '../../commands/clinical/routes.ts'
 import { consentWriteRoutes } from '../../commands/consent/routes.ts'
 import { imageWriteRoutes } from '../../commands/images/routes.ts'
 import { deliveryWriteRoutes } from '../../commands/webhooks/delivery-routes.ts'
-import type { DeliveriesToRecover } from '../../commands/webhooks/dependencies.ts'
+import type { DeliveriesToRecover, FindDueDelivery } from '../../commands/webhooks/dependencies.ts'
 import { webhookWriteRoutes } from '../../commands/webhooks/routes.ts'
 import { aiReviewReadRoutes } from '../../read-api/ai-review/routes.ts'
 import { assessmentReadRoutes } from '../../read-api/assessments/routes.ts'
@@ -14,7 +14,7 @@ import { clinicalReadRoutes } from '../../read-api/clinical/routes.ts'
 import { consentReadRoutes } from '../../read-api/consent/routes.ts'
 import { requireCurrent } from '../../read-api/current.ts'
 import type { ReadDependencies } from '../../read-api/dependencies.ts'
-import { listUndelivered } from '../../read-api/webhooks/delivery-queries.ts'
+import { getDueDelivery, listUndelivered } from '../../read-api/webhooks/delivery-queries.ts'
 import { deliveryReadRoutes } from '../../read-api/webhooks/delivery-routes.ts'
 import { webhookReadRoutes } from '../../read-api/webhooks/routes.ts'
 import type { Service } from '../http/service.ts'
@@ -36,7 +36,7 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
         assessmentReadRoutes(app, deps)
         webhookWriteRoutes(app, deps)
         webhookReadRoutes(app, deps)
-        deliveryWriteRoutes(app, { ...deps, deliveriesToRecover: deliveriesToRecover(deps) })
+        deliveryWriteRoutes(app, { ...deps, deliveriesToRecover: deliveriesToRecover(deps), findDueDelivery: findDueDelivery(deps) })
         deliveryReadRoutes(app, deps)
       },
     },
@@ -64,5 +64,14 @@ function deliveriesToRecover(deps: ReadDependencies): DeliveriesToRecover {
   return async (org, subscriptionId, period, limit) => {
     await requireCurrent(deps, 'webhook_deliveries')
     return listUndelivered(deps.pool, org, subscriptionId, period, limit)
+  }
+}
+
+/** A delivery that is due stands in a read model alone until its stream begins. */
+function findDueDelivery(deps: ReadDependencies): FindDueDelivery {
+  const [firstDelayMs = 0] = deps.configuration.webhookRetryScheduleMs
+  return async (org, subscriptionId, deliveryId) => {
+    await requireCurrent(deps, 'webhook_deliveries')
+    return getDueDelivery(deps.pool, org, subscriptionId, deliveryId, firstDelayMs)
   }
 }

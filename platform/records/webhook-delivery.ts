@@ -20,7 +20,7 @@ export const WebhookDeliveryRecord = Type.Object(
         error_class: Nullable(ErrorClass),
       }),
     ),
-    next_attempt_at: Nullable(Instant),
+    next_attempt_at: Nullable(Type.String({ format: 'date-time', description: 'When the next attempt is due; past while it waits for a worker or the end of a pause of the endpoint; null once it has ended' })),
     created_at: Instant,
   },
   { $id: 'WebhookDeliveryRecord', description: '`id` is the webhook-id of every attempt; `created_at` is when what is told happened' },

@@ -20,7 +20,7 @@ export async function redeliver(todo: Todo, { store, subscriptions }: ProcessDep
   const subscription = await subscriptions.read(orgId, subscriptionId)
   if (subscription?.status !== 'active') return later
   const { endpointRevision, disabledRevision } = subscription
-  const command = { subscriptionId, isActive: true, endpointRevision, disabledRevision, recoveryId, request: null, now: todo.dueAt }
+  const command = { subscriptionId, due: null, isActive: true, endpointRevision, disabledRevision, recoveryId, request: null, now: todo.dueAt }
   const context = stepCommand({ name: 'webhooks.recover', key: deliveryId, orgId, ...readCause(todo) })
   const done = await execute(store, targetOf(orgId, deliveryId), (state) => redeliverAgain(command, state), context)
   return done.events.length === 0 ? later : { kind: 'done', position: done.position }

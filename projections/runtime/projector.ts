@@ -13,11 +13,15 @@ export interface Table {
 
 export type Row = Readonly<Record<string, unknown>>
 
-/** A value that an `insert-select` writes, computed per lookup row: a column of it, a constant, or both joined. */
+/**
+ * A value that an `insert-select` writes, computed per lookup row: a column of it, a constant, or both joined. `uuid` is a
+ * name-based UUID of version 8 from SHA-256 (RFC 9562, B.2), as `deliveryIdOf` makes it.
+ */
 export type Expression =
   | { readonly column: string }
   | { readonly value: unknown }
   | { readonly concat: readonly Expression[] }
+  | { readonly uuid: { readonly namespace: Expression; readonly name: Expression } }
   | { readonly json: Readonly<Record<string, Expression>> }
 
 /** What a handler asks for, as data. An `insert` of an existing key and a `patch` of a missing row stop the projector. */

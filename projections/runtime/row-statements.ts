@@ -173,6 +173,12 @@ function condition(table: Table, name: string, value: unknown, parameters: Param
 function compile(expression: Expression, type: ColumnType, parameters: Parameters): string {
   if ('column' in expression) return `t.${quoted(expression.column)}`
   if ('concat' in expression) return `concat(${expression.concat.map((part) => compile(part, 'text', parameters)).join(', ')})`
+  if ('uuid' in expression) {
+    const { namespace, name } = expression.uuid
+    const hashed = `uuid_send(${compile(namespace, 'uuid', parameters)}) || convert_to(${compile(name, 'text', parameters)}, 'UTF8')`
+    const versioned = 'set_byte(set_byte(h, 6, (get_byte(h, 6) & 15) | 128), 8, (get_byte(h, 8) & 63) | 128)'
+    return `(select encode(${versioned}, 'hex')::uuid from (select substring(sha256(${hashed}) from 1 for 16) as h) hashed)`
+  }
   if ('json' in expression) {
     const members = Object.entries(expression.json).map(([name, part]) => `'${name.replaceAll("'", "''")}', ${compile(part, 'jsonb', parameters)}`)
     return `jsonb_build_object(${members.join(', ')})`

@@ -1,15 +1,35 @@
+import type { AssessmentEvent } from '../../streams/assessment/events.ts'
+import type { RecordedEvent } from '../../streams/store/events.ts'
+import { parseOwnedStream } from '../../streams/stream-name.ts'
 import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
-import { defineProjector, insert, patch, upsert, type PatchOf, type RowChange } from '../runtime/projector.ts'
-import { webhookAttempts, webhookDeliveries } from './webhook-deliveries.table.ts'
+import type { WebhookEventType, WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
+import { defineProjector, insert, insertSelect, patch, remove, upsert, type PatchOf, type RowChange } from '../runtime/projector.ts'
+import { webhookAttempts, webhookDeliveries, webhookRecipients } from './webhook-deliveries.table.ts'
 
-/** The log of deliveries: what came of each attempt, never what the receiver said. */
-export const webhookDeliveriesProjector = defineProjector<WebhookDeliveryEvent>()({
+/**
+ * The log of deliveries: the outcome of each attempt, without the receiver's answer. A delivery is pending from the event
+ * on, by the same rules as the to-do list of the process: its stream begins only with the first attempt, which a pause of
+ * the endpoint can put off.
+ */
+export const webhookDeliveriesProjector = defineProjector<AssessmentEvent | WebhookSubscriptionEvent | WebhookDeliveryEvent>()({
   name: 'webhook_deliveries',
-  version: 1,
-  tables: [webhookDeliveries, webhookAttempts],
+  version: 2,
+  tables: [webhookDeliveries, webhookAttempts, webhookRecipients],
   handlers: {
+    WebhookSubscribed: ({ data }) => [
+      insert(webhookRecipients, { subscription_id: data.subscriptionId, org_id: data.organisationId, status: 'active', event_types: data.eventTypes }),
+    ],
+    WebhookSubscriptionChanged: ({ data }) => [patch(webhookRecipients, recipient(data), { event_types: data.eventTypes })],
+    WebhookSubscriptionEnabled: ({ data }) => [patch(webhookRecipients, recipient(data), { status: 'active' })],
+    WebhookSubscriptionDisabled: ({ data }) => [patch(webhookRecipients, recipient(data), { status: 'disabled' })],
+    WebhookSubscriptionDeleted: ({ data }) => [remove(webhookRecipients, recipient(data))],
+
+    AssessmentCompleted: (event) => due(event, 'assessment.completed', event.data.completedAt),
+    AssessmentFailed: (event) => due(event, 'assessment.failed', event.data.failedAt),
+
+    // The row of an event is there; that of a test begins here.
     WebhookDeliveryScheduled: ({ data, revision }) => [
-      insert(webhookDeliveries, {
+      upsert(webhookDeliveries, {
         delivery_id: data.deliveryId,
         org_id: data.organisationId,
         subscription_id: data.subscriptionId,
@@ -49,6 +69,35 @@ export const webhookDeliveriesProjector = defineProjector<WebhookDeliveryEvent>(
     WebhookRedeliveryUnneeded: ({ data, revision }) => [delivery(data, { stream_revision: revision })],
   },
 })
+
+type Ended = Pick<RecordedEvent, 'id' | 'stream'> & { readonly data: { readonly assessmentId: string } }
+
+/** A delivery to each subscription that is active and names the type, due at once. */
+function due({ id, stream, data }: Ended, eventType: WebhookEventType, at: string): RowChange[] {
+  return [
+    insertSelect(webhookDeliveries, {
+      from: webhookRecipients,
+      where: { org_id: parseOwnedStream(stream).orgId, status: 'active', event_types: { contains: [eventType] } },
+      columns: {
+        delivery_id: { uuid: { namespace: { column: 'subscription_id' }, name: { value: id } } },
+        org_id: { column: 'org_id' },
+        subscription_id: { column: 'subscription_id' },
+        event_id: { value: id },
+        event_type: { value: eventType },
+        assessment_id: { value: data.assessmentId },
+        origin: { value: 'event' },
+        status: { value: 'pending' },
+        created_at: { value: at },
+        next_attempt_at: { value: at },
+        stream_revision: { value: -1 },
+      },
+    }),
+  ]
+}
+
+function recipient({ subscriptionId }: { readonly subscriptionId: string }) {
+  return { subscription_id: subscriptionId }
+}
 
 interface Settled {
   readonly deliveryId: string

@@ -1,5 +1,13 @@
 import { defineTable } from '../runtime/projector.ts'
 
+/** Subscriptions as they stand at an event's place in `$all`: an event is due to those that are active and name its type. */
+export const webhookRecipients = defineTable({
+  name: 'recipients',
+  columns: { subscription_id: 'uuid', org_id: 'uuid', status: 'text', event_types: 'jsonb' },
+  primaryKey: ['subscription_id'],
+  indexes: [{ columns: ['org_id'] }],
+})
+
 export const webhookDeliveries = defineTable({
   name: 'deliveries',
   columns: {
@@ -15,6 +23,7 @@ export const webhookDeliveries = defineTable({
     /** When what is told happened. */
     created_at: 'timestamptz',
     next_attempt_at: { type: 'timestamptz', nullable: true },
+    /** -1 until the first attempt, or a cancellation, begins the stream. */
     stream_revision: 'bigint',
   },
   primaryKey: ['delivery_id'],

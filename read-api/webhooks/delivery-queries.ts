@@ -21,14 +21,21 @@ const withAttempts = `d.*, (
                               order by a.attempt), '[]')
     from webhook_deliveries.attempts a where a.delivery_id = d.delivery_id and a.duration_ms is not null) as attempts`
 
-function viewOfDelivery(row: DeliveryRow): Found<WebhookDeliveryView> {
+/** Whether the delivery was neither attempted nor cancelled yet: it waits for a worker, or for the end of a pause of its endpoint. */
+function isUntouched({ stream_revision: revision }: Pick<DeliveryRow, 'stream_revision'>): boolean {
+  return revision === '-1'
+}
+
+/** @param firstDelayMs before the first attempt, which a table filled from events alone does not contain */
+function viewOfDelivery(row: DeliveryRow, firstDelayMs: number): Found<WebhookDeliveryView> {
+  const delayMs = isUntouched(row) ? firstDelayMs : 0
   return {
     deliveryId: row.delivery_id,
     eventType: row.event_type,
     assessmentId: row.assessment_id,
     status: row.status,
     attempts: row.attempts.map((attempt) => ({ ...attempt, at: new Date(attempt.at).toISOString() })),
-    nextAttemptAt: row.next_attempt_at?.toISOString() ?? null,
+    nextAttemptAt: row.next_attempt_at === null ? null : new Date(row.next_attempt_at.getTime() + delayMs).toISOString(),
     createdAt: row.created_at.toISOString(),
     revision: BigInt(row.stream_revision),
   }
@@ -45,8 +52,7 @@ export async function listDeliveries(
   org: TenantId,
   subscriptionId: string,
   { status, eventType }: DeliveryFilters,
-  after: CursorPlace | null,
-  limit: number,
+  { after, limit, firstDelayMs }: { readonly after: CursorPlace | null; readonly limit: number; readonly firstDelayMs: number },
 ): Promise<WebhookDeliveryView[]> {
   const rows = await rowsOf<DeliveryRow>(
     pool,
@@ -56,22 +62,45 @@ export async function listDeliveries(
      order by created_at desc, delivery_id desc limit $7`,
     [org, subscriptionId, status ?? null, eventType ?? null, after?.[0] ?? null, after?.[1] ?? null, limit],
   )
-  return rows.map(viewOfDelivery)
+  return rows.map((row) => viewOfDelivery(row, firstDelayMs))
 }
 
 export function placeOfDelivery({ createdAt, deliveryId }: WebhookDeliveryView): CursorPlace {
   return [createdAt, deliveryId]
 }
 
-export async function getDelivery(pool: Pool, org: TenantId, subscriptionId: string, id: string): Promise<Found<WebhookDeliveryView>> {
-  return viewOfDelivery(
-    await rowOf<DeliveryRow>(
-      pool,
-      `select ${withAttempts} from webhook_deliveries.deliveries d
-       where org_id = $1 and subscription_id = $2 and delivery_id = $3`,
-      [org, subscriptionId, id],
-    ),
+export async function getDelivery(pool: Pool, org: TenantId, subscriptionId: string, id: string, firstDelayMs: number): Promise<Found<WebhookDeliveryView>> {
+  const row = await rowOf<DeliveryRow>(
+    pool,
+    `select ${withAttempts} from webhook_deliveries.deliveries d
+     where org_id = $1 and subscription_id = $2 and delivery_id = $3`,
+    [org, subscriptionId, id],
   )
+  return viewOfDelivery(row, firstDelayMs)
+}
+
+interface DueRow extends Pick<DeliveryRow, 'created_at' | 'stream_revision'> {
+  readonly event_id: string
+  readonly event_type: 'assessment.completed' | 'assessment.failed'
+  readonly assessment_id: string
+}
+
+/**
+ * A delivery whose stream has not begun; null where it has.
+ *
+ * @throws Problem `not-found`
+ */
+export async function getDueDelivery(pool: Pool, org: TenantId, subscriptionId: string, id: string, firstDelayMs: number) {
+  const row = await rowOf<DueRow>(
+    pool,
+    `select event_id, event_type, assessment_id, created_at, stream_revision from webhook_deliveries.deliveries
+     where org_id = $1 and subscription_id = $2 and delivery_id = $3`,
+    [org, subscriptionId, id],
+  )
+  if (!isUntouched(row)) return null
+  const { event_id: eventId, event_type: eventType, assessment_id: assessmentId, created_at: createdAt } = row
+  const dueAt = new Date(createdAt.getTime() + firstDelayMs).toISOString()
+  return { eventId, eventType, assessmentId, occurredAt: createdAt.toISOString(), dueAt }
 }
 
 export interface UndeliveredPeriod {

@@ -19,15 +19,17 @@ export const WebhookDeliveryPage = Type.Object(
 const access = { scopes: ['webhooks:read'] } as const
 const servedBy = ['webhook_subscriptions', 'webhook_deliveries']
 
-/** The log of what a subscription was told. A delivery is in it from its first attempt on. */
-export function deliveryReadRoutes(app: ServiceApp, { pool, cursors }: ReadDependencies): void {
+/** The log of deliveries to a subscription. A delivery is in it from its event on. */
+export function deliveryReadRoutes(app: ServiceApp, { pool, cursors, configuration }: ReadDependencies): void {
+  const [firstDelayMs = 0] = configuration.webhookRetryScheduleMs
+
   app.get(
     '/webhook-subscriptions/:id/deliveries',
     {
       schema: {
         operationId: 'listWebhookDeliveries',
         summary: 'Deliveries to a webhook subscription, newest first',
-        description: 'By the instant of what is told. A delivery is listed from its first attempt on.',
+        description: 'By the instant of the event. A delivery is listed as `pending` from its event on, also while its endpoint pauses.',
         params: Type.Object({ id: Uuid }),
         querystring: Type.Object(
           { ...orgQuery, ...listQuery, status: Type.Optional(DeliveryStatus), event_type: Type.Optional(DeliveredEventType) },
@@ -44,7 +46,7 @@ export function deliveryReadRoutes(app: ServiceApp, { pool, cursors }: ReadDepen
       const filters = { status: query.status, eventType: query.event_type }
       const list = { list: 'webhook-deliveries', orgId: org, sort: '-created_at', filters: { ...filters, subscriptionId: params.id.toLowerCase() } }
       const asked = pageRequest(cursors, list, query)
-      const rows = await listDeliveries(pool, org, params.id, filters, asked.after, asked.fetch)
+      const rows = await listDeliveries(pool, org, params.id, filters, { after: asked.after, limit: asked.fetch, firstDelayMs })
       return page(reply, { cursors, list, request: asked, rows, placeOf: placeOfDelivery, toItem: toWebhookDeliveryRecord })
     },
   )
@@ -64,7 +66,7 @@ export function deliveryReadRoutes(app: ServiceApp, { pool, cursors }: ReadDepen
     async ({ caller, params, query }, reply) => {
       const org = tenantOf(caller, namedOrg(query))
       await getSubscription(pool, org, params.id)
-      const { revision, ...view } = await getDelivery(pool, org, params.id, params.deliveryId)
+      const { revision, ...view } = await getDelivery(pool, org, params.id, params.deliveryId, firstDelayMs)
       return found(reply, { body: toWebhookDeliveryRecord(view), revision })
     },
   )

@@ -132,8 +132,9 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   getReview: (tenant) => reviews.getReview(pool, tenant, ids.review),
   listSubscriptions: (tenant) => webhooks.listSubscriptions(pool, tenant, null, 50),
   getSubscription: (tenant) => webhooks.getSubscription(pool, tenant, numbered('3', 0)),
-  listDeliveries: (tenant) => deliveries.listDeliveries(pool, tenant, numbered('3', 0), {}, null, 50),
-  getDelivery: (tenant) => deliveries.getDelivery(pool, tenant, numbered('3', 0), numbered('7', 0)),
+  listDeliveries: (tenant) => deliveries.listDeliveries(pool, tenant, numbered('3', 0), {}, { after: null, limit: 50, firstDelayMs: 0 }),
+  getDelivery: (tenant) => deliveries.getDelivery(pool, tenant, numbered('3', 0), numbered('7', 0), 0),
+  getDueDelivery: (tenant) => deliveries.getDueDelivery(pool, tenant, numbered('3', 0), numbered('7', 0), 0),
   listUndelivered: (tenant) => deliveries.listUndelivered(pool, tenant, numbered('3', 0), { since: at(0), until: at(60) }, 50),
 }
 
@@ -245,11 +246,11 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
   },
   subscriptions: { list: listOf((after, limit) => webhooks.listSubscriptions(pool, org, after, limit), (row) => [row.created_at.toISOString(), row.subscription_id]), size: count },
   deliveries: {
-    list: listOf((after, limit) => deliveries.listDeliveries(pool, org, numbered('3', 0), {}, after, limit), deliveries.placeOfDelivery),
+    list: listOf((after, limit) => deliveries.listDeliveries(pool, org, numbered('3', 0), {}, { after, limit, firstDelayMs: 0 }), deliveries.placeOfDelivery),
     size: count,
   },
   'failed deliveries': {
-    list: listOf((after, limit) => deliveries.listDeliveries(pool, org, numbered('3', 0), { status: 'failed' }, after, limit), deliveries.placeOfDelivery),
+    list: listOf((after, limit) => deliveries.listDeliveries(pool, org, numbered('3', 0), { status: 'failed' }, { after, limit, firstDelayMs: 0 }), deliveries.placeOfDelivery),
     size: count - 1,
   },
   reviews: { list: listOf((after, limit) => reviews.listReviews(pool, org, {}, after, limit), (row) => [row.created_at.toISOString(), row.ai_review_id]), size: count + 1 },

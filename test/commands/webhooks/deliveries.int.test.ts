@@ -6,7 +6,7 @@ import { deliveryIdOf, webhookDeliveryStream } from '../../../streams/webhook-de
 import { webhookSubscriptionsFold } from '../../../streams/webhook-subscriptions/state.ts'
 import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
 import { webhookRecoveryStream } from '../../../streams/webhook-recovery/stream.ts'
-import { at, ids } from '../../streams/facts.ts'
+import { assessmentFact, at, ids } from '../../streams/facts.ts'
 import { deliveryFact, subscriptionFact } from '../../streams/webhook-facts.ts'
 import { openWebhookApi, type Told, type WebhookApi } from './webhook-api.ts'
 
@@ -102,6 +102,48 @@ describe('the log of deliveries', () => {
       api.post(pathOf('/test'), { orgId: randomUUID() }), api.post(pathOf('/recover'), { orgId: randomUUID(), body: { since: longAgo } }),
     ]
     for (const told of await Promise.all(asked)) expect(codeOf(told)).toEqual([404, 'not-found'])
+  })
+})
+
+describe('a delivery that no process has attempted', () => {
+  /** The end of an assessment of its own; resolves to the delivery of it to this test's subscription. */
+  async function endAssessment(): Promise<{ readonly id: string; readonly assessmentId: string }> {
+    const assessmentId = randomUUID()
+    const [eventId = ''] = await api.record(assessmentFact('AssessmentFailed', { assessmentId, failedAt: at(40) }))
+    return { id: deliveryIdOf(subscriptionId, eventId), assessmentId }
+  }
+
+  it('is pending from its event on, with the instant of its next attempt', async () => {
+    const { id, assessmentId } = await endAssessment()
+    const record = {
+      id, event_type: 'assessment.failed', assessment_id: assessmentId, status: 'pending', attempts: [], next_attempt_at: at(40), created_at: at(40),
+    }
+    expect(memberOf((await api.get(pathOf('/deliveries?status=pending'))).body, 'data')).toEqual([record])
+    const one = await api.get(pathOf(`/deliveries/${id}`))
+    expect([one.status, one.headers['etag'], one.body]).toEqual([200, '"-1"', record])
+    expect(codeOf(await api.get(pathOf(`/deliveries/${id}`), randomUUID()))).toEqual([404, 'not-found'])
+  })
+
+  it('is no delivery to a subscription that is disabled or does not name the event', async () => {
+    await api.record(subscriptionFact('WebhookSubscriptionChanged', { subscriptionId, eventTypes: ['assessment.completed'] }))
+    await endAssessment()
+    await api.record(subscriptionFact('WebhookSubscriptionChanged', { subscriptionId }), disabled())
+    await endAssessment()
+    expect(idsOf(await api.get(pathOf('/deliveries')))).toEqual([])
+  })
+
+  it('stays as it is when it is asked for, and remembers the key', async () => {
+    const { id } = await endAssessment()
+    const listed = await api.get(pathOf(`/deliveries/${id}`))
+    const path = pathOf(`/deliveries/${id}/redeliver`)
+    const asked = await api.post(path, { key: 'due' })
+    expect([asked.status, asked.body, asked.headers['idempotency-replayed']]).toEqual([202, listed.body, undefined])
+    const again = await api.post(path, { key: 'due' })
+    expect([again.status, again.body, again.headers['idempotency-replayed']]).toEqual([202, listed.body, 'true'])
+    expect((await api.get(pathOf(`/deliveries/${id}`))).body).toEqual(listed.body)
+    await api.record(deliveryFact('WebhookDeliveryAttempted', { deliveryId: id }), deliveryFact('WebhookDelivered', { deliveryId: id, subscriptionId, attempt: 1 }))
+    const late = await api.post(path, { key: 'due' })
+    expect([late.status, memberOf(late.body, 'status'), late.headers['idempotency-replayed']]).toEqual([202, 'delivered', 'true'])
   })
 })
 

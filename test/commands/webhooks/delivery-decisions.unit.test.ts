@@ -38,7 +38,7 @@ describe('testing a subscription', () => {
 
 describe('asking for a delivery again', () => {
   const never = { endpointRevision: 0, disabledRevision: null }
-  const command = { subscriptionId: ids.subscription, isActive: true, ...never, recoveryId: null, request: keyed, now: new Date(at(60)) }
+  const command = { subscriptionId: ids.subscription, due: null, isActive: true, ...never, recoveryId: null, request: keyed, now: new Date(at(60)) }
 
   it('begins another round of what has ended, in whatever way; asked again meanwhile, nothing happens', () => {
     for (const ended of ends) {
@@ -119,6 +119,24 @@ describe('asking for a delivery again', () => {
   it('is refused while the subscription is disabled, also of what is pending: it will be cancelled', () => {
     for (const ended of ends) given(webhookDeliveryFold, ...ended).when(redeliver, { ...command, isActive: false }).thenRefused('webhook-subscription-disabled')
     given(webhookDeliveryFold, scheduled).when(redeliver, { ...command, isActive: false }).thenRefused('webhook-subscription-disabled')
+  })
+
+  it('of one that is due and was never attempted begins its stream, once, and keeps the key', () => {
+    const due = { ...scheduled.data, request: null }
+    const asking = { ...command, due }
+    const begun = fact('WebhookDeliveryScheduled', due)
+    given(webhookDeliveryFold).when(redeliver, asking).thenEvents([begun, fact('WebhookRedeliveryUnneeded')])
+    given(webhookDeliveryFold).when(redeliver, { ...asking, request: null }).thenEvents([begun])
+    given(webhookDeliveryFold).when(redeliver, { ...asking, isActive: false }).thenRefused('webhook-subscription-disabled')
+    given(webhookDeliveryFold).when(redeliver, { ...asking, subscriptionId: ids.claim }).thenRefused('not-found')
+    given(webhookDeliveryFold, begun).when(redeliver, { ...asking, request: null }).thenNothing()
+    given(webhookDeliveryFold, begun, attempted, fact('WebhookDelivered')).when(redeliver, asking).thenEvents([fact('WebhookRedeliveryRequested')])
+  })
+
+  it('of one that is due, after a disabling that may still cancel it, is remembered without a key', () => {
+    const asking = { ...command, due: { ...scheduled.data, request: null }, request: null, endpointRevision: 4, disabledRevision: 3 }
+    const unneeded = fact('WebhookRedeliveryUnneeded', { endpointRevision: 4, request: null })
+    given(webhookDeliveryFold).when(redeliver, asking).thenEvents([fact('WebhookDeliveryScheduled', asking.due), unneeded])
   })
 
   it('finds nothing that is not, or that is another subscription\'s', () => {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { DeliveriesToRecover, DeliveryRouteDependencies } from '../../../commands/webhooks/dependencies.ts'
+import type { DeliveriesToRecover, DeliveryRouteDependencies, FindDueDelivery } from '../../../commands/webhooks/dependencies.ts'
 import { deliveryWriteRoutes } from '../../../commands/webhooks/delivery-routes.ts'
 import { createPool } from '../../../platform/database.ts'
 import { createCursors } from '../../../platform/http/cursors.ts'
@@ -11,10 +11,12 @@ import { webhookSubscriptionsProjector } from '../../../projections/webhooks/web
 import { createReadPositions } from '../../../projections/runtime/read-positions.ts'
 import { createProjectionRunner } from '../../../projections/runtime/runner.ts'
 import { ensureRuntimeSchema } from '../../../projections/runtime/schema.ts'
-import { listUndelivered } from '../../../read-api/webhooks/delivery-queries.ts'
+import { getDueDelivery, listUndelivered } from '../../../read-api/webhooks/delivery-queries.ts'
 import { deliveryReadRoutes } from '../../../read-api/webhooks/delivery-routes.ts'
 import { categoryOf } from '../../../streams/store/catalogue.ts'
 import type { DomainEvent, Fold } from '../../../streams/store/events.ts'
+import type { AssessmentEvent } from '../../../streams/assessment/events.ts'
+import { assessmentStream } from '../../../streams/assessment/stream.ts'
 import type { WebhookDeliveryEvent } from '../../../streams/webhook-delivery/events.ts'
 import { webhookDeliveryStream } from '../../../streams/webhook-delivery/stream.ts'
 import type { WebhookSubscriptionEvent } from '../../../streams/webhook-subscriptions/events.ts'
@@ -31,12 +33,14 @@ export interface Told {
 }
 
 /** The routes about deliveries over HTTP, with a log and read models of their own, and no process that sends anything. */
+type RecordableEvent = WebhookDeliveryEvent | WebhookSubscriptionEvent | AssessmentEvent
+
 export interface WebhookApi {
   readonly world: DecisionWorld
   get(path: string, orgId?: string): Promise<Told>
   post(path: string, options?: { readonly body?: unknown; readonly key?: string; readonly orgId?: string }): Promise<Told>
-  /** Records facts of deliveries or subscriptions of the organisation, and waits until the read models know. */
-  record(...events: readonly (WebhookDeliveryEvent | WebhookSubscriptionEvent)[]): Promise<void>
+  /** Records facts of deliveries, subscriptions or assessments of the organisation, and waits until the read models contain them; returns the ids of the events. */
+  record(...events: readonly RecordableEvent[]): Promise<readonly string[]>
   /** What a recovery finds instead of what the read models have. */
   setFound(found: DeliveriesToRecover | undefined): void
   close(): Promise<void>
@@ -63,7 +67,11 @@ export async function openWebhookApi(): Promise<WebhookApi> {
     if (!(await isCurrent('webhook_deliveries'))) throw problem('read-model-behind')
     return listUndelivered(pool, ...asked)
   }
-  const writing: DeliveryRouteDependencies = { ...world, deliveriesToRecover }
+  const findDueDelivery: FindDueDelivery = async (...asked) => {
+    if (!(await isCurrent('webhook_deliveries'))) throw problem('read-model-behind')
+    return getDueDelivery(pool, ...asked, 0)
+  }
+  const writing: DeliveryRouteDependencies = { ...world, deliveriesToRecover, findDueDelivery }
   const reading = { ...world, pool, objects, cursors: createCursors({ key: randomBytes(32) }), isCurrent }
   const application = await startApplication({
     services: [{
@@ -90,10 +98,12 @@ export async function openWebhookApi(): Promise<WebhookApi> {
       ...(key === undefined ? {} : { 'idempotency-key': key }), ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     }, body),
     record: async (...events) => {
-      for (const event of events) await append(world, event)
+      const ids: string[] = []
+      for (const event of events) ids.push(await append(world, event))
       const head = await store.head(filter)
       const { caughtUp } = await reads.waitFor(head, projectors.map(({ name }) => name), 30_000)
       if (!caughtUp) throw new Error('the read models do not come to the end of the log')
+      return ids
     },
     setFound: (instead) => {
       found = instead
@@ -109,9 +119,18 @@ export async function openWebhookApi(): Promise<WebhookApi> {
   }
 }
 
-async function append({ store, orgId }: DecisionWorld, event: WebhookDeliveryEvent | WebhookSubscriptionEvent): Promise<void> {
-  const stream = 'deliveryId' in event.data ? webhookDeliveryStream(orgId, event.data.deliveryId) : webhookSubscriptionsStream(orgId)
+/** @returns the id of the event */
+async function append({ store, orgId }: DecisionWorld, event: RecordableEvent): Promise<string> {
+  const stream = streamOf(orgId, event.data)
   const fold: Fold<number, DomainEvent> = { category: categoryOf(stream), initialState: 0, evolve: (count) => count + 1 }
   const { revision } = await store.load(fold, stream, { fresh: true })
   await store.append(fold, stream, revision, [event], contextOf({ orgId }))
+  const last = await store.readLast(stream)
+  if (last === undefined) throw new Error(`${stream} is empty`)
+  return last.id
+}
+
+function streamOf(orgId: string, data: RecordableEvent['data']): string {
+  if ('deliveryId' in data) return webhookDeliveryStream(orgId, data.deliveryId)
+  return 'subscriptionId' in data ? webhookSubscriptionsStream(orgId) : assessmentStream(orgId, data.assessmentId)
 }

@@ -128,7 +128,7 @@ export class GivenDelivery {
   /** A client asks for it again, as things stand. */
   async askAgain(of: Subscribed, request: CausingRequest): Promise<void> {
     const { subscriptionId, status, endpointRevision, disabledRevision } = await of.current()
-    const command = { subscriptionId, isActive: status === 'active', endpointRevision, disabledRevision, recoveryId: null, request, now: this.#world.now() }
+    const command = { subscriptionId, due: null, isActive: status === 'active', endpointRevision, disabledRevision, recoveryId: null, request, now: this.#world.now() }
     await execute(this.#world.otherStore, this.target, (state) => redeliver(command, state), contextOf(this.#world))
   }
 

@@ -1,8 +1,16 @@
+import { v5 } from 'uuid'
 import { describe, expect, it } from 'vitest'
+import { webhooksToDo } from '../../../processes/webhooks/webhooks.process.ts'
 import { webhookDeliveriesProjector } from '../../../projections/webhooks/webhook-deliveries.projector.ts'
+import { assessmentStream } from '../../../streams/assessment/stream.ts'
+import { deliveryIdOf } from '../../../streams/webhook-delivery/stream.ts'
+import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
+import { SeededRandom } from '../../embedded/eventstore/checks/seeded-random.ts'
 import { recorded, rowsAfter, type GivenEvent } from '../../support/given-projector.ts'
-import { at, ids } from '../../streams/facts.ts'
-import { deliveryFact as fact } from '../../streams/webhook-facts.ts'
+import { assessmentFact, at, ids } from '../../streams/facts.ts'
+import { deliveryFact as fact, subscriptionFact } from '../../streams/webhook-facts.ts'
+import { told, type Move } from '../equality/histories.ts'
+import { recordedLog } from '../equality/story.ts'
 
 const scheduled = fact('WebhookDeliveryScheduled')
 const attempted = fact('WebhookDeliveryAttempted')
@@ -29,6 +37,46 @@ const pending = {
 }
 const open = { delivery_id: ids.delivery, attempt: 1, at: at(31), status_code: null, duration_ms: null, error_class: null }
 const refused = { ...open, status_code: 500, duration_ms: 120, error_class: 'http_status' }
+
+const subscribed = { ...subscriptionFact('WebhookSubscribed'), stream: webhookSubscriptionsStream(ids.org) }
+const completed: GivenEvent = { ...assessmentFact('AssessmentCompleted'), stream: assessmentStream(ids.org, ids.assessment), id: ids.event }
+const due = { ...pending, delivery_id: deliveryIdOf(ids.subscription, ids.event), next_attempt_at: at(30), stream_revision: '-1' }
+
+describe('a delivery', () => {
+  const deliveriesAfter = async (...given: readonly GivenEvent[]) => (await rowsOf(...given)).deliveries
+  const ofDue = (...[type, changes]: Parameters<typeof fact>): GivenEvent => ({ ...fact(type, { ...changes, deliveryId: due.delivery_id }), stream: 'due' })
+
+  it('is pending from its event on, under the id of its stream', async () => {
+    expect(await deliveriesAfter(subscribed, completed)).toEqual([due])
+    expect(await deliveriesAfter(subscribed, completed, ofDue('WebhookDeliveryScheduled'))).toEqual([{ ...due, next_attempt_at: at(31), stream_revision: '0' }])
+    const delivered = await deliveriesAfter(subscribed, completed, ofDue('WebhookDeliveryScheduled'), ofDue('WebhookDeliveryAttempted'), ofDue('WebhookDelivered'))
+    expect(delivered).toEqual([{ ...due, status: 'delivered', next_attempt_at: null, stream_revision: '2' }])
+  })
+
+  it('has the same id as in the streams, for whatever ids', async () => {
+    const events = Array.from({ length: 64 }, (_, index) => ({ ...completed, id: v5(`event ${index}`, ids.event) }))
+    const subscriptions = Array.from({ length: 4 }, (_, index) => v5(`subscription ${index}`, ids.subscription))
+    const subscribing = subscriptions.map((subscriptionId) => ({ ...subscriptionFact('WebhookSubscribed', { subscriptionId }), stream: webhookSubscriptionsStream(ids.org) }))
+    const found = (await deliveriesAfter(...subscribing, ...events)).map(({ delivery_id }) => String(delivery_id))
+    expect(found.toSorted()).toEqual(subscriptions.flatMap((subscriptionId) => events.map(({ id }) => deliveryIdOf(subscriptionId, id))).toSorted())
+  })
+
+  it('is one row for each row of the to-do list of the process, whatever became of the subscriptions', async () => {
+    const random = new SeededRandom(20_261_123)
+    const acts = ['requestAssessment', 'requestAssessment', 'advanceAssessment', 'advanceAssessment', 'advanceDelivery', 'subscribe', 'changeSubscription', 'redeliver', 'testSubscription'] as const
+    const moves = Array.from({ length: 700 }, (): Move => ({ act: random.pick(acts), chance: random.below(2 ** 32), text: 'text' }))
+    const { appends, deliveries: all } = told(moves, ids.event)
+    const events = recordedLog(appends)
+    const { deliveries } = await rowsAfter(webhookDeliveriesProjector, events)
+    const { todo = [] } = await rowsAfter(webhooksToDo, events)
+    const keysOfBegun = new Set(all.filter(({ isScheduled }) => isScheduled).map(({ subscriptionId, eventId }) => `${subscriptionId}.${eventId}`))
+    const untouched = todo.filter(({ step, key }) => (step === 'deliver' || step === 'cancel') && !keysOfBegun.has(String(key)))
+    const listed = deliveries?.filter(({ status, stream_revision }) => status === 'pending' && stream_revision === '-1') ?? []
+    expect(untouched.map(({ step }) => step)).toEqual(expect.arrayContaining(['deliver', 'cancel']))
+    expect(listed.map(({ subscription_id, event_id }) => `${String(subscription_id)}.${String(event_id)}`).toSorted()).toEqual(untouched.map(({ key }) => String(key).toLowerCase()).toSorted())
+    expect(deliveries?.length).toBe(all.length)
+  })
+})
 
 describe('the log of deliveries', () => {
   it('has a delivery from the moment that it is scheduled, and its attempts', async () => {
