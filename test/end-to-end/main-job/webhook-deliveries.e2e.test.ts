@@ -156,6 +156,23 @@ test('asked for amid the attempt during which the subscription was disabled and 
   await hanging.close()
 }, 150_000)
 
+test('a delivery to an endpoint that pauses is listed as pending, with the instant from which it is due', async () => {
+  const busy = await startOutsideServer(() => ({ status: 503, headers: { 'retry-after': '600' } }))
+  const made = await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: { url: busy.url, event_types: ['assessment.failed'] } }))
+  const own = `/v1/clinical-api/webhook-subscriptions/${textAt(made.body, 'id')}`
+  const refused = await ofAnAssessment(own)
+  await waitFor('the pause', async () => ((at((await api.call(`${own}/deliveries/${refused}`)).body, 'attempts') as unknown[]).length === 1 ? true : undefined))
+
+  const id = await ofAnAssessment(own)
+  const { body } = await expecting(200, api.call(`${own}/deliveries/${id}`))
+  expect(body).toMatchObject({ id, status: 'pending', attempts: [], next_attempt_at: at(body, 'created_at') })
+  const listed = await expecting(200, api.call(`${own}/deliveries?status=pending`))
+  expect((at(listed.body, 'data') as unknown[]).map((one) => at(one, 'id'))).toEqual([id, refused])
+  expect(busy.asked).toHaveLength(1)
+  await expecting(204, api.call(own, { method: 'DELETE' }))
+  await busy.close()
+})
+
 test('every answer was one that the document allows', async () => {
   expect(await watched.seen()).toContain('redeliverWebhook 202')
   expect(await watched.undocumented()).toEqual([])
