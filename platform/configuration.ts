@@ -1,6 +1,6 @@
 import { isAddressRange, isEgressEntry } from './outbound-addresses.ts'
 import { ConfigurationError, checkProfile, deepFreeze, isLoopbackHost } from './profile-rules.ts'
-import { address, connectionString, integer, integers, oneOf, optional, publicKeys, setting, text, texts, type Setting } from './settings.ts'
+import { address, connectionString, integer, integers, oneOf, optional, organisations, publicKeys, setting, text, texts, type Setting } from './settings.ts'
 
 const http = ['http', 'https'] as const
 const postgres = ['postgres', 'postgresql'] as const
@@ -17,6 +17,7 @@ const settings = {
   adminApiSecret: optional('ADMIN_API_SECRET', text({ minLength: 32, pattern: '^[\\x21-\\x7e]+$' }, 'at least 32 visible ASCII characters'), { meaning: 'Admits to admin routes by X-Admin-Api-Secret; off unless set', isSecret: true }),
   actorContextMode: optional('ACTOR_CONTEXT_MODE', oneOf('trust', 'signed', 'resolve'), { meaning: 'How X-Actor-Context is believed', shownDefault: 'trust in development, resolve in production' }),
   actorContextKeys: optional('ACTOR_CONTEXT_JWKS', publicKeys(), { meaning: 'JSON Web Key Set whose keys verify X-Actor-Context in the mode signed' }),
+  consentScopesRequired: setting('CONSENT_SCOPES_REQUIRED', organisations(), 'off', { meaning: 'Organisations whose consent routes need the scopes consents:read and consents:write: off, all, or their ids, separated by commas' }),
   trustedProxies: setting('TRUSTED_PROXIES', texts('addresses or address ranges, separated by commas', isAddressRange), '', { meaning: 'Proxies whose X-Forwarded-For says who calls' }),
   rateLimitClientPerMinute: setting('RATE_LIMIT_CLIENT_PER_MINUTE', integer(0, 1_000_000), '600', { meaning: 'Requests of a client; enforced in production, as all limits of requests; 0 turns one off' }),
   rateLimitClientBurst: setting('RATE_LIMIT_CLIENT_BURST', integer(0, 1_000_000), '100', { meaning: 'Requests of a client that may come at once' }),

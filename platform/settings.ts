@@ -1,5 +1,6 @@
 import { Type, type TSchema, type Static } from 'typebox'
 import { Check } from 'typebox/value'
+import { isUuid } from './http/formats.ts'
 
 /** How one environment variable is read: text to value, checked by a TypeBox schema. */
 export interface SettingKind<Schema extends TSchema> {
@@ -96,6 +97,21 @@ export function texts(mustBe: string, isEntry: (text: string) => boolean) {
     read: (given: string) => {
       const entries = given.split(',').map((part) => part.trim()).filter((part) => part !== '')
       return entries.every(isEntry) ? entries : undefined
+    },
+  }
+}
+
+/** Which organisations an option is on for: none, all, or those of the ids, in lower case. */
+export function organisations() {
+  return {
+    schema: Type.Union([Type.Literal('all'), Type.Array(Type.String(), { maxItems: 1000 })]),
+    mustBe: 'off, all, or UUIDs of organisations, separated by commas',
+    unit: '',
+    read: (given: string) => {
+      if (given === 'all') return given
+      if (given === 'off') return []
+      const ids = given.split(',').map((part) => part.trim().toLowerCase())
+      return ids.every(isUuid) ? ids : undefined
     },
   }
 }

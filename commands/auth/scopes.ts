@@ -11,6 +11,8 @@ export const clientScopes = [
   'assessments:write',
   'cases:read',
   'cases:write',
+  'consents:read',
+  'consents:write',
   'images:read',
   'images:write',
   'notifications:admin',
@@ -26,4 +28,4 @@ export const clientScopes = [
 ] as const
 
 /** What the platform's own services need of each other. */
-export const serviceScopes = ['ai-review:supersede', 'cases:read'] as const
+export const serviceScopes = ['ai-review:supersede', 'cases:read', 'consents:read'] as const

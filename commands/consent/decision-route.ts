@@ -39,7 +39,7 @@ export function decisionRoute(app: ServiceApp, { store, vault, now }: CommandDep
           ...keyProblems,
         ]),
       },
-      config: { access: 'token' },
+      config: { access: { consentScope: 'consents:write' } },
     },
     async (request, reply) => {
       const { body, caller, query } = request

@@ -11,9 +11,15 @@ import { TokenRejectedError, type VerifiedToken } from './tokens.ts'
 
 /**
  * Who may call a route: anybody; any valid access token; a token with all of the scopes (a write scope includes its
- * read); or an actor with the permission (X-Actor-Context, or X-Admin-Api-Secret alone).
+ * read); a token that needs the scope only for organisations that `CONSENT_SCOPES_REQUIRED` names; or an actor with the
+ * permission (X-Actor-Context, or X-Admin-Api-Secret alone).
  */
-export type Access = 'public' | 'token' | { readonly scopes: readonly [string, ...string[]] } | { readonly admin: string }
+export type Access =
+  | 'public'
+  | 'token'
+  | { readonly scopes: readonly [string, ...string[]] }
+  | { readonly consentScope: 'consents:read' | 'consents:write' }
+  | { readonly admin: string }
 
 export interface Caller {
   readonly clientId: string
@@ -36,7 +42,7 @@ declare module 'fastify' {
 export type VerifyToken = (token: string) => Promise<VerifiedToken>
 
 export interface AccessOptions {
-  readonly configuration: Pick<Configuration, 'actorContextMode' | 'actorContextKeys' | 'adminApiSecret'>
+  readonly configuration: Pick<Configuration, 'actorContextMode' | 'actorContextKeys' | 'adminApiSecret' | 'consentScopesRequired'>
   readonly verifyToken: VerifyToken
   readonly logger: Logger
   readonly now?: () => Date
@@ -55,8 +61,15 @@ export function createAuthorization({ configuration, verifyToken, logger, now = 
     if (access === 'public') return nobody
     if (typeof access === 'object' && 'admin' in access) return authorizeAdmin(request, access.admin)
     const caller = await authenticate(request)
-    if (access !== 'token') requireScopes(caller, access.scopes)
+    if (access === 'token') return caller
+    if ('scopes' in access) requireScopes(caller, access.scopes)
+    else if (organisationsOf(caller, request.query).some(needsConsentScope)) requireScopes(caller, [access.consentScope])
     return caller
+  }
+
+  function needsConsentScope(orgId: string): boolean {
+    const { consentScopesRequired: required } = configuration
+    return required === 'all' || required.includes(orgId.toLowerCase())
   }
 
   async function authorizeAdmin(request: FastifyRequest, permission: string): Promise<Caller> {
@@ -143,6 +156,18 @@ function unauthorized(code: 'token-missing' | 'token-invalid' | 'token-expired')
 
 function withIncluded(scope: string): string[] {
   return scope.endsWith(':write') ? [scope, `${scope.slice(0, -':write'.length)}:read`] : [scope]
+}
+
+/**
+ * The organisation of the token or the actor, else what the query names, which is not validated yet. Never empty: a request
+ * without an organisation is refused later, and until then it is one of an unknown organisation.
+ */
+function organisationsOf(caller: Caller, query: unknown): readonly string[] {
+  const own = caller.orgId ?? caller.actor?.orgId
+  if (own !== undefined) return [own]
+  const members = new Map<string, unknown>(Object.entries(query ?? {}))
+  const named = ['org_id', 'orgId'].flatMap((name) => members.get(name)).filter((value) => typeof value === 'string')
+  return named.length === 0 ? [''] : named
 }
 
 /**

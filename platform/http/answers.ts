@@ -56,7 +56,7 @@ function ofAccess({ access, isRead }: RouteFacts): ProblemCode[] {
     ...(isRead ? [] : ['conflict', 'command-too-large', 'event-store-unavailable', 'written-by-newer-version'] as const),
   ]
   if (access === 'token') return any
-  if ('scopes' in access) return [...any, 'insufficient-scope']
+  if ('scopes' in access || 'consentScope' in access) return [...any, 'insufficient-scope']
   return [...any, 'admin-secret-invalid', 'actor-context-missing', 'actor-context-unsupported', 'permission-missing']
 }
 

@@ -4,7 +4,7 @@ import type { Configuration } from '../configuration.ts'
 import type { Health } from '../health.ts'
 import type { LogFields, Logger } from '../logging.ts'
 import { problem } from '../problems.ts'
-import { createAuthorization, type Caller, type VerifyToken } from './access.ts'
+import { createAuthorization, type Access, type Caller, type VerifyToken } from './access.ts'
 import { addBodyParsers } from './body-parsers.ts'
 import { createClientErrorHandler } from './client-errors.ts'
 import { commonHeaders } from './common-headers.ts'
@@ -94,7 +94,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
   app.addHook('onRoute', ({ url, method, config }) => {
     methods.add(url, method)
     const access = config?.access
-    if (typeof access === 'object' && 'scopes' in access) for (const scope of access.scopes) scopes[scope] = scope
+    for (const scope of scopesOf(access)) scopes[scope] = scope
   })
   addBodyParsers(app, defaultBodyLimit)
   addRequestHooks(app, options, version)
@@ -110,6 +110,11 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
   addProblemPages(app, schemas)
   for (const service of services) await mountService(app, service, schemas)
   return app
+}
+
+function scopesOf(access: Access | undefined): readonly string[] {
+  if (typeof access !== 'object' || 'admin' in access) return []
+  return 'scopes' in access ? access.scopes : [access.consentScope]
 }
 
 function addReplyCheck(app: FastifyInstance, schemas: Schemas): void {

@@ -80,7 +80,8 @@ function prepareRoute(route: RouteOptions & { routePath: string; path: string; p
   const isRead = [route.method].flat().every((method) => method === 'GET' || method === 'HEAD')
   const { config = {} } = route
   const isKeyed = route.method === 'POST' && access !== 'public'
-  const own = { tags: [service.prefix], ...requestHeaders({ isKeyed, isRead, config }), ...route.schema, security: securityOf(access) }
+  const described = { ...route.schema, ...descriptionWithScope(access, route.schema?.description) }
+  const own = { tags: [service.prefix], ...requestHeaders({ isKeyed, isRead, config }), ...described, security: securityOf(access) }
   const schema = schemas.hoist(withStandardAnswers(own, { access, isRead, config }))
   const isDocumented = mount === service.documentedAt && route.schema?.hide !== true
   route.schema = {
@@ -97,9 +98,16 @@ function prepareRoute(route: RouteOptions & { routePath: string; path: string; p
   }
 }
 
+/** OpenAPI has no scope that only some organisations need: the description names it. */
+function descriptionWithScope(access: Access, description: string | undefined): { readonly description?: string } {
+  if (typeof access !== 'object' || !('consentScope' in access)) return {}
+  const needed = `Any platform token; one with \`${access.consentScope}\` where \`CONSENT_SCOPES_REQUIRED\` names the organisation.`
+  return { description: description === undefined ? needed : `${description} ${needed}` }
+}
+
 function securityOf(access: Access): Record<string, string[]>[] {
   if (access === 'public') return []
-  if (access === 'token') return [{ token: [] }]
+  if (access === 'token' || (typeof access === 'object' && 'consentScope' in access)) return [{ token: [] }]
   if ('scopes' in access) return [{ token: [...access.scopes] }]
   return [{ token: [], actorContext: [] }, { adminSecret: [] }]
 }

@@ -37,8 +37,6 @@ export function createReviewSupersession(calls: ServiceCalls, baseUrl: string): 
       const reply = await callService(calls, url, { method: 'POST', headers, body: JSON.stringify({ reason, images }) }, signal)
       if (reply === null) return { kind: 'unavailable', status: null }
       const { status, body } = reply
-      // The token may be older than the scope.
-      if (status === 403) calls.token.drop()
       const [made, code] = [memberOf(body, 'aiReviewId'), memberOf(body, 'code')]
       if (status === 202 && typeof made === 'string') return { kind: 'superseded', aiReviewId: made }
       if (code === 'idempotency-key-reused') return { kind: 'done-before' }

@@ -34,8 +34,9 @@ export async function getFromService(calls: ServiceCalls, url: URL, signal: Abor
 }
 
 /**
- * A call between services with a platform token; a token that is refused is renewed once. Null when no answer came:
- * the other side may have acted on the call all the same.
+ * A call between services with a platform token. A refused token is renewed once: it has ended (401), or it is older than a
+ * scope that its client was given since (403). Null when no answer came: the other side may have acted on the call all the
+ * same.
  */
 export async function callService(
   { egress, token }: ServiceCalls,
@@ -50,13 +51,12 @@ export async function callService(
       const limits = { timeoutMs: 10_000, maxBytes: 1024 * 1024, signal }
       const response = await egress.request(url, { ...request, purpose: 'service', headers, ...limits })
       const { status } = response
-      if (status === 401 && !isRenewed) {
+      const body = jsonOf(await response.text())
+      if (!isRenewed && (status === 401 || (status === 403 && memberOf(body, 'code') === 'insufficient-scope'))) {
         isRenewed = true
-        await response.discard()
         token.drop()
         continue
       }
-      const body = jsonOf(await response.text())
       if (!isLeaving(status, body) || round > pausesMs.length) return { status, body }
     } catch (error) {
       // An open circuit is no try: the worker puts the step off. Whatever else broke, there is no answer to rely on.

@@ -39,7 +39,7 @@ export function currentRecordRoute(app: ServiceApp, deps: ReadDependencies): voi
         ),
         response: answers({ 200: ConsentRecordsReply }, ['read-model-behind', 'event-store-unavailable']),
       },
-      config: { access: 'token' },
+      config: { access: { consentScope: 'consents:read' } },
     },
     async (request) => {
       const { caller, query } = request

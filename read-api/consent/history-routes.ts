@@ -20,7 +20,9 @@ export const ConsentReceiptReply = Type.Object(
   { $id: 'ConsentReceiptReply' },
 )
 
-/** Every decision that a patient ever made, and the proof of each. */
+const access = { consentScope: 'consents:read' } as const
+
+/** Every decision that a patient ever made, one by one, and the proof of each. */
 export function historyRoutes(app: ServiceApp, { pool, cursors, configuration, vault, now }: ReadDependencies): void {
   app.get(
     '/patients/:patientId/consents/history',
@@ -35,7 +37,7 @@ export function historyRoutes(app: ServiceApp, { pool, cursors, configuration, v
         ),
         response: answers({ 200: ConsentHistoryPage }, ['invalid-cursor', 'expired-cursor']),
       },
-      config: { access: 'token', servedBy: ['consent_records'] },
+      config: { access, servedBy: ['consent_records'] },
     },
     async (request, reply) => {
       const { caller, params, query } = request
@@ -59,7 +61,7 @@ export function historyRoutes(app: ServiceApp, { pool, cursors, configuration, v
         querystring: OrgQuery,
         response: answers({ 200: ConsentReceiptReply }),
       },
-      config: { access: 'token', servedBy: ['consent_records', 'consent_types'] },
+      config: { access, servedBy: ['consent_records', 'consent_types'] },
     },
     async (request) => {
       const { caller, params, query } = request

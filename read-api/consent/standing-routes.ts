@@ -46,6 +46,7 @@ export const ConsentCheckReply = Type.Object(
   { $id: 'ConsentCheckReply' },
 )
 
+const access = { consentScope: 'consents:read' } as const
 const mostCodes = 50
 const tables = ['consent_records', 'consent_types']
 const asOfQuery = {
@@ -66,7 +67,7 @@ export function standingRoutes(app: ServiceApp, { pool, now }: ReadDependencies)
         querystring: Type.Object(asOfQuery, { additionalProperties: false }),
         response: answers({ 200: PatientConsentsReply }),
       },
-      config: { access: 'token', servedBy: tables },
+      config: { access, servedBy: tables },
     },
     async ({ caller, params, query }) => {
       const named = namedOrg(query)
@@ -92,7 +93,7 @@ export function standingRoutes(app: ServiceApp, { pool, now }: ReadDependencies)
         querystring: Type.Object(asOfQuery, { additionalProperties: false }),
         response: answers({ 200: ConsentStatusReply }),
       },
-      config: { access: 'token', servedBy: tables },
+      config: { access, servedBy: tables },
     },
     async ({ caller, params, query }) => {
       const org = tenantOf(caller, namedOrg(query))
@@ -119,7 +120,7 @@ export function standingRoutes(app: ServiceApp, { pool, now }: ReadDependencies)
         ),
         response: answers({ 200: ConsentCheckReply }),
       },
-      config: { access: 'token', servedBy: tables },
+      config: { access, servedBy: tables },
     },
     async ({ caller, params, query }) => {
       const org = tenantOf(caller, namedOrg(query))

@@ -38,6 +38,58 @@ describe('access tokens', () => {
   })
 })
 
+describe('consent scopes', () => {
+  const statuses = async (of: TestApplication, claims: Partial<TokenClaims>, query = '', headers: Record<string, string> = {}) => {
+    const authorized = { ...(await of.token(claims)), ...headers }
+    const asked = (['GET', 'POST'] as const).map((method) => of.app.inject({ method, url: `/v1/consent-things${query}`, headers: authorized }))
+    return (await Promise.all(asked)).map(({ statusCode }) => statusCode)
+  }
+  const none: Partial<TokenClaims> = { scopes: ['things:write'] }
+  const read: Partial<TokenClaims> = { scopes: ['consents:read'] }
+  const write: Partial<TokenClaims> = { scopes: ['consents:write'] }
+
+  it('are not needed unless the configuration names the organisation', async () => {
+    expect(await statuses(t, none)).toEqual([200, 200])
+    expect(await statuses(t, { ...none, orgId: null })).toEqual([200, 200])
+  })
+
+  it('are needed for the organisations that it names, and for no other', async () => {
+    const some = await startApplication({ env: { CONSENT_SCOPES_REQUIRED: `${orgB},${orgA.toUpperCase()}` } })
+    expect(await statuses(some, none)).toEqual([403, 403])
+    expect(await statuses(some, read)).toEqual([200, 403])
+    expect(await statuses(some, write)).toEqual([200, 200])
+    expect(await statuses(some, { ...none, orgId: orgA.toUpperCase() })).toEqual([403, 403])
+    const other = 'a1b2c3d4-0000-4000-8000-000000000001'
+    expect(await statuses(some, { ...none, orgId: other })).toEqual([200, 200])
+    // What a token of an organisation names beside it selects nothing.
+    expect(await statuses(some, { ...none, orgId: other }, `?org_id=${orgA}`)).toEqual([200, 200])
+    expect(await statuses(some, none, `?org_id=${other}`)).toEqual([403, 403])
+    const refused = await some.app.inject({ method: 'GET', url: '/v1/consent-things', headers: await some.token(none) })
+    expect([refused.json<{ code: string }>().code, refused.json<{ required_scopes: string[] }>().required_scopes]).toEqual(['insufficient-scope', ['consents:read']])
+    await some.app.close()
+  })
+
+  it('follow the organisation that a platform client or its actor acts for', async () => {
+    const some = await startApplication({ env: { CONSENT_SCOPES_REQUIRED: orgA } })
+    const platform: Partial<TokenClaims> = { ...none, orgId: null }
+    for (const query of [`?org_id=${orgA}`, `?orgId=${orgA.toUpperCase()}`, `?org_id=${orgB}&orgId=${orgA}`, `?org_id=${orgB}&org_id=${orgA}`]) {
+      expect(await statuses(some, platform, query)).toEqual([403, 403])
+    }
+    expect(await statuses(some, platform, `?org_id=${orgB}`)).toEqual([200, 200])
+    expect(await statuses(some, { ...platform, scopes: ['consents:read'] }, `?org_id=${orgA}`)).toEqual([200, 403])
+    const context = { 'x-actor-context': contextOf(actor) }
+    expect(await statuses(some, { ...platform, ...trusted }, `?org_id=${orgB}`, context)).toEqual([403, 403])
+    await some.app.close()
+  })
+
+  it('are needed of everybody with `all`', async () => {
+    const all = await startApplication({ env: { CONSENT_SCOPES_REQUIRED: 'all' } })
+    for (const claims of [none, { ...none, orgId: orgB }, { ...none, orgId: null }]) expect(await statuses(all, claims)).toEqual([403, 403])
+    expect(await statuses(all, write)).toEqual([200, 200])
+    await all.app.close()
+  })
+})
+
 describe('organisations', () => {
   it('answers 404 to a token that names another organisation, 400 to a platform token that names none', async () => {
     expect((await ask('GET', `/v1/things/${thingId}?org_id=${orgB}`, await t.token())).code).toBe('not-found')

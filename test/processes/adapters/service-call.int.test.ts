@@ -23,6 +23,13 @@ async function heard(...replies: readonly [Reply, ...Reply[]]): Promise<{ readon
 const refusal = (code: string): Reply => ({ status: 503, body: { code } })
 const granted: Reply = { status: 200, body: { granted: true } }
 
+test('a token that lacks a scope is renewed once: it may be older than the scope', async () => {
+  const lacking: Reply = { status: 403, body: { code: 'insufficient-scope' } }
+  expect(await heard(lacking, granted)).toEqual({ answer: { kind: 'answer', body: { granted: true } }, asked: 2 })
+  expect(await heard(lacking)).toEqual({ answer: { kind: 'unavailable', status: 403 }, asked: 2 })
+  expect(await heard({ status: 403, body: { code: 'org-mismatch' } }, granted)).toEqual({ answer: { kind: 'unavailable', status: 403 }, asked: 1 })
+})
+
 test('a service that is about to leave is asked again, until another instance answers', async () => {
   expect(await heard(refusal('shutting-down'), refusal('shutting-down'), granted)).toEqual({ answer: { kind: 'answer', body: { granted: true } }, asked: 3 })
 })

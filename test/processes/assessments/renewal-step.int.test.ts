@@ -90,8 +90,7 @@ it('asks with a new token after a 403: the old one may be from before the servic
   const todo = await concludeOf(world, assessment, expired)
   const own = world.rewired({ aiReviewBaseUrl: service.url, authBaseUrl: service.url })
   const token = { status: 200, body: { access_token: 'token', expires_in: 3600 } }
-  answers = [token, { status: 403 }, token, { status: 202, body: { aiReviewId: ids.newReview } }]
-  expect(await workOff(world, assessmentsProcess, todo, { deps: own })).toEqual({ error: expect.any(Error) })
+  answers = [token, { status: 403, body: { code: 'insufficient-scope' } }, token, { status: 202, body: { aiReviewId: ids.newReview } }]
   expect(await workOff(world, assessmentsProcess, todo, { deps: own })).toEqual({ kind: 'done' })
   const tokenAsked = 'POST /v1/auth/oauth/token'
   expect(asked).toEqual([tokenAsked, asking, tokenAsked, asking])
