@@ -20,7 +20,7 @@ export const CreateAssessmentBody = Type.Object(
       Type.Object(
         {
           capture_type: Type.Enum(['dermoscopic', 'macroscopic', 'other']),
-          mime_type: Type.String({ maxLength: 255, description: 'image/jpeg or image/png' }),
+          mime_type: Type.String({ maxLength: 255, description: 'image/jpeg or image/png, in any case' }),
           data: Type.Optional(Type.String({ description: 'Base64 of the image, at most 20 MiB decoded' })),
         },
         { additionalProperties: false },

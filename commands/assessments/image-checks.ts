@@ -12,6 +12,11 @@ const accepted: ReadonlyMap<string, { readonly type: string; readonly magic: Buf
 ])
 const longestMagic = 8
 
+/** Names of media types have no case (RFC 9110, 8.3.1). The declared spelling is kept: an upload address is signed for it. */
+function acceptedType(mimeType: string) {
+  return accepted.get(mimeType.toLowerCase())
+}
+
 /** What the bytes of an image say of it. */
 export interface InspectedImage {
   readonly sha256: string
@@ -43,7 +48,7 @@ export function inspectImage(): ImageInspection {
       if (first.length < longestMagic) first = Buffer.concat([first, chunk.subarray(0, longestMagic)])
     },
     end(mimeType) {
-      const expected = accepted.get(mimeType)
+      const expected = acceptedType(mimeType)
       const isOfType = expected?.magic.equals(first.subarray(0, expected.magic.length)) === true
       // Only what begins as the type does is handed to the parser of headers.
       const size = expected !== undefined && isOfType ? head.measure(expected.type) : null
@@ -54,7 +59,7 @@ export function inspectImage(): ImageInspection {
 
 /** Why a declaration, which stands at the pointer, is not taken: JPEG and PNG are. */
 export function declaredTypeErrors({ mime_type }: { readonly mime_type: string }, pointer: string): MemberError[] {
-  if (accepted.has(mime_type)) return []
+  if (acceptedType(mime_type) !== undefined) return []
   return [{ pointer: `${pointer}/mime_type`, detail: 'must be image/jpeg or image/png', code: 'enum' }]
 }
 

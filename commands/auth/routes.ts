@@ -63,7 +63,7 @@ export function authRoutes(app: ServiceApp, { store, vault, tokens }: AuthDepend
         summary: 'Issue an access token (client credentials)',
         consumes: ['application/x-www-form-urlencoded'],
         body: TokenBody,
-        response: answers({ 200: TokenReply, 400: TokenErrorReply, 401: TokenErrorReply }, ['quota-exceeded', 'event-store-unavailable', 'written-by-newer-version']),
+        response: answers({ 200: TokenReply, 400: TokenErrorReply, 401: TokenErrorReply, 415: TokenErrorReply }, ['quota-exceeded', 'event-store-unavailable', 'written-by-newer-version']),
       },
       config: { access: 'public', form: true, errors: 'oauth' },
     },

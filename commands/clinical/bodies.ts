@@ -29,7 +29,7 @@ const CustomFields = Type.Record(Type.String(), Type.String({ maxLength: 1024 })
 
 /** Free-form members of a request about a lesion; depth and size are checked by `freeFormErrors`. */
 export const freeForm = {
-  external_reference: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
+  external_reference: Type.Optional(Type.String({ maxLength: 255 })),
   clinical_context: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   custom_fields: Type.Optional(CustomFields),
 }

@@ -73,7 +73,7 @@ export function decisionRoute(app: ServiceApp, { store, vault, now }: CommandDep
       if (recorded === undefined) throw problem('internal-error')
       return created(reply, {
         body: toConsentDecisionRecord(recorded),
-        location: `/patients/${patientId}/consents/${recorded.consentTypeCode}/status`,
+        location: `/patients/${patientId}/consents/${recorded.consentId}`,
         position: done.reached,
         projectors: ['consent_records'],
         isReplayed: done.events.length === 0,

@@ -7,7 +7,7 @@ export const DeclareImageBody = Type.Object(
     case_id: Type.Optional(Uuid),
     patient_id: Type.Optional(Uuid),
     capture_type: Type.Enum(['dermoscopic', 'macroscopic', 'other']),
-    mime_type: Type.String({ maxLength: 255, description: 'image/jpeg or image/png' }),
+    mime_type: Type.String({ maxLength: 255, description: 'image/jpeg or image/png, in any case' }),
     body_site_id: Type.Optional(Uuid),
   },
   { $id: 'DeclareImageBody', additionalProperties: false },

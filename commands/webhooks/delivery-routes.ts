@@ -4,7 +4,7 @@ import { answers } from '../../platform/http/answers.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import { requireNoBody } from '../../platform/http/no-body.ts'
 import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
-import { accepted, type ReplyHead } from '../../platform/http/replies.ts'
+import { accepted, secondsUntil, type ReplyHead } from '../../platform/http/replies.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { problem } from '../../platform/problems.ts'
@@ -54,7 +54,7 @@ export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependen
       const command = { ...named, isActive: status === 'active', request: keyed.causing, now: now() }
       const target = { ...targetOf(orgId, deliveryId), isNew: true }
       const done = await execute(store, target, (state) => sendTest(command, state), commandContext(request, { orgId }))
-      return answer(reply, done, done.events.length === 0)
+      return answer(reply, done, done.events.length === 0, now())
     },
   )
 
@@ -84,7 +84,7 @@ export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependen
       const asked = { isActive: status === 'active', endpointRevision, disabledRevision, recoveryId: null, request: causing, now: now() }
       const command = { subscriptionId, due, ...asked }
       const done = await execute(store, target, (state) => redeliver(command, state), commandContext(request, { orgId }))
-      return answer(reply, done, done.events.length === 0 && isRepeatedRedelivery(command, done.state))
+      return answer(reply, done, done.events.length === 0 && isRepeatedRedelivery(command, done.state), now())
     },
   )
 
@@ -105,7 +105,7 @@ function targetOf(orgId: string, deliveryId: string) {
   return { fold: webhookDeliveryFold, stream: webhookDeliveryStream(orgId, deliveryId) }
 }
 
-function answer(reply: ReplyHead, { state, reached, revision }: Executed<WebhookDeliveryState, WebhookDeliveryEvent>, isReplayed: boolean) {
+function answer(reply: ReplyHead, { state, reached, revision }: Executed<WebhookDeliveryState, WebhookDeliveryEvent>, isReplayed: boolean, now: Date) {
   if (state.status === 'absent') throw problem('internal-error')
   return accepted(reply, {
     body: toWebhookDeliveryRecord(viewOfDelivery(state)),
@@ -114,5 +114,6 @@ function answer(reply: ReplyHead, { state, reached, revision }: Executed<Webhook
     projectors: ['webhook_deliveries'],
     revision,
     isReplayed,
+    retryAfterSeconds: secondsUntil(state.nextAttemptAt, now),
   })
 }

@@ -79,6 +79,7 @@ export function recoverRoute(app: ServiceApp, deps: DeliveryRouteDependencies): 
         position: done.reached,
         projectors: ['webhook_deliveries'],
         isReplayed: done.events.length === 0,
+        retryAfterSeconds: 1,
       })
     },
   )

@@ -67,6 +67,7 @@ export function subscribeRoute(app: ServiceApp, deps: CommandDependencies): void
         if (duplicate === undefined) throw problem('internal-error')
         return written(reply, {
           body: toWebhookSubscriptionRecord(viewOf(duplicate)),
+          position: done.reached,
           revision: BigInt(duplicate.revision),
           projectors: ['webhook_subscriptions'],
         })

@@ -5,7 +5,7 @@ import { Problem, problem, problemType, problems, type MemberError, type Problem
 import { ruleInWords } from './patterns.ts'
 import { tellsOfRecords } from './response-headers.ts'
 import { translateStageError } from './stage-errors.ts'
-import { TokenEndpointError, tokenEndpointError } from './token-endpoint-errors.ts'
+import { TokenEndpointError, tokenEndpointError, tokenMediaTypeError } from './token-endpoint-errors.ts'
 
 const mostReported = 20
 
@@ -58,7 +58,9 @@ export function problemBody(answer: Problem, requestId: string, problemId: strin
 function toTokenEndpointError(error: unknown, request: FastifyRequest): TokenEndpointError | undefined {
   if (error instanceof TokenEndpointError) return error
   if (request.routeOptions.config?.errors !== 'oauth') return undefined
-  return toProblem(error).status === 400 ? tokenEndpointError('invalid_request') : undefined
+  const { code, status } = toProblem(error)
+  if (code === 'unsupported-media-type') return tokenMediaTypeError()
+  return status === 400 ? tokenEndpointError('invalid_request') : undefined
 }
 
 function toProblem(error: unknown): Problem {

@@ -50,7 +50,12 @@ export async function created<Body>(reply: ReplyHead, write: LocatedWrite<Body>)
   return located(reply, 201, write)
 }
 
-/** 202 with Location; `retryAfterSeconds` says when to look again. */
+/** Whole seconds from now to an instant (RFC 3339, or null for none), at least one: a value of `Retry-After`. */
+export function secondsUntil(instant: string | null, now: Date): number {
+  return instant === null ? 1 : Math.max(1, Math.ceil((Date.parse(instant) - now.getTime()) / 1000))
+}
+
+/** 202 with Location; `retryAfterSeconds` is the time after which to look again. */
 export async function accepted<Body>(reply: ReplyHead, write: LocatedWrite<Body> & { readonly retryAfterSeconds?: number }): Promise<Body> {
   if (write.retryAfterSeconds !== undefined) reply.header('retry-after', String(write.retryAfterSeconds))
   return located(reply, 202, write)

@@ -48,7 +48,7 @@ const headers: readonly ResponseHeader[] = [
   {
     name: 'Retry-After',
     description: 'Seconds after which to ask again; of a success while there is no end yet',
-    isSent: ({ status, isSuccess, config }) => status === 429 || status === 503 || (config.takesWait === true && (isSuccess || status === 304)),
+    isSent: ({ status, isSuccess, config }) => [202, 429, 503].includes(status) || (config.takesWait === true && (isSuccess || status === 304)),
   },
   { name: 'WWW-Authenticate', description: 'What the caller has to prove', isSent: ({ status }) => status === 401 || status === 403 },
 ]

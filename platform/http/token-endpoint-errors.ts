@@ -1,4 +1,4 @@
-import { problemType } from '../problems.ts'
+import { problems, problemType, type ProblemCode } from '../problems.ts'
 
 /** RFC 6749, 5.2. */
 export type TokenErrorCode = 'invalid_request' | 'invalid_client' | 'invalid_grant' | 'unauthorized_client' | 'unsupported_grant_type' | 'invalid_scope'
@@ -20,16 +20,17 @@ export class TokenEndpointError extends Error {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Readonly<Record<string, unknown>>
 
-  constructor(error: TokenErrorCode, description: string) {
+  constructor(error: TokenErrorCode, description: string, problemCode: ProblemCode = error === 'invalid_client' ? 'client-invalid' : 'token-request-invalid') {
     super(description)
-    this.status = error === 'invalid_client' ? 401 : 400
+    const { status, title } = problems[problemCode]
+    this.status = status
     this.headers = { pragma: 'no-cache', ...(error === 'invalid_client' ? { 'www-authenticate': 'Basic realm="clinical-assessment-platform"' } : {}) }
     this.body = {
       error,
       error_description: description,
-      type: problemType(error === 'invalid_client' ? 'client-invalid' : 'token-request-invalid'),
-      title: error === 'invalid_client' ? 'The client is not accepted' : 'The token request is not valid',
-      status: this.status,
+      type: problemType(problemCode),
+      title,
+      status,
       detail: description,
     }
   }
@@ -38,4 +39,9 @@ export class TokenEndpointError extends Error {
 /** `throw tokenEndpointError('invalid_scope')`. The description carries no value of the request. */
 export function tokenEndpointError(error: TokenErrorCode, description: string = descriptions[error]): TokenEndpointError {
   return new TokenEndpointError(error, description)
+}
+
+/** A body of another type, or an encoded one. RFC 6749 has no code of its own for it. */
+export function tokenMediaTypeError(): TokenEndpointError {
+  return new TokenEndpointError('invalid_request', 'Send the parameters as application/x-www-form-urlencoded, without a content encoding.', 'unsupported-media-type')
 }

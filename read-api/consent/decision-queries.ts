@@ -123,6 +123,25 @@ export async function getDecision(
   org: TenantId,
   patientId: string,
   consentId: string,
+): Promise<{ readonly record: ConsentDecisionRecord; readonly revision: bigint }> {
+  const row = await rowOf<DecisionRow>(
+    pool,
+    'select * from consent_records.consent_records where org_id = $1 and patient_id = $2 and consent_id = $3',
+    [org, patientId, consentId],
+  )
+  return { record: toDecisionRecord(row), revision: BigInt(row.stream_revision) }
+}
+
+/**
+ * A decision with the locale of its text, which its receipt states.
+ *
+ * @throws Problem `not-found` for a decision of another patient, too
+ */
+export async function getDecisionWithLocale(
+  pool: Pool,
+  org: TenantId,
+  patientId: string,
+  consentId: string,
 ): Promise<{ readonly record: ConsentDecisionRecord; readonly locale: string }> {
   const row = await rowOf<DecisionRow & { locale: string }>(
     pool,

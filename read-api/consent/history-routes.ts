@@ -4,11 +4,12 @@ import { answers } from '../../platform/http/answers.ts'
 import { listQuery, page, pageMembers, pageRequest } from '../../platform/http/cursors.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import { namedOrg, OrgQuery, orgQuery } from '../../platform/http/parameters.ts'
+import { found } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { signReceipt } from '../../platform/receipts/consent-receipt.ts'
 import { ConsentDecisionRecord } from '../../platform/records/consent.ts'
 import type { ReadDependencies } from '../dependencies.ts'
-import { listDecisions, getDecision, placeOfDecision, toDecisionRecord } from './decision-queries.ts'
+import { getDecision, getDecisionWithLocale, listDecisions, placeOfDecision, toDecisionRecord } from './decision-queries.ts'
 
 export const ConsentHistoryPage = Type.Object(
   { data: Type.Array(ConsentDecisionRecord), ...pageMembers() },
@@ -51,6 +52,26 @@ export function historyRoutes(app: ServiceApp, { pool, cursors, configuration, v
   )
 
   app.get(
+    '/patients/:patientId/consents/:id',
+    {
+      schema: {
+        operationId: 'getConsentDecision',
+        summary: 'One decision of a patient',
+        description: 'As the POST that recorded it answered. A decision never changes.',
+        params: Type.Object({ patientId: Uuid, id: Uuid }),
+        querystring: OrgQuery,
+        response: answers({ 200: ConsentDecisionRecord }),
+      },
+      config: { access, servedBy: ['consent_records'], hasEtag: true },
+    },
+    async ({ caller, params, query }, reply) => {
+      const org = tenantOf(caller, namedOrg(query))
+      const { record, revision } = await getDecision(pool, org, params.patientId, params.id)
+      return found(reply, { body: record, revision })
+    },
+  )
+
+  app.get(
     '/patients/:patientId/consents/:id/receipt',
     {
       schema: {
@@ -66,7 +87,7 @@ export function historyRoutes(app: ServiceApp, { pool, cursors, configuration, v
     async (request) => {
       const { caller, params, query } = request
       const org = tenantOf(caller, namedOrg(query))
-      const { record, locale } = await getDecision(pool, org, params.patientId, params.id)
+      const { record, locale } = await getDecisionWithLocale(pool, org, params.patientId, params.id)
       return { receipt: await signReceipt(vault, { issuer: `${configuration.baseUrl}/v1/consent`, record, locale, now: now() }) }
     },
   )

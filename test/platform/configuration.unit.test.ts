@@ -28,6 +28,13 @@ describe('defaults', () => {
     expect(loadConfiguration({ PORT: '', ADMIN_API_SECRET: '' })).toMatchObject({ port: 8080, adminApiSecret: undefined })
   })
 
+  it('may name organisations, in any case', () => {
+    const required = (value?: string) => loadConfiguration({ CONSENT_SCOPES_REQUIRED: value }).consentScopesRequired
+    expect([required(), required(''), required('off'), required('all')]).toEqual([[], [], [], 'all'])
+    const [first, second] = ['018f0000-0000-7000-8000-00000000000a', '018f0000-0000-7000-8000-00000000000b'] as const
+    expect(required(`${first.toUpperCase()}, ${second}`)).toEqual([first, second])
+  })
+
   it('follow from other variables', () => {
     expect(loadConfiguration({ HOST: '::1', PORT: '9000' }).baseUrl).toBe('http://[::1]:9000')
     expect(loadConfiguration({ BASE_URL: 'https://clinic.test/', CONSENT_BASE_URL: 'https://consent.test' })).toMatchObject({
@@ -51,6 +58,7 @@ describe('a wrong variable', () => {
     ['PROVIDER_RESULT_BACKOFF_SCHEDULE_MS', '1,,2'], ['STEP_LEASE_MS', '60001'], ['ACTOR_CONTEXT_MODE', 'maybe'], ['S3_BUCKET', 'No'],
     ...['{}', '[]', 'x', '{"keys":[]}', '{"keys":[{"kty":"oct","k":"c2VjcmV0","kid":"a"}]}', '{"keys":[{"kty":"OKP","crv":"Ed25519","x":"eA","d":"ZA","kid":"a"}]}', '{"keys":[{"kty":"OKP","crv":"Ed25519","x":"eA"}]}'].map((value) => ['ACTOR_CONTEXT_JWKS', value]),
     ['FAILPOINT', 'Not A Name'], ['ADMIN_API_SECRET', 'short'], ['MASTER_KEYS', 'nokey'],
+    ['CONSENT_SCOPES_REQUIRED', 'on'], ['CONSENT_SCOPES_REQUIRED', 'all,off'], ['CONSENT_SCOPES_REQUIRED', '018f0000-0000-7000-8000-00000000000a,'],
     ['EGRESS_ALLOW', '10.0.0.0/33'], ['EGRESS_ALLOW', 'https://x'], ['EGRESS_ALLOW', 'a b'],
   ])('%s=%s is named, with what it must be', (name, value) => {
     expect(() => loadConfiguration({ [name]: value })).toThrow(ConfigurationError)

@@ -127,6 +127,7 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   latestDecisions: (tenant) => decisions.latestDecisions(pool, tenant, ids.patient, ['ai_analysis']),
   listStandingDecisions: (tenant) => decisions.listStandingDecisions(pool, tenant, ids.patient, { asOf: null, now: new Date(at(60)) }),
   listDecisions: (tenant) => decisions.listDecisions(pool, tenant, ids.patient, { code: null, after: null, limit: 50 }),
+  getDecisionWithLocale: (tenant) => decisions.getDecisionWithLocale(pool, tenant, ids.patient, ids.consent),
   getDecision: (tenant) => decisions.getDecision(pool, tenant, ids.patient, ids.consent),
   listReviews: (tenant) => reviews.listReviews(pool, tenant, {}, null, 50),
   getReview: (tenant) => reviews.getReview(pool, tenant, ids.review),

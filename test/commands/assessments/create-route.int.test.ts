@@ -81,6 +81,23 @@ it('stores what the event names, under the day of the request, and nothing else'
   expect(contents.toSorted()).toEqual(photos.map((bytes) => bytes.toString('base64')).toSorted())
 })
 
+it('takes an empty external_reference and echoes it', async () => {
+  const t = await start()
+  const inline = await create(t, bodyOf([photo()], { patient, external_reference: '' }))
+  expect([inline.status, at(inline.record, 'external_reference')]).toEqual([202, ''])
+  const without = await create(t, bodyOf([photo()]))
+  expect([without.status, at(without.record, 'external_reference')]).toEqual([202, undefined])
+})
+
+it('takes a mime_type in any case, with data and without', async () => {
+  const t = await start()
+  const { images: [image], ...body } = bodyOf([photo()])
+  expect((await create(t, { ...body, images: [{ ...image, mime_type: 'Image/JPEG' }] })).status).toBe(202)
+  const slot = await create(t, { ...body, images: [{ capture_type: 'other', mime_type: 'IMAGE/png' }] })
+  expect([slot.status, at(slot.record, 'status')]).toEqual([202, 'awaiting_images'])
+  expect(await create(t, { ...body, images: [{ ...image, mime_type: 'Image/GIF' }] })).toMatchObject({ status: 400, code: 'validation-failed' })
+})
+
 it('keeps the objects of one of two processes that take the same request at once', async () => {
   const both = [await start(), await start(world.otherStore)]
   const body = bodyOf([photo(large), photo()])

@@ -244,6 +244,23 @@ describe('asking for a delivery again', () => {
   })
 })
 
+describe('the answers of 202', () => {
+  it('carry Retry-After: the seconds to the next attempt, at least one', async () => {
+    const retryAfter = (told: Told) => [told.status, told.headers['retry-after']]
+    expect(retryAfter(await api.post(pathOf('/test'), { key: 'sent' }))).toEqual([202, '1'])
+    expect(retryAfter(await api.post(pathOf('/recover'), { body: { since: longAgo } }))).toEqual([202, '1'])
+    const { id } = await recordDelivery(1, 'failed')
+    const path = pathOf(`/deliveries/${id}/redeliver`)
+    expect(retryAfter(await api.post(path, { key: 'asked' }))).toEqual([202, '1'])
+    const nextAttemptAt = new Date(api.world.now().getTime() + 89_001).toISOString()
+    await api.record(
+      deliveryFact('WebhookDeliveryAttempted', { deliveryId: id, attempt: 2 }),
+      deliveryFact('WebhookDeliveryAttemptFailed', { deliveryId: id, subscriptionId, attempt: 2, nextAttemptAt }),
+    )
+    expect(retryAfter(await api.post(path))).toEqual([202, '90'])
+  })
+})
+
 describe('recovering', () => {
   const namedBy = async (key: string, body: object) => {
     const told = await api.post(pathOf('/recover'), { body, key })

@@ -20,6 +20,7 @@ export interface Answer {
   readonly etag: string
   readonly isReplayed: boolean
   readonly retryAfter: unknown
+  readonly commitPosition: unknown
 }
 
 type Headers = Readonly<Record<string, string>>
@@ -97,6 +98,7 @@ export class SubscriptionApi {
       etag: String(answer.headers['etag']),
       isReplayed: answer.headers['idempotency-replayed'] === 'true',
       retryAfter: answer.headers['retry-after'],
+      commitPosition: answer.headers['x-commit-position'],
     }
   }
 }

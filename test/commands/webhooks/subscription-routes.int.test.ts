@@ -33,9 +33,11 @@ describe('a subscription that is made', () => {
   })
 
   it('again at the same address is answered with what there is, without its secret', async () => {
-    const { record } = await api.subscribe({}, keyed('first'))
+    const { record, commitPosition } = await api.subscribe({}, keyed('first'))
     const again = await api.subscribe({ description: 'another' }, keyed('second'))
     expect([again.status, again.etag, again.isReplayed]).toEqual([200, '"0"', false])
+    expect(again.commitPosition).toEqual(expect.stringMatching(/^\d+/))
+    expect(again.commitPosition).toBe(commitPosition)
     expect(again.record).toEqual({ ...record, secret: undefined })
   })
 

@@ -143,6 +143,7 @@ async function aRunOfEverything(): Promise<Questions> {
     '/v1/patients/{patientId}/consents': patients.map((id) => `/v1/patients/${id}/consents?org_id=${platform.process.credentials.org_id}`),
     '/v1/patients/{patientId}/consents/check': patients.map((id) => `/v1/patients/${id}/consents/check?types=ai_analysis,other`),
     '/v1/patients/{patientId}/consents/history': patients.map((id) => `/v1/patients/${id}/consents/history?limit=1`),
+    '/v1/patients/{patientId}/consents/{id}': decided.map((id) => `/v1/patients/${granted}/consents/${id}`),
     '/v1/patients/{patientId}/consents/{id}/receipt': decided.map((id) => `/v1/patients/${granted}/consents/${id}/receipt`),
     '/v1/patients/{patientId}/consents/{typeCode}/status': patients.map((id) => `/v1/patients/${id}/consents/ai_analysis/status`),
   }

@@ -47,7 +47,18 @@ describe('POST /v1/patients/{patientId}/consents', () => {
       recorded_by: client_id,
       created_at: expect.any(String),
     })
-    expect(await expecting(200, world.api.call(headers.get('location') ?? ''))).toMatchObject({ body: { granted: true } })
+    const location = headers.get('location') ?? ''
+    expect(location).toBe(`/v1/patients/${patientId}/consents/${textAt(body, 'id')}`)
+    const found = await expecting(200, world.api.call(location, { headers: { 'x-min-commit-position': headers.get('x-commit-position') ?? '' } }))
+    expect(found.body).toEqual(body)
+    const etag = found.headers.get('etag') ?? ''
+    expect((await world.api.call(location, { headers: { 'if-none-match': etag } })).status).toBe(304)
+    const stranger = await world.platform.connect(clientOf(world.platform.process, 1))
+    const elsewhere = await Promise.all([
+      stranger.call(location), world.api.call(`/v1/patients/${randomUUID()}/consents/${textAt(body, 'id')}`),
+      world.api.call(`/v1/patients/${patientId}/consents/${randomUUID()}`), world.api.call(`/v1/patients/${patientId}/consents/research`),
+    ])
+    expect(elsewhere.map(refusal)).toEqual(Array.from({ length: 4 }, () => '404 not-found'))
   })
 
   test('takes recorded_by and recorded_at, bodies in either casing, and the user of an actor context', async () => {

@@ -29,6 +29,7 @@ beforeAll(async () => {
     listConsents: { query: `org_id=${world.orgId}` },
     checkConsents: { query: 'types=research' },
     getConsentRecords: { query: `patientId=${patientId}&consentTypeCode=research` },
+    getConsentDecision: { id: textAt(decided.body, 'id') },
     getConsentReceipt: { id: textAt(decided.body, 'id') },
     deleteConsentType: { id: textAt(unused.body, 'id') },
     createConsentType: { body: { ...type, code: 'created' } },

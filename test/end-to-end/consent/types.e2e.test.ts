@@ -219,7 +219,7 @@ describe('/v1/admin/consent-types/{typeId}/text-versions', () => {
 describe('access', () => {
   test('every route needs a token, and every admin route an administrator', async () => {
     const operations = (await operationsOf(world.platform.baseUrl)).filter(({ path }) => /consent/.test(path))
-    expect(operations).toHaveLength(14)
+    expect(operations).toHaveLength(15)
     const nobody = withHeaders(world.api, { 'x-actor-context': actorContext(world.orgId, ['users:admin']) })
     for (const { path, method, isAdmin } of operations) {
       const address = path.replace('{typeCode}', 'research').replace(/\{[^}]+\}/g, unknownId)

@@ -87,7 +87,8 @@ test('a token request that is none is refused', async () => {
   const repeated = await watched.send(tokenPath, { method: 'POST', headers: formType, body: 'grant_type=client_credentials&grant_type=client_credentials' })
   for (const { status, body } of [noGrant, twice, repeated]) expect([status, at(body, 'error')]).toEqual([400, 'invalid_request'])
   const json = await watched.send(tokenPath, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })
-  expect([json.status, at(json.body, 'code')]).toEqual([415, 'unsupported-media-type'])
+  expect([json.status, at(json.body, 'error')]).toEqual([415, 'invalid_request'])
+  expect(textAt(json.body, 'error_description')).toContain('application/x-www-form-urlencoded')
 })
 
 test('no route that needs a token answers without a valid one', async () => {

@@ -79,6 +79,7 @@ beforeAll(async () => {
     recordConsentDecision: { patientId },
     listConsents: { patientId },
     listConsentHistory: { patientId },
+    getConsentDecision: { patientId, id: receipted },
     getConsentReceipt: { patientId, id: receipted },
     getConsentType: { id: consent.consent_type_id },
     updateConsentType: { id: consent.consent_type_id },

@@ -41,7 +41,7 @@ describe('access tokens', () => {
 describe('consent scopes', () => {
   const statuses = async (of: TestApplication, claims: Partial<TokenClaims>, query = '', headers: Record<string, string> = {}) => {
     const authorized = { ...(await of.token(claims)), ...headers }
-    const asked = (['GET', 'POST'] as const).map((method) => of.app.inject({ method, url: `/v1/consent-things${query}`, headers: authorized }))
+    const asked = (['GET', 'POST'] as const).map((method) => of.app.inject({ method, url: `/v1/permits${query}`, headers: authorized }))
     return (await Promise.all(asked)).map(({ statusCode }) => statusCode)
   }
   const none: Partial<TokenClaims> = { scopes: ['things:write'] }
@@ -64,7 +64,7 @@ describe('consent scopes', () => {
     // What a token of an organisation names beside it selects nothing.
     expect(await statuses(some, { ...none, orgId: other }, `?org_id=${orgA}`)).toEqual([200, 200])
     expect(await statuses(some, none, `?org_id=${other}`)).toEqual([403, 403])
-    const refused = await some.app.inject({ method: 'GET', url: '/v1/consent-things', headers: await some.token(none) })
+    const refused = await some.app.inject({ method: 'GET', url: '/v1/permits', headers: await some.token(none) })
     expect([refused.json<{ code: string }>().code, refused.json<{ required_scopes: string[] }>().required_scopes]).toEqual(['insufficient-scope', ['consents:read']])
     await some.app.close()
   })

@@ -179,6 +179,20 @@ describe('refusals', () => {
     expect(await good.json()).toEqual({ id: 'form', name: 'a' })
   })
 
+  it('names the right media type at a token endpoint, as RFC 6749 does', async () => {
+    const asked = [
+      { headers: { 'content-type': 'application/json' }, body: '{}' }, { headers: { 'content-type': 'text/plain' }, body: 'grant=a' },
+      { headers: { 'content-type': 'application/x-www-form-urlencoded', 'content-encoding': 'gzip' }, body: 'grant=a' },
+    ]
+    for (const request of asked) {
+      const response = await fetch(`${address}/v1/form`, { method: 'POST', ...request })
+      expect([response.status, response.headers.get('content-type')]).toEqual([415, 'application/json; charset=utf-8'])
+      expect(await response.json()).toMatchObject({
+        error: 'invalid_request', error_description: expect.stringContaining('application/x-www-form-urlencoded'), status: 415, type: expect.stringMatching(/unsupported-media-type$/),
+      })
+    }
+  })
+
   it('documents every problem at its page, for programs and for browsers', async () => {
     for (const [code, { status, title }] of Object.entries(problems)) {
       const page = await t.app.inject({ url: `/problems/${code}` })
@@ -300,7 +314,9 @@ describe('documentation', () => {
 
   it('names the scopes that a token can have', async () => {
     const document = (await t.app.inject({ url: '/openapi.json' })).json<{ components: { securitySchemes: { token: { flows: { clientCredentials: { scopes: object } } } } } }>()
-    expect(document.components.securitySchemes.token.flows.clientCredentials.scopes).toEqual({ 'things:write': 'things:write', 'things:read': 'things:read' })
+    expect(document.components.securitySchemes.token.flows.clientCredentials.scopes).toEqual({
+      'things:write': 'things:write', 'things:read': 'things:read', 'consents:read': 'consents:read', 'consents:write': 'consents:write',
+    })
   })
 
   it('is held against the answers where the application is told to', async () => {

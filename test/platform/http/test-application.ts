@@ -68,10 +68,10 @@ export const thingService: Service = {
     app.get('/whoami', { schema: { operationId: 'whoami', summary: 'Caller', response: answers({ 200: Thing }) }, config: { access: 'token' } }, (request) => (
       { id: request.caller.clientId, name: request.caller.actor?.userId ?? 'nobody' }
     ))
-    app.get('/consent-things', { schema: { operationId: 'readConsentThing', summary: 'Consent', response: answers({ 200: Thing }) }, config: { access: { consentScope: 'consents:read' } } }, (request) => (
+    app.get('/permits', { schema: { operationId: 'readPermit', summary: 'Consent', response: answers({ 200: Thing }) }, config: { access: { consentScope: 'consents:read' } } }, (request) => (
       { id: request.caller.clientId, name: 'read' }
     ))
-    app.post('/consent-things', { schema: { operationId: 'writeConsentThing', summary: 'Consent', response: answers({ 200: Thing }) }, config: { access: { consentScope: 'consents:write' } } }, (request) => (
+    app.post('/permits', { schema: { operationId: 'writePermit', summary: 'Consent', response: answers({ 200: Thing }) }, config: { access: { consentScope: 'consents:write' } } }, (request) => (
       { id: request.caller.clientId, name: 'written' }
     ))
     app.post('/admin/things', { schema: { operationId: 'adminThing', summary: 'Admin', response: answers({ 200: Thing }) }, config: { access: { admin: 'things:admin' } } }, (request) => (
