@@ -37,7 +37,8 @@ function viewOfDelivery(row: DeliveryRow, firstDelayMs: number): Found<WebhookDe
     attempts: row.attempts.map((attempt) => ({ ...attempt, at: new Date(attempt.at).toISOString() })),
     nextAttemptAt: row.next_attempt_at === null ? null : new Date(row.next_attempt_at.getTime() + delayMs).toISOString(),
     createdAt: row.created_at.toISOString(),
-    revision: BigInt(row.stream_revision),
+    // The stream begins with what this row shows: its revision 0 is the same version of the record.
+    revision: isUntouched(row) ? 0n : BigInt(row.stream_revision),
   }
 }
 

@@ -120,7 +120,7 @@ describe('a delivery that no process has attempted', () => {
     }
     expect(memberOf((await api.get(pathOf('/deliveries?status=pending'))).body, 'data')).toEqual([record])
     const one = await api.get(pathOf(`/deliveries/${id}`))
-    expect([one.status, one.headers['etag'], one.body]).toEqual([200, '"-1"', record])
+    expect([one.status, one.headers['etag'], one.body]).toEqual([200, '"0"', record])
     expect(codeOf(await api.get(pathOf(`/deliveries/${id}`), randomUUID()))).toEqual([404, 'not-found'])
   })
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { actorContext, at, createApiClient, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
-import { assessmentBody, createConsentTerms, endOf, expecting, photograph, registerPatient, requestAssessment, type ConsentTerms } from '../../support/main-job.ts'
+import { assessmentBody, createConsentTerms, decideConsent, endOf, expecting, photograph, registerPatient, requestAssessment, type ConsentTerms } from '../../support/main-job.ts'
 import { operationsOf, pathWith, type DocumentedOperation } from '../../support/operations.ts'
 import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 
@@ -268,6 +268,8 @@ async function recordPaths(): Promise<ReadonlyMap<string, string>> {
   }
   const delivered = (await expecting(200, api.call(`${deliveriesPath}?status=delivered&limit=1`))).body
   const paths = new Map(Object.entries(ids).map(([path, id]) => [path, path.replace('{id}', id)]))
+  const decided = await decideConsent(api, ids['/v1/clinical-api/patients/{id}'], terms, 'denied')
+  paths.set('/v1/patients/{patientId}/consents/{id}', decided.headers.get('location') ?? '')
   return paths.set('/v1/clinical-api/webhook-subscriptions/{id}/deliveries/{deliveryId}', `${deliveriesPath}/${String(at(delivered, 'data', 0, 'id'))}`)
 }
 
