@@ -39,6 +39,8 @@ export type RowChange =
       readonly columns: Readonly<Record<string, Expression>>
       /** What an existing row of the same key means: it stops the projector, unless it is to be replaced. */
       readonly existing: 'refuse' | 'replace'
+      /** No earlier event can name the rows by their key. */
+      readonly isOfEvent: boolean
     }
 
 /** Declared as a method so that a handler of one event type is a handler of the table without a cast. */
@@ -153,7 +155,8 @@ export function removeWhere<T extends Table>(table: T, where: WhereOf<T>): RowCh
 /**
  * Writes one row into `table` per row of the projector's own lookup table `from` that matches, as it stands at this
  * event's place in `$all`. A lookup without a match writes nothing. A row that is there already stops the projector,
- * or is replaced with `existing: 'replace'`.
+ * or is replaced with `existing: 'replace'`. With `isOfEvent` the key contains the id of the event, so no earlier event names
+ * the rows: all such inserts of a batch become one statement ahead of its changes by key.
  */
 export function insertSelect<T extends Table, From extends Table>(
   table: T,
@@ -162,12 +165,13 @@ export function insertSelect<T extends Table, From extends Table>(
     where: WhereOf<From>
     columns: { readonly [Name in keyof RowOf<T>]: Expression | undefined }
     existing?: 'replace'
+    isOfEvent?: true
   },
 ): RowChange {
   const columns: Record<string, Expression> = {}
   for (const [name, expression] of Object.entries<Expression | undefined>(select.columns)) {
     if (expression !== undefined) columns[name] = expression
   }
-  const { from, where, existing = 'refuse' } = select
-  return { op: 'insert-select', table: table.name, from: from.name, where, columns, existing }
+  const { from, where, existing = 'refuse', isOfEvent = false } = select
+  return { op: 'insert-select', table: table.name, from: from.name, where, columns, existing, isOfEvent }
 }

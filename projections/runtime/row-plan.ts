@@ -116,6 +116,7 @@ export class RowPlan {
 
   #addWhere(table: Table, change: WhereChange): void {
     const source = change.op === 'insert-select' ? this.#table(change.from) : table
+    if (change.op === 'insert-select' && change.isOfEvent && this.#addAhead(table, source, change)) return
     const concerned = [...new Set([table.name, source.name])]
     const last = this.#lastStep.get(table.name)
     const shape = shapeOf(change)
@@ -126,6 +127,27 @@ export class RowPlan {
       concerned.every((name) => this.#lastStep.get(name) === last)
     if (isMergeable) last.changes.push(change)
     else this.#append({ kind: 'where', table, source, shape, changes: [change] }, concerned)
+  }
+
+  /**
+   * Puts an insert of rows that no earlier event names ahead of the changes by key in hand, or joins the insert that is there.
+   * False where another change of either table stands between.
+   */
+  #addAhead(table: Table, source: Table, change: WhereChange): boolean {
+    const rows = this.#lastStep.get(table.name)
+    if (table === source || !(rows instanceof RowsStep) || !rows.isByKeyOnly) return false
+    const place = this.steps.indexOf(rows)
+    const ofSource = this.#lastStep.get(source.name)
+    if (ofSource !== undefined && this.steps.indexOf(ofSource) > place) return false
+    const shape = shapeOf(change)
+    const before = this.steps.slice(0, place).findLast((step) => step.table === table || (step.kind === 'where' && step.source === table))
+    if (before !== undefined && before === ofSource && before.kind === 'where' && before.shape === shape) before.changes.push(change)
+    else {
+      const step: Step = { kind: 'where', table, source, shape, changes: [change] }
+      this.steps.splice(place, 0, step)
+      this.#lastStep.set(source.name, step)
+    }
+    return true
   }
 
   #append(step: Step, concerned: readonly string[]): void {

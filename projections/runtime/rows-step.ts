@@ -41,6 +41,11 @@ export class RowsStep {
     this.table = table
   }
 
+  /** Whether every change in hand names its row by the whole key. */
+  get isByKeyOnly(): boolean {
+    return this.wide.size === 0 && this.removals.size === 0
+  }
+
   fold(key: string, row: Row, next: (values: Row, found: FoldedRow | undefined) => FoldedRow): void {
     const found = this.rows.get(key)
     this.rows.set(key, next(row, found))

@@ -77,6 +77,7 @@ function due({ id, stream, data }: Ended, eventType: WebhookEventType, at: strin
   return [
     insertSelect(webhookDeliveries, {
       from: webhookRecipients,
+      isOfEvent: true,
       where: { org_id: parseOwnedStream(stream).orgId, status: 'active', event_types: { contains: [eventType] } },
       columns: {
         delivery_id: { uuid: { namespace: { column: 'subscription_id' }, name: { value: id } } },

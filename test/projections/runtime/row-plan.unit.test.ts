@@ -79,6 +79,38 @@ describe('the order of a plan', () => {
     expect(steps.map((step) => (step.kind === 'where' ? step.changes.length : step.rows.size))).toEqual([2, 1])
   })
 
+  describe('of inserts whose rows no earlier event names', () => {
+    const announce = (id: string) =>
+      insertSelect(news, { from: watchers, where: { team: 'red' }, isOfEvent: true, columns: { key: { value: id }, watcher: { column: 'watcher' }, detail: { value: {} } } })
+    const read = (id: string) => patch(news, { key: id }, { detail: { read: true } })
+    const watch = (watcher: string) => upsert(watchers, { team: 'red', watcher, tags: [] })
+    const shapes = (...changes: RowChange[]) => planned(...changes).map((step) => `${step.kind} ${step.table.name} ${step.kind === 'where' ? step.changes.length : step.rows.size}`)
+
+    it('has all of them ahead of the changes by key', () => {
+      expect(shapes(announce('1'), read('1'), announce('2'), read('2'), announce('3'))).toEqual(['where news 3', 'rows news 2'])
+      expect(shapes(read('0'), announce('1'), read('1'), announce('2'))).toEqual(['where news 2', 'rows news 2'])
+      expect(shapes(announce('1'), read('1'), tell('2'), read('2'))).toEqual(['where news 1', 'rows news 1', 'where news 1', 'rows news 1'])
+    })
+
+    it('keeps them behind changes of the table that they read', () => {
+      expect(shapes(watch('a'), read('0'), announce('1'), watch('b'), announce('2'))).toEqual(['rows watchers 1', 'where news 1', 'rows news 1', 'rows watchers 1', 'where news 1'])
+      expect(shapes(announce('1'), read('1'), watch('b'), announce('2'))).toEqual(['where news 1', 'rows news 1', 'rows watchers 1', 'where news 1'])
+    })
+
+    it('keeps them behind changes by other columns, which might meet their rows', () => {
+      expect(shapes(read('1'), removeWhere(news, { watcher: 'a' }), announce('2'))).toEqual(['rows news 1', 'where news 1'])
+      expect(shapes(read('1'), patchWhere(news, { watcher: 'a' }, { detail: {} }), announce('2'))).toEqual(['rows news 1', 'where news 1', 'where news 1'])
+    })
+
+    it('keeps them behind a change that reads their table', () => {
+      const copy = insertSelect(tickets, {
+        from: news, where: { watcher: 'a' },
+        columns: { ticket_id: { column: 'key' }, title: { value: 't' }, team: { value: 'red' }, opened_at: { value: row.opened_at }, stream_revision: { value: 0 } },
+      })
+      expect(shapes(announce('1'), copy, read('1'), announce('2'))).toEqual(['where news 1', 'where tickets 1', 'where news 1', 'rows news 1'])
+    })
+  })
+
   it('never joins patches, of which a later one may meet what an earlier one wrote', () => {
     const steps = planned(patchWhere(tickets, { team: 'red' }, { team: 'blue' }), patchWhere(tickets, { team: 'blue' }, { team: 'green' }))
     expect(steps).toHaveLength(2)
