@@ -6,10 +6,12 @@ import {
   webhooksAbout, type Photograph,
 } from '../../support/main-job.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { startImageHost, type ImageHost } from './image-host.ts'
 
 let platform: TestPlatform
 let api: ApiClient
 let receiver: WebhookReceiver
+let host: ImageHost
 let patientId: string
 
 /** The second try of a review comes later than an address lives. */
@@ -20,13 +22,14 @@ beforeAll(async () => {
   platform = await startTestPlatform({ env })
   api = await platform.connect()
   patientId = await consentedPatient(api, await createConsentTerms(api, platform.process.credentials.org_id))
+  host = await startImageHost(new Uint8Array())
   receiver = await startWebhookReceiver()
   await subscribeToEnds(api, receiver)
 })
 beforeEach(() => platform.provider.reset())
 afterAll(async () => {
   await platform.stop()
-  await receiver.close()
+  await Promise.all([receiver.close(), host.close()])
 })
 
 interface Requested {
@@ -83,7 +86,7 @@ test('addresses that a caller gave and that have expired are replaced once, and 
   const { body } = await expecting(200, api.call(`/v1/clinical-api/assessments/${job.id}`))
   const first = textAt(await reviewOfCase(api, textAt(body, 'case_id')), 'id')
   const presignedUrlExpiresAt = new Date(Date.now() + 2_000).toISOString()
-  const image = { imageId: textAt(body, 'images', 0, 'id'), imageType: 'DERMOSCOPIC', presignedUrl: `${receiver.url}/nothing`, presignedUrlExpiresAt }
+  const image = { imageId: textAt(body, 'images', 0, 'id'), imageType: 'DERMOSCOPIC', presignedUrl: host.missing, presignedUrlExpiresAt }
   await expecting(202, api.call(`/v1/ai-reviews/${first}/supersede`, { body: { images: [image] } }))
 
   const { assessment, reviews } = await endingOf(job)

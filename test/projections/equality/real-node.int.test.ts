@@ -41,7 +41,7 @@ afterAll(async () => {
 
 /** Says it as commands and relays do: at the end of the stream, through the codec. */
 async function append({ stream, orgId, commandId, correlationId, events }: StoryAppend): Promise<void> {
-  if (stream.includes('.')) {
+  if (stream.endsWith('.events')) {
     const revision = (await store.readLast(stream))?.revision ?? 'no_stream'
     const metadata = { commandId, $correlationId: correlationId, orgId, source: '1/1' }
     await store.appendRaw(stream, revision, events.map((event, index) => ({ ...event, id: eventIdOf(commandId, index), metadata })))
