@@ -116,8 +116,8 @@ export const processMutants: readonly Mutant[] = [
     name: 'database-address-rewritten',
     fault: 'a database whose password has a bare % refuses the connection, since its address was written anew',
     file: 'platform/database.ts',
-    text: 'connectionString: url,',
-    replacement: `connectionString: ((address) => (address.searchParams.set('options', '-c jit=off'), address.href))(new URL(url)),`,
+    text: 'connectionString: url,\n    Client:',
+    replacement: `connectionString: ((address) => (address.searchParams.set('options', '-c jit=off'), address.href))(new URL(url)),\n    Client:`,
     caughtBy: [{ file: databaseAddress, test: 'with a bare % in its password' }],
   },
   {
