@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseSync, Visitor, type CallExpression, type NewExpression } from 'oxc-parser'
+import { parseSync, Visitor, type ESTree } from 'rolldown/utils'
 import { analyse } from 'scslre'
 
 /** Folders whose code reads requests, or parts of them that were stored. */
@@ -32,7 +32,7 @@ export function superLinearIn(path: string, text: string): string[] {
   const add = (at: number, fault: string | undefined) => {
     if (fault !== undefined) found.push(`${path}:${text.slice(0, at).split('\n').length} ${fault}`)
   }
-  const addCall = ({ start, callee, arguments: [source, flags] }: CallExpression | NewExpression) => {
+  const addCall = ({ start, callee, arguments: [source, flags] }: ESTree.CallExpression | ESTree.NewExpression) => {
     if (callee.type !== 'Identifier' || callee.name !== 'RegExp' || source?.type !== 'Literal' || typeof source.value !== 'string') return
     add(start, superLinear(source.value, flags?.type === 'Literal' && typeof flags.value === 'string' ? flags.value : ''))
   }
