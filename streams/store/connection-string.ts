@@ -51,10 +51,11 @@ function parsed(url: string): ConnectionOptions | undefined {
 }
 
 function areOptionsApplied(url: string): boolean {
-  const [, query] = /\?(.*)$/s.exec(url.slice(url.lastIndexOf('@') + 1)) ?? []
-  return (query ?? '').split('&').every((option) => {
+  const begin = url.indexOf('?', url.lastIndexOf('@') + 1)
+  if (begin === -1) return true
+  return url.slice(begin + 1).split('&').every((option) => {
     const [, name = '', value = ''] = /^([\w-]+)=(.+)$/s.exec(option) ?? []
     const flatName = name.toLowerCase().replaceAll(/[_-]/g, '')
-    return query === undefined || (known.has(flatName) && !(flatName === 'tlsverifycert' && value.trim() !== 'true'))
+    return known.has(flatName) && !(flatName === 'tlsverifycert' && value.trim() !== 'true')
   })
 }
