@@ -30,7 +30,7 @@ const settings = {
   masterKeys: optional('MASTER_KEYS', text({ pattern: '^[A-Za-z0-9._-]+:[A-Za-z0-9+/=_-]+(,[A-Za-z0-9._-]+:[A-Za-z0-9+/=_-]+)*$' }, 'id:base64key pairs, separated by commas'), { meaning: 'Key ring that wraps the keys of the vault; the first one wraps', isSecret: true, shownDefault: 'a file in the data folder' }),
   esdbUrl: optional('ESDB_URL', connectionString(['esdb', 'esdb+discover', 'kurrentdb', 'kurrentdb+discover']), { meaning: 'Connection string of the event store, which belongs to this installation alone', isSecret: true, shownDefault: 'embedded' }),
   s3Endpoint: optional('S3_ENDPOINT', address(http), { meaning: 'Object store', shownDefault: 'embedded' }),
-  s3PublicEndpoint: optional('S3_PUBLIC_ENDPOINT', address(http), { meaning: 'Object store as clients reach it: in upload_url and download_url', shownDefault: 'S3_ENDPOINT' }),
+  s3PublicEndpoint: optional('S3_PUBLIC_ENDPOINT', address(http), { meaning: 'Object store as clients reach it: in upload_url and download_url; the platform reads such addresses at S3_ENDPOINT', shownDefault: 'S3_ENDPOINT' }),
   s3Region: setting('S3_REGION', text({ maxLength: 64 }), 'us-east-1', { meaning: 'Region of the object store' }),
   s3Bucket: setting('S3_BUCKET', text({ pattern: '^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$' }, 'a bucket name'), 'clinical-assessments', { meaning: 'Bucket of image bytes and raw provider responses' }),
   s3AccessKeyId: optional('S3_ACCESS_KEY_ID', text(), { meaning: 'Credential of the object store', shownDefault: 'embedded' }),

@@ -2,7 +2,7 @@ import { lookup, type LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { buildConnector } from 'undici'
 import { EgressError } from './egress-error.ts'
-import { isAddressAllowed, kindOfAddress, type OutboundRules } from './outbound-addresses.ts'
+import { hostOf, isAddressAllowed, kindOfAddress, portOf, type OutboundRules } from './outbound-addresses.ts'
 
 /** All addresses of a host name. */
 export type ResolveHost = (host: string) => Promise<readonly LookupAddress[]>
@@ -19,6 +19,8 @@ export interface ConnectorOptions {
   readonly resolve: ResolveHost
   /** The configuration names this address for this purpose. */
   readonly isExempt: boolean
+  /** The connection goes to this server. The request keeps the host of its own address: a presigned address signs it. */
+  readonly via?: URL | undefined
 }
 
 const connectTimeoutMs = 10_000
@@ -27,7 +29,7 @@ const connectTimeoutMs = 10_000
  * Connects only to allowed addresses: the name is resolved once, every address is checked, the socket takes one of
  * those, and the peer is checked again. A name that later resolves elsewhere (rebinding) is met by the next connection.
  */
-export function createConnector({ port, rules, resolve, isExempt }: ConnectorOptions): buildConnector.connector {
+export function createConnector({ port, rules, resolve, isExempt, via }: ConnectorOptions): buildConnector.connector {
   const isForbidden = (address: string, host: string): boolean => (
     kindOfAddress(address) === 'metadata' || (!isExempt && !isAddressAllowed(address, { host, port }, rules))
   )
@@ -50,7 +52,8 @@ export function createConnector({ port, rules, resolve, isExempt }: ConnectorOpt
   }
   const connect = buildConnector({ timeout: connectTimeoutMs, lookup: checkedLookup })
 
-  return (options, callback) => {
+  return (asked, callback) => {
+    const options = via === undefined ? asked : { ...asked, ...placeOf(via) }
     const host = options.hostname.replace(/^\[|\]$/g, '')
     if (isIP(host) !== 0 && isForbidden(host, host)) {
       callback(new EgressError('address_forbidden'), null)
@@ -66,4 +69,10 @@ export function createConnector({ port, rules, resolve, isExempt }: ConnectorOpt
       callback(...result)
     })
   }
+}
+
+/** Where a connection goes, as undici names it. `servername` is the name that the certificate must have; an IP address has none. */
+function placeOf(url: URL): Pick<buildConnector.Options, 'protocol' | 'hostname' | 'host' | 'port' | 'servername'> {
+  const host = hostOf(url)
+  return { protocol: url.protocol, hostname: url.hostname, host: url.host, port: String(portOf(url)), servername: isIP(host) === 0 ? host : '' }
 }
