@@ -78,6 +78,7 @@ export const reviewFact = factsOf<AiReviewEvent>({
   AiReviewCompleted: {
     aiReviewId: ids.review,
     attemptCount: 2,
+    aiProvider: 'inference-provider',
     analysisResult: 'SUCCESSFUL_PROCESSING',
     analysisStatus: 'DONE',
     lesionCount: 1,
@@ -97,6 +98,7 @@ export const reviewFact = factsOf<AiReviewEvent>({
     aiReviewId: ids.review,
     classification: 'provider_client_error',
     upstreamStatus: 422,
+    providerOutcome: null,
     rawResponse: null,
     attemptCount: 0,
     failedAt: at(9),

@@ -28,10 +28,10 @@ export interface TestProvider {
 }
 
 /**
- * The provider at an address. Each processor logs in for itself: with `isShared` by several, a login that nothing asked for,
+ * The provider at an address, controlled with the secret of its remote control. Each processor logs in for itself: with `isShared` by several, a login that nothing asked for,
  * neither the beginning nor a refused call, is another one's first, and is left out of what it was asked.
  */
-export function providerAt(url: string, isShared = false): TestProvider {
+export function providerAt(url: string, controlSecret: string, isShared = false): TestProvider {
   let isLoggedIn = false
 
   function asOfOne(list: readonly ProviderCall[]): readonly ProviderCall[] {
@@ -46,7 +46,7 @@ export function providerAt(url: string, isShared = false): TestProvider {
   }
 
   async function send(method: string, path: string, body?: unknown): Promise<unknown> {
-    const response = await fetch(`${url}/control${path}`, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+    const response = await fetch(`${url}/control${path}`, { method, headers: { 'x-control-secret': controlSecret }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
     const text = await response.text()
     if (!response.ok) throw new Error(`the simulator answered ${response.status} to ${method} ${path}: ${text}`)
     return text === '' ? undefined : JSON.parse(text)

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { freePort } from '../../../embedded/children/free-port.ts'
 import { startEventStoreNode, type EventStoreNode } from '../../../embedded/eventstore/start.ts'
 import { startObjectStore, type EmbeddedObjectStore } from '../../../embedded/object-store/start-object-store.ts'
+import { startProvider } from '../../../embedded/provider/start-provider.ts'
 import { at, createApiClient, requestToken, textAt } from '../../../platform/demo/api-client.ts'
 import { waitFor } from '../../support/platform.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
@@ -109,6 +110,24 @@ test.concurrent('a start says so when Postgres does not admit the user', async (
   stranger.username = 'nobody-of-this-name'
   const { code, stderr } = await outcome(['serve', '--role', 'projector'], { ...settings, DATABASE_URL: stranger.href })
   expect([code, stderr]).toEqual([1, expect.stringContaining('the server of DATABASE_URL does not admit its user with its password (28')])
+})
+
+test.concurrent('in production the embedded provider simulator stops the start before anything runs', async () => {
+  const dataDir = join(folder, 'production')
+  const { code, stdout, stderr } = await outcome(['up'], { LOG_LEVEL: 'warn', APP_ENV: 'production', PORT: '0', PLATFORM_DATA_DIR: dataDir })
+  expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(/^platform: configuration: PROVIDER_BASE_URL must be set when APP_ENV is production/)])
+})
+
+test.concurrent('in production a provider simulator behind PROVIDER_BASE_URL stops the start', async () => {
+  const simulator = await startProvider({ dataDir: join(folder, 'provider'), port: 0, login: 'platform', password: secret, controlSecret: secret })
+  try {
+    const { code, stdout, stderr } = await outcome(['serve', '--role', 'processor'], { ...settings, APP_ENV: 'production', PROVIDER_BASE_URL: simulator.url })
+    expect([code, stdout.includes('is ready'), stderr]).toEqual([1, false, expect.stringContaining('platform: configuration: PROVIDER_BASE_URL must not be the provider simulator')])
+    const answer = await fetch(`${simulator.url}/control/calls`, { headers: { 'x-control-secret': secret } })
+    expect(await answer.json()).toEqual([])
+  } finally {
+    await simulator.stop()
+  }
 })
 
 test.concurrent('an API on the vault of another installation says so', async () => {
