@@ -19,7 +19,9 @@ export type ProviderCall = Static<typeof ProviderCall>
 export interface TestProvider {
   /** What it was asked, in order, refused calls included. */
   calls(): Promise<readonly ProviderCall[]>
-  /** The same, as `case 200, image 200, …`. */
+  /** The same without logins and logouts, which follow the life of sessions and processes. */
+  caseCalls(): Promise<readonly ProviderCall[]>
+  /** All calls, as `case 200, image 200, …`. */
   story(): Promise<readonly string[]>
   fault(...faults: readonly Partial<FaultControl>[]): Promise<void>
   result(...results: readonly ResultControl[]): Promise<void>
@@ -58,6 +60,7 @@ export function providerAt(url: string, controlSecret: string, isShared = false)
   }
   return {
     calls,
+    caseCalls: async () => (await calls()).filter(({ call }) => call !== 'login' && call !== 'logout'),
     story: async () => (await calls()).map(({ call, status }) => `${call} ${status}`),
     fault: async (...faults) => void (await send('POST', '/faults', faults)),
     result: async (...results) => void (await send('POST', '/results', results)),
