@@ -26,11 +26,12 @@ test('the embedded simulator has a control secret in the credentials, and health
 test('a processor logs out at the provider when it stops', async () => {
   const unmarked = await startUnmarkedProvider()
   closers.push(() => unmarked.close())
-  const { platform, api, terms, close } = await startInProcessPlatform({ ...unmarked.env, PROVIDER_NAME: 'dermatology' })
+  const running = await startInProcessPlatform({ ...unmarked.env, PROVIDER_NAME: 'dermatology' })
+  const { platform, api, terms } = running
   const id = await requestAssessment(api, assessmentBody(await consentedPatient(api, terms), [await photograph()]))
   expect(await endOf(api, id)).toMatchObject({ status: 'completed', result: { ai_provider: 'dermatology' } })
   expect(platform.credentials.control_secret).toBeNull()
   expect(at((await api.call('/health')).body, 'checks')).toContainEqual({ name: 'provider', status: 'ok' })
-  await close()
+  await running.close()
   expect((await unmarked.provider.story()).at(-1)).toBe('logout 200')
 })
