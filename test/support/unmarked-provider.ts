@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { listenOnLoopback } from '../../embedded/children/loopback-server.ts'
 import { startProvider } from '../../embedded/provider/start-provider.ts'
+import { areRolesApart } from './platform.ts'
 import { providerAt, type TestProvider } from './provider.ts'
 
 /** A provider for the profile production, which refuses the simulator. */
@@ -36,7 +37,7 @@ export async function startUnmarkedProvider(): Promise<UnmarkedProvider> {
   const port = await listenOnLoopback(server, 'unmarked provider', 0)
   return {
     env: { PROVIDER_BASE_URL: `http://127.0.0.1:${port}`, PROVIDER_LOGIN: 'platform', PROVIDER_PASSWORD: secret },
-    provider: providerAt(simulator.url, secret),
+    provider: providerAt(simulator.url, secret, areRolesApart),
     showMark: () => void (isMarkShown = true),
     async close() {
       await new Promise<void>((resolve) => {
