@@ -79,6 +79,7 @@ export function createEgress({ configuration, logger, resolve = resolveHost, bre
   const pools = new LRUCache<string, Pool>({ max: mostPools, dispose: (pool) => void pool.close().catch(() => undefined) })
   const exempt = exemptOrigins(configuration)
   const own = createOwnServers(configuration, { resolve, now })
+  const ownStore = ownStoreOf(configuration)
 
   return {
     async request(given, request) {
@@ -129,10 +130,11 @@ export function createEgress({ configuration, logger, resolve = resolveHost, bre
 
   function poolOf(url: URL, { purpose, lane }: Caller): Pool {
     const isExempt = exempt[purpose].has(url.origin)
-    const key = `${isExempt ? 'configured' : 'checked'} ${url.origin}${inLane(lane)}`
+    const via = purpose === 'image' && url.origin === ownStore?.publicOrigin ? ownStore.endpoint : undefined
+    const key = `${isExempt ? 'configured' : 'checked'} ${url.origin}${inLane(lane)}${via === undefined ? '' : ' via the endpoint'}`
     const known = pools.get(key)
     if (known !== undefined) return known
-    const connect = createConnector({ port: portOf(url), rules, resolve, own: isExempt ? undefined : own })
+    const connect = createConnector({ port: portOf(via ?? url), rules, resolve, own: isExempt ? undefined : own, via })
     const connections = lane === undefined ? connectionsPerOrigin : configuration.webhookWorkersPerEndpoint
     const pool = new Pool(url.origin, { connect, connections, maxHeaderSize: 32_768, pipelining: 1 })
     pools.set(key, pool)
@@ -211,6 +213,17 @@ function exemptOrigins(configuration: EgressConfiguration): Readonly<Record<Egre
     provider: originsOf(providerBaseUrl),
     service: originsOf(baseUrl, authBaseUrl, clinicalBaseUrl, consentBaseUrl, aiReviewBaseUrl, s3Endpoint),
   }
+}
+
+interface OwnStore {
+  readonly publicOrigin: string
+  readonly endpoint: URL
+}
+
+/** S3_PUBLIC_ENDPOINT is an address for clients. A processor may not reach it (in a container it is the container itself), so it reads at S3_ENDPOINT. */
+function ownStoreOf({ s3Endpoint, s3PublicEndpoint }: EgressConfiguration): OwnStore | undefined {
+  if (s3Endpoint === undefined || s3PublicEndpoint === undefined) return undefined
+  return { publicOrigin: new URL(s3PublicEndpoint).origin, endpoint: new URL(s3Endpoint) }
 }
 
 function originsOf(...addresses: readonly (string | undefined)[]): ReadonlySet<string> {

@@ -26,6 +26,7 @@ export interface HealthReport {
 }
 
 export interface Health {
+  readonly profile: Profile
   register(check: HealthCheck): void
   /** `live`: no check at all. `ready`: those that gate readiness. `full`: all. Asks no longer than `limitMs` (2000) per check. */
   report(kind: 'live' | 'ready' | 'full', service?: string): Promise<HealthReport>
@@ -35,6 +36,7 @@ export function createHealth(options: { readonly profile: Profile; readonly role
   const checks: HealthCheck[] = []
   const about = { profile: options.profile, ...(options.roles === undefined ? {} : { roles: options.roles }) }
   return {
+    profile: options.profile,
     register: (check) => void checks.push(check),
     async report(kind, service) {
       const asked = checks.filter((check) => concerns(check, kind, service))

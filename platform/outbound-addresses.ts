@@ -98,14 +98,15 @@ export function isAddressAllowed(address: string, { host, port }: { readonly hos
 
 export type UrlRefusal = 'malformed' | 'too_long' | 'scheme' | 'credentials' | 'fragment' | 'port' | 'address'
 
-const longestUrl = 2048
+/** Limit of a webhook's address. Presigned addresses contain signatures and are longer. */
+const longestWebhookUrl = 2048
 
 /**
- * The write-time check of an address that a tenant gives (webhooks): its form, scheme, port, and its host where that is
+ * The write-time check of an address that a tenant gives: its form, length, scheme, port, and its host where that is
  * an address. Each connection checks what a name resolves to, and that it is none of the platform's own servers.
  */
-export function checkOutboundUrl(text: string, rules: OutboundRules): { readonly url: URL } | { readonly refused: UrlRefusal } {
-  if (text.length > longestUrl) return { refused: 'too_long' }
+export function checkOutboundUrl(text: string, rules: OutboundRules, maxLength = longestWebhookUrl): { readonly url: URL } | { readonly refused: UrlRefusal } {
+  if (text.length > maxLength) return { refused: 'too_long' }
   // `URL` would silently drop control characters and turn backslashes into slashes.
   if (/[^\x21-\x7e]|\\/.test(text) || !URL.canParse(text)) return { refused: 'malformed' }
   const url = new URL(text)

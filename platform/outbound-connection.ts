@@ -2,7 +2,7 @@ import { lookup, type LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { buildConnector } from 'undici'
 import { EgressError } from './egress-error.ts'
-import { isAddressAllowed, kindOfAddress, type OutboundRules } from './outbound-addresses.ts'
+import { hostOf, isAddressAllowed, kindOfAddress, portOf, type OutboundRules } from './outbound-addresses.ts'
 import type { OwnAddresses, OwnServers } from './own-servers.ts'
 
 /** All addresses of a host name. */
@@ -20,6 +20,8 @@ export interface ConnectorOptions {
   readonly resolve: ResolveHost
   /** Undefined for an address that the configuration names for this purpose: it is exempt from all but the metadata rule. */
   readonly own: OwnServers | undefined
+  /** The connection goes to this server. The request keeps the host of its own address: a presigned address signs it. */
+  readonly via?: URL | undefined
 }
 
 const connectTimeoutMs = 10_000
@@ -28,7 +30,7 @@ const connectTimeoutMs = 10_000
  * Connects only to allowed addresses: the name is resolved once, every address is checked, the socket takes one of
  * those, and the peer is checked again. A name that later resolves elsewhere (rebinding) is met by the next connection.
  */
-export function createConnector({ port, rules, resolve, own }: ConnectorOptions): buildConnector.connector {
+export function createConnector({ port, rules, resolve, own, via }: ConnectorOptions): buildConnector.connector {
   let ownAddresses: OwnAddresses | undefined
 
   function isForbidden(address: string, host: string): boolean {
@@ -71,7 +73,8 @@ export function createConnector({ port, rules, resolve, own }: ConnectorOptions)
     })
   }
 
-  return (options, callback) => {
+  return (asked, callback) => {
+    const options = via === undefined ? asked : { ...asked, ...placeOf(via) }
     const host = options.hostname.replace(/^\[|\]$/g, '')
     if (own === undefined) {
       connectTo(host, options, callback)
@@ -85,4 +88,10 @@ export function createConnector({ port, rules, resolve, own }: ConnectorOptions)
       (error: unknown) => callback(new EgressError('dns', { cause: error }), null),
     )
   }
+}
+
+/** Where a connection goes, as undici names it. `servername` is the name that the certificate must have; an IP address has none. */
+function placeOf(url: URL): Pick<buildConnector.Options, 'protocol' | 'hostname' | 'host' | 'port' | 'servername'> {
+  const host = hostOf(url)
+  return { protocol: url.protocol, hostname: url.hostname, host: url.host, port: String(portOf(url)), servername: isIP(host) === 0 ? host : '' }
 }

@@ -59,12 +59,12 @@ export async function startBenchPlatform({ folder, roles, eventStoreUrl, env: as
     await mkdir(folder, { recursive: true })
     const port = String(await freePort())
     const given = { ...asked, ...(eventStoreUrl === undefined ? {} : { ESDB_URL: eventStoreUrl }), PLATFORM_DATA_DIR: folder, PORT: port, BASE_URL: `http://127.0.0.1:${port}` }
-    const embedded = await startEmbedded(loadConfiguration(given), { logger, stop, onLost: () => undefined })
+    const { environment, controlSecret } = await startEmbedded(loadConfiguration(given), { logger, stop, onLost: () => undefined })
     await createMasterKeyFile(join(folder, 'master-keys'))
-    const shared = { ...embedded, MASTER_KEYS: (await readFile(join(folder, 'master-keys'), 'utf8')).trim(), ...given }
+    const shared = { ...environment, MASTER_KEYS: (await readFile(join(folder, 'master-keys'), 'utf8')).trim(), ...given }
     const configuration = loadConfiguration(shared)
     const { vaultDatabaseUrl = '', esdbUrl = '', databaseUrl = '', providerBaseUrl = '', providerLogin = '', providerPassword = '' } = configuration
-    const credentials = await keepCredentials(configuration)
+    const credentials = await keepCredentials(configuration, controlSecret)
     await ensureDatabase(vaultDatabaseUrl)
     const vault = await openVault({ url: vaultDatabaseUrl, masterKeys: parseMasterKeys(shared.MASTER_KEYS) })
     stop.onStop('resources', 'vault', () => vault.close())

@@ -213,6 +213,7 @@ function resultOf({ organisationId, aiReviewId }: JobIds, imageIds: readonly str
       data: {
         aiReviewId,
         attemptCount: 2,
+        aiProvider: 'inference-provider',
         analysisResult: 'SUCCESSFUL_PROCESSING',
         analysisStatus: 'DONE',
         lesionCount: 1,

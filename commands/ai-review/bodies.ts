@@ -4,6 +4,9 @@ import { AiReviewStatus } from '../../platform/records/ai-review.ts'
 
 const maxReviewImages = 10
 
+/** Characters of a presigned address. */
+export const maxPresignedUrlLength = 8192
+
 const device = Type.String({ minLength: 1, maxLength: 255 })
 
 /** Specification 5.4: the images of the new review, under addresses that can be read now. */
@@ -15,7 +18,7 @@ export const SupersedeAiReviewBody = Type.Object(
         {
           imageId: Uuid,
           imageType: Type.Enum(['DERMOSCOPIC', 'MACROSCOPIC']),
-          presignedUrl: Type.String({ minLength: 1, maxLength: 8192 }),
+          presignedUrl: Type.String({ minLength: 1, maxLength: maxPresignedUrlLength }),
           presignedUrlExpiresAt: Instant,
           deviceManufacturer: Type.Optional(device),
           deviceModel: Type.Optional(device),

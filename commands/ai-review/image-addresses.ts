@@ -1,7 +1,7 @@
 import { checkOutboundUrl, type OutboundRules, type UrlRefusal } from '../../platform/outbound-addresses.ts'
 import type { MemberError } from '../../platform/problems.ts'
 import type { GivenAddress, ReviewImage } from '../../streams/ai-review/review-image.ts'
-import type { SupersedeAiReviewBody } from './bodies.ts'
+import { maxPresignedUrlLength, type SupersedeAiReviewBody } from './bodies.ts'
 
 type RequestedImage = SupersedeAiReviewBody['images'][number]
 
@@ -32,7 +32,7 @@ export function imageErrors(images: readonly RequestedImage[], rules: AddressRul
 const neverAccepted: readonly UrlRefusal[] = ['malformed', 'credentials', 'fragment']
 
 function addressRefusal(address: string, { outbound, objectStores }: AddressRules): UrlRefusal | null {
-  const checked = checkOutboundUrl(address, outbound)
+  const checked = checkOutboundUrl(address, outbound, maxPresignedUrlLength)
   if ('url' in checked) return null
   const isOurs = objectStores.some((store) => store !== undefined && URL.canParse(address) && new URL(address).origin === new URL(store).origin)
   return isOurs && !neverAccepted.includes(checked.refused) ? null : checked.refused

@@ -1,4 +1,4 @@
-import type { AiReviewEvent, Classification, ImageQuality, Lesion, ProviderCall } from '../../streams/ai-review/events.ts'
+import type { AiReviewEvent, Classification, ImageQuality, Lesion, ProviderCall, ProviderOutcome } from '../../streams/ai-review/events.ts'
 import { leavesUnknown, type AiReviewState, type AwaitingReview, type StartingReview } from '../../streams/ai-review/state.ts'
 import type { StoredObject } from '../../streams/types.ts'
 import type { Decision } from '../handling/decision.ts'
@@ -24,11 +24,12 @@ export type CallOutcome =
     }
   | { readonly kind: 'postponed'; readonly call: ProviderCall; readonly retryAt: Date }
   | { readonly kind: 'poll-deferred'; readonly upstreamStatus: number | null; readonly nextPollAt: Date }
-  | { readonly kind: 'completed'; readonly result: ReviewResult; readonly rawResponse: StoredObject }
+  | { readonly kind: 'completed'; readonly aiProvider: string; readonly result: ReviewResult; readonly rawResponse: StoredObject }
   | {
       readonly kind: 'failed'
       readonly classification: Classification
       readonly upstreamStatus: number | null
+      readonly providerOutcome: ProviderOutcome | null
       readonly rawResponse: StoredObject | null
       /** The poll that failed counts as one. */
       readonly isPoll: boolean
@@ -98,14 +99,15 @@ function factsOf({ of, outcome }: RecordOutcome, review: OpenReview, at: string)
       return [{ type: 'AiReviewPollDeferred', data: { aiReviewId, attemptCount: review.attemptCount + 1, upstreamStatus, ...next } }]
     }
     case 'completed': {
-      const { result, rawResponse } = outcome
+      const { aiProvider, result, rawResponse } = outcome
       const attemptCount = review.attemptCount + 1
-      return [{ type: 'AiReviewCompleted', data: { aiReviewId, attemptCount, ...result, rawResponse, completedAt: at } }]
+      return [{ type: 'AiReviewCompleted', data: { aiReviewId, attemptCount, aiProvider, ...result, rawResponse, completedAt: at } }]
     }
     case 'failed': {
-      const { classification, upstreamStatus, rawResponse, isPoll } = outcome
+      const { classification, upstreamStatus, providerOutcome, rawResponse, isPoll } = outcome
       const attemptCount = review.attemptCount + (isPoll ? 1 : 0)
-      return [{ type: 'AiReviewFailed', data: { aiReviewId, classification, upstreamStatus, rawResponse, attemptCount, failedAt: at } }]
+      const failure = { classification, upstreamStatus, providerOutcome, rawResponse }
+      return [{ type: 'AiReviewFailed', data: { aiReviewId, ...failure, attemptCount, failedAt: at } }]
     }
   }
 }

@@ -6,13 +6,12 @@ import { outcomeOf } from './outcome-mapping.ts'
 
 /** How the AI review of the assessment's case ended. */
 export type ReviewEnd =
-  | { readonly kind: 'completed'; readonly lesions: readonly Lesion[]; readonly imageQuality: readonly ImageQuality[] }
+  | { readonly kind: 'completed'; readonly aiProvider: string; readonly lesions: readonly Lesion[]; readonly imageQuality: readonly ImageQuality[] }
   | { readonly kind: 'failed'; readonly classification: Classification }
   | { readonly kind: 'cancelled'; readonly reason: CancellationReason }
 
 export interface ConcludeAssessment {
   readonly aiReviewId: string
-  readonly aiProvider: string
   readonly end: ReviewEnd
   readonly now: Date
 }
@@ -37,27 +36,19 @@ export function concludeAssessment(command: ConcludeAssessment, state: Assessmen
   if (state.status !== 'processing') return []
   const { aiReviewId, end, now } = command
   const { assessmentId } = state
-  const code = failureOf(end)
-  if (code !== null) {
-    return [{ type: 'AssessmentFailed', data: { assessmentId, aiReviewId, code, failedAt: now.toISOString() } }]
-  }
-  const { lesions, imageQuality } = end.kind === 'completed' ? end : { lesions: [], imageQuality: [] }
-  const outcome = outcomeOf(lesions, imageQuality)
-  return [
-    {
-      type: 'AssessmentCompleted',
-      data: { assessmentId, aiReviewId, aiProvider: command.aiProvider, outcome, completedAt: now.toISOString() },
-    },
+  const failed = (code: FailureCode): AssessmentEvent[] => [
+    { type: 'AssessmentFailed', data: { assessmentId, aiReviewId, code, failedAt: now.toISOString() } },
   ]
-}
-
-function failureOf(end: ReviewEnd): FailureCode | null {
   switch (end.kind) {
     case 'failed':
-      return failureCodes[end.classification]
+      return failed(failureCodes[end.classification])
     case 'cancelled':
-      return end.reason === 'consent_withdrawn' ? 'CONSENT_MISSING' : 'CANCELLED'
-    case 'completed':
-      return end.imageQuality.some((image) => image.quality === unsuitableQuality) ? 'IMAGE_QUALITY_INSUFFICIENT' : null
+      return failed(end.reason === 'consent_withdrawn' ? 'CONSENT_MISSING' : 'CANCELLED')
+    case 'completed': {
+      const { aiProvider, lesions, imageQuality } = end
+      if (imageQuality.some((image) => image.quality === unsuitableQuality)) return failed('IMAGE_QUALITY_INSUFFICIENT')
+      const outcome = outcomeOf(lesions, imageQuality)
+      return [{ type: 'AssessmentCompleted', data: { assessmentId, aiReviewId, aiProvider, outcome, completedAt: now.toISOString() } }]
+    }
   }
 }

@@ -20,13 +20,15 @@ const { values } = parseArgs({
 async function start(): Promise<RunningServer> {
   const login = process.env['PROVIDER_LOGIN']
   const password = process.env['PROVIDER_PASSWORD']
-  if (values.data === undefined || login === undefined || password === undefined) {
-    throw new Error('provider simulator needs --data, PROVIDER_LOGIN and PROVIDER_PASSWORD')
+  // In the environment, because arguments are visible to every user of the machine.
+  const controlSecret = process.env['PROVIDER_CONTROL_SECRET']
+  if (values.data === undefined || isBlank(login) || isBlank(password) || isBlank(controlSecret)) {
+    throw new Error('provider simulator needs --data, PROVIDER_LOGIN, PROVIDER_PASSWORD and PROVIDER_CONTROL_SECRET')
   }
   const dataDir = resolve(values.data)
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const memory = new Memory(join(dataDir, 'provider.sqlite'))
-  const settings = { login, password, sessionTtlSeconds: Number(values['session-ttl-seconds']) }
+  const settings = { login, password, controlSecret, sessionTtlSeconds: Number(values['session-ttl-seconds']) }
   const server = providerServer(memory, settings, (error) => {
     process.stderr.write(`request failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
   })
@@ -43,6 +45,10 @@ async function start(): Promise<RunningServer> {
     memory.close()
   }
   return { ready: { port }, stop }
+}
+
+function isBlank(value: string | undefined): value is undefined | '' {
+  return value === undefined || value === ''
 }
 
 await liveAsChild({ exitWithParent: values['exit-with-parent'], start })

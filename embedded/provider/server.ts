@@ -4,14 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type CallName, InvalidControl, parseFaults, parseResults } from './controls.ts'
 import type { Memory } from './memory.ts'
 import { MalformedForm, readForm } from './multipart.ts'
-import { answerCall, type ProviderSettings } from './session-api.ts'
+import { answerCall, isSame, type ProviderSettings } from './session-api.ts'
 
 type Route = { call: CallName; caseId?: number }
 
 const CASE_ROUTE = /^\/api5\/case\/(\d{1,15})\/(process|result)$/
 const PLAIN_CALLS: readonly CallName[] = ['login', 'logout', 'case', 'image']
 
-/** The session API under `/api5` and its remote control under `/control`. */
+/** The session API under `/api5`, its remote control under `/control`, and `/health` for containers. */
 export function providerServer(memory: Memory, settings: ProviderSettings, onFailure: (error: unknown) => void): Server {
   return createServer((request, response) => {
     answer(memory, settings, request, response).catch((error: unknown) => {
@@ -25,7 +25,18 @@ export function providerServer(memory: Memory, settings: ProviderSettings, onFai
 
 async function answer(memory: Memory, settings: ProviderSettings, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://provider')
+  if (url.pathname === '/health') {
+    request.resume()
+    send(response, 200, '{"status":"ok"}')
+    return
+  }
   if (url.pathname === '/control' || url.pathname.startsWith('/control/')) {
+    const given = request.headers['x-control-secret']
+    if (typeof given !== 'string' || !isSame(given, settings.controlSecret)) {
+      request.resume()
+      send(response, 401, '{"error":"unauthorized"}')
+      return
+    }
     await control(memory, `${request.method} ${url.pathname}`, request, response)
     return
   }
@@ -79,14 +90,17 @@ async function control(memory: Memory, route: string, request: IncomingMessage, 
       return
     case 'DELETE /control':
       memory.atomically(() => memory.reset())
-      response.writeHead(204).end()
+      response.writeHead(204, mark).end()
       return
     default:
       send(response, 404, '{"error":"no such control"}')
   }
 }
 
+/** In every answer, so that the platform never takes the simulator for a real provider. */
+const mark = { 'x-provider-simulator': 'true' }
+
 function send(response: ServerResponse, status: number, body: string, headers: Readonly<Record<string, string>> = {}): void {
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...headers })
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...mark, ...headers })
   response.end(body)
 }

@@ -1,4 +1,4 @@
-import { timingSafeEqual } from 'node:crypto'
+import { createHash, timingSafeEqual } from 'node:crypto'
 import type { CallName } from './controls.ts'
 import type { CallRecord, Memory, ProviderCase } from './memory.ts'
 import type { ReceivedForm } from './multipart.ts'
@@ -6,7 +6,13 @@ import { controlOfCase, resultPayload } from './result-payload.ts'
 
 export type Answer = { status: number; body: string; headers?: Readonly<Record<string, string>>; delayMs: number }
 
-export type ProviderSettings = { login: string; password: string; sessionTtlSeconds: number }
+export type ProviderSettings = {
+  login: string
+  password: string
+  /** Admits to the remote control. */
+  controlSecret: string
+  sessionTtlSeconds: number
+}
 
 export type IncomingCall = {
   call: CallName
@@ -120,8 +126,11 @@ function refusal(status: number, error: string): Reply {
   return { status, body: { error } }
 }
 
-function isSame(given: string | undefined, expected: string): boolean {
-  const left = Buffer.from(given ?? '')
-  const right = Buffer.from(expected)
-  return left.length === right.length && timingSafeEqual(left, right)
+/** Digests have one length, so the time of the comparison shows neither content nor length. */
+export function isSame(given: string | undefined, expected: string): boolean {
+  return timingSafeEqual(digestOf(given ?? ''), digestOf(expected))
+}
+
+function digestOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
 }

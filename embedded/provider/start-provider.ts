@@ -7,6 +7,8 @@ export type ProviderOptions = {
   port: number
   login: string
   password: string
+  /** The header `X-Control-Secret` of every request to the remote control. */
+  controlSecret: string
   /** How long a session lives; 3600 s unless said. */
   sessionTtlSeconds?: number
   onLog?: (line: string) => void
@@ -35,7 +37,7 @@ export async function startProvider(options: ProviderOptions): Promise<EmbeddedP
       String(options.port),
       ...(options.sessionTtlSeconds === undefined ? [] : ['--session-ttl-seconds', String(options.sessionTtlSeconds)]),
     ],
-    env: { PROVIDER_LOGIN: options.login, PROVIDER_PASSWORD: options.password },
+    env: { PROVIDER_LOGIN: options.login, PROVIDER_PASSWORD: options.password, PROVIDER_CONTROL_SECRET: options.controlSecret },
     ...(options.onLog === undefined ? {} : { onLog: options.onLog }),
   })
   return {

@@ -74,7 +74,7 @@ function addressesOf({ credentials }: PlatformProcess, dataDir: string): string 
     `  API documentation   ${base_url}/docs`,
     `  OpenAPI document    ${base_url}/openapi.json`,
     `  health              ${base_url}/health`,
-    `  provider's calls    ${provider_url}/control/calls`,
+    `  provider's calls    ${provider_url}/control/calls (header X-Control-Secret: control_secret of the credentials)`,
     `  credentials         ${join(dataDir, 'credentials.json')}`,
     `The data stays in ${dataDir} until you remove it.`,
   ].join('\n')

@@ -126,7 +126,9 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     : undefined
   const served = runsApi && !runsProjector ? readModels : []
   const areStepsWaiting = () => processor?.areStepsWaiting() ?? false
-  addHealthChecks(health, { pool, store, runner, served, relays: processor?.relays ?? [], areStepsWaiting })
+  addHealthChecks(health, { pool, store, runner, served, relays: processor?.relays ?? [], provider: processor?.provider, areStepsWaiting })
+
+  await processor?.identifyProvider()
 
   let isRefusing = false
   const tokens = createTokenIssuer({

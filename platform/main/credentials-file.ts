@@ -21,6 +21,7 @@ export const Credentials = Type.Object({
   eventstore_url: nullableText,
   database_url: nullableText,
   provider_url: nullableText,
+  control_secret: nullableText,
   mailbox_url: nullableText,
   chat_url: nullableText,
 })

@@ -16,8 +16,9 @@ const file = (dataDir: string) => join(dataDir, 'credentials.json')
 /**
  * The credentials of this data folder, made at the first start: a client of the demo organisation, one of a second
  * organisation, and a platform-level one for the services. The addresses follow the configuration at each start.
+ * `controlSecret` admits to the remote control of the embedded provider simulator.
  */
-export async function keepCredentials(configuration: Configuration): Promise<Credentials> {
+export async function keepCredentials(configuration: Configuration, controlSecret: string | null = null): Promise<Credentials> {
   const path = file(configuration.dataDir)
   const kept = withServiceScopes((await readCredentials(path)) ?? newIdentities())
   const credentials: Credentials = {
@@ -27,6 +28,7 @@ export async function keepCredentials(configuration: Configuration): Promise<Cre
     eventstore_url: configuration.esdbUrl ?? null,
     database_url: configuration.databaseUrl ?? null,
     provider_url: configuration.providerBaseUrl ?? null,
+    control_secret: controlSecret,
     mailbox_url: null,
     chat_url: null,
   }

@@ -8,9 +8,16 @@ import { startProvider } from '../../embedded/provider/start-provider.ts'
 import type { Configuration } from '../configuration.ts'
 import type { GracefulStop } from '../graceful-stop.ts'
 import type { Logger } from '../logging.ts'
+import { ConfigurationError } from '../profile-rules.ts'
 
 /** Settings that the embedded servers stand in for, as the environment would name them. */
 export type EmbeddedEnvironment = Readonly<Record<string, string>>
+
+export interface Embedded {
+  readonly environment: EmbeddedEnvironment
+  /** Of the provider simulator; null where the environment names a provider. */
+  readonly controlSecret: string | null
+}
 
 interface Server {
   readonly exited: Promise<unknown>
@@ -29,11 +36,14 @@ const accessKeyId = 'embedded'
 export async function startEmbedded(
   configuration: Configuration,
   { logger, stop, onLost }: { readonly logger: Logger; readonly stop: GracefulStop; readonly onLost: OnServerLost },
-): Promise<EmbeddedEnvironment> {
-  const { dataDir } = configuration
+): Promise<Embedded> {
+  const { dataDir, profile } = configuration
+  if (profile === 'production' && configuration.providerBaseUrl === undefined) {
+    throw new ConfigurationError('PROVIDER_BASE_URL must be set when APP_ENV is production: the embedded provider simulator invents its results')
+  }
   const { ports, secrets } = await lastingSettings(dataDir, {
     ports: ['eventstore', 'postgres', 'object_store', 'provider'],
-    secrets: ['eventstore', 'postgres', 'postgres_platform', 'postgres_vault', 'object_store', 'provider', 'admin_api'],
+    secrets: ['eventstore', 'postgres', 'postgres_platform', 'postgres_vault', 'object_store', 'provider', 'provider_control', 'admin_api'],
   })
   const onLog = () => logger.debug({ component: 'embedded' }, 'an embedded server said something')
 
@@ -80,7 +90,7 @@ export async function startEmbedded(
     if (configuration.providerBaseUrl !== undefined) return {}
     const login = configuration.providerLogin ?? 'platform'
     const password = configuration.providerPassword ?? secrets.provider
-    const server = await startProvider({ dataDir: join(dataDir, 'provider'), port: ports.provider, login, password, onLog })
+    const server = await startProvider({ dataDir: join(dataDir, 'provider'), port: ports.provider, login, password, controlSecret: secrets.provider_control, onLog })
     watch('provider simulator', server)
     return { PROVIDER_BASE_URL: server.url, PROVIDER_LOGIN: login, PROVIDER_PASSWORD: password }
   }
@@ -94,5 +104,8 @@ export async function startEmbedded(
 
   const started = await Promise.all([eventStore(), postgres(), objectStore(), provider()])
   const port = configuration.port === 0 ? await freePort() : configuration.port
-  return Object.assign({ ADMIN_API_SECRET: secrets.admin_api, PORT: String(port) }, ...started)
+  return {
+    environment: Object.assign({ ADMIN_API_SECRET: secrets.admin_api, PORT: String(port) }, ...started),
+    controlSecret: configuration.providerBaseUrl === undefined ? secrets.provider_control : null,
+  }
 }

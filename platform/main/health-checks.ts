@@ -1,10 +1,12 @@
+import type { Provider } from '../../processes/adapters/provider.ts'
 import { readCheckpoints } from '../../projections/runtime/checkpoints.ts'
 import type { Projector } from '../../projections/runtime/projector.ts'
 import type { ProjectionRunner } from '../../projections/runtime/runner.ts'
 import { fitOf } from '../../projections/runtime/schema.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { Pool } from '../database.ts'
-import type { Health } from '../health.ts'
+import type { Profile } from '../configuration.ts'
+import type { Health, HealthCheck } from '../health.ts'
 
 interface Watched {
   readonly pool: Pool
@@ -15,13 +17,15 @@ interface Watched {
   /** True until our own services answered the first time. */
   readonly areStepsWaiting: () => boolean
   readonly relays: readonly { status(): { readonly channel: string; readonly state: string } }[]
+  /** Undefined where no processor runs. */
+  readonly provider: Pick<Provider, 'server'> | undefined
 }
 
 /**
  * Ready: what every request needs is reachable, and the read models have caught up once. A read model that stopped later
  * turns `/health` red and names its event, but not `/health/ready`: one broken read model must not take every API down.
  */
-export function addHealthChecks(health: Health, { pool, store, runner, served, areStepsWaiting, relays }: Watched): void {
+export function addHealthChecks(health: Health, { pool, store, runner, served, areStepsWaiting, relays, provider }: Watched): void {
   let hasCaughtUp = runner === undefined && served.length === 0
   health.register({
     name: 'database',
@@ -68,6 +72,7 @@ export function addHealthChecks(health: Health, { pool, store, runner, served, a
       return { status: 'failing', detail }
     },
   })
+  if (provider !== undefined) health.register(providerCheck(provider, health.profile))
   health.register({
     name: 'channels',
     gatesReadiness: false,
@@ -77,6 +82,20 @@ export function addHealthChecks(health: Health, { pool, store, runner, served, a
       return { status: 'failing', detail: `blocked: ${blocked.map(({ channel }) => channel).join(', ')}` }
     },
   })
+}
+
+/** Invented results must not stay unnoticed: development shows the simulator, production fails. */
+export function providerCheck(provider: Pick<Provider, 'server'>, profile: Profile): HealthCheck {
+  return {
+    name: 'provider',
+    gatesReadiness: false,
+    run: () => {
+      if (provider.server() !== 'simulator') return { status: 'ok' }
+      return profile === 'development'
+        ? { status: 'ok', detail: 'simulator: results are invented' }
+        : { status: 'failing', detail: 'PROVIDER_BASE_URL is the simulator: its answers are refused' }
+    },
+  }
 }
 
 /**

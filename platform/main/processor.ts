@@ -2,7 +2,7 @@ import { createCaseLookup } from '../../processes/adapters/case-lookup.ts'
 import { createConsentCheck } from '../../processes/adapters/consent-check.ts'
 import { createImageFetch } from '../../processes/adapters/image-fetch.ts'
 import { createPlatformToken } from '../../processes/adapters/platform-token.ts'
-import { createProvider } from '../../processes/adapters/provider.ts'
+import { createProvider, type Provider } from '../../processes/adapters/provider.ts'
 import { createReviewSupersession } from '../../processes/adapters/review-supersession.ts'
 import { createWebhookSender } from '../../processes/adapters/webhook-sender.ts'
 import { createWebhookSignatures } from '../../processes/adapters/webhook-signatures.ts'
@@ -22,6 +22,7 @@ import type { Pool } from '../database.ts'
 import { createEgress } from '../egress.ts'
 import type { GracefulStop } from '../graceful-stop.ts'
 import type { Logger } from '../logging.ts'
+import { ConfigurationError } from '../profile-rules.ts'
 import { untilServicesAnswer } from './service-gate.ts'
 
 export interface ProcessorOptions {
@@ -39,11 +40,19 @@ export interface ProcessorOptions {
 /** The processor role: relays run from its start, steps once they are told to begin. */
 export interface Processor {
   readonly relays: readonly { status(): RelayStatus }[]
+  readonly provider: Pick<Provider, 'server'>
+  /**
+   * Finds out whether the provider is the simulator. A provider that does not answer may come later: its first answer shows it.
+   * @throws ConfigurationError in production, if it is
+   */
+  identifyProvider(): Promise<void>
   /** True until steps begin. */
   areStepsWaiting(): boolean
   /** Steps call our own services: where those run elsewhere, `await` has steps begin when they answer and admit us. */
   beginSteps(services: 'here' | 'await'): Promise<void>
 }
+
+const identifyTimeoutMs = 2_000
 
 export function startProcessor({ given, pool, databaseUrl, filter, runner, logger, stop }: ProcessorOptions): Processor {
   const { store, objects, configuration, now } = given
@@ -51,9 +60,12 @@ export function startProcessor({ given, pool, databaseUrl, filter, runner, logge
   const egress = createEgress({ configuration, logger })
   stop.onStop('resources', 'egress', () => egress.close())
   const calls = { egress, token: createPlatformToken(egress, configuration, now) }
+  const provider = createProvider(egress, configuration, now)
+  // After the workers, whose steps use the session, and before the connections close.
+  stop.onStop('work', 'provider session', () => provider.close())
   const deps: ProcessDependencies = {
     ...given,
-    provider: createProvider(egress, configuration, now),
+    provider,
     images: createImageFetch(egress),
     consent: createConsentCheck(calls, consentBaseUrl),
     cases: createCaseLookup(calls, clinicalBaseUrl),
@@ -89,6 +101,13 @@ export function startProcessor({ given, pool, databaseUrl, filter, runner, logge
   let areStepsWaiting = true
   return {
     relays,
+    provider,
+    async identifyProvider() {
+      await provider.identify(AbortSignal.any([stop.signal, AbortSignal.timeout(identifyTimeoutMs)]))
+      if (provider.server() === 'simulator' && configuration.profile === 'production') {
+        throw new ConfigurationError('PROVIDER_BASE_URL must not be the provider simulator when APP_ENV is production: it invents its results')
+      }
+    },
     areStepsWaiting: () => areStepsWaiting,
     async beginSteps(services) {
       if (services === 'await') await untilServicesAnswer(calls, [consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl], logger, stop.signal)

@@ -49,14 +49,14 @@ async function start(first: Configuration, { env, logger, stop, onFatal, now }: 
   const lock = await lockDataFolder(first.dataDir)
   stop.onStop('servers', 'data folder', () => lock.release())
   const onLost = (name: string) => onFatal(`the embedded ${name} ended unexpectedly`)
-  const embedded = await startEmbedded(first, { logger, stop, onLost })
+  const { environment, controlSecret } = await startEmbedded(first, { logger, stop, onLost })
   const masterKeys =
     first.masterKeys === undefined
       ? await createMasterKeyFile(join(first.dataDir, 'master-keys'))
       : parseMasterKeys(first.masterKeys)
 
-  const settled = { ...embedded, ...withoutEmpty(env), PORT: embedded['PORT'] }
-  const credentials = await keepCredentials(loadConfiguration(settled))
+  const settled = { ...environment, ...withoutEmpty(env), PORT: environment['PORT'] }
+  const credentials = await keepCredentials(loadConfiguration(settled), controlSecret)
   const service = serviceClientOf(credentials)
   const configuration = loadConfiguration({
     SERVICE_CLIENT_ID: service.client_id,

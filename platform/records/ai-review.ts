@@ -33,7 +33,8 @@ const review = {
   correlationId: text,
   providerCaseId: integer,
   providerChecksum: text,
-  providerVersion: text,
+  providerVersion: Type.Union([Type.String(), Type.Null()], { description: 'Of a processed case, also when the review failed.' }),
+  analysisResult: Type.Union([Type.String(), Type.Null()], { description: 'Additive: the verdict of the provider on a processed case, also when the review failed.' }),
   cancelReason: Type.Union([Type.Enum(['requested', 'consent_withdrawn']), Type.Null()], {
     description: 'Additive (T28): why the review was cancelled, also once it is superseded.',
   }),

@@ -45,13 +45,24 @@ export interface Provider {
     signal: AbortSignal,
   ): Promise<ProviderAnswer<{ readonly providerImageId: number; readonly providerImageHash: string | null }>>
   process(providerCaseId: number, signal: AbortSignal): Promise<ProviderAnswer<{ readonly checksum: string }>>
-  /** The answer's text as it came, since the whole of it is kept. */
-  result(providerCaseId: number, checksum: string, signal: AbortSignal): Promise<ProviderAnswer<string>>
+  /** The answer's text as it came, since the whole of it is kept, and the provider's name. */
+  result(providerCaseId: number, checksum: string, signal: AbortSignal): Promise<ProviderAnswer<{ readonly text: string; readonly aiProvider: string }>>
+  /** Sends a request without credentials, so that `server` is known before the first review. */
+  identify(signal: AbortSignal): Promise<void>
+  /** The kind of server that gave the last answer. */
+  server(): ProviderServer
+  /** Ends the session at the provider. It takes a second at most and never rejects. */
+  close(): Promise<void>
 }
+
+/** The simulator of `embedded/provider` marks each of its answers. */
+export type ProviderServer = 'unknown' | 'simulator' | 'provider'
 
 type ProviderConfiguration = Pick<
   Configuration,
+  | 'profile'
   | 'providerBaseUrl'
+  | 'providerName'
   | 'providerLogin'
   | 'providerPassword'
   | 'providerSessionTtlSeconds'
@@ -64,15 +75,33 @@ type Call = Omit<EgressRequest, 'purpose' | 'timeoutMs' | 'maxBytes' | 'signal' 
   readonly body?: () => Promise<{ readonly body: string | Readable; readonly headers: Record<string, string> }>
 }
 
+/** Undefined for an answer that does not have the agreed form. */
+type Read<Value> = (text: string, response: EgressResponse) => Value | undefined
+
+interface Session {
+  readonly token: string
+  readonly until: number
+  /** Calls in flight. They need the session also after another one has replaced it. */
+  calls: number
+  hasEnded: boolean
+}
+
 const mostResultBytes = 16 * 1024 * 1024
+const logoutTimeoutMs = 1_000
+
+/** Name of the provider in results that the simulator made, whatever PROVIDER_NAME is. */
+const simulatorName = 'simulator'
+const simulatorHeader = 'x-provider-simulator'
 
 export function createProvider(egress: Egress, configuration: ProviderConfiguration, now: () => Date): Provider {
   const base = `${configuration.providerBaseUrl ?? ''}/api5`
-  let session: { readonly token: string; readonly until: number } | null = null
-  let loggingIn: Promise<ProviderAnswer<string>> | null = null
+  let server: ProviderServer = 'unknown'
+  let session: Session | null = null
+  let loggingIn: Promise<ProviderAnswer<Session>> | null = null
+  const loggingOut = new Set<Promise<void>>()
 
   /** One login at a time, shared by all who need it; it has a time limit of its own. Nothing of a case is unknown after it. */
-  async function login(): Promise<ProviderAnswer<string>> {
+  async function login(): Promise<ProviderAnswer<Session>> {
     loggingIn ??= newSession(AbortSignal.timeout(configuration.stepTimeoutMs)).finally(() => {
       loggingIn = null
     })
@@ -80,7 +109,7 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
     return answer.kind === 'failed' ? { ...answer, isUnknown: false } : answer
   }
 
-  async function newSession(signal: AbortSignal): Promise<ProviderAnswer<string>> {
+  async function newSession(signal: AbortSignal): Promise<ProviderAnswer<Session>> {
     const credentials = form({ login: configuration.providerLogin ?? '', password: configuration.providerPassword ?? '' })
     const sent = await send(`${base}/login`, { method: 'POST', ...credentials }, signal)
     if (sent.kind !== 'ok') return sent
@@ -90,41 +119,74 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
     if (refusal !== null) return refusal
     const token = sent.value.headers['authorization']
     if (typeof token !== 'string') return failed('provider_upstream_transient', sent.value.status)
-    session = { token, until: now().getTime() + configuration.providerSessionTtlSeconds * 1000 }
-    return { kind: 'ok', value: token }
+    const replaced = session
+    session = { token, until: now().getTime() + configuration.providerSessionTtlSeconds * 1000, calls: 0, hasEnded: false }
+    if (replaced !== null) endUnlessUsed(replaced)
+    return { kind: 'ok', value: session }
   }
 
-  /** With the cached session; on a 401 one new login and one repeat (specification 4.5, rule 4). */
-  async function call<Value>(
-    { path, method, body }: Call,
-    signal: AbortSignal,
-    read: (text: string) => Value | undefined,
-  ): Promise<ProviderAnswer<Value>> {
-    for (let attempt = 1; ; attempt++) {
-      const held = session !== null && session.until > now().getTime() ? session.token : null
-      const logged = held === null ? await login() : { kind: 'ok' as const, value: held }
-      if (logged.kind !== 'ok') return logged
-      const content = await body?.()
-      const headers = { authorization: logged.value, ...content?.headers }
-      const request = { headers, ...(method === undefined ? {} : { method }), ...(content === undefined ? {} : { body: content.body }) }
-      const sent = await send(`${base}${path}`, request, signal)
-      if (sent.kind !== 'ok') return sent
-      const { value: response } = sent
-      if (response.status === 401) {
-        await response.discard()
-        // Another call may have renewed the session already: only the token that was refused is dropped.
-        if (session?.token === logged.value) session = null
-        if (attempt === 1) continue
-        return failed('provider_auth_failed', 401)
-      }
-      const refusal = refusalOf(response, now())
-      if (refusal !== null) {
-        await response.discard()
-        return refusal
-      }
-      const value = await readAnswer(response, read)
-      return value === undefined ? failed('provider_upstream_transient', response.status, true) : { kind: 'ok', value }
+  function endUnlessUsed(old: Session): void {
+    // A provider may give the same token again: then the session goes on.
+    if (old.hasEnded || old.calls > 0 || old.token === session?.token) return
+    const ending = logout(old).finally(() => loggingOut.delete(ending))
+    loggingOut.add(ending)
+  }
+
+  /** Best effort: a session that is not ended here ends at the provider by time. Its failures open no circuit for other calls. */
+  async function logout(old: Session): Promise<void> {
+    old.hasEnded = true
+    try {
+      const headers = { authorization: old.token }
+      const limits = { timeoutMs: logoutTimeoutMs, maxBytes: 65_536 }
+      const response = await egress.request(`${base}/logout`, { purpose: 'provider', lane: 'logout', method: 'POST', headers, ...limits })
+      await response.discard()
+    } catch (error) {
+      if (!(error instanceof EgressError)) throw error
     }
+  }
+
+  /** With the held session. The first 401, also to the login, is followed by one new login and one repeat (specification 4.5, rule 4). */
+  async function call<Value>(asked: Call, signal: AbortSignal, read: Read<Value>): Promise<ProviderAnswer<Value>> {
+    const first = await callOnce(asked, signal, read)
+    const isRefused = first.kind === 'failed' && first.classification === 'provider_auth_failed'
+    return isRefused ? callOnce(asked, signal, read) : first
+  }
+
+  async function callOnce<Value>(asked: Call, signal: AbortSignal, read: Read<Value>): Promise<ProviderAnswer<Value>> {
+    const held = session !== null && session.until > now().getTime() ? session : null
+    const logged = held === null ? await login() : { kind: 'ok' as const, value: held }
+    if (logged.kind !== 'ok') return logged
+    const used = logged.value
+    used.calls += 1
+    try {
+      return await callIn(used, asked, signal, read)
+    } finally {
+      used.calls -= 1
+      if (used !== session) endUnlessUsed(used)
+    }
+  }
+
+  async function callIn<Value>(used: Session, { path, method, body }: Call, signal: AbortSignal, read: Read<Value>): Promise<ProviderAnswer<Value>> {
+    const content = await body?.()
+    const headers = { authorization: used.token, ...content?.headers }
+    const request = { headers, ...(method === undefined ? {} : { method }), ...(content === undefined ? {} : { body: content.body }) }
+    const sent = await send(`${base}${path}`, request, signal)
+    if (sent.kind !== 'ok') return sent
+    const { value: response } = sent
+    if (response.status === 401) {
+      await response.discard()
+      used.hasEnded = true
+      // Another call may have renewed the session already: only the session that was refused is dropped.
+      if (session === used) session = null
+      return failed('provider_auth_failed', 401)
+    }
+    const refusal = refusalOf(response, now())
+    if (refusal !== null) {
+      await response.discard()
+      return refusal
+    }
+    const value = await readAnswer(response, read)
+    return value === undefined ? failed('provider_upstream_transient', response.status, true) : { kind: 'ok', value }
   }
 
   async function send(
@@ -134,7 +196,12 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
   ): Promise<ProviderAnswer<EgressResponse>> {
     try {
       const limits = { timeoutMs: configuration.stepTimeoutMs, maxBytes: mostResultBytes, signal }
-      return { kind: 'ok', value: await egress.request(url, { purpose: 'provider', ...request, ...limits }) }
+      const response = await egress.request(url, { purpose: 'provider', ...request, ...limits })
+      server = isSimulated(response) ? 'simulator' : 'provider'
+      if (server === 'provider' || configuration.profile === 'development') return { kind: 'ok', value: response }
+      // The simulator invents diagnoses. In production its answers count as an outage of the provider.
+      await response.discard()
+      return failed('provider_upstream_transient', null)
     } catch (error) {
       if (!(error instanceof EgressError)) throw error
       if (error.code === 'circuit_open') return { kind: 'not-sent', afterMs: error.retryAfterMs ?? 1000 }
@@ -171,10 +238,24 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
       }),
 
     result: (providerCaseId, checksum, signal) =>
-      call({ path: `/case/${providerCaseId}/result?checksum=${encodeURIComponent(checksum)}` }, signal, (text) => {
+      call({ path: `/case/${providerCaseId}/result?checksum=${encodeURIComponent(checksum)}` }, signal, (text, response) => {
         JSON.parse(text)
-        return text
+        return { text, aiProvider: isSimulated(response) ? simulatorName : configuration.providerName }
       }),
+
+    async identify(signal) {
+      const sent = await send(`${base}/login`, { method: 'HEAD' }, signal)
+      if (sent.kind === 'ok') await sent.value.discard()
+    },
+
+    server: () => server,
+
+    async close() {
+      const held = session
+      session = null
+      if (held !== null && !held.hasEnded) await logout(held)
+      await Promise.all(loggingOut)
+    },
   }
 }
 
@@ -187,6 +268,10 @@ function failed(
   return { kind: 'failed', classification, status, isUnknown, retryAfterMs }
 }
 
+function isSimulated({ headers }: EgressResponse): boolean {
+  return headers[simulatorHeader] !== undefined
+}
+
 /** An answer that is not a success, classified; null for a success. A 401 is the caller's business. */
 function refusalOf({ status, headers }: EgressResponse, now: Date): ProviderAnswer<never> | null {
   if (status >= 200 && status < 300) return null
@@ -196,9 +281,9 @@ function refusalOf({ status, headers }: EgressResponse, now: Date): ProviderAnsw
 }
 
 /** Undefined when the answer broke off or is not what was asked for. */
-async function readAnswer<Value>(response: EgressResponse, read: (text: string) => Value | undefined): Promise<Value | undefined> {
+async function readAnswer<Value>(response: EgressResponse, read: Read<Value>): Promise<Value | undefined> {
   try {
-    return read(await response.text())
+    return read(await response.text(), response)
   } catch (error) {
     if (error instanceof EgressError || error instanceof SyntaxError) return undefined
     throw error

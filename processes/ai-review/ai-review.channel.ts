@@ -37,8 +37,8 @@ export const aiReviewEventsChannel: ChannelDefinition<AiReviewChannelDependencie
 
     AiReviewCompleted: async (event, deps) => {
       const data = event.data as DataOf<AiReviewEvent, 'AiReviewCompleted'>
-      const { providerVersion, reportDate, analysisResult, imageQuality, lesions, completedAt } = data
-      const result = { assessedByProviderVersion: providerVersion, reportDate, analysisResult, imageQuality, lesions }
+      const { aiProvider, providerVersion, reportDate, analysisResult, imageQuality, lesions, completedAt } = data
+      const result = { assessedByProviderVersion: providerVersion, reportDate, analysisResult, imageQuality, lesions, aiProvider }
       return [{ type: 'ai_review.completed', occurredAt: completedAt, data: { ...(await reviewOf(event, deps)), ...result } }]
     },
 

@@ -5,7 +5,7 @@ import { recordOutcome, type CallOutcome } from '../../commands/ai-review/record
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { execute } from '../../commands/handling/execute.ts'
 import { stateToPlanOn } from '../../commands/handling/plan.ts'
-import type { Classification } from '../../streams/ai-review/events.ts'
+import type { Classification, ProviderOutcome } from '../../streams/ai-review/events.ts'
 import { AppendTooLargeError, InvalidEventError } from '../../streams/store/errors.ts'
 import type { StoredObject } from '../../streams/types.ts'
 import { aiReviewFold, type AiReviewState, type AwaitingReview } from '../../streams/ai-review/state.ts'
@@ -63,9 +63,10 @@ export async function poll(todo: Todo, deps: ProcessDependencies, step: StepCont
     if (recorded.events.length === 0) await dropUnnamed(outcome, deps)
     return { kind: 'done', position: recorded.position ?? begun.position }
   } catch (error) {
-    // What the provider found cannot be recorded, now or later: the review ends, and its raw response says why.
-    if (outcome.kind !== 'completed' || !isUnrecordable(error)) throw error
-    const recorded = await record(failed('provider_processing_failed', null, outcome.rawResponse))
+    // The provider's result cannot be recorded, now or later: the review ends, and its raw response contains the result.
+    const hasResult = outcome.kind === 'completed' || (outcome.kind === 'failed' && outcome.providerOutcome !== null)
+    if (!hasResult || !isUnrecordable(error)) throw error
+    const recorded = await record(failed('provider_processing_failed', null, { rawResponse: outcome.rawResponse }))
     return { kind: 'done', position: recorded.position ?? begun.position }
   }
 }
@@ -82,7 +83,7 @@ async function dropUnnamed(outcome: CallOutcome, { objects }: ProcessDependencie
 }
 
 async function outcomeOf(
-  answer: ProviderAnswer<string>,
+  answer: ProviderAnswer<{ readonly text: string; readonly aiProvider: string }>,
   review: AwaitingReview,
   deps: ProcessDependencies,
   step: StepContext,
@@ -93,17 +94,18 @@ async function outcomeOf(
   if (answer.kind === 'failed') {
     const { classification, status, retryAfterMs } = answer
     const isPassing = classification === 'provider_upstream_transient'
-    return isPassing ? again(review, deps, step, status, retryAfterMs) : failed(classification, status, null)
+    return isPassing ? again(review, deps, step, status, retryAfterMs) : failed(classification, status)
   }
-  const read = readProviderResult(answer.value, review)
+  const { text, aiProvider } = answer.value
+  const read = readProviderResult(text, review)
   if (read.kind === 'not-processed') return again(review, deps, step, null, 0)
   const { orgId, aiReviewId, patientId } = review
   if (patientId === null) throw new Error('a review awaits its result without a patient')
-  const rawResponse = await storeRawResponse(deps, { orgId, aiReviewId, patientId, text: answer.value })
-  const isSuccess = read.result.analysisResult === deps.configuration.providerSuccessResult
-  return isSuccess
-    ? { kind: 'completed', result: read.result, rawResponse }
-    : failed('provider_processing_failed', null, rawResponse)
+  const rawResponse = await storeRawResponse(deps, { orgId, aiReviewId, patientId, text })
+  const { result } = read
+  if (result.analysisResult === deps.configuration.providerSuccessResult) return { kind: 'completed', aiProvider, result, rawResponse }
+  const { analysisResult, providerVersion, imageQuality } = result
+  return failed('provider_processing_failed', null, { providerOutcome: { analysisResult, providerVersion, imageQuality }, rawResponse })
 }
 
 /** Not processed, or not to be had: counts as a poll (T4), and the last one is at the deadline (T3). */
@@ -117,10 +119,16 @@ function again(
   const polled = { attemptCount: review.attemptCount + 1, deadlineAt: new Date(review.deadlineAt) }
   const at = nextPollAt(pollScheduleOf(configuration), polled, step.now(), retryAfterMs)
   return at === null
-    ? failed('provider_result_timeout', upstreamStatus, null)
+    ? failed('provider_result_timeout', upstreamStatus)
     : { kind: 'poll-deferred', upstreamStatus, nextPollAt: at }
 }
 
-function failed(classification: Classification, upstreamStatus: number | null, rawResponse: StoredObject | null): CallOutcome {
-  return { kind: 'failed', classification, upstreamStatus, rawResponse, isPoll: true }
+/** `processed`: of a case that the provider processed. */
+function failed(
+  classification: Classification,
+  upstreamStatus: number | null,
+  processed: { readonly providerOutcome?: ProviderOutcome; readonly rawResponse?: StoredObject | null } = {},
+): CallOutcome {
+  const { providerOutcome = null, rawResponse = null } = processed
+  return { kind: 'failed', classification, upstreamStatus, providerOutcome, rawResponse, isPoll: true }
 }

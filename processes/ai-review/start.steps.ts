@@ -226,7 +226,7 @@ function deferred(
 }
 
 function failed(classification: Classification, upstreamStatus: number | null): CallOutcome {
-  return { kind: 'failed', classification, upstreamStatus, rawResponse: null, isPoll: false }
+  return { kind: 'failed', classification, upstreamStatus, providerOutcome: null, rawResponse: null, isPoll: false }
 }
 
 async function settle(run: Run, attempted: CommandContext | null, outcome: CallOutcome): Promise<StepOutcome> {

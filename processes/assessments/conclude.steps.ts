@@ -29,7 +29,7 @@ export async function conclude(todo: Todo, deps: ProcessDependencies, step: Step
   if (hasExpired(ended) && (await renew(todo, deps, step, ended))) return { kind: 'done' }
 
   const { aiReviewId } = ended.data
-  const command = { aiReviewId, aiProvider: deps.configuration.providerName, end: endOf(ended), now: todo.dueAt }
+  const command = { aiReviewId, end: endOf(ended), now: todo.dueAt }
   const context = stepCommand({ name: 'assessments.conclude', ...readCause(todo), orgId: orgOf(todo) })
   const done = await execute(deps.store, targetOf(todo), (state) => concludeAssessment(command, state), context)
   return { kind: 'done', position: done.position }
@@ -67,7 +67,7 @@ async function renew(todo: Todo, deps: ProcessDependencies, step: StepContext, {
 function endOf(event: Ended): ReviewEnd {
   switch (event.type) {
     case 'ai_review.completed':
-      return { kind: 'completed', lesions: event.data.lesions, imageQuality: event.data.imageQuality }
+      return { kind: 'completed', aiProvider: event.data.aiProvider, lesions: event.data.lesions, imageQuality: event.data.imageQuality }
     case 'ai_review.failed':
       return { kind: 'failed', classification: event.data.errorClassification }
     case 'ai_review.cancelled':

@@ -1,10 +1,10 @@
-import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
+import type { AiReviewEvent, ImageQuality } from '../../streams/ai-review/events.ts'
 import { defineProjector, insert, patch, patchWhere } from '../runtime/projector.ts'
 import { aiReviewImages, aiReviewLesions, aiReviewResults, aiReviews } from './table.ts'
 
 export const aiReviewsProjector = defineProjector<AiReviewEvent>()({
   name: 'ai_reviews',
-  version: 3,
+  version: 4,
   tables: [aiReviews, aiReviewImages, aiReviewResults, aiReviewLesions],
   handlers: {
     AiReviewRequested: ({ data, revision }) => [
@@ -104,6 +104,7 @@ export const aiReviewsProjector = defineProjector<AiReviewEvent>()({
           status: 'completed',
           attempt_count: data.attemptCount,
           provider_version: data.providerVersion,
+          analysis_result: data.analysisResult,
           updated_at: data.completedAt,
           completed_at: data.completedAt,
           stream_revision: revision,
@@ -111,7 +112,6 @@ export const aiReviewsProjector = defineProjector<AiReviewEvent>()({
       ),
       insert(aiReviewResults, {
         ai_review_id: data.aiReviewId,
-        analysis_result: data.analysisResult,
         analysis_status: data.analysisStatus,
         lesion_count: data.lesionCount,
         processing_type: data.processingType,
@@ -127,13 +127,7 @@ export const aiReviewsProjector = defineProjector<AiReviewEvent>()({
           created_at: data.completedAt,
         }),
       ),
-      ...data.imageQuality.map((image) =>
-        patch(
-          aiReviewImages,
-          { ai_review_id: data.aiReviewId, clinical_image_id: image.imageId },
-          { image_quality: image.quality },
-        ),
-      ),
+      ...qualityPatches(data.aiReviewId, data.imageQuality),
     ],
     AiReviewFailed: ({ data, revision }) => [
       patch(
@@ -144,11 +138,14 @@ export const aiReviewsProjector = defineProjector<AiReviewEvent>()({
           attempt_count: data.attemptCount,
           error_classification: data.classification,
           upstream_status: data.upstreamStatus,
+          provider_version: data.providerOutcome?.providerVersion ?? null,
+          analysis_result: data.providerOutcome?.analysisResult ?? null,
           updated_at: data.failedAt,
           completed_at: data.failedAt,
           stream_revision: revision,
         },
       ),
+      ...qualityPatches(data.aiReviewId, data.providerOutcome?.imageQuality ?? []),
     ],
     AiReviewConsentConfirmed: ({ data, revision }) => [
       patch(aiReviews, { ai_review_id: data.aiReviewId }, { stream_revision: revision }),
@@ -175,3 +172,9 @@ export const aiReviewsProjector = defineProjector<AiReviewEvent>()({
     ],
   },
 })
+
+function qualityPatches(aiReviewId: string, imageQuality: readonly ImageQuality[]) {
+  return imageQuality.map(({ imageId, quality }) =>
+    patch(aiReviewImages, { ai_review_id: aiReviewId, clinical_image_id: imageId }, { image_quality: quality }),
+  )
+}

@@ -14,6 +14,8 @@ export const aiReviews = defineTable({
     provider_case_id: { type: 'integer', nullable: true },
     provider_checksum: { type: 'text', nullable: true },
     provider_version: { type: 'text', nullable: true },
+    /** Of a processed case, whether the review completed or failed. */
+    analysis_result: { type: 'text', nullable: true },
     error_classification: { type: 'text', nullable: true },
     upstream_status: { type: 'integer', nullable: true },
     cancel_reason: { type: 'text', nullable: true },
@@ -49,7 +51,6 @@ export const aiReviewResults = defineTable({
   name: 'ai_review_results',
   columns: {
     ai_review_id: 'uuid',
-    analysis_result: 'text',
     analysis_status: { type: 'text', nullable: true },
     lesion_count: 'integer',
     processing_type: { type: 'text', nullable: true },

@@ -17,6 +17,7 @@ export interface ReviewRow {
   provider_case_id: number | null
   provider_checksum: string | null
   provider_version: string | null
+  analysis_result: string | null
   error_classification: keyof typeof aiReviewFailures | null
   upstream_status: number | null
   cancel_reason: AiReviewRecord['cancelReason']
@@ -42,6 +43,7 @@ export function toReviewRecord(row: ReviewRow): AiReviewRecord {
     providerCaseId: row.provider_case_id,
     providerChecksum: row.provider_checksum,
     providerVersion: row.provider_version,
+    analysisResult: row.analysis_result,
     cancelReason: row.cancel_reason,
     supersededById: row.superseded_by_id,
     supersededAt: row.superseded_at?.toISOString() ?? null,
@@ -89,7 +91,6 @@ export async function listReviews(
 interface DetailsRow extends ReviewRow {
   images: (Omit<AiReviewDetails['images'][number], 'id' | 'aiReviewId'>)[]
   lesions: { lesion: Omit<AiReviewDetails['lesions'][number], 'id' | 'aiReviewId' | 'createdAt'>; createdAt: string }[] | null
-  analysis_result: string | null
   analysis_status: string | null
   lesion_count: number
   processing_type: string | null
@@ -102,7 +103,7 @@ interface DetailsRow extends ReviewRow {
 export async function getReview(pool: Pool, org: TenantId, id: string): Promise<Found<{ readonly details: AiReviewDetails }>> {
   const row = await rowOf<DetailsRow>(
     pool,
-    `select r.*, s.analysis_result, s.analysis_status, s.lesion_count, s.processing_type, s.sensitivity_set, s.report_date,
+    `select r.*, s.analysis_status, s.lesion_count, s.processing_type, s.sensitivity_set, s.report_date,
        s.created_at as result_created_at,
        (select jsonb_agg(jsonb_build_object(
             'clinicalImageId', i.clinical_image_id, 'imageType', i.image_type, 'providerImageId', i.provider_image_id,

@@ -49,6 +49,10 @@ export type Lesion = Static<typeof Lesion>
 export const ImageQuality = Type.Object({ imageId: Id, quality: text })
 export type ImageQuality = Static<typeof ImageQuality>
 
+/** What of a processed case that failed is kept outside of the raw response. */
+export const ProviderOutcome = Type.Object({ analysisResult: Type.String(), providerVersion: text, imageQuality: Type.Array(ImageQuality) })
+export type ProviderOutcome = Static<typeof ProviderOutcome>
+
 export const aiReviewEvents = {
   AiReviewRequested: defineEvent(
     'AiReviewRequested',
@@ -142,6 +146,8 @@ export const aiReviewEvents = {
     Type.Object({
       aiReviewId: Id,
       attemptCount: Type.Integer({ minimum: 1 }),
+      /** Name of the provider that made the result. */
+      aiProvider: Type.String(),
       analysisResult: Type.String(),
       analysisStatus: text,
       lesionCount: Count,
@@ -162,7 +168,9 @@ export const aiReviewEvents = {
       aiReviewId: Id,
       classification: Classification,
       upstreamStatus: Nullable(Int32),
-      /** Null, or the answer of a provider that processed the case and found nothing it could use. */
+      /** Null unless the provider processed the case without success (specification 7.3). */
+      providerOutcome: Nullable(ProviderOutcome),
+      /** Null, or the answer of a provider that processed the case. */
       rawResponse: Nullable(StoredObject),
       attemptCount: Type.Integer({ minimum: 0 }),
       failedAt: Instant,

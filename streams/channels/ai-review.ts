@@ -34,6 +34,8 @@ export const aiReviewChannelEvents = {
       analysisResult: Type.String(),
       imageQuality: Type.Array(ImageQuality),
       lesions: Type.Array(Lesion),
+      /** Additive: the name of the provider, for `result.ai_provider`. */
+      aiProvider: Type.String(),
     }),
   ),
   failed: defineEvent(

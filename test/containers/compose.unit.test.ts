@@ -112,6 +112,19 @@ test('one service builds the image that several run, since builds at once cannot
   expect(services.filter(([, service]) => at(service, 'build') !== undefined).map(([name]) => name)).toEqual(['api'])
 })
 
+test('the provider simulator has a control secret, and its health check needs none', () => {
+  const provider = at(compose, 'services', 'provider')
+  expect(at(provider, 'environment', 'PROVIDER_CONTROL_SECRET')).toMatch(/^\$\{PROVIDER_CONTROL_SECRET:\?/)
+  expect(String(at(provider, 'healthcheck', 'test', 3))).toContain("fetch('http://127.0.0.1:8090/health')")
+})
+
+test('processors reach the object store at S3_ENDPOINT, by a network that both are on', () => {
+  const { hostname } = new URL(String(at(compose, 'services', 'processor', 'environment', 'S3_ENDPOINT')))
+  const networksOf = (name: string) => at(compose, 'services', name, 'networks')
+  expect(networksOf(hostname)).toContain('servers')
+  expect(networksOf('processor')).toContain('servers')
+})
+
 test('Postgres is healthy when it answers by TCP, not while it makes its first database', () => {
   expect(at(compose, 'services', 'postgres', 'healthcheck', 'test')).toContain('--host=127.0.0.1')
 })

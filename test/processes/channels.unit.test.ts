@@ -84,7 +84,7 @@ describe('the AI-review channel', () => {
   it('says that a review started, completed or was cancelled', async () => {
     expect(await reviewed(reviewFact('AiReviewStarted'))).toMatchObject([{ type: 'ai_review.started', data: { ...review, startedAt: at(3), occurred_at: at(3) } }])
     const [completed] = await reviewed(reviewFact('AiReviewCompleted'))
-    const result = { occurred_at: reviewFact('AiReviewCompleted').data.completedAt, assessedByProviderVersion: '4.2', reportDate: at(17), analysisResult: 'SUCCESSFUL_PROCESSING', lesions: [lesion] }
+    const result = { occurred_at: reviewFact('AiReviewCompleted').data.completedAt, assessedByProviderVersion: '4.2', reportDate: at(17), analysisResult: 'SUCCESSFUL_PROCESSING', lesions: [lesion], aiProvider: 'inference-provider' }
     expect(completed).toMatchObject({ type: 'ai_review.completed', data: { ...review, ...result, imageQuality: reviewFact('AiReviewCompleted').data.imageQuality } })
     expect(JSON.stringify(completed)).not.toContain('raw-responses')
     const [cancelled] = await reviewed(reviewFact('AiReviewCancelled'))

@@ -82,6 +82,7 @@ export const reviewFact = factsOf<AiReviewEvent>({
   AiReviewCompleted: {
     aiReviewId: ids.review,
     attemptCount: 2,
+    aiProvider: 'inference-provider',
     analysisResult: 'SUCCESSFUL_PROCESSING',
     analysisStatus: 'DONE',
     lesionCount: 1,
@@ -101,6 +102,7 @@ export const reviewFact = factsOf<AiReviewEvent>({
     aiReviewId: ids.review,
     classification: 'provider_client_error',
     upstreamStatus: 422,
+    providerOutcome: null,
     rawResponse: null,
     attemptCount: 0,
     failedAt: at(9),

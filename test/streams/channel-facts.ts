@@ -31,6 +31,7 @@ export const reviewPublicFact = factsOf<AiReviewChannelEvent>({
     analysisResult: 'SUCCESSFUL_PROCESSING',
     imageQuality: [{ imageId: ids.image, quality: 'IMAGE_QUALITY_SUITABLE' }],
     lesions: [lesion],
+    aiProvider: 'inference-provider',
     ...envelope('ai_review.completed', 18),
   },
   'ai_review.failed': {

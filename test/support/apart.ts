@@ -47,9 +47,9 @@ export async function startPlatformApart(dataDir: string, env: Readonly<Record<s
   try {
     const port = Number(env['PORT'] ?? (await freePort()))
     const given = { ...withoutEmpty(env), PLATFORM_DATA_DIR: dataDir, PORT: String(port), BASE_URL: `http://127.0.0.1:${port}` }
-    const embedded = await startEmbedded(loadConfiguration(given), { logger, stop: servers, onLost: () => undefined })
-    const shared = { ...embedded, MASTER_KEYS: await masterKeys(dataDir), ...given }
-    const { credentials, service } = await prepareClients(shared)
+    const { environment, controlSecret } = await startEmbedded(loadConfiguration(given), { logger, stop: servers, onLost: () => undefined })
+    const shared = { ...environment, MASTER_KEYS: await masterKeys(dataDir), ...given }
+    const { credentials, service } = await prepareClients(shared, controlSecret)
     const settings = { ...shared, ...service, PORT: '0' }
     const begin = (role: Role) => startRole(role, settings, (instance) => instances.push(instance))
     const others = Promise.all(['projector', 'projector', 'processor', 'processor'].filter(isRole).map(begin))

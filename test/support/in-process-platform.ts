@@ -27,14 +27,14 @@ export async function startInProcessPlatform(settings: Readonly<Record<string, s
   const database = await freshDatabase()
   const own = { LOG_LEVEL: 'silent', PORT: '0', PLATFORM_DATA_DIR: dataDir, DATABASE_URL: database.url, VAULT_DATABASE_URL: database.vaultUrl }
   const platform = await up({ env: { ...fastSettings, ...own, ...settings }, onFatal: (reason) => expect.unreachable(reason) })
-  const { base_url, org_id, provider_url, clients } = platform.credentials
+  const { base_url, org_id, provider_url, control_secret, clients } = platform.credentials
   const { body } = await requestToken(base_url, clients[0] ?? { client_id: '', client_secret: '' })
   const token = textAt(body, 'access_token')
   const api = createApiClient(base_url, token)
   return {
     platform,
     databaseUrl: database.url,
-    provider: providerAt(provider_url ?? ''),
+    provider: providerAt(provider_url ?? '', control_secret ?? ''),
     api,
     token,
     terms: await createConsentTerms(api, org_id),

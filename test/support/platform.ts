@@ -84,7 +84,7 @@ export async function startTestPlatform({ env = {}, ownPostgres = false }: TestP
   return {
     dataDir,
     baseUrl: running.credentials.base_url,
-    provider: providerAt(running.credentials.provider_url ?? '', areRolesApart),
+    provider: providerAt(running.credentials.provider_url ?? '', running.credentials.control_secret ?? '', areRolesApart),
     ownsPostgres: database === undefined,
     get process() {
       return running

@@ -139,10 +139,11 @@ export async function openProcessWorld(options: DecisionWorldOptions = {}): Prom
   const [providerDir, objectsDir] = folders
   const account = { accessKeyId: 'test', secretAccessKey: randomUUID() }
   const password = randomUUID()
+  const controlSecret = randomUUID()
   const services: Services = { patientId: ids.patient, consent: 'granted', before: () => undefined }
   const [world, simulator, store, server] = await Promise.all([
     openDecisionWorld(options),
-    startProvider({ dataDir: providerDir, port: 0, login: 'platform', password }),
+    startProvider({ dataDir: providerDir, port: 0, login: 'platform', password, controlSecret }),
     startObjectStore({ dataDir: objectsDir, port: 0, bucket: 'assessments', ...account }),
     startOutsideServer((asked) => serviceAnswer(services, asked)),
   ])
@@ -164,7 +165,7 @@ export async function openProcessWorld(options: DecisionWorldOptions = {}): Prom
     opened.push(egress)
     return { egress, deps: processDependencies({ ...world, configuration: wired }, egress, objects) }
   }
-  const provider = providerAt(simulator.url)
+  const provider = providerAt(simulator.url, controlSecret)
   return {
     ...world,
     configuration,

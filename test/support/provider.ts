@@ -19,7 +19,9 @@ export type ProviderCall = Static<typeof ProviderCall>
 export interface TestProvider {
   /** What it was asked, in order, refused calls included. */
   calls(): Promise<readonly ProviderCall[]>
-  /** The same, as `case 200, image 200, …`. */
+  /** The same without logins and logouts, which follow the life of sessions and processes. */
+  caseCalls(): Promise<readonly ProviderCall[]>
+  /** All calls, as `case 200, image 200, …`. */
   story(): Promise<readonly string[]>
   fault(...faults: readonly Partial<FaultControl>[]): Promise<void>
   result(...results: readonly ResultControl[]): Promise<void>
@@ -28,10 +30,10 @@ export interface TestProvider {
 }
 
 /**
- * The provider at an address. Each processor logs in for itself: with `isShared` by several, a login that nothing asked for,
+ * The provider at an address, controlled with the secret of its remote control. Each processor logs in for itself: with `isShared` by several, a login that nothing asked for,
  * neither the beginning nor a refused call, is another one's first, and is left out of what it was asked.
  */
-export function providerAt(url: string, isShared = false): TestProvider {
+export function providerAt(url: string, controlSecret: string, isShared = false): TestProvider {
   let isLoggedIn = false
 
   function asOfOne(list: readonly ProviderCall[]): readonly ProviderCall[] {
@@ -46,7 +48,7 @@ export function providerAt(url: string, isShared = false): TestProvider {
   }
 
   async function send(method: string, path: string, body?: unknown): Promise<unknown> {
-    const response = await fetch(`${url}/control${path}`, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+    const response = await fetch(`${url}/control${path}`, { method, headers: { 'x-control-secret': controlSecret }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
     const text = await response.text()
     if (!response.ok) throw new Error(`the simulator answered ${response.status} to ${method} ${path}: ${text}`)
     return text === '' ? undefined : JSON.parse(text)
@@ -58,6 +60,7 @@ export function providerAt(url: string, isShared = false): TestProvider {
   }
   return {
     calls,
+    caseCalls: async () => (await calls()).filter(({ call }) => call !== 'login' && call !== 'logout'),
     story: async () => (await calls()).map(({ call, status }) => `${call} ${status}`),
     fault: async (...faults) => void (await send('POST', '/faults', faults)),
     result: async (...results) => void (await send('POST', '/results', results)),

@@ -113,7 +113,7 @@ async function onStage(stage: Stage, options: TortureOptions, closers: (() => Pr
     checkSlots(log),
     checkFindings(log),
     checkOutcomes(log),
-    checkProviderCalls(log, await providerAt(stage.providerUrl).calls()),
+    checkProviderCalls(log, await providerAt(stage.providerUrl, stage.controlSecret).calls()),
     checkWebhooks(log, received),
     await compareWithRebuild(stage),
     checkOwnEnds(stage),

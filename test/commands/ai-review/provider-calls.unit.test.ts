@@ -122,14 +122,23 @@ describe('recording what a call came to', () => {
   })
 
   it('a result: the review is completed', () => {
-    const { aiReviewId: _, attemptCount: _count, rawResponse, completedAt: _at, ...result } = fact('AiReviewCompleted').data
+    const { aiReviewId: _, attemptCount: _count, aiProvider, rawResponse, completedAt: _at, ...result } = fact('AiReviewCompleted').data
     given(aiReviewFold, ...awaiting, fact('AiReviewPollDeferred'), open('result'))
-      .when(recordOutcome, outcome({ kind: 'completed', result: { ...result, lesions: [lesion] }, rawResponse }))
+      .when(recordOutcome, outcome({ kind: 'completed', aiProvider, result: { ...result, lesions: [lesion] }, rawResponse }))
       .thenEvents([fact('AiReviewCompleted', { completedAt: at(9) })])
   })
 
+  it('a result without success: the review fails, with the verdict, provider version and image quality', () => {
+    const { imageQuality, rawResponse } = fact('AiReviewCompleted').data
+    const providerOutcome = { analysisResult: 'PROCESSING_FAILED', providerVersion: '4.2', imageQuality }
+    const recorded = { classification: 'provider_processing_failed', upstreamStatus: null, providerOutcome, rawResponse } as const
+    given(aiReviewFold, ...awaiting, open('result'))
+      .when(recordOutcome, outcome({ kind: 'failed', ...recorded, isPoll: true }))
+      .thenEvents([fact('AiReviewFailed', { ...recorded, attemptCount: 1 })])
+  })
+
   it('a failure: the review fails, counting the poll that failed', () => {
-    const failed = { kind: 'failed', classification: 'provider_result_timeout', upstreamStatus: null, rawResponse: null } as const
+    const failed = { kind: 'failed', classification: 'provider_result_timeout', upstreamStatus: null, providerOutcome: null, rawResponse: null } as const
     given(aiReviewFold, ...awaiting, open('result'))
       .when(recordOutcome, outcome({ ...failed, isPoll: true }))
       .thenEvents([fact('AiReviewFailed', { classification: 'provider_result_timeout', upstreamStatus: null, attemptCount: 1 })])
@@ -153,7 +162,7 @@ describe('an outcome that comes too late', () => {
   })
 
   it('of a check before any call changes nothing while an attempt is under way, and counts once its lease has ended', () => {
-    const missing = { kind: 'failed', classification: 'consent_missing', upstreamStatus: null, rawResponse: null, isPoll: false } as const
+    const missing = { kind: 'failed', classification: 'consent_missing', upstreamStatus: null, providerOutcome: null, rawResponse: null, isPoll: false } as const
     given(aiReviewFold, ...pending, open('case')).when(recordOutcome, outcome(missing, { of: { unattempted: createCase } })).thenNothing()
     given(aiReviewFold, ...pending, open('case'))
       .when(recordOutcome, outcome(missing, { of: { unattempted: createCase }, now: new Date(at(24)) }))
@@ -161,7 +170,7 @@ describe('an outcome that comes too late', () => {
   })
 
   it('of a check before a call that is not needed any more changes nothing', () => {
-    const unread = { kind: 'failed', classification: 'image_fetch_failed', upstreamStatus: 403, rawResponse: null, isPoll: false } as const
+    const unread = { kind: 'failed', classification: 'image_fetch_failed', upstreamStatus: 403, providerOutcome: null, rawResponse: null, isPoll: false } as const
     const before = (unattempted: PlannedCall) => outcome(unread, { of: { unattempted } })
     given(aiReviewFold, ...inProgress, ...sent).when(recordOutcome, before(image(ids.secondImage))).thenNothing()
     given(aiReviewFold, ...inProgress, fact('AiReviewProviderCaseCreated', { providerCaseId: 701 })).when(recordOutcome, before(image(ids.image))).thenNothing()

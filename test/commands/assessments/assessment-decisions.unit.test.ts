@@ -152,20 +152,20 @@ describe('asking for the review', () => {
 
 describe('concluding an assessment', () => {
   const imageQuality = [{ imageId: ids.image, quality: 'IMAGE_QUALITY_SUITABLE' }]
-  const command = (end: ReviewEnd) => ({ aiReviewId: ids.review, aiProvider: 'inference-provider', end, now: new Date(at(30)) })
+  const command = (end: ReviewEnd) => ({ aiReviewId: ids.review, end, now: new Date(at(30)) })
   const failed = (code: FailureCode) => fact('AssessmentFailed', { code })
 
   it('completes with the outcome of the review', () => {
     const outcome = outcomeOf([lesion], imageQuality)
     given(assessmentFold, ...processing)
-      .when(concludeAssessment, command({ kind: 'completed', lesions: [lesion], imageQuality }))
+      .when(concludeAssessment, command({ kind: 'completed', aiProvider: 'inference-provider', lesions: [lesion], imageQuality }))
       .thenEvents([fact('AssessmentCompleted', { outcome })])
   })
 
   it('fails when one image of a completed review is unsuitable, whatever was found (T6)', () => {
     const quality = [...imageQuality, { imageId: ids.secondImage, quality: unsuitableQuality }]
     given(assessmentFold, ...processing)
-      .when(concludeAssessment, command({ kind: 'completed', lesions: [{ ...lesion, category: 'Malignant' }], imageQuality: quality }))
+      .when(concludeAssessment, command({ kind: 'completed', aiProvider: 'inference-provider', lesions: [{ ...lesion, category: 'Malignant' }], imageQuality: quality }))
       .thenEvents([failed('IMAGE_QUALITY_INSUFFICIENT')])
   })
 

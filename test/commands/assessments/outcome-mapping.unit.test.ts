@@ -84,8 +84,8 @@ describe('image quality', () => {
   const processing = [assessmentFact('AssessmentRequested'), assessmentFact('AssessmentSubmitted')] as const
   const conclude = (each: Lesion, quality: string | null) => {
     const imageQuality = [{ imageId: ids.image, quality: 'IMAGE_QUALITY_SUITABLE' }, { imageId: ids.secondImage, quality }]
-    const end = { kind: 'completed', lesions: [each], imageQuality } as const
-    const command = { aiReviewId: ids.review, aiProvider: 'inference-provider', end, now: new Date(at(30)) }
+    const end = { kind: 'completed', aiProvider: 'inference-provider', lesions: [each], imageQuality } as const
+    const command = { aiReviewId: ids.review, end, now: new Date(at(30)) }
     return concludeAssessment(command, given(assessmentFold, ...processing).state)
   }
 

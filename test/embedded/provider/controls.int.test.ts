@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { EmbeddedProvider } from '../../../embedded/provider/start-provider.ts'
-import { ProviderClient, sha256Of, startTestProvider } from './provider-client.ts'
+import { type EmbeddedProvider, startProvider } from '../../../embedded/provider/start-provider.ts'
+import { controlSecret, ProviderClient, sha256Of, startTestProvider } from './provider-client.ts'
 
 let folder: string
 let provider: EmbeddedProvider
@@ -29,6 +29,38 @@ async function resultOf(...images: string[]): Promise<Record<string, unknown>> {
   const { caseId, checksum } = await client.processedCase(...images)
   return (await client.result(caseId, checksum)).body
 }
+
+test.each([['GET', '/calls'], ['POST', '/faults'], ['POST', '/results'], ['DELETE', ''], ['GET', '/unknown']])(
+  '%s /control%s is refused without the control secret, and changes nothing',
+  async (method, path) => {
+    const before = await client.calls()
+    for (const given of [undefined, '', 'wrong', `${controlSecret}x`, controlSecret.slice(1)]) {
+      const headers = given === undefined ? {} : { 'x-control-secret': given }
+      const body = method === 'POST' ? { body: '[{ "call": "login", "sha256": "*" }]' } : {}
+      const refused = await fetch(`${provider.url}/control${path}`, { method, headers, ...body })
+      expect([refused.status, await refused.json()]).toEqual([401, { error: 'unauthorized' }])
+    }
+    expect(await client.calls()).toEqual(before)
+    expect((await client.login()).status).toBe(200)
+  },
+)
+
+test('every answer shows that the simulator gives it, and /health answers anybody', async () => {
+  const answers = [await client.login(), await client.openCase(), await client.control('GET', '/unknown'), await client.control('DELETE', '')]
+  expect(answers.map(({ headers }) => headers.get('x-provider-simulator'))).toEqual(['true', 'true', 'true', 'true'])
+  const health = await fetch(`${provider.url}/health`)
+  expect([health.status, health.headers.get('x-provider-simulator'), await health.json()]).toEqual([200, 'true', { status: 'ok' }])
+})
+
+test('the simulator does not start without a control secret', async () => {
+  const starting = startProvider({ dataDir: join(folder, 'open'), port: 0, login: 'demo', password: 'secret', controlSecret: '' })
+  await expect(starting).rejects.toThrow('PROVIDER_CONTROL_SECRET')
+})
+
+test('a logout is in the list of calls', async () => {
+  await client.logout()
+  expect((await client.calls()).map(({ call, status }) => [call, status])).toEqual([['login', 200], ['logout', 200]])
+})
 
 test('faults are used up in order, each as often as it says, and leave no effect', async () => {
   await client.control('POST', '/faults', [{ call: 'case', status: 503, times: 2 }, { call: 'process', status: 422, body: '{"reason":"told so"}' }])

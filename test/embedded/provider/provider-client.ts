@@ -3,12 +3,15 @@ import { type EmbeddedProvider, startProvider } from '../../../embedded/provider
 
 export type Reply = { status: number; body: Record<string, unknown>; headers: Headers }
 
+export const controlSecret = 'control-secret-of-these-tests'
+
 export async function startTestProvider(dataDir: string, sessionTtlSeconds?: number): Promise<EmbeddedProvider> {
   return await startProvider({
     dataDir,
     port: 0,
     login: 'demo',
     password: 'secret',
+    controlSecret,
     ...(sessionTtlSeconds === undefined ? {} : { sessionTtlSeconds }),
   })
 }
@@ -69,12 +72,12 @@ export class ProviderClient {
   }
 
   async calls(): Promise<Record<string, unknown>[]> {
-    const response = await fetch(`${this.#url}/control/calls`)
+    const response = await fetch(`${this.#url}/control/calls`, { headers: { 'x-control-secret': controlSecret } })
     return (await response.json()) as Record<string, unknown>[]
   }
 
   async #send(path: string, init: RequestInit): Promise<Reply> {
-    const response = await fetch(`${this.#url}${path}`, { ...init, headers: { authorization: this.token } })
+    const response = await fetch(`${this.#url}${path}`, { ...init, headers: { authorization: this.token, 'x-control-secret': controlSecret } })
     const text = await response.text()
     const body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>)
     return { status: response.status, body, headers: response.headers }

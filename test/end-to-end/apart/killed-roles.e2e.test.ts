@@ -34,10 +34,10 @@ beforeAll(async () => {
   ;[dataDir, database, receiver] = await Promise.all([mkdtemp(join(tmpdir(), 'killed-roles-')), freshDatabase(), startWebhookReceiver()])
   const settings = { ...fastSettings, ...shortLeases, ...patientStarts, PORT: String(await freePort()), ESDB_URL: '', DATABASE_URL: database.url, VAULT_DATABASE_URL: database.vaultUrl }
   platform = await startPlatformApart(dataDir, settings)
-  const { base_url: baseUrl, org_id: orgId, provider_url: providerUrl } = platform.credentials
+  const { base_url: baseUrl, org_id: orgId, provider_url: providerUrl, control_secret: controlSecret } = platform.credentials
   const { body } = await requestToken(baseUrl, clientOf(platform, 0))
   api = createApiClient(baseUrl, textAt(body, 'access_token'))
-  await providerAt(providerUrl ?? '').result({ sha256: '*', not_ready_polls: 2 })
+  await providerAt(providerUrl ?? '', controlSecret ?? '').result({ sha256: '*', not_ready_polls: 2 })
   patientId = await consentedPatient(api, await createConsentTerms(api, orgId))
   image = await photograph()
   await subscribeToEnds(api, receiver)

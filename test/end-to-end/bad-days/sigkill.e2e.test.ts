@@ -101,7 +101,7 @@ describe('the whole platform killed at one place, then started again', () => {
 
     expect(at(record, 'status')).toBe('completed')
     expect(withoutIdentities(record)).toEqual(withoutIdentities(undisturbed))
-    expect(storyOf(await platform.provider.calls())).toEqual(calls)
+    expect(storyOf(await platform.provider.caseCalls())).toEqual(calls)
     expect(received).toHaveLength(webhooks)
     expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
   })
@@ -154,12 +154,11 @@ describe('after five crashes', () => {
   })
 })
 
-/** The provider's calls with its cases numbered as they come and the two photographs named a and b; logins left out. */
+/** The provider's calls with its cases numbered as they come and the two photographs named a and b. */
 function storyOf(calls: readonly ProviderCall[]): string[] {
   const cases = [...new Set(calls.map(({ caseId }) => caseId).filter((caseId) => caseId !== undefined))]
   const hashes = photographs.map(({ sha256 }) => sha256)
   return calls
-    .filter(({ call }) => call !== 'login')
     .map(({ call, caseId, sha256 }) => {
       const image = sha256 === undefined ? '' : ` ${'ab'[hashes.indexOf(sha256)] ?? '?'}`
       return `${call} ${caseId === undefined ? '?' : cases.indexOf(caseId) + 1}${image}`

@@ -155,7 +155,7 @@ test('the completed record has the result and the images as sent', async () => {
       id: at(created.body, 'images', place, 'id'), capture_type: at(created.body, 'images', place, 'capture_type'), status: 'processed', download_url: expect.stringContaining('X-Amz-Signature='),
     })),
     result: {
-      ai_provider: 'inference-provider',
+      ai_provider: 'simulator',
       outcome: {
         malignancy_score: expect.any(Number), recommendation: expect.stringMatching(/^(no_action|routine_follow_up|refer|urgent_referral|inconclusive)$/),
         score_basis: expect.any(String), scoring_version: '1', lesions: expect.any(Array),

@@ -9,17 +9,21 @@ import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/de
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
   assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, registerPatient, requestAssessment, webhookAbout, withoutSignatures,
+  type ConsentTerms,
 } from '../../support/main-job.ts'
-import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { areRolesApart, clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { startTlsFront, type TlsFront } from '../../support/tls-front.ts'
+import { startUnmarkedProvider, type UnmarkedProvider } from '../../support/unmarked-provider.ts'
 
 let folder: string
 let receiver: WebhookReceiver
 let front: TlsFront
+let unmarked: UnmarkedProvider
 let platform: TestPlatform
 let watched: WatchedPlatform
 let api: ApiClient
 let orgId: string
+let terms: ConsentTerms
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'production-'))
@@ -28,7 +32,8 @@ beforeAll(async () => {
   const trusted = join(folder, 'receiver.pem')
   await writeFile(trusted, front.certificate)
   const { host } = new URL(front.url)
-  platform = await startTestPlatform({ env: { APP_ENV: 'production', EGRESS_ALLOW: host, NODE_EXTRA_CA_CERTS: trusted } })
+  unmarked = await startUnmarkedProvider()
+  platform = await startTestPlatform({ env: { ...unmarked.env, PROVIDER_NAME: 'dermatology', APP_ENV: 'production', EGRESS_ALLOW: host, NODE_EXTRA_CA_CERTS: trusted } })
   watched = watchPlatform(platform.baseUrl)
   api = watched.watch(await platform.connect())
   orgId = platform.process.credentials.org_id
@@ -36,6 +41,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await platform.stop()
+  await unmarked.close()
   await front.close()
   await receiver.close()
   await rm(folder, { recursive: true, force: true })
@@ -48,15 +54,15 @@ function subscribe(url: string) {
 test('the main job holds in production: admin routes by the secret, the webhook by TLS', async () => {
   expect(at((await watched.send('/health')).body, 'profile')).toBe('production')
   const secret = { 'x-admin-api-secret': platform.process.credentials.admin_api_secret ?? '' }
-  const terms = await createConsentTerms(api, orgId, 'ai_analysis', secret)
+  terms = await createConsentTerms(api, orgId, 'ai_analysis', secret)
   const subscription = await expecting(201, subscribe(front.url))
   const id = await requestAssessment(api, assessmentBody(await consentedPatient(api, terms), [await photograph(), await photograph('macroscopic', 'lesion-3.png')]))
   const completed = await endOf(api, id)
-  expect(at(completed, 'status')).toBe('completed')
+  expect([at(completed, 'status'), at(completed, 'result', 'ai_provider')]).toEqual(['completed', 'dermatology'])
   const webhook = await webhookAbout(receiver, id)
   const told = new Webhook(textAt(subscription.body, 'secret')).verify(webhook.body, { ...webhook.headers })
   expect(withoutSignatures(told)).toEqual(withoutSignatures(completed))
-  expect(await platform.provider.story()).toEqual(['login 200', 'case 200', 'image 200', 'image 200', 'process 200', 'result 200'])
+  expect(await unmarked.provider.story()).toEqual(['login 200', 'case 200', 'image 200', 'image 200', 'process 200', 'result 200'])
 })
 
 test('an actor context opens nothing while there is nobody to check it against', async () => {
@@ -148,4 +154,14 @@ test('a finding and an image name a body site of the catalogue, which is read pa
   expect((await declare(textAt(sites[7], 'id'))).status).toBe(201)
   const refused = await declare('0190b0a0-0000-7000-8000-000000000001')
   expect([refused.status, at(refused.body, 'errors', 0, 'pointer'), at(refused.body, 'errors', 0, 'code')]).toEqual([400, '/body_site_id', 'unknown-body-site'])
+})
+
+test('the simulator in the place of the provider gives no result: the assessment fails, and /health shows the fault', async () => {
+  unmarked.showMark()
+  const id = await requestAssessment(api, assessmentBody(await consentedPatient(api, terms), [await photograph()]))
+  expect(await endOf(api, id)).toMatchObject({ status: 'failed', result: null, error: { code: 'PROVIDER_UNAVAILABLE' } })
+  if (areRolesApart) return
+  const health = await watched.send('/health')
+  expect(health.status).toBe(503)
+  expect(at(health.body, 'checks')).toContainEqual({ name: 'provider', status: 'failing', detail: 'PROVIDER_BASE_URL is the simulator: its answers are refused' })
 })

@@ -129,7 +129,7 @@ const defeats: readonly Defeat[] = [
   },
   {
     // The processor whose session was refused just now logs in anew; of two, the other one has a session of its own.
-    what: 'another analysis result', results: [{ analysis_result: 'PROCESSING_FAILED' }], story: `${areRolesApart ? '' : 'login 200, '}case 200, ${success}`,
+    what: 'another analysis result', results: [{ analysis_result: 'PROCESSING_FAILED', image_quality: 'IMAGE_QUALITY_UNSUITABLE' }], story: `${areRolesApart ? '' : 'login 200, '}case 200, ${success}`,
     code: 'ANALYSIS_FAILED', isRetriable: false, classification: 'provider_processing_failed', upstreamStatus: null,
   },
   {
@@ -146,6 +146,10 @@ test.each(defeats)('$what: the assessment fails with $code', async ({ faults = [
   expect(at(ended.assessment, 'next_poll_after_ms')).toBeUndefined()
   expect(ended.review).toMatchObject({ status: 'failed', errorClassification: classification, error: { code: classification, classification, upstreamStatus }, result: null, lesions: [] })
   expect(JSON.stringify([ended.assessment, ended.review])).not.toContain(secretBody)
+  const processed = classification === 'provider_processing_failed'
+  const outcome = processed ? { analysisResult: 'PROCESSING_FAILED', providerVersion: '5.4.1-simulator' } : { analysisResult: null, providerVersion: null }
+  const imageQuality = processed ? 'IMAGE_QUALITY_UNSUITABLE' : null
+  expect(ended.review).toMatchObject({ ...outcome, images: [{ imageQuality }, { imageQuality }] })
   expect(ended.story).toBe(story)
   await failedWebhookOf(ended)
 })

@@ -40,7 +40,7 @@ export interface Servers {
 
 const password = randomBytes(16).toString('hex')
 const access = { accessKeyId: 'faults', secretAccessKey: password, bucket: 'faults' }
-const login = { login: 'platform', password }
+const login = { login: 'platform', password, controlSecret: password }
 
 export interface ServersOptions {
   /** Where a server's files lie, if elsewhere than below the stage's folder. */

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { freePort } from '../../../embedded/children/free-port.ts'
 import { startEventStoreNode, type EventStoreNode } from '../../../embedded/eventstore/start.ts'
 import { startObjectStore, type EmbeddedObjectStore } from '../../../embedded/object-store/start-object-store.ts'
+import { startProvider } from '../../../embedded/provider/start-provider.ts'
 import { at, createApiClient, requestToken, textAt } from '../../../platform/demo/api-client.ts'
 import { waitFor } from '../../support/platform.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
@@ -30,7 +31,7 @@ let settings: Record<string, string>
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'serve-'))
   database = await freshDatabase()
-  node = await startEventStoreNode({ dataDir: join(folder, 'eventstore'), port: 0 })
+  node = await startEventStoreNode({ dataDir: join(folder, 'eventstore'), port: 0, account: { login: 'platform', password: secret } })
   objects = await startObjectStore({ dataDir: join(folder, 'objects'), port: 0, accessKeyId: 'key', secretAccessKey: secret, bucket: 'photographs' })
   port = await freePort()
   settings = {
@@ -126,6 +127,24 @@ test.concurrent('a vault that is the database of the read models at another addr
   const { code, stderr } = await outcome(['serve', '--role', 'projector'], { ...settings, VAULT_DATABASE_URL: alias.href })
   forward.close()
   expect([code, stderr]).toEqual([1, 'platform: configuration: VAULT_DATABASE_URL must be another database than DATABASE_URL: both lead to the same one\n'])
+})
+
+test.concurrent('in production the embedded provider simulator stops the start before anything runs', async () => {
+  const dataDir = join(folder, 'production')
+  const { code, stdout, stderr } = await outcome(['up'], { LOG_LEVEL: 'warn', APP_ENV: 'production', PORT: '0', PLATFORM_DATA_DIR: dataDir })
+  expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(/^platform: configuration: PROVIDER_BASE_URL must be set when APP_ENV is production/)])
+})
+
+test.concurrent('in production a provider simulator behind PROVIDER_BASE_URL stops the start', async () => {
+  const simulator = await startProvider({ dataDir: join(folder, 'provider'), port: 0, login: 'platform', password: secret, controlSecret: secret })
+  try {
+    const { code, stdout, stderr } = await outcome(['serve', '--role', 'processor'], { ...settings, APP_ENV: 'production', PROVIDER_BASE_URL: simulator.url })
+    expect([code, stdout.includes('is ready'), stderr]).toEqual([1, false, expect.stringContaining('platform: configuration: PROVIDER_BASE_URL must not be the provider simulator')])
+    const answer = await fetch(`${simulator.url}/control/calls`, { headers: { 'x-control-secret': secret } })
+    expect(await answer.json()).toEqual([])
+  } finally {
+    await simulator.stop()
+  }
 })
 
 test.concurrent('an API on the vault of another installation says so', async () => {

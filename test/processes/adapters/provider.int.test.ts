@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { loadConfiguration } from '../../../platform/configuration.ts'
+import type { Configuration } from '../../../platform/configuration.ts'
 import { createEgress } from '../../../platform/egress.ts'
 import { createProvider, type Provider } from '../../../processes/adapters/provider.ts'
 import { startOutsideServer, type Asked, type OutsideServer, type Reply } from '../../support/process-world.ts'
@@ -13,7 +14,7 @@ const signal = new AbortController().signal
 const newCase: Reply = { status: 200, body: { caseId: 7 } }
 
 /** A provider whose nth login opens session `s<n>`, and the adapter that calls it. */
-async function providerThat(answer: (asked: Asked) => Reply | Promise<Reply>, now = () => new Date()) {
+async function providerThat(answer: (asked: Asked) => Reply | 'cut' | Promise<Reply | 'cut'>, now = () => new Date()) {
   let sessions = 0
   const server = await startOutsideServer((asked) =>
     asked.route === 'POST /api5/login' ? { status: 200, headers: { authorization: `s${++sessions}` } } : answer(asked),
@@ -21,8 +22,9 @@ async function providerThat(answer: (asked: Asked) => Reply | Promise<Reply>, no
   return { ...adapterOf(server, now), asked: server.asked, logins: () => sessions }
 }
 
-function adapterOf(server: OutsideServer, now = () => new Date()): { readonly provider: Provider } {
-  const configuration = loadConfiguration({ PROVIDER_BASE_URL: server.url, PROVIDER_LOGIN: 'platform', PROVIDER_PASSWORD: 'secret' })
+function adapterOf(server: OutsideServer, now = () => new Date(), settings: Partial<Configuration> = {}): { readonly provider: Provider } {
+  const named = loadConfiguration({ PROVIDER_BASE_URL: server.url, PROVIDER_LOGIN: 'platform', PROVIDER_PASSWORD: 'secret', PROVIDER_NAME: 'dermatology' })
+  const configuration = { ...named, ...settings }
   const egress = createEgress({ configuration })
   closing.push(() => egress.close(), () => server.close())
   return { provider: createProvider(egress, configuration, now) }
@@ -80,21 +82,155 @@ describe('a session', () => {
     expect(await provider.createCase(signal)).toMatchObject({ kind: 'failed', classification: 'provider_auth_failed', status: 401 })
     expect(asked).toEqual(['POST /api5/login', 'POST /api5/case', 'POST /api5/login', 'POST /api5/case'])
   })
+
+  it('is opened by a second login when the first is refused, for all who wait', async () => {
+    let logins = 0
+    const server = await startOutsideServer(({ route }) => {
+      if (route !== 'POST /api5/login') return newCase
+      logins += 1
+      return logins === 1 ? { status: 401 } : { status: 200, headers: { authorization: 's2' } }
+    })
+    const { provider } = adapterOf(server)
+    const answers = await Promise.all([1, 2].map(() => provider.createCase(signal)))
+    expect(answers).toEqual([1, 2].map(() => ({ kind: 'ok', value: { providerCaseId: 7 } })))
+    expect(server.asked).toEqual(['POST /api5/login', 'POST /api5/login', 'POST /api5/case', 'POST /api5/case'])
+  })
+
+  it('ends the call as a matter of credentials when the login after a refused call is refused too', async () => {
+    let logins = 0
+    const server = await startOutsideServer(({ route }) => {
+      if (route !== 'POST /api5/login') return { status: 401 }
+      logins += 1
+      return logins === 1 ? { status: 200, headers: { authorization: 's1' } } : { status: 401 }
+    })
+    const { provider } = adapterOf(server)
+    expect(await provider.createCase(signal)).toMatchObject({ kind: 'failed', classification: 'provider_auth_failed', status: 401 })
+    expect(server.asked).toEqual(['POST /api5/login', 'POST /api5/case', 'POST /api5/login'])
+  })
+})
+
+describe('a logout', () => {
+  /** The token of each logout, in order. */
+  async function loggingOut(answer: (asked: Asked) => Reply | 'cut' | Promise<Reply | 'cut'> = () => newCase) {
+    const tokens: string[] = []
+    let time = Date.parse('2026-03-01T10:00:00.000Z')
+    const given = await providerThat((asked) => {
+      if (asked.route === 'POST /api5/logout') tokens.push(asked.token)
+      return answer(asked)
+    }, () => new Date(time))
+    return { ...given, tokens, pass: (seconds: number) => (time += seconds * 1000) }
+  }
+
+  it('follows a session that is replaced after its lifetime, and the stop', async () => {
+    const { provider, tokens, pass } = await loggingOut()
+    await provider.createCase(signal)
+    pass(1800)
+    await provider.createCase(signal)
+    await provider.close()
+    expect(tokens.toSorted()).toEqual(['s1', 's2'])
+  })
+
+  it('waits for the calls that still use the session', async () => {
+    const arrived = Promise.withResolvers<void>()
+    const answered = Promise.withResolvers<void>()
+    const { provider, tokens, asked, pass } = await loggingOut(async ({ route }) => {
+      if (!route.endsWith('/process')) return newCase
+      arrived.resolve()
+      await answered.promise
+      return { status: 200, body: { checksum: 'c' } }
+    })
+    const slow = provider.process(7, signal)
+    await arrived.promise
+    pass(1800)
+    await provider.createCase(signal)
+    expect(tokens).toEqual([])
+    answered.resolve()
+    expect(await slow).toEqual({ kind: 'ok', value: { checksum: 'c' } })
+    await provider.close()
+    expect(tokens.toSorted()).toEqual(['s1', 's2'])
+    expect(asked.indexOf('POST /api5/logout')).toBeGreaterThan(asked.indexOf('POST /api5/case'))
+  })
+
+  it('follows neither a session that was refused nor a stop without a session', async () => {
+    const { provider, tokens } = await loggingOut(({ token }) => (token === 's1' ? { status: 401 } : newCase))
+    await provider.close()
+    await provider.createCase(signal)
+    await provider.close()
+    await provider.close()
+    expect(tokens).toEqual(['s2'])
+  })
+
+  it('that gets no answer holds the stop for about a second and fails nothing', { timeout: 10_000 }, async () => {
+    const { provider } = await loggingOut(({ route }) => (route === 'POST /api5/logout' ? new Promise<never>(() => undefined) : newCase))
+    await provider.createCase(signal)
+    expect(await provider.close()).toBeUndefined()
+  })
+
+  it('that is cut off keeps no other call from being sent', async () => {
+    const { provider, pass } = await loggingOut(({ route }) => (route === 'POST /api5/logout' ? 'cut' : newCase))
+    for (let session = 1; session <= 8; session += 1) {
+      expect(await provider.createCase(signal)).toMatchObject({ kind: 'ok' })
+      pass(1800)
+    }
+    await provider.close()
+    expect(provider.openForMs()).toBe(0)
+  })
+})
+
+describe('the simulator', () => {
+  const mark = { 'x-provider-simulator': 'true' }
+  const simulated = ({ route }: Asked): Reply =>
+    route === 'POST /api5/login' ? { status: 200, headers: { ...mark, authorization: 's' } } : { status: 200, headers: mark, body: { caseId: 7 } }
+
+  it.each([
+    ['another server', {}, 'provider', 'dermatology'],
+    ['the simulator', mark, 'simulator', 'simulator'],
+  ])('names the results of %s', async (_, headers, kind, aiProvider) => {
+    const { provider } = await providerThat(() => ({ status: 200, headers, body: { status: 'STATUS_PROCESSED' } }))
+    expect(provider.server()).toBe('unknown')
+    expect(await provider.result(7, 'c', signal)).toEqual({ kind: 'ok', value: { text: '{"status":"STATUS_PROCESSED"}', aiProvider } })
+    expect(provider.server()).toBe(kind)
+  })
+
+  it('is found out without a login', async () => {
+    const server = await startOutsideServer(() => ({ status: 404, headers: mark }))
+    const { provider } = adapterOf(server)
+    await provider.identify(signal)
+    expect([provider.server(), server.asked]).toEqual(['simulator', ['HEAD /api5/login']])
+  })
+
+  it('is refused in production at its first answer: no case is opened there', async () => {
+    const server = await startOutsideServer(simulated)
+    const { provider } = adapterOf(server, undefined, { profile: 'production' })
+    expect(await provider.createCase(signal)).toMatchObject({ kind: 'failed', classification: 'provider_upstream_transient', status: null, isUnknown: false })
+    expect([provider.server(), server.asked]).toEqual(['simulator', ['POST /api5/login']])
+  })
+
+  it('is refused in production when it takes the place of the provider during a session', async () => {
+    let isReplaced = false
+    const { provider } = await (async () => {
+      const server = await startOutsideServer((asked) => (isReplaced ? simulated(asked) : { status: 200, headers: { authorization: 's' }, body: { caseId: 7 } }))
+      return adapterOf(server, undefined, { profile: 'production' })
+    })()
+    expect(await provider.createCase(signal)).toMatchObject({ kind: 'ok' })
+    isReplaced = true
+    expect(await provider.result(7, 'c', signal)).toMatchObject({ kind: 'failed', classification: 'provider_upstream_transient' })
+  })
 })
 
 describe('a login that fails leaves nothing of a case unknown', () => {
   it.each([
-    ['is cut off', 'cut', 'provider_upstream_transient', null],
-    ['is refused', { status: 401 }, 'provider_auth_failed', 401],
-    ['meets a 503', { status: 503 }, 'provider_upstream_transient', 503],
-    ['meets a 400', { status: 400 }, 'provider_client_error', 400],
-    ['brings no session', { status: 200 }, 'provider_upstream_transient', 200],
-  ] as const)('when it %s', async (_, answer, classification, status) => {
+    ['is cut off', 'cut', 'provider_upstream_transient', null, 1],
+    ['is refused twice', { status: 401 }, 'provider_auth_failed', 401, 2],
+    ['meets a 503', { status: 503 }, 'provider_upstream_transient', 503, 1],
+    ['meets a 400', { status: 400 }, 'provider_client_error', 400, 1],
+    ['brings no session', { status: 200 }, 'provider_upstream_transient', 200, 1],
+  ] as const)('when it %s', async (_, answer, classification, status, logins) => {
     const server = await startOutsideServer(() => answer)
     const { provider } = adapterOf(server)
     const failed = { kind: 'failed', classification, status, isUnknown: false, retryAfterMs: 0 }
     expect(await Promise.all([provider.createCase(signal), provider.createCase(signal)])).toEqual([failed, failed])
-    expect(server.asked).toEqual(['POST /api5/login'])
+    expect(server.asked).toEqual(Array.from({ length: logins }, () => 'POST /api5/login'))
   })
 })
 

@@ -71,13 +71,13 @@ describe('a review that lost its slot', () => {
     const before = await recordedTypes(world, old.aiReviewId)
     expect(await runReviewStep(world, step, old.aiReviewId)).toEqual({ kind: 'done' })
     expect(await recordedTypes(world, old.aiReviewId)).toEqual(before)
-    expect(await world.provider.calls()).toEqual([])
+    expect(await world.provider.caseCalls()).toEqual([])
   })
 
   it.each(['start', 'poll'] as const)('makes the call of %s while it holds the slot', async (step) => {
     const old = await holder(...(step === 'poll' ? awaiting() : []))
     await runReviewStep(world, step, old.aiReviewId)
-    expect((await world.provider.calls()).map(({ call }) => call)).toContain(step === 'poll' ? 'result' : 'case')
+    expect((await world.provider.caseCalls()).map(({ call }) => call)).toContain(step === 'poll' ? 'result' : 'case')
   })
 })
 
@@ -96,7 +96,7 @@ describe('a review that loses its slot while a step is under way', () => {
     }
     expect(await runReviewStep(world, 'start', old.aiReviewId)).toEqual({ kind: 'done' })
     expect(await recordedTypes(world, old.aiReviewId)).toEqual(['AiReviewRequested', 'AiReviewStarted'])
-    expect(await world.provider.calls()).toEqual([])
+    expect(await world.provider.caseCalls()).toEqual([])
   })
 
   it('keeps no result that its poll brings, and does not complete by it', async () => {
@@ -128,7 +128,7 @@ describe('a review that loses its slot while a step is under way', () => {
     }
     await runReviewStep(world, 'poll', old.aiReviewId, { deps: { ...world.deps, provider } })
     expect((await recordedTypes(world, old.aiReviewId)).at(-1)).toBe('AiReviewCallAttempted')
-    expect((await world.provider.calls()).at(-1)).toMatchObject({ call: 'result', status: 404 })
+    expect((await world.provider.caseCalls()).at(-1)).toMatchObject({ call: 'result', status: 404 })
     world.services.consent = 'withdrawn'
     expect(await runReviewStep(world, 'withdraw', old.aiReviewId)).toEqual({ kind: 'done' })
     expect((await recordedTypes(world, old.aiReviewId)).at(-1)).toBe('AiReviewCallAttempted')

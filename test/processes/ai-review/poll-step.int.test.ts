@@ -44,7 +44,7 @@ it('records what the provider found, and keeps the whole answer under the key of
   expect(await poll(review)).toMatchObject({ kind: 'done', position: expect.anything() })
   const event = await last(review)
   if (event?.type !== 'AiReviewCompleted') throw new Error(`the review did not complete: ${event?.type}`)
-  expect(event.data).toMatchObject({ attemptCount: 1, analysisResult: 'SUCCESSFUL_PROCESSING' })
+  expect(event.data).toMatchObject({ attemptCount: 1, aiProvider: 'simulator', analysisResult: 'SUCCESSFUL_PROCESSING' })
   expect(await opened(event.data.rawResponse)).toMatchObject({ status: 'STATUS_PROCESSED', regulatory: expect.anything() })
   expect(await poll(review)).toEqual({ kind: 'done' })
   expect(await polls()).toBe(1)
@@ -81,14 +81,16 @@ it.each([
   expect(await opened(event.data.rawResponse)).toMatchObject({ lesionCount: lesions.length })
 })
 
-it('ends a review that the provider could not process, and keeps the answer', async () => {
+it('ends a review that the provider could not process, and keeps the verdict, the provider version, the image quality and the answer', async () => {
   const review = await awaitingReview(world)
-  await world.provider.result({ sha256: '*', analysis_result: 'PROCESSING_FAILED' })
+  await world.provider.result({ sha256: '*', analysis_result: 'PROCESSING_FAILED', image_quality: 'IMAGE_QUALITY_UNSUITABLE' })
   world.pass(5)
   await poll(review)
+  const imageQuality = [{ imageId: ids.image, quality: 'IMAGE_QUALITY_UNSUITABLE' }]
+  const providerOutcome = { analysisResult: 'PROCESSING_FAILED', providerVersion: '5.4.1-simulator', imageQuality }
   expect(await last(review)).toMatchObject({
     type: 'AiReviewFailed',
-    data: { classification: 'provider_processing_failed', rawResponse: expect.objectContaining({ bytes: expect.any(Number) }) },
+    data: { classification: 'provider_processing_failed', providerOutcome, rawResponse: expect.objectContaining({ bytes: expect.any(Number) }) },
   })
 })
 

@@ -42,7 +42,7 @@ function refusals(result: ReturnType<typeof read>) {
 
 describe("the provider's result", () => {
   it('is read as far as the specification names it', () => {
-    const { aiReviewId: _, attemptCount: _count, rawResponse: _raw, completedAt: _at, ...result } = fact('AiReviewCompleted').data
+    const { aiReviewId: _, attemptCount: _count, aiProvider: _provider, rawResponse: _raw, completedAt: _at, ...result } = fact('AiReviewCompleted').data
     const quality = [{ imageId: ids.image, quality: 'IMAGE_QUALITY_SUITABLE' }, { imageId: ids.secondImage, quality: 'IMAGE_QUALITY_UNSUITABLE' }]
     expect(read()).toEqual({ ...result, imageQuality: quality })
     expect(refusals(read())).toEqual([])

@@ -39,6 +39,23 @@ it('makes one provider call per run, each after a consent check of its own', asy
   expect(await start(review)).toEqual({ kind: 'done' })
 })
 
+it('logs in once more within its attempt when the first login is refused', async () => {
+  const review = await newReview()
+  await world.provider.fault({ call: 'login', status: 401 })
+  expect(await start(review, { deps: world.rewired({}) })).toMatchObject({ kind: 'done', goesOn: true })
+  expect(await world.provider.story()).toEqual(['login 401', 'login 200', 'case 200'])
+  const types = await recordedTypes(world, review)
+  expect(types.slice(-2)).toEqual(['AiReviewCallAttempted', 'AiReviewProviderCaseCreated'])
+})
+
+it('ends a review whose login is refused twice', async () => {
+  const review = await newReview()
+  await world.provider.fault({ call: 'login', status: 401, times: 2 })
+  await start(review, { deps: world.rewired({}) })
+  expect(await last(review)).toMatchObject({ type: 'AiReviewFailed', data: { classification: 'provider_auth_failed', upstreamStatus: 401 } })
+  expect(await world.provider.story()).toEqual(['login 401', 'login 401'])
+})
+
 it('makes no call on what another instance has overtaken: the attempt is checked by its append', async () => {
   const review = await seedReview(world, await storedImages(world), fact('AiReviewStarted'))
   const { otherStore, orgId } = world

@@ -17,7 +17,7 @@ beforeEach(() => world.reset())
 const start = (aiReviewId: string, running?: Running) => runReviewStep(world, 'start', aiReviewId, running)
 const last = async (aiReviewId: string) => (await recorded(world, aiReviewId)).at(-1)
 const later = (seconds: number) => new Date(world.now().getTime() + seconds * 1000).toISOString()
-const story = async () => (await world.provider.calls()).map(({ call }) => call).filter((call) => call !== 'login')
+const story = async () => (await world.provider.caseCalls()).map(({ call }) => call)
 
 /** A review that has a case at the provider and an image behind this address. */
 async function reviewOfImageAt(presignedUrl: string): Promise<string> {

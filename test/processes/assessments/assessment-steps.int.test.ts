@@ -72,12 +72,12 @@ it('ends an assessment at its deadline, once, and not before', async () => {
 
 it('ends an assessment with its review, once, at the instant that the review ended', async () => {
   const assessment = await submitted(world)
-  const todo = await concludeOf(world, assessment, reviewPublicFact('ai_review.completed'))
+  const todo = await concludeOf(world, assessment, reviewPublicFact('ai_review.completed', { aiProvider: 'another-provider' }))
   world.pass(10)
   await work(todo)
   world.pass(10)
   await work(todo)
-  const data = { aiReviewId: ids.review, aiProvider: world.configuration.providerName, completedAt: todo.dueAt.toISOString() }
+  const data = { aiReviewId: ids.review, aiProvider: 'another-provider', completedAt: todo.dueAt.toISOString() }
   expect(await sinceSubmitted(world, assessment)).toEqual([{ type: 'AssessmentCompleted', data: expect.objectContaining(data) }])
   world.pass(3600)
   await work(todoOf(world, 'expire', assessment))

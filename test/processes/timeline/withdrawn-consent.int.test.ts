@@ -28,7 +28,7 @@ function after(call: keyof Pick<Provider, 'createCase' | 'sendImage' | 'process'
 async function endsFor(analysis: Analysis, ending: object, story: readonly string[]): Promise<void> {
   await given.timeline.runFor(7200)
   expect(await endingOf(given, analysis)).toEqual(ending)
-  expect((await given.world.provider.calls()).map(({ call }) => call).filter((call) => call !== 'login')).toEqual(story)
+  expect((await given.world.provider.caseCalls()).map(({ call }) => call)).toEqual(story)
   const ends = (await reviewEventsOf(given, analysis)).filter(({ type }) => ['AiReviewCompleted', 'AiReviewFailed', 'AiReviewCancelled'].includes(type))
   expect(ends).toHaveLength(1)
   expect(await reviewOf(given, analysis)).toMatchObject({ result: null, lesions: [] })

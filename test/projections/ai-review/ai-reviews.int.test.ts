@@ -24,6 +24,7 @@ const review = {
   provider_case_id: null,
   provider_checksum: null,
   provider_version: null,
+  analysis_result: null,
   error_classification: null,
   upstream_status: null,
   cancel_reason: null,
@@ -93,12 +94,13 @@ describe('the AI reviews read model', () => {
         provider_case_id: 700,
         provider_checksum: 'checksum',
         provider_version: '4.2',
+        analysis_result: 'SUCCESSFUL_PROCESSING',
         updated_at: at(18),
         completed_at: at(18),
         stream_revision: '4',
       },
     ])
-    const result = { analysis_result: 'SUCCESSFUL_PROCESSING', analysis_status: 'DONE', lesion_count: 2, processing_type: 'STANDARD', sensitivity_set: null }
+    const result = { analysis_status: 'DONE', lesion_count: 2, processing_type: 'STANDARD', sensitivity_set: null }
     expect(all['ai_review_results']).toEqual([{ ai_review_id: ids.review, ...result, report_date: at(17), created_at: at(18) }])
     expect(all['ai_review_lesions']).toEqual([
       { ai_review_id: ids.review, lesion_number: 1, lesion, created_at: at(18) },
@@ -121,6 +123,15 @@ describe('the AI reviews read model', () => {
       const cancelled = { status: 'cancelled', cancel_reason: reason, updated_at: at(14), stream_revision: '1' }
       expect(await changes(requested, fact('AiReviewCancelled', { reason }))).toEqual(cancelled)
     }
+  })
+
+  it('has the verdict, provider version and image quality of a review that failed after processing', async () => {
+    const imageQuality = [{ imageId: ids.image, quality: 'IMAGE_QUALITY_UNSUITABLE' }]
+    const providerOutcome = { analysisResult: 'PROCESSING_FAILED', providerVersion: '4.2', imageQuality }
+    const all = await rows(requested, caseCreated, sent, accepted, fact('AiReviewFailed', { classification: 'provider_processing_failed', providerOutcome }))
+    expect(all['ai_reviews']).toMatchObject([{ status: 'failed', analysis_result: 'PROCESSING_FAILED', provider_version: '4.2' }])
+    expect(all['ai_review_images']?.map((image) => image['image_quality'])).toEqual(['IMAGE_QUALITY_UNSUITABLE', null])
+    expect(all['ai_review_results']).toEqual([])
   })
 
   it('says which review superseded one, and when, whatever it had come to', async () => {

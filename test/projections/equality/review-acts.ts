@@ -129,7 +129,8 @@ function end(story: Story, random: SeededRandom, review: Review, canComplete: bo
   const imageQuality = review.imageIds.map((imageId) => ({ imageId, quality: random.oneIn(2) ? null : 'IMAGE_QUALITY_SUITABLE' }))
   const completed = { ...of, attemptCount: review.polls + 1, lesions, lesionCount: lesions.length, imageQuality, completedAt: at }
   if (came === 'completed') say(story, review, fact('AiReviewCompleted', completed))
-  if (came === 'failed') say(story, review, fact('AiReviewFailed', { ...of, attemptCount: review.polls, failedAt: at }))
+  const providerOutcome = review.polls === 0 ? null : { analysisResult: 'PROCESSING_FAILED', providerVersion: '4.2', imageQuality }
+  if (came === 'failed') say(story, review, fact('AiReviewFailed', { ...of, attemptCount: review.polls, providerOutcome, failedAt: at }))
   if (came === 'cancelled') say(story, review, fact('AiReviewCancelled', { ...of, cancelledAt: at }))
   const { orgId, caseId } = review
   const published = { ...of, orgId, caseId, occurred_at: at }

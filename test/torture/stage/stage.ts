@@ -37,6 +37,8 @@ export interface Stage {
   readonly settings: Readonly<Record<string, string>>
   readonly esdbUrl: string
   readonly providerUrl: string
+  /** Of the provider simulator. */
+  readonly controlSecret: string
   /** Of a database of the cluster, which may not be there yet. */
   readonly databaseUrl: (database: string) => string
   readonly part: (name: Part) => Supervised
@@ -76,7 +78,7 @@ export async function startStage(folder: string, signal: AbortSignal): Promise<S
     const node = begin('node', [embeddedMain('eventstore'), '--data', data('node'), '--port', String(eventStore), '--exit-with-parent'], {})
     const cluster = begin('postgres', [embeddedMain('postgres'), '--data', data('postgres'), '--port', String(postgres), '--database', 'platform', '--database', 'vault', '--exit-with-parent'], { POSTGRES_PASSWORD: secret })
     begin('object-store', [embeddedMain('object-store'), '--data', data('objects'), '--port', String(objectStore), '--bucket', 'clinical-assessments', '--exit-with-parent'], { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secret })
-    begin('provider', [embeddedMain('provider'), '--data', data('provider'), '--port', String(provider), '--exit-with-parent'], { PROVIDER_LOGIN: 'platform', PROVIDER_PASSWORD: secret })
+    begin('provider', [embeddedMain('provider'), '--data', data('provider'), '--port', String(provider), '--exit-with-parent'], { PROVIDER_LOGIN: 'platform', PROVIDER_PASSWORD: secret, PROVIDER_CONTROL_SECRET: secret })
     await unlessAborted(signal, Promise.all([compileOnce(), ...running.map((each) => each.up())]))
 
     const shared = {
@@ -113,6 +115,7 @@ export async function startStage(folder: string, signal: AbortSignal): Promise<S
       settings: told,
       esdbUrl: shared.ESDB_URL,
       providerUrl: shared.PROVIDER_BASE_URL,
+      controlSecret: secret,
       databaseUrl: urlOf,
       part(name) {
         const found = running.find((each) => each.name === name)
