@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { dayOf, imageKey } from '../../../commands/assessments/image-key.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { at as memberAt } from '../../../platform/demo/api-client.ts'
 import type { AiReviewDetails } from '../../../platform/records/ai-review.ts'
@@ -29,7 +30,8 @@ export async function submitAnalysis(world: ProcessWorld, patientId: string = ra
   const [assessmentId, caseId] = [randomUUID(), randomUUID()]
   const submittedAt = world.now()
   world.services.patientId = patientId
-  const object = await world.deps.objects.put(`images/${randomUUID()}`, Buffer.from(`bytes ${randomUUID()}`), 'image/jpeg')
+  const key = imageKey({ day: dayOf(submittedAt), orgId: world.orgId, ownerId: assessmentId, imageId: ids.image, randomPart: '0' })
+  const object = await world.deps.objects.put(key, Buffer.from(`bytes ${randomUUID()}`), 'image/jpeg')
   const deadlineAt = new Date(submittedAt.getTime() + world.configuration.assessmentDeadlineSeconds * 1000)
   const images = [{ imageId: ids.image, captureType: 'dermoscopic' as const, mimeType: 'image/jpeg' as const }]
   const story = [
