@@ -22,7 +22,7 @@ export const problems = {
   'malformed-body': refusal(400, 'The body cannot be read', 'The body is not well-formed JSON (or form data), is nested too deeply, or has a member twice, a text or a number that cannot be stored unchanged. Send whole numbers beyond 2^53 and decimals of more digits than a double has as text, and 0 instead of -0. Fix the request.'),
   'malformed-request': refusal(400, 'The request cannot be read', 'The request breaks the rules of HTTP, or one of its headers is malformed. Fix the request.'),
   'token-request-invalid': refusal(400, 'The token request is not valid', 'The member `error` says why, after RFC 6749.'),
-  'org-required': refusal(400, 'An organisation must be named', 'The token belongs to no organisation. Name one by the query parameter `org_id` (`orgId`) or the body member `organisationId`.'),
+  'org-required': refusal(400, 'An organisation must be named', 'The route needs the name of an organisation, or the token belongs to none. Name one by the query parameter `org_id` (`orgId`) or the body member `organisationId`.'),
   'product-required': refusal(400, 'The token has no product', 'Assessments belong to a product. Use a token of a client that has one.'),
   'idempotency-key-invalid': refusal(400, 'The Idempotency-Key is not valid', 'The key must have 1 to 255 visible ASCII characters; quotes around it are optional.'),
   'invalid-cursor': refusal(400, 'The cursor is not valid', 'The cursor was not made by this list, for this organisation, with these filters. Start again without a cursor.'),

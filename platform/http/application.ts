@@ -3,10 +3,11 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import type { Configuration } from '../configuration.ts'
 import type { Health } from '../health.ts'
 import type { LogFields, Logger } from '../logging.ts'
-import { problem } from '../problems.ts'
+import { problem, type Problem } from '../problems.ts'
 import { createAuthorization, type Access, type Caller, type VerifyToken } from './access.ts'
 import { addBodyParsers } from './body-parsers.ts'
 import { createClientErrorHandler, createExpectationHandler } from './client-errors.ts'
+import { requireClearHead } from './clear-head.ts'
 import { commonHeaders } from './common-headers.ts'
 import { addDocumentation, type ScopeList } from './documentation.ts'
 import { createErrorHandler, sendProblem } from './errors.ts'
@@ -74,7 +75,8 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     requestTimeout: 120_000,
-    http: { headersTimeout: 20_000 },
+    // Node.js answers a request without Host by itself and without a body: `requireClearHead` refuses it instead.
+    http: { headersTimeout: 20_000, requireHostHeader: false },
     clientErrorHandler: createClientErrorHandler(version),
     // An address that cannot be decoded is refused before the hooks that set the headers of every answer.
     frameworkErrors: (error, request, reply) => {
@@ -102,17 +104,22 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
   addBodyParsers(app, defaultBodyLimit)
   addRequestHooks(app, options, version)
   if (options.checkReplies === true) addReplyCheck(app, schemas)
-  app.setNotFoundHandler((request, reply) => {
-    const allow = methods.of(request.url)
-    const answer = allow.length === 0 || allow.includes(request.method) ? problem('not-found') : problem('method-not-allowed', { headers: { allow: allow.join(', ') } })
-    return sendProblem(reply, answer, request.id)
+  // Before the body is read: of an address that is none, neither its type nor its form matters.
+  app.addHook('onRequest', async (request) => {
+    if (request.is404) throw absent(methods.of(request.url), request.method)
   })
+  app.setNotFoundHandler((request, reply) => sendProblem(reply, absent(methods.of(request.url), request.method), request.id))
 
   await addDocumentation(app, { baseUrl: configuration.baseUrl, version, scopes })
   addHealthRoutes(app, schemas, options.health, services.map(({ prefix }) => prefix), isStopping)
   addProblemPages(app, schemas)
   for (const service of services) await mountService(app, service, schemas)
   return app
+}
+
+/** @param allow the methods of the address */
+function absent(allow: readonly string[], method: string): Problem {
+  return allow.length === 0 || allow.includes(method) ? problem('not-found') : problem('method-not-allowed', { headers: { allow: allow.join(', ') } })
 }
 
 function scopesOf(access: Access | undefined): readonly string[] {
@@ -151,6 +158,7 @@ function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, vers
     request.canonicalRoute = canonicalRouteOf(config.route, request.params)
     request.documentedBase = config.documentedBase ?? ''
     reply.headers(commonHeaders({ requestId: request.id, traceparent: request.traceparent, version }))
+    requireClearHead(request.raw)
     if (options.isStopping?.() === true && config.route !== undefined) throw problem('shutting-down')
     request.caller = await authorize(request, request.is404 ? 'public' : (config.access ?? 'public'))
     app.rateLimits.admit(request, reply, request.caller)

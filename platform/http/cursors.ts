@@ -6,14 +6,20 @@ import type { TenantId } from '../tenants.ts'
 import { Nullable } from './members.ts'
 import type { ReplyHead } from './replies.ts'
 
-/** Query members of every list; put them beside the filters: `Type.Object({ ...listQuery, status: … })`. */
-export const listQuery = {
-  limit: Type.Optional(Type.Integer({ minimum: 1, description: 'At most 200; more is taken as 200', default: 50 })),
-  cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 2048 })),
-}
-
 const defaultLimit = 50
 const greatestLimit = 200
+
+/** Query members of a list whose items are large: a page must not hold the event loop. `greatest` is 50 or more. */
+export function listQueryUpTo(greatest: number) {
+  return {
+    limit: Type.Optional(Type.Integer({ minimum: 1, description: `At most ${greatest}; more is taken as ${greatest}`, default: defaultLimit })),
+    cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 2048 })),
+  }
+}
+
+/** Query members of any other list; put them beside the filters: `Type.Object({ ...listQuery, status: … })`. */
+export const listQuery = listQueryUpTo(greatestLimit)
+
 const lifetimeSeconds = 7 * 86_400
 
 /** The sort values of the last row that a page showed. */
@@ -76,8 +82,8 @@ export interface PageRequest {
   readonly after: CursorPlace | null
 }
 
-export function pageRequest(cursors: Cursors, list: ListIdentity, query: { readonly limit?: number; readonly cursor?: string }): PageRequest {
-  const limit = Math.min(query.limit ?? defaultLimit, greatestLimit)
+export function pageRequest(cursors: Cursors, list: ListIdentity, query: { readonly limit?: number; readonly cursor?: string }, greatest = greatestLimit): PageRequest {
+  const limit = Math.min(query.limit ?? defaultLimit, greatest)
   return { limit, fetch: limit + 1, after: query.cursor === undefined ? null : cursors.open(list, query.cursor) }
 }
 

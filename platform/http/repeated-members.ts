@@ -7,6 +7,9 @@ const codeOf = (character: string) => character.charCodeAt(0)
 const [openObject, closeObject, openList, closeList] = [codeOf('{'), codeOf('}'), codeOf('['), codeOf(']')]
 const [quotationMark, comma, minus, zero, nine] = [codeOf('"'), codeOf(','), codeOf('-'), codeOf('0'), codeOf('9')]
 
+/** So many fit into `clinical_context`, with an exponent and three characters each. */
+const mostLongNumbers = 16_384
+
 interface Level {
   /** Of an object; undefined in an array. */
   readonly names: Set<string> | undefined
@@ -45,14 +48,20 @@ function inexactNumberProblem(pointer: string): Problem {
  * the last of two members with one name (RFC 8259, 4), and round numbers that a double cannot hold (RFC 8259, 6).
  *
  * @param json well-formed, and not nested too deeply
+ * @throws Problem `malformed-body` where more numbers are long than the check can read in a short time
  */
 export function ambiguousPlace(json: string): Fault | undefined {
   const levels: Level[] = []
+  let longNumbers = 0
   for (let at = 0; at < json.length; at += 1) {
     const code = json.charCodeAt(at)
     if (code === minus || (code >= zero && code <= nine)) {
       const end = endOfNumber(json, at)
-      if (!isSurelyExact(json, at, end) && !isExact(json.slice(at, end))) return { pointer: pointerTo(levels), code: 'number' }
+      if (!isSurelyExact(json, at, end)) {
+        longNumbers += 1
+        if (longNumbers > mostLongNumbers) throw problem('malformed-body', { detail: `The body has more than ${mostLongNumbers} numbers with an exponent or more than 15 characters.` })
+        if (!isExact(json.slice(at, end))) return { pointer: pointerTo(levels), code: 'number' }
+      }
       at = end - 1
       continue
     }

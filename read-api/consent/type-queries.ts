@@ -81,7 +81,7 @@ export async function listTextVersions(
   org: TenantId,
   consentTypeId: string,
   after: CursorPlace | null,
-  limit: number | null,
+  limit: number,
 ): Promise<TextVersionRow[]> {
   return rowsOf<TextVersionRow>(
     pool,
@@ -91,4 +91,15 @@ export async function listTextVersions(
      order by created_at, text_version_id limit $5`,
     [org, consentTypeId, after?.[0] ?? null, after?.[1] ?? null, limit],
   )
+}
+
+/** The newest ones, oldest first. */
+export async function latestTextVersions(pool: Pool, org: TenantId, consentTypeId: string, count: number): Promise<TextVersionRow[]> {
+  const rows = await rowsOf<TextVersionRow>(
+    pool,
+    `select * from consent_types.text_versions where org_id = $1 and consent_type_id = $2
+     order by created_at desc, text_version_id desc limit $3`,
+    [org, consentTypeId, count],
+  )
+  return rows.toReversed()
 }

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { tenantOf } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
-import { camelPage, camelPageMembers, listQuery, pageRequest } from '../../platform/http/cursors.ts'
+import { camelPage, camelPageMembers, listQuery, listQueryUpTo, pageRequest } from '../../platform/http/cursors.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import { namedOrg, OrgQuery, orgQuery } from '../../platform/http/parameters.ts'
 import { found } from '../../platform/http/replies.ts'
@@ -12,6 +12,7 @@ import {
   getConsentType,
   listConsentTypes,
   listTextVersions,
+  latestTextVersions,
   placeOfTextVersion,
   toConsentTypeRecord,
   toTextVersionRecord,
@@ -31,6 +32,9 @@ export const ConsentTextVersionPage = Type.Object(
   { data: Type.Array(ConsentTextVersionRecord), ...camelPageMembers() },
   { $id: 'ConsentTextVersionPage' },
 )
+
+/** In one answer. A text has 100,000 characters at most. */
+const mostTextVersions = 50
 
 const adminAccess = { admin: 'consents:admin' } as const
 const types = ['consent_types']
@@ -63,6 +67,7 @@ export function typeReadRoutes(app: ServiceApp, { pool, cursors }: ReadDependenc
       schema: {
         operationId: 'getConsentType',
         summary: 'A consent type with its text versions',
+        description: `Of more than ${mostTextVersions} text versions, the answer has the newest. The list of text versions has all.`,
         params: Type.Object({ id: Uuid }),
         querystring: OrgQuery,
         response: answers({ 200: ConsentTypeDetails }),
@@ -74,7 +79,7 @@ export function typeReadRoutes(app: ServiceApp, { pool, cursors }: ReadDependenc
       const org = tenantOf(caller, namedOrg(query))
       // In this order: a version that is published between the two is shown under the ETag of before, never withheld by a 304.
       const type = await getConsentType(pool, org, params.id)
-      const versions = await listTextVersions(pool, org, params.id, null, null)
+      const versions = await latestTextVersions(pool, org, params.id, mostTextVersions)
       const body = { ...toConsentTypeRecord(type), textVersions: versions.map(toTextVersionRecord) }
       return found(reply, { body, revision: BigInt(type.stream_revision) })
     },
@@ -87,7 +92,7 @@ export function typeReadRoutes(app: ServiceApp, { pool, cursors }: ReadDependenc
         operationId: 'listConsentTextVersions',
         summary: 'Text versions of a consent type, oldest first',
         params: Type.Object({ typeId: Uuid }),
-        querystring: Type.Object({ ...orgQuery, ...listQuery }, { additionalProperties: false }),
+        querystring: Type.Object({ ...orgQuery, ...listQueryUpTo(mostTextVersions) }, { additionalProperties: false }),
         response: answers({ 200: ConsentTextVersionPage }, ['invalid-cursor', 'expired-cursor']),
       },
       config: { access: adminAccess, servedBy: types },
@@ -97,7 +102,7 @@ export function typeReadRoutes(app: ServiceApp, { pool, cursors }: ReadDependenc
       const org = tenantOf(caller, namedOrg(query))
       await getConsentType(pool, org, params.typeId)
       const list = { list: 'consent-text-versions', orgId: org, sort: 'created_at', filters: { typeId: params.typeId.toLowerCase() } }
-      const asked = pageRequest(cursors, list, query)
+      const asked = pageRequest(cursors, list, query, mostTextVersions)
       const rows = await listTextVersions(pool, org, params.typeId, asked.after, asked.fetch)
       return camelPage(reply, { cursors, list, request: asked, rows, placeOf: placeOfTextVersion, toItem: toTextVersionRecord })
     },

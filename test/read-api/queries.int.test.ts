@@ -123,6 +123,7 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   listConsentTypes: (tenant) => consent.listConsentTypes(pool, tenant, null, 50),
   getConsentType: (tenant) => consent.getConsentType(pool, tenant, ids.consentType),
   getConsentTypeByCode: (tenant) => consent.getConsentTypeByCode(pool, tenant, 'ai_analysis'),
+  latestTextVersions: (tenant) => consent.latestTextVersions(pool, tenant, ids.consentType, 50),
   listTextVersions: (tenant) => consent.listTextVersions(pool, tenant, ids.consentType, null, 50),
   latestDecisions: (tenant) => decisions.latestDecisions(pool, tenant, ids.patient, ['ai_analysis']),
   listStandingDecisions: (tenant) => decisions.listStandingDecisions(pool, tenant, ids.patient, { asOf: null, now: new Date(at(60)) }),

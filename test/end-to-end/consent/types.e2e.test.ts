@@ -203,6 +203,18 @@ describe('/v1/admin/consent-types/{typeId}/text-versions', () => {
     }
   })
 
+  test('shows 50 texts in one answer, however many the type has', async () => {
+    const typeId = await createType('many_texts')
+    const path = `${types}/${typeId}/text-versions`
+    const ids: string[] = []
+    for (let number = 0; number < 52; number += 1) ids.push(textAt((await expecting(201, world.admin.call(path, { body: { locale: 'en-GB', text: `Text ${number}.`, effectiveFrom: new Date(Date.UTC(2040, 0, 1, 0, number)).toISOString() } }))).body, 'id'))
+    const { body: type } = await expecting(200, world.admin.call(`${types}/${typeId}`))
+    expect((at(type, 'textVersions') as readonly unknown[]).map((version) => textAt(version, 'id'))).toEqual(ids.slice(2))
+    const { body: first } = await expecting(200, world.admin.call(`${path}?limit=200`))
+    const { body: second } = await expecting(200, world.admin.call(`${path}?limit=200&cursor=${textAt(first, 'nextCursor')}`))
+    expect([dataOf(first).length, ...[...dataOf(first), ...dataOf(second)].map((version) => textAt(version, 'id'))]).toEqual([50, ...ids])
+  })
+
   test('refuses what is no text of a type', async () => {
     const path = `${types}/${await createType('no_texts')}/text-versions`
     const ask = async (members: object) => refusal(await world.admin.call(path, { body: { locale: 'en-GB', text: 'I agree.', ...members } }))

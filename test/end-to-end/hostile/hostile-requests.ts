@@ -43,6 +43,8 @@ const jsonBodies = {
     'too many items': `[${fill(() => '0')}]`,
     'many objects': `[${fill((n) => `{"a":${n}}`, { count: mostMembers / 2 })}]`,
     'many long numbers': `[${fill((n) => `0.1234567890123${n + 1000}1`)}]`,
+    'many tiny numbers': `[${fill((n) => ((n + 1) * Number.MIN_VALUE).toExponential(20))}]`,
+    'many numbers of many digits': `[${fill((n) => (1.7e-300 * (n + 1)).toExponential(20))}]`,
   },
   'long texts': {
     'a long number': `[${'1'.repeat(mostBytes)}]`,

@@ -82,6 +82,17 @@ test('declared images are uploaded without a token, submitted, and assessed like
   expect(JSON.stringify(ended)).not.toContain('upload_url')
 })
 
+test('a media type in another case and an empty reference do not keep declared images from a result', async () => {
+  const given = await photograph('dermoscopic')
+  const photo = { ...given, entry: { ...given.entry, mime_type: 'IMAGE/JPEG' } }
+  const body = declaration(await consentedPatient(api, terms), [photo], { external_reference: '' })
+  const created = await expecting(202, api.call(assessments, { body }))
+  await uploadAll(created.body, [photo])
+  const id = textAt(created.body, 'id')
+  await expecting(200, submit(api, id))
+  expect(await endOf(api, id)).toMatchObject({ status: 'completed', external_reference: '', images: [{ status: 'processed' }] })
+})
+
 test('an upload address takes the declared type and nothing else that could be meant', async () => {
   const photo = await photograph()
   const { body } = await declare(api, await registerPatient(api), [photo])

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { createServer, METHODS } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { Type } from 'typebox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -170,6 +170,27 @@ describe('refusals', () => {
     expect(unknown).toMatch(/^HTTP\/1\.1 417 Expectation Failed\r\n[^]*application\/problem\+json[^]*"code":"expectation-failed"/)
     const known = await raw(`POST /v1/things HTTP/1.1\r\nhost: x\r\nauthorization: ${auth.authorization}\r\nexpect: 100-continue\r\ncontent-type: application/json\r\ncontent-length: 12\r\nconnection: close\r\n\r\n{"name":"x"}`)
     expect(known).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 Created\r\n/)
+  })
+
+  it('answers HTTP/1.1 without Host with a problem', async () => {
+    const answer = await raw('GET /health/live HTTP/1.1\r\nconnection: close\r\n\r\n')
+    expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n[^]*x-request-id[^]*application\/problem\+json[^]*"detail":"The header Host is missing\."[^]*"code":"malformed-request"/)
+    expect(await raw('GET /health/live HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+  })
+
+  it.each(['Host: other', 'Authorization: Bearer other', 'Content-Type: text/plain'])('refuses a second header %s', async (second) => {
+    const head = `POST /v1/things HTTP/1.1\r\nhost: x\r\nauthorization: ${auth.authorization}\r\ncontent-type: application/json\r\ncontent-length: 12\r\nconnection: close\r\n`
+    expect(await raw(`${head}\r\n{"name":"x"}`)).toMatch(/^HTTP\/1\.1 201 Created\r\n/)
+    expect(await raw(`${head}${second}\r\n\r\n{"name":"x"}`)).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n[^]*stands in the request twice[^]*"code":"malformed-request"/)
+  })
+
+  it.each(METHODS.filter((method) => method !== 'CONNECT'))('answers %s at an unknown address with 404 and at another address with 405, whatever its body', async (method) => {
+    const before = t.log().length
+    const bodies = ['', 'content-length: 1\r\n\r\n{', 'content-type: application/json\r\ncontent-length: 1\r\n\r\n{', 'content-type: ;\r\ncontent-length: 1\r\n\r\n{']
+    const answers = await Promise.all(bodies.map((body) => raw(`${method} /v1/no/such/address HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${body === '' ? '\r\n' : body}`)))
+    expect(answers.map((answer) => answer.slice(9, 12))).toEqual(bodies.map(() => '404'))
+    expect((await raw(`${method} /v1/things HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)).slice(9, 12)).toBe(method === 'POST' ? '401' : '405')
+    expect(t.log().slice(before)).not.toMatch(/"level":"error"/)
   })
 
   it('answers a head that does not end with 408', async () => {

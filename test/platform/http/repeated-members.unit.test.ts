@@ -59,6 +59,12 @@ test.each([
   expect(ambiguousPlace(json)).toBeUndefined()
 })
 
+test('a body has 16,384 numbers at most that need the slow check', () => {
+  const list = (count: number) => `[${Array.from({ length: count }, () => '1e5').join(',')},${'1234567890.5,'.repeat(20_000)}0]`
+  expect(parseJson(Buffer.from(list(16_384)))).toHaveLength(36_385)
+  expect(() => parseJson(Buffer.from(list(16_385)))).toThrow('The body has more than 16384 numbers with an exponent or more than 15 characters.')
+})
+
 test('every double survives as JavaScript, Python (shortest form) and C (17 digits) write it', () => {
   const doubles = fc.double({ noDefaultInfinity: true, noNaN: true }).filter((value) => !Object.is(value, -0) && (!Number.isInteger(value) || Number.isSafeInteger(value)))
   fc.assert(fc.property(doubles, (value) => {

@@ -1,0 +1,21 @@
+import type { IncomingMessage } from 'node:http'
+import { problem } from '../problems.ts'
+
+/** Node.js keeps the first of several and drops the others. A proxy that keeps the last would see another request. */
+const singleHeaders: ReadonlySet<string> = new Set(['host', 'authorization', 'content-type'])
+
+/**
+ * Refuses a head that two readers can read differently: a header twice that may stand once, or HTTP/1.1 without Host (RFC 9112, 3.2).
+ *
+ * @throws Problem `malformed-request`
+ */
+export function requireClearHead({ rawHeaders, httpVersion, headers }: Pick<IncomingMessage, 'rawHeaders' | 'httpVersion' | 'headers'>): void {
+  if (httpVersion === '1.1' && headers.host === undefined) throw problem('malformed-request', { detail: 'The header Host is missing.' })
+  const seen = new Set<string>()
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = (rawHeaders[at] ?? '').toLowerCase()
+    if (!singleHeaders.has(name)) continue
+    if (seen.has(name)) throw problem('malformed-request', { detail: `The header ${name} stands in the request twice.` })
+    seen.add(name)
+  }
+}
