@@ -147,16 +147,19 @@ export function oneOf<const Choices extends readonly [string, ...string[]]>(...c
   }
 }
 
-/** An absolute address of one of the schemes, without user information. Its path stays as given, without a trailing slash. */
+/**
+ * An absolute address of one of the schemes, without user information. Its path stays as given, without a trailing slash. Paths
+ * are put behind it, so it has no query. `URL` would silently drop blanks and turn backslashes into slashes.
+ */
 export function address(schemes: readonly string[]) {
   return {
     schema: Type.String({ minLength: 1 }),
-    mustBe: `an absolute address with ${schemes.map((scheme) => `${scheme}://`).join(' or ')} without credentials`,
+    mustBe: `an absolute address with ${schemes.map((scheme) => `${scheme}://`).join(' or ')} without credentials, query, fragment, blanks and backslashes`,
     unit: '',
     read: (given: string) => {
-      if (!URL.canParse(given)) return undefined
+      if (!/^[a-z]+:\/\/[^\s\\?#]+$/i.test(given) || !URL.canParse(given)) return undefined
       const url = new URL(given)
-      if (!schemes.includes(url.protocol.slice(0, -1)) || url.username !== '' || url.password !== '' || url.hash !== '') return undefined
+      if (!schemes.includes(url.protocol.slice(0, -1)) || url.username !== '' || url.password !== '') return undefined
       return given.replace(/\/+$/, '')
     },
   }

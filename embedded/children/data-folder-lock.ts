@@ -14,7 +14,7 @@ const WRITABLE_BY_OTHERS = 0o022
  * Takes the data folder for this process. The lock is a POSIX lock on `<data dir>/lock`, taken through SQLite: the kernel
  * drops it with the process, so a killed holder blocks nobody and no stale file has to be judged.
  * A holder that is just dying is waited for, at most `waitMs`; then this throws. It also throws when other users may write
- * to the folder: they could replace its secrets.
+ * to the folder, as its owner always may: they could replace its secrets.
  */
 export async function lockDataFolder(dataDir: string, waitMs: number = DYING_HOLDER_MS): Promise<DataFolderLock> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
@@ -37,7 +37,9 @@ export async function lockDataFolder(dataDir: string, waitMs: number = DYING_HOL
 /** Windows has no such modes. */
 async function requirePrivate(dataDir: string): Promise<void> {
   if (process.platform === 'win32') return
-  const { mode } = await stat(dataDir)
+  const { mode, uid } = await stat(dataDir)
+  const ownUid = process.geteuid?.()
+  if (uid !== ownUid) throw new Error(`the data folder ${dataDir} belongs to another user (uid ${uid}, not ${ownUid}): run "chown" on it, or name a new folder`)
   if ((mode & WRITABLE_BY_OTHERS) === 0) return
   throw new Error(`the data folder ${dataDir} can be written by other users (mode ${(mode & 0o777).toString(8)}): run "chmod 700" on it, or name a new folder`)
 }

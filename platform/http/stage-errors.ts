@@ -6,6 +6,7 @@ import {
   EventStoreUnavailableError,
   RevisionConflictError,
   StreamRevivedError,
+  StreamTruncatedError,
   UndecodableEventError,
 } from '../../streams/store/errors.ts'
 import { isDatabaseMissing, isDatabaseUnavailable, isTableMissing } from '../database.ts'
@@ -20,7 +21,7 @@ export function translateStageError(error: unknown): Problem | undefined {
   }
   if (error instanceof EventStoreFullError) return problem('event-store-unavailable', { cause: error, retryAfterSeconds: 10 })
   if (isOfNewerVersion(error)) return problem('written-by-newer-version', { cause: error, retryAfterSeconds: 2 })
-  if (error instanceof UndecodableEventError || error instanceof StreamRevivedError) return problem('record-unreadable', { cause: error })
+  if (error instanceof UndecodableEventError || error instanceof StreamRevivedError || error instanceof StreamTruncatedError) return problem('record-unreadable', { cause: error })
   if (error instanceof EventStoreClosedError) return problem('shutting-down', { cause: error })
   if (isObjectStoreAway(error)) return problem('object-store-unavailable', { cause: error, retryAfterSeconds: 2 })
   if (isDatabaseMissing(error) || isDatabaseUnavailable(error)) return problem('database-unavailable', { cause: error, retryAfterSeconds: 2 })

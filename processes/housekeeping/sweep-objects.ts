@@ -110,13 +110,16 @@ async function keysNamedBy(store: SweepOptions['store'], orgId: string, ownerId:
   return keysOfImage(await readThrough<ImageState, ImageEvent>(store, imageFold, imageStream(orgId, ownerId)))
 }
 
-/** Past the cache of states: commands need that for what is in use. */
+/**
+ * Past the cache of states: commands need that for what is in use. A stream with hidden events is refused: the objects that
+ * those name would look unnamed, and would be removed.
+ */
 async function readThrough<State, Event extends DomainEvent>(store: SweepOptions['store'], fold: Fold<State, Event>, stream: string): Promise<State> {
   let state = fold.initialState
   const take = (event: DomainEvent) => {
     state = fold.evolve(state, event as Event)
   }
-  for await (const event of store.readStream(stream)) take(event)
+  for await (const event of store.readStream(stream, { isWhole: true })) take(event)
   return state
 }
 

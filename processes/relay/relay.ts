@@ -11,7 +11,7 @@ import { publicEvents } from './envelope.ts'
 import { resumePoint, sourceMember } from './resume-point.ts'
 
 export interface RelayOptions<Deps> {
-  readonly eventStore: Pick<EventStore, 'subscribeToAll' | 'appendRaw' | 'readStream' | 'readLast' | 'readMetadata' | 'writeMetadata'>
+  readonly eventStore: Pick<EventStore, 'subscribeToAll' | 'appendRaw' | 'readStream' | 'readLast' | 'readMark' | 'writeMark'>
   readonly channel: ChannelDefinition<Deps>
   /** Holds the advisory lock that lets one instance work while others stand by. Without it the revisions alone fence. */
   readonly pool?: Pool
@@ -178,7 +178,7 @@ export class Relay<Deps> {
     this.#quiet += events
     const { eventStore, channel, quietEvents = 10_000 } = this.#options
     if (this.#quiet < quietEvents) return
-    await eventStore.writeMetadata(channel.stream, { [sourceMember]: formatPosition(position) })
+    await eventStore.writeMark(channel.stream, sourceMember, formatPosition(position))
     this.#quiet = 0
   }
 

@@ -3,7 +3,10 @@ import type { EventStore } from '../../streams/store/event-store.ts'
 import type { StreamRevision } from '../../streams/store/events.ts'
 import { comparePositions, parsePosition, type Position } from '../../streams/store/positions.ts'
 
-/** Member of the channel's stream metadata that holds the source position of a long quiet stretch. */
+/**
+ * Member of the channel's stream metadata that holds the source position of a long quiet stretch. It is signed: a relay that
+ * believed a foreign one would publish nothing before it.
+ */
 export const sourceMember = 'relaySource'
 
 export interface ResumePoint {
@@ -13,7 +16,7 @@ export interface ResumePoint {
   readonly source: Position | undefined
 }
 
-type ChannelReader = Pick<EventStore, 'readStream' | 'readLast' | 'readMetadata'>
+type ChannelReader = Pick<EventStore, 'readStream' | 'readLast' | 'readMark'>
 
 /**
  * Where a relay goes on. The revision is read before the newest event of our own: an event that another instance adds in
@@ -23,9 +26,8 @@ type ChannelReader = Pick<EventStore, 'readStream' | 'readLast' | 'readMetadata'
  */
 export async function resumePoint(reader: ChannelReader, channel: string, conflicting?: StreamRevision): Promise<ResumePoint> {
   const revision = (await lastRevision(reader, channel)) ?? conflicting ?? 'no_stream'
-  const metadata = await reader.readMetadata(channel)
-  const quiet = metadata[sourceMember]
-  const quietSource = typeof quiet === 'string' ? parsePosition(quiet) : undefined
+  const quiet = await reader.readMark(channel, sourceMember)
+  const quietSource = quiet === undefined ? undefined : parsePosition(quiet)
   const published = await newestOwn(reader, channel)
   if (published === undefined || quietSource === undefined) return { revision, source: published ?? quietSource }
   return { revision, source: comparePositions(published, quietSource) >= 0 ? published : quietSource }

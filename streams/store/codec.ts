@@ -44,6 +44,16 @@ export interface Codec {
   readonly encodeRaw: (events: readonly RawEvent[], place: AppendPlace) => EncodedAppend
   /** A promise only where a subject's key has to be fetched. Throws or rejects with `UndecodableEventError`. */
   readonly decode: (event: StoredEvent) => RecordedEvent | Promise<RecordedEvent>
+  /** Signs a text for one member of one stream's metadata. */
+  readonly signMark: (mark: MarkPlace, value: string) => string
+  /** The text that was signed for this place; undefined for anything else. */
+  readonly openMark: (mark: MarkPlace, signed: string) => string | undefined
+}
+
+/** A member of a stream's metadata. */
+export interface MarkPlace {
+  readonly stream: string
+  readonly name: string
 }
 
 /** `signingKey` is the vault's `eventSigningKey()`. */
@@ -75,7 +85,20 @@ export function createCodec(catalogue: Catalogue, vault: KeyVault, signingKey: U
       return together(place, encoded)
     },
     decode: decodeWith(catalogue, vault, signer),
+    signMark: (mark, value) => signer.sign(placeOfMark(mark), '', JSON.stringify({ value })),
+    openMark(mark, signed) {
+      if (!signer.isSigned(placeOfMark(mark), noData, Buffer.from(signed))) return undefined
+      const { value } = JSON.parse(signed) as { readonly value: string }
+      return value
+    },
   }
+}
+
+const noData = new Uint8Array()
+
+/** No event has an empty id, so no mark has the signature of an event. */
+function placeOfMark({ stream, name }: MarkPlace): SignedPlace {
+  return { stream, revision: 0n, id: '', type: name }
 }
 
 function revisionAt({ expected }: AppendPlace, index: number): bigint {

@@ -61,6 +61,17 @@ export class StreamRevivedError extends EventStoreError {
   }
 }
 
+/**
+ * The server hides events of the stream (`$tb`, `$maxCount`, `$maxAge`, a deletion). A state folded from the others would be
+ * wrong. Hiding events of the platform is never part of its work.
+ */
+export class StreamTruncatedError extends EventStoreError {
+  readonly isSafeToLog = true
+  constructor(stream: string, revision: bigint) {
+    super('stream-truncated', `${stream} does not show its event at revision ${revision}: the metadata of the stream hides it`)
+  }
+}
+
 /** The store has no room for the append, of which nothing was written. Repeating it is safe, and succeeds once there is room. */
 export class EventStoreFullError extends EventStoreError {
   constructor(stream: string, options?: ErrorOptions) {

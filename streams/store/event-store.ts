@@ -8,6 +8,7 @@ import {
   EventStoreUnavailableError,
   RevisionConflictError,
   StreamRevivedError,
+  StreamTruncatedError,
   UndecodableEventError,
 } from './errors.ts'
 import { nextRevision, type Appended, type CommandContext, type DomainEvent, type Fold, type Loaded, type RecordedEvent, type StreamRevision } from './events.ts'
@@ -52,6 +53,8 @@ export interface ReadStreamOptions {
   readonly limit?: number
   /** Passes over events that we did not sign or do not know, on channels where others may write too. */
   readonly skipForeign?: boolean
+  /** Refuses also a stream whose events are all hidden. Where there are none, that is one more read. */
+  readonly isWhole?: boolean
 }
 
 /** Connects to EventStoreDB; the server need not be there yet, the vault must. */
@@ -156,26 +159,37 @@ export class EventStore {
     return this.#write(this.#codec.encodeRaw(events, { stream, expected }))
   }
 
-  /** Events of a stream, none when it does not exist. A broken connection is picked up where it broke. */
+  /**
+   * Events of a stream, none when it does not exist. A broken connection is picked up where it broke. Hidden events are passed
+   * over backwards and on channels, where an operator may drop old ones.
+   * @throws StreamTruncatedError forwards, where the server hides an event; EventStoreUnavailableError, UndecodableEventError
+   */
   async *readStream<Event extends DomainEvent = DomainEvent>(
     stream: string,
     options: ReadStreamOptions = {},
   ): AsyncGenerator<RecordedEvent<Event>, void, undefined> {
     this.#refuseWhenClosed()
-    const { direction = 'forwards', limit = Number.MAX_SAFE_INTEGER, skipForeign = false } = options
+    const { direction = 'forwards', limit = Number.MAX_SAFE_INTEGER, skipForeign = false, isWhole = false } = options
     const from = options.from ?? (direction === 'forwards' ? 'start' : 'end')
     let left = limit
+    let next = direction === 'forwards' && !skipForeign && from !== 'end' ? revisionOf(from) : undefined
     const read = { from, direction, limit: skipForeign ? Number.MAX_SAFE_INTEGER : limit }
     for await (const stored of readRawStream(this.#connection.commands, stream, read, this.#readTiming)) {
       if (left <= 0) return
       try {
-        const decoded = this.#codec.decode(stored)
-        yield typed<Event>(decoded instanceof Promise ? await decoded : decoded)
+        const decoding = this.#codec.decode(stored)
+        const decoded = decoding instanceof Promise ? await decoding : decoding
+        if (next !== undefined) {
+          if (stored.revision !== next) throw new StreamTruncatedError(stream, next)
+          next += 1n
+        }
+        yield typed<Event>(decoded)
         left -= 1
       } catch (error) {
         if (!(skipForeign && error instanceof UndecodableEventError && isForeign(error))) throw error
       }
     }
+    if (isWhole && next === 0n && isHiding(await this.readMetadata(stream))) throw new StreamTruncatedError(stream, next)
   }
 
   /** The newest event of a stream, undefined when there is none. */
@@ -201,6 +215,17 @@ export class EventStore {
     if (!this.#isFull) return false
     this.#isFull = await refusesForWantOfRoom(this.#connection, 'health', this.#appendTiming)
     return this.#isFull
+  }
+
+  /** A text in the metadata of a stream; undefined where there is none, or one that this installation did not write there. */
+  async readMark(stream: string, name: string): Promise<string | undefined> {
+    const signed = (await this.readMetadata(stream))[name]
+    return typeof signed === 'string' ? this.#codec.openMark({ stream, name }, signed) : undefined
+  }
+
+  /** Keeps a text in the metadata of a stream, signed: others may write there too. */
+  async writeMark(stream: string, name: string, value: string): Promise<void> {
+    await this.writeMetadata(stream, { [name]: this.#codec.signMark({ stream, name }, value) })
   }
 
   /** Sets the given members of a stream's metadata and keeps the others. */
@@ -324,6 +349,14 @@ export class EventStore {
   #refuseWhenClosed(): void {
     if (this.#closing.signal.aborted) throw new EventStoreClosedError()
   }
+}
+
+function revisionOf(from: bigint | 'start'): bigint {
+  return from === 'start' ? 0n : from
+}
+
+function isHiding(metadata: StreamMetadata): boolean {
+  return ['$tb', '$maxCount', '$maxAge'].some((member) => member in metadata)
 }
 
 function isForeign({ reason }: UndecodableEventError): boolean {

@@ -53,7 +53,7 @@ it.each([
 describe('a wrong variable', () => {
   it.each([
     ['PORT', 'eighty'], ['PORT', '70000'], ['PORT', '8080.5'], ['HOST', 'a b'], ['APP_ENV', 'staging'], ['LOG_LEVEL', 'loud'],
-    ['BASE_URL', 'ftp://x'], ['BASE_URL', 'not an address'], ['BASE_URL', 'https://user:pass@x'], ['ESDB_URL', 'http://x'], ['ESDB_URL', 'esdb://'], ['ESDB_URL', 'esdb://a b'], ['ESDB_URL', 'esdb://[::1]:2113'], ['ESDB_URL', 'kurrentdb://one.test'], ['ESDB_URL', 'esdb://one.test:port'], ['ESDB_URL', 'esdb://one.test/path'],
+    ['BASE_URL', 'ftp://x'], ['BASE_URL', 'not an address'], ['BASE_URL', 'https://user:pass@x'], ['BASE_URL', 'https://x?a=b'], ['BASE_URL', 'https://x/#'], ['BASE_URL', 'https:x'], ['BASE_URL', 'https:\\\\x'], ['BASE_URL', 'https://x\\@y'], ['BASE_URL', 'https://x\n'], ['BASE_URL', 'https://x /y'], ['ESDB_URL', 'http://x'], ['ESDB_URL', 'esdb://'], ['ESDB_URL', 'esdb://a b'], ['ESDB_URL', 'esdb://[::1]:2113'], ['ESDB_URL', 'kurrentdb://one.test'], ['ESDB_URL', 'esdb://one.test:port'], ['ESDB_URL', 'esdb://one.test/path'],
     ['DATABASE_URL', 'mysql://x'], ['TOKEN_TTL_SECONDS', '0'], ['PROVIDER_RESULT_BACKOFF_SCHEDULE_MS', '1,x'],
     ['PROVIDER_RESULT_BACKOFF_SCHEDULE_MS', '1,,2'], ['STEP_LEASE_MS', '60001'], ['ACTOR_CONTEXT_MODE', 'maybe'], ['S3_BUCKET', 'No'],
     ...['{}', '[]', 'x', '{"keys":[]}', '{"keys":[{"kty":"oct","k":"c2VjcmV0","kid":"a"}]}', '{"keys":[{"kty":"OKP","crv":"Ed25519","x":"eA","d":"ZA","kid":"a"}]}', '{"keys":[{"kty":"OKP","crv":"Ed25519","x":"eA"}]}'].map((value) => ['ACTOR_CONTEXT_JWKS', value]),

@@ -9,6 +9,7 @@ import {
   EventStoreUnavailableError,
   RevisionConflictError,
   StreamRevivedError,
+  StreamTruncatedError,
   UndecodableEventError,
   UnknownEventTypeError,
 } from '../../../streams/store/errors.ts'
@@ -27,6 +28,7 @@ it.each([
   ['record-unreadable', new UndecodableEventError(head, 'signature')],
   ['record-unreadable', new UndecodableEventError(head, 'upcaster')],
   ['record-unreadable', new StreamRevivedError('patient-a-b', 3n)],
+  ['record-unreadable', new StreamTruncatedError('patient-a-b', 0n)],
   ['shutting-down', new EventStoreClosedError()],
   ['database-unavailable', withCode('ECONNREFUSED')],
   ['database-unavailable', withCode('57P01')],

@@ -127,6 +127,19 @@ describe.each(['2027-02-28T00:00:00.000Z', '2027-03-10T12:00:00.000Z', '2028-02-
     expect(await sweep(1.1 * hourMs)).toEqual({ staging: 0, images: 0, uploads: 0 })
   })
 
+  it.each([{ $tb: 2 }, { $tb: 3 }, { $tb: Number.MAX_SAFE_INTEGER }])('keeps what hidden events may name, and reports their stream: %j', async (hiding) => {
+    const owner = declared()
+    const [key, stream] = [owner.imageKey('named'), assessmentStream(world.orgId, owner.assessmentId)]
+    await append(owner, hourMs, key)
+    await stored(key)
+    await world.store.writeMetadata(stream, hiding)
+    await expect(instance()(3 * dayMs)).rejects.toThrow(`${stream} does not show its event at revision 0`)
+    expect(await left(key)).toEqual([key])
+    await world.store.writeMetadata(stream, { $tb: 0 })
+    expect(await instance()(3 * dayMs)).toMatchObject({ images: 0 })
+    await world.deps.objects.remove(key)
+  })
+
   it('removes what a request has stored and no event names, on a settled day, and nothing else', async () => {
     const [kept, lost] = [declared(), declared()]
     const undated = `images/${world.orgId}/${randomUUID()}/${randomUUID()}/0a`

@@ -152,8 +152,8 @@ describe('the relay', () => {
       subscribeToAll: (options) => store.subscribeToAll(options),
       readStream: (name, options) => store.readStream(name, options),
       readLast: (name, options) => store.readLast(name, options),
-      readMetadata: (name) => store.readMetadata(name),
-      writeMetadata: (name, changes) => store.writeMetadata(name, changes),
+      readMark: (name, member) => store.readMark(name, member),
+      writeMark: (name, member, value) => store.writeMark(name, member, value),
       // The process dies between the append and whatever would come next, as far as the relay can tell.
       appendRaw: async (name, expected, events) => {
         const appended = await store.appendRaw(name, expected, events)
@@ -247,7 +247,8 @@ describe('the relay', () => {
     await eventually(() => expect(relay.status().position).toEqual(position))
     await relay.close()
     const last = await store.readLast(stream)
-    await store.writeMetadata(stream, { [sourceMember]: formatPosition(position), $tb: Number((last?.revision ?? 0n) + 1n) })
+    await store.writeMark(stream, sourceMember, formatPosition(position))
+    await store.writeMetadata(stream, { $tb: Number((last?.revision ?? 0n) + 1n) })
     expect(await published()).toEqual([])
     start()
     await say(store, 'ticket-3', opened('3'))

@@ -39,11 +39,22 @@ it('is the later of the newest own event and the quiet stretch after it, at the 
   await publish(200n)
   expect(await resumePoint(store, channel)).toEqual({ revision: 1n, source: place(200n) })
 
-  await store.writeMetadata(channel, { [sourceMember]: formatPosition(place(350n)) })
+  await store.writeMark(channel, sourceMember, formatPosition(place(350n)))
   expect(await resumePoint(store, channel)).toEqual({ revision: 1n, source: place(350n) })
   await publish(400n)
   expect(await resumePoint(store, channel)).toEqual({ revision: 2n, source: place(400n) })
 
   await raw.appendToStream(channel, { id: randomUUID(), type: 'alien', contentType: 'application/json', data: {}, metadata: {} })
   expect(await resumePoint(store, channel)).toEqual({ revision: 3n, source: place(400n) })
+})
+
+it('leaves out a position in the metadata that others wrote, or that was signed for another channel', async () => {
+  const other = visitCategory().channel
+  const before = await resumePoint(store, channel)
+  await store.writeMetadata(channel, { [sourceMember]: formatPosition(place(900n)) })
+  expect(await resumePoint(store, channel)).toEqual(before)
+  await store.writeMark(other, sourceMember, formatPosition(place(900n)))
+  const { [sourceMember]: signed } = await store.readMetadata(other)
+  await store.writeMetadata(channel, { [sourceMember]: signed })
+  expect(await resumePoint(store, channel)).toEqual(before)
 })

@@ -5,6 +5,7 @@ import {
   EventStoreClosedError,
   RevisionConflictError,
   StreamRevivedError,
+  StreamTruncatedError,
   StreamTombstonedError,
   UndecodableEventError,
 } from '../../../streams/store/errors.ts'
@@ -138,6 +139,27 @@ describe('load and append', () => {
     await expect(store.load(uncached(), name)).rejects.toMatchObject({ code: 'undecodable-event-signature', head: { revision: 3n } })
   })
 
+  test.each([{ $tb: 1 }, { $maxCount: 2 }])('a stream whose first event is hidden by %j is refused, not folded from the rest', async (hiding) => {
+    const name = stream()
+    await store.append(fold, name, 'no_stream', [noted(1), noted(2), noted(3)], newContext())
+    await store.writeMetadata(name, hiding)
+
+    await expect(store.load(uncached(), name)).rejects.toThrow(StreamTruncatedError)
+    await expect(store.load(uncached(), name)).rejects.toThrow(`${name} does not show its event at revision 0`)
+    expect((await collected(store.readStream(name, { from: 1n }))).map(({ revision }) => revision)).toEqual([1n, 2n])
+    expect((await store.load(fold, name, { fresh: true })).state.rooms).toEqual([1, 2, 3])
+  })
+
+  test('a stream whose events are all hidden is refused by a reader that asks for the whole stream', async () => {
+    const [name, deleted, absent] = [stream(), stream(), stream()]
+    for (const each of [name, deleted]) await store.append(fold, each, 'no_stream', [noted(1)], newContext())
+    await store.writeMetadata(name, { $tb: 9 })
+    await raw.deleteStream(deleted)
+
+    for (const each of [name, deleted]) await expect(collected(store.readStream(each, { isWhole: true }))).rejects.toThrow(StreamTruncatedError)
+    expect(await collected(store.readStream(absent, { isWhole: true }))).toEqual([])
+  })
+
   test('a tombstoned stream refuses reads and appends with an error of its own', async () => {
     const name = stream()
     await store.append(fold, name, 'no_stream', [noted(1)], newContext())
@@ -221,7 +243,7 @@ describe('reading', () => {
 
     expect(await store.readMetadata(name)).toEqual({ $maxCount: 2, source: '7/7' })
     expect(await store.readMetadata(stream())).toEqual({})
-    expect((await collected(store.readStream<VisitEvent>(name))).map(({ data }) => data.room)).toEqual([2, 3])
+    expect((await collected(store.readStream<VisitEvent>(name, { direction: 'backwards' }))).map(({ data }) => data.room)).toEqual([3, 2])
   })
 
   test('the head is the newest event that the filter lets through', async () => {
