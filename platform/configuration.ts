@@ -88,7 +88,7 @@ export type Configuration = Readonly<
     clinicalBaseUrl: string
     consentBaseUrl: string
     aiReviewBaseUrl: string
-    /** What the profile does not forbid but an operator should know. Logged at start; `/health` is public and shows none of it. */
+    /** Weaknesses that the profile allows, for operators. Logged at start; `/health` is public and shows none of it. */
     warnings: readonly string[]
   }
 >

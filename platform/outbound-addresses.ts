@@ -103,7 +103,7 @@ const longestWebhookUrl = 2048
 
 /**
  * The write-time check of an address that a tenant gives: its form, length, scheme, port, and its host where that is
- * an address. Each connection checks what a name resolves to, and that it is none of the platform's own servers.
+ * an address. Each connection checks the addresses of a name, and that none is one of the platform's own servers.
  */
 export function checkOutboundUrl(text: string, rules: OutboundRules, maxLength = longestWebhookUrl): { readonly url: URL } | { readonly refused: UrlRefusal } {
   if (text.length > maxLength) return { refused: 'too_long' }
@@ -118,7 +118,7 @@ export function checkOutboundUrl(text: string, rules: OutboundRules, maxLength =
   const host = hostOf(url)
   const literal = /(?:^|\.)localhost\.?$/.test(host) ? '127.0.0.1' : host
   if (isIP(literal) !== 0 && !isAddressAllowed(literal, { host, port }, rules)) return { refused: 'address' }
-  // In production the answer would name our servers to whoever guesses them, so there the connection alone is refused.
+  // In production the answer would confirm a guess about our servers. There only the connection is refused.
   if (rules.profile === 'development' && rules.own?.includes(host, port) === true) return { refused: 'address' }
   return { url }
 }

@@ -26,7 +26,7 @@ interface OwnServer {
 export interface OwnServers {
   /** By the name or the address that a setting has. It resolves nothing. */
   includes(host: string, port: number): boolean
-  /** The addresses of all of them now. A name that does not resolve stands for what it resolved to last. */
+  /** The addresses of all of them now. A name that does not resolve keeps its last addresses. */
   resolved(): Promise<OwnAddresses>
 }
 
@@ -37,7 +37,7 @@ export interface OwnAddresses {
 /** How long addresses of names are kept. */
 const keptMs = 10_000
 
-/** What an address that a tenant gives must fulfil. */
+/** The rules for an address that a tenant gives. */
 export function outboundRules(configuration: OwnServerSettings & Pick<Configuration, 'profile' | 'egressAllow'>): OutboundRules {
   return { profile: configuration.profile, allow: parseEgressAllow(configuration.egressAllow), own: createOwnServers(configuration) }
 }
@@ -77,12 +77,12 @@ function serversOf(settings: OwnServerSettings): OwnServer[] {
   const { esdbUrl, databaseUrl, vaultDatabaseUrl, baseUrl, authBaseUrl, clinicalBaseUrl, consentBaseUrl, aiReviewBaseUrl } = settings
   const { s3Endpoint, s3PublicEndpoint, providerBaseUrl } = settings
   const store = esdbUrl === undefined ? undefined : readEventStoreAddress(esdbUrl)
-  const https = [baseUrl, authBaseUrl, clinicalBaseUrl, consentBaseUrl, aiReviewBaseUrl, s3Endpoint, s3PublicEndpoint, providerBaseUrl]
+  const httpAddresses = [baseUrl, authBaseUrl, clinicalBaseUrl, consentBaseUrl, aiReviewBaseUrl, s3Endpoint, s3PublicEndpoint, providerBaseUrl]
   const servers: OwnServer[] = [
     { host: settings.host, port: settings.port },
     ...(store?.hosts ?? []).map((node) => ({ ...node, isCluster: store?.isCluster ?? false })),
     ...[databaseUrl, vaultDatabaseUrl].flatMap((url) => (url === undefined ? [] : [readDatabaseAddress(url)])).filter(({ host }) => !host.startsWith('/')),
-    ...https.flatMap((address) => {
+    ...httpAddresses.flatMap((address) => {
       if (address === undefined) return []
       const url = new URL(address)
       return [{ host: hostOf(url), port: portOf(url), isHttps: url.protocol === 'https:' }]

@@ -130,7 +130,7 @@ function httpAddresses(settings: CheckedSettings): (readonly [name: string, url:
   ]
 }
 
-/** EventStoreDB gives its administrators this password until somebody changes it. */
+/** The administrators of a new EventStoreDB have this password. */
 const defaultPassword = 'changeit'
 
 function eventStoreWeaknesses({ esdbUrl, profile }: CheckedSettings): string[] {

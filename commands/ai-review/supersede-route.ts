@@ -54,7 +54,7 @@ export function supersedeRoute(app: ServiceApp, deps: SupersedeRouteDependencies
       const { state: old } = await store.load(target.fold, target.stream, { fresh: true })
       if (old.status === 'absent') throw problem('not-found')
       const { caseId, productId, patientId, correlationId } = old
-      // Addresses are sealed with the patient's key. A review that does not know its patient yet learns it when it starts.
+      // The patient's key seals the addresses. A review without a patient gets one when it starts.
       if (patientId === null) throw problem('conflict')
       const command: SupersedeSlot = {
         aiReviewId: newId(),

@@ -5,6 +5,12 @@ import { limits } from './image-checks.ts'
 
 export const maxImages = 10
 
+/** The members that declare an upload. */
+export const declaredUpload = {
+  mime_type: Type.String({ maxLength: 255, description: 'image/jpeg or image/png, in any case' }),
+  size_bytes: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.imageBytes, description: 'Length of the upload. The upload_url then takes no other' })),
+}
+
 /** Specification 2.1. Exactly one of `patient` and `patient_id`; every image with `data`, or none. */
 export const CreateAssessmentBody = Type.Object(
   {
@@ -21,8 +27,7 @@ export const CreateAssessmentBody = Type.Object(
       Type.Object(
         {
           capture_type: Type.Enum(['dermoscopic', 'macroscopic', 'other']),
-          mime_type: Type.String({ maxLength: 255, description: 'image/jpeg or image/png, in any case' }),
-          size_bytes: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.imageBytes, description: 'Length of the upload. The upload_url then takes no other' })),
+          ...declaredUpload,
           data: Type.Optional(Type.String({ description: 'Base64 of the image, at most 20 MiB decoded' })),
         },
         { additionalProperties: false },

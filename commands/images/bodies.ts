@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Uuid } from '../../platform/http/members.ts'
-import { limits } from '../assessments/image-checks.ts'
+import { declaredUpload } from '../assessments/bodies.ts'
 
 /** Of a case, or of a patient without one; both may be named where they agree. */
 export const DeclareImageBody = Type.Object(
@@ -8,8 +8,7 @@ export const DeclareImageBody = Type.Object(
     case_id: Type.Optional(Uuid),
     patient_id: Type.Optional(Uuid),
     capture_type: Type.Enum(['dermoscopic', 'macroscopic', 'other']),
-    mime_type: Type.String({ maxLength: 255, description: 'image/jpeg or image/png, in any case' }),
-    size_bytes: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.imageBytes, description: 'Length of the upload. The upload_url then takes no other' })),
+    ...declaredUpload,
     body_site_id: Type.Optional(Uuid),
   },
   { $id: 'DeclareImageBody', additionalProperties: false },

@@ -14,7 +14,7 @@ export const SubscribeWebhookBody = Type.Object(
     description: Type.Optional(description),
     payload_mode: Type.Optional(payloadMode),
     signature_schemes: Type.Optional(
-      DistinctList(Type.Enum(['v1', 'v1a']), { minItems: 1, maxItems: 2, description: 'Both, unless it is said. They never change.' }),
+      DistinctList(Type.Enum(['v1', 'v1a']), { minItems: 1, maxItems: 2, description: 'Default: both. They never change.' }),
     ),
   },
   { $id: 'SubscribeWebhookBody', additionalProperties: false },

@@ -18,7 +18,7 @@ export type Call = {
 }
 
 /** Images have at most 20 MiB, provider responses less. An upload by a presigned address fills no disk. */
-export const LARGEST_OBJECT_BYTES = 32 * 1024 ** 2
+const LARGEST_OBJECT_BYTES = 32 * 1024 ** 2
 const MOST_KEYS = 1000
 const CUSTOM = 'x-amz-meta-'
 /** Response headers that a signed GET may set, as S3 offers it for download names. */

@@ -173,8 +173,8 @@ function withIncluded(scope: string): string[] {
 }
 
 /**
- * The organisation of the token or the actor, else what the query names, which is not validated yet. Never empty: a request
- * without an organisation is refused later, and until then it is one of an unknown organisation.
+ * The organisation of the token or the actor, else those that the query names. The query is not validated yet. Never empty: a
+ * request without an organisation counts as one of an unknown organisation, and is refused later.
  */
 function organisationsOf(caller: Caller, query: unknown): readonly string[] {
   const own = caller.orgId ?? caller.actor?.orgId

@@ -38,7 +38,7 @@ export interface ApplicationOptions {
   readonly services: readonly Service[]
   readonly health: Health
   readonly verifyToken: VerifyToken
-  /** A hash under a key of the installation, for what must not be stored in the clear. */
+  /** A hash under a key of the installation. It stands for a text that must not be stored in the clear. */
   readonly pseudonymOf: (text: string) => string
   readonly readYourWrites: ReadYourWrites
   /** Asked before a GET says that a record does not exist; always true when omitted (tests). */

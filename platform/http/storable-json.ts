@@ -5,7 +5,7 @@ import { escapePointer, withoutForeignNames } from './errors.ts'
 const deepestNesting = 64
 const mostMembers = 200_000
 
-/** What cannot be stored, with the names on the way to it, innermost first. */
+/** A place that cannot be stored, with the names on the way to it, innermost first. */
 interface Fault {
   readonly detail: string
   readonly rule: string

@@ -85,7 +85,7 @@ export function addHealthChecks(health: Health, { pool, store, runner, served, a
 }
 
 /** Invented results must not stay unnoticed: development shows the simulator, production fails. */
-export function providerCheck(provider: Pick<Provider, 'server'>, profile: Profile): HealthCheck {
+function providerCheck(provider: Pick<Provider, 'server'>, profile: Profile): HealthCheck {
   return {
     name: 'provider',
     gatesReadiness: false,

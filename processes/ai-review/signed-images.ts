@@ -13,7 +13,7 @@ async function signedRead({ objects, configuration }: SigningDependencies, orgId
   return isImageKeyOf(orgId, objectKey) ? objects.presignRead(objectKey, configuration.readUrlTtlSeconds) : undefined
 }
 
-/** Images of an assessment under addresses for whoever supersedes its review. */
+/** Images of an assessment with signed addresses, for the supersede of its review. */
 export async function signedImages(
   deps: SigningDependencies,
   orgId: string,

@@ -15,7 +15,7 @@ export type Row = Readonly<Record<string, unknown>>
 
 /**
  * A value that an `insert-select` writes, computed per lookup row: a column of it, a constant, or both joined. `uuid` is a
- * name-based UUID of version 8 from SHA-256 (RFC 9562, B.2), as `deliveryIdOf` makes it.
+ * name-based UUID of version 8 from SHA-256, as `deliveryIdOf` makes it (decision 0020).
  */
 export type Expression =
   | { readonly column: string }

@@ -17,7 +17,7 @@ export function reasonOfUndecodable(error: Error): string {
   return error instanceof UndecodableEventError ? error.reason : error.name
 }
 
-/** Which event it is, where it stands, and why nobody can read it. Contains no data of the event. */
+/** The event, its place and the reason, without its data. */
 export function reportOfUndecodable(error: Error): string {
   return error instanceof UndecodableEventError ? error.message : `cannot be read: ${error.name}`
 }

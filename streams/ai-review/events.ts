@@ -49,7 +49,7 @@ export type Lesion = Static<typeof Lesion>
 export const ImageQuality = Type.Object({ imageId: Id, quality: text })
 export type ImageQuality = Static<typeof ImageQuality>
 
-/** What of a processed case that failed is kept outside of the raw response. */
+/** The parts of the provider's result that a failed review records beside the raw response. */
 export const ProviderOutcome = Type.Object({ analysisResult: Type.String(), providerVersion: text, imageQuality: Type.Array(ImageQuality) })
 export type ProviderOutcome = Static<typeof ProviderOutcome>
 

@@ -22,7 +22,7 @@ export const GivenAddress = Type.Object({ imageId: Id, presignedUrl: Type.String
 export type GivenAddress = Static<typeof GivenAddress>
 
 /**
- * Whoever has such an address can read the image until it expires, so every event seals it (T30). Null where no caller gave one,
+ * Such an address gives access to the image until it expires, so every event seals it (T30). Null where no caller gave one,
  * and after the patient was erased.
  */
 export const GivenAddresses = Phi(Nullable(Type.Array(GivenAddress)))

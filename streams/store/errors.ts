@@ -53,7 +53,7 @@ export class StreamTombstonedError extends EventStoreError {
 
 /**
  * The stream was deleted, and the server put the first event of its new life behind the deleted ones. Events are signed for
- * their revision, so no reader accepts what was written. Deleting a stream of the platform is never part of its work.
+ * their revision, so no reader accepts this one. The platform itself deletes no stream.
  */
 export class StreamRevivedError extends EventStoreError {
   constructor(stream: string, revision: bigint) {

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 
-/** What an event is and where it stands: an event that is moved, repeated or renamed has another place. */
+/** Identity and place of an event. An event that is moved, repeated or renamed has another place. */
 export interface SignedPlace {
   readonly stream: string
   readonly revision: bigint

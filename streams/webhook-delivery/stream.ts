@@ -5,7 +5,7 @@ export const category = 'webhook_delivery'
 
 /**
  * The id of the delivery of an event to a subscription; every attempt carries it as `webhook-id`. It is a UUID of version 8
- * from SHA-256 (RFC 9562, B.2), because Postgres computes the same one without an extension (`{ uuid: … }` of projectors).
+ * from SHA-256 (RFC 9562, B.2): Postgres computes the same one without an extension (decision 0020).
  */
 export function deliveryIdOf(subscriptionId: string, eventId: string): string {
   const hash = createHash('sha256').update(Buffer.from(subscriptionId.replaceAll('-', ''), 'hex')).update(eventId).digest()

@@ -8,7 +8,7 @@ import { analyse } from 'scslre'
 const folders = ['platform/http', 'commands', 'read-api', 'streams']
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** The one place for `uniqueItems`: it asks for `maxItems` too. */
+/** The one place for `uniqueItems`: it requires `maxItems` too. */
 const distinctList = 'platform/http/distinct-items.ts'
 
 const reasons = {
@@ -17,7 +17,7 @@ const reasons = {
   Move: 'a match can begin at each place of the same text',
 } as const
 
-/** What in the code that reads requests can take more than linear time. */
+/** Patterns and keywords, in code that reads requests, that can take more than linear time. */
 export async function superLinearSource(): Promise<string[]> {
   const files = await Promise.all(folders.map(async (folder) => (await readdir(join(root, folder), { recursive: true })).map((file) => `${folder}/${file}`)))
   const found = await Promise.all(files.flat().filter((file) => file.endsWith('.ts')).map(async (path) => superLinearIn(path, await readFile(join(root, path), 'utf8'))))

@@ -39,7 +39,7 @@ function wordsOf(text: string): ReadonlySet<string> {
   return new Set([...(text.match(/[\w$]+/g) ?? []), ...(text.match(/[\w-]+\.json\b/g) ?? [])])
 }
 
-/** What a guide names and the tree does not have, as `line: name`. */
+/** Names in a guide that the tree does not have, as `line: name`. */
 export function missingNames({ path, text }: Guide, tree: Tree): string[] {
   const folder = path.slice(0, path.lastIndexOf('/') + 1)
   const missing: string[] = []

@@ -5,8 +5,9 @@ import { laneMutants } from './lane-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { processMutants } from './process-mutants.ts'
 import { projectionMutants } from './projection-mutants.ts'
+import { securityMutants } from './security-mutants.ts'
 import { storeMutants } from './store-mutants.ts'
 import { subscriptionMutants } from './subscription-mutants.ts'
 import { webhookMutants } from './webhook-mutants.ts'
 
-export const allMutants: readonly Mutant[] = [...commandMutants, ...imageMutants, ...inlineImageMutants, ...projectionMutants, ...processMutants, ...laneMutants, ...storeMutants, ...subscriptionMutants, ...webhookMutants]
+export const allMutants: readonly Mutant[] = [...commandMutants, ...imageMutants, ...inlineImageMutants, ...projectionMutants, ...processMutants, ...laneMutants, ...securityMutants, ...storeMutants, ...subscriptionMutants, ...webhookMutants]

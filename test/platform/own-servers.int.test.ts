@@ -126,7 +126,7 @@ describe('the addresses of our servers', () => {
     expect((await servers.resolved()).has('8.8.8.8', 443)).toBe(false)
   })
 
-  it('are resolved anew after a while, and stay what they were while the name does not resolve', async () => {
+  it('are resolved anew after a while, and stay the same while the name does not resolve', async () => {
     let now = 0
     let answered: LookupAddress[] | undefined = at('10.5.0.2')
     const resolve = async (): Promise<LookupAddress[]> => {
@@ -160,7 +160,7 @@ describe('an address that a tenant writes down', () => {
     expect(checkOutboundUrl('http://127.0.0.1:9001/', own)).toHaveProperty('url')
   })
 
-  it('gets the same answer in production whether or not it is: a guess is told nothing', () => {
+  it('gets the same answer in production in both cases, so that a guess is not confirmed', () => {
     const own = rules({ APP_ENV: 'production', BASE_URL: 'https://clinic.test', ESDB_URL: 'esdb://u:p@events.test:2113' })
     for (const url of ['https://events.test:2113/', 'https://other.test:2113/', 'https://clinic.test/']) expect(checkOutboundUrl(url, own)).toHaveProperty('url')
   })

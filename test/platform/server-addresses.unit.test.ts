@@ -69,7 +69,7 @@ test.each<[string, Environment]>([
   expect([outcome('development', env), outcome('production', env)]).toEqual(['accepted', 'accepted'])
 })
 
-/** Refused in production, warned about in development: what is weak, by the variable. */
+/** Weak settings, by their variable: production refuses them, development warns. */
 test.each<[string, Environment, string]>([
   ['own address by http', { BASE_URL: 'http://clinic.test' }, `BASE_URL ${https}`],
   ['own address on all interfaces', { BASE_URL: 'http://0.0.0.0:8080' }, `BASE_URL ${https}`],
@@ -164,7 +164,7 @@ describe('a vault in the database of the read models', () => {
   })
 })
 
-test('what pg takes from its own variables counts', () => {
+test('settings that pg reads from its own variables count', () => {
   vi.stubEnv('PGSSLMODE', 'verify-full')
   expect(outcome('production', readModels('postgres://u:p@db.test/platform'))).toBe('accepted')
   vi.stubEnv('PGHOST', 'db.test')

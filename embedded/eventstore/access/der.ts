@@ -7,7 +7,7 @@ export const BIT_STRING = 0x03
 export const OCTET_STRING = 0x04
 export const OBJECT_ID = 0x06
 export const UTF8_STRING = 0x0c
-export const UTC_TIME = 0x17
+const UTC_TIME = 0x17
 export const GENERALIZED_TIME = 0x18
 
 /** A value with its tag and length. */

@@ -190,7 +190,7 @@ class AllReader implements SourceReader {
     return !isHiddenFromAll(stream) && (this.filter === undefined || this.filter.accepts(stream, event))
   }
 
-  /** The server filters what it reads by the link, and what it is handed live by the event that the link leads to. */
+  /** Like the server: a link from the log is filtered by itself, a live link by the event that it leads to. */
   private acceptsLive(stream: string, stored: StoredEvent, resolved: StoredEvent | undefined): boolean {
     if (this.filter === undefined || resolved === undefined || resolved === stored) return this.accepts(stream, stored)
     return this.accepts(recordFields(resolved).stream, resolved)

@@ -57,8 +57,8 @@ export class StreamBuffer<Event> {
   }
 
   /**
-   * The log was read to its end: the group keeps up from here on. What still waits aside is not readable: metadata hides it, or the
-   * filter keeps its link out.
+   * The log was read to its end: the group keeps up from here on. Events that still wait aside are not readable: metadata
+   * hides them, or the filter keeps their links out.
    */
   moveToLive(): void {
     while (this.newest.size > 0) this.newest.shift()

@@ -5,7 +5,7 @@ import { DELETED_STREAM, NO_POSITION, NO_STREAM, type ExpectedRevision } from '.
 import { isSoftDeleted, metastreamOf } from './stream-metadata.ts'
 import type { StreamStore } from './stream-store.ts'
 
-/** What becomes of an append, decided as the server's index writer decides. `position` is NO_POSITION where readers do not find the event. */
+/** The outcome of an append, by the rules of the server's index writer. `position` is NO_POSITION where readers do not find the event. */
 export type AppendDecision =
   | { kind: 'write'; head: number; undelete: boolean }
   | { kind: 'repeated'; revision: number; position: number }

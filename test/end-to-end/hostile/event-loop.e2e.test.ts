@@ -114,7 +114,7 @@ interface Attack {
   readonly isAuthorized: boolean
 }
 
-/** What held the event loop for too long in every run, and the statuses that came. */
+/** Requests that held the event loop for too long in every run, and the statuses of their answers. */
 async function attack(attacks: readonly Attack[]) {
   const slow: string[] = []
   const statuses: string[] = []

@@ -96,7 +96,7 @@ export const kindsOfLoad: readonly (readonly Load[])[] = [
   [{ name: 'a long parameter', parameter: 'a'.repeat(headRoom) }, { name: 'a parameter of escapes', parameter: '%41'.repeat(headRoom / 3) }],
 ]
 
-/** What a route is sent because of its own body: every list of its schema full of items, and every text long. */
+/** Bodies from the route's own schema: every list is full, and every text is long. */
 export function loadsOfSchema(document: unknown, schema: unknown): Load[] {
   const places = placesOf(document, schema)
   const full = places.filter(({ type }) => type === 'array').flatMap(({ path }) => Object.entries(itemForms).map(([form, item]) => (

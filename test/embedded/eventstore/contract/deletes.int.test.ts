@@ -81,7 +81,7 @@ describe('soft delete', () => {
     expect((await client().getStreamMetadata(name)).metadata).toEqual({ maxCount: 100, truncateBefore: 3 })
   })
 
-  test('metadata of another content type that is JSON all the same revives it too, without what was deleted', async () => {
+  test('metadata in JSON of another content type revives it too, without the deleted events', async () => {
     const name = stream()
     await append(name, 3)
     await softDelete(name)

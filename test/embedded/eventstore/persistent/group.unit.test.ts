@@ -78,7 +78,7 @@ test('parked messages come back once each, also when the node stops before they 
   )
 })
 
-test('a group that has read to the end keeps up, also when the reading shows nothing of what was appended meanwhile', () => {
+test('a group that has read to the end keeps up, also when it cannot read the events that were appended meanwhile', () => {
   const group = new Group<string>(SETTINGS, undefined, (event) => event)
   expect(group.start()).toEqual([{ kind: 'read', from: 0, count: 3 }])
   expect(group.appended({ id: 'hidden', position: 0, event: 'hidden' }, 0)).toEqual([])
