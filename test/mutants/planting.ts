@@ -45,8 +45,9 @@ export class Clone {
   async withFault<Result>({ file, text, replacement }: Mutant, work: () => Promise<Result>): Promise<Result> {
     const path = join(this.folder, file)
     const whole = await readFile(path, 'utf8')
-    if (occurrences(whole, text) !== 1) throw new Error(`${file} does not hold the text to be replaced exactly once`)
-    await writeFile(path, whole.replace(text, () => replacement))
+    const [place, ...others] = placesOf(whole, text)
+    if (place === undefined || others.length > 0) throw new Error(`${file} does not contain the text to be replaced exactly once`)
+    await writeFile(path, whole.slice(0, place.start) + replacement + whole.slice(place.end))
     try {
       return await work()
     } finally {
@@ -59,7 +60,7 @@ export class Clone {
     const report = join(this.folder, 'mutants-report.json')
     await rm(report, { force: true })
     const files = [...new Set(catchers.map(({ file }) => file))]
-    const names = catchers.map(({ test }) => test.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)).join('|')
+    const names = catchers.map(({ test }) => escaped(test)).join('|')
     const args = ['run', '--project', 'platform', '--reporter=json', `--outputFile=${report}`, '--testTimeout=30000', '-t', names, ...files]
     const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
     const output = await run(process.execPath, [vitest, ...args], { cwd: this.folder, maxBuffer: 64 << 20 }).catch((error: unknown) => String(error))
@@ -76,7 +77,18 @@ export class Clone {
 }
 
 export function occurrences(whole: string, text: string): number {
-  return whole.split(text).length - 1
+  return placesOf(whole, text).length
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
+}
+
+/** Where a text stands. White space and commas before a closing bracket do not count: the formatter sets both. */
+function placesOf(whole: string, text: string): { readonly start: number; readonly end: number }[] {
+  const characters = text.replaceAll(/\s+/g, '').replaceAll(/,(?=[)\]}])/g, '').split('')
+  const pattern = characters.map((character) => (/[)\]}]/.test(character) ? `,?\\s*\\${character}` : escaped(character))).join('\\s*')
+  return [...whole.matchAll(new RegExp(pattern, 'g'))].map(({ index, 0: found }) => ({ start: index, end: index + found.length }))
 }
 
 /** What a test that never got to its assertions says. */
