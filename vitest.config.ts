@@ -21,7 +21,8 @@ const ofSeveralProcesses = [
 /** The files that take longest begin first: at the end there is no half minute in which one worker waits for the other. */
 class LongestTiersFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const tier = ({ moduleId }: TestSpecification) => ['.e2e.', '.int.', '.unit.'].findIndex((name) => moduleId.includes(name))
+    const tier = ({ moduleId }: TestSpecification) =>
+      ['.e2e.', '.int.', '.unit.'].findIndex((name) => moduleId.includes(name))
     return (await super.sort(files)).toSorted((one, other) => tier(one) - tier(other))
   }
 }
@@ -47,7 +48,13 @@ export default defineConfig({
       {
         // The main job once more, over two processes of each role, which take longer to start.
         extends: true,
-        test: { name: 'apart', include: ofSeveralProcesses, env: { PLATFORM_ROLES: 'apart' }, hookTimeout: 180_000, testTimeout: 120_000 },
+        test: {
+          name: 'apart',
+          include: ofSeveralProcesses,
+          env: { PLATFORM_ROLES: 'apart' },
+          hookTimeout: 180_000,
+          testTimeout: 120_000,
+        },
       },
     ],
   },

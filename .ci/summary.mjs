@@ -37,7 +37,11 @@ function counts([file, again, ...others]) {
 }
 
 function firstLines(text) {
-  return text.split('\n').slice(0, 25).map((line) => `  ${line.slice(0, 300)}`).join('\n')
+  return text
+    .split('\n')
+    .slice(0, 25)
+    .map((line) => `  ${line.slice(0, 300)}`)
+    .join('\n')
 }
 
 switch (command) {
@@ -45,7 +49,8 @@ switch (command) {
     for (const name of new Set(failedFiles(rest[0]).map((file) => relative(process.cwd(), file.name)))) say(name)
     break
   case 'failures':
-    for (const failure of failedFiles(rest[1]).flatMap(failuresOf)) say(`${rest[0]}: ${firstLines(failure).trimStart()}`)
+    for (const failure of failedFiles(rest[1]).flatMap(failuresOf))
+      say(`${rest[0]}: ${firstLines(failure).trimStart()}`)
     break
   case 'counts':
     say(counts(rest))

@@ -11,7 +11,8 @@ if (asked === undefined || chosen === undefined) {
   process.exit(2)
 }
 if (asked.list) {
-  for (const { name, goals, about } of benchmarks) console.log(`${name.padEnd(20)} ${goals.join(', ').padEnd(12)} ${about}`)
+  for (const { name, goals, about } of benchmarks)
+    console.log(`${name.padEnd(20)} ${goals.join(', ').padEnd(12)} ${about}`)
   process.exit(0)
 }
 

@@ -21,7 +21,8 @@ const typeParsers = new Map<number, (text: string) => unknown>([
 ])
 
 const customTypes: CustomTypesConfig = {
-  getTypeParser: (oid, format) => (format === 'binary' ? undefined : typeParsers.get(oid)) ?? types.getTypeParser(oid, 'text'),
+  getTypeParser: (oid, format) =>
+    (format === 'binary' ? undefined : typeParsers.get(oid)) ?? types.getTypeParser(oid, 'text'),
 }
 
 export interface PoolOptions {
@@ -41,7 +42,14 @@ export interface PoolOptions {
  * A pool whose lost connections are replaced, idle ones with a log line; none of them ends the program. Its statements are
  * short: none is worth compiling, and some are given prices by planner settings at which Postgres would compile each (`jit`).
  */
-export function createPool({ url, max = 10, statementTimeoutMs = 10_000, name = 'clinical-assessment-platform', settings = {}, logger }: PoolOptions): Pool {
+export function createPool({
+  url,
+  max = 10,
+  statementTimeoutMs = 10_000,
+  name = 'clinical-assessment-platform',
+  settings = {},
+  logger,
+}: PoolOptions): Pool {
   const pool = new Pool({
     connectionString: url,
     Client: clientWith({ jit: 'off', ...settings }),
@@ -119,7 +127,11 @@ class MaintenanceClient extends Client {
 /** Creates the database of the address when it is missing, through the `postgres` database of the same server. Returns whether it did. */
 export async function ensureDatabase(url: string): Promise<boolean> {
   const { database: name } = readDatabaseAddress(url)
-  const client = new MaintenanceClient({ connectionString: url, connectionTimeoutMillis: 10_000, query_timeout: 30_000 })
+  const client = new MaintenanceClient({
+    connectionString: url,
+    connectionTimeoutMillis: 10_000,
+    query_timeout: 30_000,
+  })
   client.connectionParameters.database = 'postgres'
   client.on('error', () => undefined)
   await client.connect()
@@ -175,8 +187,18 @@ export function isDatabaseMissing(error: unknown): boolean {
 export function isDatabaseUnavailable(error: unknown): boolean {
   const code = codeOf(error)
   if (isDatabaseFull(error)) return true
-  if (code === undefined) return error instanceof Error && /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout)/.test(error.message)
-  return code.startsWith('08') || code.startsWith('57P') || code.startsWith('53') || code === statementTimedOut || ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'].includes(code)
+  if (code === undefined)
+    return (
+      error instanceof Error &&
+      /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout)/.test(error.message)
+    )
+  return (
+    code.startsWith('08') ||
+    code.startsWith('57P') ||
+    code.startsWith('53') ||
+    code === statementTimedOut ||
+    ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'].includes(code)
+  )
 }
 
 const diskFull = '53100'
@@ -185,7 +207,10 @@ const internalError = 'XX000'
 /** The server has no room for what was to be written. Of a quota and of its largest file it says so in words only. */
 export function isDatabaseFull(error: unknown): boolean {
   const code = codeOf(error)
-  return code === diskFull || (code === internalError && error instanceof Error && /: (File too large|Disk quota exceeded)$/.test(error.message))
+  return (
+    code === diskFull ||
+    (code === internalError && error instanceof Error && /: (File too large|Disk quota exceeded)$/.test(error.message))
+  )
 }
 
 /** The database has no such table: a read model that nobody has begun to fill. */
@@ -197,7 +222,12 @@ const featureNotSupported = '0A000'
 
 /** A statement was prepared on tables whose columns are others by now. A pool does not keep the connection that says so. */
 export function isPlanOutdated(error: unknown): boolean {
-  return codeOf(error) === featureNotSupported && error instanceof Error && 'routine' in error && error.routine === 'RevalidateCachedQuery'
+  return (
+    codeOf(error) === featureNotSupported &&
+    error instanceof Error &&
+    'routine' in error &&
+    error.routine === 'RevalidateCachedQuery'
+  )
 }
 
 function codeOf(error: unknown): string | undefined {

@@ -1,4 +1,12 @@
-export type EgressErrorCode = 'timeout' | 'connect' | 'dns' | 'tls' | 'address_forbidden' | 'body_too_large' | 'circuit_open' | 'aborted'
+export type EgressErrorCode =
+  | 'timeout'
+  | 'connect'
+  | 'dns'
+  | 'tls'
+  | 'address_forbidden'
+  | 'body_too_large'
+  | 'circuit_open'
+  | 'aborted'
 
 interface EgressErrorOptions {
   readonly cause?: unknown
@@ -38,8 +46,10 @@ const certificates = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_
 export function toEgressError(error: unknown): EgressError {
   const known = findCause(error, (one) => one instanceof EgressError)
   if (known instanceof EgressError) return known
-  if (error instanceof Error && error.name === 'TimeoutError') return new EgressError('timeout', { cause: error, mayHaveBeenSent: true })
-  if (error instanceof Error && error.name === 'AbortError') return new EgressError('aborted', { cause: error, mayHaveBeenSent: true })
+  if (error instanceof Error && error.name === 'TimeoutError')
+    return new EgressError('timeout', { cause: error, mayHaveBeenSent: true })
+  if (error instanceof Error && error.name === 'AbortError')
+    return new EgressError('aborted', { cause: error, mayHaveBeenSent: true })
   const code = codeOf(error)
   if (timeouts.has(code)) return new EgressError('timeout', { cause: error, mayHaveBeenSent: true })
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return new EgressError('timeout', { cause: error })

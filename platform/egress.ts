@@ -54,7 +54,8 @@ export interface Egress {
   close(): Promise<void>
 }
 
-type EgressConfiguration = OwnServerSettings & Pick<Configuration, 'profile' | 'egressAllow' | 'webhookWorkersPerEndpoint'>
+type EgressConfiguration = OwnServerSettings &
+  Pick<Configuration, 'profile' | 'egressAllow' | 'webhookWorkersPerEndpoint'>
 
 type Caller = Pick<EgressRequest, 'purpose' | 'lane'>
 
@@ -73,10 +74,19 @@ const mostPools = 2_048
 const connectionsPerOrigin = 32
 
 /** The one way out: address check at connect time, no redirects, limits on time and bytes, a circuit per purpose, lane, scheme, host and port. */
-export function createEgress({ configuration, logger, resolve = resolveHost, breaker: limits, now = () => performance.now() }: EgressOptions): Egress {
+export function createEgress({
+  configuration,
+  logger,
+  resolve = resolveHost,
+  breaker: limits,
+  now = () => performance.now(),
+}: EgressOptions): Egress {
   const rules: OutboundRules = { profile: configuration.profile, allow: parseEgressAllow(configuration.egressAllow) }
   const breaker = createCircuitBreaker({ threshold: 5, openMs: 5000, ...limits, now })
-  const pools = new LRUCache<string, Pool>({ max: mostPools, dispose: (pool) => void pool.close().catch(() => undefined) })
+  const pools = new LRUCache<string, Pool>({
+    max: mostPools,
+    dispose: (pool) => void pool.close().catch(() => undefined),
+  })
   const exempt = exemptOrigins(configuration)
   const own = createOwnServers(configuration, { resolve, now })
   const ownStore = ownStoreOf(configuration)
@@ -93,7 +103,15 @@ export function createEgress({ configuration, logger, resolve = resolveHost, bre
         return response
       } catch (error) {
         const failure = toEgressError(error)
-        if (failure.code === 'address_forbidden') logger?.warn({ component: 'egress', reason: request.purpose, ...(request.lane === undefined ? {} : { subscription: request.lane }) }, 'refused a call to a forbidden address')
+        if (failure.code === 'address_forbidden')
+          logger?.warn(
+            {
+              component: 'egress',
+              reason: request.purpose,
+              ...(request.lane === undefined ? {} : { subscription: request.lane }),
+            },
+            'refused a call to a forbidden address',
+          )
         breaker.report(circuit, failure.isOfTheServer ? 'failure' : 'unknown')
         throw failure
       }
@@ -106,7 +124,10 @@ export function createEgress({ configuration, logger, resolve = resolveHost, bre
     },
   }
 
-  async function send(url: URL, { method = 'GET', headers = {}, body = null, timeoutMs, maxBytes, purpose, lane, signal }: EgressRequest): Promise<EgressResponse> {
+  async function send(
+    url: URL,
+    { method = 'GET', headers = {}, body = null, timeoutMs, maxBytes, purpose, lane, signal }: EgressRequest,
+  ): Promise<EgressResponse> {
     const ending = endAfter(timeoutMs, signal)
     const asked = {
       path: `${url.pathname}${url.search}`,
@@ -160,7 +181,10 @@ function endAfter(timeoutMs: number, signal: AbortSignal | undefined): Ending {
   }
   const giveWay = (): void => end(endedBy(signal?.reason))
   // Of a process that stood still, timers come before the answers that have arrived meanwhile: those are read first.
-  const timer = setTimeout(() => setImmediate(() => end(new EgressError('timeout', { mayHaveBeenSent: true }))), timeoutMs).unref()
+  const timer = setTimeout(
+    () => setImmediate(() => end(new EgressError('timeout', { mayHaveBeenSent: true }))),
+    timeoutMs,
+  ).unref()
   if (signal?.aborted === true) giveWay()
   else signal?.addEventListener('abort', giveWay, { once: true })
   return {
@@ -206,7 +230,16 @@ function parseUrl(given: string | URL): URL {
 }
 
 function exemptOrigins(configuration: EgressConfiguration): Readonly<Record<EgressPurpose, ReadonlySet<string>>> {
-  const { s3Endpoint, s3PublicEndpoint, providerBaseUrl, baseUrl, authBaseUrl, clinicalBaseUrl, consentBaseUrl, aiReviewBaseUrl } = configuration
+  const {
+    s3Endpoint,
+    s3PublicEndpoint,
+    providerBaseUrl,
+    baseUrl,
+    authBaseUrl,
+    clinicalBaseUrl,
+    consentBaseUrl,
+    aiReviewBaseUrl,
+  } = configuration
   return {
     webhook: new Set(),
     image: originsOf(s3Endpoint, s3PublicEndpoint),

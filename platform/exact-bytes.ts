@@ -25,6 +25,7 @@ export async function* exactly(
     hash.update(chunk)
     held = chunk
   }
-  if (received !== bytes || hash.digest('hex') !== sha256) throw new WrongBytesError('not the bytes that were announced')
+  if (received !== bytes || hash.digest('hex') !== sha256)
+    throw new WrongBytesError('not the bytes that were announced')
   if (held !== undefined) yield held
 }

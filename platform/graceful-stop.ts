@@ -30,7 +30,13 @@ const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** One that hangs is left behind, so that the others are still closed in time. */
 const closerShare = 0.4
 
-export function createGracefulStop({ logger, limitMs = 10_000 }: { readonly logger: Logger; readonly limitMs?: number }): GracefulStop {
+export function createGracefulStop({
+  logger,
+  limitMs = 10_000,
+}: {
+  readonly logger: Logger
+  readonly limitMs?: number
+}): GracefulStop {
   const closers: { readonly stage: StopStage; readonly name: string; readonly close: () => Promise<void> | void }[] = []
   const stopping = new AbortController()
   let running: Promise<number> | undefined
@@ -52,7 +58,9 @@ export function createGracefulStop({ logger, limitMs = 10_000 }: { readonly logg
 
   async function run(code: number): Promise<number> {
     let timer: NodeJS.Timeout | undefined
-    const tooLate = new Promise<'late'>((resolve) => { timer = setTimeout(() => resolve('late'), limitMs) })
+    const tooLate = new Promise<'late'>((resolve) => {
+      timer = setTimeout(() => resolve('late'), limitMs)
+    })
     const outcome = await Promise.race([closeAll(), tooLate])
     clearTimeout(timer)
     if (outcome === 'late') logger.error({ delayMs: limitMs }, 'stop took too long')
@@ -61,7 +69,9 @@ export function createGracefulStop({ logger, limitMs = 10_000 }: { readonly logg
 
   const graceful: GracefulStop = {
     onStop: (stage, name, close) => void closers.push({ stage, name, close }),
-    get isStopping() { return stopping.signal.aborted },
+    get isStopping() {
+      return stopping.signal.aborted
+    },
     signal: stopping.signal,
     stop({ reason = 'asked', code = 0 } = {}) {
       if (running === undefined) {

@@ -32,7 +32,11 @@ export interface Health {
   report(kind: 'live' | 'ready' | 'full', service?: string): Promise<HealthReport>
 }
 
-export function createHealth(options: { readonly profile: Profile; readonly roles?: readonly string[]; readonly limitMs?: number }): Health {
+export function createHealth(options: {
+  readonly profile: Profile
+  readonly roles?: readonly string[]
+  readonly limitMs?: number
+}): Health {
   const checks: HealthCheck[] = []
   const about = { profile: options.profile, ...(options.roles === undefined ? {} : { roles: options.roles }) }
   return {

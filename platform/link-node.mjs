@@ -8,6 +8,8 @@ const target = `../node-${process.platform}-${process.arch}/bin/node`
 if (process.platform !== 'win32' && !existsSync(command)) {
   if (existsSync(new URL(target, command))) symlinkSync(target, command)
   else if (Number(process.versions.node.split('.')[0]) < 24) {
-    process.stderr.write(`Node.js 24 or newer is needed: there is no package of it for ${process.platform}-${process.arch}.\n`)
+    process.stderr.write(
+      `Node.js 24 or newer is needed: there is no package of it for ${process.platform}-${process.arch}.\n`,
+    )
   }
 }

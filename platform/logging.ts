@@ -54,16 +54,49 @@ export interface Logger {
 }
 
 const members: Readonly<Record<keyof LogFields, true>> = {
-  component: true, service: true, profile: true, projector: true, process: true, step: true, channel: true, category: true,
-  subscription: true, eventId: true, eventType: true, position: true, requestId: true, problemId: true, correlationId: true,
-  traceId: true, clientId: true, orgId: true, actor: true, sourceAddress: true, method: true, route: true, status: true, code: true, reason: true,
-  signal: true, attempt: true, count: true, durationMs: true, delayMs: true, lagMs: true, port: true, host: true, pid: true,
+  component: true,
+  service: true,
+  profile: true,
+  projector: true,
+  process: true,
+  step: true,
+  channel: true,
+  category: true,
+  subscription: true,
+  eventId: true,
+  eventType: true,
+  position: true,
+  requestId: true,
+  problemId: true,
+  correlationId: true,
+  traceId: true,
+  clientId: true,
+  orgId: true,
+  actor: true,
+  sourceAddress: true,
+  method: true,
+  route: true,
+  status: true,
+  code: true,
+  reason: true,
+  signal: true,
+  attempt: true,
+  count: true,
+  durationMs: true,
+  delayMs: true,
+  lagMs: true,
+  port: true,
+  host: true,
+  pid: true,
   err: true,
 }
 const allowed: ReadonlySet<string> = new Set(Object.keys(members))
 
 /** JSON lines on standard output (or `destination`), members by allow-list, errors without foreign messages. */
-export function createLogger(options: { readonly level: string; readonly destination?: DestinationStream }): PinoLogger {
+export function createLogger(options: {
+  readonly level: string
+  readonly destination?: DestinationStream
+}): PinoLogger {
   const settings = {
     level: options.level,
     base: null,
@@ -76,21 +109,33 @@ export function createLogger(options: { readonly level: string; readonly destina
 }
 
 function keepAllowed(fields: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([name, value]) => allowed.has(name) && isLoggable(name, value)))
+  return Object.fromEntries(
+    Object.entries(fields).filter(([name, value]) => allowed.has(name) && isLoggable(name, value)),
+  )
 }
 
 function isLoggable(name: string, value: unknown): boolean {
-  return name === 'err' || typeof value === 'number' || typeof value === 'boolean' || (typeof value === 'string' && value.length <= 512)
+  return (
+    name === 'err' ||
+    typeof value === 'number' ||
+    typeof value === 'boolean' ||
+    (typeof value === 'string' && value.length <= 512)
+  )
 }
 
 /**
  * pino falls back to an error's own message and interpolates further arguments; both could carry a value of a
  * request. So a line has the constant message it was given, or none of its own.
  */
-function withoutForeignMessages(this: PinoLogger, given: Parameters<PinoLogger['info']>, method: PinoLogger['info']): void {
+function withoutForeignMessages(
+  this: PinoLogger,
+  given: Parameters<PinoLogger['info']>,
+  method: PinoLogger['info'],
+): void {
   const [first, second]: readonly unknown[] = given
   if (typeof first === 'string') method.call(this, {}, first)
-  else method.call(this, first instanceof Error ? { err: first } : first, typeof second === 'string' ? second : 'unnamed')
+  else
+    method.call(this, first instanceof Error ? { err: first } : first, typeof second === 'string' ? second : 'unnamed')
 }
 
 interface DescribedError {
@@ -120,5 +165,9 @@ export function describeError(error: unknown, depth = 0): DescribedError {
 function framesOf(error: Error): string[] {
   const stack = error.stack ?? ''
   const below = stack.includes(error.message) ? stack.slice(stack.indexOf(error.message) + error.message.length) : stack
-  return below.split('\n').filter((line) => frame.test(line)).slice(0, 20).map((line) => line.trim())
+  return below
+    .split('\n')
+    .filter((line) => frame.test(line))
+    .slice(0, 20)
+    .map((line) => line.trim())
 }

@@ -13,11 +13,16 @@ import { ConfigurationError } from './profile-rules.ts'
 async function main(args: readonly string[]): Promise<void> {
   const command = readCommand(args)
   switch (command.name) {
-    case 'up': return orExit(() => live(startUp))
-    case 'serve': return orExit(() => live((surroundings) => startServe(command.roles, surroundings)))
-    case 'register-client': return orExit(() => register(command.order))
-    case 'projections': return orExit(() => projections(command.order))
-    case 'verify-receipt': return orExit(() => verifyReceipt(command.order))
+    case 'up':
+      return orExit(() => live(startUp))
+    case 'serve':
+      return orExit(() => live((surroundings) => startServe(command.roles, surroundings)))
+    case 'register-client':
+      return orExit(() => register(command.order))
+    case 'projections':
+      return orExit(() => projections(command.order))
+    case 'verify-receipt':
+      return orExit(() => verifyReceipt(command.order))
     case 'help':
       process.stdout.write(`${usage}\n`)
       return
@@ -110,7 +115,8 @@ async function projections(order: ProjectionsOrder): Promise<void> {
   const interrupted = new AbortController()
   // What takes no time ends at once, and so does whoever is asked twice.
   if (order.action === 'rebuild' || order.action === 'verify') {
-    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => interrupted.abort(new Error(`interrupted by ${name}`)))
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+      process.once(name, () => interrupted.abort(new Error(`interrupted by ${name}`)))
   }
   const { runProjections } = await import('./main/projections/run.ts')
   process.exitCode = await runProjections(order, process.env, {

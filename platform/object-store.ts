@@ -69,7 +69,12 @@ export interface ObjectStore {
    * that it has given away. What turns out to be other bytes is not stored.
    * @throws Problem `object-store-unavailable`
    */
-  putStream(key: string, chunks: () => AsyncIterable<Uint8Array>, known: Omit<StoredBytes, 'key'>, contentType: string): Promise<StoredBytes>
+  putStream(
+    key: string,
+    chunks: () => AsyncIterable<Uint8Array>,
+    known: Omit<StoredBytes, 'key'>,
+    contentType: string,
+  ): Promise<StoredBytes>
   get(key: string): Promise<Uint8Array>
   /** What lies under the keys that begin so, in no promised order. @throws Problem `object-store-unavailable` */
   list(prefix: string): AsyncIterable<ListedObject>
@@ -102,7 +107,13 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
   const signer = createAddressSigner(options)
   const publicSigner = createAddressSigner({ ...options, endpoint: options.publicEndpoint ?? options.endpoint })
 
-  function sign(by: AddressSigner, method: 'GET' | 'PUT', key: string, ttlSeconds: number, body: Pick<PresignedRequest, 'contentType' | 'contentLength'> = {}): SignedAddress {
+  function sign(
+    by: AddressSigner,
+    method: 'GET' | 'PUT',
+    key: string,
+    ttlSeconds: number,
+    body: Pick<PresignedRequest, 'contentType' | 'contentLength'> = {},
+  ): SignedAddress {
     const signedAt = wholeSecond(now())
     const url = by.presign({ method, path: `/${bucket}/${key}`, signedAt, ttlSeconds, ...body })
     return { url, expiresAt: new Date(signedAt.getTime() + ttlSeconds * 1000) }
@@ -112,7 +123,13 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
     async put(key, bytes, contentType) {
       try {
         await client.send(
-          new PutObjectCommand({ Bucket: bucket, Key: key, Body: bytes, ContentType: contentType, ContentLength: bytes.length }),
+          new PutObjectCommand({
+            Bucket: bucket,
+            Key: key,
+            Body: bytes,
+            ContentType: contentType,
+            ContentLength: bytes.length,
+          }),
         )
       } catch (error) {
         throw unavailable(error)
@@ -120,7 +137,8 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
       return { key, sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length }
     },
 
-    putStream: (key, chunks, known, contentType) => uploadStream({ client, bucket }, { key, contentType, ...known }, chunks),
+    putStream: (key, chunks, known, contentType) =>
+      uploadStream({ client, bucket }, { key, contentType, ...known }, chunks),
 
     async get(key) {
       const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }))
@@ -132,7 +150,9 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
       let token: string | undefined
       do {
         const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ContinuationToken: token })
-        const { Contents = [], NextContinuationToken } = await client.send(command).catch((error: unknown) => Promise.reject(unavailable(error)))
+        const { Contents = [], NextContinuationToken } = await client
+          .send(command)
+          .catch((error: unknown) => Promise.reject(unavailable(error)))
         for (const { Key, LastModified } of Contents) {
           if (Key === undefined || LastModified === undefined) throw unavailable()
           yield { key: Key, modifiedAt: LastModified }
@@ -172,7 +192,8 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
     address: (key) => signer.plain(`/${bucket}/${key}`),
     presignRead: async (key, ttlSeconds) => sign(signer, 'GET', key, ttlSeconds),
     presignDownload: async (key, ttlSeconds) => sign(publicSigner, 'GET', key, ttlSeconds),
-    presignWrite: async (key, contentType, ttlSeconds, bytes) => sign(publicSigner, 'PUT', key, ttlSeconds, { contentType, contentLength: bytes }),
+    presignWrite: async (key, contentType, ttlSeconds, bytes) =>
+      sign(publicSigner, 'PUT', key, ttlSeconds, { contentType, contentLength: bytes }),
 
     close: () => client.destroy(),
   }
@@ -200,7 +221,13 @@ function clientOf({ endpoint, region, accessKeyId, secretAccessKey }: ObjectStor
 /** Time for all the bytes of an object: a store that stops sending must not hold a request for ever. */
 const readTimeoutMs = 60_000
 
-function versionOf({ ETag, ContentLength }: { ETag?: string | undefined; ContentLength?: number | undefined }): ObjectVersion {
+function versionOf({
+  ETag,
+  ContentLength,
+}: {
+  ETag?: string | undefined
+  ContentLength?: number | undefined
+}): ObjectVersion {
   if (ETag === undefined || ContentLength === undefined) throw unavailable()
   return { etag: ETag, bytes: ContentLength }
 }

@@ -46,7 +46,7 @@ export function createConnector({ port, rules, resolve, own, via }: ConnectorOpt
           callback(new EgressError('address_forbidden'), [])
           return
         }
-        const fitting = addresses.filter((one) => family !== 4 && family !== 6 || one.family === family)
+        const fitting = addresses.filter((one) => (family !== 4 && family !== 6) || one.family === family)
         const [first] = fitting
         if (first === undefined) callback(new EgressError('dns'), [])
         else if (all === true) callback(null, fitting)
@@ -93,5 +93,11 @@ export function createConnector({ port, rules, resolve, own, via }: ConnectorOpt
 /** Where a connection goes, as undici names it. `servername` is the name that the certificate must have; an IP address has none. */
 function placeOf(url: URL): Pick<buildConnector.Options, 'protocol' | 'hostname' | 'host' | 'port' | 'servername'> {
   const host = hostOf(url)
-  return { protocol: url.protocol, hostname: url.hostname, host: url.host, port: String(portOf(url)), servername: isIP(host) === 0 ? host : '' }
+  return {
+    protocol: url.protocol,
+    hostname: url.hostname,
+    host: url.host,
+    port: String(portOf(url)),
+    servername: isIP(host) === 0 ? host : '',
+  }
 }

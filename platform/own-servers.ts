@@ -9,8 +9,19 @@ import { resolveHost, type ResolveHost } from './outbound-connection.ts'
 /** The settings that name a server of the platform. */
 export type OwnServerSettings = Pick<
   Configuration,
-  | 'host' | 'port' | 'baseUrl' | 'authBaseUrl' | 'clinicalBaseUrl' | 'consentBaseUrl' | 'aiReviewBaseUrl'
-  | 's3Endpoint' | 's3PublicEndpoint' | 'providerBaseUrl' | 'esdbUrl' | 'databaseUrl' | 'vaultDatabaseUrl'
+  | 'host'
+  | 'port'
+  | 'baseUrl'
+  | 'authBaseUrl'
+  | 'clinicalBaseUrl'
+  | 'consentBaseUrl'
+  | 'aiReviewBaseUrl'
+  | 's3Endpoint'
+  | 's3PublicEndpoint'
+  | 'providerBaseUrl'
+  | 'esdbUrl'
+  | 'databaseUrl'
+  | 'vaultDatabaseUrl'
 >
 
 interface OwnServer {
@@ -38,8 +49,14 @@ export interface OwnAddresses {
 const keptMs = 10_000
 
 /** The rules for an address that a tenant gives. */
-export function outboundRules(configuration: OwnServerSettings & Pick<Configuration, 'profile' | 'egressAllow'>): OutboundRules {
-  return { profile: configuration.profile, allow: parseEgressAllow(configuration.egressAllow), own: createOwnServers(configuration) }
+export function outboundRules(
+  configuration: OwnServerSettings & Pick<Configuration, 'profile' | 'egressAllow'>,
+): OutboundRules {
+  return {
+    profile: configuration.profile,
+    allow: parseEgressAllow(configuration.egressAllow),
+    own: createOwnServers(configuration),
+  }
 }
 
 interface OwnServersOptions {
@@ -48,7 +65,10 @@ interface OwnServersOptions {
   readonly now?: () => number
 }
 
-export function createOwnServers(settings: OwnServerSettings, { resolve = resolveHost, now = () => performance.now() }: OwnServersOptions = {}): OwnServers {
+export function createOwnServers(
+  settings: OwnServerSettings,
+  { resolve = resolveHost, now = () => performance.now() }: OwnServersOptions = {},
+): OwnServers {
   const servers = serversOf(settings)
   const names = new Set(servers.map(({ host, port }) => `${host}:${port}`))
   const literal = addressesOf(servers, literalAddressesOf)
@@ -57,15 +77,23 @@ export function createOwnServers(settings: OwnServerSettings, { resolve = resolv
   let kept: { readonly untilMs: number; readonly addresses: Promise<OwnAddresses> } | undefined
 
   async function resolveAll(): Promise<OwnAddresses> {
-    await Promise.all(hosts.map(async (host) => {
-      const found = await resolve(host).catch(() => undefined)
-      if (found !== undefined) known.set(host, found.map(({ address }) => address))
-    }))
+    await Promise.all(
+      hosts.map(async (host) => {
+        const found = await resolve(host).catch(() => undefined)
+        if (found !== undefined)
+          known.set(
+            host,
+            found.map(({ address }) => address),
+          )
+      }),
+    )
     return addressesOf(servers, (host) => known.get(host) ?? literalAddressesOf(host))
   }
 
   return {
-    includes: (host, port) => names.has(`${normal(host)}:${port}`) || literalAddressesOf(normal(host)).some((address) => literal.has(address, port)),
+    includes: (host, port) =>
+      names.has(`${normal(host)}:${port}`) ||
+      literalAddressesOf(normal(host)).some((address) => literal.has(address, port)),
     resolved() {
       if (kept === undefined || kept.untilMs <= now()) kept = { untilMs: now() + keptMs, addresses: resolveAll() }
       return kept.addresses
@@ -74,14 +102,34 @@ export function createOwnServers(settings: OwnServerSettings, { resolve = resolv
 }
 
 function serversOf(settings: OwnServerSettings): OwnServer[] {
-  const { esdbUrl, databaseUrl, vaultDatabaseUrl, baseUrl, authBaseUrl, clinicalBaseUrl, consentBaseUrl, aiReviewBaseUrl } = settings
+  const {
+    esdbUrl,
+    databaseUrl,
+    vaultDatabaseUrl,
+    baseUrl,
+    authBaseUrl,
+    clinicalBaseUrl,
+    consentBaseUrl,
+    aiReviewBaseUrl,
+  } = settings
   const { s3Endpoint, s3PublicEndpoint, providerBaseUrl } = settings
   const store = esdbUrl === undefined ? undefined : readEventStoreAddress(esdbUrl)
-  const httpAddresses = [baseUrl, authBaseUrl, clinicalBaseUrl, consentBaseUrl, aiReviewBaseUrl, s3Endpoint, s3PublicEndpoint, providerBaseUrl]
+  const httpAddresses = [
+    baseUrl,
+    authBaseUrl,
+    clinicalBaseUrl,
+    consentBaseUrl,
+    aiReviewBaseUrl,
+    s3Endpoint,
+    s3PublicEndpoint,
+    providerBaseUrl,
+  ]
   const servers: OwnServer[] = [
     { host: settings.host, port: settings.port },
     ...(store?.hosts ?? []).map((node) => ({ ...node, isCluster: store?.isCluster ?? false })),
-    ...[databaseUrl, vaultDatabaseUrl].flatMap((url) => (url === undefined ? [] : [readDatabaseAddress(url)])).filter(({ host }) => !host.startsWith('/')),
+    ...[databaseUrl, vaultDatabaseUrl]
+      .flatMap((url) => (url === undefined ? [] : [readDatabaseAddress(url)]))
+      .filter(({ host }) => !host.startsWith('/')),
     ...httpAddresses.flatMap((address) => {
       if (address === undefined) return []
       const url = new URL(address)
@@ -138,7 +186,8 @@ function thisMachine(): BlockList {
   const list = new BlockList()
   list.addSubnet('127.0.0.0', 8, 'ipv4')
   for (const address of ['0.0.0.0', '::', '::1']) add(list, address)
-  for (const { address } of Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])) add(list, address)
+  for (const { address } of Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []))
+    add(list, address)
   return list
 }
 

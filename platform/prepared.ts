@@ -19,7 +19,11 @@ export function prepared(text: string, values: readonly unknown[]): QueryConfig 
 }
 
 /** The same on any connection. One that prepared it for a result of other columns is given up for the next one. */
-export async function queryPrepared<Row extends QueryResultRow>(pool: Pool, text: string, values: readonly unknown[]): Promise<QueryResult<Row>> {
+export async function queryPrepared<Row extends QueryResultRow>(
+  pool: Pool,
+  text: string,
+  values: readonly unknown[],
+): Promise<QueryResult<Row>> {
   for (let left = pool.options.max; ; left -= 1) {
     try {
       return await pool.query<Row>(prepared(text, values))

@@ -30,7 +30,12 @@ export interface AddressSignerOptions {
  * Addresses that need no further credentials until they expire: AWS Signature Version 4 in the query, body left open, as
  * every S3-compatible store takes it. The SDK's presigner runs its whole stack of middleware for each (decision 0003).
  */
-export function createAddressSigner({ endpoint, region, accessKeyId, secretAccessKey }: AddressSignerOptions): AddressSigner {
+export function createAddressSigner({
+  endpoint,
+  region,
+  accessKeyId,
+  secretAccessKey,
+}: AddressSignerOptions): AddressSigner {
   const { origin, host, pathname } = new URL(endpoint)
   const base = pathname.replace(/\/$/, '')
 
@@ -45,7 +50,15 @@ export function createAddressSigner({ endpoint, region, accessKeyId, secretAcces
         ...(contentType === undefined ? {} : { 'Content-Type': contentType }),
         ...(contentLength === undefined ? {} : { 'Content-Length': contentLength }),
       }
-      const request = { service: 's3', region, method, host, headers, signQuery: true, path: `${address}?X-Amz-Date=${date}&X-Amz-Expires=${ttlSeconds}` }
+      const request = {
+        service: 's3',
+        region,
+        method,
+        host,
+        headers,
+        signQuery: true,
+        path: `${address}?X-Amz-Date=${date}&X-Amz-Expires=${ttlSeconds}`,
+      }
       return origin + (aws4.sign(request, { accessKeyId, secretAccessKey }).path ?? '')
     },
   }
@@ -53,5 +66,8 @@ export function createAddressSigner({ endpoint, region, accessKeyId, secretAcces
 
 /** As RFC 3986 has it, and Signature Version 4 with it: `encodeURIComponent` leaves five characters that are reserved. */
 function encoded(text: string): string {
-  return encodeURIComponent(text).replaceAll(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
+  return encodeURIComponent(text).replaceAll(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
 }

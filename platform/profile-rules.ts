@@ -49,17 +49,31 @@ export function checkProfile(settings: CheckedSettings): readonly string[] {
     throw new ConfigurationError('FAILPOINT must be unset when APP_ENV is production')
   }
   const databases = readDatabases(settings)
-  const weaknesses = [...tlsWeaknesses(settings, databases), ...eventStoreWeaknesses(settings), ...secretWeaknesses(settings)]
+  const weaknesses = [
+    ...tlsWeaknesses(settings, databases),
+    ...eventStoreWeaknesses(settings),
+    ...secretWeaknesses(settings),
+  ]
   const [first] = weaknesses
-  if (profile === 'production' && first !== undefined) throw new ConfigurationError(`${first} when APP_ENV is production`)
+  if (profile === 'production' && first !== undefined)
+    throw new ConfigurationError(`${first} when APP_ENV is production`)
   return [...weaknesses, ...(profile === 'production' ? productionNotes(settings) : [])]
 }
 
 function checkCombinations(settings: CheckedSettings): void {
   const together = [
-    { names: 'S3_ENDPOINT, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY', values: [settings.s3Endpoint, settings.s3AccessKeyId, settings.s3SecretAccessKey] },
-    { names: 'SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET', values: [settings.serviceClientId, settings.serviceClientSecret] },
-    { names: 'PROVIDER_BASE_URL, PROVIDER_LOGIN and PROVIDER_PASSWORD', values: [settings.providerBaseUrl, settings.providerLogin, settings.providerPassword] },
+    {
+      names: 'S3_ENDPOINT, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY',
+      values: [settings.s3Endpoint, settings.s3AccessKeyId, settings.s3SecretAccessKey],
+    },
+    {
+      names: 'SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET',
+      values: [settings.serviceClientId, settings.serviceClientSecret],
+    },
+    {
+      names: 'PROVIDER_BASE_URL, PROVIDER_LOGIN and PROVIDER_PASSWORD',
+      values: [settings.providerBaseUrl, settings.providerLogin, settings.providerPassword],
+    },
     { names: 'DATABASE_URL and VAULT_DATABASE_URL', values: [settings.databaseUrl, settings.vaultDatabaseUrl] },
   ]
   for (const { names, values } of together) {
@@ -79,7 +93,10 @@ interface Databases {
 /** Names that lead to one database by DNS alone are found when both servers are asked, at the start. */
 function readDatabases({ databaseUrl, vaultDatabaseUrl }: CheckedSettings): Databases {
   if (databaseUrl === undefined || vaultDatabaseUrl === undefined) return {}
-  const databases = { DATABASE_URL: readDatabase('DATABASE_URL', databaseUrl), VAULT_DATABASE_URL: readDatabase('VAULT_DATABASE_URL', vaultDatabaseUrl) }
+  const databases = {
+    DATABASE_URL: readDatabase('DATABASE_URL', databaseUrl),
+    VAULT_DATABASE_URL: readDatabase('VAULT_DATABASE_URL', vaultDatabaseUrl),
+  }
   if (identityOf(databases.DATABASE_URL) === identityOf(databases.VAULT_DATABASE_URL)) {
     throw new ConfigurationError('VAULT_DATABASE_URL must be another database than DATABASE_URL')
   }
@@ -92,7 +109,11 @@ function readDatabase(name: string, url: string): DatabaseAddress {
   } catch (error) {
     // The message of the error may quote the address.
     const isOfFile = error instanceof Error && 'syscall' in error && 'code' in error
-    throw new ConfigurationError(isOfFile ? `${name} names a file that cannot be read (${String(error.code)})` : `${name} must be an address that pg reads`)
+    throw new ConfigurationError(
+      isOfFile
+        ? `${name} names a file that cannot be read (${String(error.code)})`
+        : `${name} must be an address that pg reads`,
+    )
   }
 }
 
@@ -103,7 +124,9 @@ function identityOf({ host, port, database }: DatabaseAddress): string {
 
 /** Each of these is refused in production and warned about in development. Servers on loopback are exempt from TLS. */
 function tlsWeaknesses(settings: CheckedSettings, databases: Databases): string[] {
-  const weaknesses = settings.isTlsVerified ? [] : ['NODE_TLS_REJECT_UNAUTHORIZED must not turn the check of certificates off']
+  const weaknesses = settings.isTlsVerified
+    ? []
+    : ['NODE_TLS_REJECT_UNAUTHORIZED must not turn the check of certificates off']
   for (const [name, { host, encryption }] of Object.entries<DatabaseAddress>({ ...databases })) {
     const isOfThisMachine = isLoopbackHost(host) || host.startsWith('/')
     if (encryption !== 'verified' && !isOfThisMachine) weaknesses.push(`${name} must ask for TLS (sslmode=verify-full)`)
@@ -119,10 +142,16 @@ function tlsWeaknesses(settings: CheckedSettings, databases: Databases): string[
 function httpAddresses(settings: CheckedSettings): (readonly [name: string, url: string])[] {
   const { baseUrl } = settings
   const services = [
-    ['AUTH_BASE_URL', settings.authBaseUrl], ['CLINICAL_BASE_URL', settings.clinicalBaseUrl],
-    ['CONSENT_BASE_URL', settings.consentBaseUrl], ['AI_REVIEW_BASE_URL', settings.aiReviewBaseUrl],
+    ['AUTH_BASE_URL', settings.authBaseUrl],
+    ['CLINICAL_BASE_URL', settings.clinicalBaseUrl],
+    ['CONSENT_BASE_URL', settings.consentBaseUrl],
+    ['AI_REVIEW_BASE_URL', settings.aiReviewBaseUrl],
   ] as const
-  const outside = [['S3_ENDPOINT', settings.s3Endpoint], ['S3_PUBLIC_ENDPOINT', settings.s3PublicEndpoint], ['PROVIDER_BASE_URL', settings.providerBaseUrl]] as const
+  const outside = [
+    ['S3_ENDPOINT', settings.s3Endpoint],
+    ['S3_PUBLIC_ENDPOINT', settings.s3PublicEndpoint],
+    ['PROVIDER_BASE_URL', settings.providerBaseUrl],
+  ] as const
   return [
     ['BASE_URL', baseUrl],
     ...services.filter(([, url]) => url !== baseUrl),
@@ -140,18 +169,26 @@ function eventStoreWeaknesses({ esdbUrl, profile }: CheckedSettings): string[] {
   const weaknesses: string[] = []
   if (!store.isEncrypted && !isOfThisMachine) weaknesses.push('ESDB_URL must not turn TLS off')
   // A store of a developer's own machine may let everybody in.
-  if (!store.hasCredentials && (profile === 'production' || !isOfThisMachine)) weaknesses.push('ESDB_URL must name a user and a password, which the client sends by TLS only')
+  if (!store.hasCredentials && (profile === 'production' || !isOfThisMachine))
+    weaknesses.push('ESDB_URL must name a user and a password, which the client sends by TLS only')
   if (store.password === defaultPassword) weaknesses.push('ESDB_URL must not have the default password of EventStoreDB')
   return weaknesses
 }
 
 function secretWeaknesses(settings: CheckedSettings): string[] {
-  const secrets = [['SERVICE_CLIENT_SECRET', settings.serviceClientSecret], ['S3_SECRET_ACCESS_KEY', settings.s3SecretAccessKey]] as const
-  return secrets.flatMap(([name, secret]) => (secret !== undefined && secret.length < 32 ? [`${name} must have at least 32 characters`] : []))
+  const secrets = [
+    ['SERVICE_CLIENT_SECRET', settings.serviceClientSecret],
+    ['S3_SECRET_ACCESS_KEY', settings.s3SecretAccessKey],
+  ] as const
+  return secrets.flatMap(([name, secret]) =>
+    secret !== undefined && secret.length < 32 ? [`${name} must have at least 32 characters`] : [],
+  )
 }
 
 function productionNotes(settings: CheckedSettings): string[] {
-  return settings.adminApiSecret === undefined ? [] : ['ADMIN_API_SECRET is set: it admits to admin routes without a user']
+  return settings.adminApiSecret === undefined
+    ? []
+    : ['ADMIN_API_SECRET is set: it admits to admin routes without a user']
 }
 
 export function isLoopbackHost(host: string): boolean {

@@ -52,7 +52,12 @@ export function optional<Schema extends TSchema>(
   return describe(name, kind, undefined, options)
 }
 
-function describe<Schema extends TSchema>(name: string, kind: SettingKind<Schema>, initial: string | undefined, options: SettingOptions) {
+function describe<Schema extends TSchema>(
+  name: string,
+  kind: SettingKind<Schema>,
+  initial: string | undefined,
+  options: SettingOptions,
+) {
   return {
     name,
     meaning: options.meaning,
@@ -96,7 +101,10 @@ export function texts(mustBe: string, isEntry: (text: string) => boolean) {
     mustBe,
     unit: '',
     read: (given: string) => {
-      const entries = given.split(',').map((part) => part.trim()).filter((part) => part !== '')
+      const entries = given
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== '')
       return entries.every(isEntry) ? entries : undefined
     },
   }
@@ -183,7 +191,8 @@ export function databaseAddress() {
 export function eventStoreAddress() {
   return {
     schema: Type.String({ minLength: 1 }),
-    mustBe: 'a connection string with esdb:// or esdb+discover://, whose options the client applies (tlsVerifyCert=false is none of them)',
+    mustBe:
+      'a connection string with esdb:// or esdb+discover://, whose options the client applies (tlsVerifyCert=false is none of them)',
     unit: '',
     read: (given: string) => (readEventStoreAddress(given) === undefined ? undefined : given),
   }

@@ -30,12 +30,19 @@ export async function uploadStream(
     // The client does not notice when its source breaks off.
     body.once('error', (error) => broken.abort(error))
     try {
-      const command = new PutObjectCommand({ Bucket: bucket, Key: key, Body: body, ContentType: contentType, ContentLength: bytes })
+      const command = new PutObjectCommand({
+        Bucket: bucket,
+        Key: key,
+        Body: body,
+        ContentType: contentType,
+        ContentLength: bytes,
+      })
       await client.send(command, { abortSignal: AbortSignal.any([broken.signal, deadline]) })
       return { key, sha256, bytes }
     } catch (error) {
       const cause: unknown = body.errored ?? error
-      if (attempt === attempts || deadline.aborted || !mayPass(cause)) throw cause instanceof Problem ? cause : unavailable(cause)
+      if (attempt === attempts || deadline.aborted || !mayPass(cause))
+        throw cause instanceof Problem ? cause : unavailable(cause)
       await pause(backoffMs(backoff, attempt))
     } finally {
       body.destroy()

@@ -1,7 +1,11 @@
 import { isDatabaseUnavailable, type Pool, type PoolClient } from './database.ts'
 
 /** Runs `work` in one transaction; a connection that failed in it is closed, not put back. `begin` may set what is local to it. */
-export async function inTransaction<Result>(pool: Pool, work: (client: PoolClient) => Promise<Result>, begin = 'begin'): Promise<Result> {
+export async function inTransaction<Result>(
+  pool: Pool,
+  work: (client: PoolClient) => Promise<Result>,
+  begin = 'begin',
+): Promise<Result> {
   const client = await pool.connect()
   try {
     await client.query(begin)

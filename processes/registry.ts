@@ -12,7 +12,12 @@ import { webhookEventsChannel } from './webhooks/webhooks.channel.ts'
 import { webhooksProcess } from './webhooks/webhooks.effects.ts'
 
 /** Every reaction to facts. */
-export const processes: readonly Process<ProcessDependencies>[] = [aiReviewProcess, assessmentsProcess, clinicalProcess, webhooksProcess]
+export const processes: readonly Process<ProcessDependencies>[] = [
+  aiReviewProcess,
+  assessmentsProcess,
+  clinicalProcess,
+  webhooksProcess,
+]
 
 /** Every public channel, each with its relay. */
 export const channels: readonly ChannelDefinition<AiReviewChannelDependencies>[] = [

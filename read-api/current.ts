@@ -5,7 +5,10 @@ import type { ReadDependencies } from './dependencies.ts'
  * For answers on which something is decided: current, or none at all.
  * @throws Problem `read-model-behind` (503, Retry-After)
  */
-export async function requireCurrent({ isCurrent }: Pick<ReadDependencies, 'isCurrent'>, ...projectors: string[]): Promise<void> {
+export async function requireCurrent(
+  { isCurrent }: Pick<ReadDependencies, 'isCurrent'>,
+  ...projectors: string[]
+): Promise<void> {
   for (const projector of projectors) {
     if (!(await isCurrent(projector))) throw problem('read-model-behind', { retryAfterSeconds: 1 })
   }

@@ -14,7 +14,9 @@ export async function rowsOf<Row extends object>(pool: Pool, text: string, value
  * @throws Problem `not-found`: missing and foreign are answered alike
  */
 export async function rowOf<Row extends object>(pool: Pool, text: string, values: readonly unknown[]): Promise<Row> {
-  const { rows: [row] } = await queryPrepared<Row>(pool, text, values)
+  const {
+    rows: [row],
+  } = await queryPrepared<Row>(pool, text, values)
   if (row === undefined) throw problem('not-found')
   return row
 }

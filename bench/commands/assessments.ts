@@ -44,7 +44,10 @@ export async function assessmentRequests(platform: BenchPlatform, count: number)
 }
 
 /** The very events that one such request stores. */
-export async function eventsOfRequest(platform: BenchPlatform, { bodies, paths }: HttpJob): Promise<AppendJob['events']> {
+export async function eventsOfRequest(
+  platform: BenchPlatform,
+  { bodies, paths }: HttpJob,
+): Promise<AppendJob['events']> {
   const api = createApiClient(platform.baseUrl, bearerOf(platform))
   const body: unknown = JSON.parse(bodies[0] ?? '')
   const headers = { prefer: 'respond-async', 'idempotency-key': randomUUID() }

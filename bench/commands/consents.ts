@@ -19,26 +19,42 @@ export interface ConsentText {
 /** A consent type whose text is in effect. */
 export async function publishConsentText(platform: BenchPlatform): Promise<ConsentText> {
   const api = createApiClient(platform.baseUrl, bearerOf(platform))
-  const headers = { 'x-actor-context': actorContext(platform.credentials.org_id, ['consents:admin']), prefer: 'respond-async' }
+  const headers = {
+    'x-actor-context': actorContext(platform.credentials.org_id, ['consents:admin']),
+    prefer: 'respond-async',
+  }
   const type = { code: 'bench', displayName: 'Bench', legalBasis: 'consent', required: true }
   const { body: created } = await expectStatus(201, api.call('/v1/admin/consent-types', { body: type, headers }))
   const consentTypeId = textAt(created, 'id')
   const text = { locale: 'en-GB', text: 'I agree.' }
-  const { body: published } = await expectStatus(201, api.call(`/v1/admin/consent-types/${consentTypeId}/text-versions`, { body: text, headers }))
+  const { body: published } = await expectStatus(
+    201,
+    api.call(`/v1/admin/consent-types/${consentTypeId}/text-versions`, { body: text, headers }),
+  )
   return { consentTypeId, textVersionId: textAt(published, 'id') }
 }
 
 /** Patients whose keys stand in the vault, as those of registered ones do, each with so many decisions on record. */
-export async function patientsWithDecisions({ store, vault, credentials }: BenchPlatform, text: ConsentText, count: number, decisions: number): Promise<readonly string[]> {
+export async function patientsWithDecisions(
+  { store, vault, credentials }: BenchPlatform,
+  text: ConsentText,
+  count: number,
+  decisions: number,
+): Promise<readonly string[]> {
   const organisationId = credentials.org_id
   const patients = Array.from({ length: count }, () => randomUUID())
   const fill = async (patientId: string): Promise<void> => {
     await vault.subjectKeyForWriting(organisationId, patientId)
     const context = { correlationId: randomUUID(), orgId: organisationId, clientId: 'bench' }
     for (let first = 0; first < decisions; first += appendSize) {
-      const events = Array.from({ length: Math.min(appendSize, decisions - first) }, () => decision(organisationId, patientId, text))
+      const events = Array.from({ length: Math.min(appendSize, decisions - first) }, () =>
+        decision(organisationId, patientId, text),
+      )
       const expected = first === 0 ? 'no_stream' : BigInt(first - 1)
-      await store.append(consentFold, consentStream(organisationId, patientId), expected, events, { ...context, commandId: randomUUID() })
+      await store.append(consentFold, consentStream(organisationId, patientId), expected, events, {
+        ...context,
+        commandId: randomUUID(),
+      })
     }
   }
   for (let first = 0; first < count; first += 8) await Promise.all(patients.slice(first, first + 8).map(fill))
@@ -46,14 +62,21 @@ export async function patientsWithDecisions({ store, vault, credentials }: Bench
 }
 
 /** One decision for each request, by a keyed request of its own, on the patients in turn. */
-export function decisionRequests({ baseUrl, headers }: BenchPlatform, text: ConsentText, patients: readonly string[], count: number): HttpJob {
+export function decisionRequests(
+  { baseUrl, headers }: BenchPlatform,
+  text: ConsentText,
+  patients: readonly string[],
+  count: number,
+): HttpJob {
   return {
     kind: 'http',
     baseUrl,
     method: 'POST',
     paths: patients.map((patient) => `/v1/patients/${patient}/consents`),
     headers: { ...headers, prefer: 'respond-async' },
-    bodies: [JSON.stringify({ consent_type_id: text.consentTypeId, text_version_id: text.textVersionId, decision: 'granted' })],
+    bodies: [
+      JSON.stringify({ consent_type_id: text.consentTypeId, text_version_id: text.textVersionId, decision: 'granted' }),
+    ],
     isKeyed: true,
     status: 201,
     makesRecords: true,

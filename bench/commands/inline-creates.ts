@@ -51,7 +51,9 @@ export const inlineCreates: Benchmark = {
 
 async function growth(count: number): Promise<number> {
   return withScope(async ({ folder, started }) => {
-    const platform = await started(startBenchPlatform({ folder: join(folder, 'platform'), roles: ['api', 'projector', 'processor'] }))
+    const platform = await started(
+      startBenchPlatform({ folder: join(folder, 'platform'), roles: ['api', 'projector', 'processor'] }),
+    )
     const driver = await started(startDriver())
     const job = await jobOf(platform, count)
     // The servers are children of this process, as the driver is.
@@ -63,7 +65,10 @@ async function growth(count: number): Promise<number> {
   })
 }
 
-async function mostWhile(pids: readonly number[], running: ReturnType<Driver['run']>): Promise<{ readonly most: number; readonly done: JobDone }> {
+async function mostWhile(
+  pids: readonly number[],
+  running: ReturnType<Driver['run']>,
+): Promise<{ readonly most: number; readonly done: JobDone }> {
   let most = 0
   const over = new AbortController()
   const watch = async () => {
@@ -84,20 +89,36 @@ async function mostWhile(pids: readonly number[], running: ReturnType<Driver['ru
 /** A patient without consent: the review ends before it reads images, so that only the requests are measured. */
 async function jobOf(platform: BenchPlatform, count: number): Promise<InlineJob> {
   const api = createApiClient(platform.baseUrl, bearerOf(platform))
-  const { body } = await expectStatus(201, api.call('/v1/clinical-api/patients', { body: { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29' } }))
+  const { body } = await expectStatus(
+    201,
+    api.call('/v1/clinical-api/patients', { body: { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29' } }),
+  )
   const { length } = await readFile(imagePath)
   const paddings = [1, 2].map((filling) => Buffer.alloc(imageBytes - length, filling))
-  return { kind: 'inline', baseUrl: platform.baseUrl, headers: platform.headers, patientId: textAt(body, 'id'), imagePath, paddings, count }
+  return {
+    kind: 'inline',
+    baseUrl: platform.baseUrl,
+    headers: platform.headers,
+    patientId: textAt(body, 'id'),
+    imagePath,
+    paddings,
+    count,
+  }
 }
 
 /** Each request made an assessment of its own, and both images are what was sent. */
-async function requireStored({ store, credentials }: BenchPlatform, { paddings, count }: InlineJob, { ids = [] }: JobDone): Promise<void> {
+async function requireStored(
+  { store, credentials }: BenchPlatform,
+  { paddings, count }: InlineJob,
+  { ids = [] }: JobDone,
+): Promise<void> {
   if (new Set(ids).size !== count) throw new Error(`${count} requests made ${new Set(ids).size} assessments`)
   const image = await readFile(imagePath)
   const sent = paddings.map((padding) => createHash('sha256').update(image).update(padding).digest('hex')).join()
   for (const id of ids) {
     const { state } = await store.load(assessmentFold, assessmentStream(credentials.org_id, id), { fresh: true })
-    const kept = state.status === 'absent' ? '' : state.images.map((one) => ('object' in one ? one.object.sha256 : '')).join()
+    const kept =
+      state.status === 'absent' ? '' : state.images.map((one) => ('object' in one ? one.object.sha256 : '')).join()
     if (kept !== sent) throw new Error(`assessment ${id} has other images than were sent`)
   }
 }

@@ -35,7 +35,10 @@ export const commandsOnLongStreams: Benchmark = {
             goalNumber: '2',
             name: `commands, ${inFlight} in flight`,
             unit: 'per second',
-            ours: { name: `${events.toLocaleString('en')} events`, measure: async () => (await driver.run(requests)).perSecond },
+            ours: {
+              name: `${events.toLocaleString('en')} events`,
+              measure: async () => (await driver.run(requests)).perSecond,
+            },
             other: { name: 'new streams', measure: newStreams },
             goal: atLeast(ratio),
           }),

@@ -17,7 +17,8 @@ export const commandsOnNewStreams: Benchmark = {
       const driver = await started(startDriver())
       const requests = await assessmentRequests(platform, count)
       const events = await eventsOfRequest(platform, requests)
-      const bare = async () => (await driver.run({ kind: 'append', url: platform.eventStoreUrl, events, count, inFlight })).perSecond
+      const bare = async () =>
+        (await driver.run({ kind: 'append', url: platform.eventStoreUrl, events, count, inFlight })).perSecond
       await compare(
         single({
           goalNumber: '1',

@@ -29,7 +29,8 @@ export const commandsOverPeer: Benchmark = {
           ours: { name: 'platform, through HTTP', measure: async () => (await driver.run(requests)).perSecond },
           other: {
             name: 'Emmett on Postgres',
-            measure: async () => (await emmett.run({ kind: 'peer-commands', databaseUrl, events, count, inFlight })).perSecond,
+            measure: async () =>
+              (await emmett.run({ kind: 'peer-commands', databaseUrl, events, count, inFlight })).perSecond,
           },
           goal: atLeast(2.5, { reached: 0.66 }),
         }),

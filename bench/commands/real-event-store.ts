@@ -15,15 +15,22 @@ const name = `POST /assessments, ${inFlight} in flight`
 export const onRealEventStore: Benchmark = {
   name: 'real-event-store',
   goals: ['5b'],
-  about: 'the platform on a real EventStoreDB over the platform on the embedded node: POST → 202, reading for a rebuild',
+  about:
+    'the platform on a real EventStoreDB over the platform on the embedded node: POST → 202, reading for a rebuild',
   run: async ({ quick, realUrl }, { compare, notRun }) => {
     if (realUrl === undefined) {
-      notRun({ goal: '5b', name: 'the platform on EventStoreDB over the platform on the embedded node', why: 'ESDB_URL names no server' })
+      notRun({
+        goal: '5b',
+        name: 'the platform on EventStoreDB over the platform on the embedded node',
+        why: 'ESDB_URL names no server',
+      })
       return
     }
     const count = quick ? 1_000 : 10_000
     await withScope(async ({ folder, started }) => {
-      const onReal = await started(startBenchPlatform({ folder: join(folder, 'real'), roles: ['api'], eventStoreUrl: realUrl }))
+      const onReal = await started(
+        startBenchPlatform({ folder: join(folder, 'real'), roles: ['api'], eventStoreUrl: realUrl }),
+      )
       const onNode = await started(startBenchPlatform({ folder: join(folder, 'node'), roles: ['api'] }))
       const driver = await started(startDriver())
       const real = await assessmentRequests(onReal, count)
@@ -58,7 +65,13 @@ async function readForRebuild({ store }: BenchPlatform): Promise<number> {
   const handled = new Set(readModels.flatMap(({ handlers }) => Object.keys(handlers)))
   const started = performance.now()
   let decoded = 0
-  for await (const batch of store.readLog({ filter, after: startOfLog, upTo: await store.head(filter), wants: (type) => handled.has(type), batchSize: 5_000 })) {
+  for await (const batch of store.readLog({
+    filter,
+    after: startOfLog,
+    upTo: await store.head(filter),
+    wants: (type) => handled.has(type),
+    batchSize: 5_000,
+  })) {
     decoded += batch.events.length
   }
   const taken = performance.now() - started

@@ -30,7 +30,10 @@ export function settingsOf(args: readonly string[], realUrl: string | undefined)
 }
 
 /** Those that are named, all where none is; undefined where a name is none of theirs. */
-export function chosenBenchmarks(benchmarks: readonly Benchmark[], names: readonly string[]): readonly Benchmark[] | undefined {
+export function chosenBenchmarks(
+  benchmarks: readonly Benchmark[],
+  names: readonly string[],
+): readonly Benchmark[] | undefined {
   if (names.length === 0) return benchmarks
   if (names.some((name) => !benchmarks.some((each) => each.name === name))) return undefined
   return benchmarks.filter(({ name }) => names.includes(name))

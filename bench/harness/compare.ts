@@ -56,12 +56,23 @@ export interface SingleComparison extends Figure {
 }
 
 export function single({ goalNumber, ours, other, ...figure }: SingleComparison): Comparison {
-  const alone = ({ name, measure }: SingleComparison['ours']): Side => ({ name, measure: async () => [await measure()] })
+  const alone = ({ name, measure }: SingleComparison['ours']): Side => ({
+    name,
+    measure: async () => [await measure()],
+  })
   return { goal: goalNumber, figures: [figure], ours: alone(ours), other: alone(other) }
 }
 
-export const atLeast = (ratio: number, instead: { readonly reached?: number } = {}): Goal => ({ kind: 'at-least', ratio, ...instead })
-export const atMost = (ratio: number, instead: { readonly reached?: number } = {}): Goal => ({ kind: 'at-most', ratio, ...instead })
+export const atLeast = (ratio: number, instead: { readonly reached?: number } = {}): Goal => ({
+  kind: 'at-least',
+  ratio,
+  ...instead,
+})
+export const atMost = (ratio: number, instead: { readonly reached?: number } = {}): Goal => ({
+  kind: 'at-most',
+  ratio,
+  ...instead,
+})
 
 /** A spread above this is no result: the machine did something else meanwhile. */
 const widestSpread = 0.15
@@ -89,12 +100,26 @@ export async function compare(comparison: Comparison, rounds: number): Promise<r
 /** Whether a ratio is so far from its goal that no busy machine explains it. */
 export function isFarOff({ ratio, goal }: Pick<Outcome, 'ratio' | 'goal'>): boolean {
   if (goal.kind === 'none') return false
-  const least = goal.kind === 'between' ? goal.least : goal.kind === 'at-least' ? Math.min(goal.reached ?? goal.ratio, goal.ratio) : 0
-  const most = goal.kind === 'between' ? goal.most : goal.kind === 'at-most' ? Math.max(goal.reached ?? goal.ratio, goal.ratio) : Infinity
+  const least =
+    goal.kind === 'between'
+      ? goal.least
+      : goal.kind === 'at-least'
+        ? Math.min(goal.reached ?? goal.ratio, goal.ratio)
+        : 0
+  const most =
+    goal.kind === 'between'
+      ? goal.most
+      : goal.kind === 'at-most'
+        ? Math.max(goal.reached ?? goal.ratio, goal.ratio)
+        : Infinity
   return !(ratio >= least * farOffShare && ratio <= most / farOffShare)
 }
 
-function outcomeOf({ goal: goalNumber, ours, other }: Comparison, figure: Figure, pairs: readonly { ours: number; other: number }[]): Outcome {
+function outcomeOf(
+  { goal: goalNumber, ours, other }: Comparison,
+  figure: Figure,
+  pairs: readonly { ours: number; other: number }[],
+): Outcome {
   const ratios = pairs.map((pair) => pair.ours / pair.other)
   const ratio = median(ratios)
   return {

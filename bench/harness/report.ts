@@ -23,14 +23,25 @@ export function table(rows: readonly Row[]): string {
 export function writeReport(path: string, rows: readonly Row[], settings: object): void {
   const processors = cpus()
   const machine = { cores: processors.length, model: processors[0]?.model, node: process.version }
-  writeFileSync(path, `${JSON.stringify({ at: new Date().toISOString(), machine, settings, outcomes: rows }, undefined, 2)}\n`)
+  writeFileSync(
+    path,
+    `${JSON.stringify({ at: new Date().toISOString(), machine, settings, outcomes: rows }, undefined, 2)}\n`,
+  )
 }
 
 function cellsOf(row: Row): readonly string[] {
   if (!('ratio' in row)) return [row.goalNumber, row.name, '', '', '', '', '', `${row.verdict}: ${row.why}`]
   const { goalNumber, name, unit, ours, other, ratio, spread, goal, verdict } = row
   const sides = [ours, other].map((side) => `${side.name}: ${figure(side.median)}`)
-  return [goalNumber, `${name}, ${unit}`, ...sides, ratio.toPrecision(3), `${(spread * 100).toFixed(0)} %`, inWords(goal), verdict]
+  return [
+    goalNumber,
+    `${name}, ${unit}`,
+    ...sides,
+    ratio.toPrecision(3),
+    `${(spread * 100).toFixed(0)} %`,
+    inWords(goal),
+    verdict,
+  ]
 }
 
 function inWords(goal: Goal): string {

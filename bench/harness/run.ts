@@ -43,11 +43,17 @@ export async function runBenchmarks(
   return { rows, isBroken }
 }
 
-async function measured(comparison: Comparison, { quick, rounds }: BenchSettings, tell: (line: string) => void): Promise<readonly Outcome[]> {
+async function measured(
+  comparison: Comparison,
+  { quick, rounds }: BenchSettings,
+  tell: (line: string) => void,
+): Promise<readonly Outcome[]> {
   for (let attempt = 1; ; attempt += 1) {
     const outcomes = await compare(comparison, rounds)
     for (const { name, ours, other, ratio, spread, verdict } of outcomes) {
-      tell(`  ${name}: ${ours.name} over ${other.name} ${ratio.toPrecision(3)} (± ${(spread * 50).toFixed(0)} %), ${verdict}`)
+      tell(
+        `  ${name}: ${ours.name} over ${other.name} ${ratio.toPrecision(3)} (± ${(spread * 50).toFixed(0)} %), ${verdict}`,
+      )
     }
     if (!quick || attempt === quickAttempts || !outcomes.some(isFarOff)) return outcomes
   }

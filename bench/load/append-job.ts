@@ -11,8 +11,13 @@ export async function runAppendJob({ url, events, count, inFlight }: AppendJob):
   const data = events.map(({ type, data, metadata }) => ({ type, data: parsed(data), metadata: parsed(metadata) }))
   try {
     return await timed(count, inFlight, async (number) => {
-      const appended = await client.appendToStream(`bare-${run}-${number}`, data.map((event) => jsonEvent(event)), { expectedRevision: NO_STREAM })
-      if (!appended.success || appended.nextExpectedRevision !== BigInt(events.length - 1)) throw new Error(`append ${number} was not acknowledged as the first of its stream`)
+      const appended = await client.appendToStream(
+        `bare-${run}-${number}`,
+        data.map((event) => jsonEvent(event)),
+        { expectedRevision: NO_STREAM },
+      )
+      if (!appended.success || appended.nextExpectedRevision !== BigInt(events.length - 1))
+        throw new Error(`append ${number} was not acknowledged as the first of its stream`)
     })
   } finally {
     await client.dispose()

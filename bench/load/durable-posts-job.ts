@@ -10,7 +10,14 @@ import { timed } from './work.ts'
  * The least that an event-sourced delivery is: an append that it begins, the post, an append of what came of it, each
  * acknowledged before the next. Nothing is claimed, read, decided, signed or shown.
  */
-export async function runDurablePostsJob({ baseUrl, paths, sample, count, inFlight, appends }: DurablePostsJob): Promise<JobDone> {
+export async function runDurablePostsJob({
+  baseUrl,
+  paths,
+  sample,
+  count,
+  inFlight,
+  appends,
+}: DurablePostsJob): Promise<JobDone> {
   const client = EventStoreDBClient.connectionString(appends.url)
   const pool = new Pool(baseUrl, { connections: inFlight, pipelining: 1 })
   const run = randomUUID()
@@ -20,9 +27,23 @@ export async function runDurablePostsJob({ baseUrl, paths, sample, count, inFlig
   try {
     return await timed(count, inFlight, async (number) => {
       const stream = `bare-delivery-${run}-${number}`
-      acknowledged(await client.appendToStream(stream, begin.map((event) => jsonEvent(event)), { expectedRevision: NO_STREAM }), last)
+      acknowledged(
+        await client.appendToStream(
+          stream,
+          begin.map((event) => jsonEvent(event)),
+          { expectedRevision: NO_STREAM },
+        ),
+        last,
+      )
       await post(pool, paths[number % paths.length] ?? '/', { headers: { ...headers, 'webhook-id': v7() }, body })
-      acknowledged(await client.appendToStream(stream, end.map((event) => jsonEvent(event)), { expectedRevision: last }), last + BigInt(end.length))
+      acknowledged(
+        await client.appendToStream(
+          stream,
+          end.map((event) => jsonEvent(event)),
+          { expectedRevision: last },
+        ),
+        last + BigInt(end.length),
+      )
     })
   } finally {
     await Promise.all([pool.close(), client.dispose()])

@@ -25,10 +25,12 @@ export async function runEndToEndJob({ requests, perSecond, until }: EndToEndJob
     void json(request).then((record) => {
       response.writeHead(204).end()
       if (memberOf(record, 'status') === 'completed') endOf(memberOf(record, 'id')).resolve()
-      else endOf(memberOf(record, 'id')).reject(new Error(`an assessment ended: ${JSON.stringify(record).slice(0, 500)}`))
+      else
+        endOf(memberOf(record, 'id')).reject(new Error(`an assessment ended: ${JSON.stringify(record).slice(0, 500)}`))
     })
   })
-  if (until !== 'answered') await new Promise<void>((resolve) => receiver.listen(until.webhookAtPort, '127.0.0.1', resolve))
+  if (until !== 'answered')
+    await new Promise<void>((resolve) => receiver.listen(until.webhookAtPort, '127.0.0.1', resolve))
   const pool = new Pool(baseUrl, { connections: 64, pipelining: 1 })
   const late = Promise.withResolvers<never>()
   late.promise.catch(() => undefined)
@@ -37,9 +39,15 @@ export async function runEndToEndJob({ requests, perSecond, until }: EndToEndJob
     return await paced(count, perSecond, async (number) => {
       const headers = { ...requests.headers, 'content-type': 'application/json', 'idempotency-key': randomUUID() }
       const begun = performance.now()
-      const answer = await pool.request({ path: paths[0] ?? '', method: 'POST', headers, body: bodies[number % bodies.length] ?? null })
+      const answer = await pool.request({
+        path: paths[0] ?? '',
+        method: 'POST',
+        headers,
+        body: bodies[number % bodies.length] ?? null,
+      })
       const record: unknown = await answer.body.json()
-      if (answer.statusCode !== status) throw new Error(`a request was answered ${answer.statusCode}: ${JSON.stringify(record)}`)
+      if (answer.statusCode !== status)
+        throw new Error(`a request was answered ${answer.statusCode}: ${JSON.stringify(record)}`)
       if (until !== 'answered') await Promise.race([endOf(memberOf(record, 'id')).promise, late.promise])
       return performance.now() - begun
     })
@@ -52,23 +60,44 @@ export async function runEndToEndJob({ requests, perSecond, until }: EndToEndJob
 }
 
 /** One login beforehand, as a session is used for long. */
-export async function runOutsideCallsJob({ provider, imagePath, webhook, perSecond, count }: OutsideCallsJob): Promise<JobDone> {
+export async function runOutsideCallsJob({
+  provider,
+  imagePath,
+  webhook,
+  perSecond,
+  count,
+}: OutsideCallsJob): Promise<JobDone> {
   const pool = new Pool(provider.url, { connections: 64, pipelining: 1 })
   const receiver = new Pool(webhook.baseUrl, { connections: 64, pipelining: 1 })
   const image = await readFile(imagePath)
   const asForm = { 'content-type': 'application/x-www-form-urlencoded' }
-  const call = async (path: string, method: 'GET' | 'POST', headers: Record<string, string>, body?: string | FormData) => {
+  const call = async (
+    path: string,
+    method: 'GET' | 'POST',
+    headers: Record<string, string>,
+    body?: string | FormData,
+  ) => {
     const answer = await pool.request({ path: `/api5${path}`, method, headers, body: body ?? null })
     const value: unknown = await answer.body.json()
     if (answer.statusCode !== 200) throw new Error(`${path} was answered ${answer.statusCode}`)
     return { value, headers: answer.headers }
   }
   try {
-    const session = await call('/login', 'POST', asForm, new URLSearchParams({ login: provider.login, password: provider.password }).toString())
+    const session = await call(
+      '/login',
+      'POST',
+      asForm,
+      new URLSearchParams({ login: provider.login, password: provider.password }).toString(),
+    )
     const authorization = String(session.headers['authorization'])
     return await paced(count, perSecond, async () => {
       const begun = performance.now()
-      const opened = await call('/case', 'POST', { ...asForm, authorization }, new URLSearchParams({ requestingSystem: 'bench' }).toString())
+      const opened = await call(
+        '/case',
+        'POST',
+        { ...asForm, authorization },
+        new URLSearchParams({ requestingSystem: 'bench' }).toString(),
+      )
       const caseId = String(memberOf(opened.value, 'caseId'))
       const form = new FormData()
       form.append('caseId', caseId)
@@ -76,8 +105,13 @@ export async function runOutsideCallsJob({ provider, imagePath, webhook, perSeco
       form.append('image', new File([image], 'image', { type: 'image/jpeg' }))
       await call('/image', 'POST', { authorization }, form)
       const processed = await call(`/case/${caseId}/process`, 'POST', { authorization })
-      await call(`/case/${caseId}/result?checksum=${String(memberOf(processed.value, 'checksum'))}`, 'GET', { authorization })
-      await post(receiver, webhook.path, { headers: { ...webhook.headers, 'webhook-id': randomUUID() }, body: webhook.body })
+      await call(`/case/${caseId}/result?checksum=${String(memberOf(processed.value, 'checksum'))}`, 'GET', {
+        authorization,
+      })
+      await post(receiver, webhook.path, {
+        headers: { ...webhook.headers, 'webhook-id': randomUUID() },
+        body: webhook.body,
+      })
       return performance.now() - begun
     })
   } finally {

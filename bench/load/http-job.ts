@@ -17,7 +17,8 @@ export async function runHttpJob(job: HttpJob): Promise<JobDone> {
       const own = job.isKeyed ? { ...headers, 'idempotency-key': randomUUID() } : headers
       const answer = await pool.request({ path, method, headers: own, body })
       const text = await answer.body.text()
-      if (answer.statusCode !== status) throw new Error(`${method} ${path} was answered ${answer.statusCode}: ${text.slice(0, 300)}`)
+      if (answer.statusCode !== status)
+        throw new Error(`${method} ${path} was answered ${answer.statusCode}: ${text.slice(0, 300)}`)
       if (makesRecords) ids.add(memberOf(JSON.parse(text), 'id'))
     })
     if (makesRecords && ids.size !== count) throw new Error(`${count} requests made ${ids.size} records`)

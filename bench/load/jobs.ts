@@ -143,7 +143,19 @@ export interface ReceiverDone {
   readonly sample: Webhook
 }
 
-export type Job = HttpJob | InlineJob | AppendJob | SelectJob | VisibleJob | BareVisibleJob | PeerCommandsJob | PostsJob | PeerDeliveriesJob | DurablePostsJob | EndToEndJob | OutsideCallsJob
+export type Job =
+  | HttpJob
+  | InlineJob
+  | AppendJob
+  | SelectJob
+  | VisibleJob
+  | BareVisibleJob
+  | PeerCommandsJob
+  | PostsJob
+  | PeerDeliveriesJob
+  | DurablePostsJob
+  | EndToEndJob
+  | OutsideCallsJob
 
 /** What a driver answers: the whole, and the quantiles of one piece of work, in milliseconds. */
 export interface JobDone {

@@ -52,18 +52,44 @@ const main = fileURLToPath(new URL('../../platform/main.ts', import.meta.url))
 const startLimitMs = 150_000
 
 /** Starts embedded servers, registers the clients as an operator does, and runs the roles in one process of their own. */
-export async function startBenchPlatform({ folder, roles, eventStoreUrl, env: asked = {} }: BenchPlatformOptions): Promise<BenchPlatform> {
+export async function startBenchPlatform({
+  folder,
+  roles,
+  eventStoreUrl,
+  env: asked = {},
+}: BenchPlatformOptions): Promise<BenchPlatform> {
   const logger = createLogger({ level: 'silent' })
   const stop = createGracefulStop({ logger })
   try {
     await mkdir(folder, { recursive: true })
     const port = String(await freePort())
-    const given = { ...asked, ...(eventStoreUrl === undefined ? {} : { ESDB_URL: eventStoreUrl }), PLATFORM_DATA_DIR: folder, PORT: port, BASE_URL: `http://127.0.0.1:${port}` }
-    const { environment, controlSecret } = await startEmbedded(loadConfiguration(given), { logger, stop, onLost: () => undefined })
+    const given = {
+      ...asked,
+      ...(eventStoreUrl === undefined ? {} : { ESDB_URL: eventStoreUrl }),
+      PLATFORM_DATA_DIR: folder,
+      PORT: port,
+      BASE_URL: `http://127.0.0.1:${port}`,
+    }
+    const { environment, controlSecret } = await startEmbedded(loadConfiguration(given), {
+      logger,
+      stop,
+      onLost: () => undefined,
+    })
     await createMasterKeyFile(join(folder, 'master-keys'))
-    const shared = { ...environment, MASTER_KEYS: (await readFile(join(folder, 'master-keys'), 'utf8')).trim(), ...given }
+    const shared = {
+      ...environment,
+      MASTER_KEYS: (await readFile(join(folder, 'master-keys'), 'utf8')).trim(),
+      ...given,
+    }
     const configuration = loadConfiguration(shared)
-    const { vaultDatabaseUrl = '', esdbUrl = '', databaseUrl = '', providerBaseUrl = '', providerLogin = '', providerPassword = '' } = configuration
+    const {
+      vaultDatabaseUrl = '',
+      esdbUrl = '',
+      databaseUrl = '',
+      providerBaseUrl = '',
+      providerLogin = '',
+      providerPassword = '',
+    } = configuration
     const credentials = await keepCredentials(configuration, controlSecret)
     await ensureDatabase(vaultDatabaseUrl)
     const vault = await openVault({ url: vaultDatabaseUrl, masterKeys: parseMasterKeys(shared.MASTER_KEYS) })
@@ -90,7 +116,9 @@ export async function startBenchPlatform({ folder, roles, eventStoreUrl, env: as
       provider: { url: providerBaseUrl, login: providerLogin, password: providerPassword },
       store,
       vault,
-      headers: roles.includes('api') ? { authorization: `Bearer ${await tokenOf(configuration.baseUrl, credentials)}` } : {},
+      headers: roles.includes('api')
+        ? { authorization: `Bearer ${await tokenOf(configuration.baseUrl, credentials)}` }
+        : {},
       run: async (more, settings = {}) => run(more, { ...env, PORT: String(await freePort()), ...settings }),
       stop: async () => void (await stop.stop()),
     }
@@ -108,8 +136,15 @@ async function startRoles(
   atEnd: (name: string, end: () => Promise<void>) => void,
 ): Promise<void> {
   const log = await open(logPath, 'a')
-  const inherited = Object.fromEntries(['PATH', 'HOME', 'TMPDIR', 'NODE_OPTIONS', 'NODE_COMPILE_CACHE'].flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])))
-  const profiled = process.env['BENCH_CPU_PROFILES'] === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${process.env['BENCH_CPU_PROFILES']}`]
+  const inherited = Object.fromEntries(
+    ['PATH', 'HOME', 'TMPDIR', 'NODE_OPTIONS', 'NODE_COMPILE_CACHE'].flatMap((name) =>
+      process.env[name] === undefined ? [] : [[name, process.env[name]]],
+    ),
+  )
+  const profiled =
+    process.env['BENCH_CPU_PROFILES'] === undefined
+      ? []
+      : ['--cpu-prof', `--cpu-prof-dir=${process.env['BENCH_CPU_PROFILES']}`]
   const child = spawn(process.execPath, [...profiled, main, 'serve', ...roles.flatMap((role) => ['--role', role])], {
     env: { ...inherited, ...env },
     stdio: ['ignore', log.fd, log.fd],
@@ -128,13 +163,17 @@ async function startRoles(
   // An API without its projector is alive, but not ready: the read models that it serves are nobody's.
   const health = `http://127.0.0.1:${env['PORT']}/health/${roles.includes('api') && !roles.includes('projector') ? 'live' : 'ready'}`
   while (!(await answersWell(health))) {
-    if (isOver || performance.now() > deadline) throw new Error(`the platform did not start:\n${(await readFile(logPath, 'utf8')).slice(-2_000)}`)
+    if (isOver || performance.now() > deadline)
+      throw new Error(`the platform did not start:\n${(await readFile(logPath, 'utf8')).slice(-2_000)}`)
     await pause(50)
   }
 }
 
 async function answersWell(url: string): Promise<boolean> {
-  return fetch(url).then((answer) => answer.ok, () => false)
+  return fetch(url).then(
+    (answer) => answer.ok,
+    () => false,
+  )
 }
 
 async function tokenOf(baseUrl: string, { clients }: Credentials): Promise<string> {

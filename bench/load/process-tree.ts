@@ -13,7 +13,10 @@ export async function processTree(root: number, but: readonly number[]): Promise
     const parent = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[1]
     if (parent !== undefined) parents.set(pid, Number(parent))
   }
-  const below = (pid: number): number[] => [...parents].filter(([child, parent]) => parent === pid && !but.includes(child)).flatMap(([child]) => [child, ...below(child)])
+  const below = (pid: number): number[] =>
+    [...parents]
+      .filter(([child, parent]) => parent === pid && !but.includes(child))
+      .flatMap(([child]) => [child, ...below(child)])
   return [root, ...below(root)]
 }
 

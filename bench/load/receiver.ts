@@ -22,8 +22,13 @@ const server = createServer((request, response) => {
     if (arrivals.has(id)) repeated += 1
     else arrivals.set(id, performance.now())
     if (sample === empty) {
-      const headers = Object.entries(request.headers).filter(([name]) => name === 'content-type' || name === 'user-agent' || name.startsWith('webhook-'))
-      sample = { headers: Object.fromEntries(headers.map(([name, value]) => [name, String(value)])), body: Buffer.concat(chunks).toString('utf8') }
+      const headers = Object.entries(request.headers).filter(
+        ([name]) => name === 'content-type' || name === 'user-agent' || name.startsWith('webhook-'),
+      )
+      sample = {
+        headers: Object.fromEntries(headers.map(([name, value]) => [name, String(value)])),
+        body: Buffer.concat(chunks).toString('utf8'),
+      }
     }
     response.writeHead(204).end()
     if (arrivals.size >= awaited.count) awaited.reached()

@@ -34,7 +34,10 @@ export function startReceiver(): Promise<Receiver> {
 }
 
 async function startJobProcess<Task extends object, Done>(script: string): Promise<JobProcess<Task, Done>> {
-  const child = fork(fileURLToPath(new URL(script, import.meta.url)), { serialization: 'advanced', stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const child = fork(fileURLToPath(new URL(script, import.meta.url)), {
+    serialization: 'advanced',
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   return {
     pid: child.pid ?? 0,

@@ -7,7 +7,8 @@ export async function storedEvents(url: string, stream: string): Promise<AppendJ
   const events: { type: string; data: string; metadata: string }[] = []
   try {
     for await (const { event } of client.readStream(stream)) {
-      if (event !== undefined) events.push({ type: event.type, data: JSON.stringify(event.data), metadata: metadataText(event.metadata) })
+      if (event !== undefined)
+        events.push({ type: event.type, data: JSON.stringify(event.data), metadata: metadataText(event.metadata) })
     }
   } finally {
     await client.dispose()

@@ -14,18 +14,29 @@ export async function runVisibleJob({ requests, readPath, perSecond }: VisibleJo
   try {
     return await paced(count, perSecond, async (number) => {
       const body = bodies[number % bodies.length] ?? null
-      const written = await pool.request({ path: paths[0] ?? '', method: 'POST', headers: { ...headers, 'idempotency-key': randomUUID() }, body })
+      const written = await pool.request({
+        path: paths[0] ?? '',
+        method: 'POST',
+        headers: { ...headers, 'idempotency-key': randomUUID() },
+        body,
+      })
       const id = memberOf(await written.body.json(), 'id')
       const position = written.headers['x-commit-position']
-      if (written.statusCode !== status || typeof id !== 'string' || typeof position !== 'string') throw new Error(`a request was answered ${written.statusCode}`)
+      if (written.statusCode !== status || typeof id !== 'string' || typeof position !== 'string')
+        throw new Error(`a request was answered ${written.statusCode}`)
       const acknowledged = performance.now()
       const path = readPath.replace('{id}', id)
       // An answer that is still behind says so: whoever needs the record asks again.
       for (;;) {
-        const read = await pool.request({ path, method: 'GET', headers: { ...requests.headers, 'x-min-commit-position': position } })
+        const read = await pool.request({
+          path,
+          method: 'GET',
+          headers: { ...requests.headers, 'x-min-commit-position': position },
+        })
         const record: unknown = await read.body.json()
         if (read.headers['x-projection-lag-ms'] !== undefined) continue
-        if (read.statusCode !== 200 || memberOf(record, 'id') !== id) throw new Error(`${path} was answered ${read.statusCode}`)
+        if (read.statusCode !== 200 || memberOf(record, 'id') !== id)
+          throw new Error(`${path} was answered ${read.statusCode}`)
         return performance.now() - acknowledged
       }
     })
@@ -35,7 +46,12 @@ export async function runVisibleJob({ requests, readPath, perSecond }: VisibleJo
 }
 
 /** Milliseconds from each append, acknowledged or begun, to the commit of the one transaction that a subscription's event leads to. */
-export async function runBareVisibleJob({ append, databaseUrl, perSecond, from = 'acknowledged' }: BareVisibleJob): Promise<JobDone> {
+export async function runBareVisibleJob({
+  append,
+  databaseUrl,
+  perSecond,
+  from = 'acknowledged',
+}: BareVisibleJob): Promise<JobDone> {
   const client = EventStoreDBClient.connectionString(append.url)
   const pool = new PostgresPool({ connectionString: databaseUrl, max: 8 })
   const run = randomUUID()
@@ -47,18 +63,31 @@ export async function runBareVisibleJob({ append, databaseUrl, perSecond, from =
     committed.set(stream, made)
     return made
   }
-  await pool.query('create table if not exists visible (stream text primary key, data jsonb not null, position bigint not null)')
+  await pool.query(
+    'create table if not exists visible (stream text primary key, data jsonb not null, position bigint not null)',
+  )
   await pool.query('create table if not exists place (name text primary key, position bigint not null)')
   await pool.query("insert into place values ('bare', 0) on conflict do nothing")
-  const subscription = client.subscribeToAll({ fromPosition: END, filter: streamNameFilter({ prefixes: [`bare-${run}`] }) })
+  const subscription = client.subscribeToAll({
+    fromPosition: END,
+    filter: streamNameFilter({ prefixes: [`bare-${run}`] }),
+  })
   const project = async (): Promise<void> => {
     for await (const { event } of subscription) {
       if (event === undefined || event.revision !== BigInt(append.events.length - 1)) continue
       const connection = await pool.connect()
       try {
         await connection.query('begin')
-        await connection.query({ name: 'row', text: 'insert into visible values ($1, $2, $3)', values: [event.streamId, JSON.stringify(event.data), event.position.commit] })
-        await connection.query({ name: 'place', text: "update place set position = $1 where name = 'bare'", values: [event.position.commit] })
+        await connection.query({
+          name: 'row',
+          text: 'insert into visible values ($1, $2, $3)',
+          values: [event.streamId, JSON.stringify(event.data), event.position.commit],
+        })
+        await connection.query({
+          name: 'place',
+          text: "update place set position = $1 where name = 'bare'",
+          values: [event.position.commit],
+        })
         await connection.query('commit')
       } finally {
         connection.release()
@@ -71,7 +100,9 @@ export async function runBareVisibleJob({ append, databaseUrl, perSecond, from =
   try {
     return await paced(append.count, perSecond, async (number) => {
       const stream = `bare-${run}-${number}`
-      const events = append.events.map(({ type, data, metadata }) => jsonEvent({ type, data: JSON.parse(data), metadata: JSON.parse(metadata) }))
+      const events = append.events.map(({ type, data, metadata }) =>
+        jsonEvent({ type, data: JSON.parse(data), metadata: JSON.parse(metadata) }),
+      )
       const begun = performance.now()
       await client.appendToStream(stream, events, { expectedRevision: NO_STREAM })
       const acknowledged = performance.now()

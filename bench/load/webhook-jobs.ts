@@ -8,7 +8,9 @@ export async function runPostsJob({ baseUrl, paths, sample, count, inFlight }: P
   const pool = new Pool(baseUrl, { connections: inFlight, pipelining: 1 })
   const { headers, body } = sample
   try {
-    return await timed(count, inFlight, (number) => post(pool, paths[number % paths.length] ?? '/', { headers: { ...headers, 'webhook-id': v7() }, body }))
+    return await timed(count, inFlight, (number) =>
+      post(pool, paths[number % paths.length] ?? '/', { headers: { ...headers, 'webhook-id': v7() }, body }),
+    )
   } finally {
     await pool.close()
   }

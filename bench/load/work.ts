@@ -3,7 +3,11 @@ import { quantile } from '../harness/statistics.ts'
 import type { JobDone } from './jobs.ts'
 
 /** Does `count` pieces of work, so many at a time, and times each. */
-export async function timed(count: number, inFlight: number, work: (number: number) => Promise<void>): Promise<JobDone> {
+export async function timed(
+  count: number,
+  inFlight: number,
+  work: (number: number) => Promise<void>,
+): Promise<JobDone> {
   const each: number[] = []
   let begun = 0
   const doNext = async (): Promise<void> => {
@@ -22,7 +26,11 @@ export async function timed(count: number, inFlight: number, work: (number: numb
 }
 
 /** Begins pieces of work at a steady rate, whatever became of those before; the times that they tell. */
-export async function paced(count: number, perSecond: number, work: (number: number) => Promise<number>): Promise<JobDone> {
+export async function paced(
+  count: number,
+  perSecond: number,
+  work: (number: number) => Promise<number>,
+): Promise<JobDone> {
   const started = performance.now()
   const running: Promise<number>[] = []
   for (let number = 0; number < count; number += 1) {
@@ -34,5 +42,9 @@ export async function paced(count: number, perSecond: number, work: (number: num
     running.push(working)
   }
   const each = await Promise.all(running)
-  return { perSecond: (count * 1000) / (performance.now() - started), p50: quantile(each, 0.5), p99: quantile(each, 0.99) }
+  return {
+    perSecond: (count * 1000) / (performance.now() - started),
+    p50: quantile(each, 0.5),
+    p99: quantile(each, 0.99),
+  }
 }

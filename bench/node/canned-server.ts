@@ -22,7 +22,13 @@ const canned = cannedReplies()
 function cannedReplies(): Buffer[] {
   const events = Array.from({ length: CANNED_EVENTS }, (_, number) => {
     const { type, data } = measuredEvent(number)
-    return { id: randomUUID(), type, contentType: 'application/json', data: Buffer.from(JSON.stringify(data)), metadata: Buffer.alloc(0) }
+    return {
+      id: randomUUID(),
+      type,
+      contentType: 'application/json',
+      data: Buffer.from(JSON.stringify(data)),
+      metadata: Buffer.alloc(0),
+    }
   })
   const plan = planFrame({ stream: 'canned', firstRevision: 0, createdAt: Date.now(), events }, 0)
   return frameEvents(parseFrame(plan.write(0), 0)).map(({ message }) => message)
@@ -31,7 +37,8 @@ function cannedReplies(): Buffer[] {
 async function send(call: ByteStreamCall): Promise<void> {
   const replies = new ReplyStream(call)
   const { count = 0 } = readReadRequest(call.request)
-  for (let sent = 0; sent < count && !replies.isOver; sent += canned.length) await replies.sendEach(canned.slice(0, count - sent), (reply) => reply)
+  for (let sent = 0; sent < count && !replies.isOver; sent += canned.length)
+    await replies.sendEach(canned.slice(0, count - sent), (reply) => reply)
   call.end()
 }
 
@@ -49,23 +56,44 @@ function acknowledge(call: ServerDuplexStream<Buffer, Buffer | Buffer[]>): void 
         answers = []
       })
     }
-    answers.push(batchSuccess(correlationId, options?.stream ?? '', { kind: 'success', revision: events.length - 1, position: 0 }))
+    answers.push(
+      batchSuccess(correlationId, options?.stream ?? '', { kind: 'success', revision: events.length - 1, position: 0 }),
+    )
   })
   call.on('end', () => call.end())
 }
 
-function bytesInAndOut<Request, Response>(definition: MethodDefinition<Request, Response>): MethodDefinition<Buffer, Buffer> {
+function bytesInAndOut<Request, Response>(
+  definition: MethodDefinition<Request, Response>,
+): MethodDefinition<Buffer, Buffer> {
   const same = (bytes: Buffer): Buffer => bytes
-  return { ...definition, requestSerialize: same, requestDeserialize: same, responseSerialize: same, responseDeserialize: same }
+  return {
+    ...definition,
+    requestSerialize: same,
+    requestDeserialize: same,
+    responseSerialize: same,
+    responseDeserialize: same,
+  }
 }
 
 async function start(): Promise<RunningServer> {
   const server = new Server({ interceptors: [joinedReplies] })
   const features = supportedMethods()
-  server.addService({ read: bytesInAndOut(StreamsService.read), batchAppend: bytesInAndOut(StreamsService.batchAppend) }, { read, batchAppend: acknowledge })
-  server.addService({ getSupportedMethods: ServerFeaturesService.getSupportedMethods }, { getSupportedMethods: (_call: unknown, reply: (error: null, value: typeof features) => void) => reply(null, features) })
+  server.addService(
+    { read: bytesInAndOut(StreamsService.read), batchAppend: bytesInAndOut(StreamsService.batchAppend) },
+    { read, batchAppend: acknowledge },
+  )
+  server.addService(
+    { getSupportedMethods: ServerFeaturesService.getSupportedMethods },
+    {
+      getSupportedMethods: (_call: unknown, reply: (error: null, value: typeof features) => void) =>
+        reply(null, features),
+    },
+  )
   const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => (error === null ? resolve(bound) : reject(error)))
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    )
   })
   return { ready: { port }, stop: async () => server.forceShutdown() }
 }

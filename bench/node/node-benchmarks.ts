@@ -34,7 +34,11 @@ export const eventStoreNode: Benchmark = {
   },
 }
 
-async function measureNode(sizes: NodeSizes, realUrl: string | undefined, { compare, notRun }: Measuring): Promise<void> {
+async function measureNode(
+  sizes: NodeSizes,
+  realUrl: string | undefined,
+  { compare, notRun }: Measuring,
+): Promise<void> {
   const { events, reading, appends } = sizes
   await withScope(async ({ folder, started }) => {
     const canned = await started(startChild({ name: 'canned server', script: CANNED_SERVER }))
@@ -84,7 +88,11 @@ async function measureNode(sizes: NodeSizes, realUrl: string | undefined, { comp
       }),
     )
     if (realUrl === undefined) {
-      notRun({ goal: '5a', name: 'appends, `readAll`, `subscribeToAll` over EventStoreDB', why: 'ESDB_URL names no server' })
+      notRun({
+        goal: '5a',
+        name: 'appends, `readAll`, `subscribeToAll` over EventStoreDB',
+        why: 'ESDB_URL names no server',
+      })
       return
     }
     await fill(realUrl, reading)
@@ -113,7 +121,12 @@ function overReal(empty: string, full: string, real: string, { appends, reading 
       goal: atLeast(1),
     }),
   )
-  return [appending(1, appends / 10, 1.5), appending(64, appends, 1.1), appending(MOST_IN_FLIGHT, appends, 1), ...readings]
+  return [
+    appending(1, appends / 10, 1.5),
+    appending(64, appends, 1.1),
+    appending(MOST_IN_FLIGHT, appends, 1),
+    ...readings,
+  ]
 }
 
 async function appendRate(url: string, count: number, inFlight: number): Promise<number> {

@@ -15,7 +15,10 @@ export function measuredEvent(number: number): { type: string; data: { number: n
 }
 
 /** Runs a client of a server, on a connection of its own, and closes it. */
-export async function withClient<Result>(url: string, work: (client: EventStoreDBClient) => Promise<Result>): Promise<Result> {
+export async function withClient<Result>(
+  url: string,
+  work: (client: EventStoreDBClient) => Promise<Result>,
+): Promise<Result> {
   const client = EventStoreDBClient.connectionString(url)
   try {
     return await work(client)
@@ -35,9 +38,12 @@ export function append(url: string, count: number, inFlight: number): Promise<{ 
         begun += 1
         const event = jsonEvent(measuredEvent(begun))
         const started = performance.now()
-        const { success, nextExpectedRevision } = await client.appendToStream(`${run}-${begun}`, event, { expectedRevision: NO_STREAM })
+        const { success, nextExpectedRevision } = await client.appendToStream(`${run}-${begun}`, event, {
+          expectedRevision: NO_STREAM,
+        })
         each.push(performance.now() - started)
-        if (!success || nextExpectedRevision !== 0n) throw new Error(`append ${begun} was not acknowledged as the first of its stream`)
+        if (!success || nextExpectedRevision !== 0n)
+          throw new Error(`append ${begun} was not acknowledged as the first of its stream`)
       }
     }
     await client.appendToStream(run, jsonEvent(measuredEvent(0)))
@@ -106,7 +112,8 @@ class Numbers {
   private readonly seen = new Set<unknown>()
 
   add(data: unknown): void {
-    const isWhole = typeof data === 'object' && data !== null && 'number' in data && 'text' in data && data.text === TEXT
+    const isWhole =
+      typeof data === 'object' && data !== null && 'number' in data && 'text' in data && data.text === TEXT
     if (!isWhole) throw new Error('an event is not as it was written')
     this.count += 1
     this.seen.add(data.number)

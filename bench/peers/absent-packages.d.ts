@@ -38,7 +38,10 @@ declare module '@event-driven-io/emmett-postgresql' {
     initialState: () => Document
     evolve: (document: Document, event: EventType) => Document
   }): object
-  export function rebuildPostgreSQLProjections(options: { connectionString: string; projections: readonly object[] }): Consumer
+  export function rebuildPostgreSQLProjections(options: {
+    connectionString: string
+    projections: readonly object[]
+  }): Consumer
 }
 
 declare module 'graphile-worker' {
@@ -68,6 +71,13 @@ declare module 'graphile-worker' {
     concurrency: number
     noHandleSignals: boolean
     taskList: Readonly<Record<string, (payload: unknown, helpers: Helpers) => Promise<void>>>
-    preset: { worker: { localQueue: { size: number }; completeJobBatchDelay: number; failJobBatchDelay: number; maxPoolSize: number } }
+    preset: {
+      worker: {
+        localQueue: { size: number }
+        completeJobBatchDelay: number
+        failJobBatchDelay: number
+        maxPoolSize: number
+      }
+    }
   }): Promise<Runner>
 }

@@ -15,12 +15,17 @@ answerJobs(async (job: Job): Promise<JobDone> => {
   const store = getPostgreSQLEventStore(databaseUrl)
   const handle = CommandHandler<number, Stored>({ evolve: (seen) => seen + 1, initialState: () => 0 })
   const run = randomUUID()
-  const decided = events.map(({ type, data, metadata }): Stored => ({ type, data: JSON.parse(data), metadata: JSON.parse(metadata) }))
+  const decided = events.map(({ type, data, metadata }): Stored => ({
+    type,
+    data: JSON.parse(data),
+    metadata: JSON.parse(metadata),
+  }))
   try {
     await store.schema.migrate()
     return await timed(count, inFlight, async (number) => {
       const { nextExpectedStreamVersion } = await handle(store, `peer-${run}-${number}`, () => decided)
-      if (nextExpectedStreamVersion !== BigInt(events.length)) throw new Error(`command ${number} appended ${nextExpectedStreamVersion} events`)
+      if (nextExpectedStreamVersion !== BigInt(events.length))
+        throw new Error(`command ${number} appended ${nextExpectedStreamVersion} events`)
     })
   } finally {
     await store.close()

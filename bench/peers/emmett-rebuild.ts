@@ -1,5 +1,9 @@
 import type { Event } from '@event-driven-io/emmett'
-import { getPostgreSQLEventStore, pongoMultiStreamProjection, rebuildPostgreSQLProjections } from '@event-driven-io/emmett-postgresql'
+import {
+  getPostgreSQLEventStore,
+  pongoMultiStreamProjection,
+  rebuildPostgreSQLProjections,
+} from '@event-driven-io/emmett-postgresql'
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { Client } from 'pg'
@@ -11,7 +15,11 @@ type Stored = Event<string, Record<string, unknown>>
 type Assessment = { _id?: string; status: string; revision: number; changes: Record<string, unknown> }
 
 const types = ['AssessmentRequested', 'AssessmentSubmitted', 'AssessmentReviewRequested', 'AssessmentCompleted']
-const statuses: Readonly<Record<string, string>> = { AssessmentRequested: 'awaiting_images', AssessmentSubmitted: 'processing', AssessmentCompleted: 'completed' }
+const statuses: Readonly<Record<string, string>> = {
+  AssessmentRequested: 'awaiting_images',
+  AssessmentSubmitted: 'processing',
+  AssessmentCompleted: 'completed',
+}
 
 const filled = new Map<string, number>()
 
@@ -68,7 +76,9 @@ async function completedIn({ databaseUrl }: PeerRebuildJob, collectionName: stri
   const client = new Client({ connectionString: databaseUrl })
   await client.connect()
   try {
-    const { rows } = await client.query<{ count: string }>(`select count(*) from "${collectionName}" where data->>'status' = 'completed'`)
+    const { rows } = await client.query<{ count: string }>(
+      `select count(*) from "${collectionName}" where data->>'status' = 'completed'`,
+    )
     return Number(rows[0]?.count)
   } finally {
     await client.end()

@@ -23,7 +23,8 @@ interface Delivery {
 const jobsAtATime = 500
 const batches = { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 }
 
-const logged = 'insert into delivery_log (delivery_id, attempt, status_code, duration_ms, error_class, at) values ($1, $2, $3, $4, $5, $6)'
+const logged =
+  'insert into delivery_log (delivery_id, attempt, status_code, duration_ms, error_class, at) values ($1, $2, $3, $4, $5, $6)'
 
 async function makeLog(url: string): Promise<void> {
   const pool = createPool({ url, max: 1 })
@@ -43,7 +44,12 @@ answerJobs(async (job: Job): Promise<JobDone> => {
   const { databaseUrl: connectionString, baseUrl, paths, sample, count, inFlight, keepsLog } = job
   const logger = new Logger(() => () => undefined)
   const deliveries = Array.from({ length: count }, (_, number): Delivery => {
-    return { id: v7(), path: paths[number % paths.length] ?? '/', eventType: String(sample.headers['webhook-event-type']), body: sample.body }
+    return {
+      id: v7(),
+      path: paths[number % paths.length] ?? '/',
+      eventType: String(sample.headers['webhook-event-type']),
+      body: sample.body,
+    }
   })
   const jobs = await makeWorkerUtils({ connectionString, logger })
   try {
@@ -59,23 +65,41 @@ answerJobs(async (job: Job): Promise<JobDone> => {
   const pool = new Pool(baseUrl, { connections: inFlight, pipelining: 1 })
   const allDone = Promise.withResolvers<void>()
   let done = 0
-  const deliver = async (payload: unknown, helpers: { query(text: string, values: unknown[]): Promise<unknown> }): Promise<void> => {
+  const deliver = async (
+    payload: unknown,
+    helpers: { query(text: string, values: unknown[]): Promise<unknown> },
+  ): Promise<void> => {
     const { id, path, eventType, body } = payload as Delivery
     const sentAt = new Date()
     const startedAtMs = performance.now()
-    const signed = { 'webhook-id': id, 'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1000)), 'webhook-signature': webhook.sign(id, sentAt, body) }
-    await post(pool, path, { headers: { 'content-type': 'application/json', ...signed, 'webhook-event-type': eventType }, body })
+    const signed = {
+      'webhook-id': id,
+      'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1000)),
+      'webhook-signature': webhook.sign(id, sentAt, body),
+    }
+    await post(pool, path, {
+      headers: { 'content-type': 'application/json', ...signed, 'webhook-event-type': eventType },
+      body,
+    })
     if (keepsLog) await helpers.query(logged, [id, 1, 204, Math.round(performance.now() - startedAtMs), null, sentAt])
   }
   const started = performance.now()
-  const options = { connectionString, logger, concurrency: inFlight, noHandleSignals: true, preset: { worker: { ...batches, maxPoolSize: 10 } } }
+  const options = {
+    connectionString,
+    logger,
+    concurrency: inFlight,
+    noHandleSignals: true,
+    preset: { worker: { ...batches, maxPoolSize: 10 } },
+  }
   const runner = await run({ ...options, taskList: { deliver } })
   try {
     runner.events.on('job:success', () => {
       done += 1
       if (done === count) allDone.resolve()
     })
-    runner.events.on('job:error', ({ error }) => allDone.reject(error instanceof Error ? error : new Error(String(error))))
+    runner.events.on('job:error', ({ error }) =>
+      allDone.reject(error instanceof Error ? error : new Error(String(error))),
+    )
     await allDone.promise
   } finally {
     await runner.stop()

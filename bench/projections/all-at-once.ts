@@ -16,7 +16,8 @@ export const rebuildAll: Benchmark = {
       const world = await started(startWorld(folder))
       const written = await writeMainJobs(world.store, { events: asked ?? (quick ? 10_000 : 200_000) })
       const filler = await started(startLogProcess())
-      const time = async (models: readonly string[]): Promise<number> => (await filled(filler, await fillOf(world, models), written)).milliseconds
+      const time = async (models: readonly string[]): Promise<number> =>
+        (await filled(filler, await fillOf(world, models), written)).milliseconds
       const alone = new Map<string, number>()
       for (const model of allModels) alone.set(model, await time([model]))
       const [slowest] = [...alone].toSorted(([, a], [, b]) => b - a)

@@ -14,7 +14,12 @@ import type { World } from './world.ts'
  */
 export async function writeConsentRows({ store, pool }: World, upTo: Position, file: string): Promise<string> {
   await ensureRuntimeSchema(pool)
-  const context = { eventStore: store, pool, filter: { streamPrefixes: projectedStreams }, logger: createLogger({ level: 'silent' }) }
+  const context = {
+    eventStore: store,
+    pool,
+    filter: { streamPrefixes: projectedStreams },
+    logger: createLogger({ level: 'silent' }),
+  }
   const copy = await emptyCopy(context, consentRecordsProjector, 'consent_rows')
   await fill(context, [{ copy, upTo }])
   const filled = 'consent_rows.consent_records'

@@ -68,7 +68,9 @@ async function projected({ databaseUrl }: BenchPlatform, assessments: number): P
   const deadline = performance.now() + projectedWithinMs
   try {
     for (;;) {
-      const { rows } = await client.query<{ count: string }>("select count(*) from assessments.assessments where status = 'completed'")
+      const { rows } = await client.query<{ count: string }>(
+        "select count(*) from assessments.assessments where status = 'completed'",
+      )
       if (Number(rows[0]?.count) === assessments) return
       if (performance.now() > deadline) throw new Error(`${rows[0]?.count} of ${assessments} assessments are projected`)
       await pause(200)

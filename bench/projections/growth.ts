@@ -35,8 +35,14 @@ export const rebuildTime: Benchmark = {
           goalNumber: '11',
           name: `filling \`${models.join()}\` from ${whole.written.events.toLocaleString('en')} events`,
           unit: 'ms',
-          ours: { name: 'whole log', measure: async () => (await filled(filler, whole.job, whole.written)).milliseconds },
-          other: { name: 'its first quarter', measure: async () => (await filled(filler, part.job, part.written)).milliseconds },
+          ours: {
+            name: 'whole log',
+            measure: async () => (await filled(filler, whole.job, whole.written)).milliseconds,
+          },
+          other: {
+            name: 'its first quarter',
+            measure: async () => (await filled(filler, part.job, part.written)).milliseconds,
+          },
           goal: { kind: 'between', least: 3.8, most: 4.3 },
         }),
       )

@@ -65,7 +65,9 @@ export interface LogProcess {
 
 /** Starts one, of our own code unless another script is named; its warm code serves later jobs. */
 export async function startLogProcess(script = 'log-process.ts'): Promise<LogProcess> {
-  const child = fork(fileURLToPath(new URL(script, import.meta.url)), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const child = fork(fileURLToPath(new URL(script, import.meta.url)), {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   return {
     run: async (job) => {
@@ -86,7 +88,9 @@ export async function startLogProcess(script = 'log-process.ts'): Promise<LogPro
 }
 
 /** The life of such a process: `isEnough` tells a `refill` to end. */
-export function answerLogJobs(run: (job: LogJob, isEnough: () => boolean) => Promise<Omit<LogJobDone, 'peakBytes'>>): void {
+export function answerLogJobs(
+  run: (job: LogJob, isEnough: () => boolean) => Promise<Omit<LogJobDone, 'peakBytes'>>,
+): void {
   let isEnough = false
   process.on('message', (message: LogJob | 'enough') => {
     if (message === 'enough') {

@@ -38,7 +38,8 @@ async function read({ eventStoreUrl, upTo }: ReadJob): Promise<Done> {
   const client = EventStoreDBClient.connectionString(eventStoreUrl)
   try {
     // The first call of a client finds its server out.
-    for await (const last of client.readAll({ direction: BACKWARDS, maxCount: 1 })) if (last.event === undefined) throw new Error('an empty log')
+    for await (const last of client.readAll({ direction: BACKWARDS, maxCount: 1 }))
+      if (last.event === undefined) throw new Error('an empty log')
     let events = 0
     const started = performance.now()
     for await (const { event } of client.readAll({ direction: FORWARDS, fromPosition: START })) {
@@ -54,7 +55,12 @@ async function read({ eventStoreUrl, upTo }: ReadJob): Promise<Done> {
 
 let opened: Opened | undefined
 
-async function fillOnce({ addresses, models, upTo, isEnough }: FillJob & { readonly isEnough: () => boolean }): Promise<Done> {
+async function fillOnce({
+  addresses,
+  models,
+  upTo,
+  isEnough,
+}: FillJob & { readonly isEnough: () => boolean }): Promise<Done> {
   opened ??= await openConnections(addresses)
   const { store, pool } = opened
   await ensureRuntimeSchema(pool)
@@ -74,14 +80,23 @@ async function fillOnce({ addresses, models, upTo, isEnough }: FillJob & { reado
   let rows: Record<string, number> = {}
   do {
     const copies: Copy[] = []
-    for (const projector of projectors) copies.push(await emptyCopy(context, projector, copyNames(projector.name).check))
+    for (const projector of projectors)
+      copies.push(await emptyCopy(context, projector, copyNames(projector.name).check))
     const started = performance.now()
-    await fill(context, copies.map((each) => ({ copy: each, upTo: positionOf(upTo) })))
+    await fill(
+      context,
+      copies.map((each) => ({ copy: each, upTo: positionOf(upTo) })),
+    )
     milliseconds = performance.now() - started
     const failed = copies.find(({ failure }) => failure !== undefined)
     if (failed?.failure !== undefined) throw new Error(`${failed.serving.name} failed: ${failed.failure.reason}`)
     rows = await rowsOf(opened, copies)
-    await inTransaction(pool, (client) => dropCopies(client, copies.map(({ projector }) => projector.name)))
+    await inTransaction(pool, (client) =>
+      dropCopies(
+        client,
+        copies.map(({ projector }) => projector.name),
+      ),
+    )
   } while (!isEnough())
   return { milliseconds, events, rows }
 }
@@ -95,7 +110,8 @@ async function rowsOf({ pool }: Opened, copies: readonly Copy[]): Promise<Record
   for (const { serving, projector } of copies) {
     for (const { name, columns } of serving.tables) {
       await count(`${serving.name}.${name}`, `${projector.name}.${name}`)
-      if ('status' in columns) await count(`${serving.name}.${name} completed`, `${projector.name}.${name} where status = 'completed'`)
+      if ('status' in columns)
+        await count(`${serving.name}.${name} completed`, `${projector.name}.${name} where status = 'completed'`)
     }
   }
   return rows

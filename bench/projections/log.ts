@@ -4,7 +4,15 @@ import { categoryOf } from '../../streams/store/catalogue.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { DomainEvent, Fold, StreamRevision } from '../../streams/store/events.ts'
 import { startOfLog, type Position } from '../../streams/store/positions.ts'
-import { assessmentAppends, assessmentsPerPatient, consentEvent, eventsPerAssessment, eventsPerPatient, patientAppends, type JobAppend } from './main-job.ts'
+import {
+  assessmentAppends,
+  assessmentsPerPatient,
+  consentEvent,
+  eventsPerAssessment,
+  eventsPerPatient,
+  patientAppends,
+  type JobAppend,
+} from './main-job.ts'
 
 /** What was written to a log, counted where it was written. */
 export interface Written {
@@ -27,28 +35,48 @@ const decisionsPerAppend = 100
 const eventsPerJob = eventsPerPatient + assessmentsPerPatient * eventsPerAssessment
 
 /** The main job, again and again, of many patients at a time, so that their events lie mixed. */
-export async function writeMainJobs(store: EventStore, { organisationId = v7(), events }: LogOptions): Promise<Written> {
+export async function writeMainJobs(
+  store: EventStore,
+  { organisationId = v7(), events }: LogOptions,
+): Promise<Written> {
   const assessmentIds: string[] = []
-  const written = await write(store, organisationId, Math.ceil(events / eventsPerJob), jobsAtATime, async (writer, number) => {
-    const patientId = v7()
-    const at = Date.UTC(2026, 0, 1) + number * 60_000
-    for (const append of patientAppends(organisationId, patientId, at)) await writer.append(append)
-    for (let assessment = 0; assessment < assessmentsPerPatient; assessment += 1) {
-      const assessmentId = v7()
-      for (const append of assessmentAppends(organisationId, patientId, at, assessmentId)) await writer.append(append)
-      assessmentIds.push(assessmentId)
-    }
-  })
+  const written = await write(
+    store,
+    organisationId,
+    Math.ceil(events / eventsPerJob),
+    jobsAtATime,
+    async (writer, number) => {
+      const patientId = v7()
+      const at = Date.UTC(2026, 0, 1) + number * 60_000
+      for (const append of patientAppends(organisationId, patientId, at)) await writer.append(append)
+      for (let assessment = 0; assessment < assessmentsPerPatient; assessment += 1) {
+        const assessmentId = v7()
+        for (const append of assessmentAppends(organisationId, patientId, at, assessmentId)) await writer.append(append)
+        assessmentIds.push(assessmentId)
+      }
+    },
+  )
   return { ...written, assessmentIds }
 }
 
 /** Decisions of patients, each of which is one row of the consent records. */
-export async function writeDecisions(store: EventStore, { organisationId = v7(), events }: LogOptions): Promise<Written> {
-  const written = await write(store, organisationId, Math.ceil(events / decisionsPerAppend), decidersAtATime, async (writer) => {
-    const patientId = v7()
-    const decisions = Array.from({ length: decisionsPerAppend }, (_, index) => consentEvent(organisationId, patientId, Date.now(), index + 1))
-    await writer.append({ stream: consentStream(organisationId, patientId), events: decisions })
-  })
+export async function writeDecisions(
+  store: EventStore,
+  { organisationId = v7(), events }: LogOptions,
+): Promise<Written> {
+  const written = await write(
+    store,
+    organisationId,
+    Math.ceil(events / decisionsPerAppend),
+    decidersAtATime,
+    async (writer) => {
+      const patientId = v7()
+      const decisions = Array.from({ length: decisionsPerAppend }, (_, index) =>
+        consentEvent(organisationId, patientId, Date.now(), index + 1),
+      )
+      await writer.append({ stream: consentStream(organisationId, patientId), events: decisions })
+    },
+  )
   return { ...written, assessmentIds: [] }
 }
 
@@ -93,7 +121,13 @@ class StreamWriter {
 
   async append({ stream, events }: JobAppend): Promise<void> {
     const context = { commandId: v7(), correlationId: v7(), orgId: this.#orgId, clientId: 'bench' }
-    const { revision } = await this.#store.append(unfolded(stream), stream, this.#revisions.get(stream) ?? 'no_stream', events, context)
+    const { revision } = await this.#store.append(
+      unfolded(stream),
+      stream,
+      this.#revisions.get(stream) ?? 'no_stream',
+      events,
+      context,
+    )
     this.#revisions.set(stream, revision)
     for (const { type } of events) this.#counts.set(type, (this.#counts.get(type) ?? 0) + 1)
   }

@@ -80,7 +80,12 @@ export function consentEvent(organisationId: string, patientId: string, at: numb
 }
 
 /** One assessment of two photographs, from its request to the webhook that tells of its end, as the platform records it. */
-export function assessmentAppends(organisationId: string, patientId: string, at: number, assessmentId: string = v7()): JobAppend[] {
+export function assessmentAppends(
+  organisationId: string,
+  patientId: string,
+  at: number,
+  assessmentId: string = v7(),
+): JobAppend[] {
   const ids = { organisationId, assessmentId, caseId: v7(), aiReviewId: v7(), deliveryId: v7(), eventId: v7() }
   const images = [v7(), v7()]
   return [...requested(ids, patientId, images, at), ...reviewed(ids, patientId, images, at), ...told(ids, at)]
@@ -95,7 +100,12 @@ interface JobIds {
   readonly eventId: string
 }
 
-function requested({ organisationId, assessmentId, caseId }: JobIds, patientId: string, images: readonly string[], at: number): JobAppend[] {
+function requested(
+  { organisationId, assessmentId, caseId }: JobIds,
+  patientId: string,
+  images: readonly string[],
+  at: number,
+): JobAppend[] {
   const objectKey = (imageId: string): string => `assessments/${organisationId}/${assessmentId}/${imageId}`
   const assessment: AssessmentEvent[] = [
     {
@@ -120,7 +130,12 @@ function requested({ organisationId, assessmentId, caseId }: JobIds, patientId: 
       data: {
         assessmentId,
         caseId,
-        images: images.map((imageId) => ({ imageId, object: { key: objectKey(imageId), sha256, bytes: 204_800 }, width: 1024, height: 768 })),
+        images: images.map((imageId) => ({
+          imageId,
+          object: { key: objectKey(imageId), sha256, bytes: 204_800 },
+          width: 1024,
+          height: 768,
+        })),
         submittedAt: instant(at, 0),
         deadlineAt: instant(at, 900),
         request: null,
@@ -169,18 +184,41 @@ function reviewed(ids: JobIds, patientId: string, imageIds: readonly string[], a
   }))
   const slot = aiReviewSlotStream(organisationId, caseId, productId)
   const stream = aiReviewStream(organisationId, aiReviewId)
-  const review = { aiReviewId, caseId, productId, orgId: organisationId, patientId, correlationId: assessmentId, images, addresses: null }
+  const review = {
+    aiReviewId,
+    caseId,
+    productId,
+    orgId: organisationId,
+    patientId,
+    correlationId: assessmentId,
+    images,
+    addresses: null,
+  }
   const claimed: AiReviewSlotEvent = {
     type: 'AiReviewSlotClaimed',
     data: { ...review, requestEventId: eventId, supersedes: null, request: null, claimedAt: instant(at, 1) },
   }
   const attempted = (call: 'case' | 'image' | 'process', imageId: string | null, seconds: number): AiReviewEvent => ({
     type: 'AiReviewCallAttempted',
-    data: { aiReviewId, attemptId: v7(), call, imageId, consentCheckedAt: instant(at, seconds), attemptedAt: instant(at, seconds), leaseUntil: instant(at, seconds + 60) },
+    data: {
+      aiReviewId,
+      attemptId: v7(),
+      call,
+      imageId,
+      consentCheckedAt: instant(at, seconds),
+      attemptedAt: instant(at, seconds),
+      leaseUntil: instant(at, seconds + 60),
+    },
   })
   const sent = (imageId: string, number: number): AiReviewEvent => ({
     type: 'AiReviewImageSent',
-    data: { aiReviewId, imageId, providerImageId: 7000 + number, providerImageHash: sha256.slice(number), sentAt: instant(at, 4 + number) },
+    data: {
+      aiReviewId,
+      imageId,
+      providerImageId: 7000 + number,
+      providerImageHash: sha256.slice(number),
+      sentAt: instant(at, 4 + number),
+    },
   })
   const begun: AiReviewEvent[] = [
     { type: 'AiReviewRequested', data: { ...review, requestedAt: instant(at, 1) } },
@@ -193,7 +231,13 @@ function reviewed(ids: JobIds, patientId: string, imageIds: readonly string[], a
     attempted('process', null, 8),
     {
       type: 'AiReviewProcessingAccepted',
-      data: { aiReviewId, providerChecksum: sha256, acceptedAt: instant(at, 9), nextPollAt: instant(at, 14), deadlineAt: instant(at, 900) },
+      data: {
+        aiReviewId,
+        providerChecksum: sha256,
+        acceptedAt: instant(at, 9),
+        nextPollAt: instant(at, 14),
+        deadlineAt: instant(at, 900),
+      },
     },
   ]
   return [
@@ -207,7 +251,16 @@ function reviewed(ids: JobIds, patientId: string, imageIds: readonly string[], a
 
 function resultOf({ organisationId, aiReviewId }: JobIds, imageIds: readonly string[], at: number): AiReviewEvent[] {
   return [
-    { type: 'AiReviewPollDeferred', data: { aiReviewId, attemptCount: 1, upstreamStatus: 202, polledAt: instant(at, 14), nextPollAt: instant(at, 19) } },
+    {
+      type: 'AiReviewPollDeferred',
+      data: {
+        aiReviewId,
+        attemptCount: 1,
+        upstreamStatus: 202,
+        polledAt: instant(at, 14),
+        nextPollAt: instant(at, 19),
+      },
+    },
     {
       type: 'AiReviewCompleted',
       data: {
@@ -296,8 +349,22 @@ function told({ organisationId, assessmentId, deliveryId, eventId }: JobIds, at:
         request: null,
       },
     },
-    { type: 'WebhookDeliveryAttempted', data: { deliveryId, attempt: 1, attemptedAt: instant(at, 20), leaseUntil: instant(at, 80) } },
-    { type: 'WebhookDelivered', data: { deliveryId, subscriptionId, eventId, attempt: 1, statusCode: 204, durationMs: 12, deliveredAt: instant(at, 20) } },
+    {
+      type: 'WebhookDeliveryAttempted',
+      data: { deliveryId, attempt: 1, attemptedAt: instant(at, 20), leaseUntil: instant(at, 80) },
+    },
+    {
+      type: 'WebhookDelivered',
+      data: {
+        deliveryId,
+        subscriptionId,
+        eventId,
+        attempt: 1,
+        statusCode: 204,
+        durationMs: 12,
+        deliveredAt: instant(at, 20),
+      },
+    },
   ]
   return [{ stream: webhookDeliveryStream(organisationId, deliveryId), events }]
 }

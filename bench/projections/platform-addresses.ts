@@ -4,7 +4,10 @@ import type { BenchPlatform } from '../load/platform.ts'
 import type { Addresses } from './world.ts'
 
 /** How another process reaches the embedded servers of a platform, whose keys are in `folder`. */
-export async function addressesOf({ eventStoreUrl, databaseUrl, otherDatabase }: BenchPlatform, folder: string): Promise<Addresses> {
+export async function addressesOf(
+  { eventStoreUrl, databaseUrl, otherDatabase }: BenchPlatform,
+  folder: string,
+): Promise<Addresses> {
   const masterKeys = (await readFile(join(folder, 'master-keys'), 'utf8')).trim()
   return { eventStoreUrl, databaseUrl, vaultUrl: await otherDatabase('vault'), masterKeys }
 }

@@ -23,17 +23,34 @@ export const rebuildBeside: Benchmark = {
     const seconds = quick ? 2 : 20
     await withScope(async ({ folder, started }) => {
       const platform = await started(startBenchPlatform({ folder, roles: ['api', 'projector'] }))
-      await writeMainJobs(platform.store, { organisationId: platform.credentials.org_id, events: asked ?? (quick ? 5_000 : 100_000) })
-      const [commands, reads, rebuilder] = [await started(startDriver()), await started(startDriver()), await started(startLogProcess())]
+      await writeMainJobs(platform.store, {
+        organisationId: platform.credentials.org_id,
+        events: asked ?? (quick ? 5_000 : 100_000),
+      })
+      const [commands, reads, rebuilder] = [
+        await started(startDriver()),
+        await started(startDriver()),
+        await started(startLogProcess()),
+      ]
       const requests: HttpJob = await assessmentRequests(platform, perSecond * seconds)
-      const visible: VisibleJob = { kind: 'visible', requests, readPath: '/v1/clinical-api/assessments/{id}', perSecond }
+      const visible: VisibleJob = {
+        kind: 'visible',
+        requests,
+        readPath: '/v1/clinical-api/assessments/{id}',
+        perSecond,
+      }
       const used = async (): Promise<readonly number[]> => {
         const [answered, seen] = await Promise.all([commands.run({ ...requests, inFlight: 2 }), reads.run(visible)])
         return [answered.p99, seen.p99]
       }
       const addresses = await addressesOf(platform, folder)
       const beside = async (): Promise<readonly number[]> => {
-        const job: RefillJob = { kind: 'refill', addresses, models: allModels, upTo: formatPosition(await endOf(platform.store)) }
+        const job: RefillJob = {
+          kind: 'refill',
+          addresses,
+          models: allModels,
+          upTo: formatPosition(await endOf(platform.store)),
+        }
         const rebuilding = rebuilder.run(job)
         try {
           return await used()

@@ -28,7 +28,8 @@ export const rebuildOverPeer: Benchmark = {
       const job = await fillOf(world, ['assessments'])
       const completed = written.byType.get('AssessmentCompleted')
       const checked = (done: LogJobDone): number => {
-        if (done.rows['completed'] !== completed) throw new Error(`the peer has ${done.rows['completed']} completed assessments of ${completed}`)
+        if (done.rows['completed'] !== completed)
+          throw new Error(`the peer has ${done.rows['completed']} completed assessments of ${completed}`)
         return rateOf(done, written.events)
       }
       // The peer takes minutes for each round.
@@ -38,7 +39,11 @@ export const rebuildOverPeer: Benchmark = {
           name: `\`assessments\` of ${written.events.toLocaleString('en')} events of the main job`,
           unit: 'events per second',
           ours: { name: 'filling', measure: async () => rateOf(await filled(filler, job, written), written.events) },
-          other: { name: 'Emmett', measure: async () => checked(await emmett.run({ kind: 'peer-rebuild', databaseUrl: world.otherDatabase, file })) },
+          other: {
+            name: 'Emmett',
+            measure: async () =>
+              checked(await emmett.run({ kind: 'peer-rebuild', databaseUrl: world.otherDatabase, file })),
+          },
           goal: atLeast(15),
         }),
         rounds: 3,
@@ -51,7 +56,13 @@ export const rebuildOverPeer: Benchmark = {
 async function writeEvents({ store }: World, upTo: Position, file: string): Promise<void> {
   const filter = { streamPrefixes: [] }
   await pipeline(async function* () {
-    for await (const { events } of store.readLog({ filter, after: startOfLog, upTo, wants: () => true, batchSize: 1_000 })) {
+    for await (const { events } of store.readLog({
+      filter,
+      after: startOfLog,
+      upTo,
+      wants: () => true,
+      batchSize: 1_000,
+    })) {
       for (const { stream, type, data } of events) yield `${JSON.stringify({ stream, type, data })}\n`
     }
   }, createWriteStream(file))

@@ -66,7 +66,12 @@ export async function startWorld(folder: string): Promise<World> {
 }
 
 /** Connects to the servers of a world, as a command of the platform does. */
-export async function openConnections({ eventStoreUrl, databaseUrl, vaultUrl, masterKeys }: Addresses): Promise<Opened> {
+export async function openConnections({
+  eventStoreUrl,
+  databaseUrl,
+  vaultUrl,
+  masterKeys,
+}: Addresses): Promise<Opened> {
   const vaultPool = createPool({ url: vaultUrl, max: 16, statementTimeoutMs: 600_000 })
   const vault = await openVault({ url: vaultUrl, masterKeys: parseMasterKeys(masterKeys), pool: vaultPool })
   const store = await openEventStore({ url: eventStoreUrl, catalogue, vault })

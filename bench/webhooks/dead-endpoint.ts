@@ -30,8 +30,15 @@ export const deadEndpoint: Benchmark = {
       ]
       const cases = numbers.slice(0, quick ? 1 : 2).flatMap((each) => kinds.map((kind) => ({ ...each, ...kind })))
       for (const { number, name, goal, kind, base } of cases) {
-        const dead = await switchable(world, subscribed.slice(0, number).map((path) => `${base}${path}/of-${number}`))
-        const figure = { name: `webhooks delivered to ${subscribed.length} endpoints, ${name} ${kind}`, unit: 'per second', goal }
+        const dead = await switchable(
+          world,
+          subscribed.slice(0, number).map((path) => `${base}${path}/of-${number}`),
+        )
+        const figure = {
+          name: `webhooks delivered to ${subscribed.length} endpoints, ${name} ${kind}`,
+          unit: 'per second',
+          goal,
+        }
         await compare({
           goal: '15',
           figures: [figure],
@@ -50,7 +57,11 @@ async function switchable(world: WebhookWorld, urls: readonly string[]) {
   const api = createApiClient(platform.baseUrl, bearerOf(platform))
   const ids = await Promise.all(urls.map(subscribe))
   const become = async (status: 'active' | 'disabled'): Promise<void> => {
-    for (const id of ids) await expectStatus(200, api.call(`/v1/clinical-api/webhook-subscriptions/${id}`, { method: 'PATCH', body: { status } }))
+    for (const id of ids)
+      await expectStatus(
+        200,
+        api.call(`/v1/clinical-api/webhook-subscriptions/${id}`, { method: 'PATCH', body: { status } }),
+      )
   }
   const isQuiet = async () => (await waiting(['deliver'])) === 0 && (await waiting(['cancel'])) <= mostHanging
   await become('disabled')

@@ -13,7 +13,8 @@ import { inFlight, startWebhookWorld, subscribed, type WebhookWorld } from './fi
 export const webhookDeliveries: Benchmark = {
   name: 'deliveries',
   goals: ['15'],
-  about: 'durable webhook deliveries over bare posts, over graphile-worker posting the same, and over bare posts between two bare appends',
+  about:
+    'durable webhook deliveries over bare posts, over graphile-worker posting the same, and over bare posts between two bare appends',
   run: async ({ quick }, { compare }) => {
     const assessments = quick ? 60 : 1_500
     // The other sides take the same time for more: batches of jobs have to come to an end within what is measured.
@@ -35,7 +36,10 @@ export const webhookDeliveries: Benchmark = {
           goalNumber: '15',
           ...figure,
           ours,
-          other: { name: 'bare posts', measure: () => received(world, count, () => driver.run({ kind: 'posts', ...posts })) },
+          other: {
+            name: 'bare posts',
+            measure: () => received(world, count, () => driver.run({ kind: 'posts', ...posts })),
+          },
           goal: atLeast(0.25, { reached: 0.015 }),
         }),
       )
@@ -49,7 +53,10 @@ export const webhookDeliveries: Benchmark = {
             goalNumber: '15',
             ...figure,
             ours,
-            other: { name, measure: () => received(world, count, () => graphile.run({ kind: 'peer-deliveries', ...peer, ...posts })) },
+            other: {
+              name,
+              measure: () => received(world, count, () => graphile.run({ kind: 'peer-deliveries', ...peer, ...posts })),
+            },
             goal: atLeast(1, { reached: 0.05 }),
           }),
         )
@@ -61,7 +68,13 @@ export const webhookDeliveries: Benchmark = {
           goalNumber: '15',
           ...figure,
           ours,
-          other: { name: 'bare posts between two bare appends', measure: () => received(world, count / 4, () => driver.run({ kind: 'durable-posts', appends, ...posts, count: count / 4 })) },
+          other: {
+            name: 'bare posts between two bare appends',
+            measure: () =>
+              received(world, count / 4, () =>
+                driver.run({ kind: 'durable-posts', appends, ...posts, count: count / 4 }),
+              ),
+          },
           goal: { kind: 'none' },
         }),
       )
@@ -75,7 +88,8 @@ async function appendsOf({ eventStoreUrl: url, credentials }: BenchPlatform, { h
   const events = await storedEvents(url, stream)
   const begin = events.slice(0, 2)
   const end = events.slice(2)
-  if (begin.length !== 2 || end.length !== 1) throw new Error(`a delivery at its first attempt has ${events.length} events`)
+  if (begin.length !== 2 || end.length !== 1)
+    throw new Error(`a delivery at its first attempt has ${events.length} events`)
   return { url, begin, end }
 }
 

@@ -50,11 +50,18 @@ export const endToEnd: Benchmark = {
       const driver = await scope.started(startDriver())
       const webhookAtPort = await freePort()
       const env = { PROVIDER_RESULT_INITIAL_DELAY_MS: '0' }
-      const platform = await scope.started(startBenchPlatform({ folder: join(scope.folder, 'whole'), roles: ['api', 'projector', 'processor'], env }))
+      const platform = await scope.started(
+        startBenchPlatform({ folder: join(scope.folder, 'whole'), roles: ['api', 'projector', 'processor'], env }),
+      )
       const requests = await consentedRequests(platform, quick ? 10 : 200)
       const url = `http://127.0.0.1:${webhookAtPort}/webhooks`
       const api = createApiClient(platform.baseUrl, bearerOf(platform))
-      await expectStatus(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: { url, event_types: ['assessment.completed', 'assessment.failed'] } }))
+      await expectStatus(
+        201,
+        api.call('/v1/clinical-api/webhook-subscriptions', {
+          body: { url, event_types: ['assessment.completed', 'assessment.failed'] },
+        }),
+      )
       const whole = { kind: 'end-to-end', requests, perSecond: Infinity, until: { webhookAtPort } } as const
       await driver.run(whole)
       const perSecond = (await driver.run(whole)).perSecond / 2
@@ -65,7 +72,10 @@ export const endToEnd: Benchmark = {
       await compare({
         goal: '14',
         figures: [{ name, unit: 'ms', goal: atMost(1.5, { reached: 2.1 }) }],
-        ours: { name: 'platform', measure: async () => [(await driver.run({ ...whole, requests: { ...requests, count }, perSecond })).p99] },
+        ours: {
+          name: 'platform',
+          measure: async () => [(await driver.run({ ...whole, requests: { ...requests, count }, perSecond })).p99],
+        },
         other: { name: 'sum of its parts', measure: async () => [await parts()] },
         ...(quick ? { rounds: 2 } : {}),
       })
@@ -74,7 +84,11 @@ export const endToEnd: Benchmark = {
 }
 
 /** Measures the parts one after the other, over servers of their own. */
-async function partsOf({ folder, started }: Scope, driver: Driver, { count, perSecond }: { readonly count: number; readonly perSecond: number }): Promise<() => Promise<number>> {
+async function partsOf(
+  { folder, started }: Scope,
+  driver: Driver,
+  { count, perSecond }: { readonly count: number; readonly perSecond: number },
+): Promise<() => Promise<number>> {
   const platform = await started(startBenchPlatform({ folder: join(folder, 'parts'), roles: ['api', 'projector'] }))
   const receiver = await started(startReceiver())
   const { url: baseUrl } = await receiver.run({ kind: 'begin' })

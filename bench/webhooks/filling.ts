@@ -60,11 +60,15 @@ export async function startWebhookWorld({ folder, started, atEnd }: Scope): Prom
       const { perSecond, repeated } = await receiver.run({ kind: 'arrived', count })
       await until(async () => (await delivered(pool)) >= before + count, 'the deliveries were not recorded')
       const recorded = (await delivered(pool)) - before
-      if (recorded !== count || repeated > 0) throw new Error(`${recorded} deliveries were recorded of ${count}, and ${repeated} came again`)
+      if (recorded !== count || repeated > 0)
+        throw new Error(`${recorded} deliveries were recorded of ${count}, and ${repeated} came again`)
       return perSecond
     },
     waiting: async (steps) => {
-      const { rows } = await pool.query<{ count: number }>('select count(*)::integer as count from webhooks_todo.todo where step = any($1)', [steps])
+      const { rows } = await pool.query<{ count: number }>(
+        'select count(*)::integer as count from webhooks_todo.todo where step = any($1)',
+        [steps],
+      )
       return rows[0]?.count ?? NaN
     },
   }
@@ -79,7 +83,9 @@ export async function until(isSo: () => Promise<boolean>, otherwise: string): Pr
 }
 
 async function delivered(pool: Pool): Promise<number> {
-  const { rows } = await pool.query<{ count: number }>("select count(*)::integer as count from webhook_deliveries.deliveries where status = 'delivered'")
+  const { rows } = await pool.query<{ count: number }>(
+    "select count(*)::integer as count from webhook_deliveries.deliveries where status = 'delivered'",
+  )
   return rows[0]?.count ?? NaN
 }
 
@@ -104,6 +110,8 @@ async function endAssessments({ store, credentials }: BenchPlatform, count: numb
 function endedAssessment(orgId: string, patientId: string, assessmentId: string): AssessmentEvent[] {
   const stream = assessmentStream(orgId, assessmentId)
   const appends = assessmentAppends(orgId, patientId, Date.now() - 60_000, assessmentId)
-  const events = appends.filter((each) => each.stream === stream).flatMap((each) => each.events as readonly AssessmentEvent[])
+  const events = appends
+    .filter((each) => each.stream === stream)
+    .flatMap((each) => each.events as readonly AssessmentEvent[])
   return events.filter(({ type }) => type !== 'AssessmentReviewRequested')
 }

@@ -45,7 +45,13 @@ export function cancelRoute(app: ServiceApp, deps: CommandDependencies): void {
       const successor = known.status === 'absent' ? null : await successorOf(store, known)
       // Somebody superseded it and got no further: it must not end in another way in between.
       if (successor !== null) await openClaimedReview(deps, successor, openingOf(context))
-      const done = await execute(store, target, (state) => cancelReview(command, state), context, (revision) => requireMatch(request, revision))
+      const done = await execute(
+        store,
+        target,
+        (state) => cancelReview(command, state),
+        context,
+        (revision) => requireMatch(request, revision),
+      )
       return written(reply, {
         body: { aiReviewId, status: 'cancelled' as const },
         projectors: ['ai_reviews'],

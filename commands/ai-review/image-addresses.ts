@@ -24,7 +24,8 @@ export function imageErrors(images: readonly RequestedImage[], rules: AddressRul
     seen.add(imageId)
     const refused = addressRefusal(image.presignedUrl, rules)
     if (refused !== null) refuse('presignedUrl', `is not allowed: ${refused.replaceAll('_', ' ')}`, refused)
-    if (Date.parse(image.presignedUrlExpiresAt) <= rules.now.getTime()) refuse('presignedUrlExpiresAt', 'has passed', 'expired')
+    if (Date.parse(image.presignedUrlExpiresAt) <= rules.now.getTime())
+      refuse('presignedUrlExpiresAt', 'has passed', 'expired')
     return errors
   })
 }
@@ -34,12 +35,17 @@ const neverAccepted: readonly UrlRefusal[] = ['malformed', 'credentials', 'fragm
 function addressRefusal(address: string, { outbound, objectStores }: AddressRules): UrlRefusal | null {
   const checked = checkOutboundUrl(address, outbound, maxPresignedUrlLength)
   if ('url' in checked) return null
-  const isOurs = objectStores.some((store) => store !== undefined && URL.canParse(address) && new URL(address).origin === new URL(store).origin)
+  const isOurs = objectStores.some(
+    (store) => store !== undefined && URL.canParse(address) && new URL(address).origin === new URL(store).origin,
+  )
   return isOurs && !neverAccepted.includes(checked.refused) ? null : checked.refused
 }
 
 /** As events hold them: ids in lower case, instants in UTC to the millisecond. No image has a key: a caller names addresses only. */
-export function toReviewImages(given: readonly RequestedImage[]): { readonly images: ReviewImage[]; readonly addresses: GivenAddress[] } {
+export function toReviewImages(given: readonly RequestedImage[]): {
+  readonly images: ReviewImage[]
+  readonly addresses: GivenAddress[]
+} {
   const all = given.map(({ imageId, presignedUrl, presignedUrlExpiresAt, ...image }) => {
     const id = imageId.toLowerCase()
     const address = { imageId: id, presignedUrl, presignedUrlExpiresAt: new Date(presignedUrlExpiresAt).toISOString() }

@@ -1,5 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
-import { leavesUnknown, type AiReviewState, type AwaitingReview, type StartingReview } from '../../streams/ai-review/state.ts'
+import {
+  leavesUnknown,
+  type AiReviewState,
+  type AwaitingReview,
+  type StartingReview,
+} from '../../streams/ai-review/state.ts'
 import { openUntil } from '../handling/open-lease.ts'
 
 /** A provider call with what it depends on: two that are alike ask the provider for the same thing. */

@@ -7,6 +7,16 @@ import type { Decision } from '../handling/decision.ts'
 export function openReview({ claim }: { claim: SlotClaim }, state: AiReviewState): Decision<AiReviewEvent> {
   if (state.status !== 'absent') return []
   const { aiReviewId, caseId, productId, orgId, patientId, correlationId, images, addresses, claimedAt } = claim
-  const data = { aiReviewId, caseId, productId, orgId, patientId, correlationId, images, addresses, requestedAt: claimedAt }
+  const data = {
+    aiReviewId,
+    caseId,
+    productId,
+    orgId,
+    patientId,
+    correlationId,
+    images,
+    addresses,
+    requestedAt: claimedAt,
+  }
   return [{ type: 'AiReviewRequested', data }]
 }

@@ -7,7 +7,10 @@ export interface PollSchedule {
   readonly maxAttempts: number
 }
 
-type PollSettings = Pick<Configuration, 'providerResultInitialDelayMs' | 'providerResultBackoffScheduleMs' | 'providerResultMaxAttempts'>
+type PollSettings = Pick<
+  Configuration,
+  'providerResultInitialDelayMs' | 'providerResultBackoffScheduleMs' | 'providerResultMaxAttempts'
+>
 
 export function pollScheduleOf(configuration: PollSettings): PollSchedule {
   return {

@@ -1,12 +1,29 @@
-import type { AiReviewEvent, Classification, ImageQuality, Lesion, ProviderCall, ProviderOutcome } from '../../streams/ai-review/events.ts'
-import { leavesUnknown, type AiReviewState, type AwaitingReview, type StartingReview } from '../../streams/ai-review/state.ts'
+import type {
+  AiReviewEvent,
+  Classification,
+  ImageQuality,
+  Lesion,
+  ProviderCall,
+  ProviderOutcome,
+} from '../../streams/ai-review/events.ts'
+import {
+  leavesUnknown,
+  type AiReviewState,
+  type AwaitingReview,
+  type StartingReview,
+} from '../../streams/ai-review/state.ts'
 import type { StoredObject } from '../../streams/types.ts'
 import type { Decision } from '../handling/decision.ts'
 import { isAwaiting, isStarting, isStillNext, type PlannedCall } from './next-call.ts'
 
 export type CallOutcome =
   | { readonly kind: 'case-created'; readonly providerCaseId: number }
-  | { readonly kind: 'image-sent'; readonly imageId: string; readonly providerImageId: number; readonly providerImageHash: string | null }
+  | {
+      readonly kind: 'image-sent'
+      readonly imageId: string
+      readonly providerImageId: number
+      readonly providerImageHash: string | null
+    }
   | {
       readonly kind: 'processing-accepted'
       readonly providerChecksum: string
@@ -24,7 +41,12 @@ export type CallOutcome =
     }
   | { readonly kind: 'postponed'; readonly call: ProviderCall; readonly retryAt: Date }
   | { readonly kind: 'poll-deferred'; readonly upstreamStatus: number | null; readonly nextPollAt: Date }
-  | { readonly kind: 'completed'; readonly aiProvider: string; readonly result: ReviewResult; readonly rawResponse: StoredObject }
+  | {
+      readonly kind: 'completed'
+      readonly aiProvider: string
+      readonly result: ReviewResult
+      readonly rawResponse: StoredObject
+    }
   | {
       readonly kind: 'failed'
       readonly classification: Classification
@@ -66,7 +88,8 @@ export interface RecordOutcome {
 export function recordOutcome(command: RecordOutcome, state: AiReviewState): Decision<AiReviewEvent> {
   if (!isStarting(state) && !isAwaiting(state)) return []
   const { of, now } = command
-  const counts = 'attemptId' in of ? state.openAttempt?.attemptId === of.attemptId : isStillNext(of.unattempted, state, now)
+  const counts =
+    'attemptId' in of ? state.openAttempt?.attemptId === of.attemptId : isStillNext(of.unattempted, state, now)
   if (!counts) return []
   return factsOf(command, state, now.toISOString())
 }
@@ -80,28 +103,44 @@ function factsOf({ of, outcome }: RecordOutcome, review: OpenReview, at: string)
     }
     case 'image-sent': {
       const { imageId, providerImageId, providerImageHash } = outcome
-      return [{ type: 'AiReviewImageSent', data: { aiReviewId, imageId, providerImageId, providerImageHash, sentAt: at } }]
+      return [
+        { type: 'AiReviewImageSent', data: { aiReviewId, imageId, providerImageId, providerImageHash, sentAt: at } },
+      ]
     }
     case 'processing-accepted': {
       const { providerChecksum } = outcome
       const polling = { nextPollAt: outcome.nextPollAt.toISOString(), deadlineAt: outcome.deadlineAt.toISOString() }
-      return [{ type: 'AiReviewProcessingAccepted', data: { aiReviewId, providerChecksum, acceptedAt: at, ...polling } }]
+      return [
+        { type: 'AiReviewProcessingAccepted', data: { aiReviewId, providerChecksum, acceptedAt: at, ...polling } },
+      ]
     }
     case 'start-deferred':
       return startDeferred(outcome, 'unattempted' in of, review, at)
     case 'postponed': {
       const { call, retryAt } = outcome
-      return [{ type: 'AiReviewCallPostponed', data: { aiReviewId, call, postponedAt: at, retryAt: retryAt.toISOString() } }]
+      return [
+        { type: 'AiReviewCallPostponed', data: { aiReviewId, call, postponedAt: at, retryAt: retryAt.toISOString() } },
+      ]
     }
     case 'poll-deferred': {
       const { upstreamStatus, nextPollAt } = outcome
       const next = { polledAt: at, nextPollAt: nextPollAt.toISOString() }
-      return [{ type: 'AiReviewPollDeferred', data: { aiReviewId, attemptCount: review.attemptCount + 1, upstreamStatus, ...next } }]
+      return [
+        {
+          type: 'AiReviewPollDeferred',
+          data: { aiReviewId, attemptCount: review.attemptCount + 1, upstreamStatus, ...next },
+        },
+      ]
     }
     case 'completed': {
       const { aiProvider, result, rawResponse } = outcome
       const attemptCount = review.attemptCount + 1
-      return [{ type: 'AiReviewCompleted', data: { aiReviewId, attemptCount, aiProvider, ...result, rawResponse, completedAt: at } }]
+      return [
+        {
+          type: 'AiReviewCompleted',
+          data: { aiReviewId, attemptCount, aiProvider, ...result, rawResponse, completedAt: at },
+        },
+      ]
     }
     case 'failed': {
       const { classification, upstreamStatus, providerOutcome, rawResponse, isPoll } = outcome
@@ -112,13 +151,26 @@ function factsOf({ of, outcome }: RecordOutcome, review: OpenReview, at: string)
   }
 }
 
-function startDeferred(outcome: StartDeferred, isUnattempted: boolean, review: OpenReview, at: string): AiReviewEvent[] {
+function startDeferred(
+  outcome: StartDeferred,
+  isUnattempted: boolean,
+  review: OpenReview,
+  at: string,
+): AiReviewEvent[] {
   const { aiReviewId, startRetries, openAttempt } = review
   const { retry, classification, upstreamStatus, retryAt } = outcome
   if (retry !== startRetries + 1) return []
   // A check that failed settles no attempt: one that a crash left open still counts against the provider's case.
   const isCutOff = isUnattempted && leavesUnknown(openAttempt)
   const abandonsProviderCase = outcome.abandonsProviderCase || isCutOff
-  const data = { aiReviewId, retry, classification, upstreamStatus, abandonsProviderCase, deferredAt: at, retryAt: retryAt.toISOString() }
+  const data = {
+    aiReviewId,
+    retry,
+    classification,
+    upstreamStatus,
+    abandonsProviderCase,
+    deferredAt: at,
+    retryAt: retryAt.toISOString(),
+  }
   return [{ type: 'AiReviewStartDeferred', data }]
 }

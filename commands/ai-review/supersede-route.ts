@@ -38,7 +38,8 @@ export function supersedeRoute(app: ServiceApp, deps: SupersedeRouteDependencies
       schema: {
         operationId: 'supersedeAiReview',
         summary: 'Replace an AI review by a new one with fresh image addresses',
-        description: 'Any review that holds the slot of its case and product can be superseded, an ended one too. The addresses of the images are used as they are: the platform adds no signature to them, and stores them encrypted.',
+        description:
+          'Any review that holds the slot of its case and product can be superseded, an ended one too. The addresses of the images are used as they are: the platform adds no signature to them, and stores them encrypted.',
         params: Type.Object({ id: Uuid }),
         querystring: OrgQuery,
         body: SupersedeAiReviewBody,
@@ -71,14 +72,21 @@ export function supersedeRoute(app: ServiceApp, deps: SupersedeRouteDependencies
       if (!(await isRepeat(command))) requireAddresses(body)
 
       const context = commandContext(request, { orgId })
-      const done = await execute(store, slotTarget(command), (state) => supersedeSlot(command, state), context, async () => {
-        requireMatch(request, (await store.load(target.fold, target.stream, { fresh: true })).revision)
-      })
+      const done = await execute(
+        store,
+        slotTarget(command),
+        (state) => supersedeSlot(command, state),
+        context,
+        async () => {
+          requireMatch(request, (await store.load(target.fold, target.stream, { fresh: true })).revision)
+        },
+      )
       if (done.state.status === 'free') throw problem('internal-error')
       const { claim } = done.state
       const aiReviewId = keyedClaimOf(command, done.state)?.aiReviewId ?? claim.aiReviewId
       // One that was superseded in turn was opened before.
-      const opened = aiReviewId === claim.aiReviewId ? await openClaimedReview(deps, claim, openingOf(context)) : undefined
+      const opened =
+        aiReviewId === claim.aiReviewId ? await openClaimedReview(deps, claim, openingOf(context)) : undefined
       // Who does not wait is told how it begins, at each repeat.
       const held = await holdForEnd(store, reply, reviewTarget(orgId, aiReviewId), aiReviewFold.initialState, hasEnded)
       const status = held.state.status === 'absent' ? 'pending' : held.state.status

@@ -15,7 +15,8 @@ export function supersedeSlot(command: SupersedeSlot, state: AiReviewSlotState):
   if (state.status === 'free') return refuse('conflict')
   const { now, ...claim } = command
   const known = keyedClaimOf(command, state)
-  if (known !== undefined) return known.fingerprint === command.request?.fingerprint ? [] : refuse('idempotency-key-reused')
+  if (known !== undefined)
+    return known.fingerprint === command.request?.fingerprint ? [] : refuse('idempotency-key-reused')
   if (state.claim.aiReviewId !== command.supersedes.aiReviewId) return refuse('ai-review-already-superseded')
   return [{ type: 'AiReviewSlotClaimed', data: { ...claim, requestEventId: null, claimedAt: now.toISOString() } }]
 }

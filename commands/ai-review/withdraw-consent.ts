@@ -8,7 +8,13 @@ export function withdrawConsent(command: { now: Date }, state: AiReviewState): D
   const at = command.now.toISOString()
   if (isStarting(state)) {
     const { aiReviewId, attemptCount } = state
-    const data = { aiReviewId, classification: 'consent_missing' as const, upstreamStatus: null, providerOutcome: null, rawResponse: null }
+    const data = {
+      aiReviewId,
+      classification: 'consent_missing' as const,
+      upstreamStatus: null,
+      providerOutcome: null,
+      rawResponse: null,
+    }
     return [{ type: 'AiReviewFailed', data: { ...data, attemptCount, failedAt: at } }]
   }
   if (isAwaiting(state)) {

@@ -45,7 +45,8 @@ export function createBase64Decoder(): Base64Decoder {
       const missing = isPadded ? whole - firstPadding : 0
       const isPaddedWell = !isPadded || (missing <= 2 && groups.at(-1) === padding)
       // Node.js passes over what is not in the alphabet, so the length tells whether anything was, but for base64url.
-      const isWhole = bytes.length === (whole / group) * 3 - missing && !groups.includes(minus) && !groups.includes(underscore)
+      const isWhole =
+        bytes.length === (whole / group) * 3 - missing && !groups.includes(minus) && !groups.includes(underscore)
       return isPaddedWell && isWhole ? bytes : refuse()
     },
     isBase64: () => !isWrong && carry.length === 0 && characters > 0,

@@ -8,7 +8,13 @@ export const maxImages = 10
 /** The members that declare an upload. */
 export const declaredUpload = {
   mime_type: Type.String({ maxLength: 255, description: 'image/jpeg or image/png, in any case' }),
-  size_bytes: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.imageBytes, description: 'Length of the upload. The upload_url then takes no other' })),
+  size_bytes: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: limits.imageBytes,
+      description: 'Length of the upload. The upload_url then takes no other',
+    }),
+  ),
 }
 
 /** Specification 2.1. Exactly one of `patient` and `patient_id`; every image with `data`, or none. */

@@ -5,7 +5,8 @@ import { areUploadsOpen } from './submit-assessment.ts'
 
 /** Past its upload window an assessment ends: from that instant on nothing is submitted any more. */
 export function closeUploads(command: { readonly now: Date }, state: AssessmentState): Decision<AssessmentEvent> {
-  if (state.status !== 'awaiting_images' || state.uploadsCloseAt === null || areUploadsOpen(command.now, state)) return []
+  if (state.status !== 'awaiting_images' || state.uploadsCloseAt === null || areUploadsOpen(command.now, state))
+    return []
   const { assessmentId, uploadsCloseAt } = state
   const data = { assessmentId, aiReviewId: null, code: 'UPLOAD_WINDOW_EXPIRED' as const, failedAt: uploadsCloseAt }
   return [{ type: 'AssessmentFailed', data }]

@@ -6,7 +6,12 @@ import { outcomeOf } from './outcome-mapping.ts'
 
 /** How the AI review of the assessment's case ended. */
 export type ReviewEnd =
-  | { readonly kind: 'completed'; readonly aiProvider: string; readonly lesions: readonly Lesion[]; readonly imageQuality: readonly ImageQuality[] }
+  | {
+      readonly kind: 'completed'
+      readonly aiProvider: string
+      readonly lesions: readonly Lesion[]
+      readonly imageQuality: readonly ImageQuality[]
+    }
   | { readonly kind: 'failed'; readonly classification: Classification }
   | { readonly kind: 'cancelled'; readonly reason: CancellationReason }
 
@@ -48,7 +53,12 @@ export function concludeAssessment(command: ConcludeAssessment, state: Assessmen
       const { aiProvider, lesions, imageQuality } = end
       if (imageQuality.some((image) => image.quality === unsuitableQuality)) return failed('IMAGE_QUALITY_INSUFFICIENT')
       const outcome = outcomeOf(lesions, imageQuality)
-      return [{ type: 'AssessmentCompleted', data: { assessmentId, aiReviewId, aiProvider, outcome, completedAt: now.toISOString() } }]
+      return [
+        {
+          type: 'AssessmentCompleted',
+          data: { assessmentId, aiReviewId, aiProvider, outcome, completedAt: now.toISOString() },
+        },
+      ]
     }
   }
 }

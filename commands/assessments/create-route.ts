@@ -13,7 +13,12 @@ import { Problem, problem, type MemberError } from '../../platform/problems.ts'
 import { AssessmentRecord, pollAfterMs } from '../../platform/records/assessment.ts'
 import { isBodySite } from '../../platform/records/body-sites.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
-import { assessmentFold, type AssessmentState, type DeclaredImage, type ExistingAssessment } from '../../streams/assessment/state.ts'
+import {
+  assessmentFold,
+  type AssessmentState,
+  type DeclaredImage,
+  type ExistingAssessment,
+} from '../../streams/assessment/state.ts'
 import { assessmentStream } from '../../streams/assessment/stream.ts'
 import type { Position } from '../../streams/store/positions.ts'
 import { birthErrors, freeFormErrors } from '../clinical/bodies.ts'
@@ -45,11 +50,19 @@ interface Taken {
 export function createRoute(app: ServiceApp, deps: AssessmentRouteDependencies): void {
   app.register(async (scope) => {
     const open = () => stageImages(deps)
-    addRoute(scope, deps, addInlineBodyParser(scope, { mostBytes: assessmentBodyLimit, mostRest: defaultBodyLimit, open }))
+    addRoute(
+      scope,
+      deps,
+      addInlineBodyParser(scope, { mostBytes: assessmentBodyLimit, mostRest: defaultBodyLimit, open }),
+    )
   })
 }
 
-function addRoute(app: ServiceApp, deps: AssessmentRouteDependencies, stagedFor: (request: FastifyRequest) => StagedImages | undefined): void {
+function addRoute(
+  app: ServiceApp,
+  deps: AssessmentRouteDependencies,
+  stagedFor: (request: FastifyRequest) => StagedImages | undefined,
+): void {
   const { store, vault, configuration, now } = deps
   const inTurn = createTurns()
 
@@ -80,7 +93,8 @@ function addRoute(app: ServiceApp, deps: AssessmentRouteDependencies, stagedFor:
       const productId = productOf(caller)
       const mode = imageMode(body.images)
       const staged = stagedFor(request)
-      const checked = mode === 'inline' ? checkInlineImages(body.images, staged, configuration.profile === 'production') : []
+      const checked =
+        mode === 'inline' ? checkInlineImages(body.images, staged, configuration.profile === 'production') : []
       const keyed = keyedRequest(request, orgId, vault, withHashes(body, checked))
       const target = { fold: assessmentFold, stream: assessmentStream(orgId, keyed.id), isNew: true }
       const context = commandContext(request, { orgId })
@@ -106,7 +120,10 @@ function addRoute(app: ServiceApp, deps: AssessmentRouteDependencies, stagedFor:
           organisationId: orgId,
           patientId: await patientOfRequest(deps, request, orgId, body, keyed),
           productId,
-          finding: { findingType: body.finding.finding_type, bodySiteId: body.finding.body_site_id?.toLowerCase() ?? null },
+          finding: {
+            findingType: body.finding.finding_type,
+            bodySiteId: body.finding.body_site_id?.toLowerCase() ?? null,
+          },
           externalReference: body.external_reference ?? null,
           clinicalContext: body.clinical_context ?? null,
           customFields: body.custom_fields ?? null,
@@ -125,7 +142,10 @@ function addRoute(app: ServiceApp, deps: AssessmentRouteDependencies, stagedFor:
         return execute(store, target, (state) => createSlotAssessment(command, state), context)
       }
 
-      async function createInline(requested: RequestedAssessment, declared: readonly DeclaredImage[]): Promise<Executed<AssessmentState, AssessmentEvent>> {
+      async function createInline(
+        requested: RequestedAssessment,
+        declared: readonly DeclaredImage[],
+      ): Promise<Executed<AssessmentState, AssessmentEvent>> {
         const stored = await storeImages(deps, { orgId, ownerId: keyed.id, declared, checked })
         const deadlineMs = configuration.assessmentDeadlineSeconds * 1000
         const command = { ...requested, images: stored.images, caseId: keyed.idOf('case'), deadlineMs }
@@ -135,7 +155,8 @@ function addRoute(app: ServiceApp, deps: AssessmentRouteDependencies, stagedFor:
           return created
         } catch (error) {
           // A refusal appends nothing. After any other failure an event may name the objects, so they stay.
-          if (error instanceof Problem) await stored.discard(namedObjects((await store.load(target.fold, target.stream, { fresh: true })).state))
+          if (error instanceof Problem)
+            await stored.discard(namedObjects((await store.load(target.fold, target.stream, { fresh: true })).state))
           throw error
         }
       }
@@ -145,8 +166,15 @@ function addRoute(app: ServiceApp, deps: AssessmentRouteDependencies, stagedFor:
         await staged?.discard()
         // A repeat may come before the case of a request whose process died: it answers with a case that is there, too.
         const open = { ...context, commandId: v5('open-case', context.commandId) }
-        const opened = taken.state.status === 'processing' ? await openAssessmentCase(deps, taken.state, open) : undefined
-        const { state, position } = await holdForEnd(store, reply, target, taken.state, ({ status }) => status !== 'processing')
+        const opened =
+          taken.state.status === 'processing' ? await openAssessmentCase(deps, taken.state, open) : undefined
+        const { state, position } = await holdForEnd(
+          store,
+          reply,
+          target,
+          taken.state,
+          ({ status }) => status !== 'processing',
+        )
         if (state.status === 'absent') throw problem('internal-error')
         const isAwaiting = state.status === 'awaiting_images' && areUploadsOpen(now(), state)
         const uploadUrls = isAwaiting ? await signUploads(deps, state) : undefined
@@ -176,19 +204,28 @@ function declaredImages({ images }: CreateAssessmentBody, keyed: KeyedRequest): 
   })
 }
 
-function bodyErrors(body: CreateAssessmentBody, { now, profile }: { readonly now: Date; readonly profile: Configuration['profile'] }): MemberError[] {
+function bodyErrors(
+  body: CreateAssessmentBody,
+  { now, profile }: { readonly now: Date; readonly profile: Configuration['profile'] },
+): MemberError[] {
   const errors = freeFormErrors(body)
   const { body_site_id: bodySiteId } = body.finding
   if (profile === 'production' && bodySiteId !== undefined && !isBodySite(bodySiteId)) {
-    errors.push({ pointer: '/finding/body_site_id', detail: 'names no body site of the catalogue', code: 'unknown-body-site' })
+    errors.push({
+      pointer: '/finding/body_site_id',
+      detail: 'names no body site of the catalogue',
+      code: 'unknown-body-site',
+    })
   }
   if ((body.patient === undefined) === (body.patient_id === undefined)) {
     errors.push({ pointer: '/patient', detail: 'exactly one of patient and patient_id is needed', code: 'one-of' })
   }
   if (body.patient !== undefined) errors.push(...birthErrors(body.patient.dob, '/patient/dob', now))
-  const isSizedInline = ({ data, size_bytes: sizeBytes }: CreateAssessmentBody['images'][number]) => data !== undefined && sizeBytes !== undefined
+  const isSizedInline = ({ data, size_bytes: sizeBytes }: CreateAssessmentBody['images'][number]) =>
+    data !== undefined && sizeBytes !== undefined
   for (const [index, image] of body.images.entries()) {
-    if (isSizedInline(image)) errors.push({ pointer: `/images/${index}/size_bytes`, detail: 'is for an image without data', code: 'one-of' })
+    if (isSizedInline(image))
+      errors.push({ pointer: `/images/${index}/size_bytes`, detail: 'is for an image without data', code: 'one-of' })
   }
   return errors
 }

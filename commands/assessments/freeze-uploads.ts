@@ -61,7 +61,13 @@ export async function freezeUploads(options: FreezeOptions, awaited: AwaitedUplo
     const images: ReceivedImage[] = []
     const errors: MemberError[] = []
     for (const upload of uploads) {
-      const key = imageKey({ day: dayOf(now()), orgId, ownerId, imageId: upload[0].image.imageId, randomPart: randomPart() })
+      const key = imageKey({
+        day: dayOf(now()),
+        orgId,
+        ownerId,
+        imageId: upload[0].image.imageId,
+        randomPart: randomPart(),
+      })
       copies.push(key)
       const frozen = await freeze(options, upload, key)
       if (Array.isArray(frozen)) errors.push(...frozen)
@@ -78,7 +84,10 @@ export async function freezeUploads(options: FreezeOptions, awaited: AwaitedUplo
 const pointerByPlace = (index: number) => `/images/${index}`
 
 /** Every upload as it is now. */
-async function findUploads(objects: ObjectStore, { organisationId, ownerId, images, pointerOf = pointerByPlace }: AwaitedUploads): Promise<Upload[]> {
+async function findUploads(
+  objects: ObjectStore,
+  { organisationId, ownerId, images, pointerOf = pointerByPlace }: AwaitedUploads,
+): Promise<Upload[]> {
   const slots = images.map((image, index): Slot => {
     return { image, key: uploadKey(organisationId, ownerId, image.imageId), pointer: pointerOf(index) }
   })
@@ -92,7 +101,11 @@ async function findUploads(objects: ObjectStore, { organisationId, ownerId, imag
 }
 
 /** The image as it is kept, or what is wrong with it. */
-async function freeze({ objects, requiresDimensions }: FreezeOptions, [slot, version]: Upload, key: string): Promise<ReceivedImage | MemberError[]> {
+async function freeze(
+  { objects, requiresDimensions }: FreezeOptions,
+  [slot, version]: Upload,
+  key: string,
+): Promise<ReceivedImage | MemberError[]> {
   const { image, pointer } = slot
   const tooLarge = await copyUpload(objects, slot, version, key)
   if (tooLarge.length > 0) return tooLarge
@@ -108,7 +121,12 @@ async function freeze({ objects, requiresDimensions }: FreezeOptions, [slot, ver
 }
 
 /** Copies the version whose size was looked at; one that is too large is not copied. */
-async function copyUpload(objects: ObjectStore, slot: Slot, version: ObjectVersion, key: string): Promise<MemberError[]> {
+async function copyUpload(
+  objects: ObjectStore,
+  slot: Slot,
+  version: ObjectVersion,
+  key: string,
+): Promise<MemberError[]> {
   let current: ObjectVersion | undefined = version
   for (let attempt = 1; attempt <= copyAttempts; attempt++) {
     if (current === undefined) throw incomplete([slot])

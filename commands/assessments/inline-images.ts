@@ -1,7 +1,14 @@
 import type { StoredBytes } from '../../platform/object-store.ts'
 import { problem, type MemberError, type ProblemCode } from '../../platform/problems.ts'
 import type { CreateAssessmentBody } from './bodies.ts'
-import { contentErrors, declaredTypeErrors, limits, pixelErrors, sizeErrors, type InspectedImage } from './image-checks.ts'
+import {
+  contentErrors,
+  declaredTypeErrors,
+  limits,
+  pixelErrors,
+  sizeErrors,
+  type InspectedImage,
+} from './image-checks.ts'
 import type { StagedImage, StagedImages } from './staged-image.ts'
 
 type Declared = CreateAssessmentBody['images'][number]
@@ -20,7 +27,10 @@ export interface CheckedImage extends InspectedImage {
 export function imageMode(images: readonly Declared[]): 'inline' | 'slot' {
   const without = images.flatMap((image, index) => (image.data === undefined ? [requiredData(index)] : []))
   if (without.length > 0 && without.length < images.length) throw problem('mixed-image-mode', { errors: without })
-  refuse('validation-failed', images.flatMap((image, index) => declaredTypeErrors(image, `/images/${index}`)))
+  refuse(
+    'validation-failed',
+    images.flatMap((image, index) => declaredTypeErrors(image, `/images/${index}`)),
+  )
   return without.length === 0 ? 'inline' : 'slot'
 }
 
@@ -30,16 +40,29 @@ export function imageMode(images: readonly Declared[]): 'inline' | 'slot' {
  *
  * @throws Problem `validation-failed`, `image-too-large`, `image-invalid`
  */
-export function checkInlineImages(images: readonly Declared[], staged: StagedImages | undefined, requiresDimensions: boolean): CheckedImage[] {
+export function checkInlineImages(
+  images: readonly Declared[],
+  staged: StagedImages | undefined,
+  requiresDimensions: boolean,
+): CheckedImage[] {
   const read = images.map(({ mime_type: mimeType }, index) => ({ mimeType, image: stagedAt(staged, index) }))
   refuse('image-too-large', tooLargeErrors(read.map(({ image }) => image.size())))
-  refuse('validation-failed', read.flatMap(({ image }, index) => (image.isBase64() ? [] : [base64Error(index)])))
+  refuse(
+    'validation-failed',
+    read.flatMap(({ image }, index) => (image.isBase64() ? [] : [base64Error(index)])),
+  )
   const checked = read.map(({ image, mimeType }) => {
     const inspected = image.inspect(mimeType)
     return { ...inspected, store: (key: string) => image.store(key, inspected, mimeType) }
   })
-  refuse('image-invalid', checked.flatMap((image, index) => contentErrors(image, pointerTo(index), requiresDimensions)))
-  refuse('image-too-large', checked.flatMap((image, index) => pixelErrors(image, pointerTo(index))))
+  refuse(
+    'image-invalid',
+    checked.flatMap((image, index) => contentErrors(image, pointerTo(index), requiresDimensions)),
+  )
+  refuse(
+    'image-too-large',
+    checked.flatMap((image, index) => pixelErrors(image, pointerTo(index))),
+  )
   return checked
 }
 
@@ -80,5 +103,9 @@ function tooLargeErrors(sizes: readonly number[]): MemberError[] {
 }
 
 function base64Error(index: number): MemberError {
-  return { pointer: pointerTo(index), detail: 'must be base64 in the standard alphabet with padding, without line breaks and without a data: prefix', code: 'base64' }
+  return {
+    pointer: pointerTo(index),
+    detail: 'must be base64 in the standard alphabet with padding, without line breaks and without a data: prefix',
+    code: 'base64',
+  }
 }

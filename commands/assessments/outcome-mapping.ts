@@ -77,5 +77,8 @@ function referralOf(referralFlag: string | null): 'urgent' | 'refer' | 'follow-u
 }
 
 function wordsOf(text: string | null): string[] {
-  return (text ?? '').toLowerCase().split(/[^a-z0-9]+/).filter((word) => word !== '')
+  return (text ?? '')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== '')
 }

@@ -120,7 +120,7 @@ function openImage(objects: Staging['objects'], folder: string, shared: Shared):
       state = 'in-pieces'
       makeRoom(pieceBytes, pieceBytes)
     }
-    for (let from = 0; from < bytes.length; ) {
+    for (let from = 0; from < bytes.length;) {
       if (heldBytes === pieceBytes) await addPiece()
       if (isGivenUp()) return
       const copied = bytes.copy(held, heldBytes, from)

@@ -43,7 +43,13 @@ export async function storeImages(
     for (const [place, image] of checked.entries()) {
       const declaration = declared[place]
       if (declaration === undefined) continue
-      const key = imageKey({ day: dayOf(now()), orgId, ownerId, imageId: declaration.imageId, randomPart: randomPart() })
+      const key = imageKey({
+        day: dayOf(now()),
+        orgId,
+        ownerId,
+        imageId: declaration.imageId,
+        randomPart: randomPart(),
+      })
       keys.push(key)
       images.push({ ...declaration, object: await image.store(key), width: image.width, height: image.height })
     }

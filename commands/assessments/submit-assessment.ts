@@ -23,7 +23,10 @@ export function areUploadsOpen(now: Date, { uploadsCloseAt }: AwaitingAssessment
 }
 
 /** What a submit meets: uploads to check, a submission that stands already, or a refusal. */
-export function meetSubmission({ request, now }: Submission, state: AssessmentState): 'uploads' | 'submitted' | Refusal {
+export function meetSubmission(
+  { request, now }: Submission,
+  state: AssessmentState,
+): 'uploads' | 'submitted' | Refusal {
   if (state.status === 'absent') return refuse('not-found')
   if (state.status === 'awaiting_images') {
     return areUploadsOpen(now, state) ? 'uploads' : refuse('assessment-not-awaiting-images')
@@ -45,6 +48,13 @@ export function submitAssessment(command: SubmitAssessment, state: AssessmentSta
   if (state.status !== 'awaiting_images') return []
   const { request, now, caseId, images, deadlineMs } = command
   const deadlineAt = new Date(now.getTime() + deadlineMs).toISOString()
-  const data = { assessmentId: state.assessmentId, caseId, images: [...images], submittedAt: now.toISOString(), deadlineAt, request }
+  const data = {
+    assessmentId: state.assessmentId,
+    caseId,
+    images: [...images],
+    submittedAt: now.toISOString(),
+    deadlineAt,
+    request,
+  }
   return [{ type: 'AssessmentSubmitted', data }]
 }

@@ -57,7 +57,9 @@ export function submitRoute(app: ServiceApp, deps: AssessmentRouteDependencies):
       const submit = { orgId, assessmentId, request: causing, requireRevision }
 
       // Who comes while another call reads the same uploads finds them submitted; nothing is read and copied twice.
-      const { state, events, reached } = await inTurn(`${orgId} ${assessmentId}`, () => submitUploads(deps, submit, context))
+      const { state, events, reached } = await inTurn(`${orgId} ${assessmentId}`, () =>
+        submitUploads(deps, submit, context),
+      )
       if (state.status === 'absent') throw problem('internal-error')
       if (events.length > 0) failpoint('assessment-submitted')
       const open = { ...context, commandId: v5('open-case', context.commandId) }

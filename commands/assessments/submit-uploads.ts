@@ -35,7 +35,9 @@ export async function submitUploads(
       awaited: (state) => {
         const met = meetSubmission({ request, now: now() }, state)
         if (typeof met !== 'string') return met
-        return state.status === 'awaiting_images' ? { organisationId: orgId, ownerId: assessmentId, images: state.images } : undefined
+        return state.status === 'awaiting_images'
+          ? { organisationId: orgId, ownerId: assessmentId, images: state.images }
+          : undefined
       },
       take: (images, state) => submitAssessment({ ...command, images, now: now() }, state),
       namedObjects,

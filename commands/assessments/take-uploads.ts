@@ -43,7 +43,10 @@ export async function takeUploads<State, Event extends DomainEvent>(
 
   let frozen: FrozenUploads
   try {
-    frozen = await freezeUploads({ objects, requiresDimensions: configuration.profile === 'production', now, randomPart }, uploads)
+    frozen = await freezeUploads(
+      { objects, requiresDimensions: configuration.profile === 'production', now, randomPart },
+      uploads,
+    )
   } catch (error) {
     // Another call may have submitted meanwhile, and have removed the uploads: then its submission is the answer.
     const after = error instanceof Problem ? await look() : undefined
@@ -57,7 +60,8 @@ export async function takeUploads<State, Event extends DomainEvent>(
     return done
   } catch (error) {
     // A refusal appends nothing. After any other failure an event may name the copies, so they stay.
-    if (error instanceof Problem) await frozen.discard(namedObjects((await store.load(target.fold, target.stream, { fresh: true })).state))
+    if (error instanceof Problem)
+      await frozen.discard(namedObjects((await store.load(target.fold, target.stream, { fresh: true })).state))
     throw error
   }
 }

@@ -16,7 +16,9 @@ import { signUpload, windowOf } from './uploads.ts'
 export const UploadUrlReply = Type.Object(
   {
     image_id: Uuid,
-    upload_url: Type.String({ description: 'Takes a PUT of the bytes with the declared mime_type as Content-Type and no Authorization header' }),
+    upload_url: Type.String({
+      description: 'Takes a PUT of the bytes with the declared mime_type as Content-Type and no Authorization header',
+    }),
     upload_url_expires_at: Instant,
   },
   { $id: 'UploadUrlReply' },
@@ -45,11 +47,14 @@ export function uploadUrlRoute(app: ServiceApp, deps: AssessmentDependencies): v
       const orgId = tenantOf(caller, namedOrg(query))
       requireNoBody(body)
       idempotencyOf(request, orgId)
-      const { state } = await store.load(assessmentFold, assessmentStream(orgId, params.id.toLowerCase()), { fresh: true })
+      const { state } = await store.load(assessmentFold, assessmentStream(orgId, params.id.toLowerCase()), {
+        fresh: true,
+      })
       const imageId = params.imageId.toLowerCase()
       const image = state.status === 'absent' ? undefined : state.images.find((each) => each.imageId === imageId)
       if (image === undefined) throw problem('not-found')
-      if (state.status !== 'awaiting_images' || !areUploadsOpen(now(), state)) throw problem('assessment-not-awaiting-images')
+      if (state.status !== 'awaiting_images' || !areUploadsOpen(now(), state))
+        throw problem('assessment-not-awaiting-images')
       const { url, expiresAt } = await signUpload(deps, windowOf(state), image)
       return { image_id: imageId, upload_url: url, upload_url_expires_at: expiresAt.toISOString() }
     },

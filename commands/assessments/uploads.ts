@@ -38,14 +38,26 @@ export async function signUpload(
 
 /** An upload address for each image that is awaited, by image id. */
 export async function signUploads(signing: Signing, state: AwaitingAssessment): Promise<ReadonlyMap<string, string>> {
-  const signed = state.images.map(async (image) => [image.imageId, (await signUpload(signing, windowOf(state), image)).url] as const)
+  const signed = state.images.map(
+    async (image) => [image.imageId, (await signUpload(signing, windowOf(state), image)).url] as const,
+  )
   return new Map(await Promise.all(signed))
 }
 
 /** Uploads are not needed once they are frozen, or their window has closed. One that stays behind harms nobody. */
 export async function removeUploads(
   objects: Pick<ObjectStore, 'remove'>,
-  { organisationId, assessmentId, images }: { readonly organisationId: string; readonly assessmentId: string; readonly images: readonly { readonly imageId: string }[] },
+  {
+    organisationId,
+    assessmentId,
+    images,
+  }: {
+    readonly organisationId: string
+    readonly assessmentId: string
+    readonly images: readonly { readonly imageId: string }[]
+  },
 ): Promise<void> {
-  await Promise.allSettled(images.map(({ imageId }) => objects.remove(uploadKey(organisationId, assessmentId, imageId))))
+  await Promise.allSettled(
+    images.map(({ imageId }) => objects.remove(uploadKey(organisationId, assessmentId, imageId))),
+  )
 }

@@ -63,7 +63,11 @@ export function authRoutes(app: ServiceApp, { store, vault, tokens }: AuthDepend
         summary: 'Issue an access token (client credentials)',
         consumes: ['application/x-www-form-urlencoded'],
         body: TokenBody,
-        response: answers({ 200: TokenReply, 400: TokenErrorReply, 401: TokenErrorReply, 415: TokenErrorReply }, ['quota-exceeded', 'event-store-unavailable', 'written-by-newer-version']),
+        response: answers({ 200: TokenReply, 400: TokenErrorReply, 401: TokenErrorReply, 415: TokenErrorReply }, [
+          'quota-exceeded',
+          'event-store-unavailable',
+          'written-by-newer-version',
+        ]),
       },
       config: { access: 'public', form: true, errors: 'oauth' },
     },
@@ -110,7 +114,9 @@ export function authRoutes(app: ServiceApp, { store, vault, tokens }: AuthDepend
   /** An unknown client takes the same comparison, so that its answer tells nothing. */
   async function authenticate({ clientId, clientSecret }: ClientCredentials): Promise<RegisteredOauthClient> {
     const id = clientId.toLowerCase()
-    const state = isUuid(id) ? (await store.load(oauthClientFold, oauthClientStream(id), { fresh: true })).state : oauthClientFold.initialState
+    const state = isUuid(id)
+      ? (await store.load(oauthClientFold, oauthClientStream(id), { fresh: true })).state
+      : oauthClientFold.initialState
     const expected = state.status === 'registered' ? state.secretHash : vault.fingerprint('no such client')
     const isRight = areEqualSecrets(vault.fingerprint(clientSecret), expected)
     if (state.status === 'absent' || !isRight) throw tokenEndpointError('invalid_client')

@@ -14,10 +14,16 @@ const patientMembers = {
   ),
 }
 
-export const RegisterPatientBody = Type.Object(patientMembers, { $id: 'RegisterPatientBody', additionalProperties: false })
+export const RegisterPatientBody = Type.Object(patientMembers, {
+  $id: 'RegisterPatientBody',
+  additionalProperties: false,
+})
 export type RegisterPatientBody = Static<typeof RegisterPatientBody>
 
-export const CorrectPatientBody = Type.Partial(Type.Object(patientMembers), { $id: 'CorrectPatientBody', additionalProperties: false })
+export const CorrectPatientBody = Type.Partial(Type.Object(patientMembers), {
+  $id: 'CorrectPatientBody',
+  additionalProperties: false,
+})
 export type CorrectPatientBody = Static<typeof CorrectPatientBody>
 
 export const InlinePatient = Type.Object(patientMembers, { additionalProperties: false })
@@ -31,7 +37,11 @@ const CustomFields = Type.Record(Type.String(), Type.String({ maxLength: 1024 })
 /** Free-form members of a request about a lesion; depth and size are checked by `freeFormErrors`. */
 export const freeForm = {
   external_reference: Type.Optional(Type.String({ maxLength: 255 })),
-  clinical_context: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'At most 16 levels and 64 KiB. Numbers follow the rule for all bodies' })),
+  clinical_context: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      description: 'At most 16 levels and 64 KiB. Numbers follow the rule for all bodies',
+    }),
+  ),
   custom_fields: Type.Optional(CustomFields),
 }
 
@@ -54,11 +64,14 @@ const contextBytes = 64 * 1024
 const contextDepth = 16
 
 /** Size and depth of `clinical_context` (contract section 3, line 534). */
-export function freeFormErrors(body: { readonly clinical_context?: Record<string, unknown> | undefined }): MemberError[] {
+export function freeFormErrors(body: {
+  readonly clinical_context?: Record<string, unknown> | undefined
+}): MemberError[] {
   const { clinical_context: context } = body
   if (context === undefined) return []
   const pointer = '/clinical_context'
-  if (depthOf(context) > contextDepth) return [{ pointer, detail: 'must not be nested deeper than 16 levels', code: 'too-deep' }]
+  if (depthOf(context) > contextDepth)
+    return [{ pointer, detail: 'must not be nested deeper than 16 levels', code: 'too-deep' }]
   const size = Buffer.byteLength(JSON.stringify(context))
   return size > contextBytes ? [{ pointer, detail: 'must not exceed 64 KiB', code: 'too-large' }] : []
 }

@@ -40,7 +40,10 @@ export interface UndoCorrection {
 }
 
 /** Takes back a correction that lost an identifier: what others corrected since stays, and so does nothing that was lost. */
-export function undoCorrection({ before, after, lost, now }: UndoCorrection, state: PatientState): Decision<PatientEvent> {
+export function undoCorrection(
+  { before, after, lost, now }: UndoCorrection,
+  state: PatientState,
+): Decision<PatientEvent> {
   if (state.status !== 'registered' || state.identifiers === null) return []
   const isLost = (one: PatientIdentifier) => lost.some((other) => isEqual(one, other))
   if (!state.identifiers.some(isLost)) return []
@@ -49,7 +52,10 @@ export function undoCorrection({ before, after, lost, now }: UndoCorrection, sta
   }
   const isUntouched = areSame(state.identifiers, after.identifiers ?? [])
   const kept = (isUntouched ? (before.identifiers ?? []) : state.identifiers).filter((one) => !isLost(one))
-  return correctPatient({ givenName: was('givenName'), familyName: was('familyName'), dob: was('dob'), identifiers: kept, now }, state)
+  return correctPatient(
+    { givenName: was('givenName'), familyName: was('familyName'), dob: was('dob'), identifiers: kept, now },
+    state,
+  )
 }
 
 function areSame(some: readonly PatientIdentifier[], others: readonly PatientIdentifier[]): boolean {

@@ -48,11 +48,17 @@ export async function correctWithIdentifiers(
     const lost = await claims.keep()
     if (lost.length > 0) {
       const undo = { ...context, commandId: v5('undo', context.commandId) }
-      const undone = await execute(store, target, (state) => undoCorrection({ before: was, after, lost, now: deps.now() }, state), undo)
+      const undone = await execute(
+        store,
+        target,
+        (state) => undoCorrection({ before: was, after, lost, now: deps.now() }, state),
+        undo,
+      )
       // Nothing to undo: somebody else dropped them since.
       if (undone.events.length > 0) throw identifierConflict(listed, lost)
     }
-    if (done.events.length > 0) await vacateIdentifiers(deps, orgId, without(was.identifiers ?? [], after.identifiers ?? []), context)
+    if (done.events.length > 0)
+      await vacateIdentifiers(deps, orgId, without(was.identifiers ?? [], after.identifiers ?? []), context)
     return { ...done, state: after }
   } catch (error) {
     // The correction may have happened: the claims stay, and whoever meets them looks at the patient.

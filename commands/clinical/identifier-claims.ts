@@ -5,7 +5,16 @@ import type { PatientIdentifier } from '../../streams/patient/events.ts'
 import { patientFold, type PatientState } from '../../streams/patient/state.ts'
 import { patientStream } from '../../streams/patient/stream.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
-import { claim, holderOf, reservationsOf, vacate, type ClaimRequest, type ClaimResult, type OwnerState, type Reservations } from '../handling/reservations.ts'
+import {
+  claim,
+  holderOf,
+  reservationsOf,
+  vacate,
+  type ClaimRequest,
+  type ClaimResult,
+  type OwnerState,
+  type Reservations,
+} from '../handling/reservations.ts'
 
 export interface ClaimingPatient {
   readonly orgId: string
@@ -40,7 +49,11 @@ type Claimed = Extract<ClaimResult, { kind: 'claimed' }>
 /** Enough for as many commands as may correct one patient at once. */
 const attempts = 40
 
-export function identifierClaims(deps: CommandDependencies, patient: ClaimingPatient, context: CommandContext): IdentifierClaims {
+export function identifierClaims(
+  deps: CommandDependencies,
+  patient: ClaimingPatient,
+  context: CommandContext,
+): IdentifierClaims {
   const reservations = reservationsOfIdentifiers(deps)
   const stream = patientStream(patient.orgId, patient.patientId)
   const claims = new Map<string, { readonly identifier: PatientIdentifier; readonly claimed: Claimed }>()
@@ -81,7 +94,8 @@ export function identifierClaims(deps: CommandDependencies, patient: ClaimingPat
     giveBack: async () => {
       if (claims.size === 0) return
       const { state } = await deps.store.load(patientFold, stream, { fresh: true })
-      for (const [key, { claimed }] of claims) if (claimed.isNew && ownerStateOf(state, key) !== 'present') await claimed.release()
+      for (const [key, { claimed }] of claims)
+        if (claimed.isNew && ownerStateOf(state, key) !== 'present') await claimed.release()
     },
   }
 }
@@ -118,12 +132,19 @@ export async function vacateIdentifiers(
   context: CommandContext,
 ): Promise<void> {
   for (const identifier of uniqueIdentifiers(identifiers)) {
-    await vacate(reservationsOfIdentifiers(deps), { orgId, key: keyOf(identifier) }, { ...context, commandId: v5('vacate', context.commandId) })
+    await vacate(
+      reservationsOfIdentifiers(deps),
+      { orgId, key: keyOf(identifier) },
+      { ...context, commandId: v5('vacate', context.commandId) },
+    )
   }
 }
 
 /** Those of the first that are not among the second. */
-export function without(identifiers: readonly PatientIdentifier[], others: readonly PatientIdentifier[]): PatientIdentifier[] {
+export function without(
+  identifiers: readonly PatientIdentifier[],
+  others: readonly PatientIdentifier[],
+): PatientIdentifier[] {
   const keys = new Set(others.map(keyOf))
   return identifiers.filter((identifier) => !keys.has(keyOf(identifier)))
 }

@@ -81,8 +81,15 @@ export function patientWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
       if (errors.length > 0) throw problem('validation-failed', { errors })
       const command = { givenName, familyName, dob, identifiers, now: at }
       const context = commandContext(request, { orgId: patient.orgId })
-      const done = await correctWithIdentifiers(deps, patient, command, context, (revision) => requireMatch(request, revision))
-      return written(reply, { body: toPatientRecord(done.state), position: done.reached, projectors: ['patients'], revision: done.revision })
+      const done = await correctWithIdentifiers(deps, patient, command, context, (revision) =>
+        requireMatch(request, revision),
+      )
+      return written(reply, {
+        body: toPatientRecord(done.state),
+        position: done.reached,
+        projectors: ['patients'],
+        revision: done.revision,
+      })
     },
   )
 }

@@ -24,7 +24,12 @@ export function recordFindings(command: RecordFindings, state: CaseState): Decis
   })
 }
 
-function pairOf({ aiReviewId, lesionCount, bodySiteId, now }: RecordFindings, caseId: string, lesion: Lesion, ordinal: number): CaseEvent[] {
+function pairOf(
+  { aiReviewId, lesionCount, bodySiteId, now }: RecordFindings,
+  caseId: string,
+  lesion: Lesion,
+  ordinal: number,
+): CaseEvent[] {
   const { lesionNumber, coordinates, category } = lesion
   const findingId = v5(String(lesionNumber), aiReviewId)
   const found = { caseId, findingId, source: 'ai' as const, aiReviewId, lesionNumber, recordedAt: now.toISOString() }

@@ -16,7 +16,9 @@ export interface RegisterPatient {
 export function registerPatient(command: RegisterPatient, state: PatientState): Decision<PatientEvent> {
   if (state.status === 'registered') return repeated(command, state)
   if (state.status === 'revoked') {
-    const errors = [{ pointer: '/identifiers', detail: 'holds one that belongs to another patient', code: 'other-patient' }]
+    const errors = [
+      { pointer: '/identifiers', detail: 'holds one that belongs to another patient', code: 'other-patient' },
+    ]
     return refuse('patient-identifier-conflict', { errors })
   }
   const { now, identifiers, ...data } = command
@@ -26,8 +28,15 @@ export function registerPatient(command: RegisterPatient, state: PatientState): 
 }
 
 /** Undoes a registration whose identifier turned out to be another patient's. */
-export function revokeRegistration(command: { patientId: string; now: Date }, state: PatientState): Decision<PatientEvent> {
+export function revokeRegistration(
+  command: { patientId: string; now: Date },
+  state: PatientState,
+): Decision<PatientEvent> {
   if (state.status !== 'registered') return []
-  const data = { patientId: command.patientId, reason: 'identifier_conflict' as const, revokedAt: command.now.toISOString() }
+  const data = {
+    patientId: command.patientId,
+    reason: 'identifier_conflict' as const,
+    revokedAt: command.now.toISOString(),
+  }
   return [{ type: 'PatientRegistrationRevoked', data }]
 }

@@ -27,7 +27,8 @@ export async function registerWithIdentifiers(
   const target = { fold: patientFold, stream: patientStream(orgId, patientId), isNew: true }
   const claims = identifierClaims(deps, { orgId, patientId, fingerprint, listed: identifiers }, context)
   // Whoever was registered before claims nothing again; without identifiers there is nothing to claim.
-  const isClaiming = identifiers.length > 0 && (await deps.store.load(target.fold, target.stream)).state.status === 'absent'
+  const isClaiming =
+    identifiers.length > 0 && (await deps.store.load(target.fold, target.stream)).state.status === 'absent'
   try {
     if (isClaiming) await claims.take(identifiers)
     const done = await execute(deps.store, target, (state) => registerPatient(command, state), context)

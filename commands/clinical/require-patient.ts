@@ -14,11 +14,20 @@ const requestMs = 3_600_000
  *
  * @throws Problem `patient-not-found`, for one of another organisation too
  */
-export async function requirePatient({ store, now }: Pick<CommandDependencies, 'store' | 'now'>, orgId: string, patientId: string): Promise<string> {
+export async function requirePatient(
+  { store, now }: Pick<CommandDependencies, 'store' | 'now'>,
+  orgId: string,
+  patientId: string,
+): Promise<string> {
   const stream = patientStream(orgId, patientId.toLowerCase())
   let { state } = store.presume(patientFold, stream)
-  const isCertain = state.status === 'registered' && (state.identifiers?.length === 0 || now().getTime() - Date.parse(state.registeredAt) > requestMs)
+  const isCertain =
+    state.status === 'registered' &&
+    (state.identifiers?.length === 0 || now().getTime() - Date.parse(state.registeredAt) > requestMs)
   if (!isCertain) ({ state } = await store.load(patientFold, stream, { fresh: true }))
-  if (state.status !== 'registered') throw problem('patient-not-found', { errors: [{ pointer: '/patient_id', detail: 'names no patient of the organisation', code: 'unknown-patient' }] })
+  if (state.status !== 'registered')
+    throw problem('patient-not-found', {
+      errors: [{ pointer: '/patient_id', detail: 'names no patient of the organisation', code: 'unknown-patient' }],
+    })
   return state.patientId
 }

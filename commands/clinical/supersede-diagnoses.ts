@@ -29,7 +29,10 @@ export function supersedeDiagnoses(command: SupersedeDiagnoses, state: CaseState
     const { diagnosisId, findingId } = diagnosis
     const of = { caseId: state.caseId, diagnosisId, findingId, aiReviewId, lesionNumber }
     const place = { ordinal: share.before + index + 1, diagnosisCount }
-    events.push({ type: 'CaseDiagnosisSuperseded', data: { ...of, ...place, supersededById, supersededAt: now.toISOString() } })
+    events.push({
+      type: 'CaseDiagnosisSuperseded',
+      data: { ...of, ...place, supersededById, supersededAt: now.toISOString() },
+    })
   }
   return events
 }

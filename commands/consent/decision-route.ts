@@ -46,7 +46,11 @@ export function decisionRoute(app: ServiceApp, { store, vault, now }: CommandDep
       const orgId = tenantOf(caller, namedOrg(query))
       const patientId = request.params.patientId.toLowerCase()
       const keyed = keyedRequest(request, orgId, vault, body)
-      const consentType = await loadConsentType(orgId, body.consent_type_id.toLowerCase(), body.text_version_id.toLowerCase())
+      const consentType = await loadConsentType(
+        orgId,
+        body.consent_type_id.toLowerCase(),
+        body.text_version_id.toLowerCase(),
+      )
       const at = now()
       const command = {
         consentId: keyed.id,
@@ -82,7 +86,11 @@ export function decisionRoute(app: ServiceApp, { store, vault, now }: CommandDep
   )
 
   /** The type as it stands; read again when the cached state lacks the text version that is asked for. */
-  async function loadConsentType(orgId: string, consentTypeId: string, textVersionId: string): Promise<DefinedConsentType> {
+  async function loadConsentType(
+    orgId: string,
+    consentTypeId: string,
+    textVersionId: string,
+  ): Promise<DefinedConsentType> {
     const stream = consentTypeStream(orgId, consentTypeId)
     for (const fresh of [false, true]) {
       const { state } = await store.load(consentTypeFold, stream, { fresh })

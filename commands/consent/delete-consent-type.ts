@@ -9,5 +9,7 @@ import { refuse, type Decision } from '../handling/decision.ts'
 export function deleteConsentType(command: { now: Date }, state: ConsentTypeState): Decision<ConsentTypeEvent> {
   if (!isDefined(state)) return refuse('not-found')
   if (state.isUsed) return refuse('consent-type-in-use')
-  return [{ type: 'ConsentTypeDeleted', data: { consentTypeId: state.consentTypeId, deletedAt: command.now.toISOString() } }]
+  return [
+    { type: 'ConsentTypeDeleted', data: { consentTypeId: state.consentTypeId, deletedAt: command.now.toISOString() } },
+  ]
 }

@@ -28,7 +28,13 @@ export function recordConsent(command: RecordConsent, state: ConsentState): Deci
   const version = consentType.textVersions.find((candidate) => candidate.textVersionId === textVersionId)
   if (version === undefined) {
     return refuse('consent-text-mismatch', {
-      errors: [{ pointer: '/text_version_id', detail: 'is not a text version of this consent type', code: 'consent-text-mismatch' }],
+      errors: [
+        {
+          pointer: '/text_version_id',
+          detail: 'is not a text version of this consent type',
+          code: 'consent-text-mismatch',
+        },
+      ],
     })
   }
   if (command.decision === 'granted' && Date.parse(version.effectiveFrom) > now.getTime()) {

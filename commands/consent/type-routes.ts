@@ -94,9 +94,20 @@ export function typeRoutes(app: ServiceApp, deps: CommandDependencies): void {
       const command = { displayName, description, required, now: now() }
       const context = commandContext(request, { orgId })
       const target = targetOf(orgId, params.id.toLowerCase())
-      const done = await execute(store, target, (state) => updateConsentType(command, state), context, (revision) => requireMatch(request, revision))
+      const done = await execute(
+        store,
+        target,
+        (state) => updateConsentType(command, state),
+        context,
+        (revision) => requireMatch(request, revision),
+      )
       if (done.events.length === 0) requireMatch(request, done.revision)
-      return written(reply, { body: typeRecord(made(done.state)), position: done.reached, projectors: ['consent_types'], revision: done.revision })
+      return written(reply, {
+        body: typeRecord(made(done.state)),
+        position: done.reached,
+        projectors: ['consent_types'],
+        revision: done.revision,
+      })
     },
   )
 
@@ -119,7 +130,13 @@ export function typeRoutes(app: ServiceApp, deps: CommandDependencies): void {
       const orgId = tenantOf(caller, namedOrg(query))
       const context = commandContext(request, { orgId })
       const target = targetOf(orgId, params.id.toLowerCase())
-      const done = await execute(store, target, (state) => deleteConsentType({ now: now() }, state), context, (revision) => requireMatch(request, revision))
+      const done = await execute(
+        store,
+        target,
+        (state) => deleteConsentType({ now: now() }, state),
+        context,
+        (revision) => requireMatch(request, revision),
+      )
       await written(reply, { body: null, position: done.reached, projectors: ['consent_types'] })
       return reply.code(204).send(null)
     },

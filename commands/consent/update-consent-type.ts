@@ -11,10 +11,23 @@ export interface UpdateConsentType {
 }
 
 /** Changes how a type is described, never its code, its legal basis or a text. What it says already happens not again. */
-export function updateConsentType({ now, ...changes }: UpdateConsentType, state: ConsentTypeState): Decision<ConsentTypeEvent> {
+export function updateConsentType(
+  { now, ...changes }: UpdateConsentType,
+  state: ConsentTypeState,
+): Decision<ConsentTypeEvent> {
   if (!isDefined(state)) return refuse('not-found')
-  const { consentTypeId, displayName = state.displayName, description = state.description, required = state.required } = { ...state, ...changes }
+  const {
+    consentTypeId,
+    displayName = state.displayName,
+    description = state.description,
+    required = state.required,
+  } = { ...state, ...changes }
   const isSame = displayName === state.displayName && description === state.description && required === state.required
   if (isSame) return []
-  return [{ type: 'ConsentTypeUpdated', data: { consentTypeId, displayName, description, required, updatedAt: now.toISOString() } }]
+  return [
+    {
+      type: 'ConsentTypeUpdated',
+      data: { consentTypeId, displayName, description, required, updatedAt: now.toISOString() },
+    },
+  ]
 }

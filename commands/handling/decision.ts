@@ -22,7 +22,10 @@ export function isRefusal(decision: Decision<DomainEvent>): decision is Refusal 
  * The rule of a keyed create (contract section 1, Idempotency): what stands under the id that the key fixed is either
  * the same request, answered again, or another one.
  */
-export function repeated(command: { fingerprint: string | null }, existing: { fingerprint: string | null }): Decision<never> {
+export function repeated(
+  command: { fingerprint: string | null },
+  existing: { fingerprint: string | null },
+): Decision<never> {
   const isSame = command.fingerprint !== null && command.fingerprint === existing.fingerprint
   return isSame ? [] : refuse('idempotency-key-reused')
 }

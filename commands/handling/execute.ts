@@ -50,7 +50,9 @@ export async function execute<State, Event extends DomainEvent>(
   let isFresh = false
   for (let attempt = 1; attempt <= attempts; attempt++) {
     const isPresumed = target.isNew === true && !isFresh
-    let { state, revision, position } = isPresumed ? store.presume(target.fold, target.stream) : await store.load(target.fold, target.stream, { fresh: isFresh })
+    let { state, revision, position } = isPresumed
+      ? store.presume(target.fold, target.stream)
+      : await store.load(target.fold, target.stream, { fresh: isFresh })
     let decision = decide(state)
     if (!isFresh && (isRefusal(decision) || decision.length === 0)) {
       ;({ state, revision, position } = await store.load(target.fold, target.stream, { fresh: true }))

@@ -32,7 +32,15 @@ export interface KeyedRequest {
 export function keyedRequest(request: FastifyRequest, orgId: TenantId, vault: Vault, body: unknown): KeyedRequest {
   const idempotency = idempotencyOf(request, orgId)
   if (idempotency === null) {
-    return { id: v7(), fingerprint: null, isKeyed: false, idOf: () => v7(), claimName: null, identity: null, causing: null }
+    return {
+      id: v7(),
+      fingerprint: null,
+      isKeyed: false,
+      idOf: () => v7(),
+      claimName: null,
+      identity: null,
+      causing: null,
+    }
   }
   const claimName = `idempotency\0${idempotency.scopeId}\0${idempotency.key}`
   const fingerprint = fingerprintBody(body, (bytes) => vault.fingerprint(bytes))

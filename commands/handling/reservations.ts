@@ -27,8 +27,12 @@ export interface Reservations {
 }
 
 /** @param ownerOf for owners that can be revoked, or lose their keys; without it, an owner is present as soon as its stream is */
-export function reservationsOf({ store, vault, now }: CommandDependencies, ownerOf?: Reservations['ownerOf']): Reservations {
-  const byStream = async (stream: string): Promise<OwnerState> => ((await store.readLast(stream)) === undefined ? 'absent' : 'present')
+export function reservationsOf(
+  { store, vault, now }: CommandDependencies,
+  ownerOf?: Reservations['ownerOf'],
+): Reservations {
+  const byStream = async (stream: string): Promise<OwnerState> =>
+    (await store.readLast(stream)) === undefined ? 'absent' : 'present'
   return { store, now, hash: (key) => vault.fingerprint(key), ownerOf: ownerOf ?? byStream }
 }
 
@@ -56,7 +60,12 @@ export type ClaimResult =
       /** False when the claim was lost meanwhile, or renewed by the same owner. */
       readonly confirm: () => Promise<boolean>
     }
-  | { readonly kind: 'held'; readonly ownerId: string; readonly fingerprint: string | null; readonly isConfirmed: boolean }
+  | {
+      readonly kind: 'held'
+      readonly ownerId: string
+      readonly fingerprint: string | null
+      readonly isConfirmed: boolean
+    }
 
 /** Who holds a key now; null when nobody does. An unconfirmed claim whose owner exists counts as held. */
 export async function holderOf(reservations: Reservations, orgId: string, key: string): Promise<string | null> {
@@ -81,7 +90,8 @@ export async function claim(
   const { store, now } = reservations
   const { target, step, claimId } = keyed(reservations, request, context)
   const { state } = await store.load(target.fold, target.stream, { fresh: true })
-  if (state.status !== 'free' && state.claim.ownerId !== request.ownerId) await judge(reservations, request, state, context)
+  if (state.status !== 'free' && state.claim.ownerId !== request.ownerId)
+    await judge(reservations, request, state, context)
 
   const { state: held, events } = await execute(store, target, claimFor(request, claimId, now()), step('claim'))
   if (held.status === 'free') throw new Error('a claim left its reservation free')
@@ -149,7 +159,8 @@ type Decide = (state: ReservationState) => Decision<ReservationEvent>
 function claimFor(request: ClaimRequest, claimId: string, now: Date): Decide {
   const { ownerStream, ownerId, fingerprint, isRenewing = false } = request
   const data = { claimId, ownerStream, ownerId, fingerprint, claimedAt: now.toISOString() }
-  const isOpen = (state: ReservationState) => state.status === 'free' || (isRenewing && state.claim.ownerId === ownerId && state.claim.claimId !== claimId)
+  const isOpen = (state: ReservationState) =>
+    state.status === 'free' || (isRenewing && state.claim.ownerId === ownerId && state.claim.claimId !== claimId)
   return (state) => (isOpen(state) ? [{ type: 'ReservationClaimed', data }] : [])
 }
 

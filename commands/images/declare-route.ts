@@ -56,7 +56,12 @@ export function declareRoute(app: ServiceApp, deps: AssessmentDependencies): voi
         fingerprint: keyed.fingerprint,
       }
       const target = { fold: imageFold, stream: imageStream(orgId, keyed.id), isNew: true }
-      const done = await execute(store, target, (state) => declareImage(command, state), commandContext(request, { orgId }))
+      const done = await execute(
+        store,
+        target,
+        (state) => declareImage(command, state),
+        commandContext(request, { orgId }),
+      )
       if (done.state.status === 'absent') throw problem('internal-error')
       return created(reply, {
         body: toImageRecord(viewOf(done.state), await addressesOf(done.state)),
@@ -76,7 +81,10 @@ export function declareRoute(app: ServiceApp, deps: AssessmentDependencies): voi
   }
 }
 
-function bodyErrors({ mime_type, body_site_id: bodySiteId }: DeclareImageBody, { profile }: Pick<Configuration, 'profile'>): MemberError[] {
+function bodyErrors(
+  { mime_type, body_site_id: bodySiteId }: DeclareImageBody,
+  { profile }: Pick<Configuration, 'profile'>,
+): MemberError[] {
   const errors = declaredTypeErrors({ mime_type }, '')
   if (profile === 'production' && bodySiteId !== undefined && !isBodySite(bodySiteId)) {
     errors.push({ pointer: '/body_site_id', detail: 'names no body site of the catalogue', code: 'unknown-body-site' })

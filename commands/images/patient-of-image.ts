@@ -10,9 +10,14 @@ import type { DeclareImageBody } from './bodies.ts'
  *
  * @throws Problem `case-not-found`, `patient-not-found` (for those of another organisation too), `validation-failed`
  */
-export async function patientOfImage(deps: CommandDependencies, orgId: string, body: DeclareImageBody): Promise<string> {
+export async function patientOfImage(
+  deps: CommandDependencies,
+  orgId: string,
+  body: DeclareImageBody,
+): Promise<string> {
   const { case_id: caseId, patient_id: patientId } = body
-  if (caseId === undefined && patientId === undefined) throw refused('one of case_id and patient_id is needed', 'one-of')
+  if (caseId === undefined && patientId === undefined)
+    throw refused('one of case_id and patient_id is needed', 'one-of')
   if (caseId === undefined) return requirePatient(deps, orgId, patientId ?? '')
   const ofCase = await patientOfCase(deps, orgId, caseId.toLowerCase())
   if (patientId === undefined) return ofCase
@@ -26,7 +31,10 @@ async function patientOfCase({ store }: CommandDependencies, orgId: string, case
   const stream = caseStream(orgId, caseId)
   let { state } = store.presume(caseFold, stream)
   if (state.status === 'absent') ({ state } = await store.load(caseFold, stream, { fresh: true }))
-  if (state.status === 'absent') throw problem('case-not-found', { errors: [{ pointer: '/case_id', detail: 'names no case of the organisation', code: 'unknown-case' }] })
+  if (state.status === 'absent')
+    throw problem('case-not-found', {
+      errors: [{ pointer: '/case_id', detail: 'names no case of the organisation', code: 'unknown-case' }],
+    })
   return state.patientId
 }
 

@@ -23,7 +23,8 @@ export function isUploadOpen(now: Date, { closesAt }: Pick<AwaitedImage, 'closes
 /** What a submit meets: an upload to check, bytes that are there already, or a refusal. */
 export function meetImageSubmission({ request, now }: Submission, state: ImageState): 'upload' | 'received' | Refusal {
   if (state.status === 'absent') return refuse('not-found')
-  if (state.status === 'awaiting_upload') return isUploadOpen(now, state) ? 'upload' : refuse('image-not-awaiting-upload')
+  if (state.status === 'awaiting_upload')
+    return isUploadOpen(now, state) ? 'upload' : refuse('image-not-awaiting-upload')
   const isReused = isReceivedBy(request, state) && request?.fingerprint !== state.submittedBy?.fingerprint
   return isReused ? refuse('idempotency-key-reused') : 'received'
 }

@@ -38,7 +38,9 @@ export async function receiveUpload(
       awaited: (state) => {
         const met = meetImageSubmission({ request, now: now() }, state)
         if (typeof met !== 'string') return met
-        return state.status === 'awaiting_upload' ? { organisationId: orgId, ownerId: imageId, images: [state], pointerOf } : undefined
+        return state.status === 'awaiting_upload'
+          ? { organisationId: orgId, ownerId: imageId, images: [state], pointerOf }
+          : undefined
       },
       take: ([image], state) => {
         if (image === undefined) throw problem('internal-error')

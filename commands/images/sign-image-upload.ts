@@ -4,7 +4,10 @@ import type { AssessmentDependencies } from '../assessments/dependencies.ts'
 import { signUpload } from '../assessments/uploads.ts'
 
 /** An address to put the bytes of an image to; the image is its own owner. */
-export function signImageUpload(deps: Pick<AssessmentDependencies, 'objects' | 'configuration' | 'now'>, image: AwaitedImage): Promise<SignedAddress> {
+export function signImageUpload(
+  deps: Pick<AssessmentDependencies, 'objects' | 'configuration' | 'now'>,
+  image: AwaitedImage,
+): Promise<SignedAddress> {
   const { organisationId, imageId, closesAt } = image
   return signUpload(deps, { organisationId, ownerId: imageId, closesAt }, image)
 }

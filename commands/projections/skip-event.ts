@@ -10,6 +10,8 @@ export interface SkipEvent extends Omit<SkippedEvent, 'skippedAt'> {
 export function skipEvent(command: SkipEvent, state: ProjectionState): Decision<ProjectionEvent> {
   const { now, ...data } = command
   const known = state.status === 'complete' ? [] : state.skipped
-  const isSkipped = known.some((one) => one.commitPosition === data.commitPosition && one.preparePosition === data.preparePosition)
+  const isSkipped = known.some(
+    (one) => one.commitPosition === data.commitPosition && one.preparePosition === data.preparePosition,
+  )
   return isSkipped ? [] : [{ type: 'ProjectionEventSkipped', data: { ...data, skippedAt: now.toISOString() } }]
 }

@@ -14,7 +14,11 @@ export const SubscribeWebhookBody = Type.Object(
     description: Type.Optional(description),
     payload_mode: Type.Optional(payloadMode),
     signature_schemes: Type.Optional(
-      DistinctList(Type.Enum(['v1', 'v1a']), { minItems: 1, maxItems: 2, description: 'Default: both. They never change.' }),
+      DistinctList(Type.Enum(['v1', 'v1a']), {
+        minItems: 1,
+        maxItems: 2,
+        description: 'Default: both. They never change.',
+      }),
     ),
   },
   { $id: 'SubscribeWebhookBody', additionalProperties: false },
@@ -36,7 +40,11 @@ export type ChangeWebhookSubscriptionBody = Static<typeof ChangeWebhookSubscript
 export const RotateWebhookSecretBody = Type.Object(
   {
     grace_seconds: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 604_800, description: 'How long the secret before goes on signing too; 86400 unless it is said' }),
+      Type.Integer({
+        minimum: 0,
+        maximum: 604_800,
+        description: 'How long the secret before goes on signing too; 86400 unless it is said',
+      }),
     ),
   },
   { $id: 'RotateWebhookSecretBody', additionalProperties: false },

@@ -19,12 +19,19 @@ export interface CancelDelivery {
  * receiver makes of that is told first. Whoever has asked for it since it was disabled was told that it is pending, and has
  * it begin another round; a round that began since then is none of those that the disabling ended.
  */
-export function cancelDelivery({ delivery, reason, disabledRevision, now }: CancelDelivery, state: WebhookDeliveryState): Decision<WebhookDeliveryEvent> {
+export function cancelDelivery(
+  { delivery, reason, disabledRevision, now }: CancelDelivery,
+  state: WebhookDeliveryState,
+): Decision<WebhookDeliveryEvent> {
   const { deliveryId, subscriptionId, eventId } = delivery
   const at = now.toISOString()
   const named = { deliveryId, subscriptionId, eventId }
-  const cancelled: WebhookDeliveryEvent = { type: 'WebhookDeliveryCancelled', data: { ...named, reason, cancelledAt: at } }
-  if (state.status === 'absent') return [{ type: 'WebhookDeliveryScheduled', data: { ...delivery, scheduledAt: at } }, cancelled]
+  const cancelled: WebhookDeliveryEvent = {
+    type: 'WebhookDeliveryCancelled',
+    data: { ...named, reason, cancelledAt: at },
+  }
+  if (state.status === 'absent')
+    return [{ type: 'WebhookDeliveryScheduled', data: { ...delivery, scheduledAt: at } }, cancelled]
   const isOpen = openUntil(state.openLeaseUntil, now) !== null
   const { roundOf, askedOf, eventType, assessmentId } = state
   if (state.status !== 'pending' || isOpen || isSince(roundOf, disabledRevision)) return []

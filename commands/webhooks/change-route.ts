@@ -34,7 +34,10 @@ export function changeRoutes(app: ServiceApp, deps: CommandDependencies): void {
         params: Type.Object({ id: Uuid }),
         querystring: OrgQuery,
         body: ChangeWebhookSubscriptionBody,
-        response: answers({ 200: WebhookSubscriptionRecord }, ['webhook-url-forbidden', 'webhook-subscription-duplicate']),
+        response: answers({ 200: WebhookSubscriptionRecord }, [
+          'webhook-url-forbidden',
+          'webhook-subscription-duplicate',
+        ]),
       },
       config: { access: { scopes: ['webhooks:write'] }, takesIfMatch: true, hasEtag: true },
     },
@@ -46,7 +49,12 @@ export function changeRoutes(app: ServiceApp, deps: CommandDependencies): void {
       const { url, event_types: eventTypes, description, payload_mode: payloadMode, status } = body
       const asked = { url, eventTypes, description, payloadMode, status, admitted: admittedRevisions(request) }
       const command = { subscriptionId, ...asked, now: now() }
-      const done = await execute(store, targetOf(orgId), (state) => changeSubscription(command, state), commandContext(request, { orgId }))
+      const done = await execute(
+        store,
+        targetOf(orgId),
+        (state) => changeSubscription(command, state),
+        commandContext(request, { orgId }),
+      )
       const own = done.state.subscriptions.get(subscriptionId)
       if (own === undefined) throw problem('internal-error')
       if (done.events.length === 0 && !isAdmitted(command, own)) throw problem('precondition-failed')
@@ -77,7 +85,12 @@ export function changeRoutes(app: ServiceApp, deps: CommandDependencies): void {
       requireNoBody(body)
       const orgId = tenantOf(caller, namedOrg(query))
       const command = { subscriptionId: params.id.toLowerCase(), admitted: admittedRevisions(request), now: now() }
-      const done = await execute(store, targetOf(orgId), (state) => deleteSubscription(command, state), commandContext(request, { orgId }))
+      const done = await execute(
+        store,
+        targetOf(orgId),
+        (state) => deleteSubscription(command, state),
+        commandContext(request, { orgId }),
+      )
       await written(reply, { body: null, position: done.reached, projectors: ['webhook_subscriptions'] })
       return reply.code(204).send(null)
     },

@@ -1,4 +1,8 @@
-import type { PayloadMode, WebhookEventType, WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
+import type {
+  PayloadMode,
+  WebhookEventType,
+  WebhookSubscriptionEvent,
+} from '../../streams/webhook-subscriptions/events.ts'
 import type { WebhookSubscription, WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/state.ts'
 import { refuse, type Decision } from '../handling/decision.ts'
 import { duplicateOf, sortedOnce } from './subscribe-webhook.ts'
@@ -20,17 +24,25 @@ export interface ChangeSubscription {
  * Changes what a subscription says, and whether it is told anything. If-Match is held against the subscription's own
  * revision, since its stream goes on with the others of the organisation; what it says already happens not again.
  */
-export function changeSubscription(command: ChangeSubscription, state: WebhookSubscriptionsState): Decision<WebhookSubscriptionEvent> {
+export function changeSubscription(
+  command: ChangeSubscription,
+  state: WebhookSubscriptionsState,
+): Decision<WebhookSubscriptionEvent> {
   const own = state.subscriptions.get(command.subscriptionId)
   if (own === undefined) return refuse('not-found')
   const events = [...described(command, own), ...switched(command, own)]
   if (events.length === 0) return []
   if (!isAdmitted(command, own)) return refuse('precondition-failed')
   const { url = own.url, eventTypes = own.eventTypes } = command
-  return duplicateOf({ url, eventTypes }, state, own.subscriptionId) === undefined ? events : refuse('webhook-subscription-duplicate')
+  return duplicateOf({ url, eventTypes }, state, own.subscriptionId) === undefined
+    ? events
+    : refuse('webhook-subscription-duplicate')
 }
 
-export function isAdmitted({ admitted }: Pick<ChangeSubscription, 'admitted'>, { revision }: WebhookSubscription): boolean {
+export function isAdmitted(
+  { admitted }: Pick<ChangeSubscription, 'admitted'>,
+  { revision }: WebhookSubscription,
+): boolean {
   return admitted === undefined || admitted.includes(BigInt(revision))
 }
 
@@ -38,13 +50,28 @@ function described(command: ChangeSubscription, own: WebhookSubscription): Webho
   const { subscriptionId, now, url = own.url, description = own.description, payloadMode = own.payloadMode } = command
   const eventTypes = sortedOnce(command.eventTypes ?? own.eventTypes)
   const isNewEndpoint = url !== own.url
-  const isSame = !isNewEndpoint && description === own.description && payloadMode === own.payloadMode && eventTypes.join() === own.eventTypes.join()
+  const isSame =
+    !isNewEndpoint &&
+    description === own.description &&
+    payloadMode === own.payloadMode &&
+    eventTypes.join() === own.eventTypes.join()
   if (isSame) return []
-  const data = { subscriptionId, url, eventTypes, description, payloadMode, isNewEndpoint, changedAt: now.toISOString() }
+  const data = {
+    subscriptionId,
+    url,
+    eventTypes,
+    description,
+    payloadMode,
+    isNewEndpoint,
+    changedAt: now.toISOString(),
+  }
   return [{ type: 'WebhookSubscriptionChanged', data }]
 }
 
-function switched({ subscriptionId, status, now }: ChangeSubscription, own: WebhookSubscription): WebhookSubscriptionEvent[] {
+function switched(
+  { subscriptionId, status, now }: ChangeSubscription,
+  own: WebhookSubscription,
+): WebhookSubscriptionEvent[] {
   if (status === undefined || status === own.status) return []
   const at = now.toISOString()
   return status === 'active'

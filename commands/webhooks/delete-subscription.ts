@@ -6,7 +6,10 @@ import { isAdmitted, type ChangeSubscription } from './change-subscription.ts'
 export type DeleteSubscription = Pick<ChangeSubscription, 'subscriptionId' | 'admitted' | 'now'>
 
 /** For good; its secrets stay in the vault for a while, since a delivery may be under way. */
-export function deleteSubscription(command: DeleteSubscription, state: WebhookSubscriptionsState): Decision<WebhookSubscriptionEvent> {
+export function deleteSubscription(
+  command: DeleteSubscription,
+  state: WebhookSubscriptionsState,
+): Decision<WebhookSubscriptionEvent> {
   const { subscriptionId, now } = command
   const own = state.subscriptions.get(subscriptionId)
   if (own === undefined) return refuse('not-found')

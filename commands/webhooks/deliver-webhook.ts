@@ -80,7 +80,8 @@ export function recordDelivery(command: RecordDelivery, state: WebhookDeliverySt
   }
   const { statusCode, errorClass, endpoint, nextAttemptAt } = outcome
   const failure = { ...base, statusCode, errorClass, endpoint, failedAt: at }
-  if (state.status === 'cancelled') return [{ type: 'WebhookDeliveryAttemptFailed', data: { ...failure, nextAttemptAt: null } }]
+  if (state.status === 'cancelled')
+    return [{ type: 'WebhookDeliveryAttemptFailed', data: { ...failure, nextAttemptAt: null } }]
   return nextAttemptAt === null
     ? [{ type: 'WebhookDeliveryFailed', data: failure }]
     : [{ type: 'WebhookDeliveryAttemptFailed', data: { ...failure, nextAttemptAt: nextAttemptAt.toISOString() } }]

@@ -34,7 +34,8 @@ export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependen
       schema: {
         operationId: 'testWebhookSubscription',
         summary: 'Send a test to a webhook subscription',
-        description: 'Signed as any other webhook, its type `webhook.test`, its body `{"test":true}`. Sent once, whatever comes of it.',
+        description:
+          'Signed as any other webhook, its type `webhook.test`, its body `{"test":true}`. Sent once, whatever comes of it.',
         params: Type.Object({ id: Uuid }),
         querystring: OrgQuery,
         response: answers({ 202: WebhookDeliveryRecord }, ['webhook-subscription-disabled', ...keyProblems]),
@@ -64,10 +65,16 @@ export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependen
       schema: {
         operationId: 'redeliverWebhook',
         summary: 'Send what has ended once more',
-        description: 'Under the same webhook-id, through a whole round of the retry schedule. One that is pending stays as it is.',
+        description:
+          'Under the same webhook-id, through a whole round of the retry schedule. One that is pending stays as it is.',
         params: Type.Object({ id: Uuid, deliveryId: Uuid }),
         querystring: OrgQuery,
-        response: answers({ 202: WebhookDeliveryRecord }, ['webhook-subscription-disabled', 'webhook-delivery-pending', 'read-model-behind', ...keyProblems]),
+        response: answers({ 202: WebhookDeliveryRecord }, [
+          'webhook-subscription-disabled',
+          'webhook-delivery-pending',
+          'read-model-behind',
+          ...keyProblems,
+        ]),
       },
       config: { access, hasEtag: true },
     },
@@ -81,9 +88,21 @@ export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependen
       const deliveryId = params.deliveryId.toLowerCase()
       const target = targetOf(orgId, deliveryId)
       const due = await dueDelivery(orgId, subscriptionId, deliveryId)
-      const asked = { isActive: status === 'active', endpointRevision, disabledRevision, recoveryId: null, request: causing, now: now() }
+      const asked = {
+        isActive: status === 'active',
+        endpointRevision,
+        disabledRevision,
+        recoveryId: null,
+        request: causing,
+        now: now(),
+      }
       const command = { subscriptionId, due, ...asked }
-      const done = await execute(store, target, (state) => redeliver(command, state), commandContext(request, { orgId }))
+      const done = await execute(
+        store,
+        target,
+        (state) => redeliver(command, state),
+        commandContext(request, { orgId }),
+      )
       return answer(reply, done, done.events.length === 0 && isRepeatedRedelivery(command, done.state), now())
     },
   )
@@ -97,7 +116,15 @@ export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependen
     const due = await findDueDelivery(orgId, subscriptionId, deliveryId)
     if (due === null) return null
     const { dueAt, ...event } = due
-    return { ...event, deliveryId, subscriptionId, organisationId: orgId, origin: 'event', scheduledAt: dueAt, request: null }
+    return {
+      ...event,
+      deliveryId,
+      subscriptionId,
+      organisationId: orgId,
+      origin: 'event',
+      scheduledAt: dueAt,
+      request: null,
+    }
   }
 }
 
@@ -105,7 +132,12 @@ function targetOf(orgId: string, deliveryId: string) {
   return { fold: webhookDeliveryFold, stream: webhookDeliveryStream(orgId, deliveryId) }
 }
 
-function answer(reply: ReplyHead, { state, reached, revision }: Executed<WebhookDeliveryState, WebhookDeliveryEvent>, isReplayed: boolean, now: Date) {
+function answer(
+  reply: ReplyHead,
+  { state, reached, revision }: Executed<WebhookDeliveryState, WebhookDeliveryEvent>,
+  isReplayed: boolean,
+  now: Date,
+) {
   if (state.status === 'absent') throw problem('internal-error')
   return accepted(reply, {
     body: toWebhookDeliveryRecord(viewOfDelivery(state)),

@@ -8,7 +8,10 @@ export interface DestroySecrets {
 }
 
 /** Records that what a deleted subscription was signed with is no more. Nothing of one that was not deleted, and nothing twice. */
-export function destroySecrets({ subscriptionId, now }: DestroySecrets, state: WebhookSubscriptionsState): Decision<WebhookSubscriptionEvent> {
+export function destroySecrets(
+  { subscriptionId, now }: DestroySecrets,
+  state: WebhookSubscriptionsState,
+): Decision<WebhookSubscriptionEvent> {
   if (!state.deleted.has(subscriptionId) || state.destroyed.has(subscriptionId)) return []
   return [{ type: 'WebhookSecretsDestroyed', data: { subscriptionId, destroyedAt: now.toISOString() } }]
 }

@@ -9,7 +9,11 @@ import { webhookSubscriptionsStream } from '../../streams/webhook-subscriptions/
  *
  * @throws Problem `not-found`
  */
-export async function ownSubscription(store: EventStore, org: TenantId, subscriptionId: string): Promise<WebhookSubscription> {
+export async function ownSubscription(
+  store: EventStore,
+  org: TenantId,
+  subscriptionId: string,
+): Promise<WebhookSubscription> {
   const { state } = await store.load(webhookSubscriptionsFold, webhookSubscriptionsStream(org), { fresh: true })
   const subscription = state.subscriptions.get(subscriptionId)
   if (subscription === undefined) throw problem('not-found')

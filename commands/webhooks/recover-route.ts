@@ -22,7 +22,12 @@ export const RecoverWebhooksBody = Type.Object(
 )
 
 export const RecoverWebhooksReply = Type.Object(
-  { deliveries: Type.Integer({ description: `How many were found, at most ${mostRecovered}; what is delivered before its turn comes is not sent again` }), has_more: Type.Boolean() },
+  {
+    deliveries: Type.Integer({
+      description: `How many were found, at most ${mostRecovered}; what is delivered before its turn comes is not sent again`,
+    }),
+    has_more: Type.Boolean(),
+  },
   { $id: 'RecoverWebhooksReply' },
 )
 
@@ -40,7 +45,11 @@ export function recoverRoute(app: ServiceApp, deps: DeliveryRouteDependencies): 
         params: Type.Object({ id: Uuid }),
         querystring: OrgQuery,
         body: RecoverWebhooksBody,
-        response: answers({ 202: RecoverWebhooksReply }, ['webhook-subscription-disabled', 'read-model-behind', ...keyProblems]),
+        response: answers({ 202: RecoverWebhooksReply }, [
+          'webhook-subscription-disabled',
+          'read-model-behind',
+          ...keyProblems,
+        ]),
       },
       config: { access: { scopes: ['webhooks:write'] } },
     },
@@ -51,14 +60,21 @@ export function recoverRoute(app: ServiceApp, deps: DeliveryRouteDependencies): 
       const at = now()
       const since = new Date(body.since).toISOString()
       const until = body.until === undefined ? at.toISOString() : new Date(body.until).toISOString()
-      if (since >= until) throw problem('validation-failed', { errors: [{ pointer: '/since', detail: 'must be before until, or now', code: 'order' }] })
+      if (since >= until)
+        throw problem('validation-failed', {
+          errors: [{ pointer: '/since', detail: 'must be before until, or now', code: 'order' }],
+        })
       const keyed = keyedRequest(request, orgId, vault, body)
       const { status } = await ownSubscription(store, orgId, subscriptionId)
       const isActive = status === 'active'
       const target = { fold: webhookRecoveryFold, stream: webhookRecoveryStream(orgId, keyed.id) }
       // A repeat is answered with what was found then: nothing is looked for.
-      const isKnown = keyed.isKeyed && (await store.load(target.fold, target.stream, { fresh: true })).state.status !== 'absent'
-      const found = isKnown || !isActive ? [] : await deliveriesToRecover(orgId, subscriptionId, { since, until }, mostRecovered + 1)
+      const isKnown =
+        keyed.isKeyed && (await store.load(target.fold, target.stream, { fresh: true })).state.status !== 'absent'
+      const found =
+        isKnown || !isActive
+          ? []
+          : await deliveriesToRecover(orgId, subscriptionId, { since, until }, mostRecovered + 1)
       const command = {
         recoveryId: keyed.id,
         subscriptionId,

@@ -11,7 +11,10 @@ export interface Recover extends Omit<WebhookRecovery, 'requestedAt'> {
  * Has the deliveries that it names sent again. They stand in the fact, so that a repeat is answered with what the first
  * request found, and a process may take them one by one.
  */
-export function recover({ isActive, now, ...found }: Recover, state: WebhookRecoveryState): Decision<WebhookRecoveryEvent> {
+export function recover(
+  { isActive, now, ...found }: Recover,
+  state: WebhookRecoveryState,
+): Decision<WebhookRecoveryEvent> {
   if (state.status !== 'absent') return repeated(found, state)
   if (!isActive) return refuse('webhook-subscription-disabled')
   return [{ type: 'WebhookRecoveryRequested', data: { ...found, requestedAt: now.toISOString() } }]

@@ -24,7 +24,10 @@ const mostLate = { ms: 60_000, percent: 1 }
  * subscription at its end. When a look is late, nobody may have called the endpoint meanwhile: all that follows is as much
  * later. Where that was the last look, the last tenth is given anew, so that it is called before it is disabled.
  */
-export function reviewEndpoint(command: ReviewEndpoint, state: WebhookSubscriptionsState): Decision<WebhookSubscriptionEvent> {
+export function reviewEndpoint(
+  command: ReviewEndpoint,
+  state: WebhookSubscriptionsState,
+): Decision<WebhookSubscriptionEvent> {
   const { subscriptionId, failingSince, now } = command
   const review = nextReviewOf(command, state)
   if (review === null) return []
@@ -35,7 +38,12 @@ export function reviewEndpoint(command: ReviewEndpoint, state: WebhookSubscripti
   const percent = review.percent ?? 90
   const partAhead = (upTo: number): string => new Date(now.getTime() + partOf(command, upTo - percent)).toISOString()
   const warning = { subscriptionId, percent, failingSince, warnedAt: now.toISOString() }
-  return [{ type: 'WebhookEndpointFailing', data: { ...warning, disableAt: partAhead(100), nextReviewAt: partAhead(after(percent) ?? 100) } }]
+  return [
+    {
+      type: 'WebhookEndpointFailing',
+      data: { ...warning, disableAt: partAhead(100), nextReviewAt: partAhead(after(percent) ?? 100) },
+    },
+  ]
 }
 
 export interface NextReview {
@@ -54,11 +62,17 @@ export function nextReviewOf(command: ReviewEndpoint, state: WebhookSubscription
 }
 
 /** The receiver said that it is gone for good (410). */
-export function disableGone(command: CountedEndpoint & { readonly now: Date }, state: WebhookSubscriptionsState): Decision<WebhookSubscriptionEvent> {
+export function disableGone(
+  command: CountedEndpoint & { readonly now: Date },
+  state: WebhookSubscriptionsState,
+): Decision<WebhookSubscriptionEvent> {
   return endpointOf(command, state) === undefined ? [] : [disabled(command.subscriptionId, 'gone', command.now)]
 }
 
-function endpointOf({ subscriptionId, endpointRevision }: CountedEndpoint, { subscriptions }: WebhookSubscriptionsState): WebhookSubscription | undefined {
+function endpointOf(
+  { subscriptionId, endpointRevision }: CountedEndpoint,
+  { subscriptions }: WebhookSubscriptionsState,
+): WebhookSubscription | undefined {
   const found = subscriptions.get(subscriptionId)
   return found?.status === 'active' && found.endpointRevision === endpointRevision ? found : undefined
 }

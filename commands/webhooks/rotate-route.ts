@@ -10,7 +10,11 @@ import type { ServiceApp } from '../../platform/http/service.ts'
 import { problem } from '../../platform/problems.ts'
 import { toWebhookSubscriptionRecord, WebhookSubscriptionRecord } from '../../platform/records/webhook-subscription.ts'
 import type { PublicKey } from '../../streams/webhook-subscriptions/events.ts'
-import { liveSecrets, webhookSubscriptionsFold, type WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/state.ts'
+import {
+  liveSecrets,
+  webhookSubscriptionsFold,
+  type WebhookSubscriptionsState,
+} from '../../streams/webhook-subscriptions/state.ts'
 import { webhookSubscriptionsStream } from '../../streams/webhook-subscriptions/stream.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { keyedRequest, keyProblems } from '../handling/keyed-request.ts'
@@ -31,7 +35,8 @@ export function rotateRoute(app: ServiceApp, deps: CommandDependencies): void {
       schema: {
         operationId: 'rotateWebhookSecret',
         summary: 'Replace the secret and the key pair that sign deliveries',
-        description: 'The one before goes on signing beside the new one for `grace_seconds`. The answer carries `secret`.',
+        description:
+          'The one before goes on signing beside the new one for `grace_seconds`. The answer carries `secret`.',
         params: Type.Object({ id: Uuid }),
         querystring: OrgQuery,
         body: RotateWebhookSecretBody,
@@ -47,10 +52,17 @@ export function rotateRoute(app: ServiceApp, deps: CommandDependencies): void {
       const secretId = keyed.idOf('secret')
       const { grace_seconds: graceSeconds = usualGraceSeconds } = body
       const command = { subscriptionId, secretId, graceSeconds, request: keyed.causing, now: now() }
-      const decide = (publicKey: PublicKey | null) => (state: WebhookSubscriptionsState) => rotateSecret({ ...command, publicKey }, state)
-      const schemes = ({ subscriptions }: WebhookSubscriptionsState) => subscriptions.get(subscriptionId)?.signatureSchemes ?? []
+      const decide = (publicKey: PublicKey | null) => (state: WebhookSubscriptionsState) =>
+        rotateSecret({ ...command, publicKey }, state)
+      const schemes = ({ subscriptions }: WebhookSubscriptionsState) =>
+        subscriptions.get(subscriptionId)?.signatureSchemes ?? []
       const target = { fold: webhookSubscriptionsFold, stream: webhookSubscriptionsStream(orgId) }
-      const done = await executeWithSecret(deps, target, { secretId, schemes, decide }, commandContext(request, { orgId }))
+      const done = await executeWithSecret(
+        deps,
+        target,
+        { secretId, schemes, decide },
+        commandContext(request, { orgId }),
+      )
 
       const own = done.state.subscriptions.get(subscriptionId)
       if (own === undefined) throw problem('internal-error')

@@ -1,6 +1,11 @@
 import type { CausingRequest } from '../../streams/types.ts'
 import type { PublicKey, WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
-import { liveSecrets, type KeyedRotation, type WebhookSubscription, type WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/state.ts'
+import {
+  liveSecrets,
+  type KeyedRotation,
+  type WebhookSubscription,
+  type WebhookSubscriptionsState,
+} from '../../streams/webhook-subscriptions/state.ts'
 import { refuse, repeated, type Decision } from '../handling/decision.ts'
 
 export interface RotateSecret {
@@ -17,7 +22,10 @@ export interface RotateSecret {
 const mostPrevious = 4
 
 /** From now on the new secret signs, and beside it for a while the one before. */
-export function rotateSecret(command: RotateSecret, state: WebhookSubscriptionsState): Decision<WebhookSubscriptionEvent> {
+export function rotateSecret(
+  command: RotateSecret,
+  state: WebhookSubscriptionsState,
+): Decision<WebhookSubscriptionEvent> {
   const { subscriptionId, secretId, publicKey, graceSeconds, request, now } = command
   const own = state.subscriptions.get(subscriptionId)
   if (own === undefined) return refuse('not-found')
@@ -31,6 +39,9 @@ export function rotateSecret(command: RotateSecret, state: WebhookSubscriptionsS
 }
 
 /** What the very key of this request came to before. */
-export function keyedRotationOf({ request }: Pick<RotateSecret, 'request'>, own: WebhookSubscription): KeyedRotation | undefined {
+export function keyedRotationOf(
+  { request }: Pick<RotateSecret, 'request'>,
+  own: WebhookSubscription,
+): KeyedRotation | undefined {
   return request === null ? undefined : own.keyedRotations.get(request.key)
 }

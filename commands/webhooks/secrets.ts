@@ -2,7 +2,11 @@ import { problem } from '../../platform/problems.ts'
 import { signingKeyOf } from '../../platform/vault/signing-keys.ts'
 import type { Vault } from '../../platform/vault/vault.ts'
 import type { CommandContext } from '../../streams/store/events.ts'
-import type { PublicKey, SignatureScheme, WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
+import type {
+  PublicKey,
+  SignatureScheme,
+  WebhookSubscriptionEvent,
+} from '../../streams/webhook-subscriptions/events.ts'
 import type { WebhookSubscription, WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/state.ts'
 import { isRefusal, type Decision } from '../handling/decision.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
@@ -13,7 +17,9 @@ export interface NewSecret {
   /** Of the subscription that it is made for. */
   readonly schemes: (state: WebhookSubscriptionsState) => readonly SignatureScheme[]
   /** The decision that names the secret; the key is null while it is only tried. */
-  readonly decide: (publicKey: PublicKey | null) => (state: WebhookSubscriptionsState) => Decision<WebhookSubscriptionEvent>
+  readonly decide: (
+    publicKey: PublicKey | null,
+  ) => (state: WebhookSubscriptionsState) => Decision<WebhookSubscriptionEvent>
 }
 
 /**
@@ -36,7 +42,11 @@ export async function executeWithSecret(
   return execute(store, target, decide(publicKey), context)
 }
 
-async function makeSecret(vault: Vault, secretId: string, schemes: readonly SignatureScheme[]): Promise<PublicKey | null> {
+async function makeSecret(
+  vault: Vault,
+  secretId: string,
+  schemes: readonly SignatureScheme[],
+): Promise<PublicKey | null> {
   if (schemes.includes('v1')) await vault.secret('webhook', secretId)
   if (!schemes.includes('v1a')) return null
   const { kid, publicJwk } = await signingKeyOf(await vault.secret('webhook-signing', secretId))
@@ -45,7 +55,11 @@ async function makeSecret(vault: Vault, secretId: string, schemes: readonly Sign
 }
 
 /** The member `secret` of an answer, `whsec_…`; none where the subscription is not signed with one. */
-export async function secretMember(vault: Vault, subscription: WebhookSubscription, secretId: string): Promise<string | undefined> {
+export async function secretMember(
+  vault: Vault,
+  subscription: WebhookSubscription,
+  secretId: string,
+): Promise<string | undefined> {
   if (!subscription.signatureSchemes.includes('v1')) return undefined
   return `whsec_${Buffer.from(await vault.storedSecret('webhook', secretId)).toString('base64')}`
 }

@@ -17,11 +17,21 @@ export interface SendTest {
 /** A delivery that tells nothing but that it is a test. One whose subscription is disabled meanwhile is cancelled. */
 export function sendTest(command: SendTest, state: WebhookDeliveryState): Decision<WebhookDeliveryEvent> {
   const { deliveryId, subscriptionId, organisationId, eventId, isActive, request, now } = command
-  if (state.status !== 'absent') return repeated({ fingerprint: fingerprintOf(request) }, { fingerprint: fingerprintOf(state.request) })
+  if (state.status !== 'absent')
+    return repeated({ fingerprint: fingerprintOf(request) }, { fingerprint: fingerprintOf(state.request) })
   if (!isActive) return refuse('webhook-subscription-disabled')
   const at = now.toISOString()
-  const named = { deliveryId, subscriptionId, organisationId, eventId, eventType: 'webhook.test' as const, assessmentId: null }
-  return [{ type: 'WebhookDeliveryScheduled', data: { ...named, origin: 'test', occurredAt: at, scheduledAt: at, request } }]
+  const named = {
+    deliveryId,
+    subscriptionId,
+    organisationId,
+    eventId,
+    eventType: 'webhook.test' as const,
+    assessmentId: null,
+  }
+  return [
+    { type: 'WebhookDeliveryScheduled', data: { ...named, origin: 'test', occurredAt: at, scheduledAt: at, request } },
+  ]
 }
 
 function fingerprintOf(request: CausingRequest): string | null {

@@ -28,7 +28,8 @@ export function subscribeRoute(app: ServiceApp, deps: CommandDependencies): void
       schema: {
         operationId: 'subscribeWebhook',
         summary: 'Subscribe an address to assessment events',
-        description: 'The answer of a 201 and that of a rotation alone carry `secret`. The same address and events again: 200.',
+        description:
+          'The answer of a 201 and that of a rotation alone carry `secret`. The same address and events again: 200.',
         querystring: OrgQuery,
         body: SubscribeWebhookBody,
         response: answers({ 200: WebhookSubscriptionRecord, 201: WebhookSubscriptionRecord }, [
@@ -44,12 +45,17 @@ export function subscribeRoute(app: ServiceApp, deps: CommandDependencies): void
       const orgId = tenantOf(caller, namedOrg(query))
       checkUrl(body.url)
       const keyed = keyedRequest(request, orgId, vault, body)
-      const { event_types: eventTypes, payload_mode: payloadMode = 'full', signature_schemes: signatureSchemes = ['v1', 'v1a'] } = body
+      const {
+        event_types: eventTypes,
+        payload_mode: payloadMode = 'full',
+        signature_schemes: signatureSchemes = ['v1', 'v1a'],
+      } = body
       const asked = { url: body.url, eventTypes, description: body.description ?? null, payloadMode, signatureSchemes }
       // The first secret has the subscription's id: a repeat after a crash between vault and stream meets it.
       const ids = { subscriptionId: keyed.id, secretId: keyed.id, organisationId: orgId }
       const command = { ...ids, ...asked, now: now(), fingerprint: keyed.fingerprint }
-      const decide = (publicKey: PublicKey | null) => (state: WebhookSubscriptionsState) => subscribeWebhook({ ...command, publicKey }, state)
+      const decide = (publicKey: PublicKey | null) => (state: WebhookSubscriptionsState) =>
+        subscribeWebhook({ ...command, publicKey }, state)
       const target = { fold: webhookSubscriptionsFold, stream: webhookSubscriptionsStream(orgId) }
       const context = commandContext(request, { orgId })
       const hasHappened = async () => {

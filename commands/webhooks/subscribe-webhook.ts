@@ -31,7 +31,8 @@ export function subscribeWebhook(
 ): Decision<WebhookSubscriptionEvent> {
   const existing = state.subscriptions.get(command.subscriptionId)
   if (existing !== undefined) return repeated(command, existing)
-  if (state.deleted.has(command.subscriptionId)) return refuse('idempotency-key-reused', { detail: 'What this key created was deleted. Use a fresh key.' })
+  if (state.deleted.has(command.subscriptionId))
+    return refuse('idempotency-key-reused', { detail: 'What this key created was deleted. Use a fresh key.' })
   if (duplicateOf(command, state) !== undefined) return []
   if (state.subscriptions.size >= limit) return refuse('subscription-limit')
   const { now, ...data } = command

@@ -39,9 +39,14 @@ async function requirePrivate(dataDir: string): Promise<void> {
   if (process.platform === 'win32') return
   const { mode, uid } = await stat(dataDir)
   const ownUid = process.geteuid?.()
-  if (uid !== ownUid) throw new Error(`the data folder ${dataDir} belongs to another user (uid ${uid}, not ${ownUid}): run "chown" on it, or name a new folder`)
+  if (uid !== ownUid)
+    throw new Error(
+      `the data folder ${dataDir} belongs to another user (uid ${uid}, not ${ownUid}): run "chown" on it, or name a new folder`,
+    )
   if ((mode & WRITABLE_BY_OTHERS) === 0) return
-  throw new Error(`the data folder ${dataDir} can be written by other users (mode ${(mode & 0o777).toString(8)}): run "chmod 700" on it, or name a new folder`)
+  throw new Error(
+    `the data folder ${dataDir} can be written by other users (mode ${(mode & 0o777).toString(8)}): run "chmod 700" on it, or name a new folder`,
+  )
 }
 
 function tryLock(database: DatabaseSync): boolean {

@@ -15,7 +15,10 @@ const STOP_LIMIT_MS = 8_000
  * on SIGTERM, SIGINT or (with `exitWithParent`) the parent's end, and exits 0. A failed start prints its reason to stderr
  * and exits 1. A stop that is asked for during the start waits for the start, so that nothing is left half running.
  */
-export async function liveAsChild(options: { exitWithParent: boolean; start: () => Promise<RunningServer> }): Promise<void> {
+export async function liveAsChild(options: {
+  exitWithParent: boolean
+  start: () => Promise<RunningServer>
+}): Promise<void> {
   tolerateClosedOutput()
   const stopAsked = new Promise<void>((resolve) => {
     process.on('SIGTERM', resolve)

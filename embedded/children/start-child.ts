@@ -114,7 +114,11 @@ function killGroup(child: ChildProcessWithoutNullStreams): void {
   }
 }
 
-function readyLine(child: ChildProcessWithoutNullStreams, options: ChildOptions, exited: Promise<number>): Promise<ReadyLine> {
+function readyLine(
+  child: ChildProcessWithoutNullStreams,
+  options: ChildOptions,
+  exited: Promise<number>,
+): Promise<ReadyLine> {
   const timeoutMs = options.readyTimeoutMs ?? READY_TIMEOUT_MS
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`not ready within ${timeoutMs} ms`)), timeoutMs)

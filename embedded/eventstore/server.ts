@@ -1,4 +1,12 @@
-import { Server, ServerCredentials, logVerbosity, setLogVerbosity, type MethodDefinition, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js'
+import {
+  Server,
+  ServerCredentials,
+  logVerbosity,
+  setLogVerbosity,
+  type MethodDefinition,
+  type ServerUnaryCall,
+  type sendUnaryData,
+} from '@grpc/grpc-js'
 import { GossipService } from '@eventstore/db-client/generated/gossip_grpc_pb.js'
 import { ServerFeaturesService } from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js'
 import { PersistentSubscriptionsService } from '@eventstore/db-client/generated/persistent_grpc_pb.js'
@@ -53,7 +61,10 @@ export async function serve(store: StreamStore, options: ServeOptions): Promise<
       '/health/live': { answer: () => ({ status: 'live' }), needsAccount: false },
       '/ping': { answer: () => ({ text: 'Ping request successfully handled' }), needsAccount: false },
       '/info': { answer: () => nodeInformation(accounts !== undefined), needsAccount: false },
-      '/stats': { answer: () => nodeStatistics({ store, subscriptions, groups, connections: () => listener.connections }), needsAccount: true },
+      '/stats': {
+        answer: () => nodeStatistics({ store, subscriptions, groups, connections: () => listener.connections }),
+        needsAccount: true,
+      },
     },
     accounts,
   )
@@ -79,22 +90,35 @@ function addStreams(server: Server, store: StreamStore, access: AccessControl, s
     },
     {
       read: (call: ByteStreamCall) => read({ store, access, subscriptions }, call),
-      append: (call: Parameters<typeof appendCall>[2], reply: sendUnaryData<Buffer>) => appendCall(store, access, call, reply),
+      append: (call: Parameters<typeof appendCall>[2], reply: sendUnaryData<Buffer>) =>
+        appendCall(store, access, call, reply),
       batchAppend: (call: BatchAppendCall) => batchAppend(store, access, call),
-      delete: (call: Parameters<typeof deleteCall>[2], reply: sendUnaryData<Buffer>) => deleteCall(store, access, call, reply),
-      tombstone: (call: Parameters<typeof tombstoneCall>[2], reply: sendUnaryData<Buffer>) => tombstoneCall(store, access, call, reply),
+      delete: (call: Parameters<typeof deleteCall>[2], reply: sendUnaryData<Buffer>) =>
+        deleteCall(store, access, call, reply),
+      tombstone: (call: Parameters<typeof tombstoneCall>[2], reply: sendUnaryData<Buffer>) =>
+        tombstoneCall(store, access, call, reply),
     },
   )
 }
 
-function answerWith<Answer>(answer: (host: string) => Answer): (call: ServerUnaryCall<unknown, Answer>, reply: sendUnaryData<Answer>) => void {
+function answerWith<Answer>(
+  answer: (host: string) => Answer,
+): (call: ServerUnaryCall<unknown, Answer>, reply: sendUnaryData<Answer>) => void {
   return (call, reply) => reply(null, answer(call.getHost()))
 }
 
-function bytesOut<Request, Response>(definition: MethodDefinition<Request, Response>): MethodDefinition<Request, Buffer> {
+function bytesOut<Request, Response>(
+  definition: MethodDefinition<Request, Response>,
+): MethodDefinition<Request, Buffer> {
   return { ...definition, responseSerialize: (bytes: Buffer) => bytes, responseDeserialize: (bytes: Buffer) => bytes }
 }
 
-function bytesInAndOut<Request, Response>(definition: MethodDefinition<Request, Response>): MethodDefinition<Buffer, Buffer> {
-  return { ...bytesOut(definition), requestSerialize: (bytes: Buffer) => bytes, requestDeserialize: (bytes: Buffer) => bytes }
+function bytesInAndOut<Request, Response>(
+  definition: MethodDefinition<Request, Response>,
+): MethodDefinition<Buffer, Buffer> {
+  return {
+    ...bytesOut(definition),
+    requestSerialize: (bytes: Buffer) => bytes,
+    requestDeserialize: (bytes: Buffer) => bytes,
+  }
 }

@@ -51,7 +51,13 @@ export async function startEventStoreNode(options: EventStoreNodeOptions): Promi
     name: 'embedded event store',
     script: MAIN,
     nodeArgs: ['--disable-warning=ExperimentalWarning', NEW_SPACE],
-    args: ['--data', dataDir, '--port', String(options.port), ...(usersFile === undefined ? [] : ['--users', usersFile])],
+    args: [
+      '--data',
+      dataDir,
+      '--port',
+      String(options.port),
+      ...(usersFile === undefined ? [] : ['--users', usersFile]),
+    ],
     readyTimeoutMs: READY_TIMEOUT_MS,
     onLog: (line) => process.stderr.write(`${line}\n`),
     onOutput: passOnWarnings,
@@ -70,7 +76,10 @@ export async function startEventStoreNode(options: EventStoreNodeOptions): Promi
 }
 
 /** The node reads accounts from a file. It contains a hash of the password, and arguments and environment contain neither. */
-async function writeUsersFile(dataDir: string, { login, password }: { login: string; password: string }): Promise<string> {
+async function writeUsersFile(
+  dataDir: string,
+  { login, password }: { login: string; password: string },
+): Promise<string> {
   const file = join(dataDir, 'users')
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   await writeDurably(file, `${await userLine(login, password, ['$admins'])}\n`, 0o600)
@@ -81,9 +90,15 @@ async function writeUsersFile(dataDir: string, { login, password }: { login: str
  * The path is absolute, so that the string connects from every working directory. The client decodes the path and both parts of
  * the account. Node.js warns about the name of a TLS server that is an IP address, hence `localhost`.
  */
-function connectionString(dataDir: string, port: number, account: EventStoreNodeOptions['account'], hasAccounts: boolean): string {
+function connectionString(
+  dataDir: string,
+  port: number,
+  account: EventStoreNodeOptions['account'],
+  hasAccounts: boolean,
+): string {
   if (!hasAccounts) return `esdb://127.0.0.1:${port}?tls=false`
-  const user = account === undefined ? '' : `${encodeURIComponent(account.login)}:${encodeURIComponent(account.password)}@`
+  const user =
+    account === undefined ? '' : `${encodeURIComponent(account.login)}:${encodeURIComponent(account.password)}@`
   const certificate = encodeURIComponent(join(dataDir, CERTIFICATE_FILE)).replaceAll('%2F', '/')
   return `esdb://${user}localhost:${port}?tls=true&tlsCAFile=${certificate}`
 }
@@ -92,5 +107,6 @@ function connectionString(dataDir: string, port: number, account: EventStoreNode
 function passOnWarnings(line: string): void {
   if (!line.startsWith('{')) return
   const entry: unknown = JSON.parse(line)
-  if (typeof entry === 'object' && entry !== null && 'level' in entry && entry.level !== 'info') process.stderr.write(`${line}\n`)
+  if (typeof entry === 'object' && entry !== null && 'level' in entry && entry.level !== 'info')
+    process.stderr.write(`${line}\n`)
 }

@@ -25,7 +25,13 @@ export function objectPath(bucketDir: string, key: string): string {
 /** The keys below a bucket that begin with `prefix` and sort after `after`, in the order of their UTF-8 bytes. */
 export async function* keysInOrder(bucketDir: string, prefix: string, after: string): AsyncGenerator<string> {
   const base = prefix.slice(0, prefix.lastIndexOf('/') + 1)
-  const folders = base === '' ? [] : base.slice(0, -1).split('/').map((segment) => `${encodeURIComponent(segment)}${FOLDER}`)
+  const folders =
+    base === ''
+      ? []
+      : base
+          .slice(0, -1)
+          .split('/')
+          .map((segment) => `${encodeURIComponent(segment)}${FOLDER}`)
   yield* walk(join(bucketDir, ...folders), base, prefix, after)
 }
 

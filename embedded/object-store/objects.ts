@@ -55,7 +55,12 @@ export class Objects {
 
   async requireBucket(bucket: string): Promise<string> {
     const folder = join(this.#buckets, bucket)
-    const found = BUCKET_NAME.test(bucket) && (await stat(folder).then(() => true, () => false))
+    const found =
+      BUCKET_NAME.test(bucket) &&
+      (await stat(folder).then(
+        () => true,
+        () => false,
+      ))
     if (!found) throw new S3Error('NoSuchBucket', 'The specified bucket does not exist')
     return folder
   }
@@ -110,7 +115,12 @@ export class Objects {
   }
 
   /** Up to `limit` objects in key order, and whether more follow. */
-  async list(bucket: string, prefix: string, after: string, limit: number): Promise<{ objects: ListedObject[]; more: boolean }> {
+  async list(
+    bucket: string,
+    prefix: string,
+    after: string,
+    limit: number,
+  ): Promise<{ objects: ListedObject[]; more: boolean }> {
     const folder = await this.requireBucket(bucket)
     const objects: ListedObject[] = []
     for await (const key of keysInOrder(folder, prefix, after)) {

@@ -22,7 +22,14 @@ const LARGEST_OBJECT_BYTES = 32 * 1024 ** 2
 const MOST_KEYS = 1000
 const CUSTOM = 'x-amz-meta-'
 /** Response headers that a signed GET may set, as S3 offers it for download names. */
-const OVERRIDES = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'content-type', 'expires']
+const OVERRIDES = [
+  'cache-control',
+  'content-disposition',
+  'content-encoding',
+  'content-language',
+  'content-type',
+  'expires',
+]
 
 export async function putObject(objects: Objects, call: Call): Promise<void> {
   const { headers } = call.request
@@ -34,7 +41,8 @@ export async function putObject(objects: Objects, call: Call): Promise<void> {
   if (length === undefined) throw new S3Error('MissingContentLength', 'You must provide the Content-Length HTTP header')
   if (Number(length) > LARGEST_OBJECT_BYTES) throw new S3Error('EntityTooLarge', 'Your proposed upload is too large')
   const noneMatch = headers['if-none-match']
-  if (noneMatch !== undefined && noneMatch !== '*') throw new S3Error('NotImplemented', 'Only If-None-Match: * is supported here')
+  if (noneMatch !== undefined && noneMatch !== '*')
+    throw new S3Error('NotImplemented', 'Only If-None-Match: * is supported here')
 
   const observed = withCrc32(call.request)
   const meta = await objects.put({
@@ -68,7 +76,8 @@ export async function copyObject(objects: Objects, call: Call): Promise<void> {
       key: call.key,
       body: objects.bytes(source),
       onlyIfAbsent: headers['if-none-match'] === '*',
-      describe: () => (replace ? describedBy(call.request) : { contentType: source.meta.contentType, custom: source.meta.custom }),
+      describe: () =>
+        replace ? describedBy(call.request) : { contentType: source.meta.contentType, custom: source.meta.custom },
     })
     sendXml(call.response, 200, copyResult(meta.etag, meta.modifiedAt))
   } finally {
@@ -121,15 +130,19 @@ export async function listObjects(objects: Objects, call: Call): Promise<void> {
   const page = await objects.list(call.bucket, prefix, after, maxKeys)
   const lastKey = page.objects.at(-1)?.key
   const nextToken = page.more && lastKey !== undefined ? Buffer.from(lastKey).toString('base64url') : undefined
-  sendXml(call.response, 200, listResult({
-    bucket: call.bucket,
-    prefix,
-    maxKeys,
-    objects: page.objects,
-    token,
-    nextToken,
-    urlEncoded: query.get('encoding-type') === 'url',
-  }))
+  sendXml(
+    call.response,
+    200,
+    listResult({
+      bucket: call.bucket,
+      prefix,
+      maxKeys,
+      objects: page.objects,
+      token,
+      nextToken,
+      urlEncoded: query.get('encoding-type') === 'url',
+    }),
+  )
 }
 
 export async function createBucket(objects: Objects, call: Call): Promise<void> {
@@ -152,7 +165,10 @@ function describedBy(request: IncomingMessage): Pick<ObjectMeta, 'contentType' |
   const custom = Object.entries(request.headers).flatMap(([name, value]) =>
     name.startsWith(CUSTOM) && typeof value === 'string' ? [[name.slice(CUSTOM.length), value] as const] : [],
   )
-  return { contentType: request.headers['content-type'] ?? 'application/octet-stream', custom: Object.fromEntries(custom) }
+  return {
+    contentType: request.headers['content-type'] ?? 'application/octet-stream',
+    custom: Object.fromEntries(custom),
+  }
 }
 
 function objectHeaders(meta: ObjectMeta, query: URLSearchParams): Record<string, string> {

@@ -19,10 +19,26 @@ import { errorDocument } from './xml.ts'
 type Operation = (objects: Objects, call: Call) => Promise<void>
 
 /** Sub-resources of S3 that change the meaning of a request; taking one for the plain request would corrupt data. */
-const UNSUPPORTED = ['acl', 'delete', 'lifecycle', 'partNumber', 'policy', 'tagging', 'uploadId', 'uploads', 'versionId', 'versioning', 'versions']
+const UNSUPPORTED = [
+  'acl',
+  'delete',
+  'lifecycle',
+  'partNumber',
+  'policy',
+  'tagging',
+  'uploadId',
+  'uploads',
+  'versionId',
+  'versioning',
+  'versions',
+]
 
 /** An HTTP server that speaks the part of S3's REST interface that the platform uses, path style. */
-export function objectStoreServer(objects: Objects, credentials: Credentials, onFailure: (error: unknown) => void): Server {
+export function objectStoreServer(
+  objects: Objects,
+  credentials: Credentials,
+  onFailure: (error: unknown) => void,
+): Server {
   return createServer((request, response) => {
     const requestId = randomUUID()
     response.setHeader('x-amz-request-id', requestId)
@@ -33,7 +49,12 @@ export function objectStoreServer(objects: Objects, credentials: Credentials, on
   })
 }
 
-async function answer(objects: Objects, credentials: Credentials, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  objects: Objects,
+  credentials: Credentials,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const [path, search] = splitOnce(request.url ?? '/', '?')
   const query = new URLSearchParams(search.replaceAll('+', '%2B'))
   const { sha256 } = verifySignature(
@@ -42,7 +63,14 @@ async function answer(objects: Objects, credentials: Credentials, request: Incom
     Date.now(),
   )
   const [bucket, key] = splitOnce(path.slice(1), '/')
-  const call = { request, response, query, bucket: decodeURIComponent(bucket), key: decodeURIComponent(key), signedSha256: sha256 }
+  const call = {
+    request,
+    response,
+    query,
+    bucket: decodeURIComponent(bucket),
+    key: decodeURIComponent(key),
+    signedSha256: sha256,
+  }
   await operationOf(request, call)(objects, call)
 }
 

@@ -27,7 +27,14 @@ const UNSIGNED_PAYLOAD = 'UNSIGNED-PAYLOAD'
 const CLOCK_SKEW_MS = 15 * 60_000
 const LONGEST_EXPIRY_SECONDS = 7 * 86_400
 const AUTHORIZATION = /^AWS4-HMAC-SHA256 Credential=([^,\s]+),\s*SignedHeaders=([^,\s]+),\s*Signature=([0-9a-f]{64})$/
-const QUERY_PARAMETERS = ['X-Amz-Algorithm', 'X-Amz-Credential', 'X-Amz-Date', 'X-Amz-Expires', 'X-Amz-SignedHeaders', 'X-Amz-Signature']
+const QUERY_PARAMETERS = [
+  'X-Amz-Algorithm',
+  'X-Amz-Credential',
+  'X-Amz-Date',
+  'X-Amz-Expires',
+  'X-Amz-SignedHeaders',
+  'X-Amz-Signature',
+]
 
 /**
  * Verifies AWS Signature Version 4, from the Authorization header or from a presigned address, as S3 does.
@@ -61,7 +68,10 @@ export function verifySignature(request: SignedRequest, credentials: Credentials
   const expected = createHmac('sha256', key).update(stringToSign).digest()
   const given = Buffer.from(claim.signature, 'hex')
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
-    throw refusal('SignatureDoesNotMatch', 'The request signature we calculated does not match the signature you provided')
+    throw refusal(
+      'SignatureDoesNotMatch',
+      'The request signature we calculated does not match the signature you provided',
+    )
   }
   return { sha256: claim.payloadHash === UNSIGNED_PAYLOAD ? undefined : claim.payloadHash }
 }
@@ -81,15 +91,14 @@ function claimOfHeader(request: SignedRequest, authorization: string, now: numbe
 }
 
 function claimOfQuery(request: SignedRequest, now: number): Claim {
-  const [algorithm = '', credential = '', date = '', expires = '', signedHeaders = '', signature = ''] = QUERY_PARAMETERS.map(
-    (name) => {
+  const [algorithm = '', credential = '', date = '', expires = '', signedHeaders = '', signature = ''] =
+    QUERY_PARAMETERS.map((name) => {
       const [value, ...more] = request.query.getAll(name)
       if (value === undefined || more.length > 0) {
         throw refusal('AuthorizationQueryParametersError', `${name} must be given exactly once`)
       }
       return value
-    },
-  )
+    })
   const seconds = Number(expires)
   if (algorithm !== ALGORITHM || !/^\d{1,6}$/.test(expires) || seconds < 1 || seconds > LONGEST_EXPIRY_SECONDS) {
     throw refusal('AuthorizationQueryParametersError', 'The query parameters of the signature are malformed')
@@ -97,7 +106,10 @@ function claimOfQuery(request: SignedRequest, now: number): Claim {
   const signedAt = instantOf(date)
   if (signedAt - now > CLOCK_SKEW_MS) throw refusal('AccessDenied', 'Request is not yet valid')
   if (now >= signedAt + seconds * 1000) throw refusal('AccessDenied', 'Request has expired')
-  const payloadHash = request.query.get('X-Amz-Content-Sha256') ?? headerValue(request.headers, 'x-amz-content-sha256') ?? UNSIGNED_PAYLOAD
+  const payloadHash =
+    request.query.get('X-Amz-Content-Sha256') ??
+    headerValue(request.headers, 'x-amz-content-sha256') ??
+    UNSIGNED_PAYLOAD
   return { credential, date, signedHeaders: signedHeaders.split(';'), signature, payloadHash }
 }
 
@@ -119,7 +131,9 @@ function canonicalRequest(request: SignedRequest, claim: Claim, presigned: boole
     .map(([name, value]) => `${encode(name)}=${encode(value)}`)
     .sort()
     .join('&')
-  const headers = claim.signedHeaders.map((name) => `${name}:${(headerValue(request.headers, name) ?? '').trim().replace(/ +/g, ' ')}\n`)
+  const headers = claim.signedHeaders.map(
+    (name) => `${name}:${(headerValue(request.headers, name) ?? '').trim().replace(/ +/g, ' ')}\n`,
+  )
   return [request.method, path, query, headers.join(''), claim.signedHeaders.join(';'), claim.payloadHash].join('\n')
 }
 
@@ -138,7 +152,10 @@ function decode(text: string): string {
 
 /** Percent-encoding of the signature's own rules, which spare fewer characters than `encodeURIComponent`. */
 function encode(text: string): string {
-  return encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
 }
 
 /** Milliseconds since the epoch of a basic ISO 8601 instant, `20250131T120000Z`. */

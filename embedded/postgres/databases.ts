@@ -13,7 +13,11 @@ export function databaseUrl(port: number, password: string, database: string, ro
  * Creates those of the named databases that are missing, and the roles to which they belong. A role connects to its own database
  * and to `postgres` alone, through which it can drop its own. A database without a password belongs to the administrator.
  */
-export async function createMissingDatabases(adminUrl: string, databases: readonly string[], passwords: RolePasswords = {}): Promise<void> {
+export async function createMissingDatabases(
+  adminUrl: string,
+  databases: readonly string[],
+  passwords: RolePasswords = {},
+): Promise<void> {
   const client = new Client({ connectionString: adminUrl })
   await client.connect()
   try {
@@ -24,9 +28,14 @@ export async function createMissingDatabases(adminUrl: string, databases: readon
       const password = passwords[database]
       if (password !== undefined) {
         const change = roles.has(database) ? 'ALTER' : 'CREATE'
-        await client.query(`${change} ROLE ${name} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD ${escapeLiteral(password)}`)
+        await client.query(
+          `${change} ROLE ${name} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD ${escapeLiteral(password)}`,
+        )
       }
-      if (!present.has(database)) await client.query(`CREATE DATABASE ${name} TEMPLATE template0${password === undefined ? '' : ` OWNER ${name}`}`)
+      if (!present.has(database))
+        await client.query(
+          `CREATE DATABASE ${name} TEMPLATE template0${password === undefined ? '' : ` OWNER ${name}`}`,
+        )
       await client.query(`REVOKE CONNECT, TEMPORARY ON DATABASE ${name} FROM PUBLIC`)
     }
   } finally {

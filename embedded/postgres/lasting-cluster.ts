@@ -12,7 +12,10 @@ const GAVE_UP = 1
  * Starts the server like `startCluster`, and again whenever a full disk made it end: a checkpoint that finds no room is a panic, and
  * so is the recovery after it. `exited` resolves when it ended for another reason, or cannot be started although there is room.
  */
-export async function startLastingCluster(options: ClusterOptions & { port: number }, start = startCluster): Promise<RunningCluster> {
+export async function startLastingCluster(
+  options: ClusterOptions & { port: number },
+  start = startCluster,
+): Promise<RunningCluster> {
   let cluster: RunningCluster | undefined = await start(options)
   const stopping = new AbortController()
 
@@ -44,5 +47,8 @@ export async function startLastingCluster(options: ClusterOptions & { port: numb
 
 /** Where nobody can tell, the start tells. */
 async function hasRoom(dataDir: string): Promise<boolean> {
-  return await statfs(clusterFolder(dataDir)).then(({ bavail, bsize }) => bavail * bsize >= ROOM, () => true)
+  return await statfs(clusterFolder(dataDir)).then(
+    ({ bavail, bsize }) => bavail * bsize >= ROOM,
+    () => true,
+  )
 }

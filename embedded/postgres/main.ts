@@ -27,7 +27,8 @@ const onLog = (line: string): void => {
 /** Environment, not arguments: every user of the machine sees those. */
 function readPasswords(text: string): RolePasswords {
   const passwords: unknown = JSON.parse(text)
-  if (typeof passwords !== 'object' || passwords === null) throw new Error('POSTGRES_ROLE_PASSWORDS must be a JSON object')
+  if (typeof passwords !== 'object' || passwords === null)
+    throw new Error('POSTGRES_ROLE_PASSWORDS must be a JSON object')
   return Object.fromEntries(Object.entries(passwords).map(([name, password]) => [name, String(password)]))
 }
 
@@ -58,7 +59,8 @@ async function start(): Promise<RunningServer> {
     await cluster.stop()
   }
   try {
-    if (values.database.length > 0) await createMissingDatabases(databaseUrl(port, password, 'postgres'), values.database, passwords)
+    if (values.database.length > 0)
+      await createMissingDatabases(databaseUrl(port, password, 'postgres'), values.database, passwords)
   } catch (error) {
     await stop()
     throw error

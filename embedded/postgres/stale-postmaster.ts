@@ -32,7 +32,9 @@ export async function endStalePostmaster(clusterDir: string): Promise<void> {
   if (await gone(found.pid, FAST_SHUTDOWN_MS)) return
   process.kill(found.pid, 'SIGQUIT')
   if (await gone(found.pid, IMMEDIATE_SHUTDOWN_MS)) return
-  throw new Error(`embedded postgres cannot start: an earlier one (process ${found.pid}) on ${clusterDir} does not stop`)
+  throw new Error(
+    `embedded postgres cannot start: an earlier one (process ${found.pid}) on ${clusterDir} does not stop`,
+  )
 }
 
 async function gone(pid: number, withinMs: number): Promise<boolean> {

@@ -55,7 +55,9 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
   return {
     url: (database) => {
       const ofRole = rolePasswords[database]
-      return ofRole === undefined ? databaseUrl(options.port, options.password, database) : databaseUrl(options.port, ofRole, database, database)
+      return ofRole === undefined
+        ? databaseUrl(options.port, options.password, database)
+        : databaseUrl(options.port, ofRole, database, database)
     },
     port: options.port,
     pid: child.pid,

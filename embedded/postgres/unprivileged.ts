@@ -105,7 +105,13 @@ async function own(path: string, uid: number): Promise<void> {
 }
 
 async function canReach(launcher: Launcher, program: string, dataDir: string): Promise<boolean> {
-  const [command, args] = launcher.command('/bin/sh', ['-c', '"$1" --version && test -w "$2" && test -x "$2"', 'sh', program, dataDir])
+  const [command, args] = launcher.command('/bin/sh', [
+    '-c',
+    '"$1" --version && test -w "$2" && test -x "$2"',
+    'sh',
+    program,
+    dataDir,
+  ])
   return await new Promise((resolve) => {
     const probe = spawn(command, args, { stdio: 'ignore', cwd: '/', env: PROGRAM_ENVIRONMENT, ...launcher.spawnAs })
     probe.on('error', () => resolve(false))

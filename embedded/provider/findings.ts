@@ -27,19 +27,70 @@ const REFERRALS = {
 
 /** Fictional findings under real codes (ICD-10, SNOMED CT), from the most to the least severe. */
 export const FINDINGS: readonly Finding[] = [
-  finding('MEL', 'Malignant', 1, 'Melanoma', ['C43.9', 'Malignant melanoma of skin, unspecified'], ['93655004', 'Malignant melanoma of skin'], 'urgent'),
-  finding('SCC', 'Malignant', 2, 'Squamous cell carcinoma', ['C44.9', 'Malignant neoplasm of skin, unspecified'], ['254651007', 'Squamous cell carcinoma of skin'], 'urgent'),
-  finding('BCC', 'Malignant', 3, 'Basal cell carcinoma', ['C44.9', 'Malignant neoplasm of skin, unspecified'], ['254701007', 'Basal cell carcinoma of skin'], 'refer'),
-  finding('AK', 'Premalignant', 4, 'Actinic keratosis', ['L57.0', 'Actinic keratosis'], ['201101007', 'Actinic keratosis'], 'followUp'),
-  finding('NV', 'Benign', 5, 'Melanocytic naevus', ['D22.9', 'Melanocytic naevi, unspecified'], ['400010006', 'Melanocytic naevus of skin'], 'followUp'),
-  finding('SK', 'Benign', 6, 'Seborrhoeic keratosis', ['L82', 'Seborrhoeic keratosis'], ['25499005', 'Seborrhoeic keratosis'], 'none'),
+  finding(
+    'MEL',
+    'Malignant',
+    1,
+    'Melanoma',
+    ['C43.9', 'Malignant melanoma of skin, unspecified'],
+    ['93655004', 'Malignant melanoma of skin'],
+    'urgent',
+  ),
+  finding(
+    'SCC',
+    'Malignant',
+    2,
+    'Squamous cell carcinoma',
+    ['C44.9', 'Malignant neoplasm of skin, unspecified'],
+    ['254651007', 'Squamous cell carcinoma of skin'],
+    'urgent',
+  ),
+  finding(
+    'BCC',
+    'Malignant',
+    3,
+    'Basal cell carcinoma',
+    ['C44.9', 'Malignant neoplasm of skin, unspecified'],
+    ['254701007', 'Basal cell carcinoma of skin'],
+    'refer',
+  ),
+  finding(
+    'AK',
+    'Premalignant',
+    4,
+    'Actinic keratosis',
+    ['L57.0', 'Actinic keratosis'],
+    ['201101007', 'Actinic keratosis'],
+    'followUp',
+  ),
+  finding(
+    'NV',
+    'Benign',
+    5,
+    'Melanocytic naevus',
+    ['D22.9', 'Melanocytic naevi, unspecified'],
+    ['400010006', 'Melanocytic naevus of skin'],
+    'followUp',
+  ),
+  finding(
+    'SK',
+    'Benign',
+    6,
+    'Seborrhoeic keratosis',
+    ['L82', 'Seborrhoeic keratosis'],
+    ['25499005', 'Seborrhoeic keratosis'],
+    'none',
+  ),
 ]
 
 /** The lesions that the simulator sees in an image: one or two, the same for the same bytes. `sha256` is hex. */
 export function lesionsIn(sha256: string): Lesion[] {
   const bytes = Buffer.from(sha256, 'hex')
   const count = 1 + ((bytes[0] ?? 0) % 2)
-  return Array.from({ length: count }, (_, index) => ({ ...findingBy(bytes[index + 1] ?? 0), coordinates: coordinatesBy(bytes, index) }))
+  return Array.from({ length: count }, (_, index) => ({
+    ...findingBy(bytes[index + 1] ?? 0),
+    coordinates: coordinatesBy(bytes, index),
+  }))
 }
 
 /** Where a lesion lies, in pixels; derived like the rest, also for lesions given without a place. */

@@ -109,7 +109,11 @@ export class Memory {
 
   imagesOf(caseId: number): CaseImage[] {
     const rows = this.#rows('SELECT id, sha256, image_type FROM images WHERE case_id = ? ORDER BY id', caseId)
-    return rows.map((row) => ({ imageId: Number(row['id']), sha256: String(row['sha256']), imageType: String(row['image_type']) }))
+    return rows.map((row) => ({
+      imageId: Number(row['id']),
+      sha256: String(row['sha256']),
+      imageType: String(row['image_type']),
+    }))
   }
 
   /** Marks the case processed; the checksum stays the one of the first time. */
@@ -131,7 +135,12 @@ export class Memory {
 
   addFaults(faults: readonly FaultControl[]): void {
     for (const fault of faults) {
-      this.#run('INSERT INTO faults (call, fault, left) VALUES (?, ?, ?)', fault.call, JSON.stringify(fault), fault.times)
+      this.#run(
+        'INSERT INTO faults (call, fault, left) VALUES (?, ?, ?)',
+        fault.call,
+        JSON.stringify(fault),
+        fault.times,
+      )
     }
   }
 
@@ -148,7 +157,9 @@ export class Memory {
   }
 
   resultControls(): ResultControl[] {
-    return this.#rows('SELECT control FROM results ORDER BY id').map((row) => JSON.parse(String(row['control'])) as ResultControl)
+    return this.#rows('SELECT control FROM results ORDER BY id').map(
+      (row) => JSON.parse(String(row['control'])) as ResultControl,
+    )
   }
 
   record(call: CallRecord): void {
@@ -157,7 +168,9 @@ export class Memory {
 
   /** The call list as JSON, oldest first. */
   callsJson(): string {
-    return `[${this.#rows('SELECT record FROM calls ORDER BY id').map((row) => String(row['record'])).join(',')}]`
+    return `[${this.#rows('SELECT record FROM calls ORDER BY id')
+      .map((row) => String(row['record']))
+      .join(',')}]`
   }
 
   /** Forgets faults, result controls and the call list; sessions and cases stay. */

@@ -51,7 +51,8 @@ export function resultPayload(of: ProcessedCase, controls: readonly ResultContro
     regulatory: { deviceName: 'Inference provider simulator', udi: null, intendedUse: 'Software tests only' },
     analysisStatus: 'ANALYSIS_COMPLETED',
     analysisResult,
-    analysisResultStatement: analysisResult === SUCCESS ? 'The images were processed.' : 'The images could not be processed.',
+    analysisResultStatement:
+      analysisResult === SUCCESS ? 'The images were processed.' : 'The images could not be processed.',
     processingType: processingType(of.images),
     lesionCount: lesions.length,
     reportDate: of.processedAt,
@@ -60,7 +61,9 @@ export function resultPayload(of: ProcessedCase, controls: readonly ResultContro
     lesions,
     settings: {
       priorityMap: Object.fromEntries(FINDINGS.map((finding) => [finding.classification, finding.priority])),
-      sensitivityMap: Object.fromEntries(FINDINGS.map((finding) => [finding.classification, finding.category === 'Malignant' ? 0.95 : 0.85])),
+      sensitivityMap: Object.fromEntries(
+        FINDINGS.map((finding) => [finding.classification, finding.category === 'Malignant' ? 0.95 : 0.85]),
+      ),
     },
   }
 }
@@ -73,7 +76,8 @@ function controlOf<Member extends keyof ResultControl>(
 ): ResultControl[Member] | undefined {
   const having = controls.filter((control) => control[member] !== undefined)
   const found =
-    having.findLast((control) => control.sha256 === image.sha256) ?? having.findLast((control) => control.sha256 === '*')
+    having.findLast((control) => control.sha256 === image.sha256) ??
+    having.findLast((control) => control.sha256 === '*')
   return found?.[member]
 }
 

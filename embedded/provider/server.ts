@@ -12,7 +12,11 @@ const CASE_ROUTE = /^\/api5\/case\/(\d{1,15})\/(process|result)$/
 const PLAIN_CALLS: readonly CallName[] = ['login', 'logout', 'case', 'image']
 
 /** The session API under `/api5`, its remote control under `/control`, and `/health` for containers. */
-export function providerServer(memory: Memory, settings: ProviderSettings, onFailure: (error: unknown) => void): Server {
+export function providerServer(
+  memory: Memory,
+  settings: ProviderSettings,
+  onFailure: (error: unknown) => void,
+): Server {
   return createServer((request, response) => {
     answer(memory, settings, request, response).catch((error: unknown) => {
       if (response.destroyed || request.errored !== null) return
@@ -23,7 +27,12 @@ export function providerServer(memory: Memory, settings: ProviderSettings, onFai
   })
 }
 
-async function answer(memory: Memory, settings: ProviderSettings, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  memory: Memory,
+  settings: ProviderSettings,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://provider')
   if (url.pathname === '/health') {
     request.resume()
@@ -70,7 +79,12 @@ function routeOf(method: string, path: string): Route | undefined {
   return call === undefined || method !== 'POST' ? undefined : { call }
 }
 
-async function control(memory: Memory, route: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function control(
+  memory: Memory,
+  route: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const body = await text(request)
   switch (route) {
     case 'POST /control/faults': {
@@ -100,7 +114,17 @@ async function control(memory: Memory, route: string, request: IncomingMessage, 
 /** In every answer, so that the platform never takes the simulator for a real provider. */
 const mark = { 'x-provider-simulator': 'true' }
 
-function send(response: ServerResponse, status: number, body: string, headers: Readonly<Record<string, string>> = {}): void {
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...mark, ...headers })
+function send(
+  response: ServerResponse,
+  status: number,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    ...mark,
+    ...headers,
+  })
   response.end(body)
 }

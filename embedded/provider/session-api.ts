@@ -24,7 +24,12 @@ export type IncomingCall = {
   now: number
 }
 
-type Reply = { status: number; body: Record<string, unknown> | string; headers?: Readonly<Record<string, string>>; notes?: Partial<CallRecord> }
+type Reply = {
+  status: number
+  body: Record<string, unknown> | string
+  headers?: Readonly<Record<string, string>>
+  notes?: Partial<CallRecord>
+}
 
 const IMAGE_TYPES = ['DERMOSCOPIC', 'MACROSCOPIC']
 

@@ -37,7 +37,11 @@ export async function startProvider(options: ProviderOptions): Promise<EmbeddedP
       String(options.port),
       ...(options.sessionTtlSeconds === undefined ? [] : ['--session-ttl-seconds', String(options.sessionTtlSeconds)]),
     ],
-    env: { PROVIDER_LOGIN: options.login, PROVIDER_PASSWORD: options.password, PROVIDER_CONTROL_SECRET: options.controlSecret },
+    env: {
+      PROVIDER_LOGIN: options.login,
+      PROVIDER_PASSWORD: options.password,
+      PROVIDER_CONTROL_SECRET: options.controlSecret,
+    },
     ...(options.onLog === undefined ? {} : { onLog: options.onLog }),
   })
   return {

@@ -49,7 +49,12 @@ type AnswersOfPatient = Map<string, KeptAnswer>
  *
  * Rejects where the event store cannot be read.
  */
-export async function openConsentClient({ ask, events, now, patients = 10_000 }: ConsentClientOptions): Promise<ConsentClient> {
+export async function openConsentClient({
+  ask,
+  events,
+  now,
+  patients = 10_000,
+}: ConsentClientOptions): Promise<ConsentClient> {
   const kept = new LRUCache<string, AnswersOfPatient>({ max: patients })
   const closing = new AbortController()
   const last = await events.readLast(channel, { skipForeign: true })

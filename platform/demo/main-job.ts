@@ -70,7 +70,10 @@ export async function runMainJob({ credentials, images, receiver, report }: Demo
     const list = await expectStatus(200, api.call(`/v1/ai-reviews?caseId=${textAt(completed, 'case_id')}`))
     const answer = await expectStatus(200, api.call(`/v1/ai-reviews/${textAt(list.body, 'data', 0, 'id')}`))
     const lesions = at(answer.body, 'lesions')
-    return [`200, ${textAt(answer.body, 'status')}, ${Array.isArray(lesions) ? lesions.length : 0} lesion(s)`, undefined]
+    return [
+      `200, ${textAt(answer.body, 'status')}, ${Array.isArray(lesions) ? lesions.length : 0} lesion(s)`,
+      undefined,
+    ]
   })
   await step('receive and verify the webhook', async () => {
     const webhook = await untilReceived(receiver, id)
@@ -80,7 +83,8 @@ export async function runMainJob({ credentials, images, receiver, report }: Demo
   await step('download the first image', async () => {
     const response = await fetch(textAt(completed, 'images', 0, 'download_url'))
     const bytes = Buffer.from(await response.arrayBuffer())
-    if (response.status !== 200 || bytes.toString('base64') !== images[0]?.data) throw new Error('the image came back changed')
+    if (response.status !== 200 || bytes.toString('base64') !== images[0]?.data)
+      throw new Error('the image came back changed')
     return [`200, ${bytes.length} bytes as sent`, undefined]
   })
   await runSlotMode({ step, api, patientId, images, receiver, secret })

@@ -11,7 +11,11 @@ import { startWebhookReceiver } from './webhook-receiver.ts'
 const photographs = ['lesion-1.jpg', 'lesion-3.png'].map((name) =>
   fileURLToPath(new URL(`../../embedded/photos/${name}`, import.meta.url)),
 )
-const mediaTypes: Readonly<Record<string, string>> = { '.jpg': 'image/jpeg', '.jpeg': 'image/jpeg', '.png': 'image/png' }
+const mediaTypes: Readonly<Record<string, string>> = {
+  '.jpg': 'image/jpeg',
+  '.jpeg': 'image/jpeg',
+  '.png': 'image/png',
+}
 
 const usage = `Usage: npm run demo -- [--image PHOTO.jpg|PHOTO.png]… [--keep]
 
@@ -39,9 +43,15 @@ async function demo(images: readonly DemoImage[], isKept: boolean): Promise<numb
     const begun = performance.now()
     platform = await startPlatformProcess(dataDir, { LOG_LEVEL: 'warn' }, stopping.signal)
     console.log(line('start the platform', `ready at ${platform.credentials.base_url}`, performance.now() - begun))
-    const result = await runMainJob({ credentials: platform.credentials, images, receiver, report: (...told) => console.log(line(...told)) })
+    const result = await runMainJob({
+      credentials: platform.credentials,
+      images,
+      receiver,
+      report: (...told) => console.log(line(...told)),
+    })
     console.log(`\nThe assessment:\n${JSON.stringify(result, null, 2)}\n`)
-    if (!isKept) console.log('With --keep the platform goes on, and its documentation, health and credentials can be looked at.')
+    if (!isKept)
+      console.log('With --keep the platform goes on, and its documentation, health and credentials can be looked at.')
     if (isKept) {
       console.log(addressesOf(platform, dataDir))
       console.log('Ctrl-C stops the platform.')
@@ -82,7 +92,11 @@ function addressesOf({ credentials }: PlatformProcess, dataDir: string): string 
 
 /** The arguments, or what is wrong with them. */
 function readArguments() {
-  const options = { image: { type: 'string', multiple: true }, keep: { type: 'boolean' }, help: { type: 'boolean' } } as const
+  const options = {
+    image: { type: 'string', multiple: true },
+    keep: { type: 'boolean' },
+    help: { type: 'boolean' },
+  } as const
   try {
     return parseArgs({ options }).values
   } catch (error) {

@@ -17,8 +17,16 @@ export interface SlotModeOptions {
 /** The same job with images that are declared first, uploaded to signed addresses, and submitted. */
 export async function runSlotMode({ step, api, patientId, images, receiver, secret }: SlotModeOptions): Promise<void> {
   const record = await step('request an assessment, images to come', async () => {
-    const declared = images.map(({ mimeType }, index) => ({ capture_type: index === 0 ? 'dermoscopic' : 'macroscopic', mime_type: mimeType }))
-    const body = { patient_id: patientId, finding: { finding_type: 'lesion' }, images: declared, external_reference: 'demo-2' }
+    const declared = images.map(({ mimeType }, index) => ({
+      capture_type: index === 0 ? 'dermoscopic' : 'macroscopic',
+      mime_type: mimeType,
+    }))
+    const body = {
+      patient_id: patientId,
+      finding: { finding_type: 'lesion' },
+      images: declared,
+      external_reference: 'demo-2',
+    }
     const answer = await expectStatus(202, api.call('/v1/clinical-api/assessments', { body }))
     return [`202, ${textAt(answer.body, 'status')}, ${images.length} upload address(es)`, answer.body]
   })

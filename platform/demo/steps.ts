@@ -9,7 +9,10 @@ export interface DemoImage {
 }
 
 /** Does one step of the demo, and tells what came of it and how long it took. */
-export type Step = <Result>(what: string, work: () => Promise<readonly [told: string, result: Result]>) => Promise<Result>
+export type Step = <Result>(
+  what: string,
+  work: () => Promise<readonly [told: string, result: Result]>,
+) => Promise<Result>
 
 export type Report = (what: string, result: string, milliseconds: number) => void
 
@@ -27,10 +30,14 @@ export function createSteps(report: Report): Step {
 /** As a client does: prefers to be answered with the end, and waits `next_poll_after_ms` between two polls that were answered before it. */
 export async function pollToEnd(api: ApiClient, id: string, wanted: string): Promise<readonly [string, unknown]> {
   for (let polls = 1; polls <= patience; polls++) {
-    const { body } = await expectStatus(200, api.call(`/v1/clinical-api/assessments/${id}`, { headers: { prefer: 'wait=25' } }))
+    const { body } = await expectStatus(
+      200,
+      api.call(`/v1/clinical-api/assessments/${id}`, { headers: { prefer: 'wait=25' } }),
+    )
     const status = textAt(body, 'status')
     if (status === wanted) return [`${status} after ${polls} poll(s)${summaryOf(body)}`, body]
-    if (status !== 'processing') throw new Error(`the assessment is ${status}, not ${wanted}: ${JSON.stringify(at(body, 'error'))}`)
+    if (status !== 'processing')
+      throw new Error(`the assessment is ${status}, not ${wanted}: ${JSON.stringify(at(body, 'error'))}`)
     await sleep(Number(at(body, 'next_poll_after_ms')))
   }
   throw new Error('the assessment did not come to an end')

@@ -14,7 +14,9 @@ export interface WebhookReceiver {
 }
 
 /** @param answer the status of each answer; 204 unless said, so that every delivery is taken */
-export async function startWebhookReceiver(answer: (webhook: ReceivedWebhook) => number = () => 204): Promise<WebhookReceiver> {
+export async function startWebhookReceiver(
+  answer: (webhook: ReceivedWebhook) => number = () => 204,
+): Promise<WebhookReceiver> {
   const received: ReceivedWebhook[] = []
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []

@@ -50,7 +50,10 @@ declare module 'fastify' {
 export type VerifyToken = (token: string) => Promise<VerifiedToken>
 
 export interface AccessOptions {
-  readonly configuration: Pick<Configuration, 'actorContextMode' | 'actorContextKeys' | 'adminApiSecret' | 'consentScopesRequired'>
+  readonly configuration: Pick<
+    Configuration,
+    'actorContextMode' | 'actorContextKeys' | 'adminApiSecret' | 'consentScopesRequired'
+  >
   readonly verifyToken: VerifyToken
   /** A hash under a key of the installation. */
   readonly pseudonymOf: (text: string) => string
@@ -59,12 +62,24 @@ export interface AccessOptions {
 }
 
 const nobody: Caller = {
-  clientId: 'anonymous', orgId: null, productId: null, scopes: new Set(), trustedActorContext: false, actor: null, isBootstrapAdmin: false,
+  clientId: 'anonymous',
+  orgId: null,
+  productId: null,
+  scopes: new Set(),
+  trustedActorContext: false,
+  actor: null,
+  isBootstrapAdmin: false,
 }
 const bootstrapAdmin: Caller = { ...nobody, clientId: 'bootstrap', isBootstrapAdmin: true }
 
 /** Returns the check that runs before a request's body is read: it resolves to the caller or rejects with a problem. */
-export function createAuthorization({ configuration, verifyToken, pseudonymOf, logger, now = () => new Date() }: AccessOptions) {
+export function createAuthorization({
+  configuration,
+  verifyToken,
+  pseudonymOf,
+  logger,
+  now = () => new Date(),
+}: AccessOptions) {
   const readContext = contextReader(configuration, now)
 
   return async (request: FastifyRequest, access: Access): Promise<Caller> => {
@@ -73,7 +88,8 @@ export function createAuthorization({ configuration, verifyToken, pseudonymOf, l
     const caller = await authenticate(request)
     if (access === 'token') return caller
     if ('scopes' in access) requireScopes(caller, access.scopes)
-    else if (organisationsOf(caller, request.query).some(needsConsentScope)) requireScopes(caller, [access.consentScope])
+    else if (organisationsOf(caller, request.query).some(needsConsentScope))
+      requireScopes(caller, [access.consentScope])
     return caller
   }
 
@@ -86,21 +102,33 @@ export function createAuthorization({ configuration, verifyToken, pseudonymOf, l
     const secret = request.headers['x-admin-api-secret']
     if (secret !== undefined) {
       const caller = await admitBySecret(request, secret)
-      const admission = { actor: 'bootstrap', sourceAddress: request.ip, requestId: request.id, method: request.method, route: request.routeOptions.url ?? '' }
-      logger.warn({ ...admission, ...(caller.orgId === null ? {} : { orgId: caller.orgId }) }, 'administrator secret used')
+      const admission = {
+        actor: 'bootstrap',
+        sourceAddress: request.ip,
+        requestId: request.id,
+        method: request.method,
+        route: request.routeOptions.url ?? '',
+      }
+      logger.warn(
+        { ...admission, ...(caller.orgId === null ? {} : { orgId: caller.orgId }) },
+        'administrator secret used',
+      )
       return caller
     }
     const caller = await authenticate(request)
     if (readContext === null) throw problem('actor-context-unsupported')
-    if (caller.actor === null) throw problem('actor-context-missing', { extensions: { required_permission: permission } })
-    if (!caller.actor.permissions.has(permission)) throw problem('permission-missing', { extensions: { required_permission: permission } })
+    if (caller.actor === null)
+      throw problem('actor-context-missing', { extensions: { required_permission: permission } })
+    if (!caller.actor.permissions.has(permission))
+      throw problem('permission-missing', { extensions: { required_permission: permission } })
     return caller
   }
 
   /** The secret is enough; a token beside it (checked like any other) only says for which organisation. */
   async function admitBySecret(request: FastifyRequest, secret: string | string[]): Promise<Caller> {
     const { adminApiSecret } = configuration
-    const isRight = adminApiSecret !== undefined && typeof secret === 'string' && areEqualSecrets(secret, adminApiSecret)
+    const isRight =
+      adminApiSecret !== undefined && typeof secret === 'string' && areEqualSecrets(secret, adminApiSecret)
     if (!isRight) {
       request.server.rateLimits.credentialsRefused(request)
       throw problem('admin-secret-invalid')
@@ -130,7 +158,8 @@ export function createAuthorization({ configuration, verifyToken, pseudonymOf, l
     try {
       return await verifyToken(token)
     } catch (error) {
-      if (error instanceof TokenRejectedError) throw unauthorized(error.reason === 'expired' ? 'token-expired' : 'token-invalid')
+      if (error instanceof TokenRejectedError)
+        throw unauthorized(error.reason === 'expired' ? 'token-expired' : 'token-invalid')
       throw error
     }
   }
@@ -149,22 +178,31 @@ export function createAuthorization({ configuration, verifyToken, pseudonymOf, l
 }
 
 /** Null where there is nothing to check an actor context against: `signed` without keys, and `resolve` without users. */
-function contextReader(configuration: AccessOptions['configuration'], now: () => Date): ((header: string) => Promise<ActorContext>) | null {
+function contextReader(
+  configuration: AccessOptions['configuration'],
+  now: () => Date,
+): ((header: string) => Promise<ActorContext>) | null {
   const { actorContextMode, actorContextKeys } = configuration
   if (actorContextMode === 'trust') return async (header) => readActorContext(header)
-  if (actorContextMode === 'signed' && actorContextKeys !== undefined) return createSignedActorContexts(actorContextKeys, now)
+  if (actorContextMode === 'signed' && actorContextKeys !== undefined)
+    return createSignedActorContexts(actorContextKeys, now)
   return null
 }
 
 function requireScopes(caller: Caller, required: readonly string[]): void {
   if (required.every((scope) => caller.scopes.has(scope))) return
   const challenge = `Bearer realm="clinical-assessment-platform", error="insufficient_scope", scope="${required.join(' ')}"`
-  throw problem('insufficient-scope', { headers: { 'www-authenticate': challenge }, extensions: { required_scopes: required } })
+  throw problem('insufficient-scope', {
+    headers: { 'www-authenticate': challenge },
+    extensions: { required_scopes: required },
+  })
 }
 
 function unauthorized(code: 'token-missing' | 'token-invalid' | 'token-expired'): Problem {
   const error = code === 'token-missing' ? '' : ', error="invalid_token"'
-  const details: ProblemDetails = { headers: { 'www-authenticate': `Bearer realm="clinical-assessment-platform"${error}` } }
+  const details: ProblemDetails = {
+    headers: { 'www-authenticate': `Bearer realm="clinical-assessment-platform"${error}` },
+  }
   return problem(code, details)
 }
 

@@ -46,7 +46,9 @@ export function readActorContext(header: string): ActorContext {
 
 function parseClaims(payload: string): Static<typeof ActorClaims> | undefined {
   try {
-    const claims: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(payload, 'base64url')))
+    const claims: unknown = JSON.parse(
+      new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(payload, 'base64url')),
+    )
     return Check(ActorClaims, claims) ? claims : undefined
   } catch {
     return undefined

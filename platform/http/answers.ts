@@ -14,11 +14,15 @@ export const ProblemDocument = Type.Object(
     code: Type.String({ description: 'Slug; documented at /problems/{code}' }),
     request_id: Type.String(),
     retriable: Type.Boolean(),
-    errors: Type.Optional(Type.Array(Type.Object({
-      pointer: Type.String({ description: 'JSON pointer of the rejected member' }),
-      detail: Type.String(),
-      code: Type.String(),
-    }))),
+    errors: Type.Optional(
+      Type.Array(
+        Type.Object({
+          pointer: Type.String({ description: 'JSON pointer of the rejected member' }),
+          detail: Type.String(),
+          code: Type.String(),
+        }),
+      ),
+    ),
     required_scopes: Type.Optional(Type.Array(Type.String(), { description: 'Of insufficient-scope' })),
     required_permission: Type.Optional(Type.String({ description: 'Of actor-context-missing and permission-missing' })),
     missing_image_ids: Type.Optional(Type.Array(Type.String(), { description: 'Of uploads-incomplete' })),
@@ -30,7 +34,10 @@ export const ProblemDocument = Type.Object(
  * A route's `response` schemas: its successes, and the problems that it can answer beside those that follow from its
  * access, body and parameters (they are added by themselves). The type is that of the successes, since problems are thrown.
  */
-export function answers<Replies extends Readonly<Record<number, unknown>>>(replies: Replies, codes: readonly ProblemCode[] = []): Replies {
+export function answers<Replies extends Readonly<Record<number, unknown>>>(
+  replies: Replies,
+  codes: readonly ProblemCode[] = [],
+): Replies {
   return { ...problemReplies(codes), ...replies }
 }
 
@@ -41,22 +48,58 @@ export interface RouteFacts {
 }
 
 /** Refusals of the HTTP server itself, which any request can meet. */
-export const serverProblems = ['malformed-request', 'request-timeout', 'expectation-failed', 'headers-too-large'] as const satisfies readonly ProblemCode[]
+export const serverProblems = [
+  'malformed-request',
+  'request-timeout',
+  'expectation-failed',
+  'headers-too-large',
+] as const satisfies readonly ProblemCode[]
 
 /** The route's schema with the answers that follow from its access, parameters, query and body, and from what it stands on. */
 export function withStandardAnswers(schema: FastifySchema, facts: RouteFacts): FastifySchema {
-  const codes = [...ofAccess(facts), ...ofInput(schema, facts), ...serverProblems, 'internal-error', 'shutting-down'] as const
-  const notModified = facts.isRead && facts.config.hasEtag === true ? { 304: { type: 'null', description: 'Not modified since If-None-Match' } } : {}
+  const codes = [
+    ...ofAccess(facts),
+    ...ofInput(schema, facts),
+    ...serverProblems,
+    'internal-error',
+    'shutting-down',
+  ] as const
+  const notModified =
+    facts.isRead && facts.config.hasEtag === true
+      ? { 304: { type: 'null', description: 'Not modified since If-None-Match' } }
+      : {}
   const own: unknown = schema.response
-  return { ...schema, response: { ...notModified, ...mergeReplies(problemReplies(codes), typeof own === 'object' && own !== null ? own : {}) } }
+  return {
+    ...schema,
+    response: {
+      ...notModified,
+      ...mergeReplies(problemReplies(codes), typeof own === 'object' && own !== null ? own : {}),
+    },
+  }
 }
 
 function ofAccess({ access, isRead }: RouteFacts): ProblemCode[] {
   if (access === 'public') return []
   const any: ProblemCode[] = [
-    'token-missing', 'token-invalid', 'token-expired', 'actor-context-not-accepted', 'actor-context-invalid', 'org-mismatch',
-    'org-required', 'not-found', 'quota-exceeded', 'database-unavailable',
-    ...(isRead ? [] : ['conflict', 'command-too-large', 'event-store-unavailable', 'written-by-newer-version', 'record-unreadable'] as const),
+    'token-missing',
+    'token-invalid',
+    'token-expired',
+    'actor-context-not-accepted',
+    'actor-context-invalid',
+    'org-mismatch',
+    'org-required',
+    'not-found',
+    'quota-exceeded',
+    'database-unavailable',
+    ...(isRead
+      ? []
+      : ([
+          'conflict',
+          'command-too-large',
+          'event-store-unavailable',
+          'written-by-newer-version',
+          'record-unreadable',
+        ] as const)),
   ]
   if (access === 'token') return any
   if ('scopes' in access || 'consentScope' in access) return [...any, 'insufficient-scope']
@@ -66,11 +109,11 @@ function ofAccess({ access, isRead }: RouteFacts): ProblemCode[] {
 function ofInput({ params, querystring, body }: FastifySchema, { isRead, config }: RouteFacts): ProblemCode[] {
   const invalid = config.errors === 'oauth' ? 'token-request-invalid' : 'validation-failed'
   return [
-    ...(params === undefined ? [] : ['not-found'] as const),
-    ...(querystring === undefined && body === undefined ? [] : [invalid] as const),
-    ...(isRead ? [] : ['malformed-body', 'body-too-large', 'unsupported-media-type'] as const),
-    ...(config.takesIfMatch === true ? ['precondition-failed'] as const : []),
-    ...(isRead && config.servedBy !== undefined ? ['read-model-behind', 'event-store-unavailable'] as const : []),
+    ...(params === undefined ? [] : (['not-found'] as const)),
+    ...(querystring === undefined && body === undefined ? [] : ([invalid] as const)),
+    ...(isRead ? [] : (['malformed-body', 'body-too-large', 'unsupported-media-type'] as const)),
+    ...(config.takesIfMatch === true ? (['precondition-failed'] as const) : []),
+    ...(isRead && config.servedBy !== undefined ? (['read-model-behind', 'event-store-unavailable'] as const) : []),
   ]
 }
 
@@ -85,7 +128,10 @@ function problemReplies(codes: readonly ProblemCode[]): Record<number, ProblemRe
 }
 
 function reply(codes: readonly string[]): ProblemReply {
-  return { description: [...new Set(codes)].join(', '), content: { 'application/problem+json': { schema: ProblemDocument } } }
+  return {
+    description: [...new Set(codes)].join(', '),
+    content: { 'application/problem+json': { schema: ProblemDocument } },
+  }
 }
 
 /** Where both sides name problems of one status, the descriptions join. A schema of another kind stands beside the problems. */
@@ -95,12 +141,19 @@ function mergeReplies(standard: Record<number, ProblemReply>, own: object): Reco
   for (const [status, schema] of entries) {
     const same = standard[Number(status)]
     if (same === undefined) merged[status] = schema
-    else if (isProblemReply(schema)) merged[status] = reply([...same.description.split(', '), ...schema.description.split(', ')])
+    else if (isProblemReply(schema))
+      merged[status] = reply([...same.description.split(', '), ...schema.description.split(', ')])
     else merged[status] = { ...same, content: { 'application/json': { schema }, ...same.content } }
   }
   return merged
 }
 
 function isProblemReply(schema: unknown): schema is ProblemReply {
-  return typeof schema === 'object' && schema !== null && 'content' in schema && 'description' in schema && typeof schema.description === 'string'
+  return (
+    typeof schema === 'object' &&
+    schema !== null &&
+    'content' in schema &&
+    'description' in schema &&
+    typeof schema.description === 'string'
+  )
 }

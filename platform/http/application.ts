@@ -80,7 +80,9 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
     clientErrorHandler: createClientErrorHandler(version),
     // An address that cannot be decoded is refused before the hooks that set the headers of every answer.
     frameworkErrors: (error, request, reply) => {
-      reply.headers(commonHeaders({ requestId: request.id, traceparent: traceparentFrom(request.headers['traceparent']), version }))
+      reply.headers(
+        commonHeaders({ requestId: request.id, traceparent: traceparentFrom(request.headers['traceparent']), version }),
+      )
       onError(error, request, reply)
     },
     schemaController: { bucket: () => schemas.bucket },
@@ -93,8 +95,12 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
   app.decorate('isCurrent', options.isCurrent ?? (async () => true))
   app.decorate('readYourWritesMs', configuration.readYourWritesMs)
   app.decorate('waiting', createWaiting({ isStopping }))
-  app.decorate('rateLimits', createRateLimits({ configuration, ...(options.clockMs === undefined ? {} : { now: options.clockMs }) }))
-  for (const name of ['caller', 'correlationId', 'traceparent', 'canonicalRoute', 'documentedBase'] as const) app.decorateRequest(name)
+  app.decorate(
+    'rateLimits',
+    createRateLimits({ configuration, ...(options.clockMs === undefined ? {} : { now: options.clockMs }) }),
+  )
+  for (const name of ['caller', 'correlationId', 'traceparent', 'canonicalRoute', 'documentedBase'] as const)
+    app.decorateRequest(name)
   const scopes: ScopeList = {}
   app.addHook('onRoute', ({ url, method, config }) => {
     methods.add(url, method)
@@ -108,10 +114,18 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
   app.addHook('onRequest', async (request) => {
     if (request.is404) throw absent(methods.of(request.url), request.method)
   })
-  app.setNotFoundHandler((request, reply) => sendProblem(reply, absent(methods.of(request.url), request.method), request.id))
+  app.setNotFoundHandler((request, reply) =>
+    sendProblem(reply, absent(methods.of(request.url), request.method), request.id),
+  )
 
   await addDocumentation(app, { baseUrl: configuration.baseUrl, version, scopes })
-  addHealthRoutes(app, schemas, options.health, services.map(({ prefix }) => prefix), isStopping)
+  addHealthRoutes(
+    app,
+    schemas,
+    options.health,
+    services.map(({ prefix }) => prefix),
+    isStopping,
+  )
   addProblemPages(app, schemas)
   for (const service of services) await mountService(app, service, schemas)
   return app
@@ -119,7 +133,9 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
 
 /** @param allow the methods of the address */
 function absent(allow: readonly string[], method: string): Problem {
-  return allow.length === 0 || allow.includes(method) ? problem('not-found') : problem('method-not-allowed', { headers: { allow: allow.join(', ') } })
+  return allow.length === 0 || allow.includes(method)
+    ? problem('not-found')
+    : problem('method-not-allowed', { headers: { allow: allow.join(', ') } })
 }
 
 function scopesOf(access: Access | undefined): readonly string[] {
@@ -181,11 +197,19 @@ function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, vers
   })
   app.addHook('onResponse', async (request, reply) => {
     const { caller, method, routeOptions } = request
-    options.logger.info({
-      method, route: routeOptions.url ?? 'unknown', status: reply.statusCode, durationMs: Math.round(reply.elapsedTime),
-      requestId: request.id, correlationId: request.correlationId, traceId: traceIdOf(request.traceparent),
-      ...(caller === undefined ? {} : describeCaller(caller)),
-    }, 'request')
+    options.logger.info(
+      {
+        method,
+        route: routeOptions.url ?? 'unknown',
+        status: reply.statusCode,
+        durationMs: Math.round(reply.elapsedTime),
+        requestId: request.id,
+        correlationId: request.correlationId,
+        traceId: traceIdOf(request.traceparent),
+        ...(caller === undefined ? {} : describeCaller(caller)),
+      },
+      'request',
+    )
   })
 }
 

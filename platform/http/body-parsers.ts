@@ -49,10 +49,13 @@ function readJson(bytes: Buffer): { readonly text: string; readonly value: unkno
 /** A repeated parameter becomes a list, which no schema of ours accepts (RFC 6749, 3.2). */
 function parseForm(bytes: Buffer): Record<string, string | string[]> {
   const text = bytes.toString('utf8')
-  if (text.split('&', mostParameters + 1).length > mostParameters) throw problem('malformed-body', { detail: `A form may have ${mostParameters} parameters.` })
+  if (text.split('&', mostParameters + 1).length > mostParameters)
+    throw problem('malformed-body', { detail: `A form may have ${mostParameters} parameters.` })
   const byName = Map.groupBy(new URLSearchParams(text), ([name]) => name)
-  return Object.fromEntries([...byName].map(([name, pairs]) => {
-    const values = pairs.map(([, value]) => value)
-    return [name, values.length === 1 ? (values[0] ?? '') : values]
-  }))
+  return Object.fromEntries(
+    [...byName].map(([name, pairs]) => {
+      const values = pairs.map(([, value]) => value)
+      return [name, values.length === 1 ? (values[0] ?? '') : values]
+    }),
+  )
 }

@@ -9,13 +9,19 @@ const singleHeaders: ReadonlySet<string> = new Set(['host', 'authorization', 'co
  *
  * @throws Problem `malformed-request`
  */
-export function requireClearHead({ rawHeaders, httpVersion, headers }: Pick<IncomingMessage, 'rawHeaders' | 'httpVersion' | 'headers'>): void {
-  if (httpVersion === '1.1' && headers.host === undefined) throw problem('malformed-request', { detail: 'The header Host is missing.' })
+export function requireClearHead({
+  rawHeaders,
+  httpVersion,
+  headers,
+}: Pick<IncomingMessage, 'rawHeaders' | 'httpVersion' | 'headers'>): void {
+  if (httpVersion === '1.1' && headers.host === undefined)
+    throw problem('malformed-request', { detail: 'The header Host is missing.' })
   const seen = new Set<string>()
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = (rawHeaders[at] ?? '').toLowerCase()
     if (!singleHeaders.has(name)) continue
-    if (seen.has(name)) throw problem('malformed-request', { detail: `The header ${name} stands in the request twice.` })
+    if (seen.has(name))
+      throw problem('malformed-request', { detail: `The header ${name} stands in the request twice.` })
     seen.add(name)
   }
 }

@@ -12,7 +12,13 @@ const greatestLimit = 200
 /** Query members of a list whose items are large: a page must not hold the event loop. `greatest` is 50 or more. */
 export function listQueryUpTo(greatest: number) {
   return {
-    limit: Type.Optional(Type.Integer({ minimum: 1, description: `At most ${greatest}; more is taken as ${greatest}`, default: defaultLimit })),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description: `At most ${greatest}; more is taken as ${greatest}`,
+        default: defaultLimit,
+      }),
+    ),
     cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 2048 })),
   }
 }
@@ -41,7 +47,13 @@ export interface Cursors {
 }
 
 /** Opaque, sealed cursors, bound to the list's identity, valid for 7 days. `key` has 32 bytes. */
-export function createCursors({ key, now = () => new Date() }: { readonly key: Uint8Array; readonly now?: () => Date }): Cursors {
+export function createCursors({
+  key,
+  now = () => new Date(),
+}: {
+  readonly key: Uint8Array
+  readonly now?: () => Date
+}): Cursors {
   const seconds = () => Math.floor(now().getTime() / 1000)
   return {
     seal(list, place) {
@@ -82,7 +94,12 @@ export interface PageRequest {
   readonly after: CursorPlace | null
 }
 
-export function pageRequest(cursors: Cursors, list: ListIdentity, query: { readonly limit?: number; readonly cursor?: string }, greatest = greatestLimit): PageRequest {
+export function pageRequest(
+  cursors: Cursors,
+  list: ListIdentity,
+  query: { readonly limit?: number; readonly cursor?: string },
+  greatest = greatestLimit,
+): PageRequest {
   const limit = Math.min(query.limit ?? defaultLimit, greatest)
   return { limit, fetch: limit + 1, after: query.cursor === undefined ? null : cursors.open(list, query.cursor) }
 }
@@ -98,13 +115,19 @@ export interface PageOptions<Row, Item> {
 }
 
 /** A page in snake_case with its Link header. */
-export function page<Row, Item>(reply: ReplyHead, options: PageOptions<Row, Item>): { data: Item[]; next_cursor: string | null; has_more: boolean } {
+export function page<Row, Item>(
+  reply: ReplyHead,
+  options: PageOptions<Row, Item>,
+): { data: Item[]; next_cursor: string | null; has_more: boolean } {
   const { data, next } = cut(reply, options)
   return { data, next_cursor: next, has_more: next !== null }
 }
 
 /** The same in camelCase. */
-export function camelPage<Row, Item>(reply: ReplyHead, options: PageOptions<Row, Item>): { data: Item[]; nextCursor: string | null; hasMore: boolean } {
+export function camelPage<Row, Item>(
+  reply: ReplyHead,
+  options: PageOptions<Row, Item>,
+): { data: Item[]; nextCursor: string | null; hasMore: boolean } {
   const { data, next } = cut(reply, options)
   return { data, nextCursor: next, hasMore: next !== null }
 }
@@ -121,7 +144,9 @@ function cut<Row, Item>(reply: ReplyHead, { cursors, list, request, rows, placeO
 function linkToNext({ request }: ReplyHead, cursor: string): string {
   const { routeOptions, params, query } = request
   const values = new Map<string, unknown>(Object.entries(params ?? {}))
-  const path = (routeOptions.config.route?.path ?? '').replace(/:([A-Za-z0-9_]+)/g, (_, name: string) => encodeURIComponent(String(values.get(name))))
+  const path = (routeOptions.config.route?.path ?? '').replace(/:([A-Za-z0-9_]+)/g, (_, name: string) =>
+    encodeURIComponent(String(values.get(name))),
+  )
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query ?? {})) if (name !== 'cursor') search.append(name, String(value))
   search.append('cursor', cursor)

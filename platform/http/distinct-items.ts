@@ -3,7 +3,10 @@ import canonicalize from 'canonicalize'
 import { Type, type TArrayOptions, type TSchema } from 'typebox'
 
 /** A list without two equal items. Its schema limits the number of items, which validation checks first. */
-export function DistinctList<Items extends TSchema>(items: Items, options: TArrayOptions & { readonly maxItems: number }) {
+export function DistinctList<Items extends TSchema>(
+  items: Items,
+  options: TArrayOptions & { readonly maxItems: number },
+) {
   return Type.Array(items, { ...options, uniqueItems: true })
 }
 

@@ -8,19 +8,32 @@ export type ScopeList = Record<string, string>
 /** In a route's schema: its body may be left out, which a schema for Fastify cannot say. */
 export const bodyMayLack = 'x-body-may-lack'
 
-const everyAnswer = 'Every answer has X-Request-Id, traceparent, API-Version and Cache-Control; to a client also RateLimit and RateLimit-Policy.'
-const everyBody = 'A body with a number that cannot be stored without loss is refused: a whole number beyond 2^53, a decimal with more digits than a double holds, or -0. Send such a number as text.'
+const everyAnswer =
+  'Every answer has X-Request-Id, traceparent, API-Version and Cache-Control; to a client also RateLimit and RateLimit-Policy.'
+const everyBody =
+  'A body with a number that cannot be stored without loss is refused: a whole number beyond 2^53, a decimal with more digits than a double holds, or -0. Send such a number as text.'
 
 /** `/openapi.json` (3.1, schemas under their own names, each route once) and the interactive page at `/docs`. */
-export async function addDocumentation(app: FastifyInstance, { baseUrl, version, scopes }: { readonly baseUrl: string; readonly version: string; readonly scopes: ScopeList }): Promise<void> {
+export async function addDocumentation(
+  app: FastifyInstance,
+  { baseUrl, version, scopes }: { readonly baseUrl: string; readonly version: string; readonly scopes: ScopeList },
+): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Clinical Assessment Platform', version, description: `${everyAnswer} ${everyBody}`, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+      info: {
+        title: 'Clinical Assessment Platform',
+        version,
+        description: `${everyAnswer} ${everyBody}`,
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
       servers: [{ url: baseUrl }],
       components: {
         securitySchemes: {
-          token: { type: 'oauth2', flows: { clientCredentials: { tokenUrl: `${baseUrl}/v1/auth/oauth/token`, scopes } } },
+          token: {
+            type: 'oauth2',
+            flows: { clientCredentials: { tokenUrl: `${baseUrl}/v1/auth/oauth/token`, scopes } },
+          },
           actorContext: { type: 'apiKey', in: 'header', name: 'X-Actor-Context' },
           adminSecret: { type: 'apiKey', in: 'header', name: 'X-Admin-Api-Secret' },
         },
@@ -28,9 +41,16 @@ export async function addDocumentation(app: FastifyInstance, { baseUrl, version,
     },
     transformObject: (made) => {
       const { paths = {}, ...document } = 'openapiObject' in made ? made.openapiObject : {}
-      return { ...document, paths: Object.fromEntries(Object.entries(paths).map(([path, operations]) => [path, withOptionalBodies(operations ?? {})])) }
+      return {
+        ...document,
+        paths: Object.fromEntries(
+          Object.entries(paths).map(([path, operations]) => [path, withOptionalBodies(operations ?? {})]),
+        ),
+      }
     },
-    refResolver: { buildLocalReference: (json, _, __, index) => (typeof json['$id'] === 'string' ? json['$id'] : `schema-${index}`) },
+    refResolver: {
+      buildLocalReference: (json, _, __, index) => (typeof json['$id'] === 'string' ? json['$id'] : `schema-${index}`),
+    },
   })
   await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, uiConfig: { deepLinking: true } })
   app.get('/openapi.json', { schema: { hide: true }, config: { access: 'public' } }, async (_, reply) => {
@@ -41,9 +61,22 @@ export async function addDocumentation(app: FastifyInstance, { baseUrl, version,
 
 function withOptionalBodies(operations: object): object {
   const all: readonly [string, unknown][] = Object.entries(operations)
-  return Object.fromEntries(all.map(([method, operation]) => [method, typeof operation === 'object' && operation !== null && bodyMayLack in operation ? withOptionalBody(operation) : operation]))
+  return Object.fromEntries(
+    all.map(([method, operation]) => [
+      method,
+      typeof operation === 'object' && operation !== null && bodyMayLack in operation
+        ? withOptionalBody(operation)
+        : operation,
+    ]),
+  )
 }
 
-function withOptionalBody({ [bodyMayLack]: _, ...operation }: { readonly [bodyMayLack]: unknown; readonly requestBody?: unknown }): object {
-  return { ...operation, requestBody: { ...Object(operation.requestBody) as object, required: false } }
+function withOptionalBody({
+  [bodyMayLack]: _,
+  ...operation
+}: {
+  readonly [bodyMayLack]: unknown
+  readonly requestBody?: unknown
+}): object {
+  return { ...operation, requestBody: { ...(Object(operation.requestBody) as object), required: false } }
 }

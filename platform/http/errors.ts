@@ -1,7 +1,15 @@
 import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import { v4 as uuidv4 } from 'uuid'
 import type { LogFields, Logger } from '../logging.ts'
-import { Problem, problem, problemType, problems, type MemberError, type ProblemCode, type ProblemDefinition } from '../problems.ts'
+import {
+  Problem,
+  problem,
+  problemType,
+  problems,
+  type MemberError,
+  type ProblemCode,
+  type ProblemDefinition,
+} from '../problems.ts'
 import { ruleInWords } from './patterns.ts'
 import { tellsOfRecords } from './response-headers.ts'
 import { translateStageError } from './stage-errors.ts'
@@ -11,7 +19,13 @@ import { TokenEndpointError, tokenEndpointError, tokenMediaTypeError } from './t
 export const mostReported = 20
 
 /** Members that hold what the caller likes (contract section 4). */
-const freeForm: ReadonlySet<string> = new Set(['clinical_context', 'custom_fields', 'variables', 'output', 'contactPreferences'])
+const freeForm: ReadonlySet<string> = new Set([
+  'clinical_context',
+  'custom_fields',
+  'variables',
+  'output',
+  'contactPreferences',
+])
 
 /** Answers every error of every route: problems as they are, anything unknown as 500 with nothing of it in the body. */
 export function createErrorHandler(logger: Logger) {
@@ -19,13 +33,17 @@ export function createErrorHandler(logger: Logger) {
     const known = toTokenEndpointError(error, request)
     if (known !== undefined) {
       if (known.status === 401) logRefusal(request, 'client-invalid')
-      return reply.code(known.status).headers({ ...known.headers, 'content-type': 'application/json; charset=utf-8' }).send(JSON.stringify(known.body))
+      return reply
+        .code(known.status)
+        .headers({ ...known.headers, 'content-type': 'application/json; charset=utf-8' })
+        .send(JSON.stringify(known.body))
     }
     const answer = toProblem(error)
     if (!tellsOfRecords(answer.status)) reply.removeHeader('x-projection-lag-ms')
     const problemId = uuidv4()
     if (answer.status === 401 || answer.status === 403 || answer.status === 429) logRefusal(request, answer.code)
-    if (answer.status >= 500) logger.error({ err: error, code: answer.code, ...describeRequest(request), problemId }, 'request failed')
+    if (answer.status >= 500)
+      logger.error({ err: error, code: answer.code, ...describeRequest(request), problemId }, 'request failed')
     return sendProblem(reply, answer, request.id, problemId)
   }
 
@@ -35,14 +53,28 @@ export function createErrorHandler(logger: Logger) {
   }
 }
 
-function describeRequest({ method, id: requestId, correlationId, routeOptions: { url: route = '' } }: FastifyRequest): LogFields {
+function describeRequest({
+  method,
+  id: requestId,
+  correlationId,
+  routeOptions: { url: route = '' },
+}: FastifyRequest): LogFields {
   return { method, route, requestId, correlationId: correlationId ?? '' }
 }
 
-export function sendProblem(reply: FastifyReply, answer: Problem, requestId: string, problemId: string = uuidv4()): FastifyReply {
+export function sendProblem(
+  reply: FastifyReply,
+  answer: Problem,
+  requestId: string,
+  problemId: string = uuidv4(),
+): FastifyReply {
   return reply
     .code(answer.status)
-    .headers({ 'cache-control': 'no-store', ...answer.headers, 'content-type': 'application/problem+json; charset=utf-8' })
+    .headers({
+      'cache-control': 'no-store',
+      ...answer.headers,
+      'content-type': 'application/problem+json; charset=utf-8',
+    })
     .send(JSON.stringify(problemBody(answer, requestId, problemId)))
 }
 
@@ -74,34 +106,56 @@ function toTokenEndpointError(error: unknown, request: FastifyRequest): TokenEnd
 
 function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error
-  return translateStageError(error) ?? (isFastifyError(error) ? ofFastify(error) : undefined) ?? problem('internal-error', { cause: error })
+  return (
+    translateStageError(error) ??
+    (isFastifyError(error) ? ofFastify(error) : undefined) ??
+    problem('internal-error', { cause: error })
+  )
 }
 
 function isFastifyError(error: unknown): error is FastifyError {
-  return error instanceof Error && ('validation' in error || ('code' in error && typeof error.code === 'string' && error.code.startsWith('FST_')))
+  return (
+    error instanceof Error &&
+    ('validation' in error || ('code' in error && typeof error.code === 'string' && error.code.startsWith('FST_')))
+  )
 }
 
 function ofFastify(error: FastifyError): Problem | undefined {
   if (error.validation !== undefined) {
-    return error.validationContext === 'params' ? problem('not-found') : problem('validation-failed', { errors: memberErrors(error.validation) })
+    return error.validationContext === 'params'
+      ? problem('not-found')
+      : problem('validation-failed', { errors: memberErrors(error.validation) })
   }
   switch (error.code) {
-    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE': return problem('unsupported-media-type')
-    case 'FST_ERR_BAD_URL': case 'FST_ERR_MAX_PARAM_LENGTH': return problem('not-found')
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return problem('unsupported-media-type')
+    case 'FST_ERR_BAD_URL':
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return problem('not-found')
     // A file of the documentation page that is none, or lies outside of its folder.
-    default: return error.statusCode === 403 || error.statusCode === 404 ? problem('not-found') : undefined
+    default:
+      return error.statusCode === 403 || error.statusCode === 404 ? problem('not-found') : undefined
   }
 }
 
 /** Rules and places, never values. */
 function memberErrors(errors: readonly FastifySchemaValidationError[]): MemberError[] {
   const all = errors.map(({ instancePath, keyword, params, message }) => {
-    const member = keyword === 'required' ? params['missingProperty'] : keyword === 'additionalProperties' ? params['additionalProperty'] : undefined
-    const pointer = withoutForeignNames(typeof member === 'string' ? `${instancePath}/${escapePointer(member)}` : instancePath)
+    const member =
+      keyword === 'required'
+        ? params['missingProperty']
+        : keyword === 'additionalProperties'
+          ? params['additionalProperty']
+          : undefined
+    const pointer = withoutForeignNames(
+      typeof member === 'string' ? `${instancePath}/${escapePointer(member)}` : instancePath,
+    )
     if (keyword === 'required') return { pointer, detail: 'is required', code: 'required' }
-    if (keyword === 'additionalProperties') return { pointer, detail: 'is not a member of this request', code: 'unknown-member' }
+    if (keyword === 'additionalProperties')
+      return { pointer, detail: 'is not a member of this request', code: 'unknown-member' }
     const allowed: unknown = params['allowedValues']
-    if (keyword === 'enum' && Array.isArray(allowed)) return { pointer, detail: `must be one of ${allowed.join(', ')}`, code: keyword }
+    if (keyword === 'enum' && Array.isArray(allowed))
+      return { pointer, detail: `must be one of ${allowed.join(', ')}`, code: keyword }
     const rule = keyword === 'pattern' || keyword === 'format' ? ruleInWords(params[keyword]) : undefined
     return { pointer, detail: rule ?? message ?? 'is not valid', code: kebab(keyword) }
   })

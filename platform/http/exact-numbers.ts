@@ -42,7 +42,10 @@ export function isExact(text: string): boolean {
   if (significantDigits(String(value)) === digits) return true
   if (digits.length > mostDigits) return false
   // `toExponential` rounds a half up, other languages round it to the even digit: both texts stand for the same double.
-  return significantDigits(value.toExponential(digits.length - 1)) === digits || significantDigits(value.toExponential(digits.length)) === `${digits}5`
+  return (
+    significantDigits(value.toExponential(digits.length - 1)) === digits ||
+    significantDigits(value.toExponential(digits.length)) === `${digits}5`
+  )
 }
 
 /** Without sign, point, exponent, and the zeros at both ends; empty for 0. */

@@ -5,12 +5,19 @@ import { answers, serverProblems } from './answers.ts'
 import type { Schemas } from './schemas.ts'
 import type { ServicePrefix } from './service.ts'
 
-export const HealthReply = Type.Object({
-  status: Type.String({ description: 'ok, warning or failing' }),
-  profile: Type.String({ description: 'development or production' }),
-  roles: Type.Optional(Type.Array(Type.String(), { description: 'What the process that answers does: api, projector, processor' })),
-  checks: Type.Array(Type.Object({ name: Type.String(), status: Type.String(), detail: Type.Optional(Type.String()) })),
-}, { $id: 'Health' })
+export const HealthReply = Type.Object(
+  {
+    status: Type.String({ description: 'ok, warning or failing' }),
+    profile: Type.String({ description: 'development or production' }),
+    roles: Type.Optional(
+      Type.Array(Type.String(), { description: 'What the process that answers does: api, projector, processor' }),
+    ),
+    checks: Type.Array(
+      Type.Object({ name: Type.String(), status: Type.String(), detail: Type.Optional(Type.String()) }),
+    ),
+  },
+  { $id: 'Health' },
+)
 
 const kinds = [
   { path: '', kind: 'full', summary: 'State of everything: 503 when any check fails' },
@@ -19,16 +26,33 @@ const kinds = [
 ] as const
 
 /** `/health`, `/health/live` and `/health/ready`, on the host and for each service; 200 or 503, for anybody. */
-export function addHealthRoutes(app: FastifyInstance, schemas: Schemas, health: Health, services: readonly ServicePrefix[], isStopping: () => boolean): void {
-  const places = [{ base: '', service: undefined }, ...services.flatMap((service) => [
-    { base: `/v1/${service}`, service },
-    { base: `/v1/${service}/v1`, service },
-  ])]
+export function addHealthRoutes(
+  app: FastifyInstance,
+  schemas: Schemas,
+  health: Health,
+  services: readonly ServicePrefix[],
+  isStopping: () => boolean,
+): void {
+  const places = [
+    { base: '', service: undefined },
+    ...services.flatMap((service) => [
+      { base: `/v1/${service}`, service },
+      { base: `/v1/${service}/v1`, service },
+    ]),
+  ]
   for (const { base, service } of places) {
     for (const { path, kind, summary } of kinds) {
-      const described = { tags: ['health'], summary, operationId: `health-${kind}`, security: [], response: answers({ 200: HealthReply, 503: HealthReply }, serverProblems) }
+      const described = {
+        tags: ['health'],
+        summary,
+        operationId: `health-${kind}`,
+        security: [],
+        response: answers({ 200: HealthReply, 503: HealthReply }, serverProblems),
+      }
       const schema = { ...schemas.hoist(described), hide: service !== undefined }
-      app.get(`${base}/health${path}`, { schema, config: { access: 'public' } }, async (_, reply) => answer(reply, kind, service))
+      app.get(`${base}/health${path}`, { schema, config: { access: 'public' } }, async (_, reply) =>
+        answer(reply, kind, service),
+      )
     }
   }
 
@@ -37,6 +61,10 @@ export function addHealthRoutes(app: FastifyInstance, schemas: Schemas, health: 
     const isAway = kind !== 'live' && isStopping()
     reply.statusCode = isAway || report.status === 'failing' ? 503 : 200
     if (!isAway) return report
-    return { ...report, status: 'failing', checks: [...report.checks, { name: 'server', status: 'failing', detail: 'stopping' }] }
+    return {
+      ...report,
+      status: 'failing',
+      checks: [...report.checks, { name: 'server', status: 'failing', detail: 'stopping' }],
+    }
   }
 }

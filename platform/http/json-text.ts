@@ -24,8 +24,9 @@ const firstPrintable = 0x20
 const notAscii = 0x80
 
 const shortEscapes: ReadonlyMap<number, number> = new Map(
-  Object.entries({ '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' })
-    .map(([name, character]) => [name.charCodeAt(0), character.charCodeAt(0)]),
+  Object.entries({ '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }).map(
+    ([name, character]) => [name.charCodeAt(0), character.charCodeAt(0)],
+  ),
 )
 const unicodeEscape = 'u'.charCodeAt(0)
 

@@ -8,7 +8,12 @@ export const Instant = Type.String({ format: 'date-time' })
 
 /** A name or the like, not of white space and invisible characters only. */
 export function Text(maxLength: number) {
-  return Type.String({ minLength: 1, maxLength, format: visibleFormat, description: 'With at least one visible character' })
+  return Type.String({
+    minLength: 1,
+    maxLength,
+    format: visibleFormat,
+    description: 'With at least one visible character',
+  })
 }
 
 export function Nullable<Schema extends TSchema>(schema: Schema) {

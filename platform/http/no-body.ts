@@ -9,8 +9,16 @@ import { escapePointer, mostReported } from './errors.ts'
 export function requireNoBody(body: unknown): void {
   if (body === undefined) return
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw problem('validation-failed', { errors: [{ pointer: '', detail: 'must be left out, or be {}', code: 'type' }] })
+    throw problem('validation-failed', {
+      errors: [{ pointer: '', detail: 'must be left out, or be {}', code: 'type' }],
+    })
   }
-  const errors = Object.keys(body).slice(0, mostReported).map((name) => ({ pointer: `/${escapePointer(name)}`, detail: 'is not a member of this request', code: 'unknown-member' }))
+  const errors = Object.keys(body)
+    .slice(0, mostReported)
+    .map((name) => ({
+      pointer: `/${escapePointer(name)}`,
+      detail: 'is not a member of this request',
+      code: 'unknown-member',
+    }))
   if (errors.length > 0) throw problem('validation-failed', { errors })
 }

@@ -12,10 +12,15 @@ export const OrgQuery = Type.Object(orgQuery, { additionalProperties: false })
  *
  * @throws Problem `validation-failed` where two different ones are named
  */
-export function namedOrg(query: { readonly org_id?: string; readonly orgId?: string }, inBody?: string): string | undefined {
+export function namedOrg(
+  query: { readonly org_id?: string; readonly orgId?: string },
+  inBody?: string,
+): string | undefined {
   const [first, ...others] = [query.org_id, query.orgId, inBody].filter((named) => named !== undefined)
   if (others.some((other) => other.toLowerCase() !== first?.toLowerCase())) {
-    throw problem('validation-failed', { errors: [{ pointer: '/org_id', detail: 'must not name two organisations', code: 'ambiguous' }] })
+    throw problem('validation-failed', {
+      errors: [{ pointer: '/org_id', detail: 'must not name two organisations', code: 'ambiguous' }],
+    })
   }
   return first
 }

@@ -22,7 +22,8 @@ export function preferencesOf(header: string | readonly string[] | undefined): R
 function preferenceOf(read: readonly string[]): readonly [name: string, value: string] | undefined {
   const end = read.indexOf(';')
   const [name = '', mark, value = '', ...others] = end === -1 ? read : read.slice(0, end)
-  const isWellFormed = nameForm.test(name) && (mark === undefined || mark === '=') && value !== '=' && others.length === 0
+  const isWellFormed =
+    nameForm.test(name) && (mark === undefined || mark === '=') && value !== '=' && others.length === 0
   if (!isWellFormed) return undefined
   if (!value.startsWith('"')) return [name.toLowerCase(), value]
   return value.length > 1 && value.endsWith('"') ? [name.toLowerCase(), value.slice(1, -1)] : undefined

@@ -4,14 +4,17 @@ import { problem, problemType, problems, type ProblemDefinition } from '../probl
 import { answers, serverProblems } from './answers.ts'
 import type { Schemas } from './schemas.ts'
 
-export const ProblemDescription = Type.Object({
-  code: Type.String(),
-  type: Type.String({ format: 'uri' }),
-  status: Type.Integer(),
-  title: Type.String(),
-  retriable: Type.Boolean({ description: 'The same request may succeed later without a change' }),
-  doc: Type.String({ description: 'When it happens and what to do' }),
-}, { $id: 'ProblemDescription' })
+export const ProblemDescription = Type.Object(
+  {
+    code: Type.String(),
+    type: Type.String({ format: 'uri' }),
+    status: Type.Integer(),
+    title: Type.String(),
+    retriable: Type.Boolean({ description: 'The same request may succeed later without a change' }),
+    doc: Type.String({ description: 'When it happens and what to do' }),
+  },
+  { $id: 'ProblemDescription' },
+)
 
 const catalogue = new Map<string, ProblemDefinition>(Object.entries(problems))
 
@@ -24,16 +27,28 @@ export function addProblemPages(app: FastifyInstance, schemas: Schemas): void {
   }
   const response = answers({ 200: described }, ['not-found', 'internal-error', ...serverProblems])
   const params = Type.Object({ code: Type.String() })
-  const schema = schemas.hoist({ tags: ['problems'], summary: 'What a problem type means', operationId: 'getProblem', security: [], params, response })
-  app.get<{ Params: { code: string } }>('/problems/:code', { schema, config: { access: 'public' } }, async (request, reply) => {
-    const { code } = request.params
-    const definition = catalogue.get(code)
-    if (definition === undefined) throw problem('not-found')
-    reply.header('cache-control', 'public, max-age=3600')
-    reply.header('vary', 'accept')
-    if (request.headers.accept?.includes('text/html') !== true) return { code, type: `${typeBase}${code}`, ...definition }
-    return reply.type('text/html; charset=utf-8').send(page(code, definition))
+  const schema = schemas.hoist({
+    tags: ['problems'],
+    summary: 'What a problem type means',
+    operationId: 'getProblem',
+    security: [],
+    params,
+    response,
   })
+  app.get<{ Params: { code: string } }>(
+    '/problems/:code',
+    { schema, config: { access: 'public' } },
+    async (request, reply) => {
+      const { code } = request.params
+      const definition = catalogue.get(code)
+      if (definition === undefined) throw problem('not-found')
+      reply.header('cache-control', 'public, max-age=3600')
+      reply.header('vary', 'accept')
+      if (request.headers.accept?.includes('text/html') !== true)
+        return { code, type: `${typeBase}${code}`, ...definition }
+      return reply.type('text/html; charset=utf-8').send(page(code, definition))
+    },
+  )
 }
 
 const typeBase = problemType('conflict').slice(0, -'conflict'.length)

@@ -17,8 +17,12 @@ declare module 'fastify' {
 }
 
 type LimitSettings =
-  | 'rateLimitClientPerMinute' | 'rateLimitClientBurst' | 'rateLimitOrganisationPerMinute' | 'rateLimitCreatesPerMinute'
-  | 'rateLimitTokensPerMinute' | 'rateLimitTokenFailuresPerMinute'
+  | 'rateLimitClientPerMinute'
+  | 'rateLimitClientBurst'
+  | 'rateLimitOrganisationPerMinute'
+  | 'rateLimitCreatesPerMinute'
+  | 'rateLimitTokensPerMinute'
+  | 'rateLimitTokenFailuresPerMinute'
 
 export interface RateLimitOptions {
   readonly configuration: Pick<Configuration, 'profile' | 'serviceClientId' | LimitSettings>
@@ -85,7 +89,9 @@ export function createRateLimits({ configuration, now = () => performance.now() 
 
   /** A request that one bucket refuses takes nothing from the others. */
   function count(reply: LimitedReply, asked: readonly (readonly [Limit | undefined, string])[]): void {
-    const known = asked.flatMap(([limit, key]) => (limit === undefined ? [] : [{ limit, key, level: limit.buckets.levelOf(key) }]))
+    const known = asked.flatMap(([limit, key]) =>
+      limit === undefined ? [] : [{ limit, key, level: limit.buckets.levelOf(key) }],
+    )
     if (known.length === 0) return
     const waitMs = Math.max(...known.map(({ level }) => level.nextInMs))
     const isRefused = isEnforced && waitMs > 0
@@ -124,5 +130,8 @@ function networkOf(ip: string): string {
   const groups = head.split(':')
   const missing = tail === undefined ? 0 : 8 - groups.length - tail.split(':').length
   const whole = [...groups, ...Array.from({ length: missing }, () => '0'), ...(tail ?? '').split(':')]
-  return whole.slice(0, 4).map((group) => Number.parseInt(group || '0', 16).toString(16)).join(':')
+  return whole
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group || '0', 16).toString(16))
+    .join(':')
 }

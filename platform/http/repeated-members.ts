@@ -34,13 +34,19 @@ export function requireOneMeaning(json: string): void {
 }
 
 export function repeatedMemberProblem(pointer: string): Problem {
-  const errors = [{ pointer: withoutForeignNames(pointer), detail: 'stands twice in its object', code: 'repeated-member' }]
+  const errors = [
+    { pointer: withoutForeignNames(pointer), detail: 'stands twice in its object', code: 'repeated-member' },
+  ]
   return problem('malformed-body', { detail: 'A member stands twice in its object: `errors` points at it.', errors })
 }
 
 function inexactNumberProblem(pointer: string): Problem {
-  const detail = 'cannot be stored without loss: send whole numbers beyond 2^53 and longer decimals as text, and 0 instead of -0'
-  return problem('malformed-body', { detail: 'A number cannot be stored without loss: `errors` points at it.', errors: [{ pointer: withoutForeignNames(pointer), detail, code: 'number' }] })
+  const detail =
+    'cannot be stored without loss: send whole numbers beyond 2^53 and longer decimals as text, and 0 instead of -0'
+  return problem('malformed-body', {
+    detail: 'A number cannot be stored without loss: `errors` points at it.',
+    errors: [{ pointer: withoutForeignNames(pointer), detail, code: 'number' }],
+  })
 }
 
 /**
@@ -59,7 +65,10 @@ export function ambiguousPlace(json: string): Fault | undefined {
       const end = endOfNumber(json, at)
       if (!isSurelyExact(json, at, end)) {
         longNumbers += 1
-        if (longNumbers > mostLongNumbers) throw problem('malformed-body', { detail: `The body has more than ${mostLongNumbers} numbers with an exponent or more than 15 characters.` })
+        if (longNumbers > mostLongNumbers)
+          throw problem('malformed-body', {
+            detail: `The body has more than ${mostLongNumbers} numbers with an exponent or more than 15 characters.`,
+          })
         if (!isExact(json.slice(at, end))) return { pointer: pointerTo(levels), code: 'number' }
       }
       at = end - 1
@@ -67,9 +76,16 @@ export function ambiguousPlace(json: string): Fault | undefined {
     }
     const level = levels.at(-1)
     switch (code) {
-      case openObject: levels.push({ names: new Set(), place: '', isNameNext: true }); break
-      case openList: levels.push({ names: undefined, place: 0, isNameNext: false }); break
-      case closeObject: case closeList: levels.pop(); break
+      case openObject:
+        levels.push({ names: new Set(), place: '', isNameNext: true })
+        break
+      case openList:
+        levels.push({ names: undefined, place: 0, isNameNext: false })
+        break
+      case closeObject:
+      case closeList:
+        levels.pop()
+        break
       case comma:
         if (typeof level?.place === 'number') level.place += 1
         else if (level !== undefined) level.isNameNext = true

@@ -11,7 +11,11 @@ export interface ReadYourWritesResult {
 }
 
 /** Waits until the projectors have passed the position, or for the time limit. Never fails for lag. */
-export type ReadYourWrites = (position: Position, projectors: readonly string[], timeoutMs: number) => Promise<ReadYourWritesResult>
+export type ReadYourWrites = (
+  position: Position,
+  projectors: readonly string[],
+  timeoutMs: number,
+) => Promise<ReadYourWritesResult>
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -56,7 +60,10 @@ export function secondsUntil(instant: string | null, now: Date): number {
 }
 
 /** 202 with Location; `retryAfterSeconds` is the time after which to look again. */
-export async function accepted<Body>(reply: ReplyHead, write: LocatedWrite<Body> & { readonly retryAfterSeconds?: number }): Promise<Body> {
+export async function accepted<Body>(
+  reply: ReplyHead,
+  write: LocatedWrite<Body> & { readonly retryAfterSeconds?: number },
+): Promise<Body> {
   if (write.retryAfterSeconds !== undefined) reply.header('retry-after', String(write.retryAfterSeconds))
   return located(reply, 202, write)
 }
@@ -106,7 +113,10 @@ export async function awaitMinimumPosition(reply: ReplyHead, projectors: readonl
 
 /** The later of the positions of several appends. */
 export function latest(...positions: readonly (Position | undefined)[]): Position | undefined {
-  return positions.reduce((late, next) => (late === undefined || (next !== undefined && comparePositions(next, late) > 0) ? next : late), undefined)
+  return positions.reduce(
+    (late, next) => (late === undefined || (next !== undefined && comparePositions(next, late) > 0) ? next : late),
+    undefined,
+  )
 }
 
 /** Strong validator of a record; the signing window tells apart answers that hold other signed addresses. */

@@ -24,7 +24,12 @@ export async function wholeBody(request: FastifyRequest, payload: Readable, most
  *
  * @throws Problem `body-too-large`, `malformed-body`, `unsupported-media-type`, and what the reader throws
  */
-export async function readBody(request: FastifyRequest, payload: Readable, mostBytes: number, reader: BodyReader): Promise<void> {
+export async function readBody(
+  request: FastifyRequest,
+  payload: Readable,
+  mostBytes: number,
+  reader: BodyReader,
+): Promise<void> {
   const announced = Number(request.headers['content-length'] ?? 0)
   if (announced > 2 * mostBytes) throw problem('body-too-large')
   let received = 0

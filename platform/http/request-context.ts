@@ -38,7 +38,10 @@ export function traceIdOf(traceparent: string): string {
  * Who causes an append and why, for the event metadata. Each call mints a command id of its own, since the ids of an
  * append's events derive from it and a request may append to several streams; the correlation id is the request's.
  */
-export function commandContext(request: FastifyRequest, { orgId }: { readonly orgId?: TenantId | undefined } = {}): CommandContext {
+export function commandContext(
+  request: FastifyRequest,
+  { orgId }: { readonly orgId?: TenantId | undefined } = {},
+): CommandContext {
   return {
     commandId: randomUUID(),
     correlationId: request.correlationId,

@@ -31,12 +31,14 @@ const headers: readonly RequestHeader[] = [
   },
   {
     name: 'x-min-commit-position',
-    description: 'X-Commit-Position of a write that the answer should show; X-Projection-Lag-Ms says that it does not yet',
+    description:
+      'X-Commit-Position of a write that the answer should show; X-Projection-Lag-Ms says that it does not yet',
     isHonoured: ({ config }) => config.servedBy !== undefined,
   },
   {
     name: 'prefer',
-    description: 'wait=N holds the answer until the record is over, N seconds (25) at most; Preference-Applied says that it was honoured',
+    description:
+      'wait=N holds the answer until the record is over, N seconds (25) at most; Preference-Applied says that it was honoured',
     isHonoured: ({ config }) => config.takesWait === true,
   },
 ]
@@ -45,5 +47,9 @@ const headers: readonly RequestHeader[] = [
 export function requestHeaders(facts: HeaderFacts): { readonly headers?: TSchema } {
   const honoured = headers.filter(({ isHonoured }) => isHonoured(facts))
   if (honoured.length === 0) return {}
-  return { headers: Type.Object(Object.fromEntries(honoured.map(({ name, description }) => [name, Type.Optional(Type.String({ description }))]))) }
+  return {
+    headers: Type.Object(
+      Object.fromEntries(honoured.map(({ name, description }) => [name, Type.Optional(Type.String({ description }))])),
+    ),
+  }
 }

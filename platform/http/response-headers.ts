@@ -23,8 +23,16 @@ const headers: readonly ResponseHeader[] = [
     description: 'Version of the record, for If-Match and If-None-Match',
     isSent: ({ status, isSuccess, config }) => config.hasEtag === true && (isSuccess || status === 304),
   },
-  { name: 'Location', description: 'Where the record is, or will be', isSent: ({ status }) => status === 201 || status === 202 },
-  { name: 'Link', description: 'rel="next": the next page, where there is one', isSent: ({ isSuccess, isPaged }) => isSuccess && isPaged },
+  {
+    name: 'Location',
+    description: 'Where the record is, or will be',
+    isSent: ({ status }) => status === 201 || status === 202,
+  },
+  {
+    name: 'Link',
+    description: 'rel="next": the next page, where there is one',
+    isSent: ({ isSuccess, isPaged }) => isSuccess && isPaged,
+  },
   {
     name: 'X-Commit-Position',
     description: 'Place of the write, for X-Min-Commit-Position',
@@ -43,14 +51,20 @@ const headers: readonly ResponseHeader[] = [
   {
     name: 'Preference-Applied',
     description: 'The preferences of Prefer that were honoured: wait=N, respond-async',
-    isSent: ({ status, isSuccess, isWrite, config }) => (isSuccess || status === 304) && (isWrite || config.takesWait === true),
+    isSent: ({ status, isSuccess, isWrite, config }) =>
+      (isSuccess || status === 304) && (isWrite || config.takesWait === true),
   },
   {
     name: 'Retry-After',
     description: 'Seconds after which to ask again; of a success while there is no end yet',
-    isSent: ({ status, isSuccess, config }) => [202, 429, 503].includes(status) || (config.takesWait === true && (isSuccess || status === 304)),
+    isSent: ({ status, isSuccess, config }) =>
+      [202, 429, 503].includes(status) || (config.takesWait === true && (isSuccess || status === 304)),
   },
-  { name: 'WWW-Authenticate', description: 'What the caller has to prove', isSent: ({ status }) => status === 401 || status === 403 },
+  {
+    name: 'WWW-Authenticate',
+    description: 'What the caller has to prove',
+    isSent: ({ status }) => status === 401 || status === 403,
+  },
 ]
 
 /** Whether such an answer of a GET says what the read models hold, so that it can be behind: any other refusal says nothing of them. */
@@ -69,12 +83,18 @@ export function withResponseHeaders(schema: FastifySchema, route: AnsweringRoute
     const isSuccess = status >= 200 && status < 300
     const sent = headers.filter(({ isSent }) => isSent({ ...route, status, isSuccess, isPaged }))
     const described = sent.map(({ name, description }) => [name, { type: 'string', description }] as const)
-    return [code, sent.length === 0 ? answer : { ...Object(answer) as object, headers: Object.fromEntries(described) }] as const
+    return [
+      code,
+      sent.length === 0 ? answer : { ...(Object(answer) as object), headers: Object.fromEntries(described) },
+    ] as const
   })
   return { ...schema, response: Object.fromEntries(response) }
 }
 
 function holdsCursor(querystring: unknown): boolean {
-  const members: unknown = typeof querystring === 'object' && querystring !== null && 'properties' in querystring ? querystring.properties : undefined
+  const members: unknown =
+    typeof querystring === 'object' && querystring !== null && 'properties' in querystring
+      ? querystring.properties
+      : undefined
   return typeof members === 'object' && members !== null && 'cursor' in members
 }

@@ -15,7 +15,9 @@ export function createMethodIndex(): MethodIndex {
     },
     of(url) {
       const path = url.split('?', 1)[0] ?? ''
-      const found = [...known.values()].filter(({ expression }) => expression.test(path)).flatMap(({ methods }) => [...methods])
+      const found = [...known.values()]
+        .filter(({ expression }) => expression.test(path))
+        .flatMap(({ methods }) => [...methods])
       return [...new Set(found)].sort()
     },
   }

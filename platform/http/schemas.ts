@@ -16,7 +16,11 @@ export interface Schemas {
   replyErrors(schema: object, payload: unknown): readonly string[]
   readonly compileValidator: FastifySchemaCompiler<TSchema>
   /** For fastify's `schemaController`: one store for all mounts. */
-  readonly bucket: { add(schema: unknown): never; getSchema(id: string): unknown; getSchemas(): Record<string, unknown> }
+  readonly bucket: {
+    add(schema: unknown): never
+    getSchema(id: string): unknown
+    getSchemas(): Record<string, unknown>
+  }
 }
 
 /** Of a value with more members than this only the first fault is reported: a complete list holds an error for each of them. */
@@ -32,8 +36,14 @@ export function createSchemas(): Schemas {
   const replies = new WeakMap<object, ValidateFunction>()
   // Routes have the same few schemas of headers, queries and ids, some six hundred times over.
   const compiled = { bodies: new Map<string, Validate>(), addresses: new Map<string, Validate>() }
-  const ofBodies = { first: createAjv({ allErrors: false, coerceTypes: false }), all: createAjv({ allErrors: true, coerceTypes: false }) }
-  const ofAddresses = { first: createAjv({ allErrors: false, coerceTypes: true }), all: createAjv({ allErrors: true, coerceTypes: true }) }
+  const ofBodies = {
+    first: createAjv({ allErrors: false, coerceTypes: false }),
+    all: createAjv({ allErrors: true, coerceTypes: false }),
+  }
+  const ofAddresses = {
+    first: createAjv({ allErrors: false, coerceTypes: true }),
+    all: createAjv({ allErrors: true, coerceTypes: true }),
+  }
 
   return {
     hoist: (schema) => ({
@@ -46,7 +56,9 @@ export function createSchemas(): Schemas {
     replyErrors(schema, payload) {
       const validate = replies.get(schema) ?? ofBodies.all.compile(schema)
       replies.set(schema, validate)
-      return validate(payload) ? [] : (validate.errors ?? []).map(({ instancePath, keyword }) => `${instancePath} ${keyword}`)
+      return validate(payload)
+        ? []
+        : (validate.errors ?? []).map(({ instancePath, keyword }) => `${instancePath} ${keyword}`)
     },
     compileValidator({ schema, httpPart }) {
       const [validators, known] = httpPart === 'body' ? [ofBodies, compiled.bodies] : [ofAddresses, compiled.addresses]
@@ -56,7 +68,9 @@ export function createSchemas(): Schemas {
       return validate
     },
     bucket: {
-      add: () => { throw new Error('give schemas to routes: they are collected from there') },
+      add: () => {
+        throw new Error('give schemas to routes: they are collected from there')
+      },
       getSchema: (id) => named.get(id),
       getSchemas: () => Object.fromEntries(named),
     },
@@ -97,7 +111,14 @@ interface Validate {
 }
 
 function createAjv(options: { readonly allErrors: boolean; readonly coerceTypes: boolean }): Ajv {
-  const ajv = new Ajv({ ...options, useDefaults: false, removeAdditional: false, strict: true, strictTypes: false, allowUnionTypes: true })
+  const ajv = new Ajv({
+    ...options,
+    useDefaults: false,
+    removeAdditional: false,
+    strict: true,
+    strictTypes: false,
+    allowUnionTypes: true,
+  })
   formats.default(ajv)
   ajv.addFormat('date-time', isInstant)
   ajv.addFormat('date', isDate)

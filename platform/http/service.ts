@@ -1,4 +1,11 @@
-import type { FastifyBaseLogger, FastifyInstance, RawReplyDefaultExpression, RawRequestDefaultExpression, RawServerDefault, RouteOptions } from 'fastify'
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  RawReplyDefaultExpression,
+  RawRequestDefaultExpression,
+  RawServerDefault,
+  RouteOptions,
+} from 'fastify'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { Access } from './access.ts'
 import { withStandardAnswers } from './answers.ts'
@@ -9,9 +16,23 @@ import { withResponseHeaders } from './response-headers.ts'
 import type { Schemas } from './schemas.ts'
 
 /** Where a service's routes are registered: fastify with types from TypeBox schemas. Paths are below the mount. */
-export type ServiceApp = FastifyInstance<RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, FastifyBaseLogger, TypeBoxTypeProvider>
+export type ServiceApp = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>
 
-export type ServicePrefix = 'auth' | 'clinical-api' | 'orchestrator' | 'ai-review' | 'human-review' | 'consent' | 'user-management' | 'notifications'
+export type ServicePrefix =
+  | 'auth'
+  | 'clinical-api'
+  | 'orchestrator'
+  | 'ai-review'
+  | 'human-review'
+  | 'consent'
+  | 'user-management'
+  | 'notifications'
 
 export type Mount = 'prefixed' | 'gateway' | 'bare'
 
@@ -62,10 +83,13 @@ const allMounts: readonly Mount[] = ['prefixed', 'gateway', 'bare']
 
 export async function mountService(app: FastifyInstance, service: Service, schemas: Schemas): Promise<void> {
   for (const mount of service.mounts ?? allMounts) {
-    await app.register(async (scope) => {
-      scope.addHook('onRoute', (route) => prepareRoute(route, service, mount, schemas))
-      service.routes(scope.withTypeProvider<TypeBoxTypeProvider>())
-    }, { prefix: pathOf(service.prefix, mount) })
+    await app.register(
+      async (scope) => {
+        scope.addHook('onRoute', (route) => prepareRoute(route, service, mount, schemas))
+        service.routes(scope.withTypeProvider<TypeBoxTypeProvider>())
+      },
+      { prefix: pathOf(service.prefix, mount) },
+    )
   }
 }
 
@@ -74,18 +98,33 @@ function pathOf(prefix: ServicePrefix, mount: Mount): string {
 }
 
 /** Each route says who may call it, is documented once, and shares its schemas with the other mounts. */
-function prepareRoute(route: RouteOptions & { routePath: string; path: string; prefix: string }, service: Service, mount: Mount, schemas: Schemas): void {
+function prepareRoute(
+  route: RouteOptions & { routePath: string; path: string; prefix: string },
+  service: Service,
+  mount: Mount,
+  schemas: Schemas,
+): void {
   const access = route.config?.access
-  if (access === undefined) throw new Error(`${String(route.method)} ${route.url} does not say who may call it (config.access)`)
+  if (access === undefined)
+    throw new Error(`${String(route.method)} ${route.url} does not say who may call it (config.access)`)
   const isRead = [route.method].flat().every((method) => method === 'GET' || method === 'HEAD')
   const { config = {} } = route
   const isKeyed = route.method === 'POST' && access !== 'public'
   const described = { ...route.schema, ...descriptionWithScope(access, route.schema?.description) }
-  const own = { tags: [service.prefix], ...requestHeaders({ isKeyed, isRead, config }), ...described, security: securityOf(access) }
+  const own = {
+    tags: [service.prefix],
+    ...requestHeaders({ isKeyed, isRead, config }),
+    ...described,
+    security: securityOf(access),
+  }
   const schema = schemas.hoist(withStandardAnswers(own, { access, isRead, config }))
   const isDocumented = mount === service.documentedAt && route.schema?.hide !== true
   route.schema = {
-    ...withResponseHeaders(schema, { isWrite: !isRead && access !== 'public' && config.changesNothing !== true, isKeyed, config }),
+    ...withResponseHeaders(schema, {
+      isWrite: !isRead && access !== 'public' && config.changesNothing !== true,
+      isKeyed,
+      config,
+    }),
     ...(config.mayLackBody === true ? { [bodyMayLack]: true } : {}),
     hide: !isDocumented,
   }
@@ -116,7 +155,9 @@ function securityOf(access: Access): Record<string, string[]>[] {
 export function canonicalRouteOf(identity: RouteIdentity | undefined, params: unknown): string {
   if (identity === undefined) return ''
   const values = new Map<string, unknown>(Object.entries(params ?? {}))
-  const path = identity.path.replace(/:([A-Za-z0-9_]+)/g, (_, name: string) => encodeURIComponent(canonicalValue(values.get(name))))
+  const path = identity.path.replace(/:([A-Za-z0-9_]+)/g, (_, name: string) =>
+    encodeURIComponent(canonicalValue(values.get(name))),
+  )
   return `/${identity.service}${path}`
 }
 

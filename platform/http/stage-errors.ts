@@ -19,12 +19,19 @@ export function translateStageError(error: unknown): Problem | undefined {
   if (error instanceof EventStoreUnavailableError || error instanceof AppendOutcomeUnknownError) {
     return problem('event-store-unavailable', { cause: error, retryAfterSeconds: 2 })
   }
-  if (error instanceof EventStoreFullError) return problem('event-store-unavailable', { cause: error, retryAfterSeconds: 10 })
+  if (error instanceof EventStoreFullError)
+    return problem('event-store-unavailable', { cause: error, retryAfterSeconds: 10 })
   if (isOfNewerVersion(error)) return problem('written-by-newer-version', { cause: error, retryAfterSeconds: 2 })
-  if (error instanceof UndecodableEventError || error instanceof StreamRevivedError || error instanceof StreamTruncatedError) return problem('record-unreadable', { cause: error })
+  if (
+    error instanceof UndecodableEventError ||
+    error instanceof StreamRevivedError ||
+    error instanceof StreamTruncatedError
+  )
+    return problem('record-unreadable', { cause: error })
   if (error instanceof EventStoreClosedError) return problem('shutting-down', { cause: error })
   if (isObjectStoreAway(error)) return problem('object-store-unavailable', { cause: error, retryAfterSeconds: 2 })
-  if (isDatabaseMissing(error) || isDatabaseUnavailable(error)) return problem('database-unavailable', { cause: error, retryAfterSeconds: 2 })
+  if (isDatabaseMissing(error) || isDatabaseUnavailable(error))
+    return problem('database-unavailable', { cause: error, retryAfterSeconds: 2 })
   if (isTableMissing(error)) return problem('read-model-behind', { cause: error, retryAfterSeconds: 1 })
   return undefined
 }
@@ -36,7 +43,13 @@ function isOfNewerVersion(error: unknown): boolean {
 
 /** Errors of the S3 client carry `$metadata`; without an HTTP status there was no answer. */
 function isObjectStoreAway(error: unknown): boolean {
-  if (!(error instanceof Error) || !('$metadata' in error) || typeof error.$metadata !== 'object' || error.$metadata === null) return false
+  if (
+    !(error instanceof Error) ||
+    !('$metadata' in error) ||
+    typeof error.$metadata !== 'object' ||
+    error.$metadata === null
+  )
+    return false
   const status = 'httpStatusCode' in error.$metadata ? error.$metadata.httpStatusCode : undefined
   return typeof status !== 'number' || status >= 500
 }

@@ -22,15 +22,27 @@ interface Fault {
 export function requireStorable(root: unknown): void {
   const fault = faultIn(root, 0, { members: 0 })
   if (fault === undefined) return
-  const pointer = fault.names.toReversed().map((name) => `/${escapePointer(String(name))}`).join('')
-  throw problem('malformed-body', { detail: fault.detail, errors: [{ pointer: withoutForeignNames(pointer), detail: fault.rule, code: fault.code }] })
+  const pointer = fault.names
+    .toReversed()
+    .map((name) => `/${escapePointer(String(name))}`)
+    .join('')
+  throw problem('malformed-body', {
+    detail: fault.detail,
+    errors: [{ pointer: withoutForeignNames(pointer), detail: fault.rule, code: fault.code }],
+  })
 }
 
 /** Makes nothing for a value without fault: this runs for every member of every body. */
 function faultIn(value: unknown, depth: number, seen: { members: number }): Fault | undefined {
   if (typeof value === 'string') return isText(value) ? undefined : textFault()
   if (typeof value !== 'object' || value === null) return undefined
-  if (depth > deepestNesting) return { detail: 'The body is nested deeper than 64 levels.', rule: 'is nested too deeply', code: 'too-deep', names: [] }
+  if (depth > deepestNesting)
+    return {
+      detail: 'The body is nested deeper than 64 levels.',
+      rule: 'is nested too deeply',
+      code: 'too-deep',
+      names: [],
+    }
   const members = Array.isArray(value) ? undefined : Object.entries(value)
   const elements: readonly unknown[] = Array.isArray(value) ? value : []
   seen.members += members?.length ?? elements.length
@@ -42,7 +54,13 @@ function faultIn(value: unknown, depth: number, seen: { members: number }): Faul
   for (const [name, member] of members ?? []) {
     // The fault is that of the object: the name itself is nothing to answer with.
     if (!isText(name)) return textFault()
-    if (name === '__proto__') return { detail: 'A member has a name that is not allowed.', rule: 'has a member of a name that is not allowed', code: 'name', names: [] }
+    if (name === '__proto__')
+      return {
+        detail: 'A member has a name that is not allowed.',
+        rule: 'has a member of a name that is not allowed',
+        code: 'name',
+        names: [],
+      }
     const fault = faultIn(member, depth + 1, seen)
     if (fault !== undefined) return within(name, fault)
   }
@@ -54,7 +72,12 @@ function isText(text: string): boolean {
 }
 
 function textFault(): Fault {
-  return { detail: 'A text holds U+0000 or half of a surrogate pair.', rule: 'holds U+0000 or half of a surrogate pair', code: 'text', names: [] }
+  return {
+    detail: 'A text holds U+0000 or half of a surrogate pair.',
+    rule: 'holds U+0000 or half of a surrogate pair',
+    code: 'text',
+    names: [],
+  }
 }
 
 function within(name: string | number, fault: Fault): Fault {

@@ -1,7 +1,13 @@
 import { problems, problemType, type ProblemCode } from '../problems.ts'
 
 /** RFC 6749, 5.2. */
-export type TokenErrorCode = 'invalid_request' | 'invalid_client' | 'invalid_grant' | 'unauthorized_client' | 'unsupported_grant_type' | 'invalid_scope'
+export type TokenErrorCode =
+  | 'invalid_request'
+  | 'invalid_client'
+  | 'invalid_grant'
+  | 'unauthorized_client'
+  | 'unsupported_grant_type'
+  | 'invalid_scope'
 
 const descriptions: Readonly<Record<TokenErrorCode, string>> = {
   invalid_request: 'A parameter is missing, repeated or malformed.',
@@ -20,11 +26,18 @@ export class TokenEndpointError extends Error {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Readonly<Record<string, unknown>>
 
-  constructor(error: TokenErrorCode, description: string, problemCode: ProblemCode = error === 'invalid_client' ? 'client-invalid' : 'token-request-invalid') {
+  constructor(
+    error: TokenErrorCode,
+    description: string,
+    problemCode: ProblemCode = error === 'invalid_client' ? 'client-invalid' : 'token-request-invalid',
+  ) {
     super(description)
     const { status, title } = problems[problemCode]
     this.status = status
-    this.headers = { pragma: 'no-cache', ...(error === 'invalid_client' ? { 'www-authenticate': 'Basic realm="clinical-assessment-platform"' } : {}) }
+    this.headers = {
+      pragma: 'no-cache',
+      ...(error === 'invalid_client' ? { 'www-authenticate': 'Basic realm="clinical-assessment-platform"' } : {}),
+    }
     this.body = {
       error,
       error_description: description,
@@ -37,11 +50,18 @@ export class TokenEndpointError extends Error {
 }
 
 /** `throw tokenEndpointError('invalid_scope')`. The description carries no value of the request. */
-export function tokenEndpointError(error: TokenErrorCode, description: string = descriptions[error]): TokenEndpointError {
+export function tokenEndpointError(
+  error: TokenErrorCode,
+  description: string = descriptions[error],
+): TokenEndpointError {
   return new TokenEndpointError(error, description)
 }
 
 /** A body of another type, or an encoded one. RFC 6749 has no code of its own for it. */
 export function tokenMediaTypeError(): TokenEndpointError {
-  return new TokenEndpointError('invalid_request', 'Send the parameters as application/x-www-form-urlencoded, without a content encoding.', 'unsupported-media-type')
+  return new TokenEndpointError(
+    'invalid_request',
+    'Send the parameters as application/x-www-form-urlencoded, without a content encoding.',
+    'unsupported-media-type',
+  )
 }

@@ -1,10 +1,22 @@
-import { SignJWT, decodeProtectedHeader, errors, importJWK, jwtVerify, type CryptoKey, type JWK, type JWTPayload, type KeyObject } from 'jose'
+import {
+  SignJWT,
+  decodeProtectedHeader,
+  errors,
+  importJWK,
+  jwtVerify,
+  type CryptoKey,
+  type JWK,
+  type JWTPayload,
+  type KeyObject,
+} from 'jose'
 import { LRUCache } from 'lru-cache'
 import { v7 as uuidv7 } from 'uuid'
 
 /** Signing keys of one purpose; implemented by `platform/vault`. The newest signs, all are published. */
 export interface TokenKeys {
-  signingKey(purpose: 'token'): Promise<{ readonly kid: string; readonly privateKey: KeyObject | CryptoKey | JWK; readonly publicJwk: JWK }>
+  signingKey(
+    purpose: 'token',
+  ): Promise<{ readonly kid: string; readonly privateKey: KeyObject | CryptoKey | JWK; readonly publicJwk: JWK }>
   publicKeys(purpose: 'token'): Promise<readonly JWK[]>
 }
 
@@ -66,7 +78,13 @@ const longestToken = 8192
 const keyRefreshMs = 5000
 
 /** Access tokens after RFC 9068: `typ: at+jwt`, EdDSA only (the header's `alg` never chooses), audience and issuer fixed. */
-export function createTokenIssuer({ keys, issuer, audience, ttlSeconds, now = () => new Date() }: TokenIssuerOptions): TokenIssuer {
+export function createTokenIssuer({
+  keys,
+  issuer,
+  audience,
+  ttlSeconds,
+  now = () => new Date(),
+}: TokenIssuerOptions): TokenIssuer {
   const verified = new LRUCache<string, VerifiedToken>({ max: 5000 })
   const publicKeyOf = createKeyLookup(keys, now)
 
@@ -110,7 +128,14 @@ export function createTokenIssuer({ keys, issuer, audience, ttlSeconds, now = ()
       const { kid } = decodeProtectedHeader(token)
       const key = kid === undefined ? undefined : await publicKeyOf(kid)
       if (key === undefined) throw new TokenRejectedError('invalid')
-      const options = { algorithms: [algorithm], typ: tokenType, issuer, audience, currentDate: now(), requiredClaims: ['sub', 'iat', 'exp', 'jti', 'client_id', 'scope'] }
+      const options = {
+        algorithms: [algorithm],
+        typ: tokenType,
+        issuer,
+        audience,
+        currentDate: now(),
+        requiredClaims: ['sub', 'iat', 'exp', 'jti', 'client_id', 'scope'],
+      }
       const { payload } = await jwtVerify(token, key, options)
       return payload
     } catch (error) {
@@ -127,7 +152,9 @@ function createKeyLookup(keys: TokenKeys, now: () => Date) {
   return async (kid: string): Promise<CryptoKey | Uint8Array | undefined> => {
     if (!known.has(kid) && now().getTime() - readAt >= keyRefreshMs) {
       const published = await keys.publicKeys('token')
-      const entries = await Promise.all(published.map(async (jwk) => [jwk.kid ?? '', await importJWK(jwk, algorithm)] as const))
+      const entries = await Promise.all(
+        published.map(async (jwk) => [jwk.kid ?? '', await importJWK(jwk, algorithm)] as const),
+      )
       known = new Map(entries)
       readAt = now().getTime()
     }
@@ -145,7 +172,13 @@ function tenancyOf({ orgId, productId, trustedActorContext }: TokenClaims): JWTP
 
 function readClaims(payload: JWTPayload): VerifiedToken {
   const { client_id: clientId, scope, jti, iat, exp } = payload
-  if (typeof clientId !== 'string' || typeof scope !== 'string' || jti === undefined || iat === undefined || exp === undefined) {
+  if (
+    typeof clientId !== 'string' ||
+    typeof scope !== 'string' ||
+    jti === undefined ||
+    iat === undefined ||
+    exp === undefined
+  ) {
     throw new TokenRejectedError('invalid')
   }
   return {

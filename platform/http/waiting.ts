@@ -35,7 +35,13 @@ export function createWaiting({ isStopping }: { readonly isStopping: () => boole
     else heldByClient.set(clientId, ofClient)
   }
 
-  async function lookOn<Look>({ request }: ReplyHead, look: () => Promise<Look>, isSettled: (look: Look) => boolean, first: Look, seconds: number): Promise<Look> {
+  async function lookOn<Look>(
+    { request }: ReplyHead,
+    look: () => Promise<Look>,
+    isSettled: (look: Look) => boolean,
+    first: Look,
+    seconds: number,
+  ): Promise<Look> {
     const deadline = performance.now() + seconds * 1000
     let seen = first
     for (let pauseMs = firstPauseMs; !isSettled(seen); pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {

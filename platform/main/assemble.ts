@@ -76,7 +76,9 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     clearly('VAULT_DATABASE_URL', () => ensureDatabase(vaultUrl)),
   ])
   if (await clearly('VAULT_DATABASE_URL', () => areSameDatabase(databaseUrl, vaultUrl))) {
-    throw new ConfigurationError('VAULT_DATABASE_URL must be another database than DATABASE_URL: both lead to the same one')
+    throw new ConfigurationError(
+      'VAULT_DATABASE_URL must be another database than DATABASE_URL: both lead to the same one',
+    )
   }
   const vault = await clearly('VAULT_DATABASE_URL', () => openVault({ url: vaultUrl, masterKeys: options.masterKeys }))
   stop.onStop('resources', 'vault', () => vault.close())
@@ -114,19 +116,37 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   runner?.start()
   if (runner !== undefined) stop.onStop('work', 'projections', () => runner.close())
   // The workers of other instances hear of what this one's runner put on a list.
-  if (runner !== undefined && runsProcessor) stop.onStop('work', 'word of new work', notifyWorkers(runner, pool, logger))
+  if (runner !== undefined && runsProcessor)
+    stop.onStop('work', 'word of new work', notifyWorkers(runner, pool, logger))
   const reads = createReadPositions({ pool, projectors: readModels, ...(runner === undefined ? {} : { runner }) })
   stop.onStop('work', 'read positions', () => reads.close())
 
   const failpoint = createFailpoint(configuration)
   const health = createHealth({ profile: configuration.profile, roles })
   const objects = runsApi || runsProcessor ? await openObjectStore(options, stop) : undefined
-  const processor = runsProcessor && objects !== undefined
-    ? startProcessor({ given: { store, vault, objects, configuration, now, failpoint }, pool, databaseUrl, filter, runner, logger, stop })
-    : undefined
+  const processor =
+    runsProcessor && objects !== undefined
+      ? startProcessor({
+          given: { store, vault, objects, configuration, now, failpoint },
+          pool,
+          databaseUrl,
+          filter,
+          runner,
+          logger,
+          stop,
+        })
+      : undefined
   const served = runsApi && !runsProjector ? readModels : []
   const areStepsWaiting = () => processor?.areStepsWaiting() ?? false
-  addHealthChecks(health, { pool, store, runner, served, relays: processor?.relays ?? [], provider: processor?.provider, areStepsWaiting })
+  addHealthChecks(health, {
+    pool,
+    store,
+    runner,
+    served,
+    relays: processor?.relays ?? [],
+    provider: processor?.provider,
+    areStepsWaiting,
+  })
 
   await processor?.identifyProvider()
 
@@ -140,20 +160,21 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   })
   const isCurrentWithin = (waitMs: number) => (projector: string) =>
     reads.requireHead((asked) => store.head(filter, asked), projector, waitMs)
-  const services = runsApi && objects !== undefined
-    ? servicesOf({
-        store,
-        vault,
-        objects,
-        failpoint,
-        configuration,
-        now,
-        tokens,
-        pool,
-        cursors: createCursors({ key: await vault.secret('cursor', 'current'), now }),
-        isCurrent: isCurrentWithin(decisiveWaitMs),
-      })
-    : []
+  const services =
+    runsApi && objects !== undefined
+      ? servicesOf({
+          store,
+          vault,
+          objects,
+          failpoint,
+          configuration,
+          now,
+          tokens,
+          pool,
+          cursors: createCursors({ key: await vault.secret('cursor', 'current'), now }),
+          isCurrent: isCurrentWithin(decisiveWaitMs),
+        })
+      : []
   const app = await createApplication({
     configuration,
     logger,
@@ -179,7 +200,10 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   return { app, store, vault, roles, runner, port, stop, caughtUp: async () => runner?.caughtUp() }
 }
 
-async function openObjectStore({ configuration, now = () => new Date() }: PlatformOptions, stop: GracefulStop): Promise<ObjectStore> {
+async function openObjectStore(
+  { configuration, now = () => new Date() }: PlatformOptions,
+  stop: GracefulStop,
+): Promise<ObjectStore> {
   const objects = connectObjectStore({
     endpoint: required(configuration.s3Endpoint, 'S3_ENDPOINT'),
     publicEndpoint: configuration.s3PublicEndpoint,
@@ -199,8 +223,10 @@ async function listen(app: FastifyInstance, { host, port }: Configuration): Prom
     await app.listen({ host, port })
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code === 'EADDRINUSE') throw new Error(`port ${port} of ${host} is taken: set PORT to another one`, { cause: error })
-    if (code === 'EACCES') throw new Error(`port ${port} of ${host} needs more rights: set PORT to 1024 or above`, { cause: error })
+    if (code === 'EADDRINUSE')
+      throw new Error(`port ${port} of ${host} is taken: set PORT to another one`, { cause: error })
+    if (code === 'EACCES')
+      throw new Error(`port ${port} of ${host} needs more rights: set PORT to 1024 or above`, { cause: error })
     throw error
   }
 }

@@ -2,10 +2,19 @@ import { HeadBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import type { Configuration } from '../configuration.ts'
 import { statusOf } from '../object-store-errors.ts'
 
-type ObjectStoreSettings = Pick<Configuration, 's3Endpoint' | 's3Region' | 's3Bucket' | 's3AccessKeyId' | 's3SecretAccessKey'>
+type ObjectStoreSettings = Pick<
+  Configuration,
+  's3Endpoint' | 's3Region' | 's3Bucket' | 's3AccessKeyId' | 's3SecretAccessKey'
+>
 
 /** Rejects with what an operator has to mend: a start that passes here fails at no first photograph. The bucket is not created. */
-export async function requireBucket({ s3Endpoint = '', s3Region, s3Bucket, s3AccessKeyId = '', s3SecretAccessKey = '' }: ObjectStoreSettings): Promise<void> {
+export async function requireBucket({
+  s3Endpoint = '',
+  s3Region,
+  s3Bucket,
+  s3AccessKeyId = '',
+  s3SecretAccessKey = '',
+}: ObjectStoreSettings): Promise<void> {
   const client = new S3Client({
     endpoint: s3Endpoint,
     region: s3Region,

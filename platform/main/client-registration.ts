@@ -37,7 +37,12 @@ const commands = 'b7d3a0a4-2f7e-5c0c-8a53-0f5d1c5c9e21'
  * the event store then.
  * @throws ClientTakenError when the id stands for another organisation's client or another secret, which then is given nothing
  */
-export async function registerOnce(store: EventStore, vault: Vault, client: NewClient, now: Date): Promise<RegisteredOauthClient> {
+export async function registerOnce(
+  store: EventStore,
+  vault: Vault,
+  client: NewClient,
+  now: Date,
+): Promise<RegisteredOauthClient> {
   const { secret, ...data } = client
   const target = { fold: oauthClientFold, stream: oauthClientStream(client.clientId) }
   const command = { ...data, secretHash: vault.fingerprint(secret), now }
@@ -53,9 +58,18 @@ export async function registerOnce(store: EventStore, vault: Vault, client: NewC
   }
   await execute(store, target, (state) => registerClient(command, state), contextOf('register'))
   const { orgId, secretHash } = await standing()
-  if (orgId !== client.orgId) throw new ClientTakenError(`${client.clientId} names the client of ${orgId === null ? 'the services' : 'an organisation'}: choose another id`)
-  if (secretHash !== command.secretHash) throw new ClientTakenError(`${client.clientId} is registered with another secret: set that one, or choose a new id`)
-  await execute(store, target, (state) => grantScopes(command, state), contextOf(`grant ${client.scopes.toSorted().join(' ')}`))
+  if (orgId !== client.orgId)
+    throw new ClientTakenError(
+      `${client.clientId} names the client of ${orgId === null ? 'the services' : 'an organisation'}: choose another id`,
+    )
+  if (secretHash !== command.secretHash)
+    throw new ClientTakenError(`${client.clientId} is registered with another secret: set that one, or choose a new id`)
+  await execute(
+    store,
+    target,
+    (state) => grantScopes(command, state),
+    contextOf(`grant ${client.scopes.toSorted().join(' ')}`),
+  )
   return standing()
 }
 
@@ -63,11 +77,24 @@ export async function registerOnce(store: EventStore, vault: Vault, client: NewC
  * Registers the client with which services call each other; every API instance does so at its start.
  * @throws ConfigurationError when the id stands for another secret or another client
  */
-export async function registerServiceClient(store: EventStore, vault: Vault, configuration: Configuration, now: Date): Promise<void> {
+export async function registerServiceClient(
+  store: EventStore,
+  vault: Vault,
+  configuration: Configuration,
+  now: Date,
+): Promise<void> {
   const { serviceClientId = '', serviceClientSecret: secret = '' } = configuration
   const clientId = serviceClientId.toLowerCase()
   if (!isUuid(clientId)) throw new ConfigurationError('SERVICE_CLIENT_ID must be a UUID')
-  const client = { clientId, secret, name: 'platform services', orgId: null, productId: null, scopes: serviceScopes, trustedActorContext: false }
+  const client = {
+    clientId,
+    secret,
+    name: 'platform services',
+    orgId: null,
+    productId: null,
+    scopes: serviceScopes,
+    trustedActorContext: false,
+  }
   await registerOnce(store, vault, client, now).catch((error: unknown) => {
     if (!(error instanceof ClientTakenError)) throw error
     throw new ConfigurationError(`SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET: ${error.message}`, { cause: error })
@@ -90,7 +117,11 @@ export interface ClientCredentials {
 }
 
 /** Registers a client of an organisation with the servers that the configuration names. */
-export async function registerOrdered(configuration: Configuration, order: ClientOrder, logger: Logger): Promise<ClientCredentials> {
+export async function registerOrdered(
+  configuration: Configuration,
+  order: ClientOrder,
+  logger: Logger,
+): Promise<ClientCredentials> {
   const { vaultDatabaseUrl = '', masterKeys = '', esdbUrl = '' } = configuration
   await clearly('VAULT_DATABASE_URL', () => ensureDatabase(vaultDatabaseUrl))
   const vault = await openVault({ url: vaultDatabaseUrl, masterKeys: parseMasterKeys(masterKeys) })
@@ -108,7 +139,14 @@ export async function registerOrdered(configuration: Configuration, order: Clien
       }
       await clearly('VAULT_DATABASE_URL', () => registerOnce(store, vault, client, new Date()))
       const { clientId, secret, orgId, productId, scopes, trustedActorContext } = client
-      return { client_id: clientId, client_secret: secret, org_id: orgId, product_id: productId, scopes, trusted_actor_context: trustedActorContext }
+      return {
+        client_id: clientId,
+        client_secret: secret,
+        org_id: orgId,
+        product_id: productId,
+        scopes,
+        trusted_actor_context: trustedActorContext,
+      }
     } finally {
       await store.close()
     }

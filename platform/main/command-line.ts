@@ -84,7 +84,9 @@ function readRegister(args: string[]): Command {
     if ((id === undefined) === !isNew) return wrong(`clients register takes either --${option} ID or --new-${option}`)
     if (id !== undefined && !isUuid(id)) return wrong(`--${option} must be a UUID`)
   }
-  const named = [...(values.scope ?? []), ...positionals].flatMap((text) => text.split(/[\s,]+/)).filter((scope) => scope !== '')
+  const named = [...(values.scope ?? []), ...positionals]
+    .flatMap((text) => text.split(/[\s,]+/))
+    .filter((scope) => scope !== '')
   if (named.length === 0) return wrong('clients register needs at least one --scope')
   const scopes = [...new Set(named.flatMap((scope) => (scope === 'all' ? clientScopes : [scope])))]
   const known: readonly string[] = clientScopes

@@ -18,7 +18,10 @@ const file = (dataDir: string) => join(dataDir, 'credentials.json')
  * organisation, and a platform-level one for the services. The addresses follow the configuration at each start.
  * `controlSecret` admits to the remote control of the embedded provider simulator.
  */
-export async function keepCredentials(configuration: Configuration, controlSecret: string | null = null): Promise<Credentials> {
+export async function keepCredentials(
+  configuration: Configuration,
+  controlSecret: string | null = null,
+): Promise<Credentials> {
   const path = file(configuration.dataDir)
   const kept = withServiceScopes((await readCredentials(path)) ?? newIdentities())
   const credentials: Credentials = {
@@ -52,7 +55,12 @@ export function serviceClientOf({ clients }: Credentials): Credentials['clients'
 }
 
 /** Registers the clients of the credentials; those that are registered already get the scopes that they lack. */
-export async function registerClients(store: EventStore, vault: Vault, { clients }: Credentials, now: Date): Promise<void> {
+export async function registerClients(
+  store: EventStore,
+  vault: Vault,
+  { clients }: Credentials,
+  now: Date,
+): Promise<void> {
   for (const client of clients) {
     const registered = {
       clientId: client.client_id,
@@ -76,7 +84,8 @@ async function readCredentials(path: string): Promise<Credentials | undefined> {
     throw error
   }
   const value = parsed(text)
-  if (!Check(Credentials, value)) throw new Error(`${path} is damaged: restore it, or remove the data folder to begin anew`)
+  if (!Check(Credentials, value))
+    throw new Error(`${path} is damaged: restore it, or remove the data folder to begin anew`)
   return value
 }
 
@@ -102,6 +111,10 @@ function newIdentities(): Pick<Credentials, 'org_id' | 'product_id' | 'clients'>
   return {
     org_id: demo,
     product_id: product,
-    clients: [client(demo, product, clientScopes), client(second, v4(), clientScopes), client(null, null, serviceScopes)],
+    clients: [
+      client(demo, product, clientScopes),
+      client(second, v4(), clientScopes),
+      client(null, null, serviceScopes),
+    ],
   }
 }

@@ -39,11 +39,22 @@ export async function startEmbedded(
 ): Promise<Embedded> {
   const { dataDir, profile } = configuration
   if (profile === 'production' && configuration.providerBaseUrl === undefined) {
-    throw new ConfigurationError('PROVIDER_BASE_URL must be set when APP_ENV is production: the embedded provider simulator invents its results')
+    throw new ConfigurationError(
+      'PROVIDER_BASE_URL must be set when APP_ENV is production: the embedded provider simulator invents its results',
+    )
   }
   const { ports, secrets } = await lastingSettings(dataDir, {
     ports: ['eventstore', 'postgres', 'object_store', 'provider'],
-    secrets: ['eventstore', 'postgres', 'postgres_platform', 'postgres_vault', 'object_store', 'provider', 'provider_control', 'admin_api'],
+    secrets: [
+      'eventstore',
+      'postgres',
+      'postgres_platform',
+      'postgres_vault',
+      'object_store',
+      'provider',
+      'provider_control',
+      'admin_api',
+    ],
   })
   const onLog = () => logger.debug({ component: 'embedded' }, 'an embedded server said something')
 
@@ -90,7 +101,14 @@ export async function startEmbedded(
     if (configuration.providerBaseUrl !== undefined) return {}
     const login = configuration.providerLogin ?? 'platform'
     const password = configuration.providerPassword ?? secrets.provider
-    const server = await startProvider({ dataDir: join(dataDir, 'provider'), port: ports.provider, login, password, controlSecret: secrets.provider_control, onLog })
+    const server = await startProvider({
+      dataDir: join(dataDir, 'provider'),
+      port: ports.provider,
+      login,
+      password,
+      controlSecret: secrets.provider_control,
+      onLog,
+    })
     watch('provider simulator', server)
     return { PROVIDER_BASE_URL: server.url, PROVIDER_LOGIN: login, PROVIDER_PASSWORD: password }
   }

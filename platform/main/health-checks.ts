@@ -25,7 +25,10 @@ interface Watched {
  * Ready: what every request needs is reachable, and the read models have caught up once. A read model that stopped later
  * turns `/health` red and names its event, but not `/health/ready`: one broken read model must not take every API down.
  */
-export function addHealthChecks(health: Health, { pool, store, runner, served, areStepsWaiting, relays, provider }: Watched): void {
+export function addHealthChecks(
+  health: Health,
+  { pool, store, runner, served, areStepsWaiting, relays, provider }: Watched,
+): void {
   let hasCaughtUp = runner === undefined && served.length === 0
   health.register({
     name: 'database',
@@ -46,7 +49,10 @@ export function addHealthChecks(health: Health, { pool, store, runner, served, a
   health.register({
     name: 'event_store_room',
     gatesReadiness: false,
-    run: async () => ((await store.isFull()) ? { status: 'failing', detail: 'the event store has no room on its disk' } : { status: 'ok' }),
+    run: async () =>
+      (await store.isFull())
+        ? { status: 'failing', detail: 'the event store has no room on its disk' }
+        : { status: 'ok' },
   })
   health.register({
     name: 'first_catch_up',
@@ -59,16 +65,26 @@ export function addHealthChecks(health: Health, { pool, store, runner, served, a
   health.register({
     name: 'steps',
     gatesReadiness: true,
-    run: () => (areStepsWaiting() ? { status: 'failing', detail: 'the services that steps call do not answer yet' } : { status: 'ok' }),
+    run: () =>
+      areStepsWaiting()
+        ? { status: 'failing', detail: 'the services that steps call do not answer yet' }
+        : { status: 'ok' },
   })
   health.register({
     name: 'projections',
     gatesReadiness: false,
     run: () => {
-      if (runner?.isHeldUp() === true) return { status: 'failing', detail: 'the database does not take what is to be written' }
+      if (runner?.isHeldUp() === true)
+        return { status: 'failing', detail: 'the database does not take what is to be written' }
       const failed = (runner?.status() ?? []).filter(({ state }) => state === 'failed')
       if (failed.length === 0) return { status: 'ok' }
-      const detail = failed.map(({ name, failure }) => (failure === undefined ? `${name} finds no room for its newer copy` : `${name} stopped at event ${failure.eventId}`)).join('; ')
+      const detail = failed
+        .map(({ name, failure }) =>
+          failure === undefined
+            ? `${name} finds no room for its newer copy`
+            : `${name} stopped at event ${failure.eventId}`,
+        )
+        .join('; ')
       return { status: 'failing', detail }
     },
   })
@@ -104,7 +120,10 @@ function providerCheck(provider: Pick<Provider, 'server'>, profile: Profile): He
  */
 async function areFilled(pool: Pool, readModels: readonly Projector[]): Promise<boolean> {
   if (readModels.length === 0) return true
-  const checkpoints = await readCheckpoints(pool, readModels.map(({ name }) => name))
+  const checkpoints = await readCheckpoints(
+    pool,
+    readModels.map(({ name }) => name),
+  )
   return readModels.every((projector) => {
     const stored = checkpoints.get(projector.name)
     return stored !== undefined && fitOf(stored, projector) === 'current' && stored.status !== 'rebuilding'

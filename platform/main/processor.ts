@@ -54,7 +54,15 @@ export interface Processor {
 
 const identifyTimeoutMs = 2_000
 
-export function startProcessor({ given, pool, databaseUrl, filter, runner, logger, stop }: ProcessorOptions): Processor {
+export function startProcessor({
+  given,
+  pool,
+  databaseUrl,
+  filter,
+  runner,
+  logger,
+  stop,
+}: ProcessorOptions): Processor {
   const { store, objects, configuration, now } = given
   const { consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl } = configuration
   const egress = createEgress({ configuration, logger })
@@ -96,7 +104,12 @@ export function startProcessor({ given, pool, databaseUrl, filter, runner, logge
     stop.onStop('work', `relay ${channel.stream}`, () => relay.close())
     return relay
   })
-  const sweeps = startSweeps({ sweep: createSweep({ store, objects, configuration, now }), everyMs: sweepEveryMs(configuration), pool, logger })
+  const sweeps = startSweeps({
+    sweep: createSweep({ store, objects, configuration, now }),
+    everyMs: sweepEveryMs(configuration),
+    pool,
+    logger,
+  })
   stop.onStop('reactions', 'sweeps', () => sweeps.close())
   let areStepsWaiting = true
   return {
@@ -105,12 +118,15 @@ export function startProcessor({ given, pool, databaseUrl, filter, runner, logge
     async identifyProvider() {
       await provider.identify(AbortSignal.any([stop.signal, AbortSignal.timeout(identifyTimeoutMs)]))
       if (provider.server() === 'simulator' && configuration.profile === 'production') {
-        throw new ConfigurationError('PROVIDER_BASE_URL must not be the provider simulator when APP_ENV is production: it invents its results')
+        throw new ConfigurationError(
+          'PROVIDER_BASE_URL must not be the provider simulator when APP_ENV is production: it invents its results',
+        )
       }
     },
     areStepsWaiting: () => areStepsWaiting,
     async beginSteps(services) {
-      if (services === 'await') await untilServicesAnswer(calls, [consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl], logger, stop.signal)
+      if (services === 'await')
+        await untilServicesAnswer(calls, [consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl], logger, stop.signal)
       if (stop.isStopping) return
       areStepsWaiting = false
       workers.start()

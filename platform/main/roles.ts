@@ -31,5 +31,8 @@ export function needsOf(roles: readonly Role[]): readonly string[] {
  */
 export function requireVariables(env: Environment, names: readonly string[], who: string): void {
   const missing = names.filter((name) => env[name] === undefined || env[name] === '')
-  if (missing.length > 0) throw new ConfigurationError(`${who} needs ${missing.join(', ')}: set ${missing.length === 1 ? 'it' : 'them'} in the environment`)
+  if (missing.length > 0)
+    throw new ConfigurationError(
+      `${who} needs ${missing.join(', ')}: set ${missing.length === 1 ? 'it' : 'them'} in the environment`,
+    )
 }

@@ -37,8 +37,12 @@ export async function serve(options: ServeOptions): Promise<ServingPlatform> {
   }
 }
 
-async function start(configuration: Configuration, { roles, logger, stop, onFatal }: ServeOptions): Promise<ServingPlatform> {
-  for (const warning of configuration.warnings) logger.warn({ component: 'configuration', reason: warning }, 'configuration warning')
+async function start(
+  configuration: Configuration,
+  { roles, logger, stop, onFatal }: ServeOptions,
+): Promise<ServingPlatform> {
+  for (const warning of configuration.warnings)
+    logger.warn({ component: 'configuration', reason: warning }, 'configuration warning')
   const platform = await startPlatform({
     configuration,
     masterKeys: parseMasterKeys(configuration.masterKeys ?? ''),
@@ -46,7 +50,9 @@ async function start(configuration: Configuration, { roles, logger, stop, onFata
     roles,
     stop,
     onDatabaseGone: () => onFatal(databaseGone),
-    ...(roles.includes('api') ? { beforeListening: ({ store, vault }) => registerServiceClient(store, vault, configuration, new Date()) } : {}),
+    ...(roles.includes('api')
+      ? { beforeListening: ({ store, vault }) => registerServiceClient(store, vault, configuration, new Date()) }
+      : {}),
   })
   await platform.caughtUp()
   return { ...platform, configuration }

@@ -14,7 +14,12 @@ export function serversFile(dataDir: string): string {
 }
 
 /** Says where the servers of this data folder are; `forget` when they stop. A kill leaves the file behind. */
-export async function keepServers({ dataDir, esdbUrl = '', databaseUrl = '', vaultDatabaseUrl = '' }: Configuration): Promise<{ forget(): Promise<void> }> {
+export async function keepServers({
+  dataDir,
+  esdbUrl = '',
+  databaseUrl = '',
+  vaultDatabaseUrl = '',
+}: Configuration): Promise<{ forget(): Promise<void> }> {
   const file = serversFile(dataDir)
   const servers: Servers = { ESDB_URL: esdbUrl, DATABASE_URL: databaseUrl, VAULT_DATABASE_URL: vaultDatabaseUrl }
   await writeDurably(file, `${JSON.stringify(servers, null, 2)}\n`, 0o600)

@@ -36,7 +36,11 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
         assessmentReadRoutes(app, deps)
         webhookWriteRoutes(app, deps)
         webhookReadRoutes(app, deps)
-        deliveryWriteRoutes(app, { ...deps, deliveriesToRecover: deliveriesToRecover(deps), findDueDelivery: findDueDelivery(deps) })
+        deliveryWriteRoutes(app, {
+          ...deps,
+          deliveriesToRecover: deliveriesToRecover(deps),
+          findDueDelivery: findDueDelivery(deps),
+        })
         deliveryReadRoutes(app, deps)
       },
     },

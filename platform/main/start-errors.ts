@@ -18,7 +18,8 @@ export async function clearly<Result>(variable: string, work: () => Promise<Resu
 
 function eventStoreProblem(error: unknown): string | undefined {
   if (error instanceof EventStoreUnavailableError) return `the server of ESDB_URL does not answer (${error.code})`
-  if (!(error instanceof UndecodableEventError) || (error.reason !== 'signature' && error.reason !== 'key-missing')) return undefined
+  if (!(error instanceof UndecodableEventError) || (error.reason !== 'signature' && error.reason !== 'key-missing'))
+    return undefined
   return `the vault of VAULT_DATABASE_URL does not belong to the event store of ESDB_URL, whose events its keys do not fit (${error.code})`
 }
 
@@ -29,5 +30,7 @@ function databaseProblem(variable: string, error: unknown): string | undefined {
   if (isDatabaseFull(first)) return `the server of ${variable} has no room on its disk (${code})`
   if (isDatabaseUnavailable(first)) return `the server of ${variable} does not answer (${code ?? 'no connection'})`
   // Class 28 of Postgres: invalid authorization.
-  return code?.startsWith('28') ? `the server of ${variable} does not admit its user with its password (${code})` : undefined
+  return code?.startsWith('28')
+    ? `the server of ${variable} does not admit its user with its password (${code})`
+    : undefined
 }

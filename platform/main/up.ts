@@ -44,7 +44,10 @@ export async function up(options: UpOptions): Promise<RunningPlatform> {
 
 type StartOptions = UpOptions & { readonly logger: Logger; readonly stop: GracefulStop }
 
-async function start(first: Configuration, { env, logger, stop, onFatal, now }: StartOptions): Promise<RunningPlatform> {
+async function start(
+  first: Configuration,
+  { env, logger, stop, onFatal, now }: StartOptions,
+): Promise<RunningPlatform> {
   await mkdir(first.dataDir, { recursive: true, mode: 0o700 })
   const lock = await lockDataFolder(first.dataDir)
   stop.onStop('servers', 'data folder', () => lock.release())
@@ -63,7 +66,8 @@ async function start(first: Configuration, { env, logger, stop, onFatal, now }: 
     SERVICE_CLIENT_SECRET: service.client_secret,
     ...settled,
   })
-  for (const warning of configuration.warnings) logger.warn({ component: 'configuration', reason: warning }, 'configuration warning')
+  for (const warning of configuration.warnings)
+    logger.warn({ component: 'configuration', reason: warning }, 'configuration warning')
   const servers = await keepServers(configuration)
   stop.onStop('resources', 'servers file', () => servers.forget())
 

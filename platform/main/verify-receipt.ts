@@ -12,7 +12,12 @@ export interface VerifyReceiptOrder {
 }
 
 /** Exit codes of `verify receipt`; 0 says that the receipt is genuine, 2 that the arguments were wrong. */
-export const receiptExitCodes = { unreadable: 1, 'no-receipt': 3, 'unknown-key': 4, altered: 5 } as const satisfies Record<ReceiptRejection | 'unreadable', number>
+export const receiptExitCodes = {
+  unreadable: 1,
+  'no-receipt': 3,
+  'unknown-key': 4,
+  altered: 5,
+} as const satisfies Record<ReceiptRejection | 'unreadable', number>
 
 export interface Verdict {
   readonly code: number
@@ -28,7 +33,8 @@ export async function verifyReceiptFile({ file, jwks }: VerifyReceiptOrder): Pro
   const texts = await Promise.all([file, jwks].map((path) => readFile(path, 'utf8').catch(() => undefined)))
   const [receipt, keys] = [receiptIn(texts[0]), keysIn(texts[1])]
   if (receipt === undefined) return { code: receiptExitCodes.unreadable, text: `the receipt ${file} cannot be read` }
-  if (keys === undefined) return { code: receiptExitCodes.unreadable, text: `${jwks} cannot be read as a JSON Web Key Set` }
+  if (keys === undefined)
+    return { code: receiptExitCodes.unreadable, text: `${jwks} cannot be read as a JSON Web Key Set` }
   try {
     return { code: 0, text: JSON.stringify(await verifyReceipt(receipt, keys), null, 2) }
   } catch (error) {

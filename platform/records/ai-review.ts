@@ -15,7 +15,12 @@ export const AiReviewStatus = Type.Enum([
   'superseded',
 ])
 
-const over: ReadonlySet<string> = new Set<Static<typeof AiReviewStatus>>(['completed', 'failed', 'cancelled', 'superseded'])
+const over: ReadonlySet<string> = new Set<Static<typeof AiReviewStatus>>([
+  'completed',
+  'failed',
+  'cancelled',
+  'superseded',
+])
 
 /** Whether nothing more becomes of a review; also where it holds its slot still. */
 export function isOver(status: Static<typeof AiReviewStatus>): boolean {
@@ -33,15 +38,24 @@ const review = {
   correlationId: text,
   providerCaseId: integer,
   providerChecksum: text,
-  providerVersion: Type.Union([Type.String(), Type.Null()], { description: 'Of a processed case, also when the review failed.' }),
-  analysisResult: Type.Union([Type.String(), Type.Null()], { description: 'Additive: the verdict of the provider on a processed case, also when the review failed.' }),
+  providerVersion: Type.Union([Type.String(), Type.Null()], {
+    description: 'Of a processed case, also when the review failed.',
+  }),
+  analysisResult: Type.Union([Type.String(), Type.Null()], {
+    description: 'Additive: the verdict of the provider on a processed case, also when the review failed.',
+  }),
   cancelReason: Type.Union([Type.Enum(['requested', 'consent_withdrawn']), Type.Null()], {
     description: 'Additive (T28): why the review was cancelled, also once it is superseded.',
   }),
   supersededById: Nullable(Uuid),
   supersededAt: instant,
   error: Type.Union([
-    Type.Object({ code: Type.String(), message: Type.String(), classification: Type.String(), upstreamStatus: integer }),
+    Type.Object({
+      code: Type.String(),
+      message: Type.String(),
+      classification: Type.String(),
+      upstreamStatus: integer,
+    }),
     Type.Null(),
   ]),
   errorClassification: text,
@@ -121,7 +135,10 @@ export const aiReviewFailures = {
   provider_auth_failed: { message: 'The provider refused the session after a new login.', retriable: false },
   provider_upstream_transient: { message: 'The provider kept failing or timing out.', retriable: true },
   provider_client_error: { message: 'The provider refused the request.', retriable: false },
-  provider_result_timeout: { message: 'The provider had no result within the attempt or time budget.', retriable: false },
+  provider_result_timeout: {
+    message: 'The provider had no result within the attempt or time budget.',
+    retriable: false,
+  },
   provider_processing_failed: { message: 'The provider could not process the images.', retriable: false },
   image_fetch_failed: { message: 'An image could not be fetched from its address.', retriable: false },
   consent_missing: { message: 'The patient has not granted consent.', retriable: false },

@@ -31,7 +31,8 @@ export const AssessmentRecord = Type.Object(
         outcome: Type.Object({
           malignancy_score: Type.Number({ description: 'From 0 to 1; ordinal, not a probability.' }),
           recommendation: Type.String({
-            description: 'no_action, routine_follow_up, refer, urgent_referral, inconclusive; clients tolerate new values.',
+            description:
+              'no_action, routine_follow_up, refer, urgent_referral, inconclusive; clients tolerate new values.',
           }),
           score_basis: Type.String(),
           scoring_version: Type.String(),
@@ -85,7 +86,11 @@ export interface AssessmentView {
   readonly patientId: string
   readonly caseId: string | null
   readonly externalReference: string | null
-  readonly images: readonly { readonly imageId: string; readonly captureType: CaptureType; readonly objectKey: string | null }[]
+  readonly images: readonly {
+    readonly imageId: string
+    readonly captureType: CaptureType
+    readonly objectKey: string | null
+  }[]
   readonly result: AssessmentRecord['result']
   readonly failureCode: keyof typeof assessmentFailures | null
 }
@@ -111,7 +116,11 @@ const none: ReadonlyMap<string, string> = new Map()
  * @param downloadUrls by object key; signed at response time, needed for completed assessments only
  * @param uploadUrls by image id; for the answer of a create only
  */
-export function toAssessmentRecord(view: AssessmentView, downloadUrls: ReadonlyMap<string, string>, uploadUrls = none): AssessmentRecord {
+export function toAssessmentRecord(
+  view: AssessmentView,
+  downloadUrls: ReadonlyMap<string, string>,
+  uploadUrls = none,
+): AssessmentRecord {
   const failure = view.failureCode === null ? null : assessmentFailures[view.failureCode]
   return {
     id: view.id,

@@ -9,6 +9,8 @@ export async function signDownloads(
 ): Promise<ReadonlyMap<string, string>> {
   if (view.status !== 'completed') return new Map()
   const keys = view.images.flatMap(({ objectKey }) => (objectKey === null ? [] : [objectKey]))
-  const signed = await Promise.all(keys.map(async (key) => [key, (await objects.presignDownload(key, ttlSeconds)).url] as const))
+  const signed = await Promise.all(
+    keys.map(async (key) => [key, (await objects.presignDownload(key, ttlSeconds)).url] as const),
+  )
   return new Map(signed)
 }

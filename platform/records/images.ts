@@ -20,9 +20,13 @@ export const ImageRecord = Type.Object(
     height: size,
     bytes: size,
     sha256: Nullable(Type.String()),
-    upload_url: Type.Optional(Type.String({ description: 'In the answer of the declaration, while the upload is awaited' })),
+    upload_url: Type.Optional(
+      Type.String({ description: 'In the answer of the declaration, while the upload is awaited' }),
+    ),
     upload_url_expires_at: Type.Optional(Instant),
-    download_url: Type.Optional(Type.String({ description: 'Of an image whose bytes are there, where it is read by its id' })),
+    download_url: Type.Optional(
+      Type.String({ description: 'Of an image whose bytes are there, where it is read by its id' }),
+    ),
     created_at: Instant,
     updated_at: Instant,
   },

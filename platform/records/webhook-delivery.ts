@@ -3,7 +3,18 @@ import { Instant, Nullable, Uuid } from '../http/members.ts'
 
 export const DeliveryStatus = Type.Enum(['pending', 'delivered', 'failed', 'cancelled'])
 export const DeliveredEventType = Type.Enum(['assessment.completed', 'assessment.failed', 'webhook.test'])
-const ErrorClass = Type.Enum(['http_status', 'redirect', 'timeout', 'connect', 'dns', 'tls', 'address_forbidden', 'connection_failed', 'body_too_large', 'aborted'])
+const ErrorClass = Type.Enum([
+  'http_status',
+  'redirect',
+  'timeout',
+  'connect',
+  'dns',
+  'tls',
+  'address_forbidden',
+  'connection_failed',
+  'body_too_large',
+  'aborted',
+])
 
 /** Contract section 3, line 102: what became of each attempt that is over, and nothing that the receiver said. */
 export const WebhookDeliveryRecord = Type.Object(
@@ -20,10 +31,19 @@ export const WebhookDeliveryRecord = Type.Object(
         error_class: Nullable(ErrorClass),
       }),
     ),
-    next_attempt_at: Nullable(Type.String({ format: 'date-time', description: 'When the next attempt is due; past while it waits for a worker or the end of a pause of the endpoint; null once it has ended' })),
+    next_attempt_at: Nullable(
+      Type.String({
+        format: 'date-time',
+        description:
+          'When the next attempt is due; past while it waits for a worker or the end of a pause of the endpoint; null once it has ended',
+      }),
+    ),
     created_at: Instant,
   },
-  { $id: 'WebhookDeliveryRecord', description: '`id` is the webhook-id of every attempt; `created_at` is when what is told happened' },
+  {
+    $id: 'WebhookDeliveryRecord',
+    description: '`id` is the webhook-id of every attempt; `created_at` is when what is told happened',
+  },
 )
 export type WebhookDeliveryRecord = Static<typeof WebhookDeliveryRecord>
 

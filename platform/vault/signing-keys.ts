@@ -18,7 +18,8 @@ export function newSigningSecret(): Uint8Array {
 export async function signingKeyOf(secret: Uint8Array): Promise<SigningKey> {
   const privateKey = createPrivateKey({ key: Buffer.from(secret), type: 'pkcs8', format: 'der' })
   const { kty, crv, x } = createPublicKey(privateKey).export({ format: 'jwk' })
-  if (kty !== 'OKP' || crv === undefined || x === undefined) throw new Error('a signing key of the vault is not Ed25519')
+  if (kty !== 'OKP' || crv === undefined || x === undefined)
+    throw new Error('a signing key of the vault is not Ed25519')
   const kid = await calculateJwkThumbprint({ kty, crv, x })
   return { kid, privateKey, publicJwk: { kty, crv, x, kid, alg: 'EdDSA', use: 'sig' } }
 }

@@ -13,9 +13,15 @@ export function wrapSecret({ wrapWith }: MasterKeyRing, kind: string, id: string
 }
 
 /** @throws MasterKeyError when the ring lacks the master key or the row was changed */
-export function unwrapSecret(ring: MasterKeyRing, kind: string, id: string, { wrapped, masterKeyId }: WrappedSecret): Uint8Array {
+export function unwrapSecret(
+  ring: MasterKeyRing,
+  kind: string,
+  id: string,
+  { wrapped, masterKeyId }: WrappedSecret,
+): Uint8Array {
   const master = ring.byId.get(masterKeyId)
-  if (master === undefined) throw new MasterKeyError(`the vault needs master key ${masterKeyId}, which is not in the ring`)
+  if (master === undefined)
+    throw new MasterKeyError(`the vault needs master key ${masterKeyId}, which is not in the ring`)
   try {
     return new Uint8Array(openBytes(master.key, place(kind, id), wrapped))
   } catch {

@@ -19,7 +19,12 @@ export function createImageFetch(egress: Egress): ImageFetch {
   return {
     async open(presignedUrl, timeoutMs, signal) {
       try {
-        const response = await egress.request(presignedUrl, { purpose: 'image', timeoutMs, maxBytes: mostBytes, signal })
+        const response = await egress.request(presignedUrl, {
+          purpose: 'image',
+          timeoutMs,
+          maxBytes: mostBytes,
+          signal,
+        })
         if (response.status === 200) {
           const length = Number(response.headers['content-length'])
           const type = response.headers['content-type']

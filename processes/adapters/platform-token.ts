@@ -42,7 +42,8 @@ export function createPlatformToken(
     const answer = await response.json()
     const token = memberOf(answer, 'access_token')
     const seconds = memberOf(answer, 'expires_in')
-    if (typeof token !== 'string' || typeof seconds !== 'number') throw new Error('the token endpoint answered no token')
+    if (typeof token !== 'string' || typeof seconds !== 'number')
+      throw new Error('the token endpoint answered no token')
     held = { token, until: now().getTime() + seconds * 1000 - renewEarlyMs }
     return token
   }

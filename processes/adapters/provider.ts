@@ -46,7 +46,11 @@ export interface Provider {
   ): Promise<ProviderAnswer<{ readonly providerImageId: number; readonly providerImageHash: string | null }>>
   process(providerCaseId: number, signal: AbortSignal): Promise<ProviderAnswer<{ readonly checksum: string }>>
   /** The answer's text as it came, since the whole of it is kept, and the provider's name. */
-  result(providerCaseId: number, checksum: string, signal: AbortSignal): Promise<ProviderAnswer<{ readonly text: string; readonly aiProvider: string }>>
+  result(
+    providerCaseId: number,
+    checksum: string,
+    signal: AbortSignal,
+  ): Promise<ProviderAnswer<{ readonly text: string; readonly aiProvider: string }>>
   /** Sends a request without credentials, so that `server` is known before the first review. */
   identify(signal: AbortSignal): Promise<void>
   /** The kind of server that gave the last answer. */
@@ -110,7 +114,10 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
   }
 
   async function newSession(signal: AbortSignal): Promise<ProviderAnswer<Session>> {
-    const credentials = form({ login: configuration.providerLogin ?? '', password: configuration.providerPassword ?? '' })
+    const credentials = form({
+      login: configuration.providerLogin ?? '',
+      password: configuration.providerPassword ?? '',
+    })
     const sent = await send(`${base}/login`, { method: 'POST', ...credentials }, signal)
     if (sent.kind !== 'ok') return sent
     await sent.value.discard()
@@ -120,7 +127,12 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
     const token = sent.value.headers['authorization']
     if (typeof token !== 'string') return failed('provider_upstream_transient', sent.value.status)
     const replaced = session
-    session = { token, until: now().getTime() + configuration.providerSessionTtlSeconds * 1000, calls: 0, hasEnded: false }
+    session = {
+      token,
+      until: now().getTime() + configuration.providerSessionTtlSeconds * 1000,
+      calls: 0,
+      hasEnded: false,
+    }
     if (replaced !== null) endUnlessUsed(replaced)
     return { kind: 'ok', value: session }
   }
@@ -138,7 +150,13 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
     try {
       const headers = { authorization: old.token }
       const limits = { timeoutMs: logoutTimeoutMs, maxBytes: 65_536 }
-      const response = await egress.request(`${base}/logout`, { purpose: 'provider', lane: 'logout', method: 'POST', headers, ...limits })
+      const response = await egress.request(`${base}/logout`, {
+        purpose: 'provider',
+        lane: 'logout',
+        method: 'POST',
+        headers,
+        ...limits,
+      })
       await response.discard()
     } catch (error) {
       if (!(error instanceof EgressError)) throw error
@@ -166,10 +184,19 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
     }
   }
 
-  async function callIn<Value>(used: Session, { path, method, body }: Call, signal: AbortSignal, read: Read<Value>): Promise<ProviderAnswer<Value>> {
+  async function callIn<Value>(
+    used: Session,
+    { path, method, body }: Call,
+    signal: AbortSignal,
+    read: Read<Value>,
+  ): Promise<ProviderAnswer<Value>> {
     const content = await body?.()
     const headers = { authorization: used.token, ...content?.headers }
-    const request = { headers, ...(method === undefined ? {} : { method }), ...(content === undefined ? {} : { body: content.body }) }
+    const request = {
+      headers,
+      ...(method === undefined ? {} : { method }),
+      ...(content === undefined ? {} : { body: content.body }),
+    }
     const sent = await send(`${base}${path}`, request, signal)
     if (sent.kind !== 'ok') return sent
     const { value: response } = sent
@@ -214,7 +241,11 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
 
     createCase: (signal) =>
       call(
-        { path: '/case', method: 'POST', body: async () => form({ requestingSystem: configuration.providerRequestingSystem }) },
+        {
+          path: '/case',
+          method: 'POST',
+          body: async () => form({ requestingSystem: configuration.providerRequestingSystem }),
+        },
         signal,
         (text) => {
           const providerCaseId = memberOf(readJsonText(text), 'caseId')
@@ -238,10 +269,14 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
       }),
 
     result: (providerCaseId, checksum, signal) =>
-      call({ path: `/case/${providerCaseId}/result?checksum=${encodeURIComponent(checksum)}` }, signal, (text, response) => {
-        JSON.parse(text)
-        return { text, aiProvider: isSimulated(response) ? simulatorName : configuration.providerName }
-      }),
+      call(
+        { path: `/case/${providerCaseId}/result?checksum=${encodeURIComponent(checksum)}` },
+        signal,
+        (text, response) => {
+          JSON.parse(text)
+          return { text, aiProvider: isSimulated(response) ? simulatorName : configuration.providerName }
+        },
+      ),
 
     async identify(signal) {
       const sent = await send(`${base}/login`, { method: 'HEAD' }, signal)
@@ -296,7 +331,9 @@ function form(members: Record<string, string>): { readonly body: string; readonl
 }
 
 /** The image goes through as it is read; a source that breaks off breaks the request off. */
-async function multipart(upload: ImageUpload): Promise<{ readonly body: Readable; readonly headers: Record<string, string> }> {
+async function multipart(
+  upload: ImageUpload,
+): Promise<{ readonly body: Readable; readonly headers: Record<string, string> }> {
   const source = await upload.open()
   const data = new FormData()
   data.append('caseId', String(upload.providerCaseId))

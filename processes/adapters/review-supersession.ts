@@ -34,7 +34,12 @@ export function createReviewSupersession(calls: ServiceCalls, baseUrl: string): 
       const url = new URL(`${baseUrl}/v1/ai-reviews/${aiReviewId}/supersede`)
       url.searchParams.set('org_id', orgId)
       const headers = { 'content-type': 'application/json', 'idempotency-key': idempotencyKey }
-      const reply = await callService(calls, url, { method: 'POST', headers, body: JSON.stringify({ reason, images }) }, signal)
+      const reply = await callService(
+        calls,
+        url,
+        { method: 'POST', headers, body: JSON.stringify({ reason, images }) },
+        signal,
+      )
       if (reply === null) return { kind: 'unavailable', status: null }
       const { status, body } = reply
       const [made, code] = [memberOf(body, 'aiReviewId'), memberOf(body, 'code')]

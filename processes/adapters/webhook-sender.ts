@@ -45,7 +45,10 @@ function classForTenants(code: ConnectionError): DeliveryErrorClass {
   return code === 'dns' || code === 'connect' || code === 'address_forbidden' ? 'connection_failed' : code
 }
 
-export function createWebhookSender(egress: Egress, { webhookTimeoutMs, profile }: Pick<Configuration, 'webhookTimeoutMs' | 'profile'>): WebhookSender {
+export function createWebhookSender(
+  egress: Egress,
+  { webhookTimeoutMs, profile }: Pick<Configuration, 'webhookTimeoutMs' | 'profile'>,
+): WebhookSender {
   return {
     openForMs(url, lane) {
       try {
@@ -68,18 +71,31 @@ export function createWebhookSender(egress: Egress, { webhookTimeoutMs, profile 
       }
       try {
         const limits = { timeoutMs: webhookTimeoutMs, maxBytes: mostAnswerBytes, signal }
-        const response = await egress.request(url, { purpose: 'webhook', lane, method: 'POST', headers, body, ...limits })
+        const response = await egress.request(url, {
+          purpose: 'webhook',
+          lane,
+          method: 'POST',
+          headers,
+          body,
+          ...limits,
+        })
         const { status } = response
         // What the receiver says beyond its status is of no interest, and kept nowhere.
         await response.discard()
         if (status >= 200 && status < 300) return { kind: 'delivered', statusCode: status }
         const errorClass = status >= 300 && status < 400 ? 'redirect' : 'http_status'
-        const retryAfterMs = status === 429 || status === 503 ? readRetryAfter(response.headers['retry-after'], sentAt) : 0
+        const retryAfterMs =
+          status === 429 || status === 503 ? readRetryAfter(response.headers['retry-after'], sentAt) : 0
         return { kind: 'failed', statusCode: status, errorClass, retryAfterMs }
       } catch (error) {
         if (!(error instanceof EgressError)) throw error
         if (error.code === 'circuit_open') return { kind: 'not-sent', afterMs: error.retryAfterMs ?? 1000 }
-        return { kind: 'failed', statusCode: null, errorClass: profile === 'production' ? classForTenants(error.code) : error.code, retryAfterMs: 0 }
+        return {
+          kind: 'failed',
+          statusCode: null,
+          errorClass: profile === 'production' ? classForTenants(error.code) : error.code,
+          retryAfterMs: 0,
+        }
       }
     },
   }

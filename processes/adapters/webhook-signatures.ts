@@ -37,13 +37,18 @@ export function createWebhookSignatures(vault: Pick<Vault, 'storedSecret'>): Web
       const signing = await Promise.all(live.map((secret) => signingOf(secret, signatureSchemes)))
       return (content) => {
         const valid = new Set(liveSecrets({ secrets }, content.sentAt))
-        return signing.filter(({ secret }) => valid.has(secret)).flatMap((one) => one.sign(content)).join(' ')
+        return signing
+          .filter(({ secret }) => valid.has(secret))
+          .flatMap((one) => one.sign(content))
+          .join(' ')
       }
     },
   }
 
   async function signingOf(secret: WebhookSecret, schemes: WebhookSubscription['signatureSchemes']): Promise<Signing> {
-    const hmac = schemes.includes('v1') ? new Webhook(await vault.storedSecret('webhook', secret.secretId), { format: 'raw' }) : undefined
+    const hmac = schemes.includes('v1')
+      ? new Webhook(await vault.storedSecret('webhook', secret.secretId), { format: 'raw' })
+      : undefined
     const key = schemes.includes('v1a') && secret.publicKey !== null ? await privateKeyOf(secret.secretId) : undefined
     return {
       secret,

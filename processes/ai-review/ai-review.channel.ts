@@ -32,14 +32,25 @@ export const aiReviewEventsChannel: ChannelDefinition<AiReviewChannelDependencie
 
     AiReviewStarted: async (event, deps) => {
       const { startedAt } = event.data as DataOf<AiReviewEvent, 'AiReviewStarted'>
-      return [{ type: 'ai_review.started', occurredAt: startedAt, data: { ...(await reviewOf(event, deps)), startedAt } }]
+      return [
+        { type: 'ai_review.started', occurredAt: startedAt, data: { ...(await reviewOf(event, deps)), startedAt } },
+      ]
     },
 
     AiReviewCompleted: async (event, deps) => {
       const data = event.data as DataOf<AiReviewEvent, 'AiReviewCompleted'>
       const { aiProvider, providerVersion, reportDate, analysisResult, imageQuality, lesions, completedAt } = data
-      const result = { assessedByProviderVersion: providerVersion, reportDate, analysisResult, imageQuality, lesions, aiProvider }
-      return [{ type: 'ai_review.completed', occurredAt: completedAt, data: { ...(await reviewOf(event, deps)), ...result } }]
+      const result = {
+        assessedByProviderVersion: providerVersion,
+        reportDate,
+        analysisResult,
+        imageQuality,
+        lesions,
+        aiProvider,
+      }
+      return [
+        { type: 'ai_review.completed', occurredAt: completedAt, data: { ...(await reviewOf(event, deps)), ...result } },
+      ]
     },
 
     AiReviewFailed: async (event, deps) => {
@@ -48,14 +59,22 @@ export const aiReviewEventsChannel: ChannelDefinition<AiReviewChannelDependencie
       const error = { errorCode: classification, errorClassification: classification, errorMessage: message, retriable }
       const { addresses, ...review } = await requestOf(event, deps)
       const byTheStore = Date.parse(failedAt) + storeClockAheadMs
-      const hasExpired = (addresses ?? []).some(({ presignedUrlExpiresAt }) => Date.parse(presignedUrlExpiresAt) <= byTheStore)
+      const hasExpired = (addresses ?? []).some(
+        ({ presignedUrlExpiresAt }) => Date.parse(presignedUrlExpiresAt) <= byTheStore,
+      )
       const addressesExpired = classification === 'image_fetch_failed' && hasExpired
       return [{ type: 'ai_review.failed', occurredAt: failedAt, data: { ...review, ...error, addressesExpired } }]
     },
 
     AiReviewCancelled: async (event, deps) => {
       const { reason, cancelledAt } = event.data as DataOf<AiReviewEvent, 'AiReviewCancelled'>
-      return [{ type: 'ai_review.cancelled', occurredAt: cancelledAt, data: { ...(await reviewOf(event, deps)), reason, cancelledAt } }]
+      return [
+        {
+          type: 'ai_review.cancelled',
+          occurredAt: cancelledAt,
+          data: { ...(await reviewOf(event, deps)), reason, cancelledAt },
+        },
+      ]
     },
 
     AiReviewSuperseded: async (event, deps) => {
@@ -74,9 +93,19 @@ function requested(event: RecordedEvent, { objects, configuration }: AiReviewCha
   const data = event.data as DataOf<AssessmentEvent, 'AssessmentReviewRequested'>
   const { caseId, productId, patientId, requestedAt } = data
   const presignedUrlExpiresAt = new Date(Date.parse(requestedAt) + configuration.readUrlTtlSeconds * 1000).toISOString()
-  const images = data.images.map((image) => ({ ...image, presignedUrl: objects.address(image.objectKey), presignedUrlExpiresAt }))
+  const images = data.images.map((image) => ({
+    ...image,
+    presignedUrl: objects.address(image.objectKey),
+    presignedUrlExpiresAt,
+  }))
   const correlationId = event.metadata.$correlationId
-  return [{ type: 'ai_review.requested', occurredAt: requestedAt, data: { caseId, productId, correlationId, requestedAt, images, patientId } }]
+  return [
+    {
+      type: 'ai_review.requested',
+      occurredAt: requestedAt,
+      data: { caseId, productId, correlationId, requestedAt, images, patientId },
+    },
+  ]
 }
 
 /** What every event of a review names of it. */

@@ -77,7 +77,13 @@ export const aiReviewToDo = defineProjector<
       return [
         remove(todoTable, { key: data.aiReviewId, step: 'open' }),
         insert(openReviews, { ai_review_id: data.aiReviewId, org_id: data.orgId, patient_id: data.patientId }),
-        insert(todoTable, { key: data.aiReviewId, step: 'start', org_id: data.orgId, due_at: data.requestedAt, payload }),
+        insert(todoTable, {
+          key: data.aiReviewId,
+          step: 'start',
+          org_id: data.orgId,
+          due_at: data.requestedAt,
+          payload,
+        }),
       ]
     },
     AiReviewStarted: ({ data }) => [
@@ -106,7 +112,11 @@ export const aiReviewToDo = defineProjector<
       patch(todoTable, { key: data.aiReviewId, step: 'poll' }, { due_at: data.nextPollAt }),
     ],
     AiReviewCallPostponed: ({ data }) => [
-      patch(todoTable, { key: data.aiReviewId, step: data.call === 'result' ? 'poll' : 'start' }, { due_at: data.retryAt }),
+      patch(
+        todoTable,
+        { key: data.aiReviewId, step: data.call === 'result' ? 'poll' : 'start' },
+        { due_at: data.retryAt },
+      ),
     ],
     'consent.withdrawn': consentRefused,
     'consent.denied': consentRefused,

@@ -73,7 +73,11 @@ async function openClaimed(
  * withdrawal never does. Where that cannot be told, the review ends. A call in flight meets this when it records its outcome.
  * A review that lost its slot has no end of its own. One decision may end several reviews of its patient.
  */
-export async function withdraw(todo: Todo, { store, consent }: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+export async function withdraw(
+  todo: Todo,
+  { store, consent }: ProcessDependencies,
+  step: StepContext,
+): Promise<StepOutcome> {
   const orgId = orgOf(todo)
   const target = { fold: aiReviewFold, stream: aiReviewStream(orgId, todo.key) }
   const context = stepCommand({ name: 'ai-review.withdraw', ...readCause(todo), key: todo.key, orgId })
@@ -86,6 +90,11 @@ export async function withdraw(todo: Todo, { store, consent }: ProcessDependenci
   throwIfStopping(step.signal)
   const decide = isConfirmed ? confirmConsent : withdrawConsent
   const confirmation = { ...context, commandId: v5('confirmed', context.commandId) }
-  const { position } = await execute(store, target, (state) => decide({ now: todo.dueAt }, state), isConfirmed ? confirmation : context)
+  const { position } = await execute(
+    store,
+    target,
+    (state) => decide({ now: todo.dueAt }, state),
+    isConfirmed ? confirmation : context,
+  )
   return { kind: 'done', position }
 }

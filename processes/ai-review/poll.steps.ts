@@ -103,9 +103,13 @@ async function outcomeOf(
   if (patientId === null) throw new Error('a review awaits its result without a patient')
   const rawResponse = await storeRawResponse(deps, { orgId, aiReviewId, patientId, text })
   const { result } = read
-  if (result.analysisResult === deps.configuration.providerSuccessResult) return { kind: 'completed', aiProvider, result, rawResponse }
+  if (result.analysisResult === deps.configuration.providerSuccessResult)
+    return { kind: 'completed', aiProvider, result, rawResponse }
   const { analysisResult, providerVersion, imageQuality } = result
-  return failed('provider_processing_failed', null, { providerOutcome: { analysisResult, providerVersion, imageQuality }, rawResponse })
+  return failed('provider_processing_failed', null, {
+    providerOutcome: { analysisResult, providerVersion, imageQuality },
+    rawResponse,
+  })
 }
 
 /** Not processed, or not to be had: counts as a poll (T4), and the last one is at the deadline (T3). */

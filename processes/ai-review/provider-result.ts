@@ -6,7 +6,9 @@ import type { AwaitingReview } from '../../streams/ai-review/state.ts'
 import { isInt32, memberOf } from '../adapters/outside-value.ts'
 
 /** What the service reads of a result payload (specification 2.6); the rest is kept in the raw response only. */
-export type ProviderResult = { readonly kind: 'not-processed' } | { readonly kind: 'processed'; readonly result: ReviewResult }
+export type ProviderResult =
+  | { readonly kind: 'not-processed' }
+  | { readonly kind: 'processed'; readonly result: ReviewResult }
 
 /** The provider is not ours: what is missing or of another type than agreed reads as null. */
 export function readProviderResult(text: string, review: AwaitingReview): ProviderResult {

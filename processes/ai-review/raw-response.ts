@@ -21,10 +21,10 @@ export async function storeRawResponse(
   const objectKey = `raw-responses/${orgId}/${aiReviewId}/${randomBytes(12).toString('hex')}`
   const subjectKey = await vault.subjectKeyForWriting(orgId, patientId)
   const key = subjectKey === 'destroyed' ? randomBytes(32) : subjectKey
-  const { key: stored, sha256, bytes } = await objects.put(
-    objectKey,
-    sealBytes(key, objectKey, Buffer.from(text, 'utf8')),
-    'application/octet-stream',
-  )
+  const {
+    key: stored,
+    sha256,
+    bytes,
+  } = await objects.put(objectKey, sealBytes(key, objectKey, Buffer.from(text, 'utf8')), 'application/octet-stream')
   return { key: stored, sha256, bytes }
 }

@@ -9,7 +9,11 @@ export interface SigningDependencies {
 }
 
 /** A read address of an image of the organisation; undefined for every other key. */
-async function signedRead({ objects, configuration }: SigningDependencies, orgId: string, objectKey: string): Promise<SignedAddress | undefined> {
+async function signedRead(
+  { objects, configuration }: SigningDependencies,
+  orgId: string,
+  objectKey: string,
+): Promise<SignedAddress | undefined> {
   return isImageKeyOf(orgId, objectKey) ? objects.presignRead(objectKey, configuration.readUrlTtlSeconds) : undefined
 }
 

@@ -51,7 +51,9 @@ export async function start(todo: Todo, deps: ProcessDependencies, step: StepCon
   const openForMs = deps.provider.openForMs()
   if (openForMs > 0) return { kind: 'retry', after: openForMs, reason: 'circuit_open' }
 
-  const patientId = loaded.isStarted ? loaded.patientId : await deps.cases.patientOf({ orgId, caseId: loaded.caseId }, step.signal)
+  const patientId = loaded.isStarted
+    ? loaded.patientId
+    : await deps.cases.patientOf({ orgId, caseId: loaded.caseId }, step.signal)
   throwIfStopping(step.signal)
   if (patientId === null) return settle(run, null, deferred(run, loaded, 'case_lookup_unavailable', null))
   const review = loaded.isStarted ? loaded : await started(run, patientId)
@@ -76,7 +78,12 @@ export async function start(todo: Todo, deps: ProcessDependencies, step: StepCon
 
 async function started({ deps, step, todo, orgId, target }: Run, patientId: string): Promise<AiReviewState> {
   const command = { patientId, now: step.now() }
-  const { state } = await execute(deps.store, target, (current) => startReview(command, current), attemptCommand(orgId, readCause(todo)))
+  const { state } = await execute(
+    deps.store,
+    target,
+    (current) => startReview(command, current),
+    attemptCommand(orgId, readCause(todo)),
+  )
   return state
 }
 
@@ -86,7 +93,10 @@ async function createCase({ deps, step }: Run): Promise<ProviderAnswer<CallOutco
   return mapped(answer, ({ providerCaseId }) => ({ kind: 'case-created', providerCaseId }))
 }
 
-async function askForProcessing({ deps, step }: Run, { providerCaseId }: CallOf<'process'>): Promise<ProviderAnswer<CallOutcome>> {
+async function askForProcessing(
+  { deps, step }: Run,
+  { providerCaseId }: CallOf<'process'>,
+): Promise<ProviderAnswer<CallOutcome>> {
   const answer = await deps.provider.process(providerCaseId, step.signal)
   deps.failpoint('process-answered')
   return mapped(answer, ({ checksum }) => {
@@ -159,7 +169,11 @@ function once(body: Readable, reopen: () => Promise<FetchedImage>): () => Promis
 }
 
 /** Fences the call by an append; whoever loses it does not call. Then calls, and records what came of it. */
-async function attempt(run: Run, consentCheckedAt: Date, call: () => Promise<ProviderAnswer<CallOutcome>>): Promise<StepOutcome> {
+async function attempt(
+  run: Run,
+  consentCheckedAt: Date,
+  call: () => Promise<ProviderAnswer<CallOutcome>>,
+): Promise<StepOutcome> {
   const { deps, step, target, planned: next } = run
   const context = attemptCommand(run.orgId, readCause(run.todo))
   const begin = {

@@ -20,7 +20,12 @@ export const assessmentEventsChannel: ChannelDefinition<AssessmentChannelDepende
   translate: {
     AssessmentCompleted: async (event, deps) => {
       const { completedAt } = event.data as DataOf<AssessmentEvent, 'AssessmentCompleted'>
-      const data = { ...(await assessmentOf(event, deps)), status: 'completed', error_code: null, ended_at: completedAt }
+      const data = {
+        ...(await assessmentOf(event, deps)),
+        status: 'completed',
+        error_code: null,
+        ended_at: completedAt,
+      }
       return [{ type: 'assessment.completed', occurredAt: completedAt, data }]
     },
 
@@ -40,5 +45,11 @@ async function assessmentOf(event: RecordedEvent, { store }: AssessmentChannelDe
   if (state.status === 'absent') throw new Error('an event of an assessment that was never requested')
   const { organisationId, assessmentId, patientId, productId } = state
   const caseId = 'caseId' in state ? state.caseId : null
-  return { org_id: organisationId, assessment_id: assessmentId, patient_id: patientId, case_id: caseId, product_id: productId }
+  return {
+    org_id: organisationId,
+    assessment_id: assessmentId,
+    patient_id: patientId,
+    case_id: caseId,
+    product_id: productId,
+  }
 }

@@ -58,7 +58,11 @@ export const assessmentsToDo = defineProjector<AssessmentEvent | AiReviewChannel
     'ai_review.cancelled': reviewEnded,
     // Whatever it came to counts no more; its successor's end concludes (T28).
     'ai_review.superseded': ({ data }) => [
-      removeWhere(todoTable, { step: 'conclude', org_id: data.orgId, payload: { contains: { aiReviewId: data.oldAiReviewId } } }),
+      removeWhere(todoTable, {
+        step: 'conclude',
+        org_id: data.orgId,
+        payload: { contains: { aiReviewId: data.oldAiReviewId } },
+      }),
     ],
     AssessmentCompleted: ({ data }) => ended(data.assessmentId),
     AssessmentFailed: ({ data }) => ended(data.assessmentId),
@@ -67,17 +71,23 @@ export const assessmentsToDo = defineProjector<AssessmentEvent | AiReviewChannel
 
 /** A review that ends later finds no case here, and makes no row that nothing would remove. */
 function ended(assessmentId: string) {
-  return [
-    removeWhere(todoTable, { key: assessmentId }),
-    removeWhere(openedCases, { assessment_id: assessmentId }),
-  ]
+  return [removeWhere(todoTable, { key: assessmentId }), removeWhere(openedCases, { assessment_id: assessmentId })]
 }
 
-type ReviewEnded = Extract<AiReviewChannelEvent, { type: 'ai_review.completed' | 'ai_review.failed' | 'ai_review.cancelled' }>
+type ReviewEnded = Extract<
+  AiReviewChannelEvent,
+  { type: 'ai_review.completed' | 'ai_review.failed' | 'ai_review.cancelled' }
+>
 
-function reviewEnded(event: Pick<RecordedEvent, 'id' | 'metadata' | 'revision'> & { readonly data: ReviewEnded['data'] }) {
+function reviewEnded(
+  event: Pick<RecordedEvent, 'id' | 'metadata' | 'revision'> & { readonly data: ReviewEnded['data'] },
+) {
   const { data, revision } = event
-  const payload: ConcludePayload = { cause: causeOf(event), channelRevision: revision.toString(), aiReviewId: data.aiReviewId }
+  const payload: ConcludePayload = {
+    cause: causeOf(event),
+    channelRevision: revision.toString(),
+    aiReviewId: data.aiReviewId,
+  }
   return [
     insertSelect(todoTable, {
       from: openedCases,

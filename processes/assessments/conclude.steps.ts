@@ -52,7 +52,12 @@ function hasExpired(ended: Ended): boolean {
 async function renew(todo: Todo, deps: ProcessDependencies, step: StepContext, { data }: Ended): Promise<boolean> {
   const { aiReviewId } = data
   const context = stepCommand({ name: 'assessments.renew-review', ...readCause(todo), orgId: orgOf(todo) })
-  const { state } = await execute(deps.store, targetOf(todo), (current) => renewReview({ aiReviewId, now: todo.dueAt }, current), context)
+  const { state } = await execute(
+    deps.store,
+    targetOf(todo),
+    (current) => renewReview({ aiReviewId, now: todo.dueAt }, current),
+    context,
+  )
   if (state.status !== 'processing' || state.renewedReviewId !== aiReviewId) return false
 
   const images = await signedImages(deps, orgOf(todo), reviewImagesOf(state))
@@ -60,14 +65,20 @@ async function renew(todo: Todo, deps: ProcessDependencies, step: StepContext, {
   const answer = await deps.reviews.supersede(request, step.signal)
   throwIfStopping(step.signal)
   // Tried again, later and later, until the deadline ends the assessment.
-  if (answer.kind === 'unavailable') throw new Error(`the AI-review service takes no supersede: ${answer.status ?? 'no answer'}`)
+  if (answer.kind === 'unavailable')
+    throw new Error(`the AI-review service takes no supersede: ${answer.status ?? 'no answer'}`)
   return answer.kind !== 'refused'
 }
 
 function endOf(event: Ended): ReviewEnd {
   switch (event.type) {
     case 'ai_review.completed':
-      return { kind: 'completed', aiProvider: event.data.aiProvider, lesions: event.data.lesions, imageQuality: event.data.imageQuality }
+      return {
+        kind: 'completed',
+        aiProvider: event.data.aiProvider,
+        lesions: event.data.lesions,
+        imageQuality: event.data.imageQuality,
+      }
     case 'ai_review.failed':
       return { kind: 'failed', classification: event.data.errorClassification }
     case 'ai_review.cancelled':

@@ -17,42 +17,93 @@ export const clinicalEventsChannel: ChannelDefinition<unknown> = {
   translate: {
     PatientRegistered: ({ stream, data }) => {
       const { patientId, registeredAt } = data as DataOf<PatientEvent, 'PatientRegistered'>
-      return [{ type: 'clinical.patient.registered', occurredAt: registeredAt, data: { org_id: organisationOf(stream), patient_id: patientId, registered_at: registeredAt } }]
+      return [
+        {
+          type: 'clinical.patient.registered',
+          occurredAt: registeredAt,
+          data: { org_id: organisationOf(stream), patient_id: patientId, registered_at: registeredAt },
+        },
+      ]
     },
 
     PatientCorrected: ({ stream, data }) => {
       const { patientId, correctedAt } = data as DataOf<PatientEvent, 'PatientCorrected'>
-      return [{ type: 'clinical.patient.corrected', occurredAt: correctedAt, data: { org_id: organisationOf(stream), patient_id: patientId, corrected_at: correctedAt } }]
+      return [
+        {
+          type: 'clinical.patient.corrected',
+          occurredAt: correctedAt,
+          data: { org_id: organisationOf(stream), patient_id: patientId, corrected_at: correctedAt },
+        },
+      ]
     },
 
     PatientRegistrationRevoked: ({ stream, data }) => {
       const { patientId, revokedAt } = data as DataOf<PatientEvent, 'PatientRegistrationRevoked'>
-      return [{ type: 'clinical.patient.revoked', occurredAt: revokedAt, data: { org_id: organisationOf(stream), patient_id: patientId, revoked_at: revokedAt } }]
+      return [
+        {
+          type: 'clinical.patient.revoked',
+          occurredAt: revokedAt,
+          data: { org_id: organisationOf(stream), patient_id: patientId, revoked_at: revokedAt },
+        },
+      ]
     },
 
     CaseOpened: ({ stream, data }) => {
       const { caseId, patientId, productId, assessmentId, openedAt } = data as DataOf<CaseEvent, 'CaseOpened'>
       const ids = { case_id: caseId, patient_id: patientId, product_id: productId, assessment_id: assessmentId }
-      return [{ type: 'clinical.case.opened', occurredAt: openedAt, data: { org_id: organisationOf(stream), ...ids, opened_at: openedAt } }]
+      return [
+        {
+          type: 'clinical.case.opened',
+          occurredAt: openedAt,
+          data: { org_id: organisationOf(stream), ...ids, opened_at: openedAt },
+        },
+      ]
     },
 
     CaseFindingRecorded: ({ stream, data }) => {
-      const { caseId, findingId, aiReviewId, lesionNumber, recordedAt } = data as DataOf<CaseEvent, 'CaseFindingRecorded'>
+      const { caseId, findingId, aiReviewId, lesionNumber, recordedAt } = data as DataOf<
+        CaseEvent,
+        'CaseFindingRecorded'
+      >
       const ids = { finding_id: findingId, case_id: caseId, ai_review_id: aiReviewId, lesion_number: lesionNumber }
-      return [{ type: 'clinical.finding.recorded', occurredAt: recordedAt, data: { org_id: organisationOf(stream), ...ids, recorded_at: recordedAt } }]
+      return [
+        {
+          type: 'clinical.finding.recorded',
+          occurredAt: recordedAt,
+          data: { org_id: organisationOf(stream), ...ids, recorded_at: recordedAt },
+        },
+      ]
     },
 
     CaseDiagnosisRecorded: ({ stream, data }) => {
-      const { caseId, diagnosisId, findingId, aiReviewId, recordedAt } = data as DataOf<CaseEvent, 'CaseDiagnosisRecorded'>
+      const { caseId, diagnosisId, findingId, aiReviewId, recordedAt } = data as DataOf<
+        CaseEvent,
+        'CaseDiagnosisRecorded'
+      >
       const ids = { diagnosis_id: diagnosisId, finding_id: findingId, case_id: caseId, ai_review_id: aiReviewId }
-      return [{ type: 'clinical.diagnosis.recorded', occurredAt: recordedAt, data: { org_id: organisationOf(stream), ...ids, recorded_at: recordedAt } }]
+      return [
+        {
+          type: 'clinical.diagnosis.recorded',
+          occurredAt: recordedAt,
+          data: { org_id: organisationOf(stream), ...ids, recorded_at: recordedAt },
+        },
+      ]
     },
 
     CaseDiagnosisSuperseded: ({ stream, data }) => {
-      const { caseId, diagnosisId, findingId, aiReviewId, supersededById, supersededAt } = data as DataOf<CaseEvent, 'CaseDiagnosisSuperseded'>
+      const { caseId, diagnosisId, findingId, aiReviewId, supersededById, supersededAt } = data as DataOf<
+        CaseEvent,
+        'CaseDiagnosisSuperseded'
+      >
       const ids = { diagnosis_id: diagnosisId, finding_id: findingId, case_id: caseId, ai_review_id: aiReviewId }
       const superseded = { superseded_by_id: supersededById, superseded_at: supersededAt }
-      return [{ type: 'clinical.diagnosis.superseded', occurredAt: supersededAt, data: { org_id: organisationOf(stream), ...ids, ...superseded } }]
+      return [
+        {
+          type: 'clinical.diagnosis.superseded',
+          occurredAt: supersededAt,
+          data: { org_id: organisationOf(stream), ...ids, ...superseded },
+        },
+      ]
     },
   },
 }

@@ -1,4 +1,11 @@
-import { defineProjector, defineTable, insert, insertSelect, remove, removeWhere } from '../../projections/runtime/projector.ts'
+import {
+  defineProjector,
+  defineTable,
+  insert,
+  insertSelect,
+  remove,
+  removeWhere,
+} from '../../projections/runtime/projector.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import { todoTable } from '../runtime/process.ts'

@@ -40,7 +40,9 @@ export async function supersedeDiagnosesOfReview(todo: Todo, deps: ProcessDepend
   const { supersededById } = todo.payload as SupersedePayload
   const command = { aiReviewId, diagnosisCount: lesions.length, supersededById, now: todo.dueAt }
   const cause = { name: 'clinical.supersede-diagnoses', ...readCause(todo), orgId: orgOf(todo) }
-  const position = await appendShares(deps, completed, cause, (share, state) => supersedeDiagnoses({ ...command, share }, state))
+  const position = await appendShares(deps, completed, cause, (share, state) =>
+    supersedeDiagnoses({ ...command, share }, state),
+  )
   deps.failpoint('diagnoses-superseded')
   return { kind: 'done', position }
 }
@@ -76,9 +78,14 @@ async function appendShares(
 }
 
 /** What the assessment said of the place, where one opened the case; read afresh, since no append checks it. */
-async function bodySiteOf({ data: { orgId, caseId } }: Completed, { store }: ProcessDependencies): Promise<string | null> {
+async function bodySiteOf(
+  { data: { orgId, caseId } }: Completed,
+  { store }: ProcessDependencies,
+): Promise<string | null> {
   const { state: opened } = await store.load(caseFold, caseStream(orgId, caseId), { fresh: true })
   if (opened.status !== 'open' || opened.assessmentId === null) return null
-  const { state: assessment } = await store.load(assessmentFold, assessmentStream(orgId, opened.assessmentId), { fresh: true })
+  const { state: assessment } = await store.load(assessmentFold, assessmentStream(orgId, opened.assessmentId), {
+    fresh: true,
+  })
   return assessment.status === 'absent' ? null : assessment.finding.bodySiteId
 }

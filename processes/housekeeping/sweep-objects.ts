@@ -43,13 +43,22 @@ const sweptDays = 3
  * The sweep rejects with what the object store or the event store throws; what it has removed is gone then. An object that
  * cannot be removed keeps no other: the sweep goes to its end and rejects with the first refusal.
  */
-export function createSweep({ store, objects, configuration, now }: SweepOptions): (signal: AbortSignal) => Promise<Swept> {
+export function createSweep({
+  store,
+  objects,
+  configuration,
+  now,
+}: SweepOptions): (signal: AbortSignal) => Promise<Swept> {
   /** A day that is settled gets no more objects. */
   const done = new Set<string>()
   /** Of the sweep that runs. */
   let refusals: unknown[] = []
 
-  async function removeFrom(prefix: string, signal: AbortSignal, isLeft: (key: string, modifiedAt: Date) => boolean | Promise<boolean>): Promise<number> {
+  async function removeFrom(
+    prefix: string,
+    signal: AbortSignal,
+    isLeft: (key: string, modifiedAt: Date) => boolean | Promise<boolean>,
+  ): Promise<number> {
     let removed = 0
     for await (const { key, modifiedAt } of objects.list(prefix)) {
       if (signal.aborted) break
@@ -66,13 +75,19 @@ export function createSweep({ store, objects, configuration, now }: SweepOptions
 
   async function sweepDays(settled: Date, signal: AbortSignal): Promise<number> {
     let removed = 0
-    const days = Array.from({ length: sweptDays }, (_, index) => dayOf(new Date(settled.getTime() - (index + 1) * dayMs)))
+    const days = Array.from({ length: sweptDays }, (_, index) =>
+      dayOf(new Date(settled.getTime() - (index + 1) * dayMs)),
+    )
     for (const day of done) if (!days.includes(day)) done.delete(day)
     for (const day of days) {
       if (done.has(day)) continue
       const named = createNames(store)
       const refusedBefore = refusals.length
-      removed += await removeFrom(`images/${day}/`, signal, async (key, modifiedAt) => modifiedAt < settled && !(await named(key)))
+      removed += await removeFrom(
+        `images/${day}/`,
+        signal,
+        async (key, modifiedAt) => modifiedAt < settled && !(await named(key)),
+      )
       if (signal.aborted) break
       if (refusals.length === refusedBefore) done.add(day)
     }
@@ -85,7 +100,11 @@ export function createSweep({ store, objects, configuration, now }: SweepOptions
     const stale = new Date(at.getTime() - configuration.stagingTtlSeconds * 1000)
     const settled = new Date(at.getTime() - settledMs)
     const staging = await removeFrom('staging/', signal, (_, modifiedAt) => modifiedAt < stale)
-    const uploads = await removeFrom('uploads/', signal, async (key, modifiedAt) => modifiedAt < settled && !(await mayBeSubmitted(store, key, at)))
+    const uploads = await removeFrom(
+      'uploads/',
+      signal,
+      async (key, modifiedAt) => modifiedAt < settled && !(await mayBeSubmitted(store, key, at)),
+    )
     const images = await sweepDays(settled, signal)
     if (refusals.length > 0) throw refusals[0]
     return { staging, images, uploads }
@@ -105,7 +124,11 @@ function createNames(store: SweepOptions['store']): (key: string) => Promise<boo
 
 /** The owner is an assessment or an image. */
 async function keysNamedBy(store: SweepOptions['store'], orgId: string, ownerId: string): Promise<ReadonlySet<string>> {
-  const assessment = await readThrough<AssessmentState, AssessmentEvent>(store, assessmentFold, assessmentStream(orgId, ownerId))
+  const assessment = await readThrough<AssessmentState, AssessmentEvent>(
+    store,
+    assessmentFold,
+    assessmentStream(orgId, ownerId),
+  )
   if (assessment.status !== 'absent') return namedObjects(assessment)
   return keysOfImage(await readThrough<ImageState, ImageEvent>(store, imageFold, imageStream(orgId, ownerId)))
 }
@@ -114,7 +137,11 @@ async function keysNamedBy(store: SweepOptions['store'], orgId: string, ownerId:
  * Past the cache of states: commands need that for what is in use. A stream with hidden events is refused: the objects that
  * those name would look unnamed, and would be removed.
  */
-async function readThrough<State, Event extends DomainEvent>(store: SweepOptions['store'], fold: Fold<State, Event>, stream: string): Promise<State> {
+async function readThrough<State, Event extends DomainEvent>(
+  store: SweepOptions['store'],
+  fold: Fold<State, Event>,
+  stream: string,
+): Promise<State> {
   let state = fold.initialState
   const take = (event: DomainEvent) => {
     state = fold.evolve(state, event as Event)
@@ -125,8 +152,13 @@ async function readThrough<State, Event extends DomainEvent>(store: SweepOptions
 
 async function mayBeSubmitted(store: SweepOptions['store'], key: string, at: Date): Promise<boolean> {
   const [, orgId = '', ownerId = ''] = key.split('/')
-  const assessment = await readThrough<AssessmentState, AssessmentEvent>(store, assessmentFold, assessmentStream(orgId, ownerId))
-  if (assessment.status !== 'absent') return assessment.status === 'awaiting_images' && Date.parse(assessment.uploadsCloseAt ?? '') > at.getTime()
+  const assessment = await readThrough<AssessmentState, AssessmentEvent>(
+    store,
+    assessmentFold,
+    assessmentStream(orgId, ownerId),
+  )
+  if (assessment.status !== 'absent')
+    return assessment.status === 'awaiting_images' && Date.parse(assessment.uploadsCloseAt ?? '') > at.getTime()
   const image = await readThrough<ImageState, ImageEvent>(store, imageFold, imageStream(orgId, ownerId))
   return image.status === 'awaiting_upload' && isUploadOpen(at, image)
 }

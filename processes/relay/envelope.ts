@@ -14,7 +14,11 @@ export function publicEventId(channel: string, sourceEventId: string, index: num
 }
 
 /** The append of one source event's outputs: payload and envelope, and where it comes from in the metadata. */
-export function publicEvents<Deps>(channel: ChannelDefinition<Deps>, source: RecordedEvent, outputs: readonly PublicEvent[]): RawEvent[] {
+export function publicEvents<Deps>(
+  channel: ChannelDefinition<Deps>,
+  source: RecordedEvent,
+  outputs: readonly PublicEvent[],
+): RawEvent[] {
   const { orgId, $correlationId, traceparent } = source.metadata
   return outputs.map((output, index) => {
     const id = publicEventId(channel.stream, source.id, index)

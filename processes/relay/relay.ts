@@ -2,7 +2,12 @@ import type { Pool } from 'pg'
 import type { Logger } from '../../platform/logging.ts'
 import { AdvisoryLocks } from '../../projections/runtime/advisory-locks.ts'
 import { backoffMs, pause } from '../../streams/store/backoff.ts'
-import { AppendOutcomeUnknownError, EventStoreError, RevisionConflictError, type EventHead } from '../../streams/store/errors.ts'
+import {
+  AppendOutcomeUnknownError,
+  EventStoreError,
+  RevisionConflictError,
+  type EventHead,
+} from '../../streams/store/errors.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { RecordedEvent, StreamRevision } from '../../streams/store/events.ts'
 import { formatPosition, type Position } from '../../streams/store/positions.ts'
@@ -11,7 +16,10 @@ import { publicEvents } from './envelope.ts'
 import { resumePoint, sourceMember } from './resume-point.ts'
 
 export interface RelayOptions<Deps> {
-  readonly eventStore: Pick<EventStore, 'subscribeToAll' | 'appendRaw' | 'readStream' | 'readLast' | 'readMark' | 'writeMark'>
+  readonly eventStore: Pick<
+    EventStore,
+    'subscribeToAll' | 'appendRaw' | 'readStream' | 'readLast' | 'readMark' | 'writeMark'
+  >
   readonly channel: ChannelDefinition<Deps>
   /** Holds the advisory lock that lets one instance work while others stand by. Without it the revisions alone fence. */
   readonly pool?: Pool
@@ -71,7 +79,13 @@ export class Relay<Deps> {
 
   status(): RelayStatus {
     const { stream } = this.#options.channel
-    return { channel: stream, state: this.#state, position: this.#position, published: this.#published, blockedBy: this.#blockedBy }
+    return {
+      channel: stream,
+      state: this.#state,
+      position: this.#position,
+      published: this.#published,
+      blockedBy: this.#blockedBy,
+    }
   }
 
   async #run(): Promise<void> {
@@ -115,7 +129,11 @@ export class Relay<Deps> {
         conflicting = error instanceof RevisionConflictError ? error.actual : undefined
         const isFenced = error instanceof RevisionConflictError || error instanceof AppendOutcomeUnknownError
         if (!isFenced && this.#blockedBy === undefined) this.#state = 'blocked'
-        this.#log(isFenced ? 'the channel moved on, resuming at its newest event' : 'the relay cannot go on', error, attempt)
+        this.#log(
+          isFenced ? 'the channel moved on, resuming at its newest event' : 'the relay cannot go on',
+          error,
+          attempt,
+        )
       }
       if (this.#published > published) attempt = 1
       if (!signal.aborted) await pause(backoffMs(backoff, attempt), signal)
@@ -143,10 +161,15 @@ export class Relay<Deps> {
   async #relay(event: RecordedEvent, signal: AbortSignal): Promise<void> {
     const { channel, eventStore } = this.#options
     const translation = Object.hasOwn(channel.translate, event.type) ? channel.translate[event.type] : undefined
-    const outputs = translation === undefined ? [] : await this.#untilTaken(event, signal, async () => translation(event, this.#options.deps))
+    const outputs =
+      translation === undefined
+        ? []
+        : await this.#untilTaken(event, signal, async () => translation(event, this.#options.deps))
     if (outputs === undefined) return
     if (outputs.length === 0) return this.#passOver(event.position, 1)
-    const appended = await this.#untilTaken(event, signal, () => eventStore.appendRaw(channel.stream, this.#revision, publicEvents(channel, event, outputs)))
+    const appended = await this.#untilTaken(event, signal, () =>
+      eventStore.appendRaw(channel.stream, this.#revision, publicEvents(channel, event, outputs)),
+    )
     if (appended === undefined) return
     this.#revision = appended.revision
     this.#position = event.position
@@ -156,7 +179,11 @@ export class Relay<Deps> {
   }
 
   /** Repeats what an event needs until it works: nothing after it may be published before it. */
-  async #untilTaken<Result>(event: RecordedEvent, signal: AbortSignal, work: () => Promise<Result>): Promise<Result | undefined> {
+  async #untilTaken<Result>(
+    event: RecordedEvent,
+    signal: AbortSignal,
+    work: () => Promise<Result>,
+  ): Promise<Result | undefined> {
     for (let attempt = 1; !signal.aborted; attempt += 1) {
       try {
         const result = await work()

@@ -24,7 +24,11 @@ type ChannelReader = Pick<EventStore, 'readStream' | 'readLast' | 'readMark'>
  *
  * @param conflicting revision that a conflict told of, for a channel whose events have all been truncated
  */
-export async function resumePoint(reader: ChannelReader, channel: string, conflicting?: StreamRevision): Promise<ResumePoint> {
+export async function resumePoint(
+  reader: ChannelReader,
+  channel: string,
+  conflicting?: StreamRevision,
+): Promise<ResumePoint> {
   const revision = (await lastRevision(reader, channel)) ?? conflicting ?? 'no_stream'
   const quiet = await reader.readMark(channel, sourceMember)
   const quietSource = quiet === undefined ? undefined : parsePosition(quiet)

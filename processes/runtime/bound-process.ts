@@ -11,6 +11,9 @@ export interface BoundProcess {
 }
 
 export function bindProcess<Deps>(process: Process<Deps>, deps: Deps): BoundProcess {
-  const steps = Object.entries(process.steps).map(([name, step]): [string, BoundStep] => [name, (todo, context) => step(todo, deps, context)])
+  const steps = Object.entries(process.steps).map(([name, step]): [string, BoundStep] => [
+    name,
+    (todo, context) => step(todo, deps, context),
+  ])
   return { name: process.name, list: process.list, steps: new Map(steps), lanes: process.lanes?.(deps) }
 }

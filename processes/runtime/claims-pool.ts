@@ -8,6 +8,11 @@ import { createPool, type Pool, type PoolOptions } from '../../platform/database
  * A claim that a crash of the database takes with it does no harm: what two workers do at once, the stream keeps apart.
  */
 export function createClaimsPool(options: Pick<PoolOptions, 'url' | 'max' | 'logger'>): Pool {
-  const settings = { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off', enable_sort: 'off', synchronous_commit: 'off' }
+  const settings = {
+    plan_cache_mode: 'force_generic_plan',
+    enable_seqscan: 'off',
+    enable_sort: 'off',
+    synchronous_commit: 'off',
+  }
   return createPool({ max: 4, ...options, name: 'claims', settings })
 }

@@ -59,7 +59,11 @@ function oldestDue(todo: string): string {
   )`
 }
 
-function query<Row extends QueryResultRow>(via: Pick<Pool, 'query'>, text: string, values: readonly unknown[]): Promise<QueryResult<Row>> {
+function query<Row extends QueryResultRow>(
+  via: Pick<Pool, 'query'>,
+  text: string,
+  values: readonly unknown[],
+): Promise<QueryResult<Row>> {
   return via.query<Row>(prepared(text, values))
 }
 
@@ -75,7 +79,15 @@ export class Claims {
   readonly #steps: readonly string[]
   readonly #worker: string
 
-  constructor(pool: Pool, process: { readonly name: string; readonly list: Pick<Projector, 'name' | 'version'>; readonly steps: readonly string[] }, worker: string) {
+  constructor(
+    pool: Pool,
+    process: {
+      readonly name: string
+      readonly list: Pick<Projector, 'name' | 'version'>
+      readonly steps: readonly string[]
+    },
+    worker: string,
+  ) {
     this.#pool = pool
     this.#process = process.name
     this.#list = process.list.name
@@ -95,7 +107,13 @@ export class Claims {
   }
 
   /** The same after giving other rows back, for lists with lanes in one transaction. */
-  async settleAndClaim(settlements: readonly Settlement[], limit: number, now: Date, leaseUntil: Date, lanes?: LaneShares): Promise<Claimed[]> {
+  async settleAndClaim(
+    settlements: readonly Settlement[],
+    limit: number,
+    now: Date,
+    leaseUntil: Date,
+    lanes?: LaneShares,
+  ): Promise<Claimed[]> {
     const claiming = (via: Pick<Pool, 'query'>) => this.#claim(via, limit, now, leaseUntil, lanes)
     if (lanes === undefined) {
       await this.settle(settlements)
@@ -107,7 +125,13 @@ export class Claims {
     })
   }
 
-  async #claim(via: Pick<Pool, 'query'>, limit: number, now: Date, leaseUntil: Date, lanes?: LaneShares): Promise<Claimed[]> {
+  async #claim(
+    via: Pick<Pool, 'query'>,
+    limit: number,
+    now: Date,
+    leaseUntil: Date,
+    lanes?: LaneShares,
+  ): Promise<Claimed[]> {
     const text = `with recursive list as (
         select commit_position, prepare_position from runtime.projectors where name = $1 and version = $8 and status = 'running'
       ), ${lanes === undefined ? oldestDue(this.#todo) : dueByLane(this.#todo, claimable)}, unheld as (
@@ -124,8 +148,16 @@ export class Claims {
       )
       select due.*, claimed.failures from claimed join due using (key, step) order by due.due_ms`
     const values = [this.#list, this.#process, now, this.#steps, limit, this.#worker, leaseUntil, this.#version]
-    const { rows } = await query<ClaimedRow>(via, text, lanes === undefined ? values : [...values, ...laneValues(lanes), lanes.ill])
-    return rows.map(({ key, step, org_id, due_ms, payload, lane, failures }) => ({ todo: { key, step, orgId: org_id, dueAt: new Date(due_ms), payload }, lane, failures }))
+    const { rows } = await query<ClaimedRow>(
+      via,
+      text,
+      lanes === undefined ? values : [...values, ...laneValues(lanes), lanes.ill],
+    )
+    return rows.map(({ key, step, org_id, due_ms, payload, lane, failures }) => ({
+      todo: { key, step, orgId: org_id, dueAt: new Date(due_ms), payload },
+      lane,
+      failures,
+    }))
   }
 
   /** Makes a lease longer; false where the claim is not this worker's any more, or not under that lease. */

@@ -66,7 +66,8 @@ export class Crew {
   async #gather(): Promise<void> {
     while (!this.#options.closing.aborted) {
       const stirred = this.#desks.filter(({ isReady, isStirred }) => isReady && isStirred)
-      const leftMs = stirred.length === 0 ? 0 : Math.min(...stirred.map((desk) => desk.restsUntilMs)) - performance.now()
+      const leftMs =
+        stirred.length === 0 ? 0 : Math.min(...stirred.map((desk) => desk.restsUntilMs)) - performance.now()
       if (leftMs <= 0) return
       await this.#bell.heard(leftMs)
     }
@@ -78,7 +79,9 @@ export class Crew {
     this.#poll()
     const ready = this.#desks.filter((desk) => desk.isReady)
     for (const desk of ready) desk.stirWhenDue()
-    const inTurn = [...ready.keys()].map((offset) => ready[(this.#turn + offset) % ready.length]).filter((desk) => desk !== undefined)
+    const inTurn = [...ready.keys()]
+      .map((offset) => ready[(this.#turn + offset) % ready.length])
+      .filter((desk) => desk !== undefined)
     const order = inTurn.filter(({ isStirred }) => isStirred)
     this.#turn += 1
     // Each process gets its share first, so that the work of one does not hold up the others.

@@ -49,7 +49,11 @@ export class Desk {
   constructor(process: BoundProcess, options: DeskOptions) {
     this.process = process
     this.#options = options
-    this.#claims = new Claims(options.pool, { name: process.name, list: process.list, steps: [...process.steps.keys()] }, options.workerId)
+    this.#claims = new Claims(
+      options.pool,
+      { name: process.name, list: process.list, steps: [...process.steps.keys()] },
+      options.workerId,
+    )
     this.#lanes = process.lanes === undefined ? undefined : new Lanes(process.lanes, options.random)
   }
 
@@ -109,7 +113,13 @@ export class Desk {
     }
     this.#beginAll(claimed, lease)
     const hasMore = claimed.length === limit
-    const mayHaveMore = hasMore || (shares !== undefined && isAnyLaneFull(shares, claimed.flatMap(({ lane }) => lane ?? [])))
+    const mayHaveMore =
+      hasMore ||
+      (shares !== undefined &&
+        isAnyLaneFull(
+          shares,
+          claimed.flatMap(({ lane }) => lane ?? []),
+        ))
     this.#looks.end(now, mayHaveMore, this.inHand)
     return hasMore
   }
@@ -119,7 +129,10 @@ export class Desk {
     const after = this.#looks.asksAfter(performance.now())
     if (after === undefined) return
     const shares = this.#lanes?.shares(this.#options.now())
-    this.#looks.listed(after, shares === undefined ? await this.#claims.nextDue(after) : await this.#claims.nextDueByLane(after, shares))
+    this.#looks.listed(
+      after,
+      shares === undefined ? await this.#claims.nextDue(after) : await this.#claims.nextDueByLane(after, shares),
+    )
   }
 
   /** Milliseconds until it is to be looked at again, as far as that is a matter of time. */
@@ -165,7 +178,18 @@ export class Desk {
     const term = this.#termOf(lease)
     for (const claim of claimed) {
       if (term !== undefined) this.#begin(claim, term)
-      else this.#settlements.add({ key: claim.todo.key, step: claim.todo.step, notBefore: this.#options.now(), fence: undefined, failures: claim.failures }, 0, performance.now())
+      else
+        this.#settlements.add(
+          {
+            key: claim.todo.key,
+            step: claim.todo.step,
+            notBefore: this.#options.now(),
+            fence: undefined,
+            failures: claim.failures,
+          },
+          0,
+          performance.now(),
+        )
     }
     if (term === undefined && claimed.length > 0) this.stir()
   }
@@ -194,9 +218,15 @@ export class Desk {
     if (lane !== undefined) this.#lanes?.begin(lane, now())
     const { result, failures, leftMs } = await this.#run(step, claimed, first)
     if ('error' in result) {
-      logger.warn({ process: this.process.name, step: todo.step, attempt: failures + 1, err: result.error }, 'a step threw, it will be tried again')
+      logger.warn(
+        { process: this.process.name, step: todo.step, attempt: failures + 1, err: result.error },
+        'a step threw, it will be tried again',
+      )
     } else if (result.kind === 'retry') {
-      logger.info({ process: this.process.name, step: todo.step, reason: result.reason, delayMs: result.after }, 'a step is put off')
+      logger.info(
+        { process: this.process.name, step: todo.step, reason: result.reason, delayMs: result.after },
+        'a step is put off',
+      )
     }
     const settlement = settlementOf({ todo, failures }, result, now(), random)
     this.#settlements.add(settlement, leftMs, performance.now())
@@ -208,7 +238,11 @@ export class Desk {
    * The step, again and again while it goes on; `leftMs` of the lease are left after that, and `failures` are the times in a row
    * that it had thrown before its last run.
    */
-  async #run(step: BoundStep, { todo, failures: before }: Claimed, first: Term): Promise<{ readonly result: StepResult; readonly failures: number; readonly leftMs: number }> {
+  async #run(
+    step: BoundStep,
+    { todo, failures: before }: Claimed,
+    first: Term,
+  ): Promise<{ readonly result: StepResult; readonly failures: number; readonly leftMs: number }> {
     const { aborting, now } = this.#options
     let failures = before
     let term = first

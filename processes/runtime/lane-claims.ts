@@ -59,5 +59,11 @@ export function nextDueByLane(todo: string): string {
 
 /** Five parameters that both statements take. */
 export function laneValues({ known, others }: LaneShares): unknown[] {
-  return [known.map(({ lane }) => lane), known.map(({ room }) => room), known.map(({ isIll }) => isIll), known.map(({ inHand }) => inHand), others]
+  return [
+    known.map(({ lane }) => lane),
+    known.map(({ room }) => room),
+    known.map(({ isIll }) => isIll),
+    known.map(({ inHand }) => inHand),
+    others,
+  ]
 }

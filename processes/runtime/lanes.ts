@@ -117,7 +117,9 @@ export class Lanes {
     if (isPaused(lane, now)) return 0
     lane.unreachable += 1
     const doublings = lane.unreachable - toleratedFailures - 1
-    return doublings < 0 ? 0 : jittered(Math.min(doubledUpToMs, firstPauseMs * 2 ** doublings), pauseSpread, this.#random)
+    return doublings < 0
+      ? 0
+      : jittered(Math.min(doubledUpToMs, firstPauseMs * 2 ** doublings), pauseSpread, this.#random)
   }
 
   #forgetSome(now: Date): void {

@@ -74,7 +74,9 @@ export class Looks {
 
   /** After which instant the list is to be asked for its next row now; undefined when it is not. */
   asksAfter(nowMs: number): Date | undefined {
-    return this.#isStirred || this.#nextListed !== 'unknown' || nowMs < this.#lookedMs + quietMs ? undefined : this.#lookedAt
+    return this.#isStirred || this.#nextListed !== 'unknown' || nowMs < this.#lookedMs + quietMs
+      ? undefined
+      : this.#lookedAt
   }
 
   /** What the list said. */

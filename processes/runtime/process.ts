@@ -67,7 +67,13 @@ export type LaneHealth = 'good' | 'bad' | 'unreachable'
  * step says nothing of it. Lanes whose receivers are unreachable time after time pause by themselves.
  */
 export type StepOutcome =
-  | { readonly kind: 'done'; readonly position?: Position | undefined; readonly goesOn?: boolean | undefined; readonly health?: LaneHealth | undefined; readonly pauseMs?: number | undefined }
+  | {
+      readonly kind: 'done'
+      readonly position?: Position | undefined
+      readonly goesOn?: boolean | undefined
+      readonly health?: LaneHealth | undefined
+      readonly pauseMs?: number | undefined
+    }
   | { readonly kind: 'wait'; readonly until: Date }
   | { readonly kind: 'retry'; readonly after: number; readonly reason: string; readonly pauseMs?: number | undefined }
 
@@ -98,6 +104,7 @@ export interface Process<Deps> {
 /** Declares a process; throws when its list has no to-do table, or not the one for its lanes. */
 export function defineProcess<Deps>(process: Process<Deps>): Process<Deps> {
   const table = process.lanes === undefined ? todoTable : laneTodoTable
-  if (!process.list.tables.includes(table)) throw new TypeError(`the list of process ${process.name} has no todo table of its kind`)
+  if (!process.list.tables.includes(table))
+    throw new TypeError(`the list of process ${process.name} has no todo table of its kind`)
   return process
 }

@@ -18,7 +18,10 @@ export interface StepLimits {
  * What is left of a lease to the step that it was taken for, in milliseconds: the claim may have waited for its database. A step
  * that outlived its lease would be at its call while another worker makes the same one. Undefined where too little is left.
  */
-export function limitsWithin(leftMs: number, { stepTimeoutMs, stepLeaseMs }: { readonly stepTimeoutMs: number; readonly stepLeaseMs: number }): Omit<StepLimits, 'signal'> | undefined {
+export function limitsWithin(
+  leftMs: number,
+  { stepTimeoutMs, stepLeaseMs }: { readonly stepTimeoutMs: number; readonly stepLeaseMs: number },
+): Omit<StepLimits, 'signal'> | undefined {
   const abandonMs = Math.min(stepLeaseMs, leftMs)
   const timeoutMs = Math.min(stepTimeoutMs, abandonMs - (stepLeaseMs - stepTimeoutMs) / 2)
   return timeoutMs > 0 ? { timeoutMs, abandonMs } : undefined
@@ -46,7 +49,10 @@ export async function runStep(
   let timer = setTimeout(() => {
     // Of a process that stood still, timers come before the answers that have arrived meanwhile: those are read first.
     setImmediate(() => stopping.abort(new DOMException('the step took too long', 'TimeoutError')))
-    timer = setTimeout(() => abandonment.reject(new StepAbandonedError(`step ${todo.step} heeds no time limit`)), abandonMs - timeoutMs)
+    timer = setTimeout(
+      () => abandonment.reject(new StepAbandonedError(`step ${todo.step} heeds no time limit`)),
+      abandonMs - timeoutMs,
+    )
   }, timeoutMs)
   signal.addEventListener('abort', stop, { once: true })
   if (signal.aborted) stop()
@@ -65,16 +71,31 @@ export async function runStep(
 }
 
 /** When the row may be claimed again, and what its list must have seen before. */
-export function settlementOf({ todo, failures }: Claimed, result: StepResult, now: Date, random: () => number): Settlement {
+export function settlementOf(
+  { todo, failures }: Claimed,
+  result: StepResult,
+  now: Date,
+  random: () => number,
+): Settlement {
   const row = { key: todo.key, step: todo.step }
   const after = (ms: number): Date => new Date(now.getTime() + ms)
   if ('error' in result) {
-    return { ...row, notBefore: after(backoffMs(afterError, failures + 1, random)), fence: undefined, failures: failures + 1 }
+    return {
+      ...row,
+      notBefore: after(backoffMs(afterError, failures + 1, random)),
+      fence: undefined,
+      failures: failures + 1,
+    }
   }
   // Waiting for a lease is no success: a step that throws once per lease must still be looked at less and less.
   if (result.kind === 'wait') return { ...row, notBefore: result.until, fence: undefined, failures }
   if (result.kind === 'retry') return { ...row, notBefore: after(result.after), fence: undefined, failures: 0 }
   if (result.position !== undefined) return { ...row, notBefore: now, fence: result.position, failures: 0 }
   // The stream wants the step no more, which the list will see by itself: until then it is looked at less and less.
-  return { ...row, notBefore: after(backoffMs(afterNothing, failures + 1, random)), fence: undefined, failures: failures + 1 }
+  return {
+    ...row,
+    notBefore: after(backoffMs(afterNothing, failures + 1, random)),
+    fence: undefined,
+    failures: failures + 1,
+  }
 }

@@ -69,7 +69,12 @@ export interface ListListener {
 }
 
 /** Listens for changed lists until the signal aborts, through lost connections. */
-export async function listenForLists(pool: Pool, listener: ListListener, logger: Logger, signal: AbortSignal): Promise<void> {
+export async function listenForLists(
+  pool: Pool,
+  listener: ListListener,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<void> {
   for (let attempt = 1; !signal.aborted; attempt += 1) {
     try {
       const client = await pool.connect()

@@ -61,7 +61,12 @@ export class Workers {
     const { pool, runner, logger } = this.#options
     this.#unsubscribe = runner?.onAdvance((advance) => this.#written(advance))
     // A list's projector runs in one instance only, which may be another one than ours.
-    const listening = listenForLists(pool, { connected: () => this.wake(), told: (words) => this.#told(words) }, logger, this.#closing.signal)
+    const listening = listenForLists(
+      pool,
+      { connected: () => this.wake(), told: (words) => this.#told(words) },
+      logger,
+      this.#closing.signal,
+    )
     this.#loops = Promise.all([this.#untilReady(), ...this.#crews.map((crew) => crew.work()), listening])
   }
 
@@ -87,7 +92,11 @@ export class Workers {
     // Claims that cannot be given back end with their lease.
     const settled = await Promise.allSettled(this.#crews.map((crew) => crew.settle()))
     for (const result of settled) {
-      if (result.status === 'rejected') this.#options.logger.warn({ component: 'processes', err: result.reason as unknown }, 'claims were not given back')
+      if (result.status === 'rejected')
+        this.#options.logger.warn(
+          { component: 'processes', err: result.reason as unknown },
+          'claims were not given back',
+        )
     }
   }
 
@@ -102,7 +111,8 @@ export class Workers {
 
   #told(words: readonly ListWord[]): void {
     for (const crew of this.#crews) {
-      for (const { list, position } of words) for (const desk of crew.desks) if (desk.process.list.name === list) desk.listChanged(position)
+      for (const { list, position } of words)
+        for (const desk of crew.desks) if (desk.process.list.name === list) desk.listChanged(position)
       crew.ring()
     }
   }
@@ -113,7 +123,15 @@ export class Workers {
 
   /** One crew for all processes, and one of its own for each that has lanes. */
   #crewsOf(stepTimeoutMs: number, stepLeaseMs: number): Crew[] {
-    const { pool, processes, logger, workers = 10, pollMs = 1_000, now = () => new Date(), random = Math.random } = this.#options
+    const {
+      pool,
+      processes,
+      logger,
+      workers = 10,
+      pollMs = 1_000,
+      now = () => new Date(),
+      random = Math.random,
+    } = this.#options
     const workerId = randomUUID()
     const found = (size: number) => new Crew({ workers: size, pollMs, now, logger, closing: this.#closing.signal })
     const everyones = found(workers)
@@ -124,7 +142,12 @@ export class Workers {
       const timeoutMs = lanes?.stepTimeoutMs ?? stepTimeoutMs
       const leaseMs = Math.min(longestLeaseMs, timeoutMs + stepLeaseMs - stepTimeoutMs)
       if (timeoutMs >= leaseMs) throw new RangeError(`steps of ${process.name} may take longer than any lease`)
-      const limits = { stepTimeoutMs: timeoutMs, stepLeaseMs: leaseMs, closing: this.#closing.signal, aborting: this.#aborting.signal }
+      const limits = {
+        stepTimeoutMs: timeoutMs,
+        stepLeaseMs: leaseMs,
+        closing: this.#closing.signal,
+        aborting: this.#aborting.signal,
+      }
       crew.add(new Desk(process, { pool, workerId, logger, now, random, ...limits, onStepEnd: () => crew.ring() }))
       if (crew !== everyones) own.push(crew)
     }
@@ -143,7 +166,10 @@ export class Workers {
   }
 
   async #admit(head: Position): Promise<void> {
-    const checkpoints = await readCheckpoints(this.#options.pool, this.#desks.map(({ process }) => process.list.name))
+    const checkpoints = await readCheckpoints(
+      this.#options.pool,
+      this.#desks.map(({ process }) => process.list.name),
+    )
     for (const desk of this.#desks) {
       const { name, version } = desk.process.list
       const checkpoint = checkpoints.get(name)

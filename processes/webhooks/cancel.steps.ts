@@ -15,12 +15,23 @@ export async function cancel(todo: Todo, deps: ProcessDependencies, step: StepCo
 
 type Cause = Pick<CancelDelivery, 'reason' | 'disabledRevision'>
 
-export async function cancelled(todo: Todo, payload: DeliverPayload, cause: Cause, { store }: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+export async function cancelled(
+  todo: Todo,
+  payload: DeliverPayload,
+  cause: Cause,
+  { store }: ProcessDependencies,
+  step: StepContext,
+): Promise<StepOutcome> {
   const orgId = orgOf(todo)
   const delivery = deliveryOf(todo, payload)
   const command = { delivery, ...cause, now: step.now() }
   // Its instant differs from one run to the next, so its id must: only the revision lets one of them through.
   const context = attemptCommand(orgId, readCause(todo))
-  const done = await execute(store, targetOf(orgId, delivery.deliveryId), (state) => cancelDelivery(command, state), context)
+  const done = await execute(
+    store,
+    targetOf(orgId, delivery.deliveryId),
+    (state) => cancelDelivery(command, state),
+    context,
+  )
   return done.events.length === 0 ? unsettled(done.state, step.now()) : { kind: 'done', position: done.position }
 }

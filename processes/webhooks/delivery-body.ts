@@ -23,7 +23,9 @@ export interface DeliveryBodies {
   of(told: ToldAssessment): Promise<string>
 }
 
-type Dependencies = Pick<CommandDependencies, 'store' | 'configuration' | 'now'> & { readonly objects: Pick<ObjectStore, 'presignDownload'> }
+type Dependencies = Pick<CommandDependencies, 'store' | 'configuration' | 'now'> & {
+  readonly objects: Pick<ObjectStore, 'presignDownload'>
+}
 
 interface Shared {
   readonly body: Promise<string>

@@ -10,7 +10,10 @@ export function targetOf(orgId: string, deliveryId: string) {
 }
 
 /** What begins the stream of a delivery that a row stands for, unless it is there. */
-export function deliveryOf(todo: Todo, { subscriptionId, eventId, eventType, assessmentId, occurredAt }: DeliverPayload): NewDelivery {
+export function deliveryOf(
+  todo: Todo,
+  { subscriptionId, eventId, eventType, assessmentId, occurredAt }: DeliverPayload,
+): NewDelivery {
   return {
     deliveryId: deliveryIdOf(subscriptionId, eventId),
     subscriptionId,

@@ -13,15 +13,25 @@ import { attemptCommand, orgOf, readCause } from '../runtime/step-identity.ts'
  * Destroys what a deleted subscription was signed with, all that it ever had, once no attempt that began before can need
  * it. What is pending still is cancelled unsigned.
  */
-export async function destroyOldSecrets(todo: Todo, { store, vault }: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+export async function destroyOldSecrets(
+  todo: Todo,
+  { store, vault }: ProcessDependencies,
+  step: StepContext,
+): Promise<StepOutcome> {
   const orgId = orgOf(todo)
   const target = { fold: webhookSubscriptionsFold, stream: webhookSubscriptionsStream(orgId) }
   const { state } = await store.load(target.fold, target.stream, { fresh: true })
   if (!state.deleted.has(todo.key)) throw new Error('the secrets of a subscription that was not deleted stay')
-  for (const { kind, secretId } of await secretsOf(store, target.stream, todo.key)) await vault.destroySecret(kind, secretId)
+  for (const { kind, secretId } of await secretsOf(store, target.stream, todo.key))
+    await vault.destroySecret(kind, secretId)
   // Its instant is when they were gone, long after the row was due where the platform was away: so its id is of this run.
   const command = { subscriptionId: todo.key, now: step.now() }
-  const done = await execute(store, target, (standing) => destroySecrets(command, standing), attemptCommand(orgId, readCause(todo)))
+  const done = await execute(
+    store,
+    target,
+    (standing) => destroySecrets(command, standing),
+    attemptCommand(orgId, readCause(todo)),
+  )
   return { kind: 'done', position: done.position }
 }
 

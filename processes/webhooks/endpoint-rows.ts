@@ -1,5 +1,13 @@
 import type { CancelReason } from '../../commands/webhooks/cancel-delivery.ts'
-import { defineTable, insertSelect, patchWhere, remove, removeWhere, type Expression, type RowChange } from '../../projections/runtime/projector.ts'
+import {
+  defineTable,
+  insertSelect,
+  patchWhere,
+  remove,
+  removeWhere,
+  type Expression,
+  type RowChange,
+} from '../../projections/runtime/projector.ts'
 import type { FailedEndpoint } from '../../streams/webhook-delivery/events.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import { freeLane, laneTodoTable } from '../runtime/process.ts'
@@ -65,7 +73,9 @@ export function disableRow(event: Source & { readonly data: Failure }): RowChang
 const mayBeUnderWayMs = 3_600_000
 
 /** What a deleted subscription was signed with is to be destroyed once no attempt can need it. */
-export function destroyRow(event: Source & { readonly data: { readonly subscriptionId: string; readonly deletedAt: string } }): RowChange {
+export function destroyRow(
+  event: Source & { readonly data: { readonly subscriptionId: string; readonly deletedAt: string } },
+): RowChange {
   const { subscriptionId, deletedAt } = event.data
   return insertSelect(laneTodoTable, {
     from: endpoints,
@@ -86,8 +96,22 @@ function endpointRow(event: Source, step: string, at: string, payload: Readonly<
 }
 
 /** A warning moves the review of the very row of failures that it speaks of. */
-export function reviewedAgain({ subscriptionId, failingSince, nextReviewAt }: { subscriptionId: string; failingSince: string; nextReviewAt: string }): RowChange[] {
-  return [patchWhere(laneTodoTable, { key: subscriptionId, step: 'watch', payload: { contains: { failingSince } } }, { due_at: nextReviewAt })]
+export function reviewedAgain({
+  subscriptionId,
+  failingSince,
+  nextReviewAt,
+}: {
+  subscriptionId: string
+  failingSince: string
+  nextReviewAt: string
+}): RowChange[] {
+  return [
+    patchWhere(
+      laneTodoTable,
+      { key: subscriptionId, step: 'watch', payload: { contains: { failingSince } } },
+      { due_at: nextReviewAt },
+    ),
+  ]
 }
 
 export function succeeding(subscriptionId: string): RowChange[] {
@@ -102,7 +126,11 @@ export function forgetReviews(subscriptionId: string): RowChange[] {
 }
 
 /** Nobody wants the deliveries of a subscription that are pending: each is to be cancelled, whatever becomes of the subscription then. */
-export function unwanted(event: Source & { readonly data: { readonly subscriptionId: string } }, reason: CancelReason, at: string): RowChange[] {
+export function unwanted(
+  event: Source & { readonly data: { readonly subscriptionId: string } },
+  reason: CancelReason,
+  at: string,
+): RowChange[] {
   const { subscriptionId } = event.data
   const pending = { lane: subscriptionId, step: 'deliver' }
   return [
@@ -116,7 +144,9 @@ export function unwanted(event: Source & { readonly data: { readonly subscriptio
         org_id: { column: 'org_id' },
         due_at: { value: at },
         lane: { value: freeLane },
-        payload: { json: { cause: { value: causeOf(event) }, reason: { value: reason }, delivery: { column: 'payload' } } },
+        payload: {
+          json: { cause: { value: causeOf(event) }, reason: { value: reason }, delivery: { column: 'payload' } },
+        },
       },
     }),
     removeWhere(laneTodoTable, pending),

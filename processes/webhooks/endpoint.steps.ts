@@ -11,12 +11,21 @@ import type { DisablePayload, WatchPayload } from './todo-payloads.ts'
  * Looks at an endpoint that has taken nothing for part of the time that it is given. Where the stream wants neither a
  * warning nor an end, an event of another address, status or a success stands before it in the log and takes the row away.
  */
-export async function watch(todo: Todo, { store, configuration }: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+export async function watch(
+  todo: Todo,
+  { store, configuration }: ProcessDependencies,
+  step: StepContext,
+): Promise<StepOutcome> {
   const orgId = orgOf(todo)
   const { failingSince, endpointRevision } = todo.payload as WatchPayload
   const endpoint = { subscriptionId: todo.key, endpointRevision, failingSince }
   const review = { ...endpoint, now: step.now(), disableAfterMs: configuration.webhookDisableAfterSeconds * 1000 }
-  const done = await execute(store, targetOf(orgId), (state) => reviewEndpoint(review, state), attemptCommand(orgId, readCause(todo)))
+  const done = await execute(
+    store,
+    targetOf(orgId),
+    (state) => reviewEndpoint(review, state),
+    attemptCommand(orgId, readCause(todo)),
+  )
   if (done.events.length > 0) return { kind: 'done', position: done.position }
   const next = nextReviewOf(review, done.state)
   return next === null ? { kind: 'done' } : { kind: 'wait', until: next.at }
@@ -27,7 +36,12 @@ export async function disable(todo: Todo, { store }: ProcessDependencies, step: 
   const orgId = orgOf(todo)
   const { endpointRevision } = todo.payload as DisablePayload
   const command = { subscriptionId: todo.key, endpointRevision, now: step.now() }
-  const done = await execute(store, targetOf(orgId), (state) => disableGone(command, state), attemptCommand(orgId, readCause(todo)))
+  const done = await execute(
+    store,
+    targetOf(orgId),
+    (state) => disableGone(command, state),
+    attemptCommand(orgId, readCause(todo)),
+  )
   return { kind: 'done', position: done.position }
 }
 

@@ -1,5 +1,9 @@
 import type { EventStore } from '../../streams/store/event-store.ts'
-import { webhookSubscriptionsFold, type WebhookSubscription, type WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/state.ts'
+import {
+  webhookSubscriptionsFold,
+  type WebhookSubscription,
+  type WebhookSubscriptionsState,
+} from '../../streams/webhook-subscriptions/state.ts'
 import { webhookSubscriptionsStream } from '../../streams/webhook-subscriptions/stream.ts'
 
 /**

@@ -12,13 +12,20 @@ export const webhookEventsChannel: ChannelDefinition<unknown> = {
   organisationMember: 'org_id',
   translate: {
     WebhookEndpointFailing: (event) => {
-      const { subscriptionId, percent, failingSince, disableAt, warnedAt } = event.data as DataOf<'WebhookEndpointFailing'>
+      const { subscriptionId, percent, failingSince, disableAt, warnedAt } =
+        event.data as DataOf<'WebhookEndpointFailing'>
       const data = { subscription_id: subscriptionId, percent, failing_since: failingSince, disable_at: disableAt }
       return [{ type: 'webhook.endpoint.failing', occurredAt: warnedAt, data }]
     },
     WebhookSubscriptionDisabled: (event) => {
       const { subscriptionId, reason, disabledAt } = event.data as DataOf<'WebhookSubscriptionDisabled'>
-      return [{ type: 'webhook.endpoint.disabled', occurredAt: disabledAt, data: { subscription_id: subscriptionId, reason, disabled_at: disabledAt } }]
+      return [
+        {
+          type: 'webhook.endpoint.disabled',
+          occurredAt: disabledAt,
+          data: { subscription_id: subscriptionId, reason, disabled_at: disabledAt },
+        },
+      ]
     },
   },
 }

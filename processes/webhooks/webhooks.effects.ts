@@ -24,9 +24,11 @@ async function deliver(todo: Todo, deps: ProcessDependencies, step: StepContext)
   const orgId = orgOf(todo)
   const payload = todo.payload as DeliverPayload
   const subscription = await deps.subscriptions.read(orgId, payload.subscriptionId)
-  if (subscription === undefined) return cancelled(todo, payload, { reason: 'subscription_deleted', disabledRevision: null }, deps, step)
+  if (subscription === undefined)
+    return cancelled(todo, payload, { reason: 'subscription_deleted', disabledRevision: null }, deps, step)
   const { status, disabledRevision } = subscription
-  if (status === 'disabled') return cancelled(todo, payload, { reason: 'subscription_disabled', disabledRevision }, deps, step)
+  if (status === 'disabled')
+    return cancelled(todo, payload, { reason: 'subscription_disabled', disabledRevision }, deps, step)
   const isFirst = todo.dueAt.toISOString() === payload.occurredAt
   const dueAfterMs = isFirst ? (deps.configuration.webhookRetryScheduleMs[0] ?? 0) : 0
   const dueAt = new Date(todo.dueAt.getTime() + dueAfterMs)
@@ -51,7 +53,15 @@ async function deliver(todo: Todo, deps: ProcessDependencies, step: StepContext)
   const sentAt = step.now()
   const startedAtMs = performance.now()
   const signature = sign({ id: delivery.deliveryId, sentAt, body })
-  const message = { url, lane: subscription.subscriptionId, id: delivery.deliveryId, eventType: payload.eventType, body, signature, sentAt }
+  const message = {
+    url,
+    lane: subscription.subscriptionId,
+    id: delivery.deliveryId,
+    eventType: payload.eventType,
+    body,
+    signature,
+    sentAt,
+  }
   const result = await deps.webhooks.send(message, step.signal)
   const durationMs = Math.round(performance.now() - startedAtMs)
   deps.failpoint('webhook-sent')
@@ -68,7 +78,13 @@ type Sent = Exclude<SendResult, { kind: 'not-sent' }>
 type Pending = Extract<WebhookDeliveryState, { status: 'pending' }>
 
 /** The next place in the schedule counts the attempts of this round whose outcome is known; the first delay is that before the first one. */
-function outcomeOf(result: Sent, state: Pending, subscription: WebhookSubscription, deps: ProcessDependencies, now: Date): DeliveryOutcome {
+function outcomeOf(
+  result: Sent,
+  state: Pending,
+  subscription: WebhookSubscription,
+  deps: ProcessDependencies,
+  now: Date,
+): DeliveryOutcome {
   if (result.kind === 'delivered') return result
   const { statusCode, errorClass, retryAfterMs } = result
   const { webhookRetryScheduleMs, webhookDisableAfterSeconds } = deps.configuration
@@ -77,9 +93,16 @@ function outcomeOf(result: Sent, state: Pending, subscription: WebhookSubscripti
   const place = state.finishedAttempts + 1 - state.roundFrom
   const delay = isLast ? undefined : nextDelay(webhookRetryScheduleMs, place + 1)
   const after = (ms: number): Date => new Date(now.getTime() + ms)
-  const nextAttemptAt = delay === undefined ? null : after(Math.max(jittered(delay, jitterRatio, deps.random), retryAfterMs))
+  const nextAttemptAt =
+    delay === undefined ? null : after(Math.max(jittered(delay, jitterRatio, deps.random), retryAfterMs))
   const reviewAt = after(webhookDisableAfterSeconds * 500).toISOString()
-  return { kind: 'failed', statusCode, errorClass, nextAttemptAt, endpoint: isTest ? null : { revision: subscription.endpointRevision, reviewAt } }
+  return {
+    kind: 'failed',
+    statusCode,
+    errorClass,
+    nextAttemptAt,
+    endpoint: isTest ? null : { revision: subscription.endpointRevision, reviewAt },
+  }
 }
 
 function putOff(ms: number): StepOutcome {

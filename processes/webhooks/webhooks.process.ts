@@ -4,17 +4,37 @@ import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events
 import type { WebhookRecoveryEvent } from '../../streams/webhook-recovery/events.ts'
 import type { WebhookEventType, WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
 import { parseOwnedStream } from '../../streams/stream-name.ts'
-import { defineProjector, insert, insertSelect, patch, patchWhere, remove, upsert, type RowChange } from '../../projections/runtime/projector.ts'
+import {
+  defineProjector,
+  insert,
+  insertSelect,
+  patch,
+  patchWhere,
+  remove,
+  upsert,
+  type RowChange,
+} from '../../projections/runtime/projector.ts'
 import { freeLane, laneTodoTable } from '../runtime/process.ts'
 import { causeOf } from '../runtime/step-identity.ts'
-import { destroyRow, disableRow, endpoints, failing, forgetReviews, reviewedAgain, succeeding, unwanted } from './endpoint-rows.ts'
+import {
+  destroyRow,
+  disableRow,
+  endpoints,
+  failing,
+  forgetReviews,
+  reviewedAgain,
+  succeeding,
+  unwanted,
+} from './endpoint-rows.ts'
 import type { DeliverPayload, RedeliverPayload } from './todo-payloads.ts'
 
 /**
  * A delivery per subscription and event, due now and again after each failed attempt, in the lane of its subscription;
  * and beside them what is to become of those of a subscription that is disabled, and of endpoints that fail.
  */
-export const webhooksToDo = defineProjector<AssessmentEvent | WebhookSubscriptionEvent | WebhookDeliveryEvent | WebhookRecoveryEvent>()({
+export const webhooksToDo = defineProjector<
+  AssessmentEvent | WebhookSubscriptionEvent | WebhookDeliveryEvent | WebhookRecoveryEvent
+>()({
   name: 'webhooks_todo',
   version: 3,
   tables: [laneTodoTable, endpoints],
@@ -33,12 +53,20 @@ export const webhooksToDo = defineProjector<AssessmentEvent | WebhookSubscriptio
       const { subscriptionId, eventTypes, isNewEndpoint } = data
       const newEndpoint = { endpoint_revision: Number(revision), failing_since: null }
       return [
-        patch(endpoints, { subscription_id: subscriptionId }, { event_types: eventTypes, ...(isNewEndpoint ? newEndpoint : {}) }),
+        patch(
+          endpoints,
+          { subscription_id: subscriptionId },
+          { event_types: eventTypes, ...(isNewEndpoint ? newEndpoint : {}) },
+        ),
         ...(isNewEndpoint ? forgetReviews(subscriptionId) : []),
       ]
     },
     WebhookSubscriptionEnabled: ({ data, revision }) => [
-      patch(endpoints, { subscription_id: data.subscriptionId }, { status: 'active', endpoint_revision: Number(revision), failing_since: null }),
+      patch(
+        endpoints,
+        { subscription_id: data.subscriptionId },
+        { status: 'active', endpoint_revision: Number(revision), failing_since: null },
+      ),
     ],
     WebhookSubscriptionDisabled: (event) => [
       patch(endpoints, { subscription_id: event.data.subscriptionId }, { status: 'disabled' }),
@@ -49,13 +77,16 @@ export const webhooksToDo = defineProjector<AssessmentEvent | WebhookSubscriptio
       remove(endpoints, { subscription_id: event.data.subscriptionId }),
       ...unwanted(event, 'subscription_deleted', event.data.deletedAt),
     ],
-    WebhookSecretsDestroyed: ({ data }) => [remove(laneTodoTable, { key: data.subscriptionId, step: 'destroy-secrets' })],
+    WebhookSecretsDestroyed: ({ data }) => [
+      remove(laneTodoTable, { key: data.subscriptionId, step: 'destroy-secrets' }),
+    ],
     WebhookEndpointFailing: ({ data }) => reviewedAgain(data),
 
     AssessmentCompleted: (event) => deliveries(event, 'assessment.completed', event.data.completedAt),
     AssessmentFailed: (event) => deliveries(event, 'assessment.failed', event.data.failedAt),
     // What an event caused has its row; a test begins with its stream.
-    WebhookDeliveryScheduled: (event) => (event.data.origin === 'test' ? [deliverAt(event, event.data.scheduledAt)] : []),
+    WebhookDeliveryScheduled: (event) =>
+      event.data.origin === 'test' ? [deliverAt(event, event.data.scheduledAt)] : [],
     WebhookRedeliveryRequested: (event) => [
       remove(laneTodoTable, { key: keyOf(event.data), step: 'redeliver' }),
       deliverAt(event, event.data.requestedAt),
@@ -100,7 +131,9 @@ function keyOf({ subscriptionId, eventId }: { subscriptionId: string; eventId: s
 /** The row may be gone: the subscription was disabled during the attempt. */
 function dueAgain(delivery: { subscriptionId: string; eventId: string; nextAttemptAt: string | null }): RowChange[] {
   const { nextAttemptAt } = delivery
-  return nextAttemptAt === null ? [] : [patchWhere(laneTodoTable, { key: keyOf(delivery), step: 'deliver' }, { due_at: nextAttemptAt })]
+  return nextAttemptAt === null
+    ? []
+    : [patchWhere(laneTodoTable, { key: keyOf(delivery), step: 'deliver' }, { due_at: nextAttemptAt })]
 }
 
 function ended(delivery: { subscriptionId: string; eventId: string }): RowChange[] {
@@ -110,14 +143,35 @@ function ended(delivery: { subscriptionId: string; eventId: string }): RowChange
 
 type Source = Pick<RecordedEvent, 'id' | 'stream' | 'metadata'>
 
-function deliverAt(event: Source & { readonly data: Pick<DeliverPayload, 'subscriptionId' | 'eventId' | 'eventType' | 'assessmentId'> }, at: string): RowChange {
+function deliverAt(
+  event: Source & { readonly data: Pick<DeliverPayload, 'subscriptionId' | 'eventId' | 'eventType' | 'assessmentId'> },
+  at: string,
+): RowChange {
   const { subscriptionId, eventId, eventType, assessmentId } = event.data
-  const payload: DeliverPayload = { cause: causeOf(event), subscriptionId, eventId, eventType, assessmentId, occurredAt: null }
+  const payload: DeliverPayload = {
+    cause: causeOf(event),
+    subscriptionId,
+    eventId,
+    eventType,
+    assessmentId,
+    occurredAt: null,
+  }
   const { orgId } = parseOwnedStream(event.stream)
-  return upsert(laneTodoTable, { key: keyOf(event.data), step: 'deliver', org_id: orgId, due_at: at, lane: subscriptionId, payload })
+  return upsert(laneTodoTable, {
+    key: keyOf(event.data),
+    step: 'deliver',
+    org_id: orgId,
+    due_at: at,
+    lane: subscriptionId,
+    payload,
+  })
 }
 
-function deliveries(event: Source & { readonly data: { readonly assessmentId: string } }, eventType: WebhookEventType, at: string): RowChange[] {
+function deliveries(
+  event: Source & { readonly data: { readonly assessmentId: string } },
+  eventType: WebhookEventType,
+  at: string,
+): RowChange[] {
   return [
     insertSelect(laneTodoTable, {
       from: endpoints,

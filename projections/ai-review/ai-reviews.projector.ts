@@ -39,11 +39,7 @@ export const aiReviewsProjector = defineProjector<AiReviewEvent>()({
       ),
     ],
     AiReviewCallAttempted: ({ data, revision }) => [
-      patch(
-        aiReviews,
-        { ai_review_id: data.aiReviewId },
-        { updated_at: data.attemptedAt, stream_revision: revision },
-      ),
+      patch(aiReviews, { ai_review_id: data.aiReviewId }, { updated_at: data.attemptedAt, stream_revision: revision }),
     ],
     AiReviewProviderCaseCreated: ({ data, revision }) => [
       patch(

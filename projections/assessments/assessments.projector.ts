@@ -29,7 +29,11 @@ export const assessmentsProjector = defineProjector<AssessmentEvent>()({
       ),
     ],
     AssessmentUploadsAwaited: ({ data, revision }) => [
-      patch(assessments, { assessment_id: data.assessmentId }, { status: 'awaiting_images', stream_revision: revision }),
+      patch(
+        assessments,
+        { assessment_id: data.assessmentId },
+        { status: 'awaiting_images', stream_revision: revision },
+      ),
     ],
     AssessmentSubmitted: ({ data, revision }) => [
       patch(

@@ -13,7 +13,10 @@ export const cases = defineTable({
     stream_revision: 'bigint',
   },
   primaryKey: ['case_id'],
-  indexes: [{ columns: ['org_id', 'opened_at', 'case_id'] }, { columns: ['org_id', 'patient_id', 'opened_at', 'case_id'] }],
+  indexes: [
+    { columns: ['org_id', 'opened_at', 'case_id'] },
+    { columns: ['org_id', 'patient_id', 'opened_at', 'case_id'] },
+  ],
 })
 
 export const findings = defineTable({

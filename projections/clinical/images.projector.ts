@@ -30,7 +30,11 @@ export const imagesProjector = defineProjector<AssessmentEvent | ImageEvent>()({
       }),
     ],
     ImageReceived: ({ data, revision }) => [
-      patch(imageOwners, { owner_id: data.imageId }, { status: 'received', updated_at: data.receivedAt, stream_revision: revision }),
+      patch(
+        imageOwners,
+        { owner_id: data.imageId },
+        { status: 'received', updated_at: data.receivedAt, stream_revision: revision },
+      ),
       stored(data.imageId, data),
     ],
     AssessmentRequested: ({ data, revision }) => [
@@ -79,7 +83,11 @@ export const imagesProjector = defineProjector<AssessmentEvent | ImageEvent>()({
 
 function stored(ownerId: string, { imageId, object, width, height }: ReceivedImage): RowChange {
   const { key, sha256, bytes } = object
-  return patch(images, { owner_id: ownerId, image_id: imageId }, { object_key: key, sha256, bytes: String(bytes), width, height })
+  return patch(
+    images,
+    { owner_id: ownerId, image_id: imageId },
+    { object_key: key, sha256, bytes: String(bytes), width, height },
+  )
 }
 
 /** Nothing of the images has changed, but the stream has gone on. */

@@ -48,6 +48,10 @@ export const patientsProjector = defineProjector<PatientEvent>()({
 
 /** None after the erasure of the patient. One that is listed twice is one, as are two that Postgres cannot tell apart. */
 function identifierRows(patientId: string, orgId: string, identifiers: readonly PatientIdentifier[] | null) {
-  const once = new Map((identifiers ?? []).map((each) => [JSON.stringify([storableText(each.scheme), storableText(each.value)]), each]))
-  return [...once.values()].map(({ scheme, value }) => insert(patientIdentifiers, { patient_id: patientId, scheme, value, org_id: orgId }))
+  const once = new Map(
+    (identifiers ?? []).map((each) => [JSON.stringify([storableText(each.scheme), storableText(each.value)]), each]),
+  )
+  return [...once.values()].map(({ scheme, value }) =>
+    insert(patientIdentifiers, { patient_id: patientId, scheme, value, org_id: orgId }),
+  )
 }

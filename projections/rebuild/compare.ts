@@ -26,7 +26,8 @@ export async function compareWithServing(context: RebuildContext, copy: Copy): P
     const [served, filled] = [await connected(), await connected()]
     await beginSnapshot(served)
     const { position, tables } = await servedRow(served, serving.name)
-    if (comparePositions(position, copy.position) < 0) throw new RebuildRefusedError('under-way', `${serving.name} was put back while its copy was filled`)
+    if (comparePositions(position, copy.position) < 0)
+      throw new RebuildRefusedError('under-way', `${serving.name} was put back while its copy was filled`)
     await fill(context, [{ copy, upTo: position }])
     onProgress?.({ phase: 'comparing', projector: serving.name, events: 0, position, target: position })
     await beginSnapshot(filled)
@@ -53,7 +54,10 @@ interface ServedRow {
 }
 
 async function servedRow(client: PoolClient, name: string): Promise<{ position: Position; tables: readonly Table[] }> {
-  const { rows } = await client.query<ServedRow>('select shape, commit_position, prepare_position from runtime.projectors where name = $1', [name])
+  const { rows } = await client.query<ServedRow>(
+    'select shape, commit_position, prepare_position from runtime.projectors where name = $1',
+    [name],
+  )
   const [row] = rows
   if (row === undefined) throw new RebuildRefusedError('never-filled', `${name} has gone while its copy was filled`)
   // Written by this program or an earlier one, by `shapeOf`.

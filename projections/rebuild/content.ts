@@ -30,7 +30,12 @@ export async function beginSnapshot(client: PoolClient): Promise<void> {
 }
 
 /** Compares two copies page by page in the order of their keys; each side holds a snapshot. */
-export async function compareContent(serving: Side, copy: Side, position: Position, signal?: AbortSignal): Promise<Comparison> {
+export async function compareContent(
+  serving: Side,
+  copy: Side,
+  position: Position,
+  signal?: AbortSignal,
+): Promise<Comparison> {
   const tables: TableComparison[] = []
   let difference: Difference | undefined
   for (const table of copy.tables) {
@@ -40,9 +45,14 @@ export async function compareContent(serving: Side, copy: Side, position: Positi
       continue
     }
     const common = commonPart(stored, table)
-    const compared = common.isKeyed ? await compareTable(serving, copy, common.table, signal) : { table: await countTable(serving, copy, table) }
+    const compared = common.isKeyed
+      ? await compareTable(serving, copy, common.table, signal)
+      : { table: await countTable(serving, copy, table) }
     tables.push(compared.table)
-    difference ??= common.onOneSide.length > 0 || !common.isKeyed ? { kind: 'shape', table: table.name, columns: common.onOneSide } : compared.difference
+    difference ??=
+      common.onOneSide.length > 0 || !common.isKeyed
+        ? { kind: 'shape', table: table.name, columns: common.onOneSide }
+        : compared.difference
   }
   const gone = serving.tables.find(({ name }) => !copy.tables.some((table) => table.name === name))
   if (gone !== undefined) difference ??= { kind: 'shape', table: gone.name, columns: [] }
@@ -50,7 +60,9 @@ export async function compareContent(serving: Side, copy: Side, position: Positi
 }
 
 async function isThere({ client, schema }: Side, { name }: Table): Promise<boolean> {
-  const { rows } = await client.query<{ found: string | null }>('select to_regclass($1)::text as found', [`${quoted(schema)}.${quoted(name)}`])
+  const { rows } = await client.query<{ found: string | null }>('select to_regclass($1)::text as found', [
+    `${quoted(schema)}.${quoted(name)}`,
+  ])
   return rows[0]?.found !== null
 }
 
@@ -72,14 +84,23 @@ function commonPart(stored: Table, table: Table): CommonPart {
 }
 
 async function countTable(serving: Side, copy: Side, { name }: Table): Promise<TableComparison> {
-  const [rows, copyRows] = await Promise.all([serving, copy].map(async ({ client, schema }) => {
-    const { rows: counted } = await client.query<{ rows: number }>(`select count(*)::int as rows from ${quoted(schema)}.${quoted(name)}`)
-    return counted[0]?.rows ?? 0
-  }))
+  const [rows, copyRows] = await Promise.all(
+    [serving, copy].map(async ({ client, schema }) => {
+      const { rows: counted } = await client.query<{ rows: number }>(
+        `select count(*)::int as rows from ${quoted(schema)}.${quoted(name)}`,
+      )
+      return counted[0]?.rows ?? 0
+    }),
+  )
   return { table: name, rows: rows ?? 0, copyRows: copyRows ?? 0, hash: '', copyHash: '' }
 }
 
-async function compareTable(serving: Side, copy: Side, table: Table, signal: AbortSignal | undefined): Promise<{ table: TableComparison; difference?: Difference }> {
+async function compareTable(
+  serving: Side,
+  copy: Side,
+  table: Table,
+  signal: AbortSignal | undefined,
+): Promise<{ table: TableComparison; difference?: Difference }> {
   const sides = [new Pages(serving, table), new Pages(copy, table)] as const
   let difference: Difference | undefined
   while (sides.some((side) => !side.isAtEnd)) {
@@ -90,6 +111,12 @@ async function compareTable(serving: Side, copy: Side, table: Table, signal: Abo
     if (difference === undefined && left !== right) difference = await firstDifference(serving, copy, table, after)
   }
   const [served, filled] = sides
-  const compared = { table: table.name, rows: served.rows, copyRows: filled.rows, hash: served.digest(), copyHash: filled.digest() }
+  const compared = {
+    table: table.name,
+    rows: served.rows,
+    copyRows: filled.rows,
+    hash: served.digest(),
+    copyHash: filled.digest(),
+  }
   return difference === undefined ? { table: compared } : { table: compared, difference }
 }

@@ -32,7 +32,13 @@ export interface RebuildProgress {
 }
 
 /** `interrupted`: something came between, and another try may succeed. */
-export type RefusalReason = 'under-way' | 'never-filled' | 'newer-version' | 'other-version' | 'nothing-to-roll-back-to' | 'interrupted'
+export type RefusalReason =
+  | 'under-way'
+  | 'never-filled'
+  | 'newer-version'
+  | 'other-version'
+  | 'nothing-to-roll-back-to'
+  | 'interrupted'
 
 /** It cannot be done as things stand; the message is for an operator. */
 export class RebuildRefusedError extends Error {

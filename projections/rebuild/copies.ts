@@ -31,8 +31,13 @@ export interface Copy {
  * An empty copy. The mark `stopped` keeps runners from going on with what a killed command left behind, which an earlier
  * program may have filled.
  */
-export async function emptyCopy({ pool, skips }: RebuildContext, serving: Projector, name: string, mark: StoredStatus = 'stopped'): Promise<Copy> {
-  const skipped = await skips?.(serving.name) ?? new Set<string>()
+export async function emptyCopy(
+  { pool, skips }: RebuildContext,
+  serving: Projector,
+  name: string,
+  mark: StoredStatus = 'stopped',
+): Promise<Copy> {
+  const skipped = (await skips?.(serving.name)) ?? new Set<string>()
   const projector = { ...serving, name }
   const copyId = await inTransaction(pool, (client) => createProjector(client, projector, mark))
   return { serving, projector, copyId, skipped, position: startOfLog, failure: undefined }
@@ -41,9 +46,12 @@ export async function emptyCopy({ pool, skips }: RebuildContext, serving: Projec
 /** The copy that a runner of this program left half filled, or an empty one. */
 export async function continuedCopy(context: RebuildContext, serving: Projector): Promise<Copy> {
   const projector = { ...serving, name: copyNames(serving.name).next }
-  const { rows } = await context.pool.query<{ status: StoredStatus }>('select status from runtime.projectors where name = $1', [projector.name])
+  const { rows } = await context.pool.query<{ status: StoredStatus }>(
+    'select status from runtime.projectors where name = $1',
+    [projector.name],
+  )
   if (rows[0]?.status !== 'rebuilding') return emptyCopy(context, serving, projector.name, 'rebuilding')
-  const skipped = await context.skips?.(serving.name) ?? new Set<string>()
+  const skipped = (await context.skips?.(serving.name)) ?? new Set<string>()
   const { position, copyId, fit } = await inTransaction(context.pool, (client) => prepareProjector(client, projector))
   // It may have taken what was skipped since.
   const isPastSkipped = [...skipped].some((skip) => comparePositions(parsePosition(skip) ?? startOfLog, position) <= 0)
@@ -54,15 +62,28 @@ export async function continuedCopy(context: RebuildContext, serving: Projector)
 /** Drops those copies that are still the caller's, inside its transaction. */
 export async function dropOwnCopies(client: PoolClient, copies: readonly Copy[]): Promise<void> {
   const names = copies.map(({ projector }) => projector.name)
-  const { rows } = await client.query<{ name: string; copy_id: string }>('select name, copy_id from runtime.projectors where name = any($1) for update', [names])
-  const isForeign = ({ projector, copyId }: Copy) => rows.some((row) => row.name === projector.name && row.copy_id !== copyId)
-  await dropCopies(client, copies.filter((copy) => !isForeign(copy)).map(({ projector }) => projector.name))
+  const { rows } = await client.query<{ name: string; copy_id: string }>(
+    'select name, copy_id from runtime.projectors where name = any($1) for update',
+    [names],
+  )
+  const isForeign = ({ projector, copyId }: Copy) =>
+    rows.some((row) => row.name === projector.name && row.copy_id !== copyId)
+  await dropCopies(
+    client,
+    copies.filter((copy) => !isForeign(copy)).map(({ projector }) => projector.name),
+  )
 }
 
 /** Drops copies, inside the caller's transaction; the names of those that were there. Rows before tables, as switches do. */
 export async function dropCopies(client: PoolClient, names: readonly string[]): Promise<string[]> {
-  const { rows: marks } = await client.query<{ name: string }>('delete from runtime.projectors where name = any($1) returning name', [names])
-  const { rows: schemas } = await client.query<{ name: string }>('select nspname as name from pg_namespace where nspname = any($1)', [names])
+  const { rows: marks } = await client.query<{ name: string }>(
+    'delete from runtime.projectors where name = any($1) returning name',
+    [names],
+  )
+  const { rows: schemas } = await client.query<{ name: string }>(
+    'select nspname as name from pg_namespace where nspname = any($1)',
+    [names],
+  )
   for (const { name } of schemas) await client.query(`drop schema ${quoted(name)} cascade`)
   const found = new Set([...marks, ...schemas].map(({ name }) => name))
   return names.filter((name) => found.has(name))

@@ -27,16 +27,27 @@ const batchesWithoutPlace = 20
  * the end for the second, when the disk is full, and with the signal's reason.
  */
 export async function fill(context: RebuildContext, targets: readonly FillTarget[]): Promise<void> {
-  const open = targets.filter(({ copy, upTo }) => copy.failure === undefined && comparePositions(copy.position, upTo) < 0)
+  const open = targets.filter(
+    ({ copy, upTo }) => copy.failure === undefined && comparePositions(copy.position, upTo) < 0,
+  )
   const [first] = open
   if (first === undefined) return
   const { eventStore, filter, signal, batchSize = 5_000, onProgress } = context
   const writer = new LaneWriter(context)
   const lanes = open.map((target) => writer.lane(target))
-  const after = open.map(({ copy }) => copy.position).reduce((a, b) => (comparePositions(a, b) <= 0 ? a : b), first.copy.position)
+  const after = open
+    .map(({ copy }) => copy.position)
+    .reduce((a, b) => (comparePositions(a, b) <= 0 ? a : b), first.copy.position)
   const upTo = open.map((target) => target.upTo).reduce((a, b) => (comparePositions(a, b) >= 0 ? a : b), first.upTo)
   const wanted = new Set(lanes.flatMap(({ copy }) => Object.keys(copy.projector.handlers)))
-  const read = { filter, after, upTo, wants: (type: string) => wanted.has(type), batchSize, ...(signal === undefined ? {} : { signal }) }
+  const read = {
+    filter,
+    after,
+    upTo,
+    wants: (type: string) => wanted.has(type),
+    batchSize,
+    ...(signal === undefined ? {} : { signal }),
+  }
   let events = 0
   let writing: Promise<void> = Promise.resolve()
   try {
@@ -59,8 +70,11 @@ export async function fill(context: RebuildContext, targets: readonly FillTarget
   await writer.write(lanes.flatMap((lane) => lane.fold()))
   for (const lane of lanes) await writer.end(lane)
   signal?.throwIfAborted()
-  const lost = open.filter(({ copy, upTo: target }) => copy.failure === undefined && comparePositions(copy.position, target) !== 0)
-  if (lost.length > 0) throw new CopyLostError(`${lost.map(({ copy }) => copy.projector.name).join(', ')} is not this process's any more`)
+  const lost = open.filter(
+    ({ copy, upTo: target }) => copy.failure === undefined && comparePositions(copy.position, target) !== 0,
+  )
+  if (lost.length > 0)
+    throw new CopyLostError(`${lost.map(({ copy }) => copy.projector.name).join(', ')} is not this process's any more`)
 }
 
 /** Another process began this copy anew, or removed it. */
@@ -101,11 +115,19 @@ class Lane {
   take({ events, undecodable, position }: LogBatch): void {
     if (this.isOver) return
     this.unreadable = undecodable.find(
-      (error) => this.#isWithin(error.head.position) && !this.#isSkipped(error.head.position) && stopsAt(this.copy.projector, error.head, error),
+      (error) =>
+        this.#isWithin(error.head.position) &&
+        !this.#isSkipped(error.head.position) &&
+        stopsAt(this.copy.projector, error.head, error),
     )
     for (const event of events) {
       if (this.unreadable !== undefined && comparePositions(event.position, this.unreadable.head.position) > 0) break
-      if (this.#isWithin(event.position) && handlerOf(this.copy.projector, event.type) !== undefined && !this.#isSkipped(event.position)) this.#events.push(event)
+      if (
+        this.#isWithin(event.position) &&
+        handlerOf(this.copy.projector, event.type) !== undefined &&
+        !this.#isSkipped(event.position)
+      )
+        this.#events.push(event)
     }
     const last = this.unreadable === undefined ? position : (this.#events.at(-1)?.position ?? this.#folded)
     this.#read = comparePositions(last, this.#upTo) < 0 ? last : this.#upTo

@@ -5,7 +5,12 @@ import { keyTexts, pageOf, pageRows, type Side } from './pages.ts'
 
 /** Keys that are ids or numbers are shown, others as the beginning of a hash. */
 export type Difference =
-  | { readonly kind: 'changed'; readonly table: string; readonly key: Readonly<Record<string, string>>; readonly columns: readonly string[] }
+  | {
+      readonly kind: 'changed'
+      readonly table: string
+      readonly key: Readonly<Record<string, string>>
+      readonly columns: readonly string[]
+    }
   /** `missing`: by the log it is there, the serving copy has it not. `surplus`: the other way round. */
   | { readonly kind: 'missing' | 'surplus'; readonly table: string; readonly key: Readonly<Record<string, string>> }
   /** The table, or these of its columns, exist on one side only. */
@@ -18,7 +23,12 @@ interface PageRow {
 }
 
 /** The first row behind a key, in the order of keys, that the two sides do not share; undefined when the pages are equal. */
-export async function firstDifference(serving: Side, copy: Side, table: Table, after: readonly string[] | undefined): Promise<Difference | undefined> {
+export async function firstDifference(
+  serving: Side,
+  copy: Side,
+  table: Table,
+  after: readonly string[] | undefined,
+): Promise<Difference | undefined> {
   const [served, filled] = await Promise.all([rowsOf(serving, table, after), rowsOf(copy, table, after)])
   for (let index = 0; index < Math.max(served.length, filled.length); index += 1) {
     const [own, other] = [served[index], filled[index]]
@@ -36,7 +46,9 @@ export async function firstDifference(serving: Side, copy: Side, table: Table, a
 }
 
 async function rowsOf(side: Side, table: Table, after: readonly string[] | undefined): Promise<PageRow[]> {
-  const hashes = Object.keys(table.columns).map((name) => `coalesce(md5(${quoted(name)}::text), '')`).join(', ')
+  const hashes = Object.keys(table.columns)
+    .map((name) => `coalesce(md5(${quoted(name)}::text), '')`)
+    .join(', ')
   const order = table.primaryKey.map(quoted).join(', ')
   const { rows } = await side.client.query<{ key: readonly string[]; hashes: readonly string[] }>(
     `select to_jsonb(array[${keyTexts(table)}]) as key, to_jsonb(array[${hashes}]) as hashes from ${pageOf(side, table, after)} page order by ${order}`,
@@ -51,9 +63,13 @@ function isSameKey(a: PageRow, b: PageRow): boolean {
 
 /** As the database orders keys, whose collation only it knows. */
 async function isBefore({ client }: Side, table: Table, a: PageRow, b: PageRow): Promise<boolean> {
-  const values = (offset: number) => table.primaryKey.map((name, index) => `$${offset + index + 1}::${columnType(table.columns[name])}`).join(', ')
+  const values = (offset: number) =>
+    table.primaryKey.map((name, index) => `$${offset + index + 1}::${columnType(table.columns[name])}`).join(', ')
   const width = table.primaryKey.length
-  const { rows } = await client.query<{ before: boolean }>(`select (${values(0)}) < (${values(width)}) as before`, [...a.key, ...b.key])
+  const { rows } = await client.query<{ before: boolean }>(`select (${values(0)}) < (${values(width)}) as before`, [
+    ...a.key,
+    ...b.key,
+  ])
   return rows[0]?.before === true
 }
 

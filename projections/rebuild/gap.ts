@@ -56,7 +56,12 @@ export async function gapAtLock(context: RebuildContext, copy: Copy, gap: Gap, u
   return isRead ? gap : gapUpTo(context, copy, upTo, heldAnswerMs)
 }
 
-async function gapUpTo({ eventStore, filter, signal }: RebuildContext, { projector, position: after }: Copy, upTo: Position, limitMs: number): Promise<Gap> {
+async function gapUpTo(
+  { eventStore, filter, signal }: RebuildContext,
+  { projector, position: after }: Copy,
+  upTo: Position,
+  limitMs: number,
+): Promise<Gap> {
   if (comparePositions(after, upTo) >= 0) return { batch: undefined, reach: after }
   const wants = (type: string) => handlerOf(projector, type) !== undefined
   const ending = new AbortController()
@@ -83,11 +88,20 @@ async function answered<Answer>(asking: Promise<Answer>, signal: AbortSignal | u
 }
 
 /** Writes the few events that the copy lacks up to the place of the serving one, whose writer waits meanwhile. */
-export async function closeGap(client: PoolClient, { projector, skipped, position: after }: Copy, { batch, reach }: Gap, upTo: Position): Promise<void> {
+export async function closeGap(
+  client: PoolClient,
+  { projector, skipped, position: after }: Copy,
+  { batch, reach }: Gap,
+  upTo: Position,
+): Promise<void> {
   if (comparePositions(after, upTo) >= 0) return
   if (batch === undefined || comparePositions(reach, upTo) < 0) throw new NotYet('too far behind')
-  const isWanted = (position: Position) => comparePositions(position, upTo) <= 0 && !skipped.has(formatPosition(position))
-  if (batch.undecodable.some((error) => isWanted(error.head.position) && stopsAt(projector, error.head, error))) throw new NotYet('an event that cannot be read')
-  const events = batch.events.filter((event) => handlerOf(projector, event.type) !== undefined && isWanted(event.position))
+  const isWanted = (position: Position) =>
+    comparePositions(position, upTo) <= 0 && !skipped.has(formatPosition(position))
+  if (batch.undecodable.some((error) => isWanted(error.head.position) && stopsAt(projector, error.head, error)))
+    throw new NotYet('an event that cannot be read')
+  const events = batch.events.filter(
+    (event) => handlerOf(projector, event.type) !== undefined && isWanted(event.position),
+  )
   await writeSharesIn(client, [shareOf(projector, events, after, upTo)])
 }

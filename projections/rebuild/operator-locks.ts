@@ -21,7 +21,9 @@ export class OperatorLocks {
 
   static async open({ pool, signal }: Pick<RebuildContext, 'pool' | 'signal'>): Promise<OperatorLocks> {
     const lost = new AbortController()
-    const locks = await AdvisoryLocks.open(pool, () => lost.abort(new Error('the connection to the read-model database was lost')))
+    const locks = await AdvisoryLocks.open(pool, () =>
+      lost.abort(new Error('the connection to the read-model database was lost')),
+    )
     return new OperatorLocks(locks, signal === undefined ? lost.signal : AbortSignal.any([signal, lost.signal]))
   }
 

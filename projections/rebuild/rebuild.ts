@@ -1,7 +1,12 @@
 import { DatabaseError } from 'pg'
 import { isDatabaseUnavailable } from '../../platform/database.ts'
 import type { Position } from '../../streams/store/positions.ts'
-import { readCheckpoints, type ProjectionFailure, type StoredCheckpoint, type StoredStatus } from '../runtime/checkpoints.ts'
+import {
+  readCheckpoints,
+  type ProjectionFailure,
+  type StoredCheckpoint,
+  type StoredStatus,
+} from '../runtime/checkpoints.ts'
 import { reasonOf } from '../runtime/database-errors.ts'
 import type { Projector } from '../runtime/projector.ts'
 import { fitOf } from '../runtime/schema.ts'
@@ -43,20 +48,32 @@ export interface RebuildOptions {
  * puts it in its place. Whatever serves goes on serving and being written meanwhile. One outcome per projector, in order.
  * Copies that are not put in place are dropped, also when the signal ends the work.
  */
-export async function rebuild(context: RebuildContext, projectors: readonly Projector[], { acceptDifference = false }: RebuildOptions = {}): Promise<RebuildOutcome[]> {
+export async function rebuild(
+  context: RebuildContext,
+  projectors: readonly Projector[],
+  { acceptDifference = false }: RebuildOptions = {},
+): Promise<RebuildOutcome[]> {
   return withCopies(context, projectors, 'next', async (copy, stored) => {
     const { serving } = copy
     const comparison = await compareWithServing(context, copy)
     if (copy.failure !== undefined) return { name: serving.name, kind: 'failed', failure: copy.failure }
     const isExpected = fitOf(stored, serving) === 'older'
-    if (!comparison.isEqual && !isExpected && !acceptDifference) return { name: serving.name, kind: 'differs', comparison }
+    if (!comparison.isEqual && !isExpected && !acceptDifference)
+      return { name: serving.name, kind: 'differs', comparison }
     // A copy at the place where the serving one failed would fail there, too: it has to get past it first.
     if (stored.status === 'failed') await fill(context, [{ copy, upTo: await context.eventStore.head(context.filter) }])
     await analyze(context.pool, copy.projector)
     const switched = await switchOver(context, copy)
     if (switched === undefined) return failedAt(copy)
     const { position, status, from } = switched
-    return { name: serving.name, kind: 'switched', comparison, versions: { from, to: serving.version }, position, status }
+    return {
+      name: serving.name,
+      kind: 'switched',
+      comparison,
+      versions: { from, to: serving.version },
+      position,
+      status,
+    }
   })
 }
 
@@ -91,9 +108,15 @@ export async function withCopies<Outcome>(
         refused.set(projector, refusalBy(error, projector))
       }
     }
-    const served = await readCheckpoints(context.pool, projectors.map(({ name }) => name))
+    const served = await readCheckpoints(
+      context.pool,
+      projectors.map(({ name }) => name),
+    )
     // Whose copy is lost is found again where its turn comes.
-    await fill(context, [...copies.values()].map((copy) => ({ copy, upTo: servedAs(served, copy).position }))).catch((error: unknown) => {
+    await fill(
+      context,
+      [...copies.values()].map((copy) => ({ copy, upTo: servedAs(served, copy).position })),
+    ).catch((error: unknown) => {
       if (!(error instanceof CopyLostError)) throw error
     })
     const outcomes: (Outcome | Unable)[] = []
@@ -107,7 +130,10 @@ export async function withCopies<Outcome>(
         } catch (error) {
           const endsAll = context.signal.aborted || isDatabaseUnavailable(error)
           if (endsAll && outcomes.length === 0) throw error
-          context.logger.warn({ component: 'projections', projector: projector.name, err: error }, 'a copy was neither compared nor switched')
+          context.logger.warn(
+            { component: 'projections', projector: projector.name, err: error },
+            'a copy was neither compared nor switched',
+          )
           outcomes.push(refusalBy(error, projector))
         }
       }
@@ -117,14 +143,18 @@ export async function withCopies<Outcome>(
     const left = [...copies.values()]
     // What cannot be dropped now is dropped by the next command.
     await inTransaction(context.pool, (client) => dropOwnCopies(client, left)).catch((err: unknown) =>
-      context.logger.warn({ component: 'projections', projector: left.map(({ serving }) => serving.name).join(' '), err }, 'copies that are not needed any more stay until the next rebuild or drop'),
+      context.logger.warn(
+        { component: 'projections', projector: left.map(({ serving }) => serving.name).join(' '), err },
+        'copies that are not needed any more stay until the next rebuild or drop',
+      ),
     )
     await locks.close()
   }
 }
 
 function refusalBy(error: unknown, { name }: Projector): Unable {
-  if (error instanceof RebuildRefusedError) return { name, kind: 'refused', reason: error.reason, message: error.message }
+  if (error instanceof RebuildRefusedError)
+    return { name, kind: 'refused', reason: error.reason, message: error.message }
   // Postgres may name a value.
   const message = error instanceof DatabaseError || !(error instanceof Error) ? reasonOf(error) : error.message
   return { name, kind: 'refused', reason: 'interrupted', message: `not done: ${message}` }
@@ -136,18 +166,33 @@ function servedAs(served: ReadonlyMap<string, StoredCheckpoint>, { serving: { na
   return stored
 }
 
-async function requireServed({ pool }: RebuildContext, projector: Projector, kind: 'next' | 'check', locks: OperatorLocks): Promise<void> {
+async function requireServed(
+  { pool }: RebuildContext,
+  projector: Projector,
+  kind: 'next' | 'check',
+  locks: OperatorLocks,
+): Promise<void> {
   const { name, version } = projector
   const stored = (await readCheckpoints(pool, [name])).get(name)
-  if (stored === undefined) throw new RebuildRefusedError('never-filled', `${name} has never been filled: a projector that runs fills it`)
+  if (stored === undefined)
+    throw new RebuildRefusedError('never-filled', `${name} has never been filled: a projector that runs fills it`)
   const fit = fitOf(stored, projector)
   if (fit === 'newer') {
-    throw new RebuildRefusedError('newer-version', `${name} is served in version ${stored.version}, and this program has ${version}: use the newer program`)
+    throw new RebuildRefusedError(
+      'newer-version',
+      `${name} is served in version ${stored.version}, and this program has ${version}: use the newer program`,
+    )
   }
   if (fit === 'older' && kind === 'check') {
-    throw new RebuildRefusedError('other-version', `${name} is served in version ${stored.version} with its tables, and this program has ${version}: use the program that filled it`)
+    throw new RebuildRefusedError(
+      'other-version',
+      `${name} is served in version ${stored.version} with its tables, and this program has ${version}: use the program that filled it`,
+    )
   }
   if (fit === 'older' && (await locks.isRun(name))) {
-    throw new RebuildRefusedError('other-version', `${name} is served in version ${stored.version} with its tables, and is run by that program now: start this one, which fills its own copy and puts it in place`)
+    throw new RebuildRefusedError(
+      'other-version',
+      `${name} is served in version ${stored.version} with its tables, and is run by that program now: start this one, which fills its own copy and puts it in place`,
+    )
   }
 }

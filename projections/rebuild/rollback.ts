@@ -39,11 +39,15 @@ async function previousCopy({ pool, skips }: RebuildContext, serving: Projector)
   const { previous } = copyNames(serving.name)
   const checkpoints = await readCheckpoints(pool, [previous, serving.name])
   const [stored, served] = [checkpoints.get(previous), checkpoints.get(serving.name)]
-  if (stored === undefined) throw new RebuildRefusedError('nothing-to-roll-back-to', `${serving.name} has no previous copy`)
+  if (stored === undefined)
+    throw new RebuildRefusedError('nothing-to-roll-back-to', `${serving.name} has no previous copy`)
   if ([stored, served].some((each) => each !== undefined && fitOf(each, serving) !== 'current')) {
-    throw new RebuildRefusedError('other-version', `what serves and the previous copy of ${serving.name} are of different versions, or of another one than this program: a version cannot be taken back: deploy a program with a higher version`)
+    throw new RebuildRefusedError(
+      'other-version',
+      `what serves and the previous copy of ${serving.name} are of different versions, or of another one than this program: a version cannot be taken back: deploy a program with a higher version`,
+    )
   }
-  const skipped = await skips?.(serving.name) ?? new Set<string>()
+  const skipped = (await skips?.(serving.name)) ?? new Set<string>()
   const projector = { ...serving, name: previous }
   return { serving, projector, copyId: stored.copyId, skipped, position: stored.position, failure: undefined }
 }

@@ -40,13 +40,20 @@ export async function switchOver(context: RebuildContext, copy: Copy): Promise<S
     try {
       const stored = await servingNow(context, serving.name)
       // An earlier try whose answer was lost.
-      if (stored.copyId === copy.copyId) return { position: stored.position, status: stored.status, from: from ?? stored.version }
+      if (stored.copyId === copy.copyId)
+        return { position: stored.position, status: stored.status, from: from ?? stored.version }
       signal?.throwIfAborted()
       from = stored.version
       await dropLeftOver(context, serving.name)
       await fill(context, [{ copy, upTo: stored.position }])
       if (copy.failure !== undefined) return undefined
-      context.onProgress?.({ phase: 'switching', projector: serving.name, events: 0, position: copy.position, target: copy.position })
+      context.onProgress?.({
+        phase: 'switching',
+        projector: serving.name,
+        events: 0,
+        position: copy.position,
+        target: copy.position,
+      })
       const gap = await readGap(context, copy, stored)
       const switched = await inTransaction(pool, (client) => switchIn(context, client, copy, stored, gap))
       await dropLeftOver(context, serving.name)
@@ -66,12 +73,19 @@ async function dropLeftOver({ pool, logger }: RebuildContext, name: string): Pro
       await dropCopies(client, [copyNames(name).dropped])
     })
   } catch (err) {
-    logger.warn({ component: 'projections', projector: name, err }, 'what served before the previous copy is dropped later')
+    logger.warn(
+      { component: 'projections', projector: name, err },
+      'what served before the previous copy is dropped later',
+    )
   }
 }
 
 function isPassing(error: unknown): boolean {
-  return error instanceof NotYet || isDatabaseUnavailable(error) || (error instanceof DatabaseError && databaseFailure(error) === 'transient')
+  return (
+    error instanceof NotYet ||
+    isDatabaseUnavailable(error) ||
+    (error instanceof DatabaseError && databaseFailure(error) === 'transient')
+  )
 }
 
 /** A row of `runtime.projectors`, locked. */
@@ -85,19 +99,30 @@ interface LockedRow {
   readonly status: StoredStatus
 }
 
-async function switchIn(context: RebuildContext, client: PoolClient, copy: Copy, stored: StoredCheckpoint, gap: Gap): Promise<Switched> {
+async function switchIn(
+  context: RebuildContext,
+  client: PoolClient,
+  copy: Copy,
+  stored: StoredCheckpoint,
+  gap: Gap,
+): Promise<Switched> {
   const { serving, projector } = copy
   const names = copyNames(serving.name)
   // The rows of projectors first, one projector at a time, the serving one ahead: nobody else locks two of these.
   await client.query(`set local lock_timeout = ${lockMs}; set local statement_timeout = ${heldMs}`)
   const row = await lockedRow(client, serving.name)
   const deadline = performance.now() + heldMs
-  if (row === undefined) throw new RebuildRefusedError('never-filled', `${serving.name} has gone while its copy was filled`)
+  if (row === undefined)
+    throw new RebuildRefusedError('never-filled', `${serving.name} has gone while its copy was filled`)
   const position = { commit: BigInt(row.commit_position), prepare: BigInt(row.prepare_position) }
   // Also where an event was skipped since the skips were read: only what failed can pass over one, and goes on then.
   if (row.status !== stored.status || row.copy_id !== stored.copyId) throw new NotYet('the serving one has changed')
   const fit = fitOf(row, serving)
-  if (fit === 'newer') throw new RebuildRefusedError('newer-version', `${serving.name} is served in version ${row.version}, and this program has ${serving.version}`)
+  if (fit === 'newer')
+    throw new RebuildRefusedError(
+      'newer-version',
+      `${serving.name} is served in version ${row.version}, and this program has ${serving.version}`,
+    )
   const own = await lockedRow(client, projector.name)
   if (own?.copy_id !== copy.copyId) throw new CopyLostError(`${projector.name} is not this process's any more`)
   try {
@@ -125,9 +150,18 @@ async function switchIn(context: RebuildContext, client: PoolClient, copy: Copy,
   await client.query(
     `update runtime.projectors set version = $2, shape = $3, copy_id = $4, commit_position = $5, prepare_position = $6, status = $7,
        updated_at = now(), ${withoutFailure} where name = $1`,
-    [serving.name, serving.version, shapeOf(serving), copy.copyId, reached.commit.toString(), reached.prepare.toString(), status],
+    [
+      serving.name,
+      serving.version,
+      shapeOf(serving),
+      copy.copyId,
+      reached.commit.toString(),
+      reached.prepare.toString(),
+      status,
+    ],
   )
-  if (projector.name !== names.previous) await client.query('delete from runtime.projectors where name = $1', [projector.name])
+  if (projector.name !== names.previous)
+    await client.query('delete from runtime.projectors where name = $1', [projector.name])
   await limitRest(client, deadline)
   return { position: reached, status, from: row.version }
 }
@@ -145,7 +179,10 @@ async function limitRest(client: PoolClient, deadline: number): Promise<void> {
 
 async function swapSchemas(client: PoolClient, name: string, copy: string): Promise<void> {
   const { previous, dropped } = copyNames(name)
-  const { rows } = await client.query<{ name: string }>('select nspname as name from pg_namespace where nspname = any($1)', [[name, previous, dropped]])
+  const { rows } = await client.query<{ name: string }>(
+    'select nspname as name from pg_namespace where nspname = any($1)',
+    [[name, previous, dropped]],
+  )
   const isThere = (schema: string) => rows.some((row) => row.name === schema)
   if (isThere(dropped)) throw new NotYet('an earlier copy is still being dropped')
   const rename = (from: string, to: string) => client.query(`alter schema ${quoted(from)} rename to ${quoted(to)}`)

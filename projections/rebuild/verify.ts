@@ -4,7 +4,9 @@ import type { Comparison } from './content.ts'
 import type { RebuildContext } from './context.ts'
 import { failedAt, withCopies, type Unable } from './rebuild.ts'
 
-export type VerifyOutcome = { readonly name: string; readonly kind: 'equal' | 'differs'; readonly comparison: Comparison } | Unable
+export type VerifyOutcome =
+  | { readonly name: string; readonly kind: 'equal' | 'differs'; readonly comparison: Comparison }
+  | Unable
 
 /** Fills a copy of each read model, compares it with the serving one at the same position, and drops it again. */
 export async function verify(context: RebuildContext, projectors: readonly Projector[]): Promise<VerifyOutcome[]> {

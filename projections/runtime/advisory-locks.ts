@@ -54,7 +54,10 @@ export class AdvisoryLocks {
     if (this.#isLost) return
     this.#isLost = true
     // Of a connection that is only closed, the server frees the locks when it notices.
-    await within(goodbyeMs, this.client.query('select pg_advisory_unlock_all()').catch(() => undefined))
+    await within(
+      goodbyeMs,
+      this.client.query('select pg_advisory_unlock_all()').catch(() => undefined),
+    )
     this.client.release(true)
   }
 

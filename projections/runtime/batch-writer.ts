@@ -50,7 +50,11 @@ export function shareOf(projector: Projector, events: readonly RecordedEvent[], 
     if (handler !== undefined) plan.add(handler(event))
   }
   const writes = plan.steps.flatMap((step) =>
-    statementsOf(projector.name, step).map((statement) => ({ table: step.table.name, statement, parameters: columnArrays(statement.columns, statement.rows) })),
+    statementsOf(projector.name, step).map((statement) => ({
+      table: step.table.name,
+      statement,
+      parameters: columnArrays(statement.columns, statement.rows),
+    })),
   )
   return { projector, writes, from, to }
 }
@@ -60,7 +64,11 @@ export function shareOf(projector: Projector, events: readonly RecordedEvent[], 
  * lock out an instance that lost its advisory lock with a batch still in flight. Returns the tables in which a row was
  * written, `schema.table`.
  */
-export async function writeShares(pool: Pool, shares: readonly Share[], { isLossHarmless = false, copies }: WriteOptions = {}): Promise<string[]> {
+export async function writeShares(
+  pool: Pool,
+  shares: readonly Share[],
+  { isLossHarmless = false, copies }: WriteOptions = {},
+): Promise<string[]> {
   if (shares.length === 0) return []
   const joined = copies === undefined ? undefined : await writeJoined(pool, shares, copies)
   if (joined !== undefined) return joined
@@ -78,7 +86,11 @@ export interface WriteOptions {
 }
 
 /** The same inside the caller's transaction. */
-export async function writeSharesIn(client: PoolClient, shares: readonly Share[], copies?: Map<string, string>): Promise<string[]> {
+export async function writeSharesIn(
+  client: PoolClient,
+  shares: readonly Share[],
+  copies?: Map<string, string>,
+): Promise<string[]> {
   await moveCheckpoints(client, shares, copies)
   const changed = new Set<string>()
   for (const { projector, writes } of shares) {
@@ -87,10 +99,16 @@ export async function writeSharesIn(client: PoolClient, shares: readonly Share[]
   return [...changed]
 }
 
-async function moveCheckpoints(client: PoolClient, shares: readonly Share[], copies: Map<string, string> | undefined): Promise<void> {
+async function moveCheckpoints(
+  client: PoolClient,
+  shares: readonly Share[],
+  copies: Map<string, string> | undefined,
+): Promise<void> {
   const names = shares.map(({ projector }) => projector.name)
   const text = `with ${checkpointsMove()} select name, copy_id from moved`
-  const { rows } = await client.query<{ name: string; copy_id: string }>(prepared(text, [JSON.stringify(checkpointRows(shares)), names]))
+  const { rows } = await client.query<{ name: string; copy_id: string }>(
+    prepared(text, [JSON.stringify(checkpointRows(shares)), names]),
+  )
   for (const { name, copy_id: id } of rows) copies?.set(name, id)
   if (rows.length === names.length) return
   const moved = new Set(rows.map(({ name }) => name))
@@ -101,7 +119,10 @@ async function moveCheckpoints(client: PoolClient, shares: readonly Share[], cop
  * Returns how many rows were written. Only what reads no table is prepared: a plan that a connection keeps is right for its
  * tables as large as they were, and one that was made while they were empty reads through all of them once they have grown.
  */
-async function run(client: PoolClient, { table, statement: { text, columns, expected, reads }, parameters }: Write): Promise<number> {
+async function run(
+  client: PoolClient,
+  { table, statement: { text, columns, expected, reads }, parameters }: Write,
+): Promise<number> {
   const whole = text(rowsFrom(columns))
   const query = reads.length > 0 ? { text: whole, values: [...parameters] } : prepared(whole, parameters)
   const rows = (await client.query(query)).rowCount ?? 0

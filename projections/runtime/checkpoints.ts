@@ -44,7 +44,10 @@ interface CheckpointRow {
 }
 
 /** Reads the checkpoints of the named projectors; one that no instance has ever prepared is not among them. */
-export async function readCheckpoints(database: Pool | PoolClient, names: readonly string[]): Promise<Map<string, StoredCheckpoint>> {
+export async function readCheckpoints(
+  database: Pool | PoolClient,
+  names: readonly string[],
+): Promise<Map<string, StoredCheckpoint>> {
   const text = `select name, version, shape, copy_id, commit_position::text, prepare_position::text, status,
        (extract(epoch from clock_timestamp() - heartbeat_at) * 1000)::float8 as heartbeat_age_ms,
        (extract(epoch from clock_timestamp() - updated_at) * 1000)::float8 as idle_ms
@@ -126,7 +129,10 @@ export async function markCaughtUp(pool: Pool, reached: readonly CaughtUp[]): Pr
 
 /** Stops a projector on every instance until `requestResume`; false when there is none of that name. */
 export async function requestStop(pool: Pool, name: string): Promise<boolean> {
-  const { rowCount } = await pool.query(`update runtime.projectors set status = 'stopped', updated_at = clock_timestamp() where name = $1`, [name])
+  const { rowCount } = await pool.query(
+    `update runtime.projectors set status = 'stopped', updated_at = clock_timestamp() where name = $1`,
+    [name],
+  )
   return rowCount === 1
 }
 
@@ -168,7 +174,12 @@ export function nextCopyOf(name: string): string {
 }
 
 /** False when another copy serves by now, or the event has been passed: nothing is recorded then. */
-export async function recordFailure(pool: Pool, name: string, copyId: string, failure: ProjectionFailure): Promise<boolean> {
+export async function recordFailure(
+  pool: Pool,
+  name: string,
+  copyId: string,
+  failure: ProjectionFailure,
+): Promise<boolean> {
   const { rowCount } = await pool.query(
     `update runtime.projectors set status = 'failed', failed_event_id = $3, failed_event_type = $4, failed_category = $5,
        failed_commit = $6, failed_prepare = $7, failed_reason = $8, updated_at = clock_timestamp()

@@ -57,7 +57,9 @@ export class Feed {
   constructor(members: readonly Member[], listener: FeedListener) {
     this.#listener = listener
     for (const member of members) this.members.add(member)
-    this.position = members.map((member) => member.position).reduce((first, second) => (comparePositions(first, second) <= 0 ? first : second))
+    this.position = members
+      .map((member) => member.position)
+      .reduce((first, second) => (comparePositions(first, second) <= 0 ? first : second))
   }
 
   /** Takes the next events; resolves once they are folded and the batch before them is written. */
@@ -112,7 +114,9 @@ export class Feed {
 
   async #hand(events: readonly RecordedEvent[], to: Position): Promise<void> {
     if (this.abort.signal.aborted) return
-    const batches = [...this.members].filter((member) => member.isActive && comparePositions(member.position, to) < 0).map((member) => batchOf(member, events, to))
+    const batches = [...this.members]
+      .filter((member) => member.isActive && comparePositions(member.position, to) < 0)
+      .map((member) => batchOf(member, events, to))
     for (const { member } of batches) member.position = to
     if (comparePositions(this.position, to) < 0) this.position = to
     // One batch is written while the next one is read and folded.
@@ -126,7 +130,9 @@ function batchOf(member: Member, events: readonly RecordedEvent[], to: Position)
   const [first] = events
   const isAhead = first !== undefined && comparePositions(first.position, from) <= 0
   const isPlain = !isAhead && (member.skipped === undefined || member.skipped.size === 0)
-  const own = isPlain ? events : events.filter((event) => comparePositions(event.position, from) > 0 && !isSkipped(member, event))
+  const own = isPlain
+    ? events
+    : events.filter((event) => comparePositions(event.position, from) > 0 && !isSkipped(member, event))
   try {
     return { member, events: own, share: shareOf(projector, own, from, to) }
   } catch {

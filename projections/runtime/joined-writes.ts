@@ -23,14 +23,27 @@ const preparedTexts = new Set<string>()
  * A statement knows its tables from before it has the checkpoints to itself. So it writes to those copies only that it was
  * told of (`copies`): one that has been switched to since is left to the writing step by step, as is whatever is refused.
  */
-export async function writeJoined(pool: Pool, shares: readonly Share[], copies: ReadonlyMap<string, string>): Promise<string[] | undefined> {
+export async function writeJoined(
+  pool: Pool,
+  shares: readonly Share[],
+  copies: ReadonlyMap<string, string>,
+): Promise<string[] | undefined> {
   if (!isJoinable(shares) || !shares.every(({ projector }) => copies.has(projector.name))) return undefined
   const writes = shares.flatMap((share) => share.writes.map((write) => ({ ...write, projector: share.projector.name })))
-  const values: unknown[] = [JSON.stringify(checkpointRows(shares, copies)), shares.map(({ projector }) => projector.name)]
+  const values: unknown[] = [
+    JSON.stringify(checkpointRows(shares, copies)),
+    shares.map(({ projector }) => projector.name),
+  ]
   const steps: string[] = []
   const counts: string[] = []
   const conditions = ['exists (select from passed)']
-  for (const [index, { statement: { columns, text, expected }, parameters }] of writes.entries()) {
+  for (const [
+    index,
+    {
+      statement: { columns, text, expected },
+      parameters,
+    },
+  ] of writes.entries()) {
     const first = values.length + 1
     values.push(...parameters)
     const written = text(`(select u.* from ${rowsFrom(columns, first, 'u')}, passed) x`)
@@ -43,8 +56,12 @@ export async function writeJoined(pool: Pool, shares: readonly Share[], copies: 
   const statement = `with ${checkpointsMove({ ofCopies: true })}, passed as (select 1 as passed from moved having count(*) = cardinality($2::text[]))${steps.map((step) => `, ${step}`).join('')}
     select array[${counts.join(', ')}]::integer[] as counts, (case when ${conditions.join(' and ')} then '0' else 'refused' end)::integer as refused`
   try {
-    const { rows: [row] } = await pool.query<{ counts: readonly number[] }>(asQuery(statement, values))
-    const changed = writes.filter((_, index) => (row?.counts[index] ?? 0) > 0).map(({ projector, table }) => `${projector}.${table}`)
+    const {
+      rows: [row],
+    } = await pool.query<{ counts: readonly number[] }>(asQuery(statement, values))
+    const changed = writes
+      .filter((_, index) => (row?.counts[index] ?? 0) > 0)
+      .map(({ projector, table }) => `${projector}.${table}`)
     return [...new Set(changed)]
   } catch (error) {
     if (databaseFailure(error) === 'rejected') return undefined
@@ -65,7 +82,12 @@ function isJoinable(shares: readonly Share[]): boolean {
   for (const share of shares) {
     const tables = share.writes.map(({ table }) => table)
     if (new Set(tables).size < tables.length) return false
-    if (share.writes.some(({ table, statement }) => statement.reads.some((read) => read !== table && tables.includes(read)))) return false
+    if (
+      share.writes.some(({ table, statement }) =>
+        statement.reads.some((read) => read !== table && tables.includes(read)),
+      )
+    )
+      return false
     writes += tables.length
     rows += share.writes.reduce((sum, { statement }) => sum + statement.rows.length, 0)
   }

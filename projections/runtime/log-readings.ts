@@ -68,7 +68,9 @@ export class LogReadings {
       write: (batches) => this.#listener.write(batches),
       caughtUp: (reached) => this.#inTurn(reached, () => this.#settleCaughtUp(reached)),
       undecodable: (reader, head, error) => {
-        const behind = [...reader.members].filter((member) => member.isActive && comparePositions(member.position, head.position) < 0)
+        const behind = [...reader.members].filter(
+          (member) => member.isActive && comparePositions(member.position, head.position) < 0,
+        )
         return this.#listener.undecodable(behind, head, error)
       },
     })

@@ -39,7 +39,11 @@ export interface ReadPositions {
    * another version, or with other tables contains nothing that this program could judge: false.
    * @throws what `head` and the database throw
    */
-  requireHead(head: (asked: Required<HeadQuestion>) => Promise<Position>, projector: string, timeoutMs: number): Promise<boolean>
+  requireHead(
+    head: (asked: Required<HeadQuestion>) => Promise<Position>,
+    projector: string,
+    timeoutMs: number,
+  ): Promise<boolean>
   close(): void
 }
 
@@ -92,10 +96,17 @@ class CheckpointWatch implements ReadPositions {
     const behind = late()
     if (behind.length === 0) return { caughtUp: true }
     const waitedMs = performance.now() - since
-    return { caughtUp: false, lagMs: Math.round(Math.max(waitedMs, ...behind.map((name) => this.#stored.get(name)?.idleMs ?? 0))) }
+    return {
+      caughtUp: false,
+      lagMs: Math.round(Math.max(waitedMs, ...behind.map((name) => this.#stored.get(name)?.idleMs ?? 0))),
+    }
   }
 
-  async requireHead(head: (asked: Required<HeadQuestion>) => Promise<Position>, name: string, timeoutMs: number): Promise<boolean> {
+  async requireHead(
+    head: (asked: Required<HeadQuestion>) => Promise<Position>,
+    name: string,
+    timeoutMs: number,
+  ): Promise<boolean> {
     const projector = this.#projectors.get(name)
     if (projector === undefined) return false
     const deadline = performance.now() + timeoutMs
@@ -103,7 +114,11 @@ class CheckpointWatch implements ReadPositions {
     if (reached === undefined) return false
     const newest = await head({ downTo: reached, wants: (type) => handlerOf(projector, type) !== undefined })
     // Only the stored checkpoint counts here: it is one with the rows, also when the read model is being filled anew.
-    for (let pauseMs = this.#pollMs; comparePositions(reached, newest) < 0; pauseMs = Math.min(pauseMs * 1.5, longestPollMs)) {
+    for (
+      let pauseMs = this.#pollMs;
+      comparePositions(reached, newest) < 0;
+      pauseMs = Math.min(pauseMs * 1.5, longestPollMs)
+    ) {
       const leftMs = deadline - performance.now()
       if (leftMs <= 0 || this.#closing.signal.aborted) return false
       await pause(Math.min(pauseMs, leftMs), this.#closing.signal)

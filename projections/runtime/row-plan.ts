@@ -1,5 +1,15 @@
 import type { Row, RowChange, Table } from './projector.ts'
-import { isComparable, isKeyValue, keyText, RowConflictError, RowsStep, type FoldedRow, type RemoveWhere, type WhereChange, type WidePatch } from './rows-step.ts'
+import {
+  isComparable,
+  isKeyValue,
+  keyText,
+  RowConflictError,
+  RowsStep,
+  type FoldedRow,
+  type RemoveWhere,
+  type WhereChange,
+  type WidePatch,
+} from './rows-step.ts'
 
 /** One table's share of a batch, to be written in this order. */
 export type PlanStep =
@@ -47,9 +57,16 @@ export class RowPlan {
     switch (change.op) {
       case 'insert':
       case 'upsert':
-        return this.#fold(table, change.row, (row, found) => wholeRow(table, change.op, row, found), change.op === 'upsert' || !this.#thinned.has(table.name))
+        return this.#fold(
+          table,
+          change.row,
+          (row, found) => wholeRow(table, change.op, row, found),
+          change.op === 'upsert' || !this.#thinned.has(table.name),
+        )
       case 'patch':
-        return this.#fold(table, { ...definedOnly(change.set), ...change.key }, (set, found) => patchedRow(table, set, found))
+        return this.#fold(table, { ...definedOnly(change.set), ...change.key }, (set, found) =>
+          patchedRow(table, set, found),
+        )
       case 'remove':
         return this.#fold(table, change.key, removedRow)
       case 'patch-where':
@@ -61,7 +78,12 @@ export class RowPlan {
     }
   }
 
-  #fold(table: Table, values: Row, next: (values: Row, found: FoldedRow | undefined) => FoldedRow, mayReplace = false): void {
+  #fold(
+    table: Table,
+    values: Row,
+    next: (values: Row, found: FoldedRow | undefined) => FoldedRow,
+    mayReplace = false,
+  ): void {
     const row = storableRow(table, values)
     const key = keyText(table, row, table.primaryKey)
     const step = this.#rowsStep(table)
@@ -82,7 +104,12 @@ export class RowPlan {
       return true
     }
     const last = this.#lastStep.get(table.name)
-    if (names.length === 0 || !(last instanceof RowsStep) || table.indexes?.some(({ unique }) => unique === true) === true) return false
+    if (
+      names.length === 0 ||
+      !(last instanceof RowsStep) ||
+      table.indexes?.some(({ unique }) => unique === true) === true
+    )
+      return false
     last.remove(change)
     if (!names.every((name) => table.primaryKey.includes(name))) this.#thinned.add(table.name)
     return true
@@ -95,7 +122,8 @@ export class RowPlan {
   #addWidePatch(table: Table, { where, set }: Extract<WhereChange, { op: 'patch-where' }>): boolean {
     const members = Object.keys(where).toSorted()
     const values = definedOnly(set)
-    const isOfKey = members.length > 0 && members.every((name) => table.primaryKey.includes(name) && isKeyValue(where[name]))
+    const isOfKey =
+      members.length > 0 && members.every((name) => table.primaryKey.includes(name) && isKeyValue(where[name]))
     if (!isOfKey || table.primaryKey.some((name) => name in values)) return false
     const step = this.#rowsStep(table)
     if (!step.takesWide(members)) return false
@@ -140,8 +168,11 @@ export class RowPlan {
     const ofSource = this.#lastStep.get(source.name)
     if (ofSource !== undefined && this.steps.indexOf(ofSource) > place) return false
     const shape = shapeOf(change)
-    const before = this.steps.slice(0, place).findLast((step) => step.table === table || (step.kind === 'where' && step.source === table))
-    if (before !== undefined && before === ofSource && before.kind === 'where' && before.shape === shape) before.changes.push(change)
+    const before = this.steps
+      .slice(0, place)
+      .findLast((step) => step.table === table || (step.kind === 'where' && step.source === table))
+    if (before !== undefined && before === ofSource && before.kind === 'where' && before.shape === shape)
+      before.changes.push(change)
     else {
       const step: Step = { kind: 'where', table, source, shape, changes: [change] }
       this.steps.splice(place, 0, step)
@@ -166,7 +197,8 @@ type Step = RowsStep | Extract<PlanStep, { kind: 'where' }>
 
 function wholeRow(table: Table, op: 'insert' | 'upsert', values: Row, found: FoldedRow | undefined): FoldedRow {
   if (found === undefined) return { before: op === 'insert' ? 'absent' : 'any', after: 'whole', values }
-  if (op === 'insert' && found.after !== 'gone') throw new RowConflictError(`insert of an existing row of ${table.name}`)
+  if (op === 'insert' && found.after !== 'gone')
+    throw new RowConflictError(`insert of an existing row of ${table.name}`)
   return { before: found.before, after: 'whole', values }
 }
 
@@ -206,5 +238,7 @@ function dependsOnOrder(change: WhereChange): boolean {
 function shapeOf(change: WhereChange): string {
   const where = Object.entries(change.where).map(([name, value]) => [name, value === null])
   const written = change.op === 'insert-select' ? [change.from, change.columns, change.existing] : []
-  return JSON.stringify([change.op, change.table, where, written], (name, value: unknown) => (name === 'value' ? 0 : value))
+  return JSON.stringify([change.op, change.table, where, written], (name, value: unknown) =>
+    name === 'value' ? 0 : value,
+  )
 }

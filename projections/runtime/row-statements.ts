@@ -34,7 +34,11 @@ export function statementsOf(schema: string, step: PlanStep): Statement[] {
     .concat(wide.map((patches) => wideStatement(schema, step.table, patches)))
     .sort((a, b) => a.order - b.order)
     .map(({ statement }) => statement)
-    .concat([...step.removals.values()].map((changes) => whereStatement(schema, { table: step.table, source: step.table, changes })))
+    .concat(
+      [...step.removals.values()].map((changes) =>
+        whereStatement(schema, { table: step.table, source: step.table, changes }),
+      ),
+    )
 }
 
 /** Behind the removals, which free unique values, and ahead of whatever else is done to single rows. */
@@ -48,8 +52,12 @@ function wideStatement(schema: string, table: Table, patches: readonly WidePatch
   const matches = first.where.map((name) => `t.${quoted(name)} = x.${quoted(name)}`).join(' and ')
   const set = names.filter((name) => !first.where.includes(name))
   const assignments = (set.length > 0 ? set : names).map((name) => `${quoted(name)} = x.${quoted(name)}`).join(', ')
-  const text = (source: string) => `update ${quoted(schema)}.${quoted(table.name)} t set ${assignments} from ${source} where ${matches}`
-  return { order: wideOrder, statement: { text, columns, rows: patches.map(({ values }) => values), expected: undefined, reads: [table.name] } }
+  const text = (source: string) =>
+    `update ${quoted(schema)}.${quoted(table.name)} t set ${assignments} from ${source} where ${matches}`
+  return {
+    order: wideOrder,
+    statement: { text, columns, rows: patches.map(({ values }) => values), expected: undefined, reads: [table.name] },
+  }
 }
 
 interface OrderedStatement {
@@ -74,7 +82,12 @@ function rowsStatement(schema: string, table: Table, group: readonly FoldedRow[]
   if (first === undefined) throw new TypeError('an empty group of rows')
   const target = `${quoted(schema)}.${quoted(table.name)}`
   const rows = group.map((row) => row.values)
-  const names = first.after === 'whole' ? Object.keys(table.columns) : first.after === 'gone' ? table.primaryKey : Object.keys(first.values)
+  const names =
+    first.after === 'whole'
+      ? Object.keys(table.columns)
+      : first.after === 'gone'
+        ? table.primaryKey
+        : Object.keys(first.values)
   const columns = columnsOf(table, names)
   const onKey = table.primaryKey.map((name) => `t.${quoted(name)} = x.${quoted(name)}`).join(' and ')
   const settable = names.filter((name) => !table.primaryKey.includes(name))
@@ -83,17 +96,38 @@ function rowsStatement(schema: string, table: Table, group: readonly FoldedRow[]
 
   if (first.after === 'gone') {
     if (first.before === 'absent') {
-      return { order: 0, statement: { text: (source) => `select from ${target} t, ${source} where ${onKey}`, columns, rows, expected: 0, reads: [table.name] } }
+      return {
+        order: 0,
+        statement: {
+          text: (source) => `select from ${target} t, ${source} where ${onKey}`,
+          columns,
+          rows,
+          expected: 0,
+          reads: [table.name],
+        },
+      }
     }
-    return { order: 1, statement: { text: (source) => `delete from ${target} t using ${source} where ${onKey}`, columns, rows, expected, reads: [table.name] } }
+    return {
+      order: 1,
+      statement: {
+        text: (source) => `delete from ${target} t using ${source} where ${onKey}`,
+        columns,
+        rows,
+        expected,
+        reads: [table.name],
+      },
+    }
   }
   if (first.before === 'present') {
-    const assignments = (settable.length > 0 ? settable : names).map((name) => `${quoted(name)} = x.${quoted(name)}`).join(', ')
+    const assignments = (settable.length > 0 ? settable : names)
+      .map((name) => `${quoted(name)} = x.${quoted(name)}`)
+      .join(', ')
     const text = (source: string) => `update ${target} t set ${assignments} from ${source} where ${onKey}`
     return { order: 2, statement: { text, columns, rows, expected, reads: [table.name] } }
   }
   const insertion = (source: string) => `insert into ${target} (${list}) select ${list} from ${source}`
-  if (first.before === 'absent') return { order: 3, statement: { text: insertion, columns, rows, expected: rows.length, reads: [] } }
+  if (first.before === 'absent')
+    return { order: 3, statement: { text: insertion, columns, rows, expected: rows.length, reads: [] } }
   const replacement = settable.map((name) => `${quoted(name)} = excluded.${quoted(name)}`).join(', ')
   const onConflict = settable.length > 0 ? `do update set ${replacement}` : 'do nothing'
   const key = table.primaryKey.map(quoted).join(', ')
@@ -118,7 +152,9 @@ class Parameters {
   }
 }
 
-type WhereStep = Pick<Extract<PlanStep, { kind: 'where' }>, 'table' | 'source'> & { readonly changes: readonly WhereChange[] }
+type WhereStep = Pick<Extract<PlanStep, { kind: 'where' }>, 'table' | 'source'> & {
+  readonly changes: readonly WhereChange[]
+}
 
 function whereStatement(schema: string, step: WhereStep): Statement {
   const built = step.changes.map((change) => buildWhere(schema, step, change))
@@ -126,7 +162,13 @@ function whereStatement(schema: string, step: WhereStep): Statement {
   if (first === undefined) throw new TypeError('an empty group of changes')
   // Without any value there is still a row for each of the changes.
   const columns: ColumnList = first.parameters.columns.length > 0 ? first.parameters.columns : [['nothing', 'text']]
-  return { text: first.text, columns, rows: built.map(({ parameters }) => parameters.row()), expected: undefined, reads: [step.table.name, step.source.name] }
+  return {
+    text: first.text,
+    columns,
+    rows: built.map(({ parameters }) => parameters.row()),
+    expected: undefined,
+    reads: [step.table.name, step.source.name],
+  }
 }
 
 interface BuiltWhere {
@@ -138,14 +180,20 @@ function buildWhere(schema: string, step: WhereStep, change: WhereChange): Built
   const parameters = new Parameters()
   const { table } = step
   const target = `${quoted(schema)}.${quoted(table.name)}`
-  const conditions = Object.entries(change.where).map(([name, value]) => condition(step.source, name, value, parameters))
+  const conditions = Object.entries(change.where).map(([name, value]) =>
+    condition(step.source, name, value, parameters),
+  )
   const matches = conditions.length > 0 ? conditions.join(' and ') : 'true'
-  if (change.op === 'remove-where') return { parameters, text: (source) => `delete from ${target} t using ${source} where ${matches}` }
+  if (change.op === 'remove-where')
+    return { parameters, text: (source) => `delete from ${target} t using ${source} where ${matches}` }
   if (change.op === 'patch-where') {
     const assignments = Object.entries(change.set)
       .filter(([, value]) => value !== undefined)
       .map(([name, value]) => `${quoted(name)} = ${parameters.add(value, columnType(table.columns[name]))}`)
-    return { parameters, text: (source) => `update ${target} t set ${assignments.join(', ')} from ${source} where ${matches}` }
+    return {
+      parameters,
+      text: (source) => `update ${target} t set ${assignments.join(', ')} from ${source} where ${matches}`,
+    }
   }
   const from = `${quoted(schema)}.${quoted(change.from)}`
   const columns = Object.entries(change.columns)
@@ -154,9 +202,12 @@ function buildWhere(schema: string, step: WhereStep, change: WhereChange): Built
     return `(${compile(expression, type, parameters)})::${type}`
   })
   const names = columns.map(([name]) => quoted(name)).join(', ')
-  const replacement = columns.filter(([name]) => !table.primaryKey.includes(name)).map(([name]) => `${quoted(name)} = excluded.${quoted(name)}`)
+  const replacement = columns
+    .filter(([name]) => !table.primaryKey.includes(name))
+    .map(([name]) => `${quoted(name)} = excluded.${quoted(name)}`)
   const key = table.primaryKey.map(quoted).join(', ')
-  const onConflict = change.existing === 'replace' ? ` on conflict (${key}) do update set ${replacement.join(', ')}` : ''
+  const onConflict =
+    change.existing === 'replace' ? ` on conflict (${key}) do update set ${replacement.join(', ')}` : ''
   const text = (source: string) =>
     `insert into ${target} (${names}) select ${values.join(', ')} from ${from} t, ${source} where ${matches}${onConflict}`
   return { parameters, text }
@@ -172,7 +223,8 @@ function condition(table: Table, name: string, value: unknown, parameters: Param
 
 function compile(expression: Expression, type: ColumnType, parameters: Parameters): string {
   if ('column' in expression) return `t.${quoted(expression.column)}`
-  if ('concat' in expression) return `concat(${expression.concat.map((part) => compile(part, 'text', parameters)).join(', ')})`
+  if ('concat' in expression)
+    return `concat(${expression.concat.map((part) => compile(part, 'text', parameters)).join(', ')})`
   if ('uuid' in expression) {
     const { namespace, name } = expression.uuid
     const hashed = `uuid_send(${compile(namespace, 'uuid', parameters)}) || convert_to(${compile(name, 'text', parameters)}, 'UTF8')`
@@ -180,7 +232,9 @@ function compile(expression: Expression, type: ColumnType, parameters: Parameter
     return `(select encode(${versioned}, 'hex')::uuid from (select substring(sha256(${hashed}) from 1 for 16) as h) hashed)`
   }
   if ('json' in expression) {
-    const members = Object.entries(expression.json).map(([name, part]) => `'${name.replaceAll("'", "''")}', ${compile(part, 'jsonb', parameters)}`)
+    const members = Object.entries(expression.json).map(
+      ([name, part]) => `'${name.replaceAll("'", "''")}', ${compile(part, 'jsonb', parameters)}`,
+    )
     return `jsonb_build_object(${members.join(', ')})`
   }
   return parameters.add(expression.value, type)

@@ -4,7 +4,15 @@ import { backoffMs, pause } from '../../streams/store/backoff.ts'
 import type { EventHead } from '../../streams/store/errors.ts'
 import type { Position } from '../../streams/store/positions.ts'
 import { AdvisoryLocks } from './advisory-locks.ts'
-import { beat, failureOf, markCaughtUp, requestResume, requestStop, type ProjectionFailure, type Wanted } from './checkpoints.ts'
+import {
+  beat,
+  failureOf,
+  markCaughtUp,
+  requestResume,
+  requestStop,
+  type ProjectionFailure,
+  type Wanted,
+} from './checkpoints.ts'
 import { databaseFailure } from './database-errors.ts'
 import { isSkipped, type Member } from './feed.ts'
 import { LogReadings } from './log-readings.ts'
@@ -57,7 +65,8 @@ export class ProjectionRunner {
     }
     const { pool, writePool = pool, logger, eventStore, filter, skips, batchSize = 1_000 } = options
     const writes = {
-      written: (members: readonly Member[], to: Position, changed: readonly string[]) => this.#written(members, to, changed),
+      written: (members: readonly Member[], to: Position, changed: readonly string[]) =>
+        this.#written(members, to, changed),
       lost: (member: Member) => {
         this.#leave(this.#slotOf(member), 'standby')
         this.#wake.abort()
@@ -78,9 +87,13 @@ export class ProjectionRunner {
     const fills = { eventStore, pool, filter, logger, batchSize, ...(skips === undefined ? {} : { skips }) }
     const upgrades = {
       upgraded: (projector: Projector, running: AbortController) => this.#upgraded(this.#slot(projector.name), running),
-      failed: (projector: Projector, running: AbortController, failure: ProjectionFailure | undefined) => this.#upgradeFailed(this.#slot(projector.name), running, failure),
+      failed: (projector: Projector, running: AbortController, failure: ProjectionFailure | undefined) =>
+        this.#upgradeFailed(this.#slot(projector.name), running, failure),
     }
-    this.#vacancies = new Vacancies(logger, { standBy: (slot) => this.#leave(slot, 'standby'), beginUpgrade: (slot) => this.#beginUpgrade(slot) })
+    this.#vacancies = new Vacancies(logger, {
+      standBy: (slot) => this.#leave(slot, 'standby'),
+      beginUpgrade: (slot) => this.#beginUpgrade(slot),
+    })
     this.#upgrades = new Upgrades(fills, () => this.#locks, upgrades, this.#closing.signal)
   }
 
@@ -100,7 +113,13 @@ export class ProjectionRunner {
   }
 
   status(): ProjectorStatus[] {
-    return [...this.#slots.values()].map(({ projector: { name, version }, state, position, failure }) => ({ name, version, state, position, failure }))
+    return [...this.#slots.values()].map(({ projector: { name, version }, state, position, failure }) => ({
+      name,
+      version,
+      state,
+      position,
+      failure,
+    }))
   }
 
   /**
@@ -175,7 +194,13 @@ export class ProjectionRunner {
     const slots = [...this.#slots.values()]
     const before = new Map(slots.map((slot) => [slot, slot.state]))
     const owned = slots.filter((slot) => locks.holds(slot.projector.name) && isRun(slot))
-    const wanted = await limited(silenceMs, beat(locks.client, owned.map(({ projector }) => projector.name)))
+    const wanted = await limited(
+      silenceMs,
+      beat(
+        locks.client,
+        owned.map(({ projector }) => projector.name),
+      ),
+    )
     for (const slot of owned) {
       const state = stateWanted(slot, before.get(slot), wanted.get(slot.projector.name))
       if (state !== undefined) this.#leave(slot, state)
@@ -188,7 +213,11 @@ export class ProjectionRunner {
       const member = await this.#prepare(slot)
       if (member !== undefined) joining.push(member)
     }
-    if (joining.length > 0) await beat(locks.client, joining.map(({ projector }) => projector.name))
+    if (joining.length > 0)
+      await beat(
+        locks.client,
+        joining.map(({ projector }) => projector.name),
+      )
     this.#readings.add(joining)
     this.#hasLooked = true
   }
@@ -233,7 +262,10 @@ export class ProjectionRunner {
     try {
       if (skips !== undefined) skipped = await limited(skipsMs, skips(projector.name))
     } catch (error) {
-      logger.warn({ component: 'projections', projector: projector.name, err: error }, 'the skipped events cannot be read, trying again')
+      logger.warn(
+        { component: 'projections', projector: projector.name, err: error },
+        'the skipped events cannot be read, trying again',
+      )
       return undefined
     }
     const { position, status, copyId, fit } = await inTransaction(pool, (client) => prepareProjector(client, projector))
@@ -245,7 +277,12 @@ export class ProjectionRunner {
     slot.copyId = copyId
     slot.foreign = undefined
     // A copy may hold more than the one that it replaced.
-    if (isReplaced) this.#tell({ projectors: [projector.name], position, changed: projector.tables.map((table) => `${projector.name}.${table.name}`) })
+    if (isReplaced)
+      this.#tell({
+        projectors: [projector.name],
+        position,
+        changed: projector.tables.map((table) => `${projector.name}.${table.name}`),
+      })
     if (status === 'stopped') {
       slot.state = 'stopped'
       return undefined
@@ -266,7 +303,8 @@ export class ProjectionRunner {
   /** With what is stored: only those that are `rebuilding`; what is no more what this instance knows is prepared anew. */
   async #finishRebuilds(stored: ReadonlyMap<string, Wanted> | undefined): Promise<void> {
     const reached = [...this.#slots.values()].map(reachedBy).filter((each) => each !== undefined)
-    const rebuilt = stored === undefined ? reached : reached.filter(({ name }) => stored.get(name)?.status === 'rebuilding')
+    const rebuilt =
+      stored === undefined ? reached : reached.filter(({ name }) => stored.get(name)?.status === 'rebuilding')
     if (rebuilt.length === 0) return
     const marked = await markCaughtUp(this.#options.pool, rebuilt)
     if (stored === undefined) return
@@ -276,7 +314,11 @@ export class ProjectionRunner {
   async #undecodable(members: readonly Member[], head: EventHead, error: Error): Promise<void> {
     const reason = reasonOfUndecodable(error)
     const concerned = members.filter((member) => stopsAt(member.projector, head, error) && !isSkipped(member, head))
-    if (concerned.length === 0) this.#options.logger.warn({ eventId: head.id, eventType: head.type, reason }, 'an event that cannot be read concerns nobody')
+    if (concerned.length === 0)
+      this.#options.logger.warn(
+        { eventId: head.id, eventType: head.type, reason },
+        'an event that cannot be read concerns nobody',
+      )
     for (const member of concerned) await this.#writer.fail(member, failureOf(head, reportOfUndecodable(error)))
   }
 
@@ -313,7 +355,10 @@ export class ProjectionRunner {
 
   #broke(members: readonly Member[], error: unknown): void {
     if (this.#closing.signal.aborted) return
-    this.#options.logger.error({ component: 'projections', err: error }, 'reading the log ended, beginning again at the checkpoints')
+    this.#options.logger.error(
+      { component: 'projections', err: error },
+      'reading the log ended, beginning again at the checkpoints',
+    )
     for (const member of members) this.#leave(this.#slotOf(member), 'standby')
   }
 

@@ -55,9 +55,13 @@ export async function ensureRuntimeSchema(pool: Pool): Promise<void> {
     const { rows } = await client.query<{ column_name: string }>(
       `select column_name from information_schema.columns where table_schema = 'runtime' and table_name = 'projectors'`,
     )
-    const missing = Object.entries(laterColumns).filter(([name]) => !rows.some(({ column_name }) => column_name === name))
+    const missing = Object.entries(laterColumns).filter(
+      ([name]) => !rows.some(({ column_name }) => column_name === name),
+    )
     if (missing.length === 0) return
-    await client.query(`alter table runtime.projectors ${missing.map(([name, definition]) => `add column ${name} ${definition}`).join(', ')}`)
+    await client.query(
+      `alter table runtime.projectors ${missing.map(([name, definition]) => `add column ${name} ${definition}`).join(', ')}`,
+    )
   })
 }
 
@@ -94,15 +98,30 @@ export function shapeOf(projector: Projector): string {
  */
 export async function prepareProjector(client: PoolClient, projector: Projector): Promise<PreparedProjector> {
   await client.query('select pg_advisory_xact_lock($1)', [schemaLock])
-  const stored = await client.query<CheckpointRow>('select * from runtime.projectors where name = $1 for update', [projector.name])
+  const stored = await client.query<CheckpointRow>('select * from runtime.projectors where name = $1 for update', [
+    projector.name,
+  ])
   const [row] = stored.rows
-  if (row === undefined) return { position: startOfLog, status: 'rebuilding', fit: 'current', copyId: await createProjector(client, projector) }
+  if (row === undefined)
+    return {
+      position: startOfLog,
+      status: 'rebuilding',
+      fit: 'current',
+      copyId: await createProjector(client, projector),
+    }
   const { status, copy_id: copyId } = row
   const fit = fitOf(row, projector)
   if (fit === 'current' && status === 'failed') {
-    await client.query(`update runtime.projectors set status = 'rebuilding', ${withoutFailure} where name = $1`, [projector.name])
+    await client.query(`update runtime.projectors set status = 'rebuilding', ${withoutFailure} where name = $1`, [
+      projector.name,
+    ])
   }
-  return { position: { commit: BigInt(row.commit_position), prepare: BigInt(row.prepare_position) }, status, copyId, fit }
+  return {
+    position: { commit: BigInt(row.commit_position), prepare: BigInt(row.prepare_position) },
+    status,
+    copyId,
+    fit,
+  }
 }
 
 /** How what is stored fits what this program has. */
@@ -112,7 +131,11 @@ export function fitOf(stored: { readonly version: number; readonly shape: string
 }
 
 /** Drops and creates the projector's schema with its tables, at the start of the log. Returns the copy's id. */
-export async function createProjector(client: PoolClient, projector: Projector, status: StoredStatus = 'rebuilding'): Promise<string> {
+export async function createProjector(
+  client: PoolClient,
+  projector: Projector,
+  status: StoredStatus = 'rebuilding',
+): Promise<string> {
   const schema = quoted(projector.name)
   await client.query(`drop schema if exists ${schema} cascade; create schema ${schema}`)
   for (const table of projector.tables) await client.query(tableDefinition(projector.name, table))
@@ -137,25 +160,34 @@ export function assertNames(projector: Projector): void {
   const names = [projector.name, ...projector.tables.flatMap((table) => [table.name, ...Object.keys(table.columns)])]
   const wrong = names.find((name) => !/^[a-z][a-z0-9_]{0,62}$/.test(name))
   if (wrong !== undefined) throw new TypeError(`projector ${projector.name}: ${wrong} is not a snake_case name`)
-  if (projector.name.length > longestName) throw new TypeError(`projector ${projector.name}: the name has more than ${longestName} characters`)
-  if (projector.name.includes('__')) throw new TypeError(`projector ${projector.name}: two underscores are for copies of a read model`)
-  if (['runtime', 'public', 'vault'].includes(projector.name)) throw new TypeError(`projector ${projector.name}: the name is taken`)
+  if (projector.name.length > longestName)
+    throw new TypeError(`projector ${projector.name}: the name has more than ${longestName} characters`)
+  if (projector.name.includes('__'))
+    throw new TypeError(`projector ${projector.name}: two underscores are for copies of a read model`)
+  if (['runtime', 'public', 'vault'].includes(projector.name))
+    throw new TypeError(`projector ${projector.name}: the name is taken`)
   for (const table of projector.tables) {
     const used = [...table.primaryKey, ...(table.indexes ?? []).flatMap((index) => index.columns)]
     const missing = used.find((name) => !(name in table.columns))
-    if (missing !== undefined) throw new TypeError(`projector ${projector.name}: table ${table.name} has no column ${missing}`)
-    if (table.primaryKey.length === 0) throw new TypeError(`projector ${projector.name}: table ${table.name} has no primary key`)
+    if (missing !== undefined)
+      throw new TypeError(`projector ${projector.name}: table ${table.name} has no column ${missing}`)
+    if (table.primaryKey.length === 0)
+      throw new TypeError(`projector ${projector.name}: table ${table.name} has no primary key`)
   }
 }
 
 function tableDefinition(schema: string, table: Table): string {
   const target = `${quoted(schema)}.${quoted(table.name)}`
-  const columns = Object.entries(table.columns).map(([name, column]) => `${quoted(name)} ${columnType(column)}${nullability(column)}`)
+  const columns = Object.entries(table.columns).map(
+    ([name, column]) => `${quoted(name)} ${columnType(column)}${nullability(column)}`,
+  )
   const key = `primary key (${table.primaryKey.map(quoted).join(', ')})`
   const indexes = (table.indexes ?? []).map((index) => {
     const kind = index.unique === true ? 'unique index' : 'index'
     const isJson = index.columns.every((name) => columnType(table.columns[name]) === 'jsonb')
-    const columnList = index.columns.map((name) => (isJson ? `${quoted(name)} jsonb_path_ops` : quoted(name))).join(', ')
+    const columnList = index.columns
+      .map((name) => (isJson ? `${quoted(name)} jsonb_path_ops` : quoted(name)))
+      .join(', ')
     return `create ${kind} on ${target} ${isJson ? 'using gin ' : ''}(${columnList});`
   })
   return `create table ${target} (${[...columns, key].join(', ')}); ${indexes.join(' ')}`

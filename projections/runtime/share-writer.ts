@@ -67,11 +67,19 @@ export class ShareWriter {
   /** Stops a member at an event. What came before it is written. */
   async fail(member: Member, failure: ProjectionFailure): Promise<void> {
     member.isActive = false
-    const isRecorded = await this.#persist(() => recordFailure(this.#pool, member.projector.name, member.copyId, failure))
+    const isRecorded = await this.#persist(() =>
+      recordFailure(this.#pool, member.projector.name, member.copyId, failure),
+    )
     if (isRecorded === undefined) return
     if (!isRecorded) return this.#listener.lost(member)
     this.#logger.error(
-      { projector: member.projector.name, eventId: failure.eventId, eventType: failure.eventType, category: failure.category, reason: failure.reason },
+      {
+        projector: member.projector.name,
+        eventId: failure.eventId,
+        eventType: failure.eventType,
+        category: failure.category,
+        reason: failure.reason,
+      },
       'projector stopped at an event it cannot take',
     )
     this.#listener.failed(member, failure)
@@ -84,7 +92,11 @@ export class ShareWriter {
       const active = entries.filter(({ member }) => member.isActive)
       if (active.length === 0) return undefined
       try {
-        const changed = await writeShares(this.#pool, active.map(({ share }) => share), this.#options)
+        const changed = await writeShares(
+          this.#pool,
+          active.map(({ share }) => share),
+          this.#options,
+        )
         this.#tellWritten(active, changed)
         return undefined
       } catch (error) {
@@ -109,12 +121,21 @@ export class ShareWriter {
    * A commit whose answer was lost looks like a foreign one, at exactly the position that was to be stored; returns the
    * entries of which that holds. The others belong to another instance now.
    */
-  async #sortOutLost(entries: readonly Entry[], names: readonly string[], isOutcomeUnknown: boolean): Promise<readonly Entry[]> {
+  async #sortOutLost(
+    entries: readonly Entry[],
+    names: readonly string[],
+    isOutcomeUnknown: boolean,
+  ): Promise<readonly Entry[]> {
     const concerned = entries.filter(({ share }) => names.includes(share.projector.name))
     const stored = await this.#persist(() => readCheckpoints(this.#pool, names))
     const written = concerned.filter(({ share: { projector, to } }) => {
       const checkpoint = stored?.get(projector.name)
-      return isOutcomeUnknown && checkpoint !== undefined && fitOf(checkpoint, projector) === 'current' && comparePositions(checkpoint.position, to) === 0
+      return (
+        isOutcomeUnknown &&
+        checkpoint !== undefined &&
+        fitOf(checkpoint, projector) === 'current' &&
+        comparePositions(checkpoint.position, to) === 0
+      )
     })
     for (const entry of concerned) {
       if (written.includes(entry) || this.#signal.aborted) continue
@@ -152,7 +173,12 @@ export class ShareWriter {
 
   #tellWritten(entries: readonly Entry[], changed: readonly string[]): void {
     const [first] = entries
-    if (first !== undefined) this.#listener.written(entries.map(({ member }) => member), first.share.to, changed)
+    if (first !== undefined)
+      this.#listener.written(
+        entries.map(({ member }) => member),
+        first.share.to,
+        changed,
+      )
   }
 
   /** Repeats a small statement until the database takes it; undefined only when the runner closes. */
@@ -171,7 +197,10 @@ export class ShareWriter {
     // Whoever fills a copy gives back the space that serving needs, instead of waiting for more.
     if (this.#options.isLossHarmless === true && isDatabaseFull(error)) throw error
     if (databaseFailure(error) === 'gone') this.#listener.databaseGone()
-    this.#logger.warn({ component: 'projections', attempt, err: error }, 'read-model database did not take a batch, trying again')
+    this.#logger.warn(
+      { component: 'projections', attempt, err: error },
+      'read-model database did not take a batch, trying again',
+    )
     this.#heldUp += 1
     await pause(backoffMs(backoff, attempt), this.#signal)
     this.#heldUp -= 1
@@ -180,5 +209,9 @@ export class ShareWriter {
 
 /** What a batch may have written, where the database's answer was lost. */
 function tablesOf(entries: readonly Entry[]): string[] {
-  return [...new Set(entries.flatMap(({ share: { projector, writes } }) => writes.map(({ table }) => `${projector.name}.${table}`)))]
+  return [
+    ...new Set(
+      entries.flatMap(({ share: { projector, writes } }) => writes.map(({ table }) => `${projector.name}.${table}`)),
+    ),
+  ]
 }

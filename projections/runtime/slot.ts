@@ -24,7 +24,15 @@ export interface Slot {
 }
 
 export function emptySlot(projector: Projector): Slot {
-  const nothing = { position: undefined, failure: undefined, member: undefined, copyId: undefined, upgrading: undefined, hasFailedUpgrade: false, foreign: undefined }
+  const nothing = {
+    position: undefined,
+    failure: undefined,
+    member: undefined,
+    copyId: undefined,
+    upgrading: undefined,
+    hasFailedUpgrade: false,
+    foreign: undefined,
+  }
   return { projector, state: 'standby', ...nothing }
 }
 
@@ -39,7 +47,11 @@ export function isRun({ upgrading, hasFailedUpgrade }: Slot): boolean {
 }
 
 /** The state that what is stored asks for, where it is another one; `before`: what it was when this was asked. */
-export function stateWanted(slot: Slot, before: ProjectorState | undefined, wanted: Wanted | undefined): ProjectorState | undefined {
+export function stateWanted(
+  slot: Slot,
+  before: ProjectorState | undefined,
+  wanted: Wanted | undefined,
+): ProjectorState | undefined {
   if (wanted === undefined) return undefined
   if (wanted.version > slot.projector.version) return 'standby'
   const isRunning = slot.state === 'catching-up' || slot.state === 'live'

@@ -18,7 +18,11 @@ export class UpgradeFailedError extends Error {
   readonly failure: ProjectionFailure | undefined
 
   constructor(name: string, failure: ProjectionFailure | undefined) {
-    super(failure === undefined ? `no room for the copy of ${name}` : `the copy of ${name} cannot take ${failure.eventType} ${failure.eventId}`)
+    super(
+      failure === undefined
+        ? `no room for the copy of ${name}`
+        : `the copy of ${name} cannot take ${failure.eventType} ${failure.eventId}`,
+    )
     this.failure = failure
   }
 }
@@ -37,14 +41,22 @@ export async function upgrade(context: RebuildContext, projector: Projector): Pr
   } catch (error) {
     if (!isDatabaseFull(error)) throw error
     // What serves needs the room. The row stays, without tables, until an operator lets it go on.
-    await inTransaction(context.pool, (client) => createProjector(client, { ...projector, name: nextCopyOf(projector.name), tables: [] }, 'failed'))
-    context.logger.error({ component: 'projections', projector: projector.name, err: error }, 'no room on the disk for the newer copy, which was dropped: make room, then projections retry')
+    await inTransaction(context.pool, (client) =>
+      createProjector(client, { ...projector, name: nextCopyOf(projector.name), tables: [] }, 'failed'),
+    )
+    context.logger.error(
+      { component: 'projections', projector: projector.name, err: error },
+      'no room on the disk for the newer copy, which was dropped: make room, then projections retry',
+    )
     throw new UpgradeFailedError(projector.name, undefined)
   }
   if (failure !== undefined) throw new UpgradeFailedError(projector.name, failure)
 }
 
-async function filledAndSwitched(context: RebuildContext, projector: Projector): Promise<ProjectionFailure | undefined> {
+async function filledAndSwitched(
+  context: RebuildContext,
+  projector: Projector,
+): Promise<ProjectionFailure | undefined> {
   const copy = await continuedCopy(context, projector)
   await fill(context, [{ copy, upTo: await context.eventStore.head(context.filter) }])
   if (copy.failure !== undefined) return copy.failure

@@ -24,7 +24,12 @@ export class Upgrades {
   /** The last one of each projector: the locks do not tell two of one process apart. */
   readonly #running = new Map<string, Promise<void>>()
 
-  constructor(context: RebuildContext, locks: () => AdvisoryLocks | undefined, listener: UpgradeListener, closing: AbortSignal) {
+  constructor(
+    context: RebuildContext,
+    locks: () => AdvisoryLocks | undefined,
+    listener: UpgradeListener,
+    closing: AbortSignal,
+  ) {
     this.#context = context
     this.#locks = locks
     this.#listener = listener
@@ -52,7 +57,10 @@ export class Upgrades {
       } catch (error) {
         if (signal.aborted) return
         if (error instanceof UpgradeFailedError) return this.#listener.failed(projector, running, error.failure)
-        this.#context.logger.warn({ component: 'projections', projector: projector.name, attempt, err: error }, 'the newer copy cannot be filled now, trying again')
+        this.#context.logger.warn(
+          { component: 'projections', projector: projector.name, attempt, err: error },
+          'the newer copy cannot be filled now, trying again',
+        )
       }
       await pause(backoffMs(backoff, attempt), signal)
     }

@@ -6,6 +6,11 @@ import { createPool, type Pool, type PoolOptions } from '../../platform/database
  * reads through all of it once it has grown.
  */
 export function createWritePool(options: Pick<PoolOptions, 'url' | 'max' | 'logger'>): Pool {
-  const settings = { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off' }
+  const settings = {
+    plan_cache_mode: 'force_generic_plan',
+    enable_seqscan: 'off',
+    enable_hashjoin: 'off',
+    enable_mergejoin: 'off',
+  }
   return createPool({ max: 4, ...options, name: 'projections', settings })
 }

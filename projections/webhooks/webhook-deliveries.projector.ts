@@ -3,7 +3,16 @@ import type { RecordedEvent } from '../../streams/store/events.ts'
 import { parseOwnedStream } from '../../streams/stream-name.ts'
 import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
 import type { WebhookEventType, WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
-import { defineProjector, insert, insertSelect, patch, remove, upsert, type PatchOf, type RowChange } from '../runtime/projector.ts'
+import {
+  defineProjector,
+  insert,
+  insertSelect,
+  patch,
+  remove,
+  upsert,
+  type PatchOf,
+  type RowChange,
+} from '../runtime/projector.ts'
 import { webhookAttempts, webhookDeliveries, webhookRecipients } from './webhook-deliveries.table.ts'
 
 /**
@@ -11,15 +20,24 @@ import { webhookAttempts, webhookDeliveries, webhookRecipients } from './webhook
  * on, by the same rules as the to-do list of the process: its stream begins only with the first attempt, which a pause of
  * the endpoint can put off.
  */
-export const webhookDeliveriesProjector = defineProjector<AssessmentEvent | WebhookSubscriptionEvent | WebhookDeliveryEvent>()({
+export const webhookDeliveriesProjector = defineProjector<
+  AssessmentEvent | WebhookSubscriptionEvent | WebhookDeliveryEvent
+>()({
   name: 'webhook_deliveries',
   version: 2,
   tables: [webhookDeliveries, webhookAttempts, webhookRecipients],
   handlers: {
     WebhookSubscribed: ({ data }) => [
-      insert(webhookRecipients, { subscription_id: data.subscriptionId, org_id: data.organisationId, status: 'active', event_types: data.eventTypes }),
+      insert(webhookRecipients, {
+        subscription_id: data.subscriptionId,
+        org_id: data.organisationId,
+        status: 'active',
+        event_types: data.eventTypes,
+      }),
     ],
-    WebhookSubscriptionChanged: ({ data }) => [patch(webhookRecipients, recipient(data), { event_types: data.eventTypes })],
+    WebhookSubscriptionChanged: ({ data }) => [
+      patch(webhookRecipients, recipient(data), { event_types: data.eventTypes }),
+    ],
     WebhookSubscriptionEnabled: ({ data }) => [patch(webhookRecipients, recipient(data), { status: 'active' })],
     WebhookSubscriptionDisabled: ({ data }) => [patch(webhookRecipients, recipient(data), { status: 'disabled' })],
     WebhookSubscriptionDeleted: ({ data }) => [remove(webhookRecipients, recipient(data))],

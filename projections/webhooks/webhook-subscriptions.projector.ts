@@ -1,5 +1,13 @@
 import type { PublicKey, WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
-import { defineProjector, insert, patch, patchWhere, remove, removeWhere, type RowChange } from '../runtime/projector.ts'
+import {
+  defineProjector,
+  insert,
+  patch,
+  patchWhere,
+  remove,
+  removeWhere,
+  type RowChange,
+} from '../runtime/projector.ts'
 import { webhookKeys, webhookSubscriptions } from './table.ts'
 
 /** `stream_revision` is that of the subscription's own last change, in the stream that all of the organisation share. */
@@ -57,7 +65,13 @@ export const webhookSubscriptionsProjector = defineProjector<WebhookSubscription
       patch(
         webhookSubscriptions,
         { subscription_id: data.subscriptionId },
-        { status: 'active', disabled_reason: null, disabled_at: null, updated_at: data.enabledAt, stream_revision: revision },
+        {
+          status: 'active',
+          disabled_reason: null,
+          disabled_at: null,
+          updated_at: data.enabledAt,
+          stream_revision: revision,
+        },
       ),
     ],
     WebhookSecretRotated: ({ data, revision }) => [
@@ -71,7 +85,11 @@ export const webhookSubscriptionsProjector = defineProjector<WebhookSubscription
           stream_revision: revision,
         },
       ),
-      patchWhere(webhookKeys, { subscription_id: data.subscriptionId, retired_at: null }, { retired_at: data.previousValidUntil }),
+      patchWhere(
+        webhookKeys,
+        { subscription_id: data.subscriptionId, retired_at: null },
+        { retired_at: data.previousValidUntil },
+      ),
       ...newKey(data, data.rotatedAt),
     ],
     // A warning changes nothing that the record tells.
@@ -85,7 +103,12 @@ export const webhookSubscriptionsProjector = defineProjector<WebhookSubscription
   },
 })
 
-function newKey({ subscriptionId, publicKey }: { subscriptionId: string; publicKey: PublicKey | null }, madeAt: string): RowChange[] {
+function newKey(
+  { subscriptionId, publicKey }: { subscriptionId: string; publicKey: PublicKey | null },
+  madeAt: string,
+): RowChange[] {
   if (publicKey === null) return []
-  return [insert(webhookKeys, { subscription_id: subscriptionId, kid: publicKey.kid, x: publicKey.x, created_at: madeAt })]
+  return [
+    insert(webhookKeys, { subscription_id: subscriptionId, kid: publicKey.kid, x: publicKey.x, created_at: madeAt }),
+  ]
 }

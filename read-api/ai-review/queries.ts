@@ -89,8 +89,10 @@ export async function listReviews(
 }
 
 interface DetailsRow extends ReviewRow {
-  images: (Omit<AiReviewDetails['images'][number], 'id' | 'aiReviewId'>)[]
-  lesions: { lesion: Omit<AiReviewDetails['lesions'][number], 'id' | 'aiReviewId' | 'createdAt'>; createdAt: string }[] | null
+  images: Omit<AiReviewDetails['images'][number], 'id' | 'aiReviewId'>[]
+  lesions:
+    | { lesion: Omit<AiReviewDetails['lesions'][number], 'id' | 'aiReviewId' | 'createdAt'>; createdAt: string }[]
+    | null
   analysis_status: string | null
   lesion_count: number
   processing_type: string | null
@@ -100,7 +102,11 @@ interface DetailsRow extends ReviewRow {
 }
 
 /** The review with all that belongs to it in one statement, so that everything is of the same moment. */
-export async function getReview(pool: Pool, org: TenantId, id: string): Promise<Found<{ readonly details: AiReviewDetails }>> {
+export async function getReview(
+  pool: Pool,
+  org: TenantId,
+  id: string,
+): Promise<Found<{ readonly details: AiReviewDetails }>> {
   const row = await rowOf<DetailsRow>(
     pool,
     `select r.*, s.analysis_status, s.lesion_count, s.processing_type, s.sensitivity_set, s.report_date,

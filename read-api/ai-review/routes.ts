@@ -43,7 +43,11 @@ export function aiReviewReadRoutes(app: ServiceApp, { pool, cursors }: ReadDepen
     async (request, reply) => {
       const { caller, query } = request
       const org = tenantOf(caller, namedOrg(query))
-      const filters = { caseId: query.caseId?.toLowerCase(), productId: query.productId?.toLowerCase(), status: query.status }
+      const filters = {
+        caseId: query.caseId?.toLowerCase(),
+        productId: query.productId?.toLowerCase(),
+        status: query.status,
+      }
       const list = { list: 'ai-reviews', orgId: org, sort: '-created_at', filters }
       const asked = pageRequest(cursors, list, query)
       return camelPage(reply, {
@@ -71,7 +75,11 @@ export function aiReviewReadRoutes(app: ServiceApp, { pool, cursors }: ReadDepen
     },
     async ({ caller, params, query }, reply) => {
       const org = tenantOf(caller, namedOrg(query))
-      const { details, revision } = await heldRecord(reply, () => getReview(pool, org, params.id), ({ details }) => isOver(details.status))
+      const { details, revision } = await heldRecord(
+        reply,
+        () => getReview(pool, org, params.id),
+        ({ details }) => isOver(details.status),
+      )
       return found(reply, { body: details, revision })
     },
   )

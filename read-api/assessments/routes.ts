@@ -26,12 +26,17 @@ export function assessmentReadRoutes(app: ServiceApp, { pool, objects, configura
     },
     async ({ caller, params, query }, reply) => {
       const org = tenantOf(caller, namedOrg(query))
-      const view = await heldRecord(reply, () => getAssessment(pool, org, params.id), ({ status }) => isOver(status))
+      const view = await heldRecord(
+        reply,
+        () => getAssessment(pool, org, params.id),
+        ({ status }) => isOver(status),
+      )
       if (view.status === 'processing') reply.header('retry-after', String(pollAfterMs / 1000))
       const ttlSeconds = configuration.downloadUrlTtlSeconds
       const body = toAssessmentRecord(view, await signDownloads(objects, view, ttlSeconds))
       // Whoever keeps a record that holds signed addresses gets fresh ones before those expire.
-      const signingWindow = view.status === 'completed' ? Math.floor((now().getTime() * 2) / (ttlSeconds * 1000)) : undefined
+      const signingWindow =
+        view.status === 'completed' ? Math.floor((now().getTime() * 2) / (ttlSeconds * 1000)) : undefined
       return found(reply, { body, revision: view.revision, signingWindow })
     },
   )

@@ -25,7 +25,10 @@ export function caseReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
       schema: {
         operationId: 'listCases',
         summary: 'Cases of the organisation, or of one of its patients, newest first',
-        querystring: Type.Object({ ...orgQuery, ...listQuery, patient_id: Type.Optional(Uuid) }, { additionalProperties: false }),
+        querystring: Type.Object(
+          { ...orgQuery, ...listQuery, patient_id: Type.Optional(Uuid) },
+          { additionalProperties: false },
+        ),
         response: answers({ 200: CasePage }, ['invalid-cursor', 'expired-cursor']),
       },
       config: { access, servedBy },

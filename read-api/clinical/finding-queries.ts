@@ -34,7 +34,11 @@ export interface PageOfCase {
 }
 
 /** Oldest first, those of one review by lesion. */
-export async function listFindings(pool: Pool, org: TenantId, { caseId, after, limit }: PageOfCase): Promise<FindingRow[]> {
+export async function listFindings(
+  pool: Pool,
+  org: TenantId,
+  { caseId, after, limit }: PageOfCase,
+): Promise<FindingRow[]> {
   return rowsOf<FindingRow>(
     pool,
     `select * from cases.findings
@@ -46,7 +50,11 @@ export async function listFindings(pool: Pool, org: TenantId, { caseId, after, l
 }
 
 /** Oldest first, those of one review by lesion. */
-export async function listDiagnoses(pool: Pool, org: TenantId, { caseId, after, limit }: PageOfCase): Promise<DiagnosisRow[]> {
+export async function listDiagnoses(
+  pool: Pool,
+  org: TenantId,
+  { caseId, after, limit }: PageOfCase,
+): Promise<DiagnosisRow[]> {
   return rowsOf<DiagnosisRow>(
     pool,
     `select * from cases.diagnoses
@@ -79,7 +87,8 @@ export function toFindingRecord(row: FindingRow): FindingRecord {
     ai_review_id: row.ai_review_id,
     lesion_number: row.lesion_number,
     body_site_id: row.body_site_id,
-    coordinates: coordinates === null ? null : { x1: coordinates.x1, y1: coordinates.y1, x2: coordinates.x2, y2: coordinates.y2 },
+    coordinates:
+      coordinates === null ? null : { x1: coordinates.x1, y1: coordinates.y1, x2: coordinates.x2, y2: coordinates.y2 },
     created_at: row.created_at.toISOString(),
   }
 }

@@ -8,7 +8,14 @@ import type { ServiceApp } from '../../platform/http/service.ts'
 import { DiagnosisRecord, FindingRecord } from '../../platform/records/findings.ts'
 import type { ReadDependencies } from '../dependencies.ts'
 import { getCase } from './case-queries.ts'
-import { listDiagnoses, listFindings, placeOfDiagnosis, placeOfFinding, toDiagnosisRecord, toFindingRecord } from './finding-queries.ts'
+import {
+  listDiagnoses,
+  listFindings,
+  placeOfDiagnosis,
+  placeOfFinding,
+  toDiagnosisRecord,
+  toFindingRecord,
+} from './finding-queries.ts'
 
 const FindingPage = Type.Object({ data: Type.Array(FindingRecord), ...pageMembers() }, { $id: 'FindingPage' })
 const DiagnosisPage = Type.Object({ data: Type.Array(DiagnosisRecord), ...pageMembers() }, { $id: 'DiagnosisPage' })

@@ -62,7 +62,13 @@ export interface ImageFilters {
 }
 
 /** Newest first. */
-export async function listImages(pool: Pool, org: TenantId, filters: ImageFilters, after: CursorPlace | null, limit: number): Promise<ListedImage[]> {
+export async function listImages(
+  pool: Pool,
+  org: TenantId,
+  filters: ImageFilters,
+  after: CursorPlace | null,
+  limit: number,
+): Promise<ListedImage[]> {
   const { caseId = null, patientId = null, assessmentId = null } = filters
   const rows = await rowsOf<ImageRow>(
     pool,

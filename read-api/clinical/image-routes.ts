@@ -32,11 +32,22 @@ export function imageRoutes(app: ServiceApp, { pool, cursors, objects, configura
     async (request, reply) => {
       const { caller, query } = request
       const org = tenantOf(caller, namedOrg(query))
-      const asked = { caseId: query.case_id?.toLowerCase(), patientId: query.patient_id?.toLowerCase(), assessmentId: query.assessment_id?.toLowerCase() }
+      const asked = {
+        caseId: query.case_id?.toLowerCase(),
+        patientId: query.patient_id?.toLowerCase(),
+        assessmentId: query.assessment_id?.toLowerCase(),
+      }
       const list = { list: 'images', orgId: org, sort: '-created_at', filters: asked }
       const paged = pageRequest(cursors, list, query)
       const rows = await listImages(pool, org, asked, paged.after, paged.fetch)
-      return page(reply, { cursors, list, request: paged, rows, placeOf: ({ place }) => place, toItem: (image) => toImageRecord(image) })
+      return page(reply, {
+        cursors,
+        list,
+        request: paged,
+        rows,
+        placeOf: ({ place }) => place,
+        toItem: (image) => toImageRecord(image),
+      })
     },
   )
 

@@ -29,13 +29,18 @@ function toView(row: PatientRow): Found<PatientView> {
 }
 
 export async function getPatient(pool: Pool, org: TenantId, id: string): Promise<Found<PatientView>> {
-  return toView(await rowOf<PatientRow>(pool, 'select * from patients.patients where org_id = $1 and patient_id = $2', [org, id]))
+  return toView(
+    await rowOf<PatientRow>(pool, 'select * from patients.patients where org_id = $1 and patient_id = $2', [org, id]),
+  )
 }
 
 /** Every place at which `scheme|value` may be meant to part: both may hold a `|`. */
 function readingsOf(identifier: string): { readonly schemes: readonly string[]; readonly values: readonly string[] } {
   const places = [...identifier.matchAll(/\|/g)].map(({ index }) => index)
-  return { schemes: places.map((place) => identifier.slice(0, place)), values: places.map((place) => identifier.slice(place + 1)) }
+  return {
+    schemes: places.map((place) => identifier.slice(0, place)),
+    values: places.map((place) => identifier.slice(place + 1)),
+  }
 }
 
 /** Who has the identifier, which is given as `scheme|value`, oldest first. */

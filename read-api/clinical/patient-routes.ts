@@ -14,7 +14,11 @@ import { getPatient, listPatients } from './patient-queries.ts'
 const PatientPage = Type.Object({ data: Type.Array(PatientRecord), ...pageMembers() }, { $id: 'PatientPage' })
 
 /** Scheme and value have 1 to 255 characters each. */
-const identifier = Type.String({ pattern: schemeAndValuePattern, maxLength: 511, description: '`scheme|value`, both exactly as registered' })
+const identifier = Type.String({
+  pattern: schemeAndValuePattern,
+  maxLength: 511,
+  description: '`scheme|value`, both exactly as registered',
+})
 
 export function patientReadRoutes(app: ServiceApp, { pool, cursors }: ReadDependencies): void {
   app.get(

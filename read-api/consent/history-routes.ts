@@ -9,7 +9,13 @@ import type { ServiceApp } from '../../platform/http/service.ts'
 import { signReceipt } from '../../platform/receipts/consent-receipt.ts'
 import { ConsentDecisionRecord } from '../../platform/records/consent.ts'
 import type { ReadDependencies } from '../dependencies.ts'
-import { getDecision, getDecisionWithLocale, listDecisions, placeOfDecision, toDecisionRecord } from './decision-queries.ts'
+import {
+  getDecision,
+  getDecisionWithLocale,
+  listDecisions,
+  placeOfDecision,
+  toDecisionRecord,
+} from './decision-queries.ts'
 
 export const ConsentHistoryPage = Type.Object(
   { data: Type.Array(ConsentDecisionRecord), ...pageMembers() },
@@ -33,7 +39,11 @@ export function historyRoutes(app: ServiceApp, { pool, cursors, configuration, v
         summary: "All of a patient's decisions, newest first",
         params: Type.Object({ patientId: Uuid }),
         querystring: Type.Object(
-          { ...orgQuery, ...listQuery, type: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Code of a consent type' })) },
+          {
+            ...orgQuery,
+            ...listQuery,
+            type: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Code of a consent type' })),
+          },
           { additionalProperties: false },
         ),
         response: answers({ 200: ConsentHistoryPage }, ['invalid-cursor', 'expired-cursor']),
@@ -46,7 +56,11 @@ export function historyRoutes(app: ServiceApp, { pool, cursors, configuration, v
       const filters = { patientId: params.patientId.toLowerCase(), type: query.type }
       const list = { list: 'consent-history', orgId: org, sort: '-recorded_at', filters }
       const asked = pageRequest(cursors, list, query)
-      const rows = await listDecisions(pool, org, params.patientId, { code: query.type ?? null, after: asked.after, limit: asked.fetch })
+      const rows = await listDecisions(pool, org, params.patientId, {
+        code: query.type ?? null,
+        after: asked.after,
+        limit: asked.fetch,
+      })
       return page(reply, { cursors, list, request: asked, rows, placeOf: placeOfDecision, toItem: toDecisionRecord })
     },
   )
@@ -77,7 +91,8 @@ export function historyRoutes(app: ServiceApp, { pool, cursors, configuration, v
       schema: {
         operationId: 'getConsentReceipt',
         summary: 'A signed receipt of one decision',
-        description: 'States the record, the hash and locale of its text, and when it was issued. `npm run platform -- verify receipt` verifies it offline.',
+        description:
+          'States the record, the hash and locale of its text, and when it was issued. `npm run platform -- verify receipt` verifies it offline.',
         params: Type.Object({ patientId: Uuid, id: Uuid }),
         querystring: OrgQuery,
         response: answers({ 200: ConsentReceiptReply }),
@@ -88,7 +103,14 @@ export function historyRoutes(app: ServiceApp, { pool, cursors, configuration, v
       const { caller, params, query } = request
       const org = tenantOf(caller, namedOrg(query))
       const { record, locale } = await getDecisionWithLocale(pool, org, params.patientId, params.id)
-      return { receipt: await signReceipt(vault, { issuer: `${configuration.baseUrl}/v1/consent`, record, locale, now: now() }) }
+      return {
+        receipt: await signReceipt(vault, {
+          issuer: `${configuration.baseUrl}/v1/consent`,
+          record,
+          locale,
+          now: now(),
+        }),
+      }
     },
   )
 }

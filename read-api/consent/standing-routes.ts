@@ -51,7 +51,9 @@ const mostCodes = 50
 const tables = ['consent_records', 'consent_types']
 const asOfQuery = {
   ...orgQuery,
-  as_of: Type.Optional(Type.String({ format: 'date-time', description: 'What was true at this instant, which must have come' })),
+  as_of: Type.Optional(
+    Type.String({ format: 'date-time', description: 'What was true at this instant, which must have come' }),
+  ),
 }
 
 /** Where a patient's decisions stand: all of them, one, or whether several are granted; now, or at an instant of the past. */
@@ -112,10 +114,14 @@ export function standingRoutes(app: ServiceApp, { pool, now }: ReadDependencies)
       schema: {
         operationId: 'checkConsents',
         summary: 'Whether a patient has granted each of several consent types',
-        description: 'Every code that is asked for is answered: one that the organisation does not have is not granted.',
+        description:
+          'Every code that is asked for is answered: one that the organisation does not have is not granted.',
         params: Type.Object({ patientId: Uuid }),
         querystring: Type.Object(
-          { ...asOfQuery, types: Type.String({ maxLength: 4096, description: 'Type codes, separated by commas, at most 50' }) },
+          {
+            ...asOfQuery,
+            types: Type.String({ maxLength: 4096, description: 'Type codes, separated by commas, at most 50' }),
+          },
           { additionalProperties: false },
         ),
         response: answers({ 200: ConsentCheckReply }),
@@ -143,7 +149,12 @@ const undecided = {
 
 function standingOf({ record, isTextCurrent }: StandingDecision) {
   const granted = record.decision === 'granted'
-  return { decision: record.decision, granted, text_version_current: isTextCurrent, reconsent_required: granted && !isTextCurrent }
+  return {
+    decision: record.decision,
+    granted,
+    text_version_current: isTextCurrent,
+    reconsent_required: granted && !isTextCurrent,
+  }
 }
 
 /** Nobody knows what will be: an instant that has not come is refused. */
@@ -151,11 +162,20 @@ function instantsOf(asOf: string | undefined, now: Date): { readonly asOf: Date 
   if (asOf === undefined) return { asOf: null, now }
   const instant = new Date(asOf)
   if (instant.getTime() <= now.getTime()) return { asOf: instant, now }
-  throw problem('validation-failed', { errors: [{ pointer: '/as_of', detail: 'must not be in the future', code: 'in-the-future' }] })
+  throw problem('validation-failed', {
+    errors: [{ pointer: '/as_of', detail: 'must not be in the future', code: 'in-the-future' }],
+  })
 }
 
 function codesOf(types: string): readonly string[] {
-  const codes = [...new Set(types.split(',').map((code) => code.trim()).filter((code) => code !== ''))]
+  const codes = [
+    ...new Set(
+      types
+        .split(',')
+        .map((code) => code.trim())
+        .filter((code) => code !== ''),
+    ),
+  ]
   if (codes.length > 0 && codes.length <= mostCodes) return codes
   throw problem('validation-failed', {
     errors: [{ pointer: '/types', detail: 'must name 1 to 50 consent type codes', code: 'count' }],

@@ -31,7 +31,12 @@ export function toConsentTypeRecord(row: TypeRow): ConsentTypeRecord {
   }
 }
 
-export async function listConsentTypes(pool: Pool, org: TenantId, after: CursorPlace | null, limit: number): Promise<TypeRow[]> {
+export async function listConsentTypes(
+  pool: Pool,
+  org: TenantId,
+  after: CursorPlace | null,
+  limit: number,
+): Promise<TypeRow[]> {
   return rowsOf<TypeRow>(
     pool,
     `select * from consent_types.consent_types
@@ -41,7 +46,10 @@ export async function listConsentTypes(pool: Pool, org: TenantId, after: CursorP
 }
 
 export async function getConsentType(pool: Pool, org: TenantId, id: string): Promise<TypeRow> {
-  return rowOf<TypeRow>(pool, 'select * from consent_types.consent_types where org_id = $1 and consent_type_id = $2', [org, id])
+  return rowOf<TypeRow>(pool, 'select * from consent_types.consent_types where org_id = $1 and consent_type_id = $2', [
+    org,
+    id,
+  ])
 }
 
 /** @throws Problem `not-found` for a code that the organisation does not have */
@@ -94,7 +102,12 @@ export async function listTextVersions(
 }
 
 /** The newest ones, oldest first. */
-export async function latestTextVersions(pool: Pool, org: TenantId, consentTypeId: string, count: number): Promise<TextVersionRow[]> {
+export async function latestTextVersions(
+  pool: Pool,
+  org: TenantId,
+  consentTypeId: string,
+  count: number,
+): Promise<TextVersionRow[]> {
   const rows = await rowsOf<TextVersionRow>(
     pool,
     `select * from consent_types.text_versions where org_id = $1 and consent_type_id = $2

@@ -57,7 +57,14 @@ export function typeReadRoutes(app: ServiceApp, { pool, cursors }: ReadDependenc
       const list = { list: 'consent-types', orgId: org, sort: 'code', filters: {} }
       const asked = pageRequest(cursors, list, query)
       const rows = await listConsentTypes(pool, org, asked.after, asked.fetch)
-      return camelPage(reply, { cursors, list, request: asked, rows, placeOf: (row) => [row.code], toItem: toConsentTypeRecord })
+      return camelPage(reply, {
+        cursors,
+        list,
+        request: asked,
+        rows,
+        placeOf: (row) => [row.code],
+        toItem: toConsentTypeRecord,
+      })
     },
   )
 
@@ -101,10 +108,22 @@ export function typeReadRoutes(app: ServiceApp, { pool, cursors }: ReadDependenc
       const { caller, params, query } = request
       const org = tenantOf(caller, namedOrg(query))
       await getConsentType(pool, org, params.typeId)
-      const list = { list: 'consent-text-versions', orgId: org, sort: 'created_at', filters: { typeId: params.typeId.toLowerCase() } }
+      const list = {
+        list: 'consent-text-versions',
+        orgId: org,
+        sort: 'created_at',
+        filters: { typeId: params.typeId.toLowerCase() },
+      }
       const asked = pageRequest(cursors, list, query, mostTextVersions)
       const rows = await listTextVersions(pool, org, params.typeId, asked.after, asked.fetch)
-      return camelPage(reply, { cursors, list, request: asked, rows, placeOf: placeOfTextVersion, toItem: toTextVersionRecord })
+      return camelPage(reply, {
+        cursors,
+        list,
+        request: asked,
+        rows,
+        placeOf: placeOfTextVersion,
+        toItem: toTextVersionRecord,
+      })
     },
   )
 }

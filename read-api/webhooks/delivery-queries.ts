@@ -35,7 +35,8 @@ function viewOfDelivery(row: DeliveryRow, firstDelayMs: number): Found<WebhookDe
     assessmentId: row.assessment_id,
     status: row.status,
     attempts: row.attempts.map((attempt) => ({ ...attempt, at: new Date(attempt.at).toISOString() })),
-    nextAttemptAt: row.next_attempt_at === null ? null : new Date(row.next_attempt_at.getTime() + delayMs).toISOString(),
+    nextAttemptAt:
+      row.next_attempt_at === null ? null : new Date(row.next_attempt_at.getTime() + delayMs).toISOString(),
     createdAt: row.created_at.toISOString(),
     // The stream begins with what this row shows: its revision 0 is the same version of the record.
     revision: isUntouched(row) ? 0n : BigInt(row.stream_revision),
@@ -53,7 +54,11 @@ export async function listDeliveries(
   org: TenantId,
   subscriptionId: string,
   { status, eventType }: DeliveryFilters,
-  { after, limit, firstDelayMs }: { readonly after: CursorPlace | null; readonly limit: number; readonly firstDelayMs: number },
+  {
+    after,
+    limit,
+    firstDelayMs,
+  }: { readonly after: CursorPlace | null; readonly limit: number; readonly firstDelayMs: number },
 ): Promise<WebhookDeliveryView[]> {
   const rows = await rowsOf<DeliveryRow>(
     pool,
@@ -70,7 +75,13 @@ export function placeOfDelivery({ createdAt, deliveryId }: WebhookDeliveryView):
   return [createdAt, deliveryId]
 }
 
-export async function getDelivery(pool: Pool, org: TenantId, subscriptionId: string, id: string, firstDelayMs: number): Promise<Found<WebhookDeliveryView>> {
+export async function getDelivery(
+  pool: Pool,
+  org: TenantId,
+  subscriptionId: string,
+  id: string,
+  firstDelayMs: number,
+): Promise<Found<WebhookDeliveryView>> {
   const row = await rowOf<DeliveryRow>(
     pool,
     `select ${withAttempts} from webhook_deliveries.deliveries d
@@ -91,7 +102,13 @@ interface DueRow extends Pick<DeliveryRow, 'created_at' | 'stream_revision'> {
  *
  * @throws Problem `not-found`
  */
-export async function getDueDelivery(pool: Pool, org: TenantId, subscriptionId: string, id: string, firstDelayMs: number) {
+export async function getDueDelivery(
+  pool: Pool,
+  org: TenantId,
+  subscriptionId: string,
+  id: string,
+  firstDelayMs: number,
+) {
   const row = await rowOf<DueRow>(
     pool,
     `select event_id, event_type, assessment_id, created_at, stream_revision from webhook_deliveries.deliveries

@@ -6,7 +6,12 @@ import { Uuid } from '../../platform/http/members.ts'
 import { namedOrg, OrgQuery, orgQuery } from '../../platform/http/parameters.ts'
 import { found } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { DeliveredEventType, DeliveryStatus, toWebhookDeliveryRecord, WebhookDeliveryRecord } from '../../platform/records/webhook-delivery.ts'
+import {
+  DeliveredEventType,
+  DeliveryStatus,
+  toWebhookDeliveryRecord,
+  WebhookDeliveryRecord,
+} from '../../platform/records/webhook-delivery.ts'
 import type { ReadDependencies } from '../dependencies.ts'
 import { getDelivery, listDeliveries, placeOfDelivery } from './delivery-queries.ts'
 import { getSubscription } from './queries.ts'
@@ -29,10 +34,16 @@ export function deliveryReadRoutes(app: ServiceApp, { pool, cursors, configurati
       schema: {
         operationId: 'listWebhookDeliveries',
         summary: 'Deliveries to a webhook subscription, newest first',
-        description: 'By the instant of the event. A delivery is listed as `pending` from its event on, also while its endpoint pauses.',
+        description:
+          'By the instant of the event. A delivery is listed as `pending` from its event on, also while its endpoint pauses.',
         params: Type.Object({ id: Uuid }),
         querystring: Type.Object(
-          { ...orgQuery, ...listQuery, status: Type.Optional(DeliveryStatus), event_type: Type.Optional(DeliveredEventType) },
+          {
+            ...orgQuery,
+            ...listQuery,
+            status: Type.Optional(DeliveryStatus),
+            event_type: Type.Optional(DeliveredEventType),
+          },
           { additionalProperties: false },
         ),
         response: answers({ 200: WebhookDeliveryPage }, ['invalid-cursor', 'expired-cursor']),
@@ -44,10 +55,26 @@ export function deliveryReadRoutes(app: ServiceApp, { pool, cursors, configurati
       const org = tenantOf(caller, namedOrg(query))
       await getSubscription(pool, org, params.id)
       const filters = { status: query.status, eventType: query.event_type }
-      const list = { list: 'webhook-deliveries', orgId: org, sort: '-created_at', filters: { ...filters, subscriptionId: params.id.toLowerCase() } }
+      const list = {
+        list: 'webhook-deliveries',
+        orgId: org,
+        sort: '-created_at',
+        filters: { ...filters, subscriptionId: params.id.toLowerCase() },
+      }
       const asked = pageRequest(cursors, list, query)
-      const rows = await listDeliveries(pool, org, params.id, filters, { after: asked.after, limit: asked.fetch, firstDelayMs })
-      return page(reply, { cursors, list, request: asked, rows, placeOf: placeOfDelivery, toItem: toWebhookDeliveryRecord })
+      const rows = await listDeliveries(pool, org, params.id, filters, {
+        after: asked.after,
+        limit: asked.fetch,
+        firstDelayMs,
+      })
+      return page(reply, {
+        cursors,
+        list,
+        request: asked,
+        rows,
+        placeOf: placeOfDelivery,
+        toItem: toWebhookDeliveryRecord,
+      })
     },
   )
 

@@ -13,7 +13,10 @@ const mostKeys = 1000
 const shownAfterEnd = '10 minutes'
 
 /** Public keys of every organisation that sign or signed until just now, newest first; or the one of that id. */
-export async function publishedKeys(pool: Pool, { kid, now }: { readonly kid: string | null; readonly now: Date }): Promise<WebhookKeyRow[]> {
+export async function publishedKeys(
+  pool: Pool,
+  { kid, now }: { readonly kid: string | null; readonly now: Date },
+): Promise<WebhookKeyRow[]> {
   return rowsOf<WebhookKeyRow>(
     pool,
     `select kid, x from webhook_subscriptions.webhook_keys

@@ -29,7 +29,10 @@ export function webhookKeysRoute(app: ServiceApp, { pool, now }: Pick<ReadDepend
         operationId: 'getWebhookKeys',
         summary: 'Keys that verify deliveries signed by v1a',
         description: 'The `kid` is the `public_key_id` of a subscription. Without one: the newest thousand.',
-        querystring: Type.Object({ kid: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })) }, { additionalProperties: false }),
+        querystring: Type.Object(
+          { kid: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })) },
+          { additionalProperties: false },
+        ),
         response: answers({ 200: WebhookKeySet }, ['database-unavailable']),
       },
       config: { access: 'public', servedBy: ['webhook_subscriptions'] },

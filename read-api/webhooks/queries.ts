@@ -40,7 +40,12 @@ export function viewOfSubscription(row: SubscriptionRow): WebhookSubscriptionVie
 }
 
 /** Oldest first. */
-export async function listSubscriptions(pool: Pool, org: TenantId, after: CursorPlace | null, limit: number): Promise<SubscriptionRow[]> {
+export async function listSubscriptions(
+  pool: Pool,
+  org: TenantId,
+  after: CursorPlace | null,
+  limit: number,
+): Promise<SubscriptionRow[]> {
   return rowsOf<SubscriptionRow>(
     pool,
     `select * from webhook_subscriptions.webhook_subscriptions

@@ -63,7 +63,10 @@ export function webhookReadRoutes(app: ServiceApp, deps: ReadDependencies): void
     },
     async ({ caller, params, query }, reply) => {
       const row = await getSubscription(pool, tenantOf(caller, namedOrg(query)), params.id)
-      return found(reply, { body: toWebhookSubscriptionRecord(viewOfSubscription(row)), revision: BigInt(row.stream_revision) })
+      return found(reply, {
+        body: toWebhookSubscriptionRecord(viewOfSubscription(row)),
+        revision: BigInt(row.stream_revision),
+      })
     },
   )
 }

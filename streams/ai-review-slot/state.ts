@@ -27,10 +27,13 @@ function evolve(state: AiReviewSlotState, event: AiReviewSlotEvent): AiReviewSlo
     case 'AiReviewSlotClaimed': {
       const claim = event.data
       const { requestEventId, request } = claim
-      const before = state.status === 'free' ? { answeredRequests: [], keyedClaims: new Map<string, KeyedClaim>() } : state
-      const answeredRequests = requestEventId === null ? before.answeredRequests : [...before.answeredRequests, requestEventId]
+      const before =
+        state.status === 'free' ? { answeredRequests: [], keyedClaims: new Map<string, KeyedClaim>() } : state
+      const answeredRequests =
+        requestEventId === null ? before.answeredRequests : [...before.answeredRequests, requestEventId]
       const keyedClaims = new Map(before.keyedClaims)
-      if (request !== null) keyedClaims.set(request.key, { fingerprint: request.fingerprint, aiReviewId: claim.aiReviewId })
+      if (request !== null)
+        keyedClaims.set(request.key, { fingerprint: request.fingerprint, aiReviewId: claim.aiReviewId })
       return { status: 'taken', claim, answeredRequests, keyedClaims }
     }
     case 'AiReviewRequestAnswered':

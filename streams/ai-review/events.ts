@@ -50,7 +50,11 @@ export const ImageQuality = Type.Object({ imageId: Id, quality: text })
 export type ImageQuality = Static<typeof ImageQuality>
 
 /** The parts of the provider's result that a failed review records beside the raw response. */
-export const ProviderOutcome = Type.Object({ analysisResult: Type.String(), providerVersion: text, imageQuality: Type.Array(ImageQuality) })
+export const ProviderOutcome = Type.Object({
+  analysisResult: Type.String(),
+  providerVersion: text,
+  imageQuality: Type.Array(ImageQuality),
+})
 export type ProviderOutcome = Static<typeof ProviderOutcome>
 
 export const aiReviewEvents = {
@@ -70,10 +74,7 @@ export const aiReviewEvents = {
     { subject: 'patientId' },
   ),
   /** The start job began, and the case named its patient. */
-  AiReviewStarted: defineEvent(
-    'AiReviewStarted',
-    Type.Object({ aiReviewId: Id, patientId: Id, startedAt: Instant }),
-  ),
+  AiReviewStarted: defineEvent('AiReviewStarted', Type.Object({ aiReviewId: Id, patientId: Id, startedAt: Instant })),
   /** Written before each provider call; whoever meets it open waits until `leaseUntil` (architecture section 6). */
   AiReviewCallAttempted: defineEvent(
     'AiReviewCallAttempted',

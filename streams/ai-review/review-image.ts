@@ -28,5 +28,10 @@ export type GivenAddress = Static<typeof GivenAddress>
 export const GivenAddresses = Phi(Nullable(Type.Array(GivenAddress)))
 
 /** An image as the public request names it: `presignedUrl` carries no signature and opens nothing by itself. */
-export const RequestedImage = Type.Object({ ...described, presignedUrl: Type.String(), presignedUrlExpiresAt: Instant, objectKey: Type.String() })
+export const RequestedImage = Type.Object({
+  ...described,
+  presignedUrl: Type.String(),
+  presignedUrlExpiresAt: Instant,
+  objectKey: Type.String(),
+})
 export type RequestedImage = Static<typeof RequestedImage>

@@ -100,7 +100,15 @@ function evolve(state: AiReviewState, event: AiReviewEvent): AiReviewState {
       if (state.providerCaseId === null) return state
       const { providerChecksum, nextPollAt, deadlineAt } = event.data
       const { providerCaseId } = state
-      return { ...state, status: 'awaiting_result', providerCaseId, providerChecksum, nextPollAt, deadlineAt, openAttempt: null }
+      return {
+        ...state,
+        status: 'awaiting_result',
+        providerCaseId,
+        providerChecksum,
+        nextPollAt,
+        deadlineAt,
+        openAttempt: null,
+      }
     }
     case 'AiReviewStartDeferred':
       return {

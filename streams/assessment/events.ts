@@ -1,6 +1,17 @@
 import { Type, type Static } from 'typebox'
 import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
-import { CausingRequest, CodedTerm, Count, Fingerprint, Id, ImageType, Instant, Int32, Nullable, StoredObject } from '../types.ts'
+import {
+  CausingRequest,
+  CodedTerm,
+  Count,
+  Fingerprint,
+  Id,
+  ImageType,
+  Instant,
+  Int32,
+  Nullable,
+  StoredObject,
+} from '../types.ts'
 import { submittedUpcasters } from './upcasters.ts'
 
 export const CaptureType = Type.Union([Type.Literal('dermoscopic'), Type.Literal('macroscopic'), Type.Literal('other')])
@@ -48,7 +59,12 @@ export const Outcome = Type.Object({
 export type Outcome = Static<typeof Outcome>
 
 /** `sizeBytes`: the only length that an upload can have, where the request names one. */
-const DeclaredImage = Type.Object({ imageId: Id, captureType: CaptureType, mimeType: Type.String(), sizeBytes: Type.Optional(Type.Integer()) })
+const DeclaredImage = Type.Object({
+  imageId: Id,
+  captureType: CaptureType,
+  mimeType: Type.String(),
+  sizeBytes: Type.Optional(Type.Integer()),
+})
 
 /** An image under the key that nothing overwrites. */
 export const ReceivedImage = Type.Object({

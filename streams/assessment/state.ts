@@ -70,7 +70,15 @@ function evolve(state: AssessmentState, event: AssessmentEvent): AssessmentState
         return object === undefined ? [] : [{ ...image, object }]
       })
       const { caseId, deadlineAt, submittedAt, request: submittedBy } = event.data
-      const submission = { caseId, images, submittedAt, deadlineAt, isReviewRequested: false, renewedReviewId: null, submittedBy }
+      const submission = {
+        caseId,
+        images,
+        submittedAt,
+        deadlineAt,
+        isReviewRequested: false,
+        renewedReviewId: null,
+        submittedBy,
+      }
       return { ...request, status: 'processing', ...submission, updatedAt: submittedAt }
     }
     case 'AssessmentReviewRequested':

@@ -25,7 +25,8 @@ export type CaseState =
 export type OpenCase = Extract<CaseState, { status: 'open' }>
 
 function evolve(state: CaseState, event: CaseEvent): CaseState {
-  if (event.type === 'CaseOpened') return { status: 'open', ...event.data, updatedAt: event.data.openedAt, analyses: new Map() }
+  if (event.type === 'CaseOpened')
+    return { status: 'open', ...event.data, updatedAt: event.data.openedAt, analyses: new Map() }
   if (state.status === 'absent') return state
   switch (event.type) {
     case 'CaseFindingRecorded':

@@ -6,10 +6,19 @@ import { publicData } from './envelope.ts'
 export const clinicalChannel = 'clinical.events'
 
 export const clinicalChannelEvents = {
-  patientRegistered: defineEvent('clinical.patient.registered', publicData({ org_id: Id, patient_id: Id, registered_at: Instant })),
-  patientCorrected: defineEvent('clinical.patient.corrected', publicData({ org_id: Id, patient_id: Id, corrected_at: Instant })),
+  patientRegistered: defineEvent(
+    'clinical.patient.registered',
+    publicData({ org_id: Id, patient_id: Id, registered_at: Instant }),
+  ),
+  patientCorrected: defineEvent(
+    'clinical.patient.corrected',
+    publicData({ org_id: Id, patient_id: Id, corrected_at: Instant }),
+  ),
   /** The registration never counted: forget the patient. */
-  patientRevoked: defineEvent('clinical.patient.revoked', publicData({ org_id: Id, patient_id: Id, revoked_at: Instant })),
+  patientRevoked: defineEvent(
+    'clinical.patient.revoked',
+    publicData({ org_id: Id, patient_id: Id, revoked_at: Instant }),
+  ),
   caseOpened: defineEvent(
     'clinical.case.opened',
     publicData({
@@ -24,7 +33,14 @@ export const clinicalChannelEvents = {
   ),
   findingRecorded: defineEvent(
     'clinical.finding.recorded',
-    publicData({ org_id: Id, finding_id: Id, case_id: Id, ai_review_id: Id, lesion_number: Count, recorded_at: Instant }),
+    publicData({
+      org_id: Id,
+      finding_id: Id,
+      case_id: Id,
+      ai_review_id: Id,
+      lesion_number: Count,
+      recorded_at: Instant,
+    }),
   ),
   diagnosisRecorded: defineEvent(
     'clinical.diagnosis.recorded',

@@ -4,11 +4,17 @@ import { category } from './stream.ts'
 
 export type SkippedEvent = Extract<ProjectionEvent, { type: 'ProjectionEventSkipped' }>['data']
 
-export type ProjectionState = { readonly status: 'complete' } | { readonly status: 'passing-over'; readonly skipped: readonly SkippedEvent[] }
+export type ProjectionState =
+  | { readonly status: 'complete' }
+  | { readonly status: 'passing-over'; readonly skipped: readonly SkippedEvent[] }
 
 function evolve(state: ProjectionState, event: ProjectionEvent): ProjectionState {
   const skipped = state.status === 'complete' ? [] : state.skipped
   return { status: 'passing-over', skipped: [...skipped, event.data] }
 }
 
-export const projectionFold: Fold<ProjectionState, ProjectionEvent> = { category, initialState: { status: 'complete' }, evolve }
+export const projectionFold: Fold<ProjectionState, ProjectionEvent> = {
+  category,
+  initialState: { status: 'complete' },
+  evolve,
+}

@@ -20,4 +20,8 @@ function evolve(state: ReservationState, event: ReservationEvent): ReservationSt
   }
 }
 
-export const reservationFold: Fold<ReservationState, ReservationEvent> = { category, initialState: { status: 'free' }, evolve }
+export const reservationFold: Fold<ReservationState, ReservationEvent> = {
+  category,
+  initialState: { status: 'free' },
+  evolve,
+}

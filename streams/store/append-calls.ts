@@ -60,7 +60,8 @@ export class AppendCalls {
       .then((call) => {
         if (isSettled) return
         underWay = this.#underWay.get(call)
-        if (underWay === undefined || call.destroyed || call.writableEnded) return settle(new Error('the append stream ended'))
+        if (underWay === undefined || call.destroyed || call.writableEnded)
+          return settle(new Error('the append stream ended'))
         underWay.waiting.set(correlationId, { stream: request.stream, settle })
         const message = appendMessage({ ...request, correlationId })
         if (call.writableNeedDrain) underWay.held.set(correlationId, message)
@@ -75,7 +76,16 @@ export class AppendCalls {
     const open = this.#client['GRPCStreamCreator'](
       StreamsClient,
       'appendToStream',
-      (service) => this.#begun(service.makeBidiStreamRequest(appendMethod, (bytes: Buffer) => bytes, (bytes: Buffer) => bytes, metadata, options)),
+      (service) =>
+        this.#begun(
+          service.makeBidiStreamRequest(
+            appendMethod,
+            (bytes: Buffer) => bytes,
+            (bytes: Buffer) => bytes,
+            metadata,
+            options,
+          ),
+        ),
       this.#opened,
     )
     return open()

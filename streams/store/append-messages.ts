@@ -43,7 +43,9 @@ export function appendMessage({ correlationId, stream, expected, events, deadlin
   else if (expected === 'no_stream') asked.message(options.noStream, nothing)
   else asked.number(options.revision, expected)
   asked.message(options.deadline, new WireWriter().number(timestamp.seconds, Math.floor(deadline.getTime() / 1000)))
-  const message = new WireWriter().message(request.correlationId, new WireWriter().text(uuid.string, correlationId)).message(request.options, asked)
+  const message = new WireWriter()
+    .message(request.correlationId, new WireWriter().text(uuid.string, correlationId))
+    .message(request.options, asked)
   for (const event of events) message.message(request.message, proposedEvent(event))
   return message.number(request.isFinal, 1).done()
 }
@@ -75,7 +77,9 @@ export function readAppendReply(message: Buffer, streamOf: (correlationId: strin
   const error = streams.BatchAppendResp.deserializeBinary(message).getError()
   if (error === undefined) throw new Error('an answer of the event store says nothing')
   // Whose details are missing is this append's refusal all the same, and no reason to give up those beside it.
-  const result = error.hasDetails() ? unpackToCommandError(error, streamOf(correlationId)) : new Error(`the event store refused an append: code ${error.getCode()}`)
+  const result = error.hasDetails()
+    ? unpackToCommandError(error, streamOf(correlationId))
+    : new Error(`the event store refused an append: code ${error.getCode()}`)
   return { correlationId, result }
 }
 

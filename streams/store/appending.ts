@@ -1,9 +1,22 @@
 import { backoffMs, pause } from './backoff.ts'
 import { categoryOf } from './catalogue.ts'
-import { ClientAppendTooLarge, ClientStreamTombstoned, ClientWrongVersion, isRefusal, isWithoutRoom, reasonOf } from './client-errors.ts'
+import {
+  ClientAppendTooLarge,
+  ClientStreamTombstoned,
+  ClientWrongVersion,
+  isRefusal,
+  isWithoutRoom,
+  reasonOf,
+} from './client-errors.ts'
 import type { OutgoingEvent } from './codec.ts'
 import type { EventStoreConnection } from './connection.ts'
-import { AppendOutcomeUnknownError, AppendTooLargeError, EventStoreFullError, EventStoreRefusedError, StreamTombstonedError } from './errors.ts'
+import {
+  AppendOutcomeUnknownError,
+  AppendTooLargeError,
+  EventStoreFullError,
+  EventStoreRefusedError,
+  StreamTombstonedError,
+} from './errors.ts'
 import type { StreamRevision } from './events.ts'
 import type { StoreLogger } from './ports.ts'
 import type { Position } from './positions.ts'
@@ -36,7 +49,10 @@ export type AppendAnswer =
   | { readonly kind: 'written'; readonly revision: bigint; readonly position: Position | undefined }
   | { readonly kind: 'conflict'; readonly actual: StreamRevision }
 
-type Outcome = AppendAnswer | { readonly kind: 'failed'; readonly error: Error } | { readonly kind: 'unknown'; readonly error: unknown }
+type Outcome =
+  | AppendAnswer
+  | { readonly kind: 'failed'; readonly error: Error }
+  | { readonly kind: 'unknown'; readonly error: unknown }
 
 const backoff = { firstMs: 50, mostMs: 2_000 }
 // The server compares this deadline with its own clock, so it must outlast any skew; our timer is the real one.
@@ -61,7 +77,10 @@ export async function appendExactly(
     // A refusal tells nothing about an earlier try whose answer was lost.
     if (outcome.kind === 'failed' && attempt === 1) throw outcome.error
     const waitMs = backoffMs(backoff, attempt)
-    logger?.warn({ category: categoryOf(append.stream), attempt, reason: reasonOf(outcome.error) }, 'append without a known outcome')
+    logger?.warn(
+      { category: categoryOf(append.stream), attempt, reason: reasonOf(outcome.error) },
+      'append without a known outcome',
+    )
     if (performance.now() - startedAt + waitMs >= timing.budgetMs) {
       throw new AppendOutcomeUnknownError(append.stream, attempt, { cause: outcome.error })
     }
@@ -75,7 +94,10 @@ async function attemptAppend({ appends }: EventStoreConnection, append: Attempt,
   try {
     const { stream, events } = append
     const deadline = new Date(Date.now() + serverDeadlineMs)
-    return { kind: 'written', ...(await appends.send({ stream, expected: append.expected, events, deadline }, attemptMs)) }
+    return {
+      kind: 'written',
+      ...(await appends.send({ stream, expected: append.expected, events, deadline }, attemptMs)),
+    }
   } catch (error) {
     return failedOutcome(append, error)
   }
@@ -99,7 +121,11 @@ function actualRevision(actual: bigint | string): StreamRevision {
 }
 
 /** Whether an append would be refused for want of room; rejects when there is no answer. Only where one just was. */
-export async function refusesForWantOfRoom(connection: EventStoreConnection, stream: string, { attemptMs }: AppendTiming): Promise<boolean> {
+export async function refusesForWantOfRoom(
+  connection: EventStoreConnection,
+  stream: string,
+  { attemptMs }: AppendTiming,
+): Promise<boolean> {
   const outcome = await attemptAppend(connection, { stream, expected: 'any', events: [] }, attemptMs)
   if (outcome.kind === 'written' || outcome.kind === 'conflict') return false
   if (outcome.error instanceof EventStoreFullError) return true

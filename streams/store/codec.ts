@@ -2,7 +2,14 @@ import { categoryOf, type Catalogue, type CatalogueEntry } from './catalogue.ts'
 import { decodeWith, isJsonObject, type JsonObject, type StoredEvent } from './decoding.ts'
 import { InvalidEventError } from './errors.ts'
 import { eventIdOf } from './event-ids.ts'
-import { nextRevision, type CommandContext, type DomainEvent, type EventMetadata, type RecordedEvent, type StreamRevision } from './events.ts'
+import {
+  nextRevision,
+  type CommandContext,
+  type DomainEvent,
+  type EventMetadata,
+  type RecordedEvent,
+  type StreamRevision,
+} from './events.ts'
 import { readJsonText } from './json-reading.ts'
 import { memberPlace, sealMember } from './phi-encryption.ts'
 import type { KeyVault } from './ports.ts'
@@ -40,7 +47,11 @@ export type AppendPlace = Pick<EncodedAppend, 'stream' | 'expected'>
 
 export interface Codec {
   /** Validates, encrypts PHI and signs. Throws `InvalidEventError`. */
-  readonly encode: (events: readonly DomainEvent[], context: CommandContext, place: AppendPlace) => Promise<EncodedAppend>
+  readonly encode: (
+    events: readonly DomainEvent[],
+    context: CommandContext,
+    place: AppendPlace,
+  ) => Promise<EncodedAppend>
   readonly encodeRaw: (events: readonly RawEvent[], place: AppendPlace) => EncodedAppend
   /** A promise only where a subject's key has to be fetched. Throws or rejects with `UndecodableEventError`. */
   readonly decode: (event: StoredEvent) => RecordedEvent | Promise<RecordedEvent>
@@ -67,7 +78,12 @@ export function createCodec(catalogue: Catalogue, vault: KeyVault, signingKey: U
           const entry = entryFor(catalogue, event.type, stream)
           const plain = plainData(entry, event)
           const protectedData = await protect(entry, vault, plain, context.orgId, stream)
-          const head = { id: eventIdOf(context.commandId, index), type: event.type, stream, revision: revisionAt(place, index) }
+          const head = {
+            id: eventIdOf(context.commandId, index),
+            type: event.type,
+            stream,
+            revision: revisionAt(place, index),
+          }
           return signed(signer, entry, head, metadataOf(context), protectedData)
         }),
       )
@@ -80,7 +96,10 @@ export function createCodec(catalogue: Catalogue, vault: KeyVault, signingKey: U
         const entry = entryFor(catalogue, type, stream)
         if (entry.phiMembers.length > 0) throw new InvalidEventError(type, '', 'PHI is never written raw')
         const plain = plainData(entry, event)
-        return signed(signer, entry, { id, type, stream, revision: revisionAt(place, index) }, metadata, { stored: plain, decoded: plain })
+        return signed(signer, entry, { id, type, stream, revision: revisionAt(place, index) }, metadata, {
+          stored: plain,
+          decoded: plain,
+        })
       })
       return together(place, encoded)
     },

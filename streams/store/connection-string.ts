@@ -1,4 +1,8 @@
-import { parseConnectionString, type ConnectionOptions, type QueryOptions } from '@eventstore/db-client/dist/Client/parseConnectionString.js'
+import {
+  parseConnectionString,
+  type ConnectionOptions,
+  type QueryOptions,
+} from '@eventstore/db-client/dist/Client/parseConnectionString.js'
 
 /** A connection string of an event store, as the official client reads it. */
 export interface EventStoreAddress {
@@ -19,22 +23,38 @@ export function readEventStoreAddress(url: string): EventStoreAddress | undefine
   const options = parsed(url)
   if (options === undefined) return undefined
   const hosts = options.hosts.map(({ address, port }) => ({ host: address, port }))
-  if (hosts.length === 0 || !hosts.every(({ host, port }) => /^[A-Za-z0-9._-]+$/.test(host) && port > 0 && port < 65_536)) return undefined
+  if (
+    hosts.length === 0 ||
+    !hosts.every(({ host, port }) => /^[A-Za-z0-9._-]+$/.test(host) && port > 0 && port < 65_536)
+  )
+    return undefined
   const { defaultCredentials, userCertFile, userKeyFile } = options
   const isEncrypted = options.tls !== false
   return {
     hosts,
     isCluster: options.dnsDiscover || hosts.length > 1,
     isEncrypted,
-    hasCredentials: isEncrypted && (defaultCredentials !== undefined || (userCertFile !== undefined && userKeyFile !== undefined)),
+    hasCredentials:
+      isEncrypted && (defaultCredentials !== undefined || (userCertFile !== undefined && userKeyFile !== undefined)),
     password: defaultCredentials?.password,
   }
 }
 
 const optionNames: Readonly<Record<keyof QueryOptions, true>> = {
-  userCertFile: true, userKeyFile: true, maxDiscoverAttempts: true, connectionName: true, defaultDeadline: true, discoveryInterval: true,
-  gossipTimeout: true, nodePreference: true, tls: true, tlsVerifyCert: true, tlsCAFile: true, throwOnAppendFailure: true,
-  keepAliveInterval: true, keepAliveTimeout: true,
+  userCertFile: true,
+  userKeyFile: true,
+  maxDiscoverAttempts: true,
+  connectionName: true,
+  defaultDeadline: true,
+  discoveryInterval: true,
+  gossipTimeout: true,
+  nodePreference: true,
+  tls: true,
+  tlsVerifyCert: true,
+  tlsCAFile: true,
+  throwOnAppendFailure: true,
+  keepAliveInterval: true,
+  keepAliveTimeout: true,
 }
 
 /** The client reads names of options without case, hyphens and underscores. */
@@ -53,9 +73,12 @@ function parsed(url: string): ConnectionOptions | undefined {
 function areOptionsApplied(url: string): boolean {
   const begin = url.indexOf('?', url.lastIndexOf('@') + 1)
   if (begin === -1) return true
-  return url.slice(begin + 1).split('&').every((option) => {
-    const [, name = '', value = ''] = /^([\w-]+)=(.+)$/s.exec(option) ?? []
-    const flatName = name.toLowerCase().replaceAll(/[_-]/g, '')
-    return known.has(flatName) && !(flatName === 'tlsverifycert' && value.trim() !== 'true')
-  })
+  return url
+    .slice(begin + 1)
+    .split('&')
+    .every((option) => {
+      const [, name = '', value = ''] = /^([\w-]+)=(.+)$/s.exec(option) ?? []
+      const flatName = name.toLowerCase().replaceAll(/[_-]/g, '')
+      return known.has(flatName) && !(flatName === 'tlsverifycert' && value.trim() !== 'true')
+    })
 }

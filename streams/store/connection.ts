@@ -12,7 +12,13 @@ export interface EventStoreConnection {
 }
 
 /** Connects lazily: nothing is sent before the first call. `url` is an EventStoreDB connection string. */
-export function connectEventStore({ url, logger }: { readonly url: string; readonly logger?: StoreLogger }): EventStoreConnection {
+export function connectEventStore({
+  url,
+  logger,
+}: {
+  readonly url: string
+  readonly logger?: StoreLogger
+}): EventStoreConnection {
   const commands = EventStoreDBClient.connectionString(url)
   const subscriptions = EventStoreDBClient.connectionString(withChannelOfItsOwn(url))
   return {

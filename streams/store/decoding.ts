@@ -32,7 +32,8 @@ export function isSystemEvent({ type, streamId }: Pick<StoredEvent, 'type' | 'st
 
 /** The place in `$all`; servers before 22.6 do not tell it when a stream is read, and are refused. */
 export function positionOf(event: Pick<StoredEvent, 'position'>): Position {
-  if (event.position === undefined) throw new Error('the server tells no positions: EventStoreDB 22.6 or newer is needed')
+  if (event.position === undefined)
+    throw new Error('the server tells no positions: EventStoreDB 22.6 or newer is needed')
   return event.position
 }
 

@@ -57,7 +57,10 @@ export class StreamTombstonedError extends EventStoreError {
  */
 export class StreamRevivedError extends EventStoreError {
   constructor(stream: string, revision: bigint) {
-    super('stream-revived', `${stream} was deleted before: its first event was put at revision ${revision}, and is not valid there`)
+    super(
+      'stream-revived',
+      `${stream} was deleted before: its first event was put at revision ${revision}, and is not valid there`,
+    )
   }
 }
 
@@ -68,7 +71,10 @@ export class StreamRevivedError extends EventStoreError {
 export class StreamTruncatedError extends EventStoreError {
   readonly isSafeToLog = true
   constructor(stream: string, revision: bigint) {
-    super('stream-truncated', `${stream} does not show its event at revision ${revision}: the metadata of the stream hides it`)
+    super(
+      'stream-truncated',
+      `${stream} does not show its event at revision ${revision}: the metadata of the stream hides it`,
+    )
   }
 }
 
@@ -124,7 +130,8 @@ export interface EventHead {
 const explanations = {
   'unknown-type': 'this program does not have its type',
   malformed: 'its data or metadata is not what the platform writes',
-  signature: 'its signature does not match: it was altered, moved, replayed or renamed, or was not written by this installation',
+  signature:
+    'its signature does not match: it was altered, moved, replayed or renamed, or was not written by this installation',
   'newer-version': 'a newer version of the program has written it',
   upcaster: 'its old shape cannot be brought to the present one',
   'key-missing': 'the vault does not hold the key of its subject',

@@ -1,4 +1,10 @@
-import { appendExactly, appendLimitBytes, refusesForWantOfRoom, type AppendTiming, type AppendWatch } from './appending.ts'
+import {
+  appendExactly,
+  appendLimitBytes,
+  refusesForWantOfRoom,
+  type AppendTiming,
+  type AppendWatch,
+} from './appending.ts'
 import type { Catalogue } from './catalogue.ts'
 import { createCodec, type Codec, type EncodedAppend, type RawEvent } from './codec.ts'
 import { connectEventStore, type EventStoreConnection } from './connection.ts'
@@ -11,7 +17,16 @@ import {
   StreamTruncatedError,
   UndecodableEventError,
 } from './errors.ts'
-import { nextRevision, type Appended, type CommandContext, type DomainEvent, type Fold, type Loaded, type RecordedEvent, type StreamRevision } from './events.ts'
+import {
+  nextRevision,
+  type Appended,
+  type CommandContext,
+  type DomainEvent,
+  type Fold,
+  type Loaded,
+  type RecordedEvent,
+  type StreamRevision,
+} from './events.ts'
 import { newestOf, placesBackwards, type HeadQuestion } from './log-head.ts'
 import { readLogPiece, type LogBatch, type LogRead } from './log-reading.ts'
 import { startOfLog, type Position } from './positions.ts'
@@ -189,7 +204,8 @@ export class EventStore {
         if (!(skipForeign && error instanceof UndecodableEventError && isForeign(error))) throw error
       }
     }
-    if (isWhole && next === 0n && isHiding(await this.readMetadata(stream))) throw new StreamTruncatedError(stream, next)
+    if (isWhole && next === 0n && isHiding(await this.readMetadata(stream)))
+      throw new StreamTruncatedError(stream, next)
   }
 
   /** The newest event of a stream, undefined when there is none. */
@@ -197,7 +213,8 @@ export class EventStore {
     stream: string,
     options: Pick<ReadStreamOptions, 'skipForeign'> = {},
   ): Promise<RecordedEvent<Event> | undefined> {
-    for await (const event of this.readStream<Event>(stream, { ...options, direction: 'backwards', limit: 1 })) return event
+    for await (const event of this.readStream<Event>(stream, { ...options, direction: 'backwards', limit: 1 }))
+      return event
     return undefined
   }
 
@@ -247,9 +264,13 @@ export class EventStore {
   }
 
   /** Where the events that the filter lets through stand, newest first, all that are after `downTo`. Decodes nothing. */
-  async *positionsBackwards(filter: EventFilter, { downTo }: { readonly downTo: Position }): AsyncGenerator<Position, void, undefined> {
+  async *positionsBackwards(
+    filter: EventFilter,
+    { downTo }: { readonly downTo: Position },
+  ): AsyncGenerator<Position, void, undefined> {
     this.#refuseWhenClosed()
-    for await (const { position } of placesBackwards(this.#connection.commands, this.#readTiming, filter, downTo)) yield position
+    for await (const { position } of placesBackwards(this.#connection.commands, this.#readTiming, filter, downTo))
+      yield position
   }
 
   /**
@@ -258,7 +279,8 @@ export class EventStore {
    */
   readLog(read: LogRead): AsyncGenerator<LogBatch, void, undefined> {
     this.#refuseWhenClosed()
-    const signal = read.signal === undefined ? this.#closing.signal : AbortSignal.any([read.signal, this.#closing.signal])
+    const signal =
+      read.signal === undefined ? this.#closing.signal : AbortSignal.any([read.signal, this.#closing.signal])
     const parts = { codec: this.#codec, catalogue: this.#catalogue }
     return readLogPiece(this.#connection.subscriptions, parts, { ...read, signal }, this.#readTiming)
   }
@@ -316,7 +338,8 @@ export class EventStore {
     if (events.length === 0) throw new Error(`nothing to append to ${stream}`)
     if (bytes >= appendLimitBytes) throw new AppendTooLargeError(stream, bytes, appendLimitBytes)
     const answer = await appendExactly(this.#connection, encoded, this.#appendTiming, this.#watch)
-    const isInPlace = answer.kind === 'written' && answer.revision === nextRevision(expected) + BigInt(events.length - 1)
+    const isInPlace =
+      answer.kind === 'written' && answer.revision === nextRevision(expected) + BigInt(events.length - 1)
     if (isInPlace && answer.position !== undefined) return { revision: answer.revision, position: answer.position }
     const own = await this.#findOwn(encoded)
     if (own !== undefined) return own
@@ -329,7 +352,12 @@ export class EventStore {
   async #findOwn({ stream, expected, events }: EncodedAppend): Promise<Appended | undefined> {
     const read = { from: nextRevision(expected), direction: 'forwards', limit: events.length } as const
     let index = 0
-    for await (const { id, revision, position } of readRawStream(this.#connection.commands, stream, read, this.#readTiming)) {
+    for await (const { id, revision, position } of readRawStream(
+      this.#connection.commands,
+      stream,
+      read,
+      this.#readTiming,
+    )) {
       if (id !== events[index]?.id || revision !== nextRevision(expected) + BigInt(index)) return undefined
       index += 1
       if (index === events.length && position !== undefined) return { revision, position }

@@ -58,7 +58,13 @@ function assemble(json: string): unknown {
 /** The last of two members of one name stays, where the first stood; `__proto__` is a name like others. */
 function put(level: Open, value: unknown): void {
   if (Array.isArray(level.value)) level.value.push(value)
-  else Object.defineProperty(level.value, level.name ?? '', { value, writable: true, enumerable: true, configurable: true })
+  else
+    Object.defineProperty(level.value, level.name ?? '', {
+      value,
+      writable: true,
+      enumerable: true,
+      configurable: true,
+    })
   level.name = undefined
 }
 

@@ -31,7 +31,11 @@ const streamIdentifier = { name: 3 }
 const recordedEvent = { id: 1, stream: 2, revision: 3, prepare: 4, commit: 5, metadata: 6, customMetadata: 7, data: 8 }
 const mapEntry = { key: 1, value: 2 }
 /** Keys under which the server's metadata names an event's type, time and content type, among others that it may add. */
-const metadataKey = { type: Buffer.from('type'), created: Buffer.from('created'), contentType: Buffer.from('content-type') }
+const metadataKey = {
+  type: Buffer.from('type'),
+  created: Buffer.from('created'),
+  contentType: Buffer.from('content-type'),
+}
 
 /** What the client calls an event whose type the server does not tell. */
 const typeless = '<no-event-type-provided>'

@@ -21,7 +21,12 @@ interface Place {
 const mostPassed = 500
 
 /** Events that the filter lets through, newest first, all that are after `downTo`. Decodes nothing. */
-export async function* placesBackwards(client: EventStoreDBClient, timing: ReadTiming, filter: EventFilter, downTo: Position): AsyncGenerator<Place, void, undefined> {
+export async function* placesBackwards(
+  client: EventStoreDBClient,
+  timing: ReadTiming,
+  filter: EventFilter,
+  downTo: Position,
+): AsyncGenerator<Place, void, undefined> {
   for await (const frame of readLogBackwards(client, timing)) {
     if (frame.isUpTo(downTo)) return
     const { type, stream, position } = frame
@@ -34,7 +39,11 @@ function passes({ streamPrefixes }: EventFilter, stream: string): boolean {
 }
 
 /** The place of the newest event that counts; behind many that do not, that of the newest of those. */
-export async function newestOf(places: AsyncIterable<Place>, wants: (type: string) => boolean, downTo: Position = startOfLog): Promise<Position> {
+export async function newestOf(
+  places: AsyncIterable<Place>,
+  wants: (type: string) => boolean,
+  downTo: Position = startOfLog,
+): Promise<Position> {
   let newest: Position | undefined
   let passed = 0
   for await (const { type, position } of places) {

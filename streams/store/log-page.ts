@@ -69,7 +69,12 @@ export class LogPage {
     await Promise.all(this.#waiting)
     if (this.#failure !== undefined) throw this.#failure.cause
     const undecodable = this.#undecodable.toSorted((a, b) => comparePositions(a.head.position, b.head.position))
-    return { events: this.#decoded.filter((event) => event !== undefined), undecodable, considered: this.#considered, position }
+    return {
+      events: this.#decoded.filter((event) => event !== undefined),
+      undecodable,
+      considered: this.#considered,
+      position,
+    }
   }
 
   #isWanted(frame: LogFrame): boolean {

@@ -59,7 +59,8 @@ export async function* readLogPiece(
       signal?.throwIfAborted()
       if (!(error instanceof BrokenLogRead)) throw error
       failingSince ??= performance.now()
-      if (performance.now() - failingSince >= timing.budgetMs) throw new EventStoreUnavailableError('$all', { cause: error.cause })
+      if (performance.now() - failingSince >= timing.budgetMs)
+        throw new EventStoreUnavailableError('$all', { cause: error.cause })
     }
     attempt += 1
     await pause(backoffMs(backoff, attempt), signal)

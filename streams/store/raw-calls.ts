@@ -36,7 +36,11 @@ export function openRawLog(client: EventStoreDBClient, from: Position): Promise<
 }
 
 /** Opens a backwards reading of `$all` in the same way; it begins before what is at `from`. */
-export function openRawLogBackwards(client: EventStoreDBClient, from: Position | 'end', count: number): Promise<RawCall> {
+export function openRawLogBackwards(
+  client: EventStoreDBClient,
+  from: Position | 'end',
+  count: number,
+): Promise<RawCall> {
   const options = new streams.ReadReq.Options()
   options.setAll(placeInLog(from))
   options.setCount(count.toString())
@@ -49,7 +53,11 @@ export function openRawLogBackwards(client: EventStoreDBClient, from: Position |
  * Opens a reading of one stream in the same way: the client tells that a stream is not there by an error with a stack and a
  * cancelled call, which costs more than reading a short one. Here it ends without an event.
  */
-export function openRawStream(client: EventStoreDBClient, name: string, { from, direction, limit }: StreamRange): Promise<RawCall> {
+export function openRawStream(
+  client: EventStoreDBClient,
+  name: string,
+  { from, direction, limit }: StreamRange,
+): Promise<RawCall> {
   const options = new streams.ReadReq.Options()
   options.setStream(placeInStream(name, from))
   options.setCount(limit.toString())
@@ -60,7 +68,11 @@ export function openRawStream(client: EventStoreDBClient, name: string, { from, 
 }
 
 /** Opens a subscription to what the filter of `$all` lets through, after `from`; the same messages as the client would be sent. */
-export function openRawLogSubscription(client: EventStoreDBClient, { streamPrefixes }: EventFilter, from: Position | 'start'): Promise<RawCall> {
+export function openRawLogSubscription(
+  client: EventStoreDBClient,
+  { streamPrefixes }: EventFilter,
+  from: Position | 'start',
+): Promise<RawCall> {
   const names = new streams.ReadReq.Options.FilterOptions.Expression()
   if (streamPrefixes.length === 0) names.setRegex('^[^$]')
   else names.setPrefixList([...streamPrefixes])
@@ -76,7 +88,11 @@ export function openRawLogSubscription(client: EventStoreDBClient, { streamPrefi
 }
 
 /** Opens a subscription to one stream, also one that does not exist yet, after `from`. */
-export function openRawStreamSubscription(client: EventStoreDBClient, name: string, from: bigint | 'start'): Promise<RawCall> {
+export function openRawStreamSubscription(
+  client: EventStoreDBClient,
+  name: string,
+  from: bigint | 'start',
+): Promise<RawCall> {
   const options = new streams.ReadReq.Options()
   options.setStream(placeInStream(name, from))
   options.setNoFilter(new shared.Empty())
@@ -108,7 +124,12 @@ function placeInStream(name: string, from: bigint | 'start' | 'end'): streams.Re
   return stream
 }
 
-function openRaw(client: EventStoreDBClient, name: string, options: streams.ReadReq.Options, given: { readonly requiresLeader?: boolean }): Promise<RawCall> {
+function openRaw(
+  client: EventStoreDBClient,
+  name: string,
+  options: streams.ReadReq.Options,
+  given: { readonly requiresLeader?: boolean },
+): Promise<RawCall> {
   const ids = new streams.ReadReq.Options.UUIDOption()
   ids.setString(new shared.Empty())
   options.setUuidOption(ids)

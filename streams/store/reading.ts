@@ -48,7 +48,10 @@ const firstPage = 16
  * Stored events of the whole log as its leader has it, newest first, system events among them.
  * @throws EventStoreUnavailableError, EventStoreRefusedError
  */
-export async function* readLogBackwards(client: EventStoreDBClient, timing: ReadTiming): AsyncGenerator<LogFrame, void, undefined> {
+export async function* readLogBackwards(
+  client: EventStoreDBClient,
+  timing: ReadTiming,
+): AsyncGenerator<LogFrame, void, undefined> {
   let next: Position | 'end' = 'end'
   let pageSize = firstPage
   let isLogLeft = true
@@ -95,7 +98,11 @@ async function* resumed<Event>(
 
 class BrokenRead extends Error {}
 
-async function* readFrames(what: string, open: () => Promise<RawCall>, timing: ReadTiming): AsyncGenerator<LogFrame, void, undefined> {
+async function* readFrames(
+  what: string,
+  open: () => Promise<RawCall>,
+  timing: ReadTiming,
+): AsyncGenerator<LogFrame, void, undefined> {
   let read: RawCall | undefined
   let pull: Pull<Buffer> | undefined
   try {

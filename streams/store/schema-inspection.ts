@@ -48,7 +48,9 @@ function isPhi(node: unknown): boolean {
 function refuseNestedPhi(type: string, pointer: string, node: unknown): void {
   if (!isNode(node)) return
   if (isPhi(node)) {
-    throw new Error(`${type} marks PHI at ${pointer}: only whole top-level members can be PHI, so mark the member itself`)
+    throw new Error(
+      `${type} marks PHI at ${pointer}: only whole top-level members can be PHI, so mark the member itself`,
+    )
   }
   for (const [key, child] of Object.entries(node)) refuseNestedPhi(type, `${pointer}/${key}`, child)
 }

@@ -20,7 +20,9 @@ export function sealBytes(key: Uint8Array, place: string, bytes: Uint8Array): Bu
 
 /** Reverses `sealBytes`; throws when the key or the place is another one, or the bytes were changed. */
 export function openBytes(key: Uint8Array, place: string, sealed: Uint8Array): Buffer {
-  const decipher = createDecipheriv('aes-256-gcm', keyObjectOf(key), sealed.subarray(0, ivBytes), { authTagLength: tagBytes })
+  const decipher = createDecipheriv('aes-256-gcm', keyObjectOf(key), sealed.subarray(0, ivBytes), {
+    authTagLength: tagBytes,
+  })
   decipher.setAAD(Buffer.from(place, 'utf8'))
   decipher.setAuthTag(sealed.subarray(ivBytes, ivBytes + tagBytes))
   return Buffer.concat([decipher.update(sealed.subarray(ivBytes + tagBytes)), decipher.final()])

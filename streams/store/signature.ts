@@ -26,7 +26,12 @@ const tailBytes = beforeDigest.length + 43 + afterDigest.length
 export function createSigner(signingKey: Uint8Array): Signer {
   // A key object, since createHmac on raw bytes imports the key anew each time (12 µs against 2).
   const key = createSecretKey(signingKey)
-  const tail = ({ stream, revision, id, type }: SignedPlace, dataBytes: number, data: string | Uint8Array, metadata: string | Uint8Array): string => {
+  const tail = (
+    { stream, revision, id, type }: SignedPlace,
+    dataBytes: number,
+    data: string | Uint8Array,
+    metadata: string | Uint8Array,
+  ): string => {
     const place = JSON.stringify([stream, String(revision), id, type, dataBytes])
     const digest = createHmac('sha256', key).update(place).update(data).update(metadata).digest('base64url')
     return `${beforeDigest}${digest}${afterDigest}`
@@ -39,7 +44,10 @@ export function createSigner(signingKey: Uint8Array): Signer {
     isSigned(place, data, metadata) {
       if (metadata.length < tailBytes) return false
       const end = metadata.length - tailBytes
-      return timingSafeEqual(metadata.subarray(end), Buffer.from(tail(place, data.length, data, metadata.subarray(0, end))))
+      return timingSafeEqual(
+        metadata.subarray(end),
+        Buffer.from(tail(place, data.length, data, metadata.subarray(0, end))),
+      )
     },
   }
 }

@@ -28,7 +28,11 @@ export class StateCache {
   advance<State, Event extends DomainEvent>(
     fold: Fold<State, Event>,
     stream: string,
-    { state, revision, position }: { readonly state: State; readonly revision: bigint; readonly position: Position | undefined },
+    {
+      state,
+      revision,
+      position,
+    }: { readonly state: State; readonly revision: bigint; readonly position: Position | undefined },
   ): void {
     const key = this.#key(fold, stream)
     const present = this.#entries.peek(key)

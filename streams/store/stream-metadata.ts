@@ -45,8 +45,18 @@ export async function mergeMetadata(
   const target = metadataStream(stream)
   for (let attempt = 1; ; attempt += 1) {
     const { metadata, revision } = await readMetadata(connection, stream, timing.read)
-    const event = { id: v4(), type: '$metadata', text: JSON.stringify({ ...metadata, ...changes }), metadata: undefined }
-    const answer = await appendExactly(connection, { stream: target, expected: revision, events: [event] }, timing.append, watch)
+    const event = {
+      id: v4(),
+      type: '$metadata',
+      text: JSON.stringify({ ...metadata, ...changes }),
+      metadata: undefined,
+    }
+    const answer = await appendExactly(
+      connection,
+      { stream: target, expected: revision, events: [event] },
+      timing.append,
+      watch,
+    )
     if (answer.kind === 'written') return
     // A conflict may also be an earlier try of this very write; merging the same members again does no harm.
     if (attempt === mostConflicts) throw new RevisionConflictError(target, revision, answer.actual)

@@ -127,7 +127,11 @@ class SubscriptionRun {
         await this.#handleEvents(batch)
         batch = []
         await this.#handleMarker(item)
-      } else if (item !== undefined && !isSystemEvent({ type: item.type, streamId: item.stream }) && !this.#isHandled(item)) {
+      } else if (
+        item !== undefined &&
+        !isSystemEvent({ type: item.type, streamId: item.stream }) &&
+        !this.#isHandled(item)
+      ) {
         batch.push(item.open())
         if (batch.length >= batchSize) {
           await this.#handleEvents(batch)

@@ -38,7 +38,8 @@ export class WireReader {
     const length = Number(this.number())
     const start = this.#at
     const end = start + length
-    if (this.#wireType !== lengthDelimited || !(end <= this.#end)) throw new Error('a message of the event store is cut off')
+    if (this.#wireType !== lengthDelimited || !(end <= this.#end))
+      throw new Error('a message of the event store is cut off')
     this.#at = end
     return { start, end }
   }
@@ -56,7 +57,8 @@ export class WireReader {
   /** Whether a span is these very bytes. */
   holds({ start, end }: Span, expected: Uint8Array): boolean {
     if (end - start !== expected.length) return false
-    for (let index = 0; index < expected.length; index += 1) if (this.bytes[start + index] !== expected[index]) return false
+    for (let index = 0; index < expected.length; index += 1)
+      if (this.bytes[start + index] !== expected[index]) return false
     return true
   }
 

@@ -9,7 +9,18 @@ export const DeliveredEventType = Type.Union([WebhookEventType, Type.Literal('we
 export type DeliveredEventType = Static<typeof DeliveredEventType>
 
 /** Why an attempt failed: the class of the outside error, never the receiver's own words. */
-export const DeliveryErrorClass = Type.Enum(['http_status', 'redirect', 'timeout', 'connect', 'dns', 'tls', 'address_forbidden', 'connection_failed', 'body_too_large', 'aborted'])
+export const DeliveryErrorClass = Type.Enum([
+  'http_status',
+  'redirect',
+  'timeout',
+  'connect',
+  'dns',
+  'tls',
+  'address_forbidden',
+  'connection_failed',
+  'body_too_large',
+  'aborted',
+])
 export type DeliveryErrorClass = Static<typeof DeliveryErrorClass>
 
 /**
@@ -80,11 +91,18 @@ export const webhookDeliveryEvents = {
     { version: 3, upcasters: attemptFailedUpcasters },
   ),
   /** The last attempt of the schedule failed. */
-  WebhookDeliveryFailed: defineEvent('WebhookDeliveryFailed', Type.Object(failure), { version: 2, upcasters: failedUpcasters }),
+  WebhookDeliveryFailed: defineEvent('WebhookDeliveryFailed', Type.Object(failure), {
+    version: 2,
+    upcasters: failedUpcasters,
+  }),
   /** The subscription was disabled or deleted while this was pending. */
   WebhookDeliveryCancelled: defineEvent(
     'WebhookDeliveryCancelled',
-    Type.Object({ ...named, reason: Type.Enum(['subscription_disabled', 'subscription_deleted']), cancelledAt: Instant }),
+    Type.Object({
+      ...named,
+      reason: Type.Enum(['subscription_disabled', 'subscription_deleted']),
+      cancelledAt: Instant,
+    }),
   ),
   /** What had ended is pending again, under the same id, for another round of the schedule. */
   WebhookRedeliveryRequested: defineEvent(
@@ -93,11 +111,10 @@ export const webhookDeliveryEvents = {
     { version: 2, upcasters: redeliveryUpcasters },
   ),
   /** Asked for again where no round begins: it is pending already, or a recovery found that it was delivered meanwhile. */
-  WebhookRedeliveryUnneeded: defineEvent(
-    'WebhookRedeliveryUnneeded',
-    Type.Object({ ...asked, decidedAt: Instant }),
-    { version: 2, upcasters: redeliveryUpcasters },
-  ),
+  WebhookRedeliveryUnneeded: defineEvent('WebhookRedeliveryUnneeded', Type.Object({ ...asked, decidedAt: Instant }), {
+    version: 2,
+    upcasters: redeliveryUpcasters,
+  }),
 } as const
 
 export type WebhookDeliveryEvent = EventOf<typeof webhookDeliveryEvents>

@@ -52,7 +52,12 @@ function evolve(state: WebhookDeliveryState, event: WebhookDeliveryEvent): Webho
     case 'WebhookDeliveryAttempted':
       return { ...state, openAttemptedAt: event.data.attemptedAt, openLeaseUntil: event.data.leaseUntil }
     case 'WebhookDelivered':
-      return { ...state, ...finished(state, event.data, event.data.deliveredAt, null), status: 'delivered', nextAttemptAt: null }
+      return {
+        ...state,
+        ...finished(state, event.data, event.data.deliveredAt, null),
+        status: 'delivered',
+        nextAttemptAt: null,
+      }
     case 'WebhookDeliveryAttemptFailed': {
       const { errorClass, failedAt, nextAttemptAt } = event.data
       return { ...state, ...finished(state, event.data, failedAt, errorClass), nextAttemptAt }
@@ -66,33 +71,60 @@ function evolve(state: WebhookDeliveryState, event: WebhookDeliveryEvent): Webho
       return { ...state, status: 'cancelled', nextAttemptAt: null }
     case 'WebhookRedeliveryRequested': {
       const { endpointRevision, requestedAt } = event.data
-      const round = { roundFrom: state.finishedAttempts, roundOf: endpointRevision, keysOfRound: 0, nextAttemptAt: requestedAt }
+      const round = {
+        roundFrom: state.finishedAttempts,
+        roundOf: endpointRevision,
+        keysOfRound: 0,
+        nextAttemptAt: requestedAt,
+      }
       return { ...state, ...asked(state, event.data), ...round, status: 'pending' }
     }
     case 'WebhookRedeliveryUnneeded':
-      return { ...state, ...asked(state, event.data), keysOfRound: state.keysOfRound + (event.data.request === null ? 0 : 1) }
+      return {
+        ...state,
+        ...asked(state, event.data),
+        keysOfRound: state.keysOfRound + (event.data.request === null ? 0 : 1),
+      }
   }
 }
 
 type Asking = Pick<DataOf<'WebhookRedeliveryRequested'>, 'request' | 'recoveryId' | 'endpointRevision'>
 
-function asked({ redeliveries, recoveries }: Delivery, { request, recoveryId, endpointRevision }: Asking): Pick<Delivery, 'redeliveries' | 'recoveries' | 'askedOf'> {
+function asked(
+  { redeliveries, recoveries }: Delivery,
+  { request, recoveryId, endpointRevision }: Asking,
+): Pick<Delivery, 'redeliveries' | 'recoveries' | 'askedOf'> {
   return {
     askedOf: endpointRevision,
-    redeliveries: request === null || redeliveries.has(request.key) ? redeliveries : redeliveries.with(request.key, request.fingerprint),
+    redeliveries:
+      request === null || redeliveries.has(request.key)
+        ? redeliveries
+        : redeliveries.with(request.key, request.fingerprint),
     recoveries: recoveryId === null || recoveries.has(recoveryId) ? recoveries : recoveries.with(recoveryId, true),
   }
 }
 
 function scheduled(data: DataOf<'WebhookDeliveryScheduled'>): WebhookDeliveryState {
   const open = { openAttemptedAt: null, openLeaseUntil: null, nextAttemptAt: data.scheduledAt }
-  const unasked = { roundFrom: 0, roundOf: null, askedOf: null, keysOfRound: 0, redeliveries: new GrowingMap<string>(), recoveries: new GrowingMap<true>() }
+  const unasked = {
+    roundFrom: 0,
+    roundOf: null,
+    askedOf: null,
+    keysOfRound: 0,
+    redeliveries: new GrowingMap<string>(),
+    recoveries: new GrowingMap<true>(),
+  }
   return { ...data, ...open, ...unasked, status: 'pending', attempts: [], finishedAttempts: 0 }
 }
 
 type Outcome = Pick<DataOf<'WebhookDeliveryFailed'>, 'attempt' | 'statusCode' | 'durationMs'>
 
-function finished(state: Delivery, { attempt, statusCode, durationMs }: Outcome, endedAt: string, errorClass: DeliveryErrorClass | null) {
+function finished(
+  state: Delivery,
+  { attempt, statusCode, durationMs }: Outcome,
+  endedAt: string,
+  errorClass: DeliveryErrorClass | null,
+) {
   const at = state.openAttemptedAt ?? endedAt
   const attempts = [...state.attempts, { attempt, at, statusCode, durationMs, errorClass }]
   return { attempts, finishedAttempts: attempt, openAttemptedAt: null, openLeaseUntil: null }

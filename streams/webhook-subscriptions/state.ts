@@ -36,7 +36,11 @@ export interface WebhookSubscription extends Omit<Subscribed, 'secretId' | 'publ
   /** By the HMAC of their key: also those whose secret has ended. */
   readonly keyedRotations: GrowingMap<KeyedRotation>
   /** The last warning of the row of failures that began at `failingSince`. */
-  readonly warned: { readonly failingSince: string; readonly percent: FailingPercent; readonly nextReviewAt: string } | null
+  readonly warned: {
+    readonly failingSince: string
+    readonly percent: FailingPercent
+    readonly nextReviewAt: string
+  } | null
 }
 
 export interface WebhookSubscriptionsState {
@@ -56,10 +60,17 @@ function evolve(state: WebhookSubscriptionsState, event: WebhookSubscriptionEven
   if (event.type === 'WebhookSubscriptionDeleted') {
     const left = new Map(subscriptions)
     left.delete(subscriptionId)
-    return { ...state, applied: applied + 1, subscriptions: left, deleted: deleted.with(subscriptionId, before?.fingerprint ?? null) }
+    return {
+      ...state,
+      applied: applied + 1,
+      subscriptions: left,
+      deleted: deleted.with(subscriptionId, before?.fingerprint ?? null),
+    }
   }
-  if (event.type === 'WebhookSecretsDestroyed') return { ...state, applied: applied + 1, destroyed: destroyed.with(subscriptionId, true) }
-  const after = event.type === 'WebhookSubscribed' ? subscribed(event.data, applied) : before && changed(before, event, applied)
+  if (event.type === 'WebhookSecretsDestroyed')
+    return { ...state, applied: applied + 1, destroyed: destroyed.with(subscriptionId, true) }
+  const after =
+    event.type === 'WebhookSubscribed' ? subscribed(event.data, applied) : before && changed(before, event, applied)
   if (after === undefined) return { ...state, applied: applied + 1 }
   return { ...state, applied: applied + 1, subscriptions: new Map(subscriptions).set(subscriptionId, after) }
 }
@@ -80,7 +91,10 @@ function subscribed({ secretId, publicKey, ...data }: Subscribed, revision: numb
   }
 }
 
-type Change = Exclude<WebhookSubscriptionEvent, { type: 'WebhookSubscribed' | 'WebhookSubscriptionDeleted' | 'WebhookSecretsDestroyed' }>
+type Change = Exclude<
+  WebhookSubscriptionEvent,
+  { type: 'WebhookSubscribed' | 'WebhookSubscriptionDeleted' | 'WebhookSecretsDestroyed' }
+>
 
 function changed(before: WebhookSubscription, event: Change, revision: number): WebhookSubscription {
   const newEndpoint = { endpointRevision: revision, warned: null }
@@ -91,10 +105,26 @@ function changed(before: WebhookSubscription, event: Change, revision: number): 
     }
     case 'WebhookSubscriptionDisabled': {
       const { reason, disabledAt } = event.data
-      return { ...before, status: 'disabled', disabledReason: reason, disabledAt, disabledRevision: revision, updatedAt: disabledAt, revision }
+      return {
+        ...before,
+        status: 'disabled',
+        disabledReason: reason,
+        disabledAt,
+        disabledRevision: revision,
+        updatedAt: disabledAt,
+        revision,
+      }
     }
     case 'WebhookSubscriptionEnabled':
-      return { ...before, ...newEndpoint, status: 'active', disabledReason: null, disabledAt: null, updatedAt: event.data.enabledAt, revision }
+      return {
+        ...before,
+        ...newEndpoint,
+        status: 'active',
+        disabledReason: null,
+        disabledAt: null,
+        updatedAt: event.data.enabledAt,
+        revision,
+      }
     case 'WebhookSecretRotated':
       return { ...before, ...rotated(before, event.data), updatedAt: event.data.rotatedAt, revision }
     case 'WebhookEndpointFailing': {
@@ -112,10 +142,18 @@ interface Rotation {
   readonly request: CausingRequest
 }
 
-function rotated(before: WebhookSubscription, { secretId, publicKey, previousValidUntil, rotatedAt, request }: Rotation) {
+function rotated(
+  before: WebhookSubscription,
+  { secretId, publicKey, previousValidUntil, rotatedAt, request }: Rotation,
+) {
   const [current, ...earlier] = before.secrets
-  const stillValid = [{ ...current, validUntil: previousValidUntil }, ...earlier].filter(({ validUntil }) => validUntil === null || validUntil > rotatedAt)
-  const keyedRotations = request === null ? before.keyedRotations : before.keyedRotations.with(request.key, { fingerprint: request.fingerprint, secretId })
+  const stillValid = [{ ...current, validUntil: previousValidUntil }, ...earlier].filter(
+    ({ validUntil }) => validUntil === null || validUntil > rotatedAt,
+  )
+  const keyedRotations =
+    request === null
+      ? before.keyedRotations
+      : before.keyedRotations.with(request.key, { fingerprint: request.fingerprint, secretId })
   return { secrets: [{ secretId, publicKey, validUntil: null }, ...stillValid] as const, keyedRotations }
 }
 

@@ -27,7 +27,9 @@ function titlesIn(source: string): readonly string[] {
 /** What a table names that no test is called. */
 function missingTests(markdown: string, sources: readonly string[]): readonly string[] {
   const titles = new Set(sources.flatMap(titlesIn))
-  return hazardsOf(markdown).flatMap(({ id, tests }) => tests.filter((name) => !titles.has(name)).map((name) => `${id}: ${name}`))
+  return hazardsOf(markdown).flatMap(({ id, tests }) =>
+    tests.filter((name) => !titles.has(name)).map((name) => `${id}: ${name}`),
+  )
 }
 
 function sourcesOf(pattern: string): readonly string[] {
@@ -56,7 +58,9 @@ describe('the table of event store hazards', () => {
 
   test('nothing that reads facts depends on system projections or persistent subscriptions', () => {
     const forbidden = /PersistentSubscription|['"`]\$(ce|et|bc|by_category)-/
-    const offenders = sourcesOf('{streams,projections,processes,commands,read-api,platform}/**/*.ts').filter((source) => forbidden.test(source))
+    const offenders = sourcesOf('{streams,projections,processes,commands,read-api,platform}/**/*.ts').filter((source) =>
+      forbidden.test(source),
+    )
 
     expect(offenders).toEqual([])
     expect(forbidden.test('client.readStream(`$ce-patient`)')).toBe(true)

@@ -122,11 +122,16 @@ function packageViolations(path: string, imported: string): Violation[] {
 /** What cannot be read here cannot be checked; only tests write code that imports what they computed. */
 function computedImports({ path, text }: SourceFile): Violation[] {
   if (path.startsWith('test/')) return []
-  return [...withoutComments(text).matchAll(/\b(?:import|require)\s*\((?!\s*(['"`])[^'"`$]+\1\s*[,)])[^)]*\)?/g)].map(([what]) => ({ path, rule: 'computed imports', what }))
+  return [...withoutComments(text).matchAll(/\b(?:import|require)\s*\((?!\s*(['"`])[^'"`$]+\1\s*[,)])[^)]*\)?/g)].map(
+    ([what]) => ({ path, rule: 'computed imports', what }),
+  )
 }
 
 function isPackage(imported: string): boolean {
-  return /^(node:|@?[a-z][a-z0-9./_-]*$|@[a-z0-9-]+\/)/.test(imported) && !importRules.some(({ of }) => imported.startsWith(of))
+  return (
+    /^(node:|@?[a-z][a-z0-9./_-]*$|@[a-z0-9-]+\/)/.test(imported) &&
+    !importRules.some(({ of }) => imported.startsWith(of))
+  )
 }
 
 function impureCalls({ path, text }: SourceFile): Violation[] {
@@ -137,13 +142,20 @@ function impureCalls({ path, text }: SourceFile): Violation[] {
 function vagueName({ path }: SourceFile): Violation[] {
   // The node's index of its log is what its name says.
   if (path.startsWith('embedded/eventstore/index/')) return []
-  const vague = path.replace(/\.ts$/, '').split('/').filter((part) => vagueNames.has(part))
+  const vague = path
+    .replace(/\.ts$/, '')
+    .split('/')
+    .filter((part) => vagueNames.has(part))
   return vague.map((what) => ({ path, rule: 'names', what }))
 }
 
 function fits(imported: string) {
   return (pattern: string | RegExp): boolean =>
-    typeof pattern !== 'string' ? pattern.test(imported) : pattern.endsWith('/') ? imported.startsWith(pattern) : imported === pattern
+    typeof pattern !== 'string'
+      ? pattern.test(imported)
+      : pattern.endsWith('/')
+        ? imported.startsWith(pattern)
+        : imported === pattern
 }
 
 function longest<Rule extends { readonly of: string }>(rules: readonly Rule[], path: string): Rule | undefined {

@@ -20,27 +20,75 @@ describe('the stages of the repository', () => {
 describe('a planted violation', () => {
   it.each([
     ['streams/case/state.ts', '../../platform/problems.ts', 'imports of streams/: platform/problems.ts'],
-    ['streams/store/codec.ts', '../../embedded/eventstore/start.ts', 'imports of streams/: embedded/eventstore/start.ts'],
-    ['commands/clinical/open-case.ts', '../../projections/clinical/cases.table.ts', 'imports of commands/: projections/clinical/cases.table.ts'],
+    [
+      'streams/store/codec.ts',
+      '../../embedded/eventstore/start.ts',
+      'imports of streams/: embedded/eventstore/start.ts',
+    ],
+    [
+      'commands/clinical/open-case.ts',
+      '../../projections/clinical/cases.table.ts',
+      'imports of commands/: projections/clinical/cases.table.ts',
+    ],
     ['commands/clinical/open-case.ts', '../../processes/registry.ts', 'imports of commands/: processes/registry.ts'],
-    ['commands/clinical/open-case.ts', '../../platform/main/services.ts', 'imports of commands/: platform/main/services.ts'],
-    ['projections/clinical/cases.projector.ts', '../../commands/clinical/open-case.ts', 'imports of projections/: commands/clinical/open-case.ts'],
-    ['processes/webhooks/webhooks.process.ts', '../../projections/webhooks/table.ts', 'imports of processes/: projections/webhooks/table.ts'],
-    ['processes/webhooks/webhooks.effects.ts', '../../commands/webhooks/routes.ts', 'imports of processes/: commands/webhooks/routes.ts'],
-    ['processes/webhooks/webhooks.effects.ts', '../../read-api/webhooks/queries.ts', 'imports of processes/: read-api/webhooks/queries.ts'],
+    [
+      'commands/clinical/open-case.ts',
+      '../../platform/main/services.ts',
+      'imports of commands/: platform/main/services.ts',
+    ],
+    [
+      'projections/clinical/cases.projector.ts',
+      '../../commands/clinical/open-case.ts',
+      'imports of projections/: commands/clinical/open-case.ts',
+    ],
+    [
+      'processes/webhooks/webhooks.process.ts',
+      '../../projections/webhooks/table.ts',
+      'imports of processes/: projections/webhooks/table.ts',
+    ],
+    [
+      'processes/webhooks/webhooks.effects.ts',
+      '../../commands/webhooks/routes.ts',
+      'imports of processes/: commands/webhooks/routes.ts',
+    ],
+    [
+      'processes/webhooks/webhooks.effects.ts',
+      '../../read-api/webhooks/queries.ts',
+      'imports of processes/: read-api/webhooks/queries.ts',
+    ],
     ['read-api/clinical/case-queries.ts', '../../streams/case/state.ts', 'imports of read-api/: streams/case/state.ts'],
-    ['read-api/clinical/case-queries.ts', '../../projections/clinical/cases.projector.ts', 'imports of read-api/: projections/clinical/cases.projector.ts'],
-    ['read-api/clinical/case-queries.ts', '../../projections/runtime/runner.ts', 'imports of read-api/: projections/runtime/runner.ts'],
+    [
+      'read-api/clinical/case-queries.ts',
+      '../../projections/clinical/cases.projector.ts',
+      'imports of read-api/: projections/clinical/cases.projector.ts',
+    ],
+    [
+      'read-api/clinical/case-queries.ts',
+      '../../projections/runtime/runner.ts',
+      'imports of read-api/: projections/runtime/runner.ts',
+    ],
     ['platform/records/cases.ts', '../../streams/case/state.ts', 'imports of platform/: streams/case/state.ts'],
     ['platform/vault/vault.ts', '../main/services.ts', 'imports of platform/: platform/main/services.ts'],
     ['platform/main/up.ts', '../demo/api-client.ts', 'imports of platform/main/: platform/demo/api-client.ts'],
     ['platform/demo/main.ts', '../main/up.ts', 'imports of platform/demo/: platform/main/up.ts'],
     ['platform/main.ts', '../test/support/postgres.ts', 'imports of platform/main.ts: test/support/postgres.ts'],
     ['embedded/provider/main.ts', '../../platform/logging.ts', 'imports of embedded/: platform/logging.ts'],
-    ['bench/appends.ts', '../test/platform/database.int.test.ts', 'imports of bench/: test/platform/database.int.test.ts'],
+    [
+      'bench/appends.ts',
+      '../test/platform/database.int.test.ts',
+      'imports of bench/: test/platform/database.int.test.ts',
+    ],
     ['test/support/postgres.ts', '../../bench/appends.ts', 'imports of test/: bench/appends.ts'],
-    ['commands/handling/execute.ts', '@eventstore/db-client', 'importers of @eventstore/db-client: @eventstore/db-client'],
-    ['embedded/eventstore/server.ts', '@eventstore/db-client', 'importers of @eventstore/db-client: @eventstore/db-client'],
+    [
+      'commands/handling/execute.ts',
+      '@eventstore/db-client',
+      'importers of @eventstore/db-client: @eventstore/db-client',
+    ],
+    [
+      'embedded/eventstore/server.ts',
+      '@eventstore/db-client',
+      'importers of @eventstore/db-client: @eventstore/db-client',
+    ],
     [
       'platform/health.ts',
       '@eventstore/db-client/generated/gossip_pb.js',
@@ -65,26 +113,36 @@ describe('a planted violation', () => {
     expect(plant('streams/case/state.ts', text)).toEqual(['imports of streams/: platform/health.ts'])
   })
 
-  it.each(['await import(`../../${stage}/health.ts`)', 'await import(path)', `require('../../' + stage)`])('is suspected where the path is computed: %s', (text) => {
-    expect(plant('streams/case/state.ts', text)).toEqual([expect.stringContaining('computed imports')])
-    expect(plant('streams/case/state.ts', `await import('./stream.ts')`)).toEqual([])
-  })
-
-  it.each(['Date.now()', 'new Date()', 'new Date', 'Date()', 'randomUUID()', 'crypto.randomUUID()', 'Math.random()', 'randomBytes(4)', 'performance.now()'])(
-    'of purity, %s, is reported in each kind of pure file',
-    (call) => {
-      const pure = [
-        'commands/clinical/open-case.ts',
-        'commands/ai-review/polling.ts',
-        'processes/webhooks/webhooks.process.ts',
-        'processes/consent/consent.channel.ts',
-        'projections/clinical/cases.projector.ts',
-        'streams/case/state.ts',
-      ]
-      for (const path of pure) expect(plant(path, `const a = ${call}`)).toHaveLength(1)
-      expect(plant('processes/webhooks/webhooks.effects.ts', `const a = ${call}`)).toEqual([])
+  it.each(['await import(`../../${stage}/health.ts`)', 'await import(path)', `require('../../' + stage)`])(
+    'is suspected where the path is computed: %s',
+    (text) => {
+      expect(plant('streams/case/state.ts', text)).toEqual([expect.stringContaining('computed imports')])
+      expect(plant('streams/case/state.ts', `await import('./stream.ts')`)).toEqual([])
     },
   )
+
+  it.each([
+    'Date.now()',
+    'new Date()',
+    'new Date',
+    'Date()',
+    'randomUUID()',
+    'crypto.randomUUID()',
+    'Math.random()',
+    'randomBytes(4)',
+    'performance.now()',
+  ])('of purity, %s, is reported in each kind of pure file', (call) => {
+    const pure = [
+      'commands/clinical/open-case.ts',
+      'commands/ai-review/polling.ts',
+      'processes/webhooks/webhooks.process.ts',
+      'processes/consent/consent.channel.ts',
+      'projections/clinical/cases.projector.ts',
+      'streams/case/state.ts',
+    ]
+    for (const path of pure) expect(plant(path, `const a = ${call}`)).toHaveLength(1)
+    expect(plant('processes/webhooks/webhooks.effects.ts', `const a = ${call}`)).toEqual([])
+  })
 
   it('of purity is not seen in reading an instant from data, or in a comment', () => {
     const text = `/* new Date() */\n// Math.random()\nconst a = new Date(submittedAt).toISOString()\nconst b = v5('x', a)`
@@ -105,13 +163,21 @@ describe('a planted violation', () => {
 describe('reading imports', () => {
   it('gives relative ones from the root and packages as they are', () => {
     const text = `import type { A } from '../store/events.ts'\nimport { b } from 'typebox'\nexport type { C } from './stream.ts'`
-    expect(importsOf({ path: 'streams/case/state.ts', text })).toEqual(['streams/store/events.ts', 'typebox', 'streams/case/stream.ts'])
+    expect(importsOf({ path: 'streams/case/state.ts', text })).toEqual([
+      'streams/store/events.ts',
+      'typebox',
+      'streams/case/stream.ts',
+    ])
   })
 
   it('allows what the table allows', () => {
-    expect(plant('read-api/clinical/case-queries.ts', `import { cases } from '../../projections/clinical/cases.table.ts'`)).toEqual([])
+    expect(
+      plant('read-api/clinical/case-queries.ts', `import { cases } from '../../projections/clinical/cases.table.ts'`),
+    ).toEqual([])
     expect(plant('platform/http/replies.ts', `import type { P } from '../../streams/store/positions.ts'`)).toEqual([])
     expect(plant('platform/demo/main.ts', `import { c } from '../main/credentials-file.ts'`)).toEqual([])
-    expect(plant('embedded/eventstore/wire/errors.ts', `import { c } from '@eventstore/db-client/generated/status_pb.js'`)).toEqual([])
+    expect(
+      plant('embedded/eventstore/wire/errors.ts', `import { c } from '@eventstore/db-client/generated/status_pb.js'`),
+    ).toEqual([])
   })
 })

@@ -19,8 +19,17 @@ const reasons = {
 
 /** Patterns and keywords, in code that reads requests, that can take more than linear time. */
 export async function superLinearSource(): Promise<string[]> {
-  const files = await Promise.all(folders.map(async (folder) => (await readdir(join(root, folder), { recursive: true })).map((file) => `${folder}/${file}`)))
-  const found = await Promise.all(files.flat().filter((file) => file.endsWith('.ts')).map(async (path) => superLinearIn(path, await readFile(join(root, path), 'utf8'))))
+  const files = await Promise.all(
+    folders.map(async (folder) =>
+      (await readdir(join(root, folder), { recursive: true })).map((file) => `${folder}/${file}`),
+    ),
+  )
+  const found = await Promise.all(
+    files
+      .flat()
+      .filter((file) => file.endsWith('.ts'))
+      .map(async (path) => superLinearIn(path, await readFile(join(root, path), 'utf8'))),
+  )
   return found.flat()
 }
 
@@ -33,8 +42,17 @@ export function superLinearIn(path: string, text: string): string[] {
     if (fault !== undefined) found.push(`${path}:${text.slice(0, at).split('\n').length} ${fault}`)
   }
   const addCall = ({ start, callee, arguments: [source, flags] }: ESTree.CallExpression | ESTree.NewExpression) => {
-    if (callee.type !== 'Identifier' || callee.name !== 'RegExp' || source?.type !== 'Literal' || typeof source.value !== 'string') return
-    add(start, superLinear(source.value, flags?.type === 'Literal' && typeof flags.value === 'string' ? flags.value : ''))
+    if (
+      callee.type !== 'Identifier' ||
+      callee.name !== 'RegExp' ||
+      source?.type !== 'Literal' ||
+      typeof source.value !== 'string'
+    )
+      return
+    add(
+      start,
+      superLinear(source.value, flags?.type === 'Literal' && typeof flags.value === 'string' ? flags.value : ''),
+    )
   }
   new Visitor({
     Literal(node) {
@@ -45,7 +63,8 @@ export function superLinearIn(path: string, text: string): string[] {
     Property({ start, key, value }) {
       const name = key.type === 'Identifier' ? key.name : key.type === 'Literal' ? key.value : undefined
       if (name === 'uniqueItems' && path !== distinctList) add(start, 'uniqueItems: use DistinctList')
-      if (name === 'pattern' && value.type === 'Literal' && typeof value.value === 'string') add(start, superLinear(value.value, 'u'))
+      if (name === 'pattern' && value.type === 'Literal' && typeof value.value === 'string')
+        add(start, superLinear(value.value, 'u'))
     },
   }).visit(program)
   return found
@@ -55,7 +74,12 @@ export function superLinearIn(path: string, text: string): string[] {
 export function superLinearPatterns(schema: unknown, place = ''): string[] {
   if (typeof schema !== 'object' || schema === null) return []
   return Object.entries(schema).flatMap(([name, value]: [string, unknown]) => {
-    const patterns = name === 'pattern' && typeof value === 'string' ? [value] : name === 'patternProperties' ? Object.keys(Object(value) as object) : []
+    const patterns =
+      name === 'pattern' && typeof value === 'string'
+        ? [value]
+        : name === 'patternProperties'
+          ? Object.keys(Object(value) as object)
+          : []
     const faults = patterns.map((pattern) => superLinear(pattern, 'u')).filter((fault) => fault !== undefined)
     return [...faults.map((fault) => `${place}/${name} ${fault}`), ...superLinearPatterns(value, `${place}/${name}`)]
   })

@@ -7,7 +7,10 @@ test('nothing in the code that reads requests takes more than linear time', asyn
 
 test.each([
   ['adjacent quantifiers', 'const a = /^\\s*x?\\s*$/'],
-  ['adjacent quantifiers with a part between that can be empty', `const a = /^\\s*([\\w-]+)\\s*(?:=\\s*([^\\s;"]*))?\\s*(?:;|$)/`],
+  [
+    'adjacent quantifiers with a part between that can be empty',
+    `const a = /^\\s*([\\w-]+)\\s*(?:=\\s*([^\\s;"]*))?\\s*(?:;|$)/`,
+  ],
   ['nested quantifiers', 'const a = /^(?:a+)+$/'],
   ['a search that begins at each place', 'const a = /\\s+$/'],
   ['a text for RegExp', `const a = new RegExp('^a*a*$')`],
@@ -16,17 +19,25 @@ test.each([
   ['uniqueItems', 'const a = Type.Array(Type.String(), { maxItems: 2, uniqueItems: true })'],
   ['quoted uniqueItems', `const a = { 'uniqueItems': true }`],
 ])('finds %s', (_, text) => {
-  expect(superLinearIn('commands/planted.ts', `\n${text}\n`)).toEqual([expect.stringMatching(/^commands\/planted\.ts:2 /)])
+  expect(superLinearIn('commands/planted.ts', `\n${text}\n`)).toEqual([
+    expect.stringMatching(/^commands\/planted\.ts:2 /),
+  ])
 })
 
 test.each([
-  'const a = /^\\s*x\\s*$/', 'const a = /^[a-z]+-[0-9]+$/', `const a = /"(?:[^"\\\\]|\\\\.)*"/`, `const a = RegExp(text)`, `const a = Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$' })`,
+  'const a = /^\\s*x\\s*$/',
+  'const a = /^[a-z]+-[0-9]+$/',
+  `const a = /"(?:[^"\\\\]|\\\\.)*"/`,
+  `const a = RegExp(text)`,
+  `const a = Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$' })`,
 ])('takes %s', (text) => {
   expect(superLinearIn('commands/planted.ts', text)).toEqual([])
 })
 
 test('finds a pattern anywhere in a document', () => {
-  const document = { components: { schemas: { A: { properties: { b: { pattern: '^a*a*$' } }, patternProperties: { '^(a+)+$': {} } } } } }
+  const document = {
+    components: { schemas: { A: { properties: { b: { pattern: '^a*a*$' } }, patternProperties: { '^(a+)+$': {} } } } },
+  }
   expect(superLinearPatterns(document)).toEqual([
     '/components/schemas/A/properties/b/pattern /^a*a*$/u: two quantifiers can match the same text',
     '/components/schemas/A/patternProperties /^(a+)+$/u: a quantifier is nested in another',

@@ -10,7 +10,14 @@ const compared = (ours: readonly number[], other: readonly number[], goal: Goal)
     let at = 0
     return async () => values[at++ % values.length] ?? NaN
   }
-  return single({ goalNumber: '1', name: 'it', unit: 'per second', goal, ours: { name: 'a', measure: next(ours) }, other: { name: 'b', measure: next(other) } })
+  return single({
+    goalNumber: '1',
+    name: 'it',
+    unit: 'per second',
+    goal,
+    ours: { name: 'a', measure: next(ours) },
+    other: { name: 'b', measure: next(other) },
+  })
 }
 
 test('compares round by round, without the first', async () => {
@@ -19,7 +26,8 @@ test('compares round by round, without the first', async () => {
 })
 
 test('says what falls short, what holds, and what is no result', async () => {
-  const verdict = async (ours: readonly number[], goal: Goal) => (await compare(compared(ours, [1], goal), 5))[0]?.verdict
+  const verdict = async (ours: readonly number[], goal: Goal) =>
+    (await compare(compared(ours, [1], goal), 5))[0]?.verdict
   expect(await verdict([0.4], atLeast(0.5))).toBe('falls short')
   expect(await verdict([0.4], atMost(0.5))).toBe('holds')
   expect(await verdict([0.6], atMost(0.5))).toBe('falls short')
@@ -47,7 +55,12 @@ const quick = { quick: true, rounds: 1, events: undefined, realUrl: undefined }
 
 test('the quick form gives a ratio three tries before it is broken', async () => {
   const run = (ours: readonly number[]) => {
-    const benchmark: Benchmark = { name: 'it', goals: ['1'], about: '', run: async (_, { compare }) => compare(compared(ours, [1], atLeast(1))) }
+    const benchmark: Benchmark = {
+      name: 'it',
+      goals: ['1'],
+      about: '',
+      run: async (_, { compare }) => compare(compared(ours, [1], atLeast(1))),
+    }
     return runBenchmarks([benchmark], quick, () => {})
   }
   // Each try measures twice: once for warming up.
@@ -56,17 +69,41 @@ test('the quick form gives a ratio three tries before it is broken', async () =>
 })
 
 test('a benchmark that breaks is a row, and the next one runs', async () => {
-  const broken: Benchmark = { name: 'broken', goals: ['1'], about: '', run: async () => Promise.reject(new Error('ten came of nine')) }
-  const absent: Benchmark = { name: 'absent', goals: ['2'], about: '', run: async (_, { notRun }) => notRun({ goal: '2', name: 'absent', why: 'no server' }) }
+  const broken: Benchmark = {
+    name: 'broken',
+    goals: ['1'],
+    about: '',
+    run: async () => Promise.reject(new Error('ten came of nine')),
+  }
+  const absent: Benchmark = {
+    name: 'absent',
+    goals: ['2'],
+    about: '',
+    run: async (_, { notRun }) => notRun({ goal: '2', name: 'absent', why: 'no server' }),
+  }
   const { rows, isBroken } = await runBenchmarks([broken, absent], quick, () => {})
   expect(isBroken).toBe(true)
-  expect(table(rows).split('\n').slice(2)).toEqual(['| 1 | broken |  |  |  |  |  | failed: ten came of nine |', '| 2 | absent |  |  |  |  |  | not run: no server |'])
+  expect(table(rows).split('\n').slice(2)).toEqual([
+    '| 1 | broken |  |  |  |  |  | failed: ten came of nine |',
+    '| 2 | absent |  |  |  |  |  | not run: no server |',
+  ])
 })
 
 test('reads the command line', () => {
-  expect(settingsOf(['a', '--quick', '--json', 'out.json'], '')).toEqual({ names: ['a'], list: false, json: 'out.json', settings: { quick: true, rounds: 2, events: undefined, realUrl: undefined } })
-  expect(settingsOf(['--rounds', '7', '--events', '1000'], 'esdb://x')?.settings).toEqual({ quick: false, rounds: 7, events: 1000, realUrl: 'esdb://x' })
-  for (const wrong of [['--rounds', '0'], ['--events', 'many'], ['--unknown']]) expect(settingsOf(wrong, undefined)).toBeUndefined()
+  expect(settingsOf(['a', '--quick', '--json', 'out.json'], '')).toEqual({
+    names: ['a'],
+    list: false,
+    json: 'out.json',
+    settings: { quick: true, rounds: 2, events: undefined, realUrl: undefined },
+  })
+  expect(settingsOf(['--rounds', '7', '--events', '1000'], 'esdb://x')?.settings).toEqual({
+    quick: false,
+    rounds: 7,
+    events: 1000,
+    realUrl: 'esdb://x',
+  })
+  for (const wrong of [['--rounds', '0'], ['--events', 'many'], ['--unknown']])
+    expect(settingsOf(wrong, undefined)).toBeUndefined()
   const named = (name: string): Benchmark => ({ name, goals: [], about: '', run: async () => {} })
   const all = [named('a'), named('b')]
   expect(chosenBenchmarks(all, [])).toBe(all)

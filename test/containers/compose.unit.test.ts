@@ -37,8 +37,12 @@ test('the schema refuses what it should', () => {
 
 test('every service that goes on has a health check, and is waited for until it is healthy', () => {
   const lasting = services.filter(([, service]) => at(service, 'restart') !== 'no')
-  expect(lasting.filter(([, service]) => at(service, 'healthcheck', 'test') === undefined).map(([name]) => name)).toEqual([])
-  const conditions = services.flatMap(([, service]) => Object.entries(membersOf(at(service, 'depends_on'))).map(([on, how]) => [on, at(how, 'condition')]))
+  expect(
+    lasting.filter(([, service]) => at(service, 'healthcheck', 'test') === undefined).map(([name]) => name),
+  ).toEqual([])
+  const conditions = services.flatMap(([, service]) =>
+    Object.entries(membersOf(at(service, 'depends_on'))).map(([on, how]) => [on, at(how, 'condition')]),
+  )
   expect(conditions.length).toBeGreaterThan(5)
   for (const [on, condition] of conditions) {
     const ends = at(compose, 'services', String(on), 'restart') === 'no'
@@ -50,11 +54,14 @@ test('no secret stands in the file or has a default, and .env.example names ever
   const variables = [...source.matchAll(/\$\{([A-Z0-9_]+)([^}]*)\}/g)]
   expect(variables.filter(([, , rest]) => !rest?.startsWith(':?')).map(([whole]) => whole)).toEqual([])
   const named = [...new Set(variables.map(([, name]) => name ?? ''))].toSorted()
-  const lines = text('.env.example').split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  const lines = text('.env.example')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
   expect(lines.toSorted()).toEqual(named.map((name) => `${name}=`))
   for (const [name, service] of services) {
     for (const [variable, value] of Object.entries(membersOf(at(service, 'environment')))) {
-      if (/PASSWORD|SECRET|MASTER_KEYS|ACCESS_KEY/.test(variable)) expect([name, variable, value]).toEqual([name, variable, expect.stringMatching(/^\$\{[A-Z0-9_]+:\?/)])
+      if (/PASSWORD|SECRET|MASTER_KEYS|ACCESS_KEY/.test(variable))
+        expect([name, variable, value]).toEqual([name, variable, expect.stringMatching(/^\$\{[A-Z0-9_]+:\?/)])
     }
   }
 })
@@ -63,7 +70,10 @@ test('images of others are named by digest, that of the Dockerfile too, and ours
   const digest = /:v?\d+\.\d+[\w.-]*@(?:sha256:[0-9a-f]{64}|\$\{EVENTSTORE_DIGEST:\?set EVENTSTORE_DIGEST\})$/
   for (const [name, service] of services) {
     const image = String(at(service, 'image'))
-    expect([name, image]).toEqual([name, expect.stringMatching(image.startsWith('clinical-assessment-platform:') ? /:\d+\.\d+\.\d+$/ : digest)])
+    expect([name, image]).toEqual([
+      name,
+      expect.stringMatching(image.startsWith('clinical-assessment-platform:') ? /:\d+\.\d+\.\d+$/ : digest),
+    ])
   }
   expect(text('Dockerfile')).toMatch(/^FROM node:[\w.-]+@sha256:[0-9a-f]{64}$/m)
 })
@@ -73,17 +83,24 @@ test('every service gives up its capabilities, may gain none, and writes only to
     const hardened = [at(service, 'cap_drop', 0), at(service, 'security_opt', 0), at(service, 'read_only')]
     expect([name, hardened]).toEqual([name, ['ALL', 'no-new-privileges:true', true]])
   }
-  const added = services.filter(([, service]) => at(service, 'cap_add') !== undefined).map(([name, service]) => [name, at(service, 'cap_add')])
+  const added = services
+    .filter(([, service]) => at(service, 'cap_add') !== undefined)
+    .map(([name, service]) => [name, at(service, 'cap_add')])
   expect(added).toEqual([['s3', ['CHOWN', 'SETGID', 'SETUID']]])
 })
 
 test('webhooks leave by a network of the processor alone, and reach no server that lets everybody in', () => {
-  const members = (network: string) => services.filter(([, service]) => Object.values(membersOf(at(service, 'networks'))).includes(network)).map(([name]) => name)
+  const members = (network: string) =>
+    services
+      .filter(([, service]) => Object.values(membersOf(at(service, 'networks'))).includes(network))
+      .map(([name]) => name)
   expect(members('outbound')).toEqual(['processor'])
   expect(members('mail')).toEqual(['mail'])
   const reached = members('servers').filter((name) => name !== 'processor')
   const env = membersOf(at(compose, 'services', 'processor', 'environment'))
-  const own = createOwnServers(loadConfiguration(Object.fromEntries(Object.entries(env).map(([name, value]) => [name, filled(String(value))]))))
+  const own = createOwnServers(
+    loadConfiguration(Object.fromEntries(Object.entries(env).map(([name, value]) => [name, filled(String(value))]))),
+  )
   const ports: Record<string, number> = { eventstore: 2113, postgres: 5432, s3: 8333, provider: 8090, api: 8080 }
   expect(Object.entries(ports).filter(([host, port]) => !own.includes(host, port))).toEqual([])
   // One service makes a bucket and ends, the other listens to itself alone.
@@ -94,10 +111,13 @@ test('webhooks leave by a network of the processor alone, and reach no server th
 test('the vault and the read models have a role and a password each', () => {
   const { DATABASE_URL, VAULT_DATABASE_URL } = membersOf(at(compose, 'services', 'api', 'environment'))
   expect([String(DATABASE_URL).split(':?')[0], String(VAULT_DATABASE_URL).split(':?')[0]]).toEqual([
-    'postgres://platform:${PLATFORM_DATABASE_PASSWORD', 'postgres://vault:${VAULT_DATABASE_PASSWORD',
+    'postgres://platform:${PLATFORM_DATABASE_PASSWORD',
+    'postgres://vault:${VAULT_DATABASE_PASSWORD',
   ])
   const roles = '/docker-entrypoint-initdb.d/roles.sql:ro'
-  expect(Object.values(membersOf(at(compose, 'services', 'postgres', 'volumes')))).toContain(`./docker-compose.postgres.sql:${roles}`)
+  expect(Object.values(membersOf(at(compose, 'services', 'postgres', 'volumes')))).toContain(
+    `./docker-compose.postgres.sql:${roles}`,
+  )
 })
 
 test('nothing but the API, the object store and the mail page is published, on this machine only', () => {
@@ -107,7 +127,9 @@ test('nothing but the API, the object store and the mail page is published, on t
 })
 
 test('one service builds the image that several run, since builds at once cannot export one tag', () => {
-  const ours = services.filter(([, service]) => String(at(service, 'image')).startsWith('clinical-assessment-platform:'))
+  const ours = services.filter(([, service]) =>
+    String(at(service, 'image')).startsWith('clinical-assessment-platform:'),
+  )
   expect(ours.length).toBeGreaterThan(3)
   expect(services.filter(([, service]) => at(service, 'build') !== undefined).map(([name]) => name)).toEqual(['api'])
 })
@@ -130,25 +152,42 @@ test('Postgres is healthy when it answers by TCP, not while it makes its first d
 })
 
 test('every role runs, two of each that needs no address of its own, with all that it needs and nothing unknown', () => {
-  const commands = services.map(([, service]) => ({ service, command: at(service, 'command') })).filter(({ command }) => at(command, 0) === 'serve')
+  const commands = services
+    .map(([, service]) => ({ service, command: at(service, 'command') }))
+    .filter(({ command }) => at(command, 0) === 'serve')
   expect(commands.map(({ command }) => String(at(command, 2))).toSorted()).toEqual(['api', 'processor', 'projector'])
   for (const { service, command } of commands) {
     const role = String(at(command, 2))
     const given = membersOf(at(service, 'environment'))
     const env = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, filled(String(value))]))
     if (isRole(role)) requireVariables(env, needsOf([role]), role)
-    expect(loadConfiguration(env)).toMatchObject({ profile: 'development', host: role === 'api' ? '0.0.0.0' : '127.0.0.1', s3Bucket: 'clinical-assessments' })
+    expect(loadConfiguration(env)).toMatchObject({
+      profile: 'development',
+      host: role === 'api' ? '0.0.0.0' : '127.0.0.1',
+      s3Bucket: 'clinical-assessments',
+    })
     if (role !== 'api') expect(at(service, 'deploy', 'replicas')).toBe(2)
   }
 })
 
 function filled(value: string): string {
-  return value.replace(/\$\{(?:API|S3)_PORT[^}]*\}/g, '8080').replace(/\$\{MASTER_KEYS[^}]*\}/g, 'first:c2VjcmV0').replace(/\$\{[^}]*\}/g, 'x'.repeat(32))
+  return value
+    .replace(/\$\{(?:API|S3)_PORT[^}]*\}/g, '8080')
+    .replace(/\$\{MASTER_KEYS[^}]*\}/g, 'first:c2VjcmV0')
+    .replace(/\$\{[^}]*\}/g, 'x'.repeat(32))
 }
 
 test('the image holds every stage that the program imports', () => {
   const copied = [...text('Dockerfile').matchAll(/^COPY (\S+) \1$/gm)].map(([, folder]) => folder ?? '')
-  expect(copied.toSorted()).toEqual(['commands', 'embedded', 'platform', 'processes', 'projections', 'read-api', 'streams'])
+  expect(copied.toSorted()).toEqual([
+    'commands',
+    'embedded',
+    'platform',
+    'processes',
+    'projections',
+    'read-api',
+    'streams',
+  ])
   const sent = text('.dockerignore')
   expect(copied.filter((folder) => !sent.includes(`\n!${folder}\n`))).toEqual([])
 })

@@ -15,7 +15,12 @@ async function hasEngine(): Promise<boolean> {
 
 function eventStore(): Promise<StartedTestContainer> {
   return new GenericContainer('eventstore/eventstore:23.10.1-jammy')
-    .withEnvironment({ EVENTSTORE_CLUSTER_SIZE: '1', EVENTSTORE_INSECURE: 'true', EVENTSTORE_RUN_PROJECTIONS: 'None', EVENTSTORE_MEM_DB: 'true' })
+    .withEnvironment({
+      EVENTSTORE_CLUSTER_SIZE: '1',
+      EVENTSTORE_INSECURE: 'true',
+      EVENTSTORE_RUN_PROJECTIONS: 'None',
+      EVENTSTORE_MEM_DB: 'true',
+    })
     .withExposedPorts(2113)
     .withWaitStrategy(Wait.forHttp('/health/live', 2113).forStatusCodeMatching((status) => status < 300))
     .withStartupTimeout(startLimitMs)
@@ -23,14 +28,16 @@ function eventStore(): Promise<StartedTestContainer> {
 }
 
 function postgres(): Promise<StartedTestContainer> {
-  return new GenericContainer('postgres:17.6-bookworm')
-    .withCommand(['postgres', '-c', 'max_connections=300', '-c', 'fsync=off'])
-    .withEnvironment({ POSTGRES_USER: 'platform', POSTGRES_PASSWORD: password })
-    .withExposedPorts(5432)
-    // It starts twice: once to set itself up.
-    .withWaitStrategy(Wait.forLogMessage(/ready to accept connections/, 2))
-    .withStartupTimeout(startLimitMs)
-    .start()
+  return (
+    new GenericContainer('postgres:17.6-bookworm')
+      .withCommand(['postgres', '-c', 'max_connections=300', '-c', 'fsync=off'])
+      .withEnvironment({ POSTGRES_USER: 'platform', POSTGRES_PASSWORD: password })
+      .withExposedPorts(5432)
+      // It starts twice: once to set itself up.
+      .withWaitStrategy(Wait.forLogMessage(/ready to accept connections/, 2))
+      .withStartupTimeout(startLimitMs)
+      .start()
+  )
 }
 
 function run(env: Readonly<Record<string, string>>): Promise<number> {
@@ -43,16 +50,20 @@ function run(env: Readonly<Record<string, string>>): Promise<number> {
 
 async function main(): Promise<number> {
   if (!(await hasEngine())) {
-    process.stderr.write('npm run test:containers needs a container engine (Docker or Podman) that it can reach; npm test needs none.\n')
+    process.stderr.write(
+      'npm run test:containers needs a container engine (Docker or Podman) that it can reach; npm test needs none.\n',
+    )
     return 1
   }
   const started: StartedTestContainer[] = []
   try {
-    const [events, database] = await Promise.all([eventStore(), postgres()].map(async (starting) => {
-      const container = await starting
-      started.push(container)
-      return container
-    }))
+    const [events, database] = await Promise.all(
+      [eventStore(), postgres()].map(async (starting) => {
+        const container = await starting
+        started.push(container)
+        return container
+      }),
+    )
     if (events === undefined || database === undefined) throw new Error('a container is missing')
     const server = `postgres://platform:${password}@${database.getHost()}:${database.getMappedPort(5432)}`
     return await run({

@@ -7,14 +7,24 @@ import { freePort } from '../../embedded/children/free-port.ts'
 import { databaseUrl } from '../../embedded/postgres/databases.ts'
 import { startPostgres } from '../../embedded/postgres/start-postgres.ts'
 
-const environment: Readonly<Record<string, string>> = { PLATFORM_DATABASE_PASSWORD: "it's one", VAULT_DATABASE_PASSWORD: 'two' }
+const environment: Readonly<Record<string, string>> = {
+  PLATFORM_DATABASE_PASSWORD: "it's one",
+  VAULT_DATABASE_PASSWORD: 'two',
+}
 
 /** The statements of the file with its variables filled in, as psql does it. */
 async function statements(): Promise<string[]> {
   const script = await readFile(new URL('../../docker-compose.postgres.sql', import.meta.url), 'utf8')
-  const variables = new Map([...script.matchAll(/^\\getenv (\w+) (\w+)$/gm)].map(([, name = '', from = '']) => [name, environment[from] ?? '']))
-  const sql = script.replaceAll(/^(?:\\|--).*$/gm, '').replaceAll(/:'(\w+)'/g, (_, name: string) => escapeLiteral(variables.get(name) ?? ''))
-  return sql.split(';').map((statement) => statement.trim()).filter((statement) => statement !== '')
+  const variables = new Map(
+    [...script.matchAll(/^\\getenv (\w+) (\w+)$/gm)].map(([, name = '', from = '']) => [name, environment[from] ?? '']),
+  )
+  const sql = script
+    .replaceAll(/^(?:\\|--).*$/gm, '')
+    .replaceAll(/:'(\w+)'/g, (_, name: string) => escapeLiteral(variables.get(name) ?? ''))
+  return sql
+    .split(';')
+    .map((statement) => statement.trim())
+    .filter((statement) => statement !== '')
 }
 
 async function answer(url: string, statement: string): Promise<unknown> {
@@ -37,9 +47,11 @@ test('the roles that Compose makes own a database each and reach no other', asyn
   })
   for (const statement of await statements()) await answer(server.url('postgres'), statement)
 
-  const platform = (database: string) => databaseUrl(port, environment['PLATFORM_DATABASE_PASSWORD'] ?? '', database, 'platform')
+  const platform = (database: string) =>
+    databaseUrl(port, environment['PLATFORM_DATABASE_PASSWORD'] ?? '', database, 'platform')
   const vault = (database: string) => databaseUrl(port, environment['VAULT_DATABASE_PASSWORD'] ?? '', database, 'vault')
-  const who = "select current_database() as database, pg_get_userbyid(datdba) as owner from pg_database where datname = current_database()"
+  const who =
+    'select current_database() as database, pg_get_userbyid(datdba) as owner from pg_database where datname = current_database()'
   expect(await answer(platform('platform'), who)).toEqual({ database: 'platform', owner: 'platform' })
   expect(await answer(vault('vault'), who)).toEqual({ database: 'vault', owner: 'vault' })
   await answer(platform('platform'), 'create schema of_a_read_model')

@@ -8,7 +8,14 @@ test('without a container engine it ends with one sentence that says so', async 
   // An address where nothing listens, and no home with settings that name another engine.
   const env = { PATH: '/nowhere', HOME: '/nowhere', DOCKER_HOST: 'tcp://127.0.0.1:1' }
   const told = await new Promise((resolve) => {
-    execFile(process.execPath, [main], { env }, (error, stdout, stderr) => resolve({ code: error?.code, stdout, stderr }))
+    execFile(process.execPath, [main], { env }, (error, stdout, stderr) =>
+      resolve({ code: error?.code, stdout, stderr }),
+    )
   })
-  expect(told).toEqual({ code: 1, stdout: '', stderr: 'npm run test:containers needs a container engine (Docker or Podman) that it can reach; npm test needs none.\n' })
+  expect(told).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'npm run test:containers needs a container engine (Docker or Podman) that it can reach; npm test needs none.\n',
+  })
 })

@@ -20,8 +20,13 @@ test('the page lists every event of every channel with its version and payload, 
   const published = catalogue.types.flatMap((type) => {
     const entry = catalogue.entry(type)
     if (entry === undefined || !entry.category.endsWith('.events')) return []
-    const { properties = {}, required = [] } = entry.definition.schema as { readonly properties?: object; readonly required?: readonly string[] }
-    const payload = Object.keys(properties).filter((member) => !(member in envelope)).map((member) => (required.includes(member) ? member : `${member}?`))
+    const { properties = {}, required = [] } = entry.definition.schema as {
+      readonly properties?: object
+      readonly required?: readonly string[]
+    }
+    const payload = Object.keys(properties)
+      .filter((member) => !(member in envelope))
+      .map((member) => (required.includes(member) ? member : `${member}?`))
     return [[type, String(entry.definition.version), entry.category, payload]]
   })
   expect(documented).toEqual(published)

@@ -23,7 +23,9 @@ const isOfThisCheck = (path: string) => path.startsWith('test/docs/')
 
 export async function readTree(): Promise<Tree & { readonly guides: readonly Guide[] }> {
   const found = await readdir(root, { recursive: true, withFileTypes: true })
-  const files = found.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name).slice(root.length).replaceAll('\\', '/'))
+  const files = found
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name).slice(root.length).replaceAll('\\', '/'))
   const paths = files.filter((path) => !/(?:^|\/)(?:node_modules|\.git|\.platform)(?:\/|$)/.test(path))
   const words = new Map<string, ReadonlySet<string>>()
   const guides: Guide[] = []
@@ -56,7 +58,9 @@ export function missingNames({ path, text }: Guide, tree: Tree): string[] {
 
 function missingInProse(line: string, folder: string, tree: Tree): string[] {
   const links = [...line.matchAll(/\]\(([^)#:\s]+)[^):]*\)/g)].map(([, target = '']) => target)
-  const broken = links.filter((target) => !tree.paths.some((path) => `${path}/`.startsWith(`${resolved(folder, target)}/`.replace(/\/+$/, '/'))))
+  const broken = links.filter(
+    (target) => !tree.paths.some((path) => `${path}/`.startsWith(`${resolved(folder, target)}/`.replace(/\/+$/, '/'))),
+  )
   const cells = line.startsWith('|') ? line.split('|').slice(1, -1) : [line]
   const [first = [], ...others] = cells.map(spansOf)
   const paths = (spans: readonly string[]) => spans.flatMap((span) => span.split(/\s+/)).filter(isPath)
@@ -65,7 +69,9 @@ function missingInProse(line: string, folder: string, tree: Tree): string[] {
   const about = others.length > 0 ? paths(first).flatMap((name) => filesOf(name, folder, tree)) : []
   const sources = about.flatMap((file) => tree.words.get(file) ?? [])
   const namesOf = (spans: readonly string[]) => spans.flatMap((span) => namesIn(span))
-  const unknown = missingWords(namesOf(first), everySource(tree)).concat(missingWords(namesOf(others.flat()), sources.length > 0 ? sources : everySource(tree)))
+  const unknown = missingWords(namesOf(first), everySource(tree)).concat(
+    missingWords(namesOf(others.flat()), sources.length > 0 ? sources : everySource(tree)),
+  )
   return [...broken, ...missingWords(lost, everySource(tree)), ...unknown]
 }
 
@@ -80,8 +86,13 @@ function isPath(token: string): boolean {
 
 /** `<service>` and `*` stand for any part of one name. A path begins at the guide's folder, at the root, or below the guide's folder. */
 function filesOf(name: string, folder: string, { paths }: Tree): readonly string[] {
-  const pattern = name.split(/<[^>]*>|\*/).map((part) => part.replace(/[.+?^$()[\]{}|\\]/g, '\\$&')).join('[^/]*')
-  const begins = [`^${folder}(?:.*/)?${pattern}`, `^${pattern}`, `^${resolved(folder, name)}`].map((form) => new RegExp(form + (name.endsWith('/') ? '' : '(?:/|$)')))
+  const pattern = name
+    .split(/<[^>]*>|\*/)
+    .map((part) => part.replace(/[.+?^$()[\]{}|\\]/g, '\\$&'))
+    .join('[^/]*')
+  const begins = [`^${folder}(?:.*/)?${pattern}`, `^${pattern}`, `^${resolved(folder, name)}`].map(
+    (form) => new RegExp(form + (name.endsWith('/') ? '' : '(?:/|$)')),
+  )
   return paths.filter((path) => begins.some((form) => form.test(path)))
 }
 
@@ -93,12 +104,17 @@ function resolved(folder: string, name: string): string {
 function namesIn(span: string): string[] {
   const one = /^([\w$]+(?:\.[\w$]+)*)(?:\(.*\))?$/.exec(span)?.[1]
   if (one !== undefined && !isPath(span)) return one.split('.').filter((name) => !/^\d/.test(name))
-  return span.split(/\s+/).filter((token) => !isPath(token)).flatMap(codeWords)
+  return span
+    .split(/\s+/)
+    .filter((token) => !isPath(token))
+    .flatMap(codeWords)
 }
 
 /** Words with a capital inside, an underscore between letters, or in capitals. */
 function codeWords(text: string): string[] {
-  return (text.match(/[A-Za-z$][\w$]*/g) ?? []).filter((word) => /[a-z][A-Z]|\w_\w|^[A-Z][a-z]+[A-Z]|^[A-Z][A-Z0-9]+_/.test(word))
+  return (text.match(/[A-Za-z$][\w$]*/g) ?? []).filter((word) =>
+    /[a-z][A-Z]|\w_\w|^[A-Z][a-z]+[A-Z]|^[A-Z][A-Z0-9]+_/.test(word),
+  )
 }
 
 function withoutComment(line: string): string {

@@ -20,7 +20,11 @@ test.each([
   ['a member', 'It reads `runtime.nothingness`.', '1: nothingness'],
   ['a name in a longer text', 'Run `NO_SUCH_VARIABLE=1 npm test`.', '1: NO_SUCH_VARIABLE'],
   ['a name in an example', '```ts\nconst made = defineNothing(1)\n```', '2: defineNothing'],
-  ['a name in a file that does not contain it', '| `processes/<service>/<name>.process.ts` | `defineProcess` |', '1: defineProcess'],
+  [
+    'a name in a file that does not contain it',
+    '| `processes/<service>/<name>.process.ts` | `defineProcess` |',
+    '1: defineProcess',
+  ],
 ])('%s that is not there is reported', (_what, text, missing) => {
   expect(planted(text)).toEqual([missing])
 })

@@ -13,13 +13,22 @@ function documentedRows(): string[][] {
 }
 
 test('the README lists every variable with its default, unit and meaning, and no other', () => {
-  const expected = configurationTable().map(({ name, default: initial, unit, meaning }) => [name, initial, unit, meaning])
+  const expected = configurationTable().map(({ name, default: initial, unit, meaning }) => [
+    name,
+    initial,
+    unit,
+    meaning,
+  ])
   expect(documentedRows()).toEqual(expected)
 })
 
 test("the README's commands exist", () => {
-  const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { scripts: Record<string, string> }
-  const named = [...readme.matchAll(/npm (?:run )?(demo|test|start|platform|eventstore)\b/g)].map(([, name]) => name ?? '')
+  const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    scripts: Record<string, string>
+  }
+  const named = [...readme.matchAll(/npm (?:run )?(demo|test|start|platform|eventstore)\b/g)].map(
+    ([, name]) => name ?? '',
+  )
   expect(named).toContain('demo')
   expect(named.filter((name) => scripts[name] === undefined)).toEqual([])
 })

@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { at, createApiClient, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../platform/demo/api-client.ts'
+import {
+  at,
+  createApiClient,
+  requestToken,
+  textAt,
+  type ApiAnswer,
+  type ApiClient,
+} from '../../platform/demo/api-client.ts'
 import { assessmentBody, photograph } from '../support/main-job.ts'
 import { clientOf } from '../support/platform.ts'
 import type { CallerName, Outcome } from './outcomes.ts'
@@ -13,7 +20,12 @@ const hangMs = answerLimitMs + 15_000
 /** A caller need not wait as long as Retry-After asks for, which is what fills the log of answers. */
 const longestPauseMs = 2_000
 
-const codes: ReadonlySet<unknown> = new Set(['event-store-unavailable', 'database-unavailable', 'object-store-unavailable', 'read-model-behind'])
+const codes: ReadonlySet<unknown> = new Set([
+  'event-store-unavailable',
+  'database-unavailable',
+  'object-store-unavailable',
+  'read-model-behind',
+])
 
 export interface Acknowledged {
   readonly id: string
@@ -75,8 +87,11 @@ export class Callers {
       const body = assessmentBody(this.#stage.patientId, [await photograph()])
       let answer: ApiAnswer | undefined
       do {
-        answer = await this.#ask('write: assessment', 202, () => this.#api.call('/v1/clinical-api/assessments', { body, headers: { 'idempotency-key': key } }))
-        if (answer?.status !== 202) await this.#pause(Math.min(longestPauseMs, 1_000 * Number(answer?.headers.get('retry-after') ?? 1)))
+        answer = await this.#ask('write: assessment', 202, () =>
+          this.#api.call('/v1/clinical-api/assessments', { body, headers: { 'idempotency-key': key } }),
+        )
+        if (answer?.status !== 202)
+          await this.#pause(Math.min(longestPauseMs, 1_000 * Number(answer?.headers.get('retry-after') ?? 1)))
       } while (answer?.status !== 202 && !this.#isOver)
       if (answer?.status !== 202) return
       const id = textAt(answer.body, 'id')
@@ -105,8 +120,11 @@ export class Callers {
   }
 
   async #token(): Promise<void> {
-    const answer = await this.#ask('token', 200, () => requestToken(this.#stage.baseUrl, clientOf(this.#stage.platform, 0)))
-    if (answer?.status === 200 && this.#mayExpire) this.#api = createApiClient(this.#stage.baseUrl, textAt(answer.body, 'access_token'))
+    const answer = await this.#ask('token', 200, () =>
+      requestToken(this.#stage.baseUrl, clientOf(this.#stage.platform, 0)),
+    )
+    if (answer?.status === 200 && this.#mayExpire)
+      this.#api = createApiClient(this.#stage.baseUrl, textAt(answer.body, 'access_token'))
   }
 
   async #ask(caller: CallerName, wanted: number, ask: () => Promise<ApiAnswer>): Promise<ApiAnswer | undefined> {
@@ -124,7 +142,10 @@ export class Callers {
         return undefined
       }
       const code = at(answer.body, 'code')
-      note([answer.status, ...(typeof code === 'string' ? [code] : [])].join(' '), this.#wrong(answer, wanted, performance.now() - begun))
+      note(
+        [answer.status, ...(typeof code === 'string' ? [code] : [])].join(' '),
+        this.#wrong(answer, wanted, performance.now() - begun),
+      )
       return answer
     } catch (error) {
       note('none: the connection broke', String(error))

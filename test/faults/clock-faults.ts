@@ -34,4 +34,7 @@ async function onMovedClock(who: Clocked, hours: number): Promise<Ground> {
   }
 }
 
-export const clockFaults: readonly Fault[] = (['platform', 'event store', 'Postgres'] as const).flatMap((who) => [moved(who, 3), moved(who, -3)])
+export const clockFaults: readonly Fault[] = (['platform', 'event store', 'Postgres'] as const).flatMap((who) => [
+  moved(who, 3),
+  moved(who, -3),
+])

@@ -71,12 +71,19 @@ const endedPostgres: Fault = {
   means: 'the same, and a checkpoint, which it does not survive',
   seconds,
   health: ['database'],
-  prepare: () => onSmallDisk('Postgres', 192, ({ servers }) => statement(servers.env['DATABASE_URL'] ?? '', 'checkpoint').catch(() => undefined)),
+  prepare: () =>
+    onSmallDisk('Postgres', 192, ({ servers }) =>
+      statement(servers.env['DATABASE_URL'] ?? '', 'checkpoint').catch(() => undefined),
+    ),
 }
 
 export const diskFaults: readonly Fault[] = [limitedNode, fullNode, refusingPostgres, fullPostgres, endedPostgres]
 
-async function onSmallDisk(server: ServerName, megabytes: number, once: (stage: Stage) => Promise<void>): Promise<Ground> {
+async function onSmallDisk(
+  server: ServerName,
+  megabytes: number,
+  once: (stage: Stage) => Promise<void>,
+): Promise<Ground> {
   const disk = await mountSmallDisk(megabytes)
   return {
     options: { folders: { [server]: join(disk.path, 'data') } },
@@ -104,9 +111,12 @@ async function statement(url: string, text: string): Promise<void> {
 async function useUpRoom(port: number): Promise<void> {
   const client = EventStoreDBClient.connectionString(`esdb://127.0.0.1:${port}?tls=false`)
   try {
-    for (let bytes = 512 << 10; bytes > 16; ) {
+    for (let bytes = 512 << 10; bytes > 16;) {
       const ballast = binaryEvent({ type: 'Ballast', data: new Uint8Array(randomBytes(bytes)) })
-      const isTaken = await client.appendToStream('$ballast', ballast).then(() => true, () => false)
+      const isTaken = await client.appendToStream('$ballast', ballast).then(
+        () => true,
+        () => false,
+      )
       if (!isTaken) bytes >>= 1
     }
   } finally {

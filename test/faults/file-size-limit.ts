@@ -16,7 +16,10 @@ export async function limitFileSize(pid: number, bytes: number | 'unlimited'): P
 /** Size of the newest segment of a node's log, the room that is written ahead included. */
 export async function newestSegmentSize(dataDir: string): Promise<number> {
   const folder = join(dataDir, 'log')
-  const newest = (await readdir(folder)).filter((name) => name.endsWith('.segment')).toSorted().at(-1)
+  const newest = (await readdir(folder))
+    .filter((name) => name.endsWith('.segment'))
+    .toSorted()
+    .at(-1)
   if (newest === undefined) throw new Error('the log has no segment')
   return (await stat(join(folder, newest))).size
 }

@@ -77,7 +77,12 @@ test('without room the node refuses appends and goes on answering; with room it 
 
   await limitFileSize(node.pid, 'unlimited')
   const late = block(512 << 10)
-  await waitFor('room', () => client.appendToStream('more', late, { expectedRevision: 'no_stream' }).then(() => true, () => undefined))
+  await waitFor('room', () =>
+    client.appendToStream('more', late, { expectedRevision: 'no_stream' }).then(
+      () => true,
+      () => undefined,
+    ),
+  )
   await client.appendToStream('nothing', [], { expectedRevision: 'any' })
   await waitFor('the subscriber', () => (seen.includes(late.id) ? true : undefined))
   const after = await idsInLog()
@@ -118,7 +123,12 @@ test('what would revive a stream is refused as a whole where there is room for i
 
   await limitFileSize(node.pid, 'unlimited')
   const revived = block(1)
-  await waitFor('room', () => client.appendToStream('hidden', revived, { expectedRevision: 1n }).then(() => true, () => undefined))
+  await waitFor('room', () =>
+    client.appendToStream('hidden', revived, { expectedRevision: 1n }).then(
+      () => true,
+      () => undefined,
+    ),
+  )
   const read: string[] = []
   for await (const { event } of client.readStream('hidden')) read.push(`${event?.revision} ${event?.id}`)
   expect(read).toEqual([`2 ${revived.id}`])

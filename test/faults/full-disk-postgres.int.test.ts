@@ -46,7 +46,10 @@ test('a server that can write its log no more, and ends in the recovery after th
   let isHolderGone = false
   void server.exited.then(() => (isHolderGone = true))
   await limitFileSize(first, 64 << 10)
-  const refusal: unknown = await query('create table lost as select 8 as n').then(() => undefined, (error: unknown) => error)
+  const refusal: unknown = await query('create table lost as select 8 as n').then(
+    () => undefined,
+    (error: unknown) => error,
+  )
   expect(isDatabaseUnavailable(refusal)).toBe(true)
 
   // It may refuse a statement or two before it ends; a checkpoint has to be written.

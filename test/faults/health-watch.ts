@@ -43,7 +43,10 @@ export class HealthWatch {
 
   async #look(): Promise<void> {
     const signal = AbortSignal.timeout(10_000)
-    const [full, live] = await Promise.all([fetch(`${this.#baseUrl}/health`, { signal }), fetch(`${this.#baseUrl}/health/live`, { signal })])
+    const [full, live] = await Promise.all([
+      fetch(`${this.#baseUrl}/health`, { signal }),
+      fetch(`${this.#baseUrl}/health/live`, { signal }),
+    ])
     await live.arrayBuffer()
     if (live.status !== 200) this.wrong.push(`/health/live answered ${live.status}`)
     const body: unknown = await full.json()

@@ -28,7 +28,9 @@ const { values, positionals } = parseArgs({
 const say = (line: string) => void process.stdout.write(`${line}\n`)
 
 async function main(): Promise<void> {
-  const chosen = faults.filter(({ name }) => positionals.length === 0 || positionals.some((part) => name.includes(part)))
+  const chosen = faults.filter(
+    ({ name }) => positionals.length === 0 || positionals.some((part) => name.includes(part)),
+  )
   if (values.list) {
     for (const fault of chosen) say(describeFault(fault))
     return

@@ -17,9 +17,15 @@ export function rowOf(seen: Observation): string {
   const answers = columns.map(([, callers]) => callers.map((caller) => summaryOf(seen.outcomes, caller)).join('<br>'))
   const { drops, events } = seen.subscriber
   const subscriber = `${drops === 0 ? 'stays connected' : `dropped ${drops} times`}; all ${events} events once, in order`
-  const health = seen.health.length === 0
-    ? 'does not show it'
-    : `${seen.health.toSorted().map((name) => `\`${name}\``).join(', ')} after ${((seen.shownMs ?? 0) / 1000).toFixed(1)} s; gone ${(seen.clearedMs / 1000).toFixed(1)} s after its end`
+  const health =
+    seen.health.length === 0
+      ? 'does not show it'
+      : `${seen.health
+          .toSorted()
+          .map((name) => `\`${name}\``)
+          .join(
+            ', ',
+          )} after ${((seen.shownMs ?? 0) / 1000).toFixed(1)} s; gone ${(seen.clearedMs / 1000).toFixed(1)} s after its end`
   return `| ${seen.fault}, ${seen.seconds} s | ${[...answers, subscriber, health].join(' | ')} |`
 }
 

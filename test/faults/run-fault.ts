@@ -31,15 +31,25 @@ export async function runFault(stage: Stage, fault: Fault, ground: Ground, secon
     await sleep(seconds * 1_000)
     await end()
     endedAt = performance.now()
-    await waitFor(`health after: ${fault.name}`, () => (health.isHealthy && health.times.lastFailingAt < performance.now() - 1_000 ? true : undefined), clearLimitMs)
+    await waitFor(
+      `health after: ${fault.name}`,
+      () => (health.isHealthy && health.times.lastFailingAt < performance.now() - 1_000 ? true : undefined),
+      clearLimitMs,
+    )
     const before = callers.acknowledged.length
-    await waitFor(`assessments after: ${fault.name}`, () => (callers.acknowledged.length >= before + 2 ? true : undefined), clearLimitMs)
+    await waitFor(
+      `assessments after: ${fault.name}`,
+      () => (callers.acknowledged.length >= before + 2 ? true : undefined),
+      clearLimitMs,
+    )
   } catch (error) {
     wrong.push(String(error))
   } finally {
     await callers.stop()
   }
-  const ended = await settled(stage, callers.acknowledged, fault.mayEnd ?? []).catch((error: unknown) => [String(error)])
+  const ended = await settled(stage, callers.acknowledged, fault.mayEnd ?? []).catch((error: unknown) => [
+    String(error),
+  ])
   const channel = await followedChannel(stage, subscriber).catch((error: unknown) => [String(error)])
   await Promise.all([health.stop(), subscriber.stop()])
   const { shownAt, lastFailingAt } = health.times
@@ -55,9 +65,17 @@ export async function runFault(stage: Stage, fault: Fault, ground: Ground, secon
     clearedMs: Math.max(0, lastFailingAt - endedAt),
     wrong: [
       ...wrong,
-      ...new Set(callers.outcomes.flatMap((outcome) => (outcome.wrong === undefined ? [] : [`${outcome.caller}: ${outcome.wrong}`]))),
+      ...new Set(
+        callers.outcomes.flatMap((outcome) =>
+          outcome.wrong === undefined ? [] : [`${outcome.caller}: ${outcome.wrong}`],
+        ),
+      ),
       ...health.wrong,
-      ...(isShown ? [] : [`health never showed ${fault.health.join(' or ')}; it showed ${[...health.failed].join(', ') || 'nothing'}`]),
+      ...(isShown
+        ? []
+        : [
+            `health never showed ${fault.health.join(' or ')}; it showed ${[...health.failed].join(', ') || 'nothing'}`,
+          ]),
       ...(stage.platform.output().includes('internal-error') ? ['the platform logged an internal error'] : []),
       ...ended,
       ...channel,
@@ -66,7 +84,11 @@ export async function runFault(stage: Stage, fault: Fault, ground: Ground, secon
 }
 
 /** Every acknowledged assessment is completed, with one story on the public channel, or failed as it may; what is not so. */
-async function settled(stage: Stage, acknowledged: readonly Acknowledged[], mayEnd: readonly string[]): Promise<string[]> {
+async function settled(
+  stage: Stage,
+  acknowledged: readonly Acknowledged[],
+  mayEnd: readonly string[],
+): Promise<string[]> {
   const api = await stage.connect()
   const records = new Map<string, unknown>()
   const deadline = performance.now() + settleLimitMs
@@ -79,9 +101,12 @@ async function settled(stage: Stage, acknowledged: readonly Acknowledged[], mayE
     if (record === undefined) return [`assessment ${id} has no end`]
     const code = at(record, 'error', 'code')
     if (typeof code === 'string' && mayEnd.includes(code)) return []
-    if (at(record, 'status') !== 'completed') return [`assessment ${id} ended ${JSON.stringify(code ?? at(record, 'status'))}`]
+    if (at(record, 'status') !== 'completed')
+      return [`assessment ${id} ended ${JSON.stringify(code ?? at(record, 'status'))}`]
     const story = published.cases.get(textAt(record, 'case_id'))?.join(' ')
-    return story === 'ai_review.requested ai_review.started ai_review.completed' ? [] : [`the channel says of the case of ${id}: ${story ?? 'nothing'}`]
+    return story === 'ai_review.requested ai_review.started ai_review.completed'
+      ? []
+      : [`the channel says of the case of ${id}: ${story ?? 'nothing'}`]
   })
 }
 

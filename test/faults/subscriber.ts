@@ -49,7 +49,9 @@ export class ChannelSubscriber {
 }
 
 /** Events of the channel, by case, as they stand in the store. */
-export async function channelByCase(url: string): Promise<{ readonly count: number; readonly cases: ReadonlyMap<string, readonly string[]> }> {
+export async function channelByCase(
+  url: string,
+): Promise<{ readonly count: number; readonly cases: ReadonlyMap<string, readonly string[]> }> {
   const client = EventStoreDBClient.connectionString(url)
   const cases = new Map<string, string[]>()
   let count = 0
@@ -71,7 +73,11 @@ export async function channelByCase(url: string): Promise<{ readonly count: numb
 export async function headOfChannel(url: string): Promise<bigint> {
   const client = EventStoreDBClient.connectionString(url)
   try {
-    for await (const { event } of client.readStream(channel, { direction: 'backwards', fromRevision: END, maxCount: 1 })) {
+    for await (const { event } of client.readStream(channel, {
+      direction: 'backwards',
+      fromRevision: END,
+      maxCount: 1,
+    })) {
       if (event !== undefined) return event.revision
     }
     return -1n

@@ -2,11 +2,20 @@ import { describe, expect, it } from 'vitest'
 import { catalogue } from '../../streams/catalogue.ts'
 import { categoryOf, createCatalogue } from '../../streams/store/catalogue.ts'
 import { createCodec } from '../../streams/store/codec.ts'
-import { decodeGolden, destroyedKeys, fixedKeys, goldenNames, readGolden, sealGolden, signGolden } from './golden-file.ts'
+import {
+  decodeGolden,
+  destroyedKeys,
+  fixedKeys,
+  goldenNames,
+  readGolden,
+  sealGolden,
+  signGolden,
+} from './golden-file.ts'
 
 const names = await goldenNames()
 const work = process.env['GOLDEN_EVENTS']
-if (work === 'seal' || work === 'sign') for (const name of names) await (work === 'seal' ? sealGolden(name) : signGolden(name))
+if (work === 'seal' || work === 'sign')
+  for (const name of names) await (work === 'seal' ? sealGolden(name) : signGolden(name))
 
 function entryOf(type: string) {
   const entry = catalogue.entry(type)
@@ -26,7 +35,9 @@ describe('golden files', () => {
   })
 
   it('would be missed: a type without a file is not in the list', () => {
-    const more = createCatalogue([{ category: 'planted', events: { Planted: { ...entryOf('CaseOpened').definition, type: 'Planted' } } }])
+    const more = createCatalogue([
+      { category: 'planted', events: { Planted: { ...entryOf('CaseOpened').definition, type: 'Planted' } } },
+    ])
     expect(more.types.filter((type) => !names.includes(`${type}.v1`))).toEqual(['Planted'])
   })
 })
@@ -63,7 +74,10 @@ describe.each(shapes)('$name', ({ type, version, name }) => {
     const context = { commandId: stored.id, correlationId: stored.id, orgId: String(stored.metadata['orgId']) }
     const place = { stream, expected: 'no_stream' } as const
     const written = stream.includes('.events')
-      ? codec.encodeRaw([{ id: stored.id, type, data: decoded, metadata: { commandId: stored.id, $correlationId: stored.id } }], place)
+      ? codec.encodeRaw(
+          [{ id: stored.id, type, data: decoded, metadata: { commandId: stored.id, $correlationId: stored.id } }],
+          place,
+        )
       : await codec.encode([{ type, data: decoded }], context, place)
     const given = phiMembers.filter((member) => decoded[member] !== null)
     const sealed = Object.fromEntries(given.map((member) => [member, { $phi: expect.any(String) }]))
@@ -76,7 +90,10 @@ describe('a golden file that no longer decodes', () => {
     const golden = await readGolden('PatientRegistered.v1')
     const { stored } = golden
     if (stored === undefined) throw new Error('not sealed')
-    const changed = { ...golden, stored: { ...stored, data: { ...stored.data, registeredAt: '2026-03-01T10:00:01.000Z' } } }
+    const changed = {
+      ...golden,
+      stored: { ...stored, data: { ...stored.data, registeredAt: '2026-03-01T10:00:01.000Z' } },
+    }
     await expect(async () => decodeGolden('PatientRegistered', changed, fixedKeys)).rejects.toThrow()
     await expect(async () => decodeGolden('CaseOpened', golden, fixedKeys)).rejects.toThrow()
     const moved = { ...golden, stream: `${golden.stream}0` }

@@ -10,7 +10,11 @@ import { createSigner } from '../../streams/store/signature.ts'
 export interface GoldenFile {
   readonly stream: string
   /** As `$all` would show it; absent until it is sealed. */
-  readonly stored?: { readonly id: string; readonly data: Record<string, unknown>; readonly metadata: Record<string, unknown> }
+  readonly stored?: {
+    readonly id: string
+    readonly data: Record<string, unknown>
+    readonly metadata: Record<string, unknown>
+  }
   /** What it must decode to, for ever. */
   readonly decoded: Record<string, unknown>
 }
@@ -68,8 +72,15 @@ export async function sealGolden(name: string): Promise<void> {
   const $correlationId = '00000000-0000-4000-8000-000000000c01'
   const place = { stream: golden.stream, expected: 'no_stream' } as const
   const { events } = isChannel
-    ? codec.encodeRaw([{ id, type, data: golden.decoded, metadata: { commandId: id, $correlationId, orgId, source: '5/5' } }], place)
-    : await codec.encode([{ type, data: golden.decoded }], { commandId: id, correlationId: $correlationId, orgId, requestId: 'golden' }, place)
+    ? codec.encodeRaw(
+        [{ id, type, data: golden.decoded, metadata: { commandId: id, $correlationId, orgId, source: '5/5' } }],
+        place,
+      )
+    : await codec.encode(
+        [{ type, data: golden.decoded }],
+        { commandId: id, correlationId: $correlationId, orgId, requestId: 'golden' },
+        place,
+      )
   const [event] = events
   if (event?.metadata === undefined) throw new Error(`${name} was not encoded`)
   const stored = { id: event.id, data: JSON.parse(event.text), metadata: JSON.parse(event.metadata) }
@@ -83,7 +94,11 @@ export async function signGolden(name: string): Promise<void> {
   const { id, data } = stored
   const { signature: _, ...metadata } = stored.metadata
   const place = { stream, revision: 0n, id, type: typeOf(name) }
-  const signed = createSigner(await fixedKeys.eventSigningKey()).sign(place, JSON.stringify(data), JSON.stringify(metadata))
+  const signed = createSigner(await fixedKeys.eventSigningKey()).sign(
+    place,
+    JSON.stringify(data),
+    JSON.stringify(metadata),
+  )
   await writeGolden(name, { stream, stored: { id, data, metadata: JSON.parse(signed) }, decoded })
 }
 

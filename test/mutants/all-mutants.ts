@@ -10,4 +10,15 @@ import { storeMutants } from './store-mutants.ts'
 import { subscriptionMutants } from './subscription-mutants.ts'
 import { webhookMutants } from './webhook-mutants.ts'
 
-export const allMutants: readonly Mutant[] = [...commandMutants, ...imageMutants, ...inlineImageMutants, ...projectionMutants, ...processMutants, ...laneMutants, ...securityMutants, ...storeMutants, ...subscriptionMutants, ...webhookMutants]
+export const allMutants: readonly Mutant[] = [
+  ...commandMutants,
+  ...imageMutants,
+  ...inlineImageMutants,
+  ...projectionMutants,
+  ...processMutants,
+  ...laneMutants,
+  ...securityMutants,
+  ...storeMutants,
+  ...subscriptionMutants,
+  ...webhookMutants,
+]

@@ -10,7 +10,12 @@ export const commandMutants: readonly Mutant[] = [
     file: 'commands/ai-review/open-claimed-review.ts',
     text: 'const { reached } = await execute(store, target',
     replacement: 'const { position: reached } = await execute(store, target',
-    caughtBy: [{ file: 'test/end-to-end/main-job/review-ends.e2e.test.ts', test: 'two hundred times at once with one key has one successor' }],
+    caughtBy: [
+      {
+        file: 'test/end-to-end/main-job/review-ends.e2e.test.ts',
+        test: 'two hundred times at once with one key has one successor',
+      },
+    ],
   },
   {
     name: 'claim-ended-before-use',
@@ -45,6 +50,8 @@ export const commandMutants: readonly Mutant[] = [
     file: 'commands/handling/execute.ts',
     text: "error.code === 'precondition-failed'",
     replacement: "error.code === 'not-found'",
-    caughtBy: [{ file: 'test/commands/handling/execute.int.test.ts', test: 'takes a revision that another process wrote' }],
+    caughtBy: [
+      { file: 'test/commands/handling/execute.int.test.ts', test: 'takes a revision that another process wrote' },
+    ],
   },
 ]

@@ -28,7 +28,9 @@ export const imageMutants: readonly Mutant[] = [
     file: 'commands/assessments/take-uploads.ts',
     text: 'if (error instanceof Problem) await frozen.discard(',
     replacement: 'if (error instanceof Problem) void (',
-    caughtBy: [{ file: receive, test: 'refuses when the window closes while the upload is read, and leaves nothing behind' }],
+    caughtBy: [
+      { file: receive, test: 'refuses when the window closes while the upload is read, and leaves nothing behind' },
+    ],
   },
   {
     name: 'unknown-copy-removed',
@@ -52,6 +54,8 @@ export const imageMutants: readonly Mutant[] = [
     file: 'read-api/clinical/image-queries.ts',
     text: 'where o.org_id = $1 and i.image_id = $2',
     replacement: 'where $1::uuid is not null and i.image_id = $2',
-    caughtBy: [{ file: queries, test: 'finds what the organisation has, and for another one nothing, as if it did not exist' }],
+    caughtBy: [
+      { file: queries, test: 'finds what the organisation has, and for another one nothing, as if it did not exist' },
+    ],
   },
 ]

@@ -31,7 +31,9 @@ export const inlineImageMutants: readonly Mutant[] = [
     file: 'commands/assessments/create-route.ts',
     text: "taken.state.status === 'processing' ? await openAssessmentCase",
     replacement: "taken.state.status === 'processing' && !taken.isReplayed ? await openAssessmentCase",
-    caughtBy: [{ file: create, test: 'opens the case before a repeat is answered when the first answer was never given' }],
+    caughtBy: [
+      { file: create, test: 'opens the case before a repeat is answered when the first answer was never given' },
+    ],
   },
   {
     name: 'padding-anywhere',

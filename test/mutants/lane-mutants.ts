@@ -74,7 +74,9 @@ export const laneMutants: readonly Mutant[] = [
     file: 'platform/egress.ts',
     text: 'return `${purpose} ${url.origin}${inLane(lane)}`',
     replacement: 'return `${purpose} ${url.origin}${inLane(lane).slice(0, 0)}`',
-    caughtBy: [{ file: egress, test: 'is one per lane: what one caller meets at a host keeps no other from calling it' }],
+    caughtBy: [
+      { file: egress, test: 'is one per lane: what one caller meets at a host keeps no other from calling it' },
+    ],
   },
   {
     name: 'connections-shared-by-lanes',
@@ -82,7 +84,9 @@ export const laneMutants: readonly Mutant[] = [
     file: 'platform/egress.ts',
     text: `'configured' : 'checked'} \${url.origin}\${inLane(lane)}`,
     replacement: `'configured' : 'checked'} \${url.origin}\${inLane(lane).slice(0, 0)}`,
-    caughtBy: [{ file: egress, test: 'leaves each lane its own connections, so that calls of one that hang queue nobody else' }],
+    caughtBy: [
+      { file: egress, test: 'leaves each lane its own connections, so that calls of one that hang queue nobody else' },
+    ],
   },
   {
     name: 'trial-unseen',
@@ -91,6 +95,11 @@ export const laneMutants: readonly Mutant[] = [
     text: `      if (circuit.isTrialRunning) return openMs
       return Math.max`,
     replacement: '      return Math.max',
-    caughtBy: [{ file: 'test/platform/circuit-breaker.unit.test.ts', test: 'is open for whoever asks while its trial is under way' }],
+    caughtBy: [
+      {
+        file: 'test/platform/circuit-breaker.unit.test.ts',
+        test: 'is open for whoever asks while its trial is under way',
+      },
+    ],
   },
 ]

@@ -19,7 +19,11 @@ if (names.includes('--help') || unknown.length > 0) {
 } else if (names.includes('--list')) {
   for (const { name, fault } of allMutants) process.stdout.write(`${name.padEnd(28)} ${fault}\n`)
 } else {
-  process.exitCode = (await runAll(names.length === 0 ? allMutants : allMutants.filter(({ name }) => names.includes(name)))) ? 0 : 1
+  process.exitCode = (await runAll(
+    names.length === 0 ? allMutants : allMutants.filter(({ name }) => names.includes(name)),
+  ))
+    ? 0
+    : 1
 }
 
 async function runAll(mutants: readonly Mutant[]): Promise<boolean> {
@@ -33,8 +37,12 @@ async function runAll(mutants: readonly Mutant[]): Promise<boolean> {
       const isKilled = endings.every(({ kind }) => kind === 'failed')
       if (!isKilled) survivors.push(mutant.name)
       const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
-      process.stdout.write(`${isKilled ? 'killed  ' : 'SURVIVED'} ${seconds.padStart(6)} s  ${mutant.name.padEnd(28)} ${mutant.fault}\n`)
-      if (!isKilled) for (const [index, ending] of endings.entries()) process.stdout.write(`    ${inWords(ending)}: ${mutant.caughtBy[index]?.test}\n`)
+      process.stdout.write(
+        `${isKilled ? 'killed  ' : 'SURVIVED'} ${seconds.padStart(6)} s  ${mutant.name.padEnd(28)} ${mutant.fault}\n`,
+      )
+      if (!isKilled)
+        for (const [index, ending] of endings.entries())
+          process.stdout.write(`    ${inWords(ending)}: ${mutant.caughtBy[index]?.test}\n`)
     }
     process.stdout.write(`${mutants.length - survivors.length} of ${mutants.length} killed\n`)
     return survivors.length === 0
@@ -45,11 +53,17 @@ async function runAll(mutants: readonly Mutant[]): Promise<boolean> {
 
 /** A test that fails anyway, or is not there, would prove nothing. */
 async function passesWithoutFaults(clone: Clone, mutants: readonly Mutant[]): Promise<boolean> {
-  const catchers = [...new Map(mutants.flatMap(({ caughtBy }) => caughtBy).map((catcher) => [`${catcher.file} ${catcher.test}`, catcher])).values()]
+  const catchers = [
+    ...new Map(
+      mutants.flatMap(({ caughtBy }) => caughtBy).map((catcher) => [`${catcher.file} ${catcher.test}`, catcher]),
+    ).values(),
+  ]
   const endings = await clone.endings(catchers)
   const wrong = catchers.flatMap((catcher: Catcher, index) => {
     const ending = endings[index]
-    return ending === undefined || ending.kind === 'passed' ? [] : [`${inWords(ending)} without any fault: ${catcher.file}, ${catcher.test}`]
+    return ending === undefined || ending.kind === 'passed'
+      ? []
+      : [`${inWords(ending)} without any fault: ${catcher.file}, ${catcher.test}`]
   })
   for (const line of wrong) process.stdout.write(`${line}\n`)
   return wrong.length === 0

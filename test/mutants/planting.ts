@@ -14,12 +14,18 @@ interface Report {
   readonly testResults: readonly {
     readonly name: string
     readonly message?: string
-    readonly assertionResults: readonly { readonly fullName: string; readonly status: string; readonly failureMessages: readonly string[] }[]
+    readonly assertionResults: readonly {
+      readonly fullName: string
+      readonly status: string
+      readonly failureMessages: readonly string[]
+    }[]
   }[]
 }
 
 /** What became of one test: `broken` failed for another reason than an assertion of its own. */
-export type Ending = { readonly kind: 'passed' | 'missing' } | { readonly kind: 'failed' | 'broken'; readonly message: string }
+export type Ending =
+  | { readonly kind: 'passed' | 'missing' }
+  | { readonly kind: 'failed' | 'broken'; readonly message: string }
 
 /** The checkout as it is on disk, in a folder of its own, where faults do no harm. */
 export class Clone {
@@ -30,7 +36,10 @@ export class Clone {
   }
 
   static async make(): Promise<Clone> {
-    const { stdout } = await run('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root, maxBuffer: 64 << 20 })
+    const { stdout } = await run('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+      cwd: root,
+      maxBuffer: 64 << 20,
+    })
     const folder = await mkdtemp(join(tmpdir(), 'mutants-'))
     for (const file of stdout.split('\0').filter((name) => name !== '' && name !== 'node_modules')) {
       await mkdir(join(folder, dirname(file)), { recursive: true })
@@ -46,7 +55,8 @@ export class Clone {
     const path = join(this.folder, file)
     const whole = await readFile(path, 'utf8')
     const [place, ...others] = placesOf(whole, text)
-    if (place === undefined || others.length > 0) throw new Error(`${file} does not contain the text to be replaced exactly once`)
+    if (place === undefined || others.length > 0)
+      throw new Error(`${file} does not contain the text to be replaced exactly once`)
     await writeFile(path, whole.slice(0, place.start) + replacement + whole.slice(place.end))
     try {
       return await work()
@@ -61,9 +71,21 @@ export class Clone {
     await rm(report, { force: true })
     const files = [...new Set(catchers.map(({ file }) => file))]
     const names = catchers.map(({ test }) => escaped(test)).join('|')
-    const args = ['run', '--project', 'platform', '--reporter=json', `--outputFile=${report}`, '--testTimeout=30000', '-t', names, ...files]
+    const args = [
+      'run',
+      '--project',
+      'platform',
+      '--reporter=json',
+      `--outputFile=${report}`,
+      '--testTimeout=30000',
+      '-t',
+      names,
+      ...files,
+    ]
     const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
-    const output = await run(process.execPath, [vitest, ...args], { cwd: this.folder, maxBuffer: 64 << 20 }).catch((error: unknown) => String(error))
+    const output = await run(process.execPath, [vitest, ...args], { cwd: this.folder, maxBuffer: 64 << 20 }).catch(
+      (error: unknown) => String(error),
+    )
     const text = await readFile(report, 'utf8').catch(() => {
       throw new Error(`no report of the tests: ${JSON.stringify(output).slice(0, 2_000)}`)
     })
@@ -86,20 +108,37 @@ function escaped(text: string): string {
 
 /** Where a text stands. White space and commas before a closing bracket do not count: the formatter sets both. */
 function placesOf(whole: string, text: string): { readonly start: number; readonly end: number }[] {
-  const characters = text.replaceAll(/\s+/g, '').replaceAll(/,(?=[)\]}])/g, '').split('')
-  const pattern = characters.map((character) => (/[)\]}]/.test(character) ? `,?\\s*\\${character}` : escaped(character))).join('\\s*')
-  return [...whole.matchAll(new RegExp(pattern, 'g'))].map(({ index, 0: found }) => ({ start: index, end: index + found.length }))
+  const characters = text
+    .replaceAll(/\s+/g, '')
+    .replaceAll(/,(?=[)\]}])/g, '')
+    .split('')
+  const pattern = characters
+    .map((character) => (/[)\]}]/.test(character) ? `,?\\s*\\${character}` : escaped(character)))
+    .join('\\s*')
+  return [...whole.matchAll(new RegExp(pattern, 'g'))].map(({ index, 0: found }) => ({
+    start: index,
+    end: index + found.length,
+  }))
 }
 
 /** What a test that never got to its assertions says. */
-const beside = /^(Error: )?(Transform failed|Failed to load|Cannot find module|Hook timed out)|SyntaxError|ERR_MODULE_NOT_FOUND/
+const beside =
+  /^(Error: )?(Transform failed|Failed to load|Cannot find module|Hook timed out)|SyntaxError|ERR_MODULE_NOT_FOUND/
 
 function endingOf({ testResults }: Report, { file, test }: Catcher): Ending {
   const result = testResults.find(({ name }) => name.endsWith(file))
-  const own = result?.assertionResults.filter(({ fullName, status }) => fullName.includes(test) && status !== 'skipped' && status !== 'pending') ?? []
+  const own =
+    result?.assertionResults.filter(
+      ({ fullName, status }) => fullName.includes(test) && status !== 'skipped' && status !== 'pending',
+    ) ?? []
   const [first] = own
-  if (result === undefined || first === undefined) return result?.message === undefined || result.message === '' ? { kind: 'missing' } : { kind: 'broken', message: result.message }
-  const failures = own.filter(({ status }) => status === 'failed').map(({ failureMessages }) => failureMessages.join('\n'))
+  if (result === undefined || first === undefined)
+    return result?.message === undefined || result.message === ''
+      ? { kind: 'missing' }
+      : { kind: 'broken', message: result.message }
+  const failures = own
+    .filter(({ status }) => status === 'failed')
+    .map(({ failureMessages }) => failureMessages.join('\n'))
   const [message] = failures
   if (message === undefined) return { kind: 'passed' }
   return { kind: beside.test(message) ? 'broken' : 'failed', message }

@@ -42,7 +42,10 @@ export const processMutants: readonly Mutant[] = [
     replacement: 'limitsWithin(this.#options.stepLeaseMs, this.#options)',
     caughtBy: [
       { file: 'test/processes/runtime/slow-claims.int.test.ts', test: 'has no more time than its lease has left' },
-      { file: 'test/processes/runtime/slow-claims.int.test.ts', test: 'is claimed anew where its lease is as good as over' },
+      {
+        file: 'test/processes/runtime/slow-claims.int.test.ts',
+        test: 'is claimed anew where its lease is as good as over',
+      },
     ],
   },
   {
@@ -75,7 +78,9 @@ export const processMutants: readonly Mutant[] = [
     file: 'processes/runtime/desk.ts',
     text: 'return isOurs && !closing.aborted ?',
     replacement: 'return isOurs ?',
-    caughtBy: [{ file: goingOn, test: 'is given back by workers that are told to stop while its lease is made longer' }],
+    caughtBy: [
+      { file: goingOn, test: 'is given back by workers that are told to stop while its lease is made longer' },
+    ],
   },
   {
     name: 'throws-before-going-on-count',
@@ -94,7 +99,12 @@ export const processMutants: readonly Mutant[] = [
     file: 'platform/egress.ts',
     text: "setTimeout(() => setImmediate(() => end(new EgressError('timeout', { mayHaveBeenSent: true }))), timeoutMs)",
     replacement: "setTimeout(() => end(new EgressError('timeout', { mayHaveBeenSent: true })), timeoutMs)",
-    caughtBy: [{ file: 'test/platform/egress-standstill.int.test.ts', test: 'counts, although the time limit of the call is over by then' }],
+    caughtBy: [
+      {
+        file: 'test/platform/egress-standstill.int.test.ts',
+        test: 'counts, although the time limit of the call is over by then',
+      },
+    ],
   },
   {
     name: 'connecting-outlives-its-limit',
@@ -125,7 +135,8 @@ export const processMutants: readonly Mutant[] = [
     fault: 'what PGOPTIONS says of database connections goes unheard',
     file: 'platform/database.ts',
     text: "[...ours, this.connectionParameters.options ?? '']",
-    replacement: "[...ours, /[?&]options=/.test(config?.connectionString ?? '') ? (this.connectionParameters.options ?? '') : '']",
+    replacement:
+      "[...ours, /[?&]options=/.test(config?.connectionString ?? '') ? (this.connectionParameters.options ?? '') : '']",
     caughtBy: [
       { file: databaseAddress, test: 'with PGOPTIONS, unless it has options' },
       { file: databaseAddress, test: 'takes PGOPTIONS on top of our settings' },
@@ -137,7 +148,12 @@ export const processMutants: readonly Mutant[] = [
     file: 'processes/runtime/step-run.ts',
     text: "setImmediate(() => stopping.abort(new DOMException('the step took too long', 'TimeoutError')))",
     replacement: "stopping.abort(new DOMException('the step took too long', 'TimeoutError'))",
-    caughtBy: [{ file: 'test/platform/egress-standstill.int.test.ts', test: 'counts, although the time limit of the step is over by then' }],
+    caughtBy: [
+      {
+        file: 'test/platform/egress-standstill.int.test.ts',
+        test: 'counts, although the time limit of the step is over by then',
+      },
+    ],
   },
   {
     name: 'lease-of-no-length',
@@ -153,7 +169,12 @@ export const processMutants: readonly Mutant[] = [
     file: 'commands/handling/open-lease.ts',
     text: 'leftMs > 0',
     replacement: 'leftMs >= 0',
-    caughtBy: [{ file: 'test/commands/handling/open-lease.unit.test.ts', test: 'holds back whoever meets an attempt until its lease ends' }],
+    caughtBy: [
+      {
+        file: 'test/commands/handling/open-lease.unit.test.ts',
+        test: 'holds back whoever meets an attempt until its lease ends',
+      },
+    ],
   },
   {
     name: 'schedule-shifted',
@@ -239,7 +260,12 @@ export const processMutants: readonly Mutant[] = [
     file: 'processes/clinical/findings.steps.ts',
     text: '  await recordOnce(completed, deps)\n  const { aiReviewId',
     replacement: '  const { aiReviewId',
-    caughtBy: [{ file: findingsSteps, test: 'records the findings first where the diagnoses are superseded first, and not again after' }],
+    caughtBy: [
+      {
+        file: findingsSteps,
+        test: 'records the findings first where the diagnoses are superseded first, and not again after',
+      },
+    ],
   },
   {
     name: 'sweep-takes-all',
@@ -247,7 +273,12 @@ export const processMutants: readonly Mutant[] = [
     file: 'processes/housekeeping/sweep-objects.ts',
     text: 'modifiedAt < settled && !(await named(key))',
     replacement: 'modifiedAt < settled && named !== undefined',
-    caughtBy: [{ file: 'test/processes/housekeeping/sweep-objects.int.test.ts', test: 'removes what a request has stored and no event names, on a settled day, and nothing else' }],
+    caughtBy: [
+      {
+        file: 'test/processes/housekeeping/sweep-objects.int.test.ts',
+        test: 'removes what a request has stored and no event names, on a settled day, and nothing else',
+      },
+    ],
   },
   {
     name: 'sweep-of-today',
@@ -255,7 +286,12 @@ export const processMutants: readonly Mutant[] = [
     file: 'processes/housekeeping/sweep-objects.ts',
     text: 'const settledMs = dayMs',
     replacement: 'const settledMs = -2 * dayMs',
-    caughtBy: [{ file: 'test/processes/housekeeping/sweep-objects.int.test.ts', test: 'removes what a request has stored and no event names, on a settled day, and nothing else' }],
+    caughtBy: [
+      {
+        file: 'test/processes/housekeeping/sweep-objects.int.test.ts',
+        test: 'removes what a request has stored and no event names, on a settled day, and nothing else',
+      },
+    ],
   },
   {
     name: 'id-not-derived',
@@ -263,7 +299,9 @@ export const processMutants: readonly Mutant[] = [
     file: 'processes/runtime/derived-id.ts',
     text: '.update(name)',
     replacement: '.update(`${name}${performance.now()}`)',
-    caughtBy: [{ file: 'test/processes/runtime/derived-id.unit.test.ts', test: 'is the same whenever it is minted again' }],
+    caughtBy: [
+      { file: 'test/processes/runtime/derived-id.unit.test.ts', test: 'is the same whenever it is minted again' },
+    ],
   },
   {
     name: 'relay-forgets-quiet',
@@ -271,7 +309,12 @@ export const processMutants: readonly Mutant[] = [
     file: 'processes/relay/resume-point.ts',
     text: 'source: comparePositions(published, quietSource) >= 0 ? published : quietSource }',
     replacement: 'source: published }',
-    caughtBy: [{ file: 'test/processes/relay/resume-point.int.test.ts', test: 'is the later of the newest own event and the quiet stretch after it' }],
+    caughtBy: [
+      {
+        file: 'test/processes/relay/resume-point.int.test.ts',
+        test: 'is the later of the newest own event and the quiet stretch after it',
+      },
+    ],
   },
   {
     name: 'relay-from-the-start',
@@ -279,7 +322,12 @@ export const processMutants: readonly Mutant[] = [
     file: 'processes/relay/resume-point.ts',
     text: '    if (source !== undefined) return source\n',
     replacement: '    if (source === undefined) return source\n',
-    caughtBy: [{ file: 'test/processes/relay/resume-point.int.test.ts', test: 'is the later of the newest own event and the quiet stretch after it' }],
+    caughtBy: [
+      {
+        file: 'test/processes/relay/resume-point.int.test.ts',
+        test: 'is the later of the newest own event and the quiet stretch after it',
+      },
+    ],
   },
   {
     name: 'consent-as-good-as-granted',
@@ -287,7 +335,12 @@ export const processMutants: readonly Mutant[] = [
     file: 'processes/adapters/consent-check.ts',
     text: `return status === 'granted' ? 'granted' : 'not-granted'`,
     replacement: `return status === '' ? 'not-granted' : 'granted'`,
-    caughtBy: [{ file: 'test/processes/timeline/withdrawn-consent.int.test.ts', test: 'before anything began: the provider hears nothing' }],
+    caughtBy: [
+      {
+        file: 'test/processes/timeline/withdrawn-consent.int.test.ts',
+        test: 'before anything began: the provider hears nothing',
+      },
+    ],
   },
   {
     name: 'claims-crosswise',
@@ -295,6 +348,11 @@ export const processMutants: readonly Mutant[] = [
     file: 'processes/runtime/claims.ts',
     text: 'where due.has_claim for update of c skip locked',
     replacement: 'where due.has_claim for update of c',
-    caughtBy: [{ file: 'test/processes/runtime/late-settlements.int.test.ts', test: 'is passed over by one who gives back and claims' }],
+    caughtBy: [
+      {
+        file: 'test/processes/runtime/late-settlements.int.test.ts',
+        test: 'is passed over by one who gives back and claims',
+      },
+    ],
   },
 ]

@@ -13,7 +13,12 @@ export const projectionMutants: readonly Mutant[] = [
     file: 'projections/runtime/write-pool.ts',
     text: ", enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off'",
     replacement: '',
-    caughtBy: [{ file: 'test/projections/runtime/write-plans.int.test.ts', test: 'plans that were made while tables were empty read none of them whole once they have grown' }],
+    caughtBy: [
+      {
+        file: 'test/projections/runtime/write-plans.int.test.ts',
+        test: 'plans that were made while tables were empty read none of them whole once they have grown',
+      },
+    ],
   },
   {
     name: 'projectors-in-any-order',
@@ -37,7 +42,9 @@ export const projectionMutants: readonly Mutant[] = [
     file: 'projections/runtime/checkpoint-moves.ts',
     text: ' and p.prepare_position = x.from_prepare',
     replacement: '',
-    caughtBy: [{ file: 'test/projections/runtime/checkpoint-guard.int.test.ts', test: 'compares both numbers of a position' }],
+    caughtBy: [
+      { file: 'test/projections/runtime/checkpoint-guard.int.test.ts', test: 'compares both numbers of a position' },
+    ],
   },
   {
     name: 'checkpoint-version',
@@ -71,7 +78,12 @@ export const projectionMutants: readonly Mutant[] = [
     file: 'projections/rebuild/gap.ts',
     text: 'limited(limitMs, batches.next())',
     replacement: 'batches.next()',
-    caughtBy: [{ file: 'test/projections/rebuild/switch.int.test.ts', test: 'lets its lock go when the event store answers nothing under it, and is done at a later try' }],
+    caughtBy: [
+      {
+        file: 'test/projections/rebuild/switch.int.test.ts',
+        test: 'lets its lock go when the event store answers nothing under it, and is done at a later try',
+      },
+    ],
   },
   {
     name: 'joined-past-lost',
@@ -79,7 +91,9 @@ export const projectionMutants: readonly Mutant[] = [
     file: 'projections/runtime/joined-writes.ts',
     text: `const conditions = ['exists (select from passed)']`,
     replacement: `const conditions = ['true']`,
-    caughtBy: [{ file: joinedWrites, test: 'a checkpoint that another instance has moved, beside one that it has not' }],
+    caughtBy: [
+      { file: joinedWrites, test: 'a checkpoint that another instance has moved, beside one that it has not' },
+    ],
   },
   {
     name: 'joined-reads-old-rows',
@@ -106,7 +120,12 @@ export const projectionMutants: readonly Mutant[] = [
     file: 'projections/runtime/share-writer.ts',
     text: 'isOutcomeUnknown = true',
     replacement: 'isOutcomeUnknown = false',
-    caughtBy: [{ file: 'test/projections/runtime/share-writer.int.test.ts', test: 'takes a commit whose answer was lost for its own' }],
+    caughtBy: [
+      {
+        file: 'test/projections/runtime/share-writer.int.test.ts',
+        test: 'takes a commit whose answer was lost for its own',
+      },
+    ],
   },
   {
     name: 'position-half',
@@ -122,7 +141,12 @@ export const projectionMutants: readonly Mutant[] = [
     file: 'projections/runtime/row-plan.ts',
     text: 'values: { ...found.values, ...values } }',
     replacement: 'values: { ...values, ...found.values } }',
-    caughtBy: [{ file: 'test/projections/runtime/later-changes.unit.test.ts', test: 'the last change of a column in a batch is the one that stays' }],
+    caughtBy: [
+      {
+        file: 'test/projections/runtime/later-changes.unit.test.ts',
+        test: 'the last change of a column in a batch is the one that stays',
+      },
+    ],
   },
   {
     name: 'insert-ahead-of-removal',
@@ -130,7 +154,12 @@ export const projectionMutants: readonly Mutant[] = [
     file: 'projections/runtime/row-plan.ts',
     text: `change.op === 'upsert' || !this.#thinned.has(table.name)`,
     replacement: 'true',
-    caughtBy: [{ file: 'test/projections/runtime/folded-removals.int.test.ts', test: 'a row that the same event has removed by its values' }],
+    caughtBy: [
+      {
+        file: 'test/projections/runtime/folded-removals.int.test.ts',
+        test: 'a row that the same event has removed by its values',
+      },
+    ],
   },
   {
     name: 'conditions-out-of-order',

@@ -51,7 +51,12 @@ export const securityMutants: readonly Mutant[] = [
     file: 'embedded/provider/server.ts',
     text: `typeof given !== 'string' || !isSame(given, settings.controlSecret)`,
     replacement: `typeof given !== 'string'`,
-    caughtBy: [{ file: 'test/embedded/provider/controls.int.test.ts', test: 'is refused without the control secret, and changes nothing' }],
+    caughtBy: [
+      {
+        file: 'test/embedded/provider/controls.int.test.ts',
+        test: 'is refused without the control secret, and changes nothing',
+      },
+    ],
   },
   {
     name: 'number-rounded',
@@ -59,7 +64,12 @@ export const securityMutants: readonly Mutant[] = [
     file: 'platform/http/exact-numbers.ts',
     text: 'if (Number.isInteger(value) && !Number.isSafeInteger(value)) return false',
     replacement: '',
-    caughtBy: [{ file: 'test/platform/http/repeated-members.unit.test.ts', test: 'has a number that cannot be stored without loss' }],
+    caughtBy: [
+      {
+        file: 'test/platform/http/repeated-members.unit.test.ts',
+        test: 'has a number that cannot be stored without loss',
+      },
+    ],
   },
   {
     name: 'simulator-in-production',

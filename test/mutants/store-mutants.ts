@@ -40,7 +40,9 @@ export const storeMutants: readonly Mutant[] = [
     file: 'streams/store/state-cache.ts',
     text: 'present.revision > revision) return',
     replacement: 'present.revision < 0n) return',
-    caughtBy: [{ file: 'test/streams/store/state-cache.unit.test.ts', test: 'keeps the newest state, whichever comes last' }],
+    caughtBy: [
+      { file: 'test/streams/store/state-cache.unit.test.ts', test: 'keeps the newest state, whichever comes last' },
+    ],
   },
   {
     name: 'cache-of-another-revision',
@@ -48,7 +50,9 @@ export const storeMutants: readonly Mutant[] = [
     file: 'streams/store/event-store.ts',
     text: 'return cached.revision === expected ? { value: cached.state } : undefined',
     replacement: 'return { value: cached.state }',
-    caughtBy: [{ file: eventStore, test: 'an append that was decided on newer events than the cache holds does not spoil it' }],
+    caughtBy: [
+      { file: eventStore, test: 'an append that was decided on newer events than the cache holds does not spoil it' },
+    ],
   },
   {
     name: 'answer-before-sync',
@@ -56,7 +60,12 @@ export const storeMutants: readonly Mutant[] = [
     file: 'embedded/eventstore/log/event-log.ts',
     text: '    fdatasync(group.segment.fd, (error) => {',
     replacement: '    setImmediate((error: Error | null = null) => {',
-    caughtBy: [{ file: 'test/embedded/eventstore/files/group-commit.int.test.ts', test: 'an append is answered once its group is synced, and not before' }],
+    caughtBy: [
+      {
+        file: 'test/embedded/eventstore/files/group-commit.int.test.ts',
+        test: 'an append is answered once its group is synced, and not before',
+      },
+    ],
   },
   {
     name: 'recovery-cuts-acknowledged',
@@ -88,7 +97,9 @@ export const storeMutants: readonly Mutant[] = [
     file: 'commands/handling/once-by-key.ts',
     text: 'if (claimed.isNew && error instanceof Problem)',
     replacement: 'if (error instanceof Problem)',
-    caughtBy: [{ file: execute, test: 'is not given back by a refused repeat while it is unknown what became of the first' }],
+    caughtBy: [
+      { file: execute, test: 'is not given back by a refused repeat while it is unknown what became of the first' },
+    ],
   },
   {
     name: 'refused-on-stale-state',

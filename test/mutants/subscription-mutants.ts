@@ -18,7 +18,12 @@ export const subscriptionMutants: readonly Mutant[] = [
     file: 'commands/webhooks/subscribe-webhook.ts',
     text: 'state.deleted.has(command.subscriptionId)',
     replacement: `state.deleted.has('')`,
-    caughtBy: [{ file: decisions, test: 'with a key whose subscription was deleted is refused: it creates nothing a second time' }],
+    caughtBy: [
+      {
+        file: decisions,
+        test: 'with a key whose subscription was deleted is refused: it creates nothing a second time',
+      },
+    ],
   },
   {
     name: 'rotated-by-each-repeat',
@@ -42,6 +47,11 @@ export const subscriptionMutants: readonly Mutant[] = [
     file: 'read-api/webhooks/key-queries.ts',
     text: ` - interval '\${shownAfterEnd}'`,
     replacement: '',
-    caughtBy: [{ file: 'test/read-api/webhooks/published-keys.int.test.ts', test: 'are those that sign, newest first, of every organisation; a replaced one until ten minutes after its end' }],
+    caughtBy: [
+      {
+        file: 'test/read-api/webhooks/published-keys.int.test.ts',
+        test: 'are those that sign, newest first, of every organisation; a replaced one until ten minutes after its end',
+      },
+    ],
   },
 ]

@@ -12,7 +12,12 @@ export const webhookMutants: readonly Mutant[] = [
     file: 'commands/webhooks/deliver-webhook.ts',
     text: 'dueAt.getTime() > now.getTime() ? dueAt : null',
     replacement: 'null',
-    caughtBy: [{ file: 'test/commands/webhooks/webhook-decisions.unit.test.ts', test: 'begins none before it is due, whatever the list of a worker says' }],
+    caughtBy: [
+      {
+        file: 'test/commands/webhooks/webhook-decisions.unit.test.ts',
+        test: 'begins none before it is due, whatever the list of a worker says',
+      },
+    ],
   },
   {
     name: 'signs-with-one-secret',
@@ -55,7 +60,12 @@ export const webhookMutants: readonly Mutant[] = [
     file: 'processes/webhooks/subscription-reader.ts',
     text: 'current === undefined ? begin(stream) : (next.get(stream) ?? after(current, stream))',
     replacement: 'current ?? begin(stream)',
-    caughtBy: [{ file: 'test/processes/webhooks/subscription-reader.unit.test.ts', test: 'answers with what was there when it was asked, or later' }],
+    caughtBy: [
+      {
+        file: 'test/processes/webhooks/subscription-reader.unit.test.ts',
+        test: 'answers with what was there when it was asked, or later',
+      },
+    ],
   },
   {
     name: 'gone-is-retried',
@@ -87,7 +97,12 @@ export const webhookMutants: readonly Mutant[] = [
     file: 'commands/webhooks/review-endpoint.ts',
     text: 'warned?.failingSince === failingSince ? warned : null',
     replacement: 'warned',
-    caughtBy: [{ file: 'test/commands/webhooks/endpoint-decisions.unit.test.ts', test: 'does not count the warnings of an earlier row of failures' }],
+    caughtBy: [
+      {
+        file: 'test/commands/webhooks/endpoint-decisions.unit.test.ts',
+        test: 'does not count the warnings of an earlier row of failures',
+      },
+    ],
   },
   {
     name: 'outage-of-ours-counts',
@@ -95,7 +110,12 @@ export const webhookMutants: readonly Mutant[] = [
     file: 'commands/webhooks/review-endpoint.ts',
     text: 'lateMs > Math.max(mostLate.ms,',
     replacement: 'lateMs > Math.max(Infinity,',
-    caughtBy: [{ file: 'test/commands/webhooks/endpoint-decisions.unit.test.ts', test: 'gives the last part of its time anew where nobody looked at its end' }],
+    caughtBy: [
+      {
+        file: 'test/commands/webhooks/endpoint-decisions.unit.test.ts',
+        test: 'gives the last part of its time anew where nobody looked at its end',
+      },
+    ],
   },
   {
     name: 'cancelled-attempt-open',
@@ -103,7 +123,12 @@ export const webhookMutants: readonly Mutant[] = [
     file: 'commands/webhooks/deliver-webhook.ts',
     text: `if (state.status !== 'pending' && state.status !== 'cancelled') return []`,
     replacement: `if (state.status !== 'pending' && outcome.kind !== 'delivered') return []`,
-    caughtBy: [{ file: 'test/commands/webhooks/endpoint-decisions.unit.test.ts', test: 'has the attempt that was under way recorded, whatever it came to' }],
+    caughtBy: [
+      {
+        file: 'test/commands/webhooks/endpoint-decisions.unit.test.ts',
+        test: 'has the attempt that was under way recorded, whatever it came to',
+      },
+    ],
   },
   {
     name: 'key-of-pending-forgotten',
@@ -111,17 +136,29 @@ export const webhookMutants: readonly Mutant[] = [
     file: 'commands/webhooks/redeliver.ts',
     text: 'const isRemembered = request !== null || recoveryId !== null',
     replacement: 'const isRemembered = recoveryId !== null',
-    caughtBy: [{ file: 'test/commands/webhooks/delivery-decisions.unit.test.ts', test: 'begins nothing of what is pending, and remembers the key that asked' }],
+    caughtBy: [
+      {
+        file: 'test/commands/webhooks/delivery-decisions.unit.test.ts',
+        test: 'begins nothing of what is pending, and remembers the key that asked',
+      },
+    ],
   },
   {
     name: 'asked-for-and-cancelled',
-    fault: 'what was asked for again since its subscription was enabled is cancelled for the disabling before that, and its key used up',
+    fault:
+      'what was asked for again since its subscription was enabled is cancelled for the disabling before that, and its key used up',
     file: 'commands/webhooks/cancel-delivery.ts',
     text: 'if (!isSince(askedOf, disabledRevision)) return [cancelled]',
     replacement: 'if (disabledRevision !== -1) return [cancelled]',
     caughtBy: [
-      { file: 'test/commands/webhooks/endpoint-decisions.unit.test.ts', test: 'has another round begin where it was asked for since the subscription was disabled, by whomever' },
-      { file: 'test/processes/webhooks/changed-subscription.int.test.ts', test: 'has what was pending then, and asked for again ' },
+      {
+        file: 'test/commands/webhooks/endpoint-decisions.unit.test.ts',
+        test: 'has another round begin where it was asked for since the subscription was disabled, by whomever',
+      },
+      {
+        file: 'test/processes/webhooks/changed-subscription.int.test.ts',
+        test: 'has what was pending then, and asked for again ',
+      },
     ],
   },
   {
@@ -130,6 +167,11 @@ export const webhookMutants: readonly Mutant[] = [
     file: 'commands/webhooks/redeliver.ts',
     text: `(recoveryId !== null && state.status === 'delivered')`,
     replacement: `(recoveryId !== null && state.status === 'pending')`,
-    caughtBy: [{ file: 'test/commands/webhooks/delivery-decisions.unit.test.ts', test: 'for a recovery begins nothing of what was delivered meanwhile, and says so once' }],
+    caughtBy: [
+      {
+        file: 'test/commands/webhooks/delivery-decisions.unit.test.ts',
+        test: 'for a recovery begins nothing of what was delivered meanwhile, and says so once',
+      },
+    ],
   },
 ]

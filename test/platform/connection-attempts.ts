@@ -11,7 +11,8 @@ export function watchConnectionAttempts(): ConnectionAttempts {
   const made: string[] = []
   const onSocket = (message: unknown): void => {
     const socket = typeof message === 'object' && message !== null && 'socket' in message ? message.socket : undefined
-    if (socket instanceof Socket) socket.on('connectionAttempt', (address: string, port: number) => made.push(`${address} ${port}`))
+    if (socket instanceof Socket)
+      socket.on('connectionAttempt', (address: string, port: number) => made.push(`${address} ${port}`))
   }
   subscribe('net.client.socket', onSocket)
   return { made, stop: () => void unsubscribe('net.client.socket', onSocket) }

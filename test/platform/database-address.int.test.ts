@@ -36,15 +36,21 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'heard-postgres-'))
   certificate = join(folder, 'ca.pem')
   await writeFile(certificate, 'none')
-  await new Promise<void>((resolve) => { servers[0].listen(0, '127.0.0.1', resolve) })
+  await new Promise<void>((resolve) => {
+    servers[0].listen(0, '127.0.0.1', resolve)
+  })
   port = (servers[0].address() as AddressInfo).port
-  await new Promise<void>((resolve) => { servers[1].listen(join(folder, '.s.PGSQL.5432'), resolve) })
+  await new Promise<void>((resolve) => {
+    servers[1].listen(join(folder, '.s.PGSQL.5432'), resolve)
+  })
 })
 afterAll(async () => {
   for (const server of servers) server.close()
   await rm(folder, { recursive: true })
 })
-afterEach(() => { vi.unstubAllEnvs() })
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
 
 async function saidTo(url: string): Promise<Said | undefined> {
   heard = undefined
@@ -66,13 +72,23 @@ describe('an address is read as pg reads it, and our settings are added', () => 
   ])('%s', async (_what, written, password) => {
     expect(await saidTo(tcp(written))).toMatchObject({ user: 'platform', database: 'db', password, options: ours })
     // The file has to be found.
-    expect(await saidTo(tcp(written, `?sslrootcert=${certificate}&sslmode=disable`))).toMatchObject({ password, options: ours })
+    expect(await saidTo(tcp(written, `?sslrootcert=${certificate}&sslmode=disable`))).toMatchObject({
+      password,
+      options: ours,
+    })
   })
 
   it('with options and other parameters of its own, which go before', async () => {
     const parameters = '?options=-c%20jit%3Don&application_name=mine'
-    expect(await saidTo(tcp('a%40b', parameters))).toMatchObject({ password: 'a@b', options: `${ours} -c jit=on`, application_name: 'mine' })
-    expect(await saidTo(tcp('50%off', '?options=-c jit=on'))).toMatchObject({ password: '50%off', options: `${ours} -c jit=on` })
+    expect(await saidTo(tcp('a%40b', parameters))).toMatchObject({
+      password: 'a@b',
+      options: `${ours} -c jit=on`,
+      application_name: 'mine',
+    })
+    expect(await saidTo(tcp('50%off', '?options=-c jit=on'))).toMatchObject({
+      password: '50%off',
+      options: `${ours} -c jit=on`,
+    })
   })
 
   it('with PGOPTIONS, unless it has options', async () => {
@@ -82,18 +98,28 @@ describe('an address is read as pg reads it, and our settings are added', () => 
   })
 
   it('where it names a socket', async () => {
-    for (const url of [`postgres://platform:50%25off@${encodeURIComponent(folder)}/db`, `postgres:///db?host=${folder}&user=platform&password=50%25off`]) {
+    for (const url of [
+      `postgres://platform:50%25off@${encodeURIComponent(folder)}/db`,
+      `postgres:///db?host=${folder}&user=platform&password=50%25off`,
+    ]) {
       expect(await saidTo(url)).toMatchObject({ user: 'platform', database: 'db', password: '50%off', options: ours })
     }
     vi.stubEnv('PGUSER', 'platform')
     vi.stubEnv('PGPASSWORD', '50%off')
-    expect(await saidTo(`${folder} db`)).toMatchObject({ user: 'platform', database: 'db', password: '50%off', options: ours })
+    expect(await saidTo(`${folder} db`)).toMatchObject({
+      user: 'platform',
+      database: 'db',
+      password: '50%off',
+      options: ours,
+    })
   })
 })
 
 describe('Postgres', () => {
   let database: FreshDatabase
-  beforeAll(async () => { database = await freshDatabase() })
+  beforeAll(async () => {
+    database = await freshDatabase()
+  })
   afterAll(() => database.drop())
 
   it('takes PGOPTIONS on top of our settings', async () => {

@@ -26,7 +26,10 @@ function addressesOf(addresses: readonly string[]): LookupAddress[] {
 }
 
 function open(env: Environment, resolve: (host: string) => readonly string[]): Egress {
-  const egress = createEgress({ configuration: loadConfiguration(env), resolve: async (host) => addressesOf(resolve(host)) })
+  const egress = createEgress({
+    configuration: loadConfiguration(env),
+    resolve: async (host) => addressesOf(resolve(host)),
+  })
   closers.push(() => egress.close())
   return egress
 }
@@ -34,7 +37,13 @@ function open(env: Environment, resolve: (host: string) => readonly string[]): E
 async function serve(listener: RequestListener, host = '127.0.0.1', port = 0): Promise<number> {
   const server = createServer(listener)
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve))
-  closers.push(() => new Promise((resolve) => { server.close(resolve); server.closeAllConnections() }))
+  closers.push(
+    () =>
+      new Promise((resolve) => {
+        server.close(resolve)
+        server.closeAllConnections()
+      }),
+  )
   const address = server.address()
   return typeof address === 'object' && address !== null ? address.port : 0
 }
@@ -49,7 +58,10 @@ async function outcomeOf(egress: Egress, url: string, purpose: EgressPurpose = '
 }
 
 /** Every spelling that is not refused as it should be. */
-async function admitted(profile: 'development' | 'production', spellings: readonly ForbiddenSpelling[]): Promise<readonly string[]> {
+async function admitted(
+  profile: 'development' | 'production',
+  spellings: readonly ForbiddenSpelling[],
+): Promise<readonly string[]> {
   const wrong: string[] = []
   for (const { url, resolvesTo } of spellings) {
     // A name that the corpus does not know would be of the internet.
@@ -73,7 +85,12 @@ it('the corpus has its size, and no spelling twice', () => {
 
 it('an attempt to connect is seen, so that none means none', async () => {
   const port = await serve((_, response) => response.end('ok'))
-  expect(await outcomeOf(open({}, () => ['127.0.0.1']), `http://hooks.test:${port}/`)).toBe('200 ok')
+  expect(
+    await outcomeOf(
+      open({}, () => ['127.0.0.1']),
+      `http://hooks.test:${port}/`,
+    ),
+  ).toBe('200 ok')
   expect(attempts.made).toEqual([`127.0.0.1 ${port}`])
 })
 
@@ -95,9 +112,21 @@ it.each(forbiddenEverywhere)('EGRESS_ALLOW opens no way to %s', async (what, spe
   // What is none of the internet can be allowed, where a site uses it.
   if (what.startsWith('addresses that are none')) expect(spellings.length).toBeGreaterThan(10)
   else {
-    const outcomes = await Promise.all(spellings.map(({ url, resolvesTo }) => (
-      outcomeOf(open({ ...production, EGRESS_ALLOW: '169.254.0.0/16,168.63.129.16,100.64.0.0/10,192.0.0.0/24,fe80::/10,fd00::/8,metadata.google.internal' }, () => resolvesTo ?? ['8.8.8.8']), url)
-    )))
+    const outcomes = await Promise.all(
+      spellings.map(({ url, resolvesTo }) =>
+        outcomeOf(
+          open(
+            {
+              ...production,
+              EGRESS_ALLOW:
+                '169.254.0.0/16,168.63.129.16,100.64.0.0/10,192.0.0.0/24,fe80::/10,fd00::/8,metadata.google.internal',
+            },
+            () => resolvesTo ?? ['8.8.8.8'],
+          ),
+          url,
+        ),
+      ),
+    )
     expect(new Set(outcomes)).toEqual(new Set(['address_forbidden']))
   }
   expect(attempts.made).toEqual([])
@@ -109,8 +138,18 @@ describe('a name that changes its mind', () => {
 
   async function twoServers(): Promise<{ port: number; visits: string[] }> {
     const visits: string[] = []
-    const port = await serve((_, response) => { visits.push('public'); response.setHeader('connection', 'close').end('public') }, '127.0.0.1')
-    await serve((_, response) => { visits.push('private'); response.end('private') }, '127.0.0.2', port)
+    const port = await serve((_, response) => {
+      visits.push('public')
+      response.setHeader('connection', 'close').end('public')
+    }, '127.0.0.1')
+    await serve(
+      (_, response) => {
+        visits.push('private')
+        response.end('private')
+      },
+      '127.0.0.2',
+      port,
+    )
     return { port, visits }
   }
 
@@ -136,38 +175,71 @@ describe('a name that changes its mind', () => {
     const { port, visits } = await twoServers()
     const url = `https://hooks.test:${port}/`
     expect(checkOutboundUrl(url, { profile: 'production', allow: parseEgressAllow([]) })).toHaveProperty('url')
-    expect(await outcomeOf(open(production, () => ['127.0.0.2']), url)).toBe('address_forbidden')
+    expect(
+      await outcomeOf(
+        open(production, () => ['127.0.0.2']),
+        url,
+      ),
+    ).toBe('address_forbidden')
     expect([visits, attempts.made]).toEqual([[], []])
   })
 
   it.each([
-    [['127.0.0.2', '127.0.0.1']], [['127.0.0.1', '127.0.0.2']], [['127.0.0.1', '127.0.0.1', '::1']], [['127.0.0.1', '169.254.169.254']], [['::ffff:127.0.0.2', '127.0.0.1']], [['127.0.0.1', 'fe80::1%eth0']],
+    [['127.0.0.2', '127.0.0.1']],
+    [['127.0.0.1', '127.0.0.2']],
+    [['127.0.0.1', '127.0.0.1', '::1']],
+    [['127.0.0.1', '169.254.169.254']],
+    [['::ffff:127.0.0.2', '127.0.0.1']],
+    [['127.0.0.1', 'fe80::1%eth0']],
     [['127.0.0.1', 'no address']],
   ])('is refused as a whole where one of %j is forbidden', async (addresses) => {
     const { port, visits } = await twoServers()
-    expect(await outcomeOf(open(allowing, () => addresses), `http://hooks.test:${port}/`)).toBe('address_forbidden')
+    expect(
+      await outcomeOf(
+        open(allowing, () => addresses),
+        `http://hooks.test:${port}/`,
+      ),
+    ).toBe('address_forbidden')
     expect([visits, attempts.made]).toEqual([[], []])
   })
 
   it('with each lookup is never let in', async () => {
     const { port, visits } = await twoServers()
     let lookups = 0
-    const egress = open(production, () => [['127.0.0.1'], ['10.0.0.1'], ['127.0.0.2'], ['169.254.169.254'], ['::1']][lookups++ % 5] ?? [])
-    const outcomes = await Promise.all(Array.from({ length: 20 }, () => outcomeOf(egress, `http://hooks.test:${port}/`)))
+    const egress = open(
+      production,
+      () => [['127.0.0.1'], ['10.0.0.1'], ['127.0.0.2'], ['169.254.169.254'], ['::1']][lookups++ % 5] ?? [],
+    )
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, () => outcomeOf(egress, `http://hooks.test:${port}/`)),
+    )
     expect([new Set(outcomes), visits, attempts.made]).toEqual([new Set(['address_forbidden']), [], []])
   })
 })
 
 it.each([301, 302, 303, 307, 308])('a %i to a forbidden address is an answer, not a way', async (status) => {
   const visits: string[] = []
-  const inside = await serve((_, response) => { visits.push('inside'); response.end() }, '127.0.0.2')
+  const inside = await serve((_, response) => {
+    visits.push('inside')
+    response.end()
+  }, '127.0.0.2')
   for (const location of [`http://127.0.0.2:${inside}/`, 'http://169.254.169.254/', `//127.0.0.2:${inside}/`]) {
     const port = await serve((_, response) => {
-      response.writeHead(status, { location, refresh: `0; url=${location}`, 'alt-svc': `h2="127.0.0.2:${inside}"`, connection: 'close' }).end('moved')
+      response
+        .writeHead(status, {
+          location,
+          refresh: `0; url=${location}`,
+          'alt-svc': `h2="127.0.0.2:${inside}"`,
+          connection: 'close',
+        })
+        .end('moved')
     })
     const egress = open({ ...production, EGRESS_ALLOW: `hooks.test:${port}` }, () => ['127.0.0.1'])
-    for (let time = 0; time < 2; time += 1) expect(await outcomeOf(egress, `http://hooks.test:${port}/`)).toBe(`${status} moved`)
+    for (let time = 0; time < 2; time += 1)
+      expect(await outcomeOf(egress, `http://hooks.test:${port}/`)).toBe(`${status} moved`)
   }
   expect(visits).toEqual([])
-  expect(attempts.made.every((attempt) => attempt.startsWith('127.0.0.1 ') && attempt !== `127.0.0.1 ${inside}`)).toBe(true)
+  expect(attempts.made.every((attempt) => attempt.startsWith('127.0.0.1 ') && attempt !== `127.0.0.1 ${inside}`)).toBe(
+    true,
+  )
 })

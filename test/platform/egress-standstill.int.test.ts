@@ -34,7 +34,14 @@ async function askedOver<Answer>(ask: (url: string) => Promise<Answer>): Promise
 }
 
 async function statusOf(url: string, timeoutMs: number, signal?: AbortSignal): Promise<number> {
-  const response = await egress.request(url, { purpose: 'webhook', method: 'POST', body: 'x', timeoutMs, maxBytes: 1_000, ...(signal === undefined ? {} : { signal }) })
+  const response = await egress.request(url, {
+    purpose: 'webhook',
+    method: 'POST',
+    body: 'x',
+    timeoutMs,
+    maxBytes: 1_000,
+    ...(signal === undefined ? {} : { signal }),
+  })
   await response.discard()
   return response.status
 }
@@ -49,7 +56,16 @@ describe('an answer that came while the process stood still', () => {
     const surroundings = { now: () => new Date(), leaseUntil: '2030-01-01T00:00:00.000Z' }
     const limits = { timeoutMs: limitMs, abandonMs: 50_000, signal: new AbortController().signal }
     const result = await askedOver((url) =>
-      runStep(async (_todo, { signal }) => ({ kind: 'retry', after: await statusOf(url, 40_000, signal), reason: 'answered' }), todo, surroundings, limits),
+      runStep(
+        async (_todo, { signal }) => ({
+          kind: 'retry',
+          after: await statusOf(url, 40_000, signal),
+          reason: 'answered',
+        }),
+        todo,
+        surroundings,
+        limits,
+      ),
     )
     expect(result).toEqual({ kind: 'retry', after: 204, reason: 'answered' })
   })

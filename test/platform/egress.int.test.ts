@@ -16,7 +16,13 @@ afterEach(async () => {
 async function serve(listener: RequestListener): Promise<{ origin: string; port: number; server: Server }> {
   const server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  closers.push(() => new Promise((resolve) => { server.close(resolve); server.closeAllConnections() }))
+  closers.push(
+    () =>
+      new Promise((resolve) => {
+        server.close(resolve)
+        server.closeAllConnections()
+      }),
+  )
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
   return { origin: `http://127.0.0.1:${port}`, port, server }
@@ -30,10 +36,16 @@ function open(env: Environment = {}, options: Partial<EgressOptions> = {}): Egre
 
 const limits: EgressRequest = { purpose: 'webhook', timeoutMs: 5000, maxBytes: 1000 }
 const production = { APP_ENV: 'production' }
-const to = (...addresses: string[]) => async (): Promise<LookupAddress[]> => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+const to =
+  (...addresses: string[]) =>
+  async (): Promise<LookupAddress[]> =>
+    addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
 
 async function failure(promise: Promise<unknown>): Promise<EgressError> {
-  const error: unknown = await promise.then(() => undefined, (reason: unknown) => reason)
+  const error: unknown = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
   expect(error).toBeInstanceOf(EgressError)
   return error instanceof EgressError ? error : new EgressError('aborted')
 }
@@ -47,12 +59,25 @@ describe('a call', () => {
     const { origin } = await serve((request, response) => {
       const chunks: Buffer[] = []
       request.on('data', (chunk: Buffer) => chunks.push(chunk))
-      request.on('end', () => response.writeHead(201, { 'x-seen': `${request.method} ${request.url} ${String(request.headers['x-a'])}` }).end(JSON.stringify({ got: Buffer.concat(chunks).toString() })))
+      request.on('end', () =>
+        response
+          .writeHead(201, { 'x-seen': `${request.method} ${request.url} ${String(request.headers['x-a'])}` })
+          .end(JSON.stringify({ got: Buffer.concat(chunks).toString() })),
+      )
     })
     const egress = open()
     for (const body of ['hello', Buffer.from('hello'), Readable.from([Buffer.from('hel'), Buffer.from('lo')])]) {
-      const response = await egress.request(`${origin}/p?q=1`, { ...limits, method: 'POST', headers: { 'x-a': 'b' }, body })
-      expect([response.status, response.headers['x-seen'], await response.json()]).toEqual([201, 'POST /p?q=1 b', { got: 'hello' }])
+      const response = await egress.request(`${origin}/p?q=1`, {
+        ...limits,
+        method: 'POST',
+        headers: { 'x-a': 'b' },
+        body,
+      })
+      expect([response.status, response.headers['x-seen'], await response.json()]).toEqual([
+        201,
+        'POST /p?q=1 b',
+        { got: 'hello' },
+      ])
     }
   })
 
@@ -90,7 +115,10 @@ describe('an answer of no interest', () => {
     const { origin } = await serve((request, response) => {
       ended.push(new Promise((resolve) => response.once('close', resolve)))
       if (request.url === '/announced') response.end('x'.repeat(2_000_000))
-      else if (request.url === '/endless') Readable.from(forever()).on('error', () => undefined).pipe(response)
+      else if (request.url === '/endless')
+        Readable.from(forever())
+          .on('error', () => undefined)
+          .pipe(response)
       else response.write('x')
     })
     const egress = open()
@@ -120,7 +148,10 @@ describe('limits', () => {
       if (request.url === '/half') response.write('x')
     })
     const egress = open()
-    expect(await failure(egress.request(origin, { ...limits, timeoutMs: 50 }))).toMatchObject({ code: 'timeout', mayHaveBeenSent: true })
+    expect(await failure(egress.request(origin, { ...limits, timeoutMs: 50 }))).toMatchObject({
+      code: 'timeout',
+      mayHaveBeenSent: true,
+    })
     const half = await egress.request(`${origin}/half`, { ...limits, timeoutMs: 100 })
     expect((await failure(half.bytes())).code).toBe('timeout')
   })
@@ -144,10 +175,20 @@ describe('limits', () => {
       abort.abort(reason)
       return call
     }
-    const reasons: [string, unknown][] = [['/none', undefined], ['/error', new Error('stopping')], ['/text', 'stopping'], ['/null', null], ['/egress', new EgressError('connect')]]
-    for (const [path, reason] of reasons) expect(await endedBy(path, reason)).toMatchObject({ code: 'aborted', mayHaveBeenSent: true })
+    const reasons: [string, unknown][] = [
+      ['/none', undefined],
+      ['/error', new Error('stopping')],
+      ['/text', 'stopping'],
+      ['/null', null],
+      ['/egress', new EgressError('connect')],
+    ]
+    for (const [path, reason] of reasons)
+      expect(await endedBy(path, reason)).toMatchObject({ code: 'aborted', mayHaveBeenSent: true })
     expect(egress.openForMs(origin, 'webhook')).toBe(0)
-    expect(await endedBy('/late', new DOMException('too long', 'TimeoutError'))).toMatchObject({ code: 'timeout', mayHaveBeenSent: true })
+    expect(await endedBy('/late', new DOMException('too long', 'TimeoutError'))).toMatchObject({
+      code: 'timeout',
+      mayHaveBeenSent: true,
+    })
     expect(egress.openForMs(origin, 'webhook')).toBeGreaterThan(0)
   })
 })
@@ -181,7 +222,10 @@ describe('a call that has no connection yet', () => {
     const url = await addressFor(egress)
     const abort = new AbortController()
     const patient = failure(egress.request(url, { ...limits, lane: 'a', timeoutMs: 60_000, signal: abort.signal }))
-    expect(await failure(egress.request(url, { ...limits, lane: 'a', timeoutMs: 50 }))).toMatchObject({ code: 'timeout', mayHaveBeenSent: false })
+    expect(await failure(egress.request(url, { ...limits, lane: 'a', timeoutMs: 50 }))).toMatchObject({
+      code: 'timeout',
+      mayHaveBeenSent: false,
+    })
     expect(await Promise.race([patient, nextTurn('still waiting')])).toBe('still waiting')
     abort.abort(new Error('stopping'))
     expect(await patient).toMatchObject({ code: 'aborted', mayHaveBeenSent: false })
@@ -225,7 +269,10 @@ describe('failures are told apart', () => {
     closers.push(() => new Promise((resolve) => breaking.close(resolve)))
     const address = breaking.address()
     const port = typeof address === 'object' && address !== null ? address.port : 0
-    expect(await failure(open().request(`http://127.0.0.1:${port}/`, limits))).toMatchObject({ code: 'connect', mayHaveBeenSent: true })
+    expect(await failure(open().request(`http://127.0.0.1:${port}/`, limits))).toMatchObject({
+      code: 'connect',
+      mayHaveBeenSent: true,
+    })
   })
 
   it('and say nothing of the address or the answer', async () => {
@@ -244,17 +291,19 @@ describe('guarded addresses', () => {
   it('are not called in production, by number, by name, or by one of several addresses', async () => {
     const { origin, port } = await serve(listener)
     visited.length = 0
-    const codes = await Promise.all([
-      open(production).request(origin, limits),
-      open(production).request(`http://[::ffff:127.0.0.1]:${port}/`, limits),
-      open(production, { resolve: to('127.0.0.1') }).request(`http://hooks.test:${port}/`, limits),
-      open(production, { resolve: to('8.8.8.8', '10.0.0.1') }).request(`http://hooks.test:${port}/`, limits),
-      open({}, { resolve: to('169.254.169.254') }).request('http://metadata.test/', limits),
-      open({}).request('http://169.254.169.254/', limits),
-      open({}).request('ftp://127.0.0.1/', limits),
-      open({}).request(`http://user:pass@127.0.0.1:${port}/`, limits),
-      open({}).request('no address', limits),
-    ].map(async (call) => (await failure(call)).code))
+    const codes = await Promise.all(
+      [
+        open(production).request(origin, limits),
+        open(production).request(`http://[::ffff:127.0.0.1]:${port}/`, limits),
+        open(production, { resolve: to('127.0.0.1') }).request(`http://hooks.test:${port}/`, limits),
+        open(production, { resolve: to('8.8.8.8', '10.0.0.1') }).request(`http://hooks.test:${port}/`, limits),
+        open({}, { resolve: to('169.254.169.254') }).request('http://metadata.test/', limits),
+        open({}).request('http://169.254.169.254/', limits),
+        open({}).request('ftp://127.0.0.1/', limits),
+        open({}).request(`http://user:pass@127.0.0.1:${port}/`, limits),
+        open({}).request('no address', limits),
+      ].map(async (call) => (await failure(call)).code),
+    )
     expect(new Set(codes)).toEqual(new Set(['address_forbidden']))
     expect(visited).toEqual([])
   })
@@ -262,11 +311,17 @@ describe('guarded addresses', () => {
   it('are met by each new connection, so that a name cannot turn to them later', async () => {
     const { port, server } = await serve(listener)
     let answer = '127.0.0.1'
-    const egress = open({ ...production, EGRESS_ALLOW: '127.0.0.1' }, { resolve: async () => [{ address: answer, family: 4 }] })
+    const egress = open(
+      { ...production, EGRESS_ALLOW: '127.0.0.1' },
+      { resolve: async () => [{ address: answer, family: 4 }] },
+    )
     expect(await (await egress.request(`http://hooks.test:${port}/`, limits)).text()).toBe('ok')
     answer = '127.0.0.2'
     server.closeAllConnections()
-    expect((await failure(egress.request(`http://hooks.test:${port}/`, { ...limits, headers: { connection: 'close' } }))).code).toBe('address_forbidden')
+    expect(
+      (await failure(egress.request(`http://hooks.test:${port}/`, { ...limits, headers: { connection: 'close' } })))
+        .code,
+    ).toBe('address_forbidden')
   })
 
   it('are called where EGRESS_ALLOW names the host', async () => {
@@ -292,15 +347,26 @@ describe('the circuit', () => {
     let now = 0
     const egress = open({}, { breaker: { threshold: 2, openMs: 1000 }, now: () => now })
     const port = Number(new URL(origin).port)
-    await new Promise((resolve) => { server.close(resolve); server.closeAllConnections() })
-    for (let index = 0; index < 2; index += 1) expect((await failure(egress.request(origin, limits))).code).toBe('connect')
-    expect(await failure(egress.request(origin, limits))).toMatchObject({ code: 'circuit_open', retryAfterMs: 1000, mayHaveBeenSent: false })
+    await new Promise((resolve) => {
+      server.close(resolve)
+      server.closeAllConnections()
+    })
+    for (let index = 0; index < 2; index += 1)
+      expect((await failure(egress.request(origin, limits))).code).toBe('connect')
+    expect(await failure(egress.request(origin, limits))).toMatchObject({
+      code: 'circuit_open',
+      retryAfterMs: 1000,
+      mayHaveBeenSent: false,
+    })
     now = 1000
     expect((await failure(egress.request(origin, limits))).code).toBe('connect')
     expect((await failure(egress.request(origin, limits))).code).toBe('circuit_open')
     await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
     now = 2000
-    const [trial, meanwhile] = await Promise.allSettled([egress.request(origin, limits), egress.request(origin, limits)])
+    const [trial, meanwhile] = await Promise.allSettled([
+      egress.request(origin, limits),
+      egress.request(origin, limits),
+    ])
     expect([trial.status, meanwhile.status]).toEqual(['fulfilled', 'rejected'])
     expect(await (await egress.request(origin, limits)).text()).toBe('ok')
   })
@@ -316,7 +382,13 @@ describe('the circuit', () => {
     await new Promise((resolve) => breaking.close(resolve))
     const healthy = createServer((_, response) => response.end('ok'))
     await new Promise<void>((resolve) => healthy.listen(port, '127.0.0.1', resolve))
-    closers.push(() => new Promise((resolve) => { healthy.close(resolve); healthy.closeAllConnections() }))
+    closers.push(
+      () =>
+        new Promise((resolve) => {
+          healthy.close(resolve)
+          healthy.closeAllConnections()
+        }),
+    )
     expect((await failure(egress.request(url, limits))).code).toBe('circuit_open')
     for (const purpose of ['image', 'service', 'provider'] as const) {
       expect(egress.openForMs(url, purpose)).toBe(0)
@@ -334,7 +406,11 @@ describe('the circuit', () => {
     const egress = open({}, { breaker: { threshold: 2, openMs: 1000 }, now: () => 0 })
     for (let index = 0; index < 2; index += 1) await failure(egress.request(`${origin}/dead`, { ...limits, lane: 'a' }))
     expect((await failure(egress.request(`${origin}/alive`, { ...limits, lane: 'a' }))).code).toBe('circuit_open')
-    expect([egress.openForMs(origin, 'webhook', 'a'), egress.openForMs(origin, 'webhook', 'b'), egress.openForMs(origin, 'webhook')]).toEqual([1000, 0, 0])
+    expect([
+      egress.openForMs(origin, 'webhook', 'a'),
+      egress.openForMs(origin, 'webhook', 'b'),
+      egress.openForMs(origin, 'webhook'),
+    ]).toEqual([1000, 0, 0])
     expect(await (await egress.request(`${origin}/alive`, { ...limits, lane: 'b' })).text()).toBe('ok')
   })
 
@@ -346,8 +422,12 @@ describe('the circuit', () => {
     })
     const egress = open({ WEBHOOK_WORKERS_PER_ENDPOINT: '2' })
     const abort = new AbortController()
-    const calls = Array.from({ length: 5 }, () => failure(egress.request(`${origin}/hang`, { ...limits, lane: 'a', timeoutMs: 60_000, signal: abort.signal })))
-    await expect(egress.request(`${origin}/ok`, { ...limits, lane: 'b' }).then((response) => response.text())).resolves.toBe('ok')
+    const calls = Array.from({ length: 5 }, () =>
+      failure(egress.request(`${origin}/hang`, { ...limits, lane: 'a', timeoutMs: 60_000, signal: abort.signal })),
+    )
+    await expect(
+      egress.request(`${origin}/ok`, { ...limits, lane: 'b' }).then((response) => response.text()),
+    ).resolves.toBe('ok')
     await expect.poll(() => hanging.length).toBe(2)
     abort.abort()
     expect((await Promise.all(calls)).map(({ code }) => code)).toEqual(Array.from({ length: 5 }, () => 'aborted'))
@@ -359,7 +439,10 @@ describe('the circuit', () => {
     let now = 0
     const egress = open({}, { breaker: { threshold: 1, openMs: 1000 }, now: () => now })
     const port = Number(new URL(origin).port)
-    await new Promise((resolve) => { server.close(resolve); server.closeAllConnections() })
+    await new Promise((resolve) => {
+      server.close(resolve)
+      server.closeAllConnections()
+    })
     await failure(egress.request(origin, limits))
     expect(egress.openForMs(`${origin}/any?path`, 'webhook')).toBe(1000)
     await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
@@ -376,6 +459,7 @@ describe('the circuit', () => {
       await response.discard()
       expect(response.status).toBe(500)
     }
-    for (let index = 0; index < 4; index += 1) expect((await failure(egress.request('http://169.254.169.254/', limits))).code).toBe('address_forbidden')
+    for (let index = 0; index < 4; index += 1)
+      expect((await failure(egress.request('http://169.254.169.254/', limits))).code).toBe('address_forbidden')
   })
 })

@@ -13,9 +13,13 @@ function run(failpoint: string | undefined): Promise<{ output: string; signal: s
     failpoint('here')
     process.stdout.write('after')
   `
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   let output = ''
-  child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString() })
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+  })
   return new Promise((resolve) => child.on('close', (_, signal) => resolve({ output, signal })))
 }
 

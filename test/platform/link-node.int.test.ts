@@ -30,7 +30,11 @@ async function installPackage(): Promise<void> {
 function install(version?: string): { readonly code: number | null; readonly errors: string } {
   const path = join(folder, 'platform', 'link-node.mjs')
   const pretend = `Object.defineProperty(process.versions, 'node', { value: '${version}' }); await import('${pathToFileURL(path).href}')`
-  const { status, stderr } = spawnSync(process.execPath, version === undefined ? [path] : ['--input-type=module', '--eval', pretend], { encoding: 'utf8' })
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    version === undefined ? [path] : ['--input-type=module', '--eval', pretend],
+    { encoding: 'utf8' },
+  )
   return { code: status, errors: stderr }
 }
 

@@ -31,7 +31,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const clientAt = (now: Date) => connectObjectStore({ endpoint: server.endpoint, region, bucket, ...account, now: () => now })
+const clientAt = (now: Date) =>
+  connectObjectStore({ endpoint: server.endpoint, region, bucket, ...account, now: () => now })
 
 async function put(url: string, body: string, headers: Readonly<Record<string, string>>): Promise<number> {
   const response = await fetch(url, { method: 'PUT', body: new TextEncoder().encode(body), headers })
@@ -64,10 +65,21 @@ const jpeg = { 'content-type': 'image/jpeg' }
 
 test('clients and services are given the address by which each reaches the store', async () => {
   const byAnotherName = `http://localhost:${new URL(server.endpoint).port}`
-  const both = connectObjectStore({ endpoint: server.endpoint, publicEndpoint: byAnotherName, region, bucket, ...account, now: () => new Date() })
+  const both = connectObjectStore({
+    endpoint: server.endpoint,
+    publicEndpoint: byAnotherName,
+    region,
+    bucket,
+    ...account,
+    now: () => new Date(),
+  })
   const write = await both.presignWrite('uploads/named', 'image/jpeg', 60)
   expect(await put(write.url, 'a photograph', jpeg)).toBe(200)
-  const addresses = [write, await both.presignDownload('uploads/named', 60), await both.presignRead('uploads/named', 60)]
+  const addresses = [
+    write,
+    await both.presignDownload('uploads/named', 60),
+    await both.presignRead('uploads/named', 60),
+  ]
   expect(addresses.map(({ url }) => new URL(url).origin)).toEqual([byAnotherName, byAnotherName, server.endpoint])
   for (const { url } of addresses.slice(1)) expect(await (await fetch(url)).text()).toBe('a photograph')
   both.close()
@@ -90,7 +102,9 @@ test('an address to write to takes the signed type, again and again, without cre
 test('an address to write to that names a length takes bytes of that length only', async () => {
   const { url } = await objects.presignWrite('uploads/sized', 'image/jpeg', 60, 5)
   expect(new URL(url).searchParams.get('X-Amz-SignedHeaders')).toBe('content-length;content-type;host')
-  expect([await put(url, 'four', jpeg), await put(url, 'sixsix', jpeg), await put(url, 'fives', {})]).toEqual([403, 403, 403])
+  expect([await put(url, 'four', jpeg), await put(url, 'sixsix', jpeg), await put(url, 'fives', {})]).toEqual([
+    403, 403, 403,
+  ])
   expect(await objects.head('uploads/sized')).toBeUndefined()
   expect(await put(url, 'fives', jpeg)).toBe(200)
 })
@@ -98,7 +112,10 @@ test('an address to write to that names a length takes bytes of that length only
 test('an address says when it ends, and is refused from then on', async () => {
   // Signatures know whole seconds only: what is signed late in one does not live longer.
   const signed = new Date('2026-03-01T10:00:07.999Z')
-  for (const address of [await clientAt(signed).presignWrite('uploads/late', 'image/jpeg', 60), await clientAt(signed).presignRead('uploads/late', 60)]) {
+  for (const address of [
+    await clientAt(signed).presignWrite('uploads/late', 'image/jpeg', 60),
+    await clientAt(signed).presignRead('uploads/late', 60),
+  ]) {
     expect(address.expiresAt.toISOString()).toBe('2026-03-01T10:01:07.000Z')
     expect(new URL(address.url).searchParams.get('X-Amz-Date')).toBe('20260301T100007Z')
   }
@@ -139,7 +156,10 @@ async function* inChunks(bytes: Buffer, size = 100_000): AsyncGenerator<Buffer> 
 test('bytes that come bit by bit are stored as if they had come at once', async () => {
   for (const bytes of [randomBytes(5_000_001), randomBytes(1), Buffer.alloc(0)]) {
     const key = `images/streamed-${bytes.length}`
-    expect(await objects.putStream(key, () => inChunks(bytes), known(bytes), 'image/png')).toEqual({ key, ...known(bytes) })
+    expect(await objects.putStream(key, () => inChunks(bytes), known(bytes), 'image/png')).toEqual({
+      key,
+      ...known(bytes),
+    })
     expect(Buffer.concat(await chunksOf(key)).equals(bytes)).toBe(true)
   }
   const { url } = await objects.presignRead('images/streamed-1', 60)
@@ -162,7 +182,9 @@ test('bytes that are not what was announced are not stored, and not tried again'
       begun += 1
       return inChunks(bytes)
     }
-    expect(await codeOf(objects.putStream('images/wrong', chunks, announced, 'image/png'))).toBe('object-store-unavailable')
+    expect(await codeOf(objects.putStream('images/wrong', chunks, announced, 'image/png'))).toBe(
+      'object-store-unavailable',
+    )
     expect(begun).toBe(1)
     expect(await objects.head('images/wrong')).toBeUndefined()
   }
@@ -179,9 +201,14 @@ test('a source that breaks off is begun anew, twice at most', async () => {
       yield bytes.subarray(100_000)
     }
   }
-  expect(await objects.putStream('images/resumed', breaking(2), known(bytes), 'image/png')).toEqual({ key: 'images/resumed', ...known(bytes) })
+  expect(await objects.putStream('images/resumed', breaking(2), known(bytes), 'image/png')).toEqual({
+    key: 'images/resumed',
+    ...known(bytes),
+  })
   expect(Buffer.concat(await chunksOf('images/resumed')).equals(bytes)).toBe(true)
-  expect(await codeOf(objects.putStream('images/broken', breaking(3), known(bytes), 'image/png'))).toBe('object-store-unavailable')
+  expect(await codeOf(objects.putStream('images/broken', breaking(3), known(bytes), 'image/png'))).toBe(
+    'object-store-unavailable',
+  )
   expect(await objects.head('images/broken')).toBeUndefined()
 })
 
@@ -190,7 +217,8 @@ test('what begins alike is listed, page after page', async () => {
   const keys = Array.from({ length: 1_005 }, (_, index) => `staging/part/0/${String(index).padStart(4, '0')}`)
   const waiting = [...keys]
   const putNext = async (): Promise<void> => {
-    for (let key = waiting.pop(); key !== undefined; key = waiting.pop()) await objects.put(key, Buffer.from('x'), 'image/png')
+    for (let key = waiting.pop(); key !== undefined; key = waiting.pop())
+      await objects.put(key, Buffer.from('x'), 'image/png')
   }
   await Promise.all(Array.from({ length: 20 }, putNext))
   await objects.put('staged/elsewhere', Buffer.from('x'), 'image/png')
@@ -201,6 +229,13 @@ test('what begins alike is listed, page after page', async () => {
 })
 
 test('a store that is away is told as such by every call', async () => {
-  const calls = [gone.head('a'), gone.read('a'), gone.copy({ key: 'a', etag: '"b"' }, 'c'), gone.put('a', Buffer.from('x'), 'image/png'), gone.putStream('a', () => inChunks(Buffer.from('x')), known(Buffer.from('x')), 'image/png'), listed(gone, 'a')]
+  const calls = [
+    gone.head('a'),
+    gone.read('a'),
+    gone.copy({ key: 'a', etag: '"b"' }, 'c'),
+    gone.put('a', Buffer.from('x'), 'image/png'),
+    gone.putStream('a', () => inChunks(Buffer.from('x')), known(Buffer.from('x')), 'image/png'),
+    listed(gone, 'a'),
+  ]
   expect(await Promise.all(calls.map(codeOf))).toEqual(calls.map(() => 'object-store-unavailable'))
 })

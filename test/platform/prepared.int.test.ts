@@ -16,7 +16,12 @@ afterAll(async () => {
 })
 
 async function preparedOf(text: string): Promise<number> {
-  const { rows: [row] } = await pool.query<{ count: number }>('select count(*)::int as count from pg_prepared_statements where statement = $1', [text])
+  const {
+    rows: [row],
+  } = await pool.query<{ count: number }>(
+    'select count(*)::int as count from pg_prepared_statements where statement = $1',
+    [text],
+  )
   return row?.count ?? 0
 }
 
@@ -25,7 +30,11 @@ describe('a prepared statement', () => {
     const text = 'insert into notes.notes values ($1, $2)'
     for (const id of [1, 2, 3]) await pool.query(prepared(text, [id, 'x']))
     expect(await preparedOf(text)).toBe(1)
-    expect((await queryPrepared<{ id: number }>(pool, 'select id from notes.notes order by id', [])).rows).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }])
+    expect((await queryPrepared<{ id: number }>(pool, 'select id from notes.notes order by id', [])).rows).toEqual([
+      { id: 1 },
+      { id: 2 },
+      { id: 3 },
+    ])
   })
 
   it('writes to what its text names after schemas were renamed, and again when they are renamed back', async () => {
@@ -36,7 +45,10 @@ describe('a prepared statement', () => {
     await pool.query(prepared(text, [11, 'second']))
     await pool.query('alter schema notes rename to notes__next; alter schema notes__previous rename to notes')
     await pool.query(prepared(text, [12, 'third']))
-    expect((await pool.query("select id from notes.notes where id >= 10 order by id")).rows).toEqual([{ id: 10 }, { id: 12 }])
+    expect((await pool.query('select id from notes.notes where id >= 10 order by id')).rows).toEqual([
+      { id: 10 },
+      { id: 12 },
+    ])
     expect((await pool.query('select id, more from notes__next.notes')).rows).toEqual([{ id: 11, more: null }])
   })
 

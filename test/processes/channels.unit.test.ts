@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { v5 } from 'uuid'
 import { aiReviewEventsChannel, type AiReviewChannelDependencies } from '../../processes/ai-review/ai-review.channel.ts'
-import { assessmentEventsChannel, type AssessmentChannelDependencies } from '../../processes/assessments/assessments.channel.ts'
+import {
+  assessmentEventsChannel,
+  type AssessmentChannelDependencies,
+} from '../../processes/assessments/assessments.channel.ts'
 import { clinicalEventsChannel } from '../../processes/clinical/clinical.channel.ts'
 import { consentEventsChannel } from '../../processes/consent/consent.channel.ts'
 import { channels } from '../../processes/registry.ts'
@@ -23,16 +26,35 @@ import { assessmentFact, at, caseFact, consentFact, ids, patientFact } from '../
 const correlation = v5('correlation', ids.event)
 
 function stored(event: DomainEvent, stream: string): RecordedEvent {
-  const metadata = { commandId: ids.claim, $correlationId: correlation, orgId: ids.org, schemaVersion: 1, signature: '' }
-  return { ...event, id: ids.requestEvent, stream, revision: 4n, position: { commit: 9n, prepare: 9n }, recordedAt: at(40), metadata }
+  const metadata = {
+    commandId: ids.claim,
+    $correlationId: correlation,
+    orgId: ids.org,
+    schemaVersion: 1,
+    signature: '',
+  }
+  return {
+    ...event,
+    id: ids.requestEvent,
+    stream,
+    revision: 4n,
+    position: { commit: 9n, prepare: 9n },
+    recordedAt: at(40),
+    metadata,
+  }
 }
 
 /** A review as its stream tells it; every other stream is empty. */
 const deps: AiReviewChannelDependencies = {
   store: {
-    load: async <State, Event extends DomainEvent>({ initialState, evolve }: Fold<State, Event>, stream: string): Promise<Loaded<State>> => {
+    load: async <State, Event extends DomainEvent>(
+      { initialState, evolve }: Fold<State, Event>,
+      stream: string,
+    ): Promise<Loaded<State>> => {
       const requested: DomainEvent = reviewFact('AiReviewRequested', givenImages)
-      return stream === aiReviewStream(ids.org, ids.review) ? { state: evolve(initialState, requested as Event), revision: 0n, position: undefined } : { state: initialState, revision: 'no_stream', position: undefined }
+      return stream === aiReviewStream(ids.org, ids.review)
+        ? { state: evolve(initialState, requested as Event), revision: 0n, position: undefined }
+        : { state: initialState, revision: 'no_stream', position: undefined }
     },
   },
   objects: { address: (key) => `https://store.example/${key}` },
@@ -51,15 +73,25 @@ async function published<Deps>(channel: ChannelDefinition<Deps>, event: Recorded
   return events
 }
 
-const review = { aiReviewId: ids.review, caseId: ids.case, productId: ids.product, orgId: ids.org, correlationId: ids.event }
-const reviewed = (event: DomainEvent) => published(aiReviewEventsChannel, stored(event, aiReviewStream(ids.org, ids.review)), deps)
+const review = {
+  aiReviewId: ids.review,
+  caseId: ids.case,
+  productId: ids.product,
+  orgId: ids.org,
+  correlationId: ids.event,
+}
+const reviewed = (event: DomainEvent) =>
+  published(aiReviewEventsChannel, stored(event, aiReviewStream(ids.org, ids.review)), deps)
 
 describe('the AI-review channel', () => {
   it('asks for a review with addresses that are signed now, by the same correlation', async () => {
     const asked = stored(assessmentFact('AssessmentReviewRequested'), assessmentStream(ids.org, ids.assessment))
     const [event, ...more] = await published(aiReviewEventsChannel, asked, deps)
     expect(more).toEqual([])
-    expect(event).toMatchObject({ type: 'ai_review.requested', metadata: { source: '9/9', $causationId: ids.requestEvent, $correlationId: correlation, orgId: ids.org } })
+    expect(event).toMatchObject({
+      type: 'ai_review.requested',
+      metadata: { source: '9/9', $causationId: ids.requestEvent, $correlationId: correlation, orgId: ids.org },
+    })
     expect(event?.data).toMatchObject({
       caseId: ids.case,
       productId: ids.product,
@@ -75,25 +107,61 @@ describe('the AI-review channel', () => {
     const keys = assessmentFact('AssessmentReviewRequested').data.images.map(({ objectKey }) => objectKey)
     expect(event?.data).toMatchObject({
       images: [
-        { imageId: ids.image, imageType: 'DERMOSCOPIC', objectKey: keys[0], presignedUrl: `https://store.example/${keys[0]}`, presignedUrlExpiresAt: at(601) },
-        { imageId: ids.secondImage, imageType: 'MACROSCOPIC', objectKey: keys[1], presignedUrl: `https://store.example/${keys[1]}`, presignedUrlExpiresAt: at(601) },
+        {
+          imageId: ids.image,
+          imageType: 'DERMOSCOPIC',
+          objectKey: keys[0],
+          presignedUrl: `https://store.example/${keys[0]}`,
+          presignedUrlExpiresAt: at(601),
+        },
+        {
+          imageId: ids.secondImage,
+          imageType: 'MACROSCOPIC',
+          objectKey: keys[1],
+          presignedUrl: `https://store.example/${keys[1]}`,
+          presignedUrlExpiresAt: at(601),
+        },
       ],
     })
   })
 
   it('says that a review started, completed or was cancelled', async () => {
-    expect(await reviewed(reviewFact('AiReviewStarted'))).toMatchObject([{ type: 'ai_review.started', data: { ...review, startedAt: at(3), occurred_at: at(3) } }])
+    expect(await reviewed(reviewFact('AiReviewStarted'))).toMatchObject([
+      { type: 'ai_review.started', data: { ...review, startedAt: at(3), occurred_at: at(3) } },
+    ])
     const [completed] = await reviewed(reviewFact('AiReviewCompleted'))
-    const result = { occurred_at: reviewFact('AiReviewCompleted').data.completedAt, assessedByProviderVersion: '4.2', reportDate: at(17), analysisResult: 'SUCCESSFUL_PROCESSING', lesions: [lesion], aiProvider: 'inference-provider' }
-    expect(completed).toMatchObject({ type: 'ai_review.completed', data: { ...review, ...result, imageQuality: reviewFact('AiReviewCompleted').data.imageQuality } })
+    const result = {
+      occurred_at: reviewFact('AiReviewCompleted').data.completedAt,
+      assessedByProviderVersion: '4.2',
+      reportDate: at(17),
+      analysisResult: 'SUCCESSFUL_PROCESSING',
+      lesions: [lesion],
+      aiProvider: 'inference-provider',
+    }
+    expect(completed).toMatchObject({
+      type: 'ai_review.completed',
+      data: { ...review, ...result, imageQuality: reviewFact('AiReviewCompleted').data.imageQuality },
+    })
     expect(JSON.stringify(completed)).not.toContain('raw-responses')
     const [cancelled] = await reviewed(reviewFact('AiReviewCancelled'))
-    expect(cancelled).toMatchObject({ type: 'ai_review.cancelled', data: { ...review, reason: 'consent_withdrawn', cancelledAt: at(14), occurred_at: at(14) } })
+    expect(cancelled).toMatchObject({
+      type: 'ai_review.cancelled',
+      data: { ...review, reason: 'consent_withdrawn', cancelledAt: at(14), occurred_at: at(14) },
+    })
   })
 
   it('says which review superseded one, and why if it was said', async () => {
-    const superseded = { oldAiReviewId: ids.review, newAiReviewId: ids.newReview, caseId: ids.case, productId: ids.product, orgId: ids.org, supersededAt: at(15) }
-    expect(await reviewed(reviewFact('AiReviewSuperseded'))).toMatchObject([{ type: 'ai_review.superseded', data: { ...superseded, reason: 'expired addresses' } }])
+    const superseded = {
+      oldAiReviewId: ids.review,
+      newAiReviewId: ids.newReview,
+      caseId: ids.case,
+      productId: ids.product,
+      orgId: ids.org,
+      supersededAt: at(15),
+    }
+    expect(await reviewed(reviewFact('AiReviewSuperseded'))).toMatchObject([
+      { type: 'ai_review.superseded', data: { ...superseded, reason: 'expired addresses' } },
+    ])
     const [silent] = await reviewed(reviewFact('AiReviewSuperseded', { reason: null }))
     expect(silent).toMatchObject({ type: 'ai_review.superseded', data: superseded })
     expect(silent?.data).not.toHaveProperty('reason')
@@ -104,18 +172,37 @@ describe('the AI-review channel', () => {
     ['image_fetch_failed', 3595, true],
     ['image_fetch_failed', 3600, true],
     ['provider_client_error', 7200, false],
-  ] as const)('says of a failure with %s after %d s whether the addresses had expired (T30): %s', async (classification, seconds, addressesExpired) => {
-    expect(await reviewed(reviewFact('AiReviewFailed', { classification, failedAt: at(seconds) }))).toMatchObject([{ data: { addressesExpired } }])
-  })
+  ] as const)(
+    'says of a failure with %s after %d s whether the addresses had expired (T30): %s',
+    async (classification, seconds, addressesExpired) => {
+      expect(await reviewed(reviewFact('AiReviewFailed', { classification, failedAt: at(seconds) }))).toMatchObject([
+        { data: { addressesExpired } },
+      ])
+    },
+  )
 
   it.each(Classification.enum)('says that a review failed with %s, in fixed words', async (classification) => {
     const { message, retriable } = aiReviewFailures[classification]
-    const error = { errorCode: classification, errorClassification: classification, errorMessage: message, retriable, addressesExpired: false }
-    expect(await reviewed(reviewFact('AiReviewFailed', { classification }))).toMatchObject([{ type: 'ai_review.failed', data: { ...review, ...error } }])
+    const error = {
+      errorCode: classification,
+      errorClassification: classification,
+      errorMessage: message,
+      retriable,
+      addressesExpired: false,
+    }
+    expect(await reviewed(reviewFact('AiReviewFailed', { classification }))).toMatchObject([
+      { type: 'ai_review.failed', data: { ...review, ...error } },
+    ])
   })
 
   it('keeps to itself what happens between start and end', async () => {
-    for (const type of ['AiReviewRequested', 'AiReviewCallAttempted', 'AiReviewProviderCaseCreated', 'AiReviewImageSent', 'AiReviewPollDeferred'] as const) {
+    for (const type of [
+      'AiReviewRequested',
+      'AiReviewCallAttempted',
+      'AiReviewProviderCaseCreated',
+      'AiReviewImageSent',
+      'AiReviewPollDeferred',
+    ] as const) {
       expect(await reviewed(reviewFact(type))).toEqual([])
     }
   })
@@ -130,7 +217,11 @@ describe('the AI-review channel', () => {
 function assessmentStore(story: readonly DomainEvent[], cached = story.length): AssessmentChannelDependencies {
   return {
     store: {
-      load: async <State, Event extends DomainEvent>({ initialState, evolve }: Fold<State, Event>, _: string, options?: { readonly fresh?: boolean }): Promise<Loaded<State>> => {
+      load: async <State, Event extends DomainEvent>(
+        { initialState, evolve }: Fold<State, Event>,
+        _: string,
+        options?: { readonly fresh?: boolean },
+      ): Promise<Loaded<State>> => {
         const known = story.slice(0, options?.fresh === true ? story.length : cached)
         const state = known.reduce((folded, event) => evolve(folded, event as Event), initialState)
         return { state, revision: known.length === 0 ? 'no_stream' : BigInt(known.length - 1), position: undefined }
@@ -144,32 +235,64 @@ describe('the assessment channel', () => {
   const ended = { org_id: ids.org, assessment_id: ids.assessment, patient_id: ids.patient, product_id: ids.product }
   const submitted = [assessmentFact('AssessmentRequested'), assessmentFact('AssessmentSubmitted')]
   const told = (story: readonly DomainEvent[], last: DomainEvent, cached?: number) =>
-    published(assessmentEventsChannel, { ...stored(last, stream), revision: BigInt(story.length) }, assessmentStore([...story, last], cached))
+    published(
+      assessmentEventsChannel,
+      { ...stored(last, stream), revision: BigInt(story.length) },
+      assessmentStore([...story, last], cached),
+    )
 
-  it.each([undefined, 0, 1])('says that an assessment completed, and not what came out (%s events cached)', async (cached) => {
-    const completed = assessmentFact('AssessmentCompleted')
-    const [event, ...more] = await told(submitted, completed, cached)
-    expect(more).toEqual([])
-    expect(event).toMatchObject({ type: 'assessment.completed', metadata: { source: '9/9' } })
-    const { completedAt } = completed.data
-    expect(event?.data).toEqual({ ...ended, case_id: ids.case, status: 'completed', error_code: null, ended_at: completedAt, ...enveloped('assessment.completed', event?.id, completedAt) })
-  })
+  it.each([undefined, 0, 1])(
+    'says that an assessment completed, and not what came out (%s events cached)',
+    async (cached) => {
+      const completed = assessmentFact('AssessmentCompleted')
+      const [event, ...more] = await told(submitted, completed, cached)
+      expect(more).toEqual([])
+      expect(event).toMatchObject({ type: 'assessment.completed', metadata: { source: '9/9' } })
+      const { completedAt } = completed.data
+      expect(event?.data).toEqual({
+        ...ended,
+        case_id: ids.case,
+        status: 'completed',
+        error_code: null,
+        ended_at: completedAt,
+        ...enveloped('assessment.completed', event?.id, completedAt),
+      })
+    },
+  )
 
   it.each(FailureCode.enum)('says that an assessment failed with %s', async (code) => {
     const failed = assessmentFact('AssessmentFailed', { code })
     const [event, ...more] = await told(submitted, failed)
     expect(more).toEqual([])
     const { failedAt } = failed.data
-    expect(event?.data).toEqual({ ...ended, case_id: ids.case, status: 'failed', error_code: code, ended_at: failedAt, ...enveloped('assessment.failed', event?.id, failedAt) })
+    expect(event?.data).toEqual({
+      ...ended,
+      case_id: ids.case,
+      status: 'failed',
+      error_code: code,
+      ended_at: failedAt,
+      ...enveloped('assessment.failed', event?.id, failedAt),
+    })
   })
 
   it('names no case of an assessment whose images were never submitted', async () => {
-    const awaiting = [assessmentFact('AssessmentRequested', { mode: 'slot' }), assessmentFact('AssessmentUploadsAwaited')]
-    expect(await told(awaiting, assessmentFact('AssessmentFailed', { code: 'UPLOAD_WINDOW_EXPIRED' }))).toMatchObject([{ data: { case_id: null } }])
+    const awaiting = [
+      assessmentFact('AssessmentRequested', { mode: 'slot' }),
+      assessmentFact('AssessmentUploadsAwaited'),
+    ]
+    expect(await told(awaiting, assessmentFact('AssessmentFailed', { code: 'UPLOAD_WINDOW_EXPIRED' }))).toMatchObject([
+      { data: { case_id: null } },
+    ])
   })
 
   it('keeps to itself what happens before the end, and stops at an assessment that was never requested', async () => {
-    for (const type of ['AssessmentRequested', 'AssessmentUploadsAwaited', 'AssessmentSubmitted', 'AssessmentReviewRequested', 'AssessmentReviewRenewed'] as const) {
+    for (const type of [
+      'AssessmentRequested',
+      'AssessmentUploadsAwaited',
+      'AssessmentSubmitted',
+      'AssessmentReviewRequested',
+      'AssessmentReviewRenewed',
+    ] as const) {
       expect(await told([], assessmentFact(type))).toEqual([])
     }
     await expect(told([], assessmentFact('AssessmentCompleted'))).rejects.toThrow('never requested')
@@ -181,13 +304,27 @@ describe('the channel of clinical records', () => {
   const told = async (event: DomainEvent, stream: string) => published(clinicalEventsChannel, stored(event, stream), {})
 
   it.each([
-    ['clinical.patient.registered', patientFact('PatientRegistered'), { patient_id: ids.patient, registered_at: at(0) }],
+    [
+      'clinical.patient.registered',
+      patientFact('PatientRegistered'),
+      { patient_id: ids.patient, registered_at: at(0) },
+    ],
     ['clinical.patient.corrected', patientFact('PatientCorrected'), { patient_id: ids.patient, corrected_at: at(5) }],
-    ['clinical.patient.revoked', patientFact('PatientRegistrationRevoked'), { patient_id: ids.patient, revoked_at: at(1) }],
+    [
+      'clinical.patient.revoked',
+      patientFact('PatientRegistrationRevoked'),
+      { patient_id: ids.patient, revoked_at: at(1) },
+    ],
     [
       'clinical.case.opened',
       caseFact('CaseOpened'),
-      { case_id: ids.case, patient_id: ids.patient, product_id: ids.product, assessment_id: ids.assessment, opened_at: at(0) },
+      {
+        case_id: ids.case,
+        patient_id: ids.patient,
+        product_id: ids.product,
+        assessment_id: ids.assessment,
+        opened_at: at(0),
+      },
     ],
     [
       'clinical.case.opened',
@@ -197,19 +334,35 @@ describe('the channel of clinical records', () => {
     [
       'clinical.finding.recorded',
       caseFact('CaseFindingRecorded'),
-      { finding_id: ids.finding, case_id: ids.case, ai_review_id: ids.review, lesion_number: 1, recorded_at: finding.recordedAt },
+      {
+        finding_id: ids.finding,
+        case_id: ids.case,
+        ai_review_id: ids.review,
+        lesion_number: 1,
+        recorded_at: finding.recordedAt,
+      },
     ],
     [
       'clinical.diagnosis.recorded',
       caseFact('CaseDiagnosisRecorded'),
-      { diagnosis_id: ids.diagnosis, finding_id: ids.finding, case_id: ids.case, ai_review_id: ids.review, recorded_at: finding.recordedAt },
+      {
+        diagnosis_id: ids.diagnosis,
+        finding_id: ids.finding,
+        case_id: ids.case,
+        ai_review_id: ids.review,
+        recorded_at: finding.recordedAt,
+      },
     ],
     [
       'clinical.diagnosis.superseded',
       caseFact('CaseDiagnosisSuperseded'),
       {
-        diagnosis_id: ids.diagnosis, finding_id: ids.finding, case_id: ids.case, ai_review_id: ids.review,
-        superseded_by_id: ids.newReview, superseded_at: caseFact('CaseDiagnosisSuperseded').data.supersededAt,
+        diagnosis_id: ids.diagnosis,
+        finding_id: ids.finding,
+        case_id: ids.case,
+        ai_review_id: ids.review,
+        superseded_by_id: ids.newReview,
+        superseded_at: caseFact('CaseDiagnosisSuperseded').data.supersededAt,
       },
     ],
   ])('says %s by ids alone', async (type, fact, members) => {
@@ -224,16 +377,33 @@ describe('the channel of clinical records', () => {
 
 /** Dated by the domain's own instant. */
 function enveloped(type: string, id: string | undefined, instant: unknown) {
-  return { event_id: id, event_type: type, occurred_at: instant, schema_version: 1, causation_id: ids.requestEvent, correlation_id: correlation, hop: 0 }
+  return {
+    event_id: id,
+    event_type: type,
+    occurred_at: instant,
+    schema_version: 1,
+    causation_id: ids.requestEvent,
+    correlation_id: correlation,
+    hop: 0,
+  }
 }
 
 describe('the consent channel', () => {
   it.each(['granted', 'denied', 'withdrawn'] as const)('says %s, and not by whom', async (decision) => {
-    const recorded = stored(consentFact('ConsentRecorded', { decision, recordedAt: at(-60) }), consentStream(ids.org, ids.patient))
+    const recorded = stored(
+      consentFact('ConsentRecorded', { decision, recordedAt: at(-60) }),
+      consentStream(ids.org, ids.patient),
+    )
     const [event, ...more] = await published(consentEventsChannel, recorded, {})
     expect(more).toEqual([])
     const type = `consent.${decision}`
-    const payload = { type, patient_id: ids.patient, org_id: ids.org, consent_type_code: 'ai_analysis', timestamp: at(-60) }
+    const payload = {
+      type,
+      patient_id: ids.patient,
+      org_id: ids.org,
+      consent_type_code: 'ai_analysis',
+      timestamp: at(-60),
+    }
     expect(event).toMatchObject({ type, data: { ...payload, event_type: type, occurred_at: at(0) } })
   })
 })

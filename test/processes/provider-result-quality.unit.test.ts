@@ -9,7 +9,13 @@ const [suitable, unsuitable] = ['IMAGE_QUALITY_SUITABLE', 'IMAGE_QUALITY_UNSUITA
 
 function qualitiesOf(...images: { imageId: number; imageQuality: string | null }[]) {
   const sent = [fact('AiReviewImageSent'), fact('AiReviewImageSent', { imageId: ids.secondImage, providerImageId: 72 })]
-  const { state } = given(aiReviewFold, fact('AiReviewRequested'), fact('AiReviewProviderCaseCreated'), ...sent, fact('AiReviewProcessingAccepted'))
+  const { state } = given(
+    aiReviewFold,
+    fact('AiReviewRequested'),
+    fact('AiReviewProviderCaseCreated'),
+    ...sent,
+    fact('AiReviewProcessingAccepted'),
+  )
   if (state.status !== 'awaiting_result') throw new Error('the review awaits nothing')
   const answer = readProviderResult(JSON.stringify({ status: 'STATUS_PROCESSED', images }), state)
   if (answer.kind !== 'processed') throw new Error('not processed')

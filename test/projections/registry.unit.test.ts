@@ -6,7 +6,9 @@ import { catalogue } from '../../streams/catalogue.ts'
 const projectors = [...readModels, ...processes.map(({ list }) => list)]
 
 /** Categories of streams that begin rows or choose them, and whose revision no row contains. */
-const sources: Readonly<Record<string, readonly string[]>> = { webhook_deliveries: ['assessment', 'webhook_subscriptions'] }
+const sources: Readonly<Record<string, readonly string[]>> = {
+  webhook_deliveries: ['assessment', 'webhook_subscriptions'],
+}
 
 describe('the registries of projectors', () => {
   it('name each once, with names that Postgres takes unquoted', () => {
@@ -28,12 +30,17 @@ describe('the registries of projectors', () => {
     }
   })
 
-  it.each(readModels)('$name takes every event of the streams that it shows, so that its rows stand at their revision', ({ name, handlers }) => {
-    const shown = new Set(Object.keys(handlers).map((type) => catalogue.entry(type)?.category))
-    for (const category of sources[name] ?? []) expect(shown.delete(category)).toBe(true)
-    const passedOver = catalogue.types.filter((type) => shown.has(catalogue.entry(type)?.category) && !(type in handlers))
-    expect(passedOver).toEqual([])
-  })
+  it.each(readModels)(
+    '$name takes every event of the streams that it shows, so that its rows stand at their revision',
+    ({ name, handlers }) => {
+      const shown = new Set(Object.keys(handlers).map((type) => catalogue.entry(type)?.category))
+      for (const category of sources[name] ?? []) expect(shown.delete(category)).toBe(true)
+      const passedOver = catalogue.types.filter(
+        (type) => shown.has(catalogue.entry(type)?.category) && !(type in handlers),
+      )
+      expect(passedOver).toEqual([])
+    },
+  )
 
   it.each(readModels)('$name keeps whose each row is, in every table that is read by itself', ({ tables }) => {
     const [main] = tables

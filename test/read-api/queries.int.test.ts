@@ -27,26 +27,46 @@ import { openReadTables, org, otherOrg, problemOf, type ReadTables } from './rea
 
 const numbered = (group: string, number: number) => `00000000-0000-4000-9${group}00-${String(number).padStart(12, '0')}`
 const count = 7
-const each = <Value>(make: (number: number) => Value): Value[] => Array.from({ length: count }, (_, number) => make(number))
+const each = <Value>(make: (number: number) => Value): Value[] =>
+  Array.from({ length: count }, (_, number) => make(number))
 /** Pairs share an instant, so that only the id tells them apart. */
 const paired = (number: number) => at(Math.floor(number / 2))
 
 const manyDecisions = each((number) => ({
-  ...consentFact('ConsentRecorded', { consentId: numbered('6', number), patientId: ids.otherPatient, recordedAt: paired(number) }),
+  ...consentFact('ConsentRecorded', {
+    consentId: numbered('6', number),
+    patientId: ids.otherPatient,
+    recordedAt: paired(number),
+  }),
   stream: 'other consents',
 }))
 
-const readings = [{ scheme: 'ward', value: '7|b' }, { scheme: 'ward|7', value: 'b' }]
+const readings = [
+  { scheme: 'ward', value: '7|b' },
+  { scheme: 'ward|7', value: 'b' },
+]
 
 const typeStream = consentTypeStream(ids.org, ids.consentType)
 const events: GivenEvent[] = [
-  ...[patientFact('PatientRegistered'), patientFact('PatientCorrected')].map((event) => ({ ...event, stream: patientStream(ids.org, ids.patient) })),
+  ...[patientFact('PatientRegistered'), patientFact('PatientCorrected')].map((event) => ({
+    ...event,
+    stream: patientStream(ids.org, ids.patient),
+  })),
   // One text, read in two ways.
   ...each((number) => ({
-    ...patientFact('PatientRegistered', { patientId: numbered('7', number), identifiers: [readings[number % 2] ?? { scheme: '', value: '' }], registeredAt: paired(number) }),
+    ...patientFact('PatientRegistered', {
+      patientId: numbered('7', number),
+      identifiers: [readings[number % 2] ?? { scheme: '', value: '' }],
+      registeredAt: paired(number),
+    }),
     stream: `patient ${number}`,
   })),
-  ...[caseFact('CaseOpened'), caseFact('CaseFindingRecorded'), caseFact('CaseDiagnosisRecorded'), caseFact('CaseDiagnosisSuperseded')].map((event) => ({
+  ...[
+    caseFact('CaseOpened'),
+    caseFact('CaseFindingRecorded'),
+    caseFact('CaseDiagnosisRecorded'),
+    caseFact('CaseDiagnosisSuperseded'),
+  ].map((event) => ({
     ...event,
     stream: caseStream(ids.org, ids.case),
   })),
@@ -56,45 +76,87 @@ const events: GivenEvent[] = [
   })),
   // Of one case: two reviews at one instant each, and two lesions of one number.
   ...each((number) => {
-    const of = { caseId: numbered('8', 0), findingId: numbered('9', number), lesionNumber: number >> 2, recordedAt: paired(number), coordinates: null }
+    const of = {
+      caseId: numbered('8', 0),
+      findingId: numbered('9', number),
+      lesionNumber: number >> 2,
+      recordedAt: paired(number),
+      coordinates: null,
+    }
     return { ...caseFact('CaseFindingRecorded', of), stream: caseStream(ids.org, numbered('8', 0)) }
   }),
   ...each((number) => {
-    const of = { caseId: numbered('8', 0), diagnosisId: numbered('a', number), lesionNumber: number >> 2, recordedAt: paired(number) }
+    const of = {
+      caseId: numbered('8', 0),
+      diagnosisId: numbered('a', number),
+      lesionNumber: number >> 2,
+      recordedAt: paired(number),
+    }
     return { ...caseFact('CaseDiagnosisRecorded', of), stream: caseStream(ids.org, numbered('8', 0)) }
   }),
-  ...[assessmentFact('AssessmentRequested'), assessmentFact('AssessmentSubmitted'), assessmentFact('AssessmentCompleted')].map((event) => ({
+  ...[
+    assessmentFact('AssessmentRequested'),
+    assessmentFact('AssessmentSubmitted'),
+    assessmentFact('AssessmentCompleted'),
+  ].map((event) => ({
     ...event,
     stream: assessmentStream(ids.org, ids.assessment),
   })),
-  ...[imageFact('ImageDeclared', { declaredAt: at(3) }), imageFact('ImageReceived')].map((event) => ({ ...event, stream: imageStream(ids.org, ownImage) })),
+  ...[imageFact('ImageDeclared', { declaredAt: at(3) }), imageFact('ImageReceived')].map((event) => ({
+    ...event,
+    stream: imageStream(ids.org, ownImage),
+  })),
   // Of another patient, without a case.
   ...each((number) => ({
-    ...imageFact('ImageDeclared', { imageId: numbered('b', number), patientId: ids.otherPatient, caseId: null, declaredAt: paired(number) }),
+    ...imageFact('ImageDeclared', {
+      imageId: numbered('b', number),
+      patientId: ids.otherPatient,
+      caseId: null,
+      declaredAt: paired(number),
+    }),
     stream: imageStream(ids.org, numbered('b', number)),
   })),
   { ...consentTypeFact('ConsentTypeCreated'), stream: typeStream },
   { ...consentTypeFact('ConsentTextVersionPublished'), stream: typeStream },
   ...each((number) => ({
-    ...consentTypeFact('ConsentTextVersionPublished', { textVersionId: numbered('1', number), locale: `x-${number}`, createdAt: paired(number) }),
+    ...consentTypeFact('ConsentTextVersionPublished', {
+      textVersionId: numbered('1', number),
+      locale: `x-${number}`,
+      createdAt: paired(number),
+    }),
     stream: typeStream,
   })),
   ...each((number) => ({
     ...consentTypeFact('ConsentTypeCreated', { consentTypeId: numbered('2', number), code: `code_${number}` }),
     stream: consentTypeStream(ids.org, numbered('2', number)),
   })),
-  ...each((number) => subscriptionFact('WebhookSubscribed', { subscriptionId: numbered('3', number), createdAt: paired(number) })),
+  ...each((number) =>
+    subscriptionFact('WebhookSubscribed', { subscriptionId: numbered('3', number), createdAt: paired(number) }),
+  ),
   ...each((number) => {
-    const named = { deliveryId: numbered('7', number), subscriptionId: numbered('3', 0), eventId: numbered('8', number) }
+    const named = {
+      deliveryId: numbered('7', number),
+      subscriptionId: numbered('3', 0),
+      eventId: numbered('8', number),
+    }
     return [
       deliveryFact('WebhookDeliveryScheduled', { ...named, occurredAt: paired(number) }),
       deliveryFact('WebhookDeliveryAttempted', { deliveryId: named.deliveryId }),
       ...(number === 0 ? [] : [deliveryFact('WebhookDeliveryFailed', { ...named, attempt: 1 })]),
     ].map((event) => ({ ...event, stream: `delivery-${number}` }))
   }).flat(),
-  ...[reviewFact('AiReviewRequested'), reviewFact('AiReviewProviderCaseCreated'), reviewFact('AiReviewProcessingAccepted'), reviewFact('AiReviewCompleted')].map((event) => ({ ...event, stream: 'review' })),
+  ...[
+    reviewFact('AiReviewRequested'),
+    reviewFact('AiReviewProviderCaseCreated'),
+    reviewFact('AiReviewProcessingAccepted'),
+    reviewFact('AiReviewCompleted'),
+  ].map((event) => ({ ...event, stream: 'review' })),
   ...each((number) => ({
-    ...reviewFact('AiReviewRequested', { aiReviewId: numbered('4', number), caseId: numbered('5', number % 2), requestedAt: paired(number) }),
+    ...reviewFact('AiReviewRequested', {
+      aiReviewId: numbered('4', number),
+      caseId: numbered('5', number % 2),
+      requestedAt: paired(number),
+    }),
     stream: `review-${number}`,
   })),
   { ...consentFact('ConsentRecorded'), stream: 'consent' },
@@ -126,7 +188,8 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   latestTextVersions: (tenant) => consent.latestTextVersions(pool, tenant, ids.consentType, 50),
   listTextVersions: (tenant) => consent.listTextVersions(pool, tenant, ids.consentType, null, 50),
   latestDecisions: (tenant) => decisions.latestDecisions(pool, tenant, ids.patient, ['ai_analysis']),
-  listStandingDecisions: (tenant) => decisions.listStandingDecisions(pool, tenant, ids.patient, { asOf: null, now: new Date(at(60)) }),
+  listStandingDecisions: (tenant) =>
+    decisions.listStandingDecisions(pool, tenant, ids.patient, { asOf: null, now: new Date(at(60)) }),
   listDecisions: (tenant) => decisions.listDecisions(pool, tenant, ids.patient, { code: null, after: null, limit: 50 }),
   getDecisionWithLocale: (tenant) => decisions.getDecisionWithLocale(pool, tenant, ids.patient, ids.consent),
   getDecision: (tenant) => decisions.getDecision(pool, tenant, ids.patient, ids.consent),
@@ -134,40 +197,84 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   getReview: (tenant) => reviews.getReview(pool, tenant, ids.review),
   listSubscriptions: (tenant) => webhooks.listSubscriptions(pool, tenant, null, 50),
   getSubscription: (tenant) => webhooks.getSubscription(pool, tenant, numbered('3', 0)),
-  listDeliveries: (tenant) => deliveries.listDeliveries(pool, tenant, numbered('3', 0), {}, { after: null, limit: 50, firstDelayMs: 0 }),
+  listDeliveries: (tenant) =>
+    deliveries.listDeliveries(pool, tenant, numbered('3', 0), {}, { after: null, limit: 50, firstDelayMs: 0 }),
   getDelivery: (tenant) => deliveries.getDelivery(pool, tenant, numbered('3', 0), numbered('7', 0), 0),
   getDueDelivery: (tenant) => deliveries.getDueDelivery(pool, tenant, numbered('3', 0), numbered('7', 0), 0),
-  listUndelivered: (tenant) => deliveries.listUndelivered(pool, tenant, numbered('3', 0), { since: at(0), until: at(60) }, 50),
+  listUndelivered: (tenant) =>
+    deliveries.listUndelivered(pool, tenant, numbered('3', 0), { since: at(0), until: at(60) }, 50),
 }
 
 describe('every query', () => {
   it('is in this test', () => {
-    const modules = [assessments, cases, findings, images, patients, consent, decisions, deliveries, reviews, webhooks].flatMap((module) => Object.keys(module))
-    expect(modules.filter((name) => /^(get|list|latest)/.test(name)).toSorted()).toEqual(Object.keys(queries).toSorted())
+    const modules = [
+      assessments,
+      cases,
+      findings,
+      images,
+      patients,
+      consent,
+      decisions,
+      deliveries,
+      reviews,
+      webhooks,
+    ].flatMap((module) => Object.keys(module))
+    expect(modules.filter((name) => /^(get|list|latest)/.test(name)).toSorted()).toEqual(
+      Object.keys(queries).toSorted(),
+    )
   })
 
-  it.each(Object.entries(queries))('%s finds what the organisation has, and for another one nothing, as if it did not exist', async (name, query) => {
-    const own = await query(org)
-    const sizeOf = (found: unknown) => (Array.isArray(found) ? found.length : found instanceof Map ? found.size : 1)
-    expect(sizeOf(own)).toBeGreaterThan(0)
-    if (name.startsWith('get')) expect(await problemOf(query(otherOrg))).toBe('not-found')
-    else expect(sizeOf(await query(otherOrg))).toBe(0)
-  })
+  it.each(Object.entries(queries))(
+    '%s finds what the organisation has, and for another one nothing, as if it did not exist',
+    async (name, query) => {
+      const own = await query(org)
+      const sizeOf = (found: unknown) => (Array.isArray(found) ? found.length : found instanceof Map ? found.size : 1)
+      expect(sizeOf(own)).toBeGreaterThan(0)
+      if (name.startsWith('get')) expect(await problemOf(query(otherOrg))).toBe('not-found')
+      else expect(sizeOf(await query(otherOrg))).toBe(0)
+    },
+  )
 })
 
 describe('one record', () => {
   it('of an assessment has its images in order, and its result', async () => {
     const view = await assessments.getAssessment(pool, org, ids.assessment.toUpperCase())
     const { aiProvider: ai_provider, outcome, completedAt: completed_at } = assessmentFact('AssessmentCompleted').data
-    expect(view).toMatchObject({ id: ids.assessment, status: 'completed', patientId: ids.patient, caseId: ids.case, externalReference: 'canary-reference', failureCode: null })
+    expect(view).toMatchObject({
+      id: ids.assessment,
+      status: 'completed',
+      patientId: ids.patient,
+      caseId: ids.case,
+      externalReference: 'canary-reference',
+      failureCode: null,
+    })
     expect(view.result).toEqual({ ai_provider, outcome, completed_at })
-    expect(view.images.map(({ imageId, captureType }) => [imageId, captureType])).toEqual([[ids.image, 'dermoscopic'], [ids.secondImage, 'other']])
+    expect(view.images.map(({ imageId, captureType }) => [imageId, captureType])).toEqual([
+      [ids.image, 'dermoscopic'],
+      [ids.secondImage, 'other'],
+    ])
   })
 
   it('of a patient and of a case has what was registered, and the revision it stands at', async () => {
     const { givenName, familyName, dob, identifiers } = patientFact('PatientCorrected').data
-    expect(await patients.getPatient(pool, org, ids.patient)).toEqual({ patientId: ids.patient, givenName, familyName, dob, identifiers, registeredAt: at(0), updatedAt: at(5), revision: 1n })
-    const opened = { caseId: ids.case, patientId: ids.patient, productId: ids.product, externalReference: 'canary-reference', openedAt: at(0), updatedAt: at(20) }
+    expect(await patients.getPatient(pool, org, ids.patient)).toEqual({
+      patientId: ids.patient,
+      givenName,
+      familyName,
+      dob,
+      identifiers,
+      registeredAt: at(0),
+      updatedAt: at(5),
+      revision: 1n,
+    })
+    const opened = {
+      caseId: ids.case,
+      patientId: ids.patient,
+      productId: ids.product,
+      externalReference: 'canary-reference',
+      openedAt: at(0),
+      updatedAt: at(20),
+    }
     expect(await cases.getCase(pool, org, ids.case)).toEqual({ ...opened, revision: 3n })
   })
 
@@ -175,15 +282,37 @@ describe('one record', () => {
     const { object } = imageFact('ImageReceived').data
     const common = { caseId: ids.case, patientId: ids.patient, bodySiteId: ids.bodySite }
     expect(await images.getImage(pool, org, ownImage.toUpperCase())).toEqual({
-      ...common, imageId: ownImage, assessmentId: null, captureType: 'macroscopic', mimeType: 'image/jpeg', status: 'received',
-      stored: { ...object, width: 600, height: 400 }, createdAt: at(3), updatedAt: at(5), revision: 1n, place: [at(3), ownImage, 0],
+      ...common,
+      imageId: ownImage,
+      assessmentId: null,
+      captureType: 'macroscopic',
+      mimeType: 'image/jpeg',
+      status: 'received',
+      stored: { ...object, width: 600, height: 400 },
+      createdAt: at(3),
+      updatedAt: at(5),
+      revision: 1n,
+      place: [at(3), ownImage, 0],
     })
     const second = assessmentFact('AssessmentSubmitted').data.images[1]
     expect(await images.getImage(pool, org, ids.secondImage)).toEqual({
-      ...common, imageId: ids.secondImage, assessmentId: ids.assessment, captureType: 'other', mimeType: 'image/png', status: 'processed',
-      stored: { ...second?.object, width: null, height: null }, createdAt: at(0), updatedAt: at(30), revision: 2n, place: [at(0), ids.assessment, 1],
+      ...common,
+      imageId: ids.secondImage,
+      assessmentId: ids.assessment,
+      captureType: 'other',
+      mimeType: 'image/png',
+      status: 'processed',
+      stored: { ...second?.object, width: null, height: null },
+      createdAt: at(0),
+      updatedAt: at(30),
+      revision: 2n,
+      place: [at(0), ids.assessment, 1],
     })
-    expect(await images.getImage(pool, org, numbered('b', 0))).toMatchObject({ status: 'awaiting_upload', stored: null, caseId: null })
+    expect(await images.getImage(pool, org, numbered('b', 0))).toMatchObject({
+      status: 'awaiting_upload',
+      stored: null,
+      caseId: null,
+    })
   })
 
   it('of a finding and of a diagnosis has what was recorded, member by member', async () => {
@@ -193,18 +322,48 @@ describe('one record', () => {
     const { coordinates, bodySiteId } = caseFact('CaseFindingRecorded').data
     const { icd10, snomed, category } = caseFact('CaseDiagnosisRecorded').data
     const said = (record: unknown) => JSON.stringify(record)
-    const asFinding = { id: ids.finding, case_id: ids.case, source: 'ai', ai_review_id: ids.review, lesion_number: 1, body_site_id: bodySiteId, coordinates, created_at: at(18) }
+    const asFinding = {
+      id: ids.finding,
+      case_id: ids.case,
+      source: 'ai',
+      ai_review_id: ids.review,
+      lesion_number: 1,
+      body_site_id: bodySiteId,
+      coordinates,
+      created_at: at(18),
+    }
     expect(said(finding)).toBe(said(asFinding))
-    expect(said(diagnosis)).toBe(said({ id: ids.diagnosis, finding_id: ids.finding, source: 'ai', status: 'superseded', icd10, snomed, category, created_at: at(18) }))
+    expect(said(diagnosis)).toBe(
+      said({
+        id: ids.diagnosis,
+        finding_id: ids.finding,
+        source: 'ai',
+        status: 'superseded',
+        icd10,
+        snomed,
+        category,
+        created_at: at(18),
+      }),
+    )
   })
 
   it('of a review has images, result and lesions, with ids that stay the same', async () => {
     const first = await reviews.getReview(pool, org, ids.review)
     expect(first).toEqual(await reviews.getReview(pool, org, ids.review))
     const { details } = first
-    expect(details.images.map(({ clinicalImageId, imageQuality }) => [clinicalImageId, imageQuality])).toEqual([[ids.image, 'IMAGE_QUALITY_SUITABLE'], [ids.secondImage, null]])
-    expect(details.result).toMatchObject({ aiReviewId: ids.review, lesionCount: 1, reportDate: at(17), createdAt: at(18) })
-    expect(details.lesions).toEqual([expect.objectContaining({ lesionNumber: 1, category: 'Benign', createdAt: at(18) })])
+    expect(details.images.map(({ clinicalImageId, imageQuality }) => [clinicalImageId, imageQuality])).toEqual([
+      [ids.image, 'IMAGE_QUALITY_SUITABLE'],
+      [ids.secondImage, null],
+    ])
+    expect(details.result).toMatchObject({
+      aiReviewId: ids.review,
+      lesionCount: 1,
+      reportDate: at(17),
+      createdAt: at(18),
+    })
+    expect(details.lesions).toEqual([
+      expect.objectContaining({ lesionNumber: 1, category: 'Benign', createdAt: at(18) }),
+    ])
     const pending = await reviews.getReview(pool, org, numbered('4', 0))
     expect(pending.details).toMatchObject({ status: 'pending', result: null, lesions: [] })
   })
@@ -215,7 +374,10 @@ interface List {
   readonly placeOf: (row: object) => CursorPlace
 }
 
-function listOf<Row extends object>(page: (after: CursorPlace | null, limit: number) => Promise<Row[]>, placeOf: (row: Row) => CursorPlace): List {
+function listOf<Row extends object>(
+  page: (after: CursorPlace | null, limit: number) => Promise<Row[]>,
+  placeOf: (row: Row) => CursorPlace,
+): List {
   const places = new WeakMap<object, CursorPlace>()
   return {
     page: async (after, limit) => {
@@ -227,37 +389,119 @@ function listOf<Row extends object>(page: (after: CursorPlace | null, limit: num
   }
 }
 
-const placeOfPatient = ({ registeredAt, patientId }: { readonly registeredAt: string; readonly patientId: string }) => [registeredAt, patientId]
+const placeOfPatient = ({ registeredAt, patientId }: { readonly registeredAt: string; readonly patientId: string }) => [
+  registeredAt,
+  patientId,
+]
 
 const findingsOfCase = (after: CursorPlace | null, limit: number) => ({ caseId: numbered('8', 0), after, limit })
 
 const lists: Readonly<Record<string, { readonly list: List; readonly size: number }>> = {
-  cases: { list: listOf((after, limit) => cases.listCases(pool, org, {}, after, limit), cases.placeOfCase), size: count + 1 },
-  'cases of a patient': { list: listOf((after, limit) => cases.listCases(pool, org, { patientId: ids.otherPatient }, after, limit), cases.placeOfCase), size: count },
-  images: { list: listOf((after, limit) => images.listImages(pool, org, {}, after, limit), ({ place }) => place), size: count + 3 },
-  'images of a patient': { list: listOf((after, limit) => images.listImages(pool, org, { patientId: ids.otherPatient }, after, limit), ({ place }) => place), size: count },
-  'images of an assessment': { list: listOf((after, limit) => images.listImages(pool, org, { assessmentId: ids.assessment }, after, limit), ({ place }) => place), size: 2 },
-  findings: { list: listOf((after, limit) => findings.listFindings(pool, org, findingsOfCase(after, limit)), findings.placeOfFinding), size: count },
-  diagnoses: { list: listOf((after, limit) => findings.listDiagnoses(pool, org, findingsOfCase(after, limit)), findings.placeOfDiagnosis), size: count },
-  'patients of an identifier': { list: listOf((after, limit) => patients.listPatients(pool, org, 'ward|7|b', after, limit), placeOfPatient), size: count },
-  'consent types': { list: listOf((after, limit) => consent.listConsentTypes(pool, org, after, limit), (row) => [row.code]), size: count + 1 },
-  'text versions': { list: listOf((after, limit) => consent.listTextVersions(pool, org, ids.consentType, after, limit), consent.placeOfTextVersion), size: count + 1 },
-  decisions: {
-    list: listOf((after, limit) => decisions.listDecisions(pool, org, ids.otherPatient, { code: null, after, limit }), decisions.placeOfDecision),
+  cases: {
+    list: listOf((after, limit) => cases.listCases(pool, org, {}, after, limit), cases.placeOfCase),
+    size: count + 1,
+  },
+  'cases of a patient': {
+    list: listOf(
+      (after, limit) => cases.listCases(pool, org, { patientId: ids.otherPatient }, after, limit),
+      cases.placeOfCase,
+    ),
     size: count,
   },
-  subscriptions: { list: listOf((after, limit) => webhooks.listSubscriptions(pool, org, after, limit), (row) => [row.created_at.toISOString(), row.subscription_id]), size: count },
+  images: {
+    list: listOf(
+      (after, limit) => images.listImages(pool, org, {}, after, limit),
+      ({ place }) => place,
+    ),
+    size: count + 3,
+  },
+  'images of a patient': {
+    list: listOf(
+      (after, limit) => images.listImages(pool, org, { patientId: ids.otherPatient }, after, limit),
+      ({ place }) => place,
+    ),
+    size: count,
+  },
+  'images of an assessment': {
+    list: listOf(
+      (after, limit) => images.listImages(pool, org, { assessmentId: ids.assessment }, after, limit),
+      ({ place }) => place,
+    ),
+    size: 2,
+  },
+  findings: {
+    list: listOf(
+      (after, limit) => findings.listFindings(pool, org, findingsOfCase(after, limit)),
+      findings.placeOfFinding,
+    ),
+    size: count,
+  },
+  diagnoses: {
+    list: listOf(
+      (after, limit) => findings.listDiagnoses(pool, org, findingsOfCase(after, limit)),
+      findings.placeOfDiagnosis,
+    ),
+    size: count,
+  },
+  'patients of an identifier': {
+    list: listOf((after, limit) => patients.listPatients(pool, org, 'ward|7|b', after, limit), placeOfPatient),
+    size: count,
+  },
+  'consent types': {
+    list: listOf(
+      (after, limit) => consent.listConsentTypes(pool, org, after, limit),
+      (row) => [row.code],
+    ),
+    size: count + 1,
+  },
+  'text versions': {
+    list: listOf(
+      (after, limit) => consent.listTextVersions(pool, org, ids.consentType, after, limit),
+      consent.placeOfTextVersion,
+    ),
+    size: count + 1,
+  },
+  decisions: {
+    list: listOf(
+      (after, limit) => decisions.listDecisions(pool, org, ids.otherPatient, { code: null, after, limit }),
+      decisions.placeOfDecision,
+    ),
+    size: count,
+  },
+  subscriptions: {
+    list: listOf(
+      (after, limit) => webhooks.listSubscriptions(pool, org, after, limit),
+      (row) => [row.created_at.toISOString(), row.subscription_id],
+    ),
+    size: count,
+  },
   deliveries: {
-    list: listOf((after, limit) => deliveries.listDeliveries(pool, org, numbered('3', 0), {}, { after, limit, firstDelayMs: 0 }), deliveries.placeOfDelivery),
+    list: listOf(
+      (after, limit) => deliveries.listDeliveries(pool, org, numbered('3', 0), {}, { after, limit, firstDelayMs: 0 }),
+      deliveries.placeOfDelivery,
+    ),
     size: count,
   },
   'failed deliveries': {
-    list: listOf((after, limit) => deliveries.listDeliveries(pool, org, numbered('3', 0), { status: 'failed' }, { after, limit, firstDelayMs: 0 }), deliveries.placeOfDelivery),
+    list: listOf(
+      (after, limit) =>
+        deliveries.listDeliveries(pool, org, numbered('3', 0), { status: 'failed' }, { after, limit, firstDelayMs: 0 }),
+      deliveries.placeOfDelivery,
+    ),
     size: count - 1,
   },
-  reviews: { list: listOf((after, limit) => reviews.listReviews(pool, org, {}, after, limit), (row) => [row.created_at.toISOString(), row.ai_review_id]), size: count + 1 },
+  reviews: {
+    list: listOf(
+      (after, limit) => reviews.listReviews(pool, org, {}, after, limit),
+      (row) => [row.created_at.toISOString(), row.ai_review_id],
+    ),
+    size: count + 1,
+  },
   'reviews of a case': {
-    list: listOf((after, limit) => reviews.listReviews(pool, org, { caseId: numbered('5', 0) }, after, limit), (row) => [row.created_at.toISOString(), row.ai_review_id]),
+    list: listOf(
+      (after, limit) => reviews.listReviews(pool, org, { caseId: numbered('5', 0) }, after, limit),
+      (row) => [row.created_at.toISOString(), row.ai_review_id],
+    ),
     size: 4,
   },
 }
@@ -284,41 +528,68 @@ describe.each(Object.entries(lists))('paging through %s', (name, { list, size })
 })
 
 describe('filters of the images', () => {
-  const idsOf = async (filters: images.ImageFilters) => (await images.listImages(pool, org, filters, null, 50)).map(({ imageId }) => imageId)
+  const idsOf = async (filters: images.ImageFilters) =>
+    (await images.listImages(pool, org, filters, null, 50)).map(({ imageId }) => imageId)
 
   it('are joined, newest first', async () => {
     expect(await idsOf({ caseId: ids.case })).toEqual([ownImage, ids.secondImage, ids.image])
-    expect(await idsOf({ caseId: ids.case, patientId: ids.patient, assessmentId: ids.assessment })).toEqual([ids.secondImage, ids.image])
-    expect(await idsOf({ patientId: ids.otherPatient })).toEqual([6, 5, 4, 3, 2, 1, 0].map((number) => numbered('b', number)))
-    for (const nothing of [{ assessmentId: ownImage }, { caseId: ids.assessment }, { caseId: ids.case, patientId: ids.otherPatient }]) expect(await idsOf(nothing)).toEqual([])
+    expect(await idsOf({ caseId: ids.case, patientId: ids.patient, assessmentId: ids.assessment })).toEqual([
+      ids.secondImage,
+      ids.image,
+    ])
+    expect(await idsOf({ patientId: ids.otherPatient })).toEqual(
+      [6, 5, 4, 3, 2, 1, 0].map((number) => numbered('b', number)),
+    )
+    for (const nothing of [
+      { assessmentId: ownImage },
+      { caseId: ids.assessment },
+      { caseId: ids.case, patientId: ids.otherPatient },
+    ])
+      expect(await idsOf(nothing)).toEqual([])
   })
 })
 
 describe('an identifier', () => {
-  const found = async (identifier: string) => (await patients.listPatients(pool, org, identifier, null, 50)).map(({ patientId }) => patientId)
+  const found = async (identifier: string) =>
+    (await patients.listPatients(pool, org, identifier, null, 50)).map(({ patientId }) => patientId)
 
   it('finds who has it now, however scheme and value are to be told apart', async () => {
     expect(await found('mrn|canary-17')).toEqual([ids.patient])
     expect(await found('ward|7|b')).toEqual(each((number) => numbered('7', number)))
-    for (const unknown of ['mrn|canary-1', 'mrn|canary-17 ', 'MRN|canary-17', 'ward|7', '7|b', 'nhs|mrn', '%|%', 'nobody']) expect([unknown, await found(unknown)]).toEqual([unknown, []])
+    for (const unknown of [
+      'mrn|canary-1',
+      'mrn|canary-17 ',
+      'MRN|canary-17',
+      'ward|7',
+      '7|b',
+      'nhs|mrn',
+      '%|%',
+      'nobody',
+    ])
+      expect([unknown, await found(unknown)]).toEqual([unknown, []])
   })
 })
 
 describe('what was never taken', () => {
   const idsOf = async (since: number, until: number, limit = 50) =>
-    (await deliveries.listUndelivered(pool, org, numbered('3', 0), { since: at(since), until: at(until) }, limit)).map(({ deliveryId }) => deliveryId)
+    (await deliveries.listUndelivered(pool, org, numbered('3', 0), { since: at(since), until: at(until) }, limit)).map(
+      ({ deliveryId }) => deliveryId,
+    )
   const failed = (...numbers: number[]) => numbers.map((number) => numbered('7', number))
 
   it('is found by the instant of what was told, oldest first', async () => {
     expect(await idsOf(0, 60)).toEqual(failed(1, 2, 3, 4, 5, 6))
     expect(await idsOf(0, 60, 2)).toEqual(failed(1, 2))
     expect(await idsOf(1, 3)).toEqual(failed(2, 3, 4, 5))
-    expect(await deliveries.listUndelivered(pool, org, numbered('3', 1), { since: at(0), until: at(60) }, 50)).toEqual([])
+    expect(await deliveries.listUndelivered(pool, org, numbered('3', 1), { since: at(0), until: at(60) }, 50)).toEqual(
+      [],
+    )
   })
 })
 
 describe('filters of the reviews', () => {
-  const idsOf = async (filters: Parameters<typeof reviews.listReviews>[2], tenant = org) => (await reviews.listReviews(pool, tenant, filters, null, 50)).map((row) => row.ai_review_id)
+  const idsOf = async (filters: Parameters<typeof reviews.listReviews>[2], tenant = org) =>
+    (await reviews.listReviews(pool, tenant, filters, null, 50)).map((row) => row.ai_review_id)
 
   it('are joined, newest first', async () => {
     expect(await idsOf({ status: 'completed' })).toEqual([ids.review])

@@ -23,12 +23,19 @@ describe('the row of a query by id', () => {
     await pool.query('create schema things create table things (id int primary key, at text)')
     await pool.query("insert into things.things values (1, 'old')")
     expect(await onAll()).toEqual(Array.from({ length: 3 }, () => ({ id: 1, at: 'old' })))
-    const { rows: [prepared] } = await pool.query<{ count: number }>("select count(*)::int as count from pg_prepared_statements where statement = $1", [text])
+    const {
+      rows: [prepared],
+    } = await pool.query<{ count: number }>(
+      'select count(*)::int as count from pg_prepared_statements where statement = $1',
+      [text],
+    )
     expect(prepared).toEqual({ count: 1 })
     await pool.query('create schema things__next create table things (id int primary key, at int, more boolean)')
     await pool.query('insert into things__next.things values (1, 2, true)')
     const client = await pool.connect()
-    await client.query('begin; alter schema things rename to things__previous; alter schema things__next rename to things; commit')
+    await client.query(
+      'begin; alter schema things rename to things__previous; alter schema things__next rename to things; commit',
+    )
     client.release()
     expect(await onAll()).toEqual(Array.from({ length: 3 }, () => ({ id: 1, at: 2, more: true })))
     expect(await problemOf(rowOf(pool, text, [7]))).toBe('not-found')

@@ -20,7 +20,11 @@ export const lesion: Lesion = {
 }
 
 const images = [
-  { imageId: ids.image, imageType: 'DERMOSCOPIC' as const, objectKey: `images/2026-03-01/${ids.org}/${ids.assessment}/${ids.image}/0a1b2c` },
+  {
+    imageId: ids.image,
+    imageType: 'DERMOSCOPIC' as const,
+    objectKey: `images/2026-03-01/${ids.org}/${ids.assessment}/${ids.image}/0a1b2c`,
+  },
   {
     imageId: ids.secondImage,
     imageType: 'MACROSCOPIC' as const,
@@ -32,12 +36,31 @@ const images = [
 /** The same images under addresses that a caller gave. */
 export const givenImages = {
   images: images.map((image) => ({ ...image, objectKey: null })),
-  addresses: images.map(({ imageId }) => ({ imageId, presignedUrl: `https://store.example/canary/${imageId}?sig=canary`, presignedUrlExpiresAt: at(3600) })),
+  addresses: images.map(({ imageId }) => ({
+    imageId,
+    presignedUrl: `https://store.example/canary/${imageId}?sig=canary`,
+    presignedUrlExpiresAt: at(3600),
+  })),
 }
-const reviewRequest = { aiReviewId: ids.review, caseId: ids.case, productId: ids.product, orgId: ids.org, patientId: ids.patient, correlationId: ids.event, images, addresses: null }
+const reviewRequest = {
+  aiReviewId: ids.review,
+  caseId: ids.case,
+  productId: ids.product,
+  orgId: ids.org,
+  patientId: ids.patient,
+  correlationId: ids.event,
+  images,
+  addresses: null,
+}
 
 export const slotFact = factsOf<AiReviewSlotEvent>({
-  AiReviewSlotClaimed: { ...reviewRequest, requestEventId: ids.requestEvent, supersedes: null, request: null, claimedAt: at(2) },
+  AiReviewSlotClaimed: {
+    ...reviewRequest,
+    requestEventId: ids.requestEvent,
+    supersedes: null,
+    request: null,
+    claimedAt: at(2),
+  },
   AiReviewRequestAnswered: {
     aiReviewId: ids.review,
     caseId: ids.case,
@@ -60,7 +83,13 @@ export const reviewFact = factsOf<AiReviewEvent>({
     leaseUntil: at(24),
   },
   AiReviewProviderCaseCreated: { aiReviewId: ids.review, providerCaseId: 700, createdAt: at(5) },
-  AiReviewImageSent: { aiReviewId: ids.review, imageId: ids.image, providerImageId: 71, providerImageHash: 'h71', sentAt: at(6) },
+  AiReviewImageSent: {
+    aiReviewId: ids.review,
+    imageId: ids.image,
+    providerImageId: 71,
+    providerImageHash: 'h71',
+    sentAt: at(6),
+  },
   AiReviewProcessingAccepted: {
     aiReviewId: ids.review,
     providerChecksum: 'checksum',
@@ -78,7 +107,13 @@ export const reviewFact = factsOf<AiReviewEvent>({
     retryAt: at(7),
   },
   AiReviewCallPostponed: { aiReviewId: ids.review, call: 'case', postponedAt: at(5), retryAt: at(6) },
-  AiReviewPollDeferred: { aiReviewId: ids.review, attemptCount: 1, upstreamStatus: null, polledAt: at(13), nextPollAt: at(18) },
+  AiReviewPollDeferred: {
+    aiReviewId: ids.review,
+    attemptCount: 1,
+    upstreamStatus: null,
+    polledAt: at(13),
+    nextPollAt: at(18),
+  },
   AiReviewCompleted: {
     aiReviewId: ids.review,
     attemptCount: 2,
@@ -109,5 +144,10 @@ export const reviewFact = factsOf<AiReviewEvent>({
   },
   AiReviewConsentConfirmed: { aiReviewId: ids.review, checkedAt: at(14) },
   AiReviewCancelled: { aiReviewId: ids.review, reason: 'consent_withdrawn', request: null, cancelledAt: at(14) },
-  AiReviewSuperseded: { aiReviewId: ids.review, supersededById: ids.newReview, reason: 'expired addresses', supersededAt: at(15) },
+  AiReviewSuperseded: {
+    aiReviewId: ids.review,
+    supersededById: ids.newReview,
+    reason: 'expired addresses',
+    supersededAt: at(15),
+  },
 })

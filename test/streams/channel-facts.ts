@@ -18,7 +18,12 @@ export const reviewPublicFact = factsOf<AiReviewChannelEvent>({
     productId,
     orgId,
     correlationId,
-    images: images.map((image) => ({ ...image, objectKey: image.objectKey ?? '', presignedUrl: `https://store.example/${image.objectKey}`, presignedUrlExpiresAt: at(3601) })),
+    images: images.map((image) => ({
+      ...image,
+      objectKey: image.objectKey ?? '',
+      presignedUrl: `https://store.example/${image.objectKey}`,
+      presignedUrlExpiresAt: at(3601),
+    })),
     patientId: ids.patient,
     requestedAt: at(1),
     ...envelope('ai_review.requested', 1),

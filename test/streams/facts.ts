@@ -54,7 +54,11 @@ export function at(seconds: number): string {
 
 export const hash = (letter: string) => letter.repeat(64)
 
-const object = (imageId: string) => ({ key: `images/2026-03-01/${ids.org}/${ids.assessment}/${imageId}/0a1b2c`, sha256: hash('a'), bytes: 2048 })
+const object = (imageId: string) => ({
+  key: `images/2026-03-01/${ids.org}/${ids.assessment}/${imageId}/0a1b2c`,
+  sha256: hash('a'),
+  bytes: 2048,
+})
 
 export const assessmentFact = factsOf<AssessmentEvent>({
   AssessmentRequested: {
@@ -193,7 +197,10 @@ export const patientFact = factsOf<PatientEvent>({
     givenName: 'Canary-corrected',
     familyName: 'Müller-canary',
     dob: '1970-03-01',
-    identifiers: [{ scheme: 'nhs', value: 'canary-9434765919' }, { scheme: 'mrn', value: 'canary-17' }],
+    identifiers: [
+      { scheme: 'nhs', value: 'canary-9434765919' },
+      { scheme: 'mrn', value: 'canary-17' },
+    ],
     correctedAt: at(5),
   },
   PatientRegistrationRevoked: { patientId: ids.patient, reason: 'identifier_conflict', revokedAt: at(1) },

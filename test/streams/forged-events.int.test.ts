@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { EventStoreDBClient, jsonEvent, NO_STREAM, StreamNotFoundError, type JSONEventType } from '@eventstore/db-client'
+import {
+  EventStoreDBClient,
+  jsonEvent,
+  NO_STREAM,
+  StreamNotFoundError,
+  type JSONEventType,
+} from '@eventstore/db-client'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createPool, type Pool } from '../../platform/database.ts'
 import type { ChannelDefinition } from '../../processes/relay/channel.ts'
@@ -9,7 +15,18 @@ import { UndecodableEventError } from '../../streams/store/errors.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import { embeddedEventStore, type TestEventStore } from '../support/event-store.ts'
 import { freshDatabase, type FreshDatabase } from '../support/postgres.ts'
-import { closed, emptyDatabase, opened, openTicketStore, renamed, say, silentLogger, ticketCounts, ticketFold, type TicketEvent } from '../projections/runtime/tickets.ts'
+import {
+  closed,
+  emptyDatabase,
+  opened,
+  openTicketStore,
+  renamed,
+  say,
+  silentLogger,
+  ticketCounts,
+  ticketFold,
+  type TicketEvent,
+} from '../projections/runtime/tickets.ts'
 
 const own = 'ticket-orgA-1'
 const channel: ChannelDefinition<undefined> = {
@@ -17,7 +34,9 @@ const channel: ChannelDefinition<undefined> = {
   sources: ['ticket-'],
   organisationMember: 'org_id',
   translate: {
-    TicketOpened: ({ data }) => [{ type: 'ticket.opened', data: { ticketId: (data as { ticketId: string }).ticketId } }],
+    TicketOpened: ({ data }) => [
+      { type: 'ticket.opened', data: { ticketId: (data as { ticketId: string }).ticketId } },
+    ],
     TicketRenamed: () => [],
   },
 }
@@ -47,7 +66,14 @@ beforeEach(async () => {
   await say(store, own, renamed('1', 'third'))
   await say(store, 'ticket-orgA-2', opened('2'))
   await say(store, 'ticket-orgB-3', opened('3'))
-  runner = createProjectionRunner({ eventStore: store, pool, projectors: [ticketCounts], filter: { streamPrefixes: ['ticket-'] }, logger: silentLogger, heartbeatMs: 50 })
+  runner = createProjectionRunner({
+    eventStore: store,
+    pool,
+    projectors: [ticketCounts],
+    filter: { streamPrefixes: ['ticket-'] },
+    logger: silentLogger,
+    heartbeatMs: 50,
+  })
   relay = createRelay({ eventStore: store, channel, logger: silentLogger, deps: undefined, standbyMs: 30 })
   runner.start()
   relay.start()
@@ -75,8 +101,11 @@ interface Stored {
 async function storedEvents(client: EventStoreDBClient, stream: string): Promise<Stored[]> {
   const events: Stored[] = []
   try {
-    for await (const { event } of client.readStream<JSONEventType<string, Record<string, unknown>, Record<string, unknown>>>(stream)) {
-      if (event !== undefined) events.push({ id: event.id, type: event.type, data: event.data, metadata: event.metadata ?? {} })
+    for await (const { event } of client.readStream<
+      JSONEventType<string, Record<string, unknown>, Record<string, unknown>>
+    >(stream)) {
+      if (event !== undefined)
+        events.push({ id: event.id, type: event.type, data: event.data, metadata: event.metadata ?? {} })
     }
   } catch (error) {
     if (!(error instanceof StreamNotFoundError)) throw error
@@ -87,7 +116,11 @@ async function storedEvents(client: EventStoreDBClient, stream: string): Promise
 /** At the exact end: with `any` the server takes a known id for a repeat and writes nothing. */
 async function plant(stream: string, events: readonly Stored[]): Promise<void> {
   const { length } = await storedEvents(outsider, stream)
-  await outsider.appendToStream(stream, events.map((event) => jsonEvent(event)), { expectedRevision: length === 0 ? NO_STREAM : BigInt(length - 1) })
+  await outsider.appendToStream(
+    stream,
+    events.map((event) => jsonEvent(event)),
+    { expectedRevision: length === 0 ? NO_STREAM : BigInt(length - 1) },
+  )
 }
 
 /** Events that the platform wrote to this very stream, on a node of another moment. */
@@ -122,13 +155,44 @@ describe('an event of the platform', () => {
   })
 
   it.each<[string, string, bigint, () => Promise<readonly Stored[]>]>([
-    ['moved into another stream of its organisation', 'ticket-orgA-2', 1n, async () => (await storedEvents(outsider, own)).slice(1, 2)],
-    ['moved into a stream of another organisation', 'ticket-orgB-3', 1n, async () => (await storedEvents(outsider, own)).slice(1, 2)],
-    ['moved to the beginning of a new stream', 'ticket-orgA-9', 0n, async () => (await storedEvents(outsider, own)).slice(0, 1)],
+    [
+      'moved into another stream of its organisation',
+      'ticket-orgA-2',
+      1n,
+      async () => (await storedEvents(outsider, own)).slice(1, 2),
+    ],
+    [
+      'moved into a stream of another organisation',
+      'ticket-orgB-3',
+      1n,
+      async () => (await storedEvents(outsider, own)).slice(1, 2),
+    ],
+    [
+      'moved to the beginning of a new stream',
+      'ticket-orgA-9',
+      0n,
+      async () => (await storedEvents(outsider, own)).slice(0, 1),
+    ],
     ['replayed behind itself', own, 3n, async () => (await storedEvents(outsider, own)).slice(1, 2)],
-    ['replayed under another id', own, 3n, async () => (await storedEvents(outsider, own)).slice(1, 2).map((event) => ({ ...event, id: randomUUID() }))],
-    ['renamed to another type', 'ticket-orgA-9', 0n, async () => (await minted('ticket-orgA-9', renamed('9', 'x'))).map((event) => ({ ...event, type: 'TicketOpened' }))],
-    ['put before the event that it followed', 'ticket-orgA-9', 0n, async () => (await minted('ticket-orgA-9', opened('9'), renamed('9', 'x'))).toReversed()],
+    [
+      'replayed under another id',
+      own,
+      3n,
+      async () => (await storedEvents(outsider, own)).slice(1, 2).map((event) => ({ ...event, id: randomUUID() })),
+    ],
+    [
+      'renamed to another type',
+      'ticket-orgA-9',
+      0n,
+      async () =>
+        (await minted('ticket-orgA-9', renamed('9', 'x'))).map((event) => ({ ...event, type: 'TicketOpened' })),
+    ],
+    [
+      'put before the event that it followed',
+      'ticket-orgA-9',
+      0n,
+      async () => (await minted('ticket-orgA-9', opened('9'), renamed('9', 'x'))).toReversed(),
+    ],
     ['attributed to another user', 'ticket-orgA-9', 1n, () => reattributed('ticket-orgA-9', 'userId')],
     ['attributed to another client', 'ticket-orgA-9', 1n, () => reattributed('ticket-orgA-9', 'clientId')],
     ['attributed to another organisation', 'ticket-orgA-9', 1n, () => reattributed('ticket-orgA-9', 'orgId')],
@@ -139,13 +203,24 @@ describe('an event of the platform', () => {
     const before = await store.load(ticketFold, stream)
     await plant(stream, forged)
 
-    const place = new RegExp(`^Ticket\\w+ [\\w-]{36} at ${revision}@${stream} cannot be read: its signature does not match: .+ \\(signature\\)$`)
-    await eventually(() => expect(runner.status()[0]).toMatchObject({ state: 'failed', failure: { category: 'ticket', reason: expect.stringMatching(place) } }))
-    await eventually(() => expect(relay.status()).toMatchObject({ state: 'blocked', blockedBy: { reason: 'undecodable-event-signature' } }))
+    const place = new RegExp(
+      `^Ticket\\w+ [\\w-]{36} at ${revision}@${stream} cannot be read: its signature does not match: .+ \\(signature\\)$`,
+    )
+    await eventually(() =>
+      expect(runner.status()[0]).toMatchObject({
+        state: 'failed',
+        failure: { category: 'ticket', reason: expect.stringMatching(place) },
+      }),
+    )
+    await eventually(() =>
+      expect(relay.status()).toMatchObject({ state: 'blocked', blockedBy: { reason: 'undecodable-event-signature' } }),
+    )
     await expect(store.load(ticketFold, stream, { fresh: true })).rejects.toThrow(place)
     await expect(say(store, stream, closed('1'))).rejects.toThrow(UndecodableEventError)
     const context = { commandId: randomUUID(), correlationId: randomUUID(), orgId: 'orgA' }
-    await expect(store.append(ticketFold, stream, before.revision, [closed('1')], context)).rejects.toThrow(UndecodableEventError)
+    await expect(store.append(ticketFold, stream, before.revision, [closed('1')], context)).rejects.toThrow(
+      UndecodableEventError,
+    )
     const types = (await storedEvents(outsider, stream)).map(({ type }) => type)
     expect(types.slice(-forged.length)).toEqual(forged.map(({ type }) => type))
   })

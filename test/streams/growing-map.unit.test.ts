@@ -4,14 +4,19 @@ import { GrowingMap } from '../../streams/growing-map.ts'
 const names = (count: number) => Array.from({ length: count }, (_, index) => `key-${index}`)
 
 function filled(count: number): GrowingMap<number | null> {
-  return names(count).reduce((map, name, index) => map.with(name, index === 0 ? null : index), new GrowingMap<number | null>())
+  return names(count).reduce(
+    (map, name, index) => map.with(name, index === 0 ? null : index),
+    new GrowingMap<number | null>(),
+  )
 }
 
 it.each([0, 1, 255, 256, 257, 1_000])('holds all of %i entries, in their order', (count) => {
   const map = filled(count)
   expect([...map]).toEqual(names(count).map((name, index) => [name, index === 0 ? null : index]))
   expect(names(count).every((name) => map.has(name))).toBe(true)
-  expect(names(count).map((name) => map.get(name))).toEqual(names(count).map((_, index) => (index === 0 ? null : index)))
+  expect(names(count).map((name) => map.get(name))).toEqual(
+    names(count).map((_, index) => (index === 0 ? null : index)),
+  )
   expect([map.has('another'), map.get('another')]).toEqual([false, undefined])
 })
 
@@ -19,5 +24,8 @@ it.each([3, 256])('leaves the map that another was made of as it is: %i entries'
   const before = filled(count)
   const after = [before.with('one', 1), before.with('other', 2)]
   expect([[...before].length, before.has('one'), before.has('other')]).toEqual([count, false, false])
-  expect(after.map((map) => [map.get('one'), map.get('other'), [...map].length])).toEqual([[1, undefined, count + 1], [undefined, 2, count + 1]])
+  expect(after.map((map) => [map.get('one'), map.get('other'), [...map].length])).toEqual([
+    [1, undefined, count + 1],
+    [undefined, 2, count + 1],
+  ])
 })

@@ -28,12 +28,17 @@ describe('the name of a stream', () => {
     expect(assessmentStream(ids.otherOrg, ids.assessment)).not.toBe(assessmentStream(ids.org, ids.assessment))
   })
 
-  it.each(['', 'assessment', `assessment-${ids.org}`, `assessment-${ids.org}-`, `-${ids.org}-x`, 'ai_review.events', webhookSubscriptionsStream(ids.org)])(
-    'that no organisation owns an aggregate under, %s, is refused',
-    (stream) => {
-      expect(() => parseOwnedStream(stream)).toThrow('not an owned stream')
-    },
-  )
+  it.each([
+    '',
+    'assessment',
+    `assessment-${ids.org}`,
+    `assessment-${ids.org}-`,
+    `-${ids.org}-x`,
+    'ai_review.events',
+    webhookSubscriptionsStream(ids.org),
+  ])('that no organisation owns an aggregate under, %s, is refused', (stream) => {
+    expect(() => parseOwnedStream(stream)).toThrow('not an owned stream')
+  })
 
   it('begins with a category that is the prefix of no other', () => {
     const prefixes = catalogue.categories.map((category) => `${category}-`)

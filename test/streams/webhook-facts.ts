@@ -7,7 +7,10 @@ import { at, factsOf, hash, ids } from './facts.ts'
 export const nextSecret = '00000000-0000-4000-8000-000000000034'
 export const recovery = '00000000-0000-4000-8000-000000000035'
 /** Public half of the key pair of RFC 8032, 7.1, test 1. */
-export const publicKey = { kid: 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }
+export const publicKey = {
+  kid: 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k',
+  x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+}
 
 const subscribed = {
   subscriptionId: ids.subscription,
@@ -27,7 +30,12 @@ export const subscriptionFact = factsOf<WebhookSubscriptionEvent>({
     createdAt: at(0),
     fingerprint: null,
   },
-  WebhookSubscriptionChanged: { ...subscribed, url: 'https://receiver.example/moved', isNewEndpoint: true, changedAt: at(10) },
+  WebhookSubscriptionChanged: {
+    ...subscribed,
+    url: 'https://receiver.example/moved',
+    isNewEndpoint: true,
+    changedAt: at(10),
+  },
   WebhookSubscriptionDisabled: { subscriptionId: ids.subscription, reason: 'requested', disabledAt: at(20) },
   WebhookSubscriptionEnabled: { subscriptionId: ids.subscription, enabledAt: at(30) },
   WebhookSecretRotated: {
@@ -67,8 +75,22 @@ export const deliveryFact = factsOf<WebhookDeliveryEvent>({
   },
   WebhookDeliveryAttempted: { deliveryId: ids.delivery, attempt: 1, attemptedAt: at(31), leaseUntil: at(51) },
   WebhookDelivered: { ...attempted, statusCode: 204, deliveredAt: at(32) },
-  WebhookDeliveryAttemptFailed: { ...attempted, statusCode: 500, errorClass: 'http_status', endpoint, failedAt: at(32), nextAttemptAt: at(37) },
-  WebhookDeliveryFailed: { ...attempted, attempt: 10, statusCode: null, errorClass: 'timeout', endpoint, failedAt: at(32) },
+  WebhookDeliveryAttemptFailed: {
+    ...attempted,
+    statusCode: 500,
+    errorClass: 'http_status',
+    endpoint,
+    failedAt: at(32),
+    nextAttemptAt: at(37),
+  },
+  WebhookDeliveryFailed: {
+    ...attempted,
+    attempt: 10,
+    statusCode: null,
+    errorClass: 'timeout',
+    endpoint,
+    failedAt: at(32),
+  },
   WebhookDeliveryCancelled: { ...named, reason: 'subscription_disabled', cancelledAt: at(33) },
   WebhookRedeliveryRequested: {
     ...named,
@@ -79,7 +101,13 @@ export const deliveryFact = factsOf<WebhookDeliveryEvent>({
     request: { key: hash('c'), fingerprint: hash('f') },
     requestedAt: at(60),
   },
-  WebhookRedeliveryUnneeded: { ...named, endpointRevision: 0, recoveryId: null, request: { key: hash('c'), fingerprint: hash('f') }, decidedAt: at(60) },
+  WebhookRedeliveryUnneeded: {
+    ...named,
+    endpointRevision: 0,
+    recoveryId: null,
+    request: { key: hash('c'), fingerprint: hash('f') },
+    decidedAt: at(60),
+  },
 })
 
 export const recoveryFact = factsOf<WebhookRecoveryEvent>({

@@ -40,14 +40,26 @@ export interface PlatformApart extends PlatformProcess {
  * What `platform up` gives over a data folder, with the roles apart: embedded servers for all that the environment does not
  * name, the credentials of the folder, the same address again. `pid` is the first API's.
  */
-export async function startPlatformApart(dataDir: string, env: Readonly<Record<string, string>>): Promise<PlatformApart> {
+export async function startPlatformApart(
+  dataDir: string,
+  env: Readonly<Record<string, string>>,
+): Promise<PlatformApart> {
   const logger = createLogger({ level: 'silent' })
   const servers = createGracefulStop({ logger })
   const instances: RoleProcess[] = []
   try {
     const port = Number(env['PORT'] ?? (await freePort()))
-    const given = { ...withoutEmpty(env), PLATFORM_DATA_DIR: dataDir, PORT: String(port), BASE_URL: `http://127.0.0.1:${port}` }
-    const { environment, controlSecret } = await startEmbedded(loadConfiguration(given), { logger, stop: servers, onLost: () => undefined })
+    const given = {
+      ...withoutEmpty(env),
+      PLATFORM_DATA_DIR: dataDir,
+      PORT: String(port),
+      BASE_URL: `http://127.0.0.1:${port}`,
+    }
+    const { environment, controlSecret } = await startEmbedded(loadConfiguration(given), {
+      logger,
+      stop: servers,
+      onLost: () => undefined,
+    })
     const shared = { ...environment, MASTER_KEYS: await masterKeys(dataDir), ...given }
     const { credentials, service } = await prepareClients(shared, controlSecret)
     const settings = { ...shared, ...service, PORT: '0' }
@@ -55,7 +67,10 @@ export async function startPlatformApart(dataDir: string, env: Readonly<Record<s
     const others = Promise.all(['projector', 'projector', 'processor', 'processor'].filter(isRole).map(begin))
     // Processors are ready once our own services admit them, which they ask by way of the front.
     const answering = Promise.all([begin('api'), begin('api')]).then(async (apis) => {
-      const opened = await startFront(port, apis.map((api) => api.port))
+      const opened = await startFront(
+        port,
+        apis.map((api) => api.port),
+      )
       servers.onStop('intake', 'front', () => opened.close())
       return opened
     })
@@ -64,7 +79,11 @@ export async function startPlatformApart(dataDir: string, env: Readonly<Record<s
     // A failpoint ends the one process that reaches it.
     const exited = Promise.race(instances.map((instance) => instance.exited))
     return {
-      credentials, instances, front, output, exited,
+      credentials,
+      instances,
+      front,
+      output,
+      exited,
       pid: instances.find(({ role }) => role === 'api')?.pid ?? 0,
       async another(role) {
         const added = await begin(role)
@@ -105,7 +124,10 @@ export function roleCommand(role: Role) {
 
 async function startRole(role: Role, env: Environment, started: (instance: RoleProcess) => void): Promise<RoleProcess> {
   const command = roleCommand(role)
-  const child = spawn(process.execPath, command.args, { env: { ...process.env, ...command.env, ...env }, stdio: 'pipe' })
+  const child = spawn(process.execPath, command.args, {
+    env: { ...process.env, ...command.env, ...env },
+    stdio: 'pipe',
+  })
   let output = ''
   let isOver = false
   const ready = Promise.withResolvers<number>()
@@ -130,8 +152,11 @@ async function startRole(role: Role, env: Environment, started: (instance: RoleP
   const limit = setTimeout(() => ready.reject(new Error(`the ${role} was not ready in time:\n${output}`)), startLimitMs)
   let port = 0
   const instance: RoleProcess = {
-    role, exited,
-    get port() { return port },
+    role,
+    exited,
+    get port() {
+      return port
+    },
     pid: child.pid ?? 0,
     output: () => output,
     stop: () => end('SIGTERM'),

@@ -43,12 +43,18 @@ export function watchPlatform(baseUrl: string): WatchedPlatform {
     },
     async undocumented() {
       const document = await readDocument(baseUrl)
-      const problems = noted.flatMap((answer) => [...document.faultsOf(answer), ...faultsOfAnyAnswer(answer)].map((fault) => `${answer.method} ${answer.path} ${answer.status}: ${fault}`))
+      const problems = noted.flatMap((answer) =>
+        [...document.faultsOf(answer), ...faultsOfAnyAnswer(answer)].map(
+          (fault) => `${answer.method} ${answer.path} ${answer.status}: ${fault}`,
+        ),
+      )
       return [...new Set(problems)]
     },
     async seen() {
       const document = await readDocument(baseUrl)
-      return [...new Set(noted.map((answer) => `${document.operationOf(answer)?.name ?? 'undocumented'} ${answer.status}`))].sort()
+      return [
+        ...new Set(noted.map((answer) => `${document.operationOf(answer)?.name ?? 'undocumented'} ${answer.status}`)),
+      ].sort()
     },
   }
 }
@@ -92,44 +98,68 @@ async function readDocument(baseUrl: string) {
   }
 
   function faultsOfBody(operation: Operation, answer: NotedAnswer, response: unknown): readonly string[] {
-    if ([204, 304].includes(answer.status)) return answer.body === undefined || answer.body === '' ? [] : [`a ${answer.status} has a body`]
+    if ([204, 304].includes(answer.status))
+      return answer.body === undefined || answer.body === '' ? [] : [`a ${answer.status} has a body`]
     const type = (answer.headers.get('content-type') ?? '').split(';', 1)[0] ?? ''
     if (at(response, 'content', type) === undefined) return [`the media type ${type} is not documented`]
     const pointer = `${operation.pointer}/responses/${answer.status}/content/${type.replaceAll('/', '~1')}/schema`
     const validate = ajv.getSchema(encodeURI(pointer)) ?? ajv.compile({ $ref: encodeURI(pointer) })
-    return validate(answer.body) === true ? [] : (validate.errors ?? []).map(({ instancePath, keyword }) => `${instancePath} ${keyword}`)
+    return validate(answer.body) === true
+      ? []
+      : (validate.errors ?? []).map(({ instancePath, keyword }) => `${instancePath} ${keyword}`)
   }
   return { operationOf, faultsOf }
 }
 
 /** Those that the document describes once for all answers, and those of HTTP itself. */
 const commonHeaders: ReadonlySet<string> = new Set([
-  'x-request-id', 'api-version', 'traceparent', 'cache-control', 'pragma', 'x-content-type-options', 'ratelimit', 'ratelimit-policy',
-  'content-type', 'content-length', 'transfer-encoding', 'date', 'connection', 'keep-alive',
+  'x-request-id',
+  'api-version',
+  'traceparent',
+  'cache-control',
+  'pragma',
+  'x-content-type-options',
+  'ratelimit',
+  'ratelimit-policy',
+  'content-type',
+  'content-length',
+  'transfer-encoding',
+  'date',
+  'connection',
+  'keep-alive',
 ])
 
 /** What an answer has beyond the headers that the document gives it, and what it lacks of those that no such answer is without. */
 function faultsOfHeaders({ headers }: NotedAnswer, response: unknown): readonly string[] {
-  const documented = new Set(Object.keys(Object(at(response, 'headers') ?? {}) as object).map((name) => name.toLowerCase()))
+  const documented = new Set(
+    Object.keys(Object(at(response, 'headers') ?? {}) as object).map((name) => name.toLowerCase()),
+  )
   const beyond = [...headers.keys()].filter((name) => !commonHeaders.has(name) && !documented.has(name))
   const lacking = ['etag', 'location'].filter((name) => documented.has(name) && !headers.has(name))
-  return [...beyond.map((name) => `the header ${name} is not documented`), ...lacking.map((name) => `the documented header ${name} is missing`)]
+  return [
+    ...beyond.map((name) => `the header ${name} is not documented`),
+    ...lacking.map((name) => `the documented header ${name} is missing`),
+  ]
 }
 
 /** Each route is documented once, under one of its three mounts (T19). */
 function documentedFormsOf(path: string): readonly string[] {
   const bare = path.replace(new RegExp(`^/v1/(${services.join('|')})(/v1)?/`), '/v1/')
   const isHealth = /^\/v1\/health(\/|$)/.test(bare)
-  return isHealth ? [bare.slice('/v1'.length)] : [path, bare, ...services.map((service) => bare.replace(/^\/v1\//, `/v1/${service}/`))]
+  return isHealth
+    ? [bare.slice('/v1'.length)]
+    : [path, bare, ...services.map((service) => bare.replace(/^\/v1\//, `/v1/${service}/`))]
 }
 
 /** Contract section 1, whatever the route. */
 function faultsOfAnyAnswer({ status, headers, body }: NotedAnswer): readonly string[] {
   const faults: string[] = []
-  for (const name of ['x-request-id', 'api-version', 'traceparent', 'cache-control']) if (!headers.has(name)) faults.push(`no ${name}`)
+  for (const name of ['x-request-id', 'api-version', 'traceparent', 'cache-control'])
+    if (!headers.has(name)) faults.push(`no ${name}`)
   if (status < 400 || !(headers.get('content-type') ?? '').startsWith('application/problem+json')) return faults
   if (at(body, 'status') !== status) faults.push('the problem tells another status')
   if (at(body, 'request_id') !== headers.get('x-request-id')) faults.push('the problem tells another request id')
-  if (!String(at(body, 'type')).endsWith(`/problems/${String(at(body, 'code'))}`)) faults.push('the type does not end with the code')
+  if (!String(at(body, 'type')).endsWith(`/problems/${String(at(body, 'code'))}`))
+    faults.push('the type does not end with the code')
   return faults
 }

@@ -18,7 +18,10 @@ export async function masterKeys(dataDir: string): Promise<string> {
 }
 
 /** The first clients, registered as an operator does it before anything runs; `service` is what roles are told of theirs. */
-export async function prepareClients(env: Environment, controlSecret: string | null = null): Promise<{ credentials: Credentials; service: Record<string, string> }> {
+export async function prepareClients(
+  env: Environment,
+  controlSecret: string | null = null,
+): Promise<{ credentials: Credentials; service: Record<string, string> }> {
   const configuration = loadConfiguration(env)
   const credentials = await keepCredentials(configuration, controlSecret)
   const { client_id: id, client_secret: secret } = serviceClientOf(credentials)

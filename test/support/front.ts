@@ -57,9 +57,21 @@ export async function startFront(port: number, first: readonly number[]): Promis
   }
 }
 
-function pass(incoming: IncomingMessage, body: Buffer, outgoing: ServerResponse, socket: Socket, onAnswer: () => void): void {
+function pass(
+  incoming: IncomingMessage,
+  body: Buffer,
+  outgoing: ServerResponse,
+  socket: Socket,
+  onAnswer: () => void,
+): void {
   const { method, url, rawHeaders } = incoming
-  const onward = request({ method, path: url, headers: withoutConnection(rawHeaders), setDefaultHeaders: false, createConnection: () => socket })
+  const onward = request({
+    method,
+    path: url,
+    headers: withoutConnection(rawHeaders),
+    setDefaultHeaders: false,
+    createConnection: () => socket,
+  })
   onward.on('response', (answer) => {
     onAnswer()
     outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage, withoutConnection(answer.rawHeaders))

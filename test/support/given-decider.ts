@@ -10,7 +10,10 @@ type Decide<State, Event extends DomainEvent, Command> = (command: Command, stat
  * `given(fold, ...events).when(decide, command).thenEvents([...])`. What is decided is also decided again in the state
  * that follows from it, where nothing more happens: every test of a decision is also the test of its repeat.
  */
-export function given<State, Event extends DomainEvent>(fold: Fold<State, Event>, ...events: readonly NoInfer<Event>[]) {
+export function given<State, Event extends DomainEvent>(
+  fold: Fold<State, Event>,
+  ...events: readonly NoInfer<Event>[]
+) {
   const state = events.reduce(fold.evolve, fold.initialState)
   return {
     state,

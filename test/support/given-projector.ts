@@ -25,7 +25,9 @@ const ids = 'b7f4f7c2-4f5e-5a57-9d7c-0f5b7f6b5a10'
 const firstInstant = Date.parse('2026-01-01T00:00:00.000Z')
 
 /** Turns given events into stored ones: positions rise, revisions count per stream, one second lies between two. */
-export function recorded<Event extends DomainEvent = DomainEvent>(given: readonly GivenEvent[]): RecordedEvent<Event>[] {
+export function recorded<Event extends DomainEvent = DomainEvent>(
+  given: readonly GivenEvent[],
+): RecordedEvent<Event>[] {
   const revisions = new Map<string, bigint>()
   return given.map((event, index) => {
     const stream = event.stream ?? 'given-1'
@@ -33,9 +35,24 @@ export function recorded<Event extends DomainEvent = DomainEvent>(given: readonl
     revisions.set(stream, revision)
     const place = BigInt(index + 1) * 100n
     const id = event.id ?? v5(String(index), ids)
-    const metadata = { commandId: id, $correlationId: v5('correlation', ids), schemaVersion: 1, signature: '', ...event.metadata }
+    const metadata = {
+      commandId: id,
+      $correlationId: v5('correlation', ids),
+      schemaVersion: 1,
+      signature: '',
+      ...event.metadata,
+    }
     const recordedAt = event.recordedAt ?? new Date(firstInstant + index * 1_000).toISOString()
-    return { id, stream, revision, position: { commit: place, prepare: place }, recordedAt, type: event.type, data: event.data, metadata }
+    return {
+      id,
+      stream,
+      revision,
+      position: { commit: place, prepare: place },
+      recordedAt,
+      type: event.type,
+      data: event.data,
+      metadata,
+    }
   })
 }
 
@@ -70,14 +87,24 @@ export async function rowsAfter(projector: Projector, events: readonly RecordedE
   own ??= openOwn()
   const { pool } = await own
   const together = await projectInto(pool, projector, [events])
-  const oneByOne = await projectInto(pool, projector, events.map((event) => [event]))
+  const oneByOne = await projectInto(
+    pool,
+    projector,
+    events.map((event) => [event]),
+  )
   if (JSON.stringify(together) !== JSON.stringify(oneByOne)) {
-    throw new Error(`${projector.name} makes other rows of a batch than of single events:\n${JSON.stringify({ together, oneByOne }, undefined, 2)}`)
+    throw new Error(
+      `${projector.name} makes other rows of a batch than of single events:\n${JSON.stringify({ together, oneByOne }, undefined, 2)}`,
+    )
   }
   return together
 }
 
-async function projectInto(pool: Pool, projector: Projector, batches: readonly (readonly RecordedEvent[])[]): Promise<Rows> {
+async function projectInto(
+  pool: Pool,
+  projector: Projector,
+  batches: readonly (readonly RecordedEvent[])[],
+): Promise<Rows> {
   await pool.query('delete from runtime.projectors where name = $1', [projector.name])
   let { position } = await inTransaction(pool, (client) => prepareProjector(client, projector))
   for (const batch of batches) {
@@ -95,7 +122,14 @@ export async function readRows(pool: Pool, projector: Projector): Promise<Rows> 
     const { rows } = await pool.query<Row>(
       `select * from ${quoted(projector.name)}.${quoted(table.name)} order by ${table.primaryKey.map(quoted).join(', ')}`,
     )
-    return [table.name, rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value instanceof Date ? value.toISOString() : value])))]
+    return [
+      table.name,
+      rows.map((row) =>
+        Object.fromEntries(
+          Object.entries(row).map(([name, value]) => [name, value instanceof Date ? value.toISOString() : value]),
+        ),
+      ),
+    ]
   })
   return Object.fromEntries(await Promise.all(tables))
 }

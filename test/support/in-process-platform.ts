@@ -22,11 +22,22 @@ export interface InProcessPlatform {
   close(): Promise<void>
 }
 
-export async function startInProcessPlatform(settings: Readonly<Record<string, string | undefined>>): Promise<InProcessPlatform> {
+export async function startInProcessPlatform(
+  settings: Readonly<Record<string, string | undefined>>,
+): Promise<InProcessPlatform> {
   const dataDir = await mkdtemp(join(tmpdir(), 'platform-'))
   const database = await freshDatabase()
-  const own = { LOG_LEVEL: 'silent', PORT: '0', PLATFORM_DATA_DIR: dataDir, DATABASE_URL: database.url, VAULT_DATABASE_URL: database.vaultUrl }
-  const platform = await up({ env: { ...fastSettings, ...own, ...settings }, onFatal: (reason) => expect.unreachable(reason) })
+  const own = {
+    LOG_LEVEL: 'silent',
+    PORT: '0',
+    PLATFORM_DATA_DIR: dataDir,
+    DATABASE_URL: database.url,
+    VAULT_DATABASE_URL: database.vaultUrl,
+  }
+  const platform = await up({
+    env: { ...fastSettings, ...own, ...settings },
+    onFatal: (reason) => expect.unreachable(reason),
+  })
   const { base_url, org_id, provider_url, control_secret, clients } = platform.credentials
   const { body } = await requestToken(base_url, clients[0] ?? { client_id: '', client_secret: '' })
   const token = textAt(body, 'access_token')

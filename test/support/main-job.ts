@@ -46,17 +46,28 @@ export async function createConsentTerms(
   const created = await expecting(201, api.call('/v1/admin/consent-types', { body: type, headers }))
   const consent_type_id = textAt(created.body, 'id')
   const body = { locale: 'en-GB', text: 'I agree that my photographs are analysed automatically.' }
-  const published = await expecting(201, api.call(`/v1/admin/consent-types/${consent_type_id}/text-versions`, { body, headers }))
+  const published = await expecting(
+    201,
+    api.call(`/v1/admin/consent-types/${consent_type_id}/text-versions`, { body, headers }),
+  )
   return { consent_type_id, text_version_id: textAt(published.body, 'id') }
 }
 
 /** A new patient's id. */
-export async function registerPatient(api: ApiClient, members: Readonly<Record<string, unknown>> = {}): Promise<string> {
+export async function registerPatient(
+  api: ApiClient,
+  members: Readonly<Record<string, unknown>> = {},
+): Promise<string> {
   const body = { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29', ...members }
   return textAt((await expecting(201, api.call('/v1/clinical-api/patients', { body }))).body, 'id')
 }
 
-export async function decideConsent(api: ApiClient, patientId: string, terms: ConsentTerms, decision: string): Promise<ApiAnswer> {
+export async function decideConsent(
+  api: ApiClient,
+  patientId: string,
+  terms: ConsentTerms,
+  decision: string,
+): Promise<ApiAnswer> {
   return expecting(201, api.call(`/v1/patients/${patientId}/consents`, { body: { ...terms, decision } }))
 }
 
@@ -72,7 +83,11 @@ export function assessmentBody(patientId: string, photographs: readonly Photogra
 }
 
 /** The id of a new assessment. */
-export async function requestAssessment(api: ApiClient, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<string> {
+export async function requestAssessment(
+  api: ApiClient,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<string> {
   return textAt((await expecting(202, api.call('/v1/clinical-api/assessments', { body, headers }))).body, 'id')
 }
 

@@ -28,7 +28,9 @@ export async function operationsOf(baseUrl: string): Promise<readonly Documented
         parameters: [...path.matchAll(/\{([^}]+)\}/g)].map(([, name = '']) => name),
         scopes: schemes.length === 0 ? undefined : listOf(at(schemes[0], 'token')).map(String),
         isAdmin: schemes.some((scheme) => at(scheme, 'adminSecret') !== undefined),
-        answers: Object.fromEntries(membersOf(at(operation, 'responses')).map(([status, answer]) => [status, String(at(answer, 'description'))])),
+        answers: Object.fromEntries(
+          membersOf(at(operation, 'responses')).map(([status, answer]) => [status, String(at(answer, 'description'))]),
+        ),
       }
     }),
   )

@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../embedded/children/free-port.ts'
-import { createApiClient, requestToken, textAt, type ApiClient, type ClientSecrets } from '../../platform/demo/api-client.ts'
+import {
+  createApiClient,
+  requestToken,
+  textAt,
+  type ApiClient,
+  type ClientSecrets,
+} from '../../platform/demo/api-client.ts'
 import { startPlatformProcess, type PlatformProcess } from '../../platform/demo/platform-process.ts'
 import { startPlatformApart } from './apart.ts'
 import { isRealEventStore, realEventStoreUrl } from './event-store.ts'
@@ -15,7 +21,9 @@ type Env = Readonly<Record<string, string>>
 
 /** `PLATFORM_ROLES=apart`: two processes of each role behind a front, instead of one process that does everything. */
 export const areRolesApart = process.env['PLATFORM_ROLES'] === 'apart'
-const startProcess: (dataDir: string, env: Env) => Promise<PlatformProcess> = areRolesApart ? startPlatformApart : startPlatformProcess
+const startProcess: (dataDir: string, env: Env) => Promise<PlatformProcess> = areRolesApart
+  ? startPlatformApart
+  : startPlatformProcess
 
 /** Every schedule of the main job, shortened so that a whole run takes a second or two. */
 export const fastSettings: Env = {
@@ -53,10 +61,14 @@ export interface TestPlatform {
   stop(): Promise<void>
 }
 
-export async function startTestPlatform({ env = {}, ownPostgres = false }: TestPlatformOptions = {}): Promise<TestPlatform> {
+export async function startTestPlatform({
+  env = {},
+  ownPostgres = false,
+}: TestPlatformOptions = {}): Promise<TestPlatform> {
   const dataDir = await mkdtemp(join(tmpdir(), 'platform-'))
   // A server that the test itself names is its own.
-  const shared = isRealEventStore && env['ESDB_URL'] === undefined ? await shareEventStore(realEventStoreUrl) : undefined
+  const shared =
+    isRealEventStore && env['ESDB_URL'] === undefined ? await shareEventStore(realEventStoreUrl) : undefined
   const database = ownPostgres && shared === undefined && !isRealPostgres ? undefined : await freshDatabase()
   const settings = {
     ...fastSettings,
@@ -84,7 +96,11 @@ export async function startTestPlatform({ env = {}, ownPostgres = false }: TestP
   return {
     dataDir,
     baseUrl: running.credentials.base_url,
-    provider: providerAt(running.credentials.provider_url ?? '', running.credentials.control_secret ?? '', areRolesApart),
+    provider: providerAt(
+      running.credentials.provider_url ?? '',
+      running.credentials.control_secret ?? '',
+      areRolesApart,
+    ),
     ownsPostgres: database === undefined,
     get process() {
       return running
@@ -105,14 +121,21 @@ export async function startTestPlatform({ env = {}, ownPostgres = false }: TestP
 }
 
 /** 0: the demo organisation's client; 1: another organisation's; 2: the platform-level one. */
-export function clientOf({ credentials }: PlatformProcess, place: 0 | 1 | 2): PlatformProcess['credentials']['clients'][number] {
+export function clientOf(
+  { credentials }: PlatformProcess,
+  place: 0 | 1 | 2,
+): PlatformProcess['credentials']['clients'][number] {
   const client = credentials.clients[place]
   if (client === undefined) throw new Error(`credentials.json has no client ${place}`)
   return client
 }
 
 /** Asks until there is an answer other than undefined; rejects after `limitMs`, naming what was waited for. */
-export async function waitFor<Found>(what: string, look: () => Promise<Found | undefined> | Found | undefined, limitMs = 30_000): Promise<Found> {
+export async function waitFor<Found>(
+  what: string,
+  look: () => Promise<Found | undefined> | Found | undefined,
+  limitMs = 30_000,
+): Promise<Found> {
   const deadline = Date.now() + limitMs
   for (;;) {
     const found = await look()

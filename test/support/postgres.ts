@@ -71,12 +71,14 @@ export async function freshDatabase(): Promise<FreshDatabase> {
     { server: postgresAdminUrl(), name },
     { server: vaultAdminUrl(), name: `${name}_vault` },
   ] as const
-  for (const database of databases) await onServer(database.server, `CREATE DATABASE ${database.name} TEMPLATE template0 STRATEGY FILE_COPY`)
+  for (const database of databases)
+    await onServer(database.server, `CREATE DATABASE ${database.name} TEMPLATE template0 STRATEGY FILE_COPY`)
   return {
     url: urlOf(databases[0]),
     vaultUrl: urlOf(databases[1]),
     async drop() {
-      for (const database of databases) await onServer(database.server, `DROP DATABASE IF EXISTS ${database.name} WITH (FORCE)`)
+      for (const database of databases)
+        await onServer(database.server, `DROP DATABASE IF EXISTS ${database.name} WITH (FORCE)`)
     },
   }
 }

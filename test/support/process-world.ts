@@ -24,7 +24,11 @@ import type { Process, Todo } from '../../processes/runtime/process.ts'
 import { runStep, type StepResult } from '../../processes/runtime/step-run.ts'
 import { createDeliveryBodies } from '../../processes/webhooks/delivery-body.ts'
 import { createSubscriptionReader } from '../../processes/webhooks/subscription-reader.ts'
-import { openDecisionWorld, type DecisionWorld, type DecisionWorldOptions } from '../commands/handling/decision-world.ts'
+import {
+  openDecisionWorld,
+  type DecisionWorld,
+  type DecisionWorldOptions,
+} from '../commands/handling/decision-world.ts'
 import { ids } from '../streams/facts.ts'
 import { providerAt, type TestProvider } from './provider.ts'
 
@@ -128,10 +132,17 @@ export interface ProcessWorld extends DecisionWorld {
   /** The same world with other addresses, on connections and circuits of its own. */
   rewired(changes: Partial<Configuration>): ProcessDependencies
   /** The same world, but that one address is closed, and its circuit open. */
-  withOpenCircuit(address: 'providerBaseUrl' | 'clinicalBaseUrl' | 'consentBaseUrl' | 's3Endpoint'): Promise<ProcessDependencies>
+  withOpenCircuit(
+    address: 'providerBaseUrl' | 'clinicalBaseUrl' | 'consentBaseUrl' | 's3Endpoint',
+  ): Promise<ProcessDependencies>
 }
 
-const purposes = { providerBaseUrl: 'provider', clinicalBaseUrl: 'service', consentBaseUrl: 'service', s3Endpoint: 'image' } as const
+const purposes = {
+  providerBaseUrl: 'provider',
+  clinicalBaseUrl: 'service',
+  consentBaseUrl: 'service',
+  s3Endpoint: 'image',
+} as const
 
 /** A decision world with a provider simulator, an object store, and services that say what a test has them say. */
 export async function openProcessWorld(options: DecisionWorldOptions = {}): Promise<ProcessWorld> {
@@ -157,11 +168,21 @@ export async function openProcessWorld(options: DecisionWorldOptions = {}): Prom
     BASE_URL: server.url,
   })
   // Presigned addresses are checked by the clock of the store, which does not stand still.
-  const objects = connectObjectStore({ endpoint: store.endpoint, region: 'us-east-1', bucket: 'assessments', ...account, now: () => new Date() })
+  const objects = connectObjectStore({
+    endpoint: store.endpoint,
+    region: 'us-east-1',
+    bucket: 'assessments',
+    ...account,
+    now: () => new Date(),
+  })
   const opened: Egress[] = []
   const wire = (changes: Partial<Configuration>, breaker?: { threshold: number; openMs: number }) => {
     const wired = { ...configuration, ...changes }
-    const egress = createEgress({ configuration: wired, now: () => world.now().getTime(), ...(breaker === undefined ? {} : { breaker }) })
+    const egress = createEgress({
+      configuration: wired,
+      now: () => world.now().getTime(),
+      ...(breaker === undefined ? {} : { breaker }),
+    })
     opened.push(egress)
     return { egress, deps: processDependencies({ ...world, configuration: wired }, egress, objects) }
   }
@@ -210,10 +231,17 @@ export function workOff(
   world: Pick<ProcessWorld, 'now' | 'deps'>,
   process: Process<ProcessDependencies>,
   todo: Todo,
-  { deps = world.deps, signal = new AbortController().signal }: { deps?: ProcessDependencies; signal?: AbortSignal } = {},
+  {
+    deps = world.deps,
+    signal = new AbortController().signal,
+  }: { deps?: ProcessDependencies; signal?: AbortSignal } = {},
 ): Promise<StepResult> {
   const step = process.steps[todo.step]
   if (step === undefined) throw new Error(`process ${process.name} has no step ${todo.step}`)
   const surroundings = { now: world.now, leaseUntil: leaseUntil(world.now(), 20_000) }
-  return runStep((due, context) => step(due, deps, context), todo, surroundings, { timeoutMs: 30_000, abandonMs: 40_000, signal })
+  return runStep((due, context) => step(due, deps, context), todo, surroundings, {
+    timeoutMs: 30_000,
+    abandonMs: 40_000,
+    signal,
+  })
 }

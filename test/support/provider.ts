@@ -48,14 +48,19 @@ export function providerAt(url: string, controlSecret: string, isShared = false)
   }
 
   async function send(method: string, path: string, body?: unknown): Promise<unknown> {
-    const response = await fetch(`${url}/control${path}`, { method, headers: { 'x-control-secret': controlSecret }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+    const response = await fetch(`${url}/control${path}`, {
+      method,
+      headers: { 'x-control-secret': controlSecret },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
     const text = await response.text()
     if (!response.ok) throw new Error(`the simulator answered ${response.status} to ${method} ${path}: ${text}`)
     return text === '' ? undefined : JSON.parse(text)
   }
   async function calls(): Promise<readonly ProviderCall[]> {
     const list = await send('GET', '/calls')
-    if (!Check(Type.Array(ProviderCall), list)) throw new Error('the call list of the simulator is not what it should be')
+    if (!Check(Type.Array(ProviderCall), list))
+      throw new Error('the call list of the simulator is not what it should be')
     return isShared ? asOfOne(list) : list
   }
   return {

@@ -17,7 +17,10 @@ export async function startTlsFront(target: string): Promise<TlsFront> {
   const sockets = new Set<{ destroy(): unknown }>()
   const server = createServer({ key, cert: certificate }, (outer) => {
     const inner = connect(Number(port), '127.0.0.1')
-    for (const [socket, other] of [[outer, inner], [inner, outer]] as const) {
+    for (const [socket, other] of [
+      [outer, inner],
+      [inner, outer],
+    ] as const) {
       sockets.add(socket)
       socket.on('error', () => other.destroy())
       socket.on('close', () => sockets.delete(socket))
@@ -56,10 +59,13 @@ export function selfSigned(): { readonly key: string; readonly certificate: stri
     sequence(time(Date.now() - hour), time(Date.now() + 24 * hour)),
     name,
     publicKey,
-    der(0xa3, sequence(
-      sequence(objectId('551d13'), der(0x04, sequence(der(0x01, Buffer.from([0xff]))))),
-      sequence(objectId('551d11'), der(0x04, sequence(der(0x87, Buffer.from([127, 0, 0, 1]))))),
-    )),
+    der(
+      0xa3,
+      sequence(
+        sequence(objectId('551d13'), der(0x04, sequence(der(0x01, Buffer.from([0xff]))))),
+        sequence(objectId('551d11'), der(0x04, sequence(der(0x87, Buffer.from([127, 0, 0, 1]))))),
+      ),
+    ),
   )
   const certificate = sequence(content, algorithm, bits(signed(content, createPrivateKey(privateKey))))
   const lines = certificate.toString('base64').replace(/.{64}/g, '$&\n')

@@ -22,7 +22,13 @@ export interface UnmarkedProvider {
 export async function startUnmarkedProvider(): Promise<UnmarkedProvider> {
   const dataDir = await mkdtemp(join(tmpdir(), 'provider-'))
   const secret = randomUUID()
-  const simulator = await startProvider({ dataDir, port: 0, login: 'platform', password: secret, controlSecret: secret })
+  const simulator = await startProvider({
+    dataDir,
+    port: 0,
+    login: 'platform',
+    password: secret,
+    controlSecret: secret,
+  })
   let isMarkShown = false
   const server = createServer((incoming, outgoing) => {
     const { method, url, headers } = incoming

@@ -2,7 +2,18 @@ import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 
 export const operations = [
-  'patient', 'consent', 'assessment', 'submit', 'cancel', 'supersede', 'subscription', 'readdress', 'disable', 'enable', 'unsubscribe', 'redeliver',
+  'patient',
+  'consent',
+  'assessment',
+  'submit',
+  'cancel',
+  'supersede',
+  'subscription',
+  'readdress',
+  'disable',
+  'enable',
+  'unsubscribe',
+  'redeliver',
 ] as const
 export type Operation = (typeof operations)[number]
 
@@ -50,5 +61,8 @@ export class DurableLines {
 /** The lines of such a file, as they were written; none when nothing was. */
 export async function readLines<Line>(path: string): Promise<readonly Line[]> {
   const whole = await readFile(path, 'utf8').catch(() => '')
-  return whole.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as Line)
+  return whole
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Line)
 }

@@ -15,7 +15,9 @@ it('goes on with a new token before the old one ends, and with the old one while
     if (request.url?.endsWith('/token') === true) {
       given += 1
       const status = tokens.shift() ?? 500
-      return void response.writeHead(status).end(JSON.stringify(status === 200 ? { access_token: `token ${given}`, expires_in: 0 } : {}))
+      return void response
+        .writeHead(status)
+        .end(JSON.stringify(status === 200 ? { access_token: `token ${given}`, expires_in: 0 } : {}))
     }
     used.push(String(request.headers.authorization))
     response.end('{}')

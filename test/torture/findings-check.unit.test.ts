@@ -11,7 +11,8 @@ const recorded = (type: string, lesionNumber = 1) => [ofCase, type, { aiReviewId
 const pair = [recorded('CaseFindingRecorded'), recorded('CaseDiagnosisRecorded')] as const
 const replaced = recorded('CaseDiagnosisSuperseded')
 
-const said = (...log: readonly (readonly [string, string, Readonly<Record<string, unknown>>])[]) => checkFindings(toldLog(...log)).findings.map(({ what }) => what)
+const said = (...log: readonly (readonly [string, string, Readonly<Record<string, unknown>>])[]) =>
+  checkFindings(toldLog(...log)).findings.map(({ what }) => what)
 
 test('findings are right where each lesion has its pair, superseded with its review', () => {
   expect(checkFindings(toldLog(completed, ...pair))).toMatchObject({ examined: 1, findings: [] })
@@ -31,5 +32,8 @@ test('findings are wrong where one is missing, doubled, of no lesion, or superse
 test('a run is not settled while findings are missing', () => {
   expect(withoutFindings(toldLog(completed, ...pair, superseded))).toEqual(['CaseDiagnosisSuperseded r1 1'])
   const published = (type: string, cause: string) => ['ai_review.events', type, {}, { $causationId: cause }] as const
-  expect(underWay(toldLog(completed, published('ai_review.completed', 'event-0')))).toEqual(['CaseFindingRecorded r1 1', 'CaseDiagnosisRecorded r1 1'])
+  expect(underWay(toldLog(completed, published('ai_review.completed', 'event-0')))).toEqual([
+    'CaseFindingRecorded r1 1',
+    'CaseDiagnosisRecorded r1 1',
+  ])
 })

@@ -45,7 +45,8 @@ async function main(): Promise<void> {
     return
   }
   const calledOff = new AbortController()
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => calledOff.abort(new Error(`called off by ${name}`)))
+  for (const name of ['SIGINT', 'SIGTERM'] as const)
+    process.on(name, () => calledOff.abort(new Error(`called off by ${name}`)))
   try {
     const result = await torture({ seed, strikes, users: countOf(values.users), signal: calledOff.signal, say })
     say(`\n${reportOf(result)}`)

@@ -4,7 +4,10 @@ import type { TortureResult } from './run.ts'
 /** The result as it is read: counts of everything, then what was found. */
 export function reportOf(result: TortureResult): string {
   const { seed, kills, load, events, outcomes, subscriberDrops, seconds, checks, folder } = result
-  const counted = (counts: Readonly<Record<string, number>>) => Object.entries(counts).map(([name, count]) => `${name}: ${count}`).join(', ')
+  const counted = (counts: Readonly<Record<string, number>>) =>
+    Object.entries(counts)
+      .map(([name, count]) => `${name}: ${count}`)
+      .join(', ')
   const width = Math.max(...checks.map(({ check }) => check.length))
   const found = checks.flatMap(({ check, findings }) => [
     ...findings.slice(0, namedFindings).map(({ what, where }) => `  ${check}: ${what}\n    ${where}`),
@@ -17,7 +20,10 @@ export function reportOf(result: TortureResult): string {
     `assessments: ${counted(outcomes)}`,
     `${seconds.strikes} s of strikes, ${seconds.settling} s to settle, ${seconds.all} s in all`,
     '',
-    ...checks.map(({ check, examined, findings }) => `${check.padEnd(width)}  ${String(examined).padStart(6)}  ${findings.length === 0 ? 'holds' : `${findings.length} FOUND`}`),
+    ...checks.map(
+      ({ check, examined, findings }) =>
+        `${check.padEnd(width)}  ${String(examined).padStart(6)}  ${findings.length === 0 ? 'holds' : `${findings.length} FOUND`}`,
+    ),
     ...(found.length === 0 ? [] : ['', ...found, `kept: ${folder}`]),
   ].join('\n')
 }

@@ -72,10 +72,17 @@ export async function torture(options: TortureOptions): Promise<TortureResult> {
   }
 }
 
-async function onStage(stage: Stage, options: TortureOptions, closers: (() => Promise<void> | void)[]): Promise<Omit<TortureResult, 'folder'>> {
+async function onStage(
+  stage: Stage,
+  options: TortureOptions,
+  closers: (() => Promise<void> | void)[],
+): Promise<Omit<TortureResult, 'folder'>> {
   const { seed, strikes, signal, say } = options
   const begun = performance.now()
-  const files = { acknowledged: join(stage.folder, 'acknowledged.jsonl'), received: join(stage.folder, 'received.jsonl') }
+  const files = {
+    acknowledged: join(stage.folder, 'acknowledged.jsonl'),
+    received: join(stage.folder, 'received.jsonl'),
+  }
   const receiver = await startOutside('receiver', [files.received])
   closers.push(() => receiver.kill())
   const follower = new Follower(stage.esdbUrl)
@@ -85,7 +92,9 @@ async function onStage(stage: Stage, options: TortureOptions, closers: (() => Pr
 
   await sleep(calmMs, undefined, { signal })
   const told = scheduleOf(seed, strikes)
-  const kills = await strikeAll(stage, told, signal, (strike, index) => say(`strike ${index + 1} of ${strikes}, ${describeStrike(strike)}`))
+  const kills = await strikeAll(stage, told, signal, (strike, index) =>
+    say(`strike ${index + 1} of ${strikes}, ${describeStrike(strike)}`),
+  )
   await sleep(calmMs, undefined, { signal })
   const load = (await loaded.finish()) as LoadSummary
   const struck = performance.now()
@@ -120,18 +129,39 @@ async function onStage(stage: Stage, options: TortureOptions, closers: (() => Pr
   ]
   const seconds = (from: number, to: number) => Math.round((to - from) / 100) / 10
   return {
-    seed, kills, load, checks,
+    seed,
+    kills,
+    load,
+    checks,
     events: log.length,
     outcomes: outcomesOf(log),
     subscriberDrops: follower.drops,
-    seconds: { strikes: seconds(begun, struck), settling: seconds(struck, quiet), all: seconds(begun, performance.now()) },
+    seconds: {
+      strikes: seconds(begun, struck),
+      settling: seconds(struck, quiet),
+      all: seconds(begun, performance.now()),
+    },
   }
 }
 
-async function startLoad(stage: Stage, { seed, users }: TortureOptions, log: string, receiverPort: number): Promise<Outside> {
+async function startLoad(
+  stage: Stage,
+  { seed, users }: TortureOptions,
+  log: string,
+  receiverPort: number,
+): Promise<Outside> {
   const { base_url: baseUrl, org_id: orgId, clients } = stage.credentials
   const { client_id: clientId = '', client_secret: clientSecret = '' } = clients[0] ?? {}
-  const order: LoadOrder = { baseUrl, clientId, clientSecret, orgId, log, seed, users, receiverUrl: `http://127.0.0.1:${receiverPort}` }
+  const order: LoadOrder = {
+    baseUrl,
+    clientId,
+    clientSecret,
+    orgId,
+    log,
+    seed,
+    users,
+    receiverUrl: `http://127.0.0.1:${receiverPort}`,
+  }
   return startOutside('load', [], { TORTURE_LOAD: JSON.stringify(order) })
 }
 

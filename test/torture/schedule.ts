@@ -1,7 +1,16 @@
 import { SeededRandom } from '../embedded/eventstore/checks/seeded-random.ts'
 
 /** What is killed: two processes of each role, the event store node, the whole cluster of Postgres. */
-export const parts = ['api-1', 'api-2', 'projector-1', 'projector-2', 'processor-1', 'processor-2', 'node', 'postgres'] as const
+export const parts = [
+  'api-1',
+  'api-2',
+  'projector-1',
+  'projector-2',
+  'processor-1',
+  'processor-2',
+  'node',
+  'postgres',
+] as const
 export type Part = (typeof parts)[number]
 
 /** One kill -9 of one part, or of several at once. */

@@ -1,6 +1,11 @@
 import type { Fact } from './facts.ts'
 
-export type Told = readonly [stream: string, type: string, data?: Readonly<Record<string, unknown>>, metadata?: Readonly<Record<string, unknown>>]
+export type Told = readonly [
+  stream: string,
+  type: string,
+  data?: Readonly<Record<string, unknown>>,
+  metadata?: Readonly<Record<string, unknown>>,
+]
 
 const org = '0190b0a0-0000-7000-8000-0000000000aa'
 

@@ -17,7 +17,8 @@ export function authentication(access: AccessControl, accounts: Accounts): Serve
               proceed(metadata)
             }
             const caller = callerOf(accounts, headerOf(metadata))
-            if (caller instanceof Promise) caller.then(admit, () => call.sendStatus(new CallError(status.UNAVAILABLE, 'Server Is Too Busy')))
+            if (caller instanceof Promise)
+              caller.then(admit, () => call.sendStatus(new CallError(status.UNAVAILABLE, 'Server Is Too Busy')))
             else admit(caller)
           },
         }),
@@ -25,7 +26,10 @@ export function authentication(access: AccessControl, accounts: Accounts): Serve
 }
 
 /** The user of an `authorization` header: nobody without one, undefined with wrong credentials; at once if they are known. */
-export function callerOf(accounts: Accounts, header: string | undefined): Identity | undefined | Promise<Identity | undefined> {
+export function callerOf(
+  accounts: Accounts,
+  header: string | undefined,
+): Identity | undefined | Promise<Identity | undefined> {
   const [, encoded] = /^Basic +(\S+)$/.exec(header ?? '') ?? []
   if (encoded === undefined) return ANONYMOUS
   const text = Buffer.from(encoded, 'base64').toString('utf8')

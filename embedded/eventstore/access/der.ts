@@ -29,7 +29,9 @@ export function objectId(dotted: string): Buffer {
 /** To the second, in UTC. Certificates write years before 2050 with two digits (RFC 5280, 4.1.2.5). */
 export function time(at: Date): Buffer {
   const text = `${at.toISOString().replaceAll(/[-:T]|\.\d+Z$/g, '')}Z`
-  return at.getUTCFullYear() < 2050 ? der(UTC_TIME, Buffer.from(text.slice(2))) : der(GENERALIZED_TIME, Buffer.from(text))
+  return at.getUTCFullYear() < 2050
+    ? der(UTC_TIME, Buffer.from(text.slice(2)))
+    : der(GENERALIZED_TIME, Buffer.from(text))
 }
 
 function lengthOf(length: number): number[] {

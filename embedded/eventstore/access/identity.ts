@@ -26,5 +26,8 @@ export function isAdmin(identity: Identity): boolean {
 
 /** May manage groups of persistent subscriptions. */
 export function isOperator(identity: Identity): boolean {
-  return isAdmin(identity) || (identity.kind === 'user' && (identity.login === OPERATOR || identity.groups.includes(OPERATORS)))
+  return (
+    isAdmin(identity) ||
+    (identity.kind === 'user' && (identity.login === OPERATOR || identity.groups.includes(OPERATORS)))
+  )
 }

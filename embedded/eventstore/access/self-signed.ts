@@ -1,6 +1,18 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { isIP } from 'node:net'
-import { BIT_STRING, BOOLEAN, INTEGER, OCTET_STRING, SEQUENCE, SET, UTF8_STRING, contextTag, der, objectId, time } from './der.ts'
+import {
+  BIT_STRING,
+  BOOLEAN,
+  INTEGER,
+  OCTET_STRING,
+  SEQUENCE,
+  SET,
+  UTF8_STRING,
+  contextTag,
+  der,
+  objectId,
+  time,
+} from './der.ts'
 
 const ECDSA_WITH_SHA256 = '1.2.840.10045.4.3.2'
 const COMMON_NAME = '2.5.4.3'
@@ -19,7 +31,10 @@ export type KeyedCertificate = { certificate: string; key: string }
 export function selfSignedCertificate(hosts: string[]): KeyedCertificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const algorithm = der(SEQUENCE, objectId(ECDSA_WITH_SHA256))
-  const name = der(SEQUENCE, der(SET, der(SEQUENCE, objectId(COMMON_NAME), der(UTF8_STRING, Buffer.from('eventstore node')))))
+  const name = der(
+    SEQUENCE,
+    der(SET, der(SEQUENCE, objectId(COMMON_NAME), der(UTF8_STRING, Buffer.from('eventstore node')))),
+  )
   const content = der(
     SEQUENCE,
     der(contextTag(0, true), der(INTEGER, Buffer.from([2]))),
@@ -43,14 +58,19 @@ function authority(): Buffer {
 }
 
 function alternativeNames(hosts: string[]): Buffer {
-  const names = hosts.map((host) => (isIP(host) === 0 ? der(contextTag(DNS_NAME, false), Buffer.from(host, 'latin1')) : der(contextTag(IP_ADDRESS, false), addressBytes(host))))
+  const names = hosts.map((host) =>
+    isIP(host) === 0
+      ? der(contextTag(DNS_NAME, false), Buffer.from(host, 'latin1'))
+      : der(contextTag(IP_ADDRESS, false), addressBytes(host)),
+  )
   return der(SEQUENCE, objectId(ALTERNATIVE_NAMES), der(OCTET_STRING, der(SEQUENCE, ...names)))
 }
 
 function addressBytes(address: string): Buffer {
   if (isIP(address) === 4) return Buffer.from(address.split('.').map(Number))
   const [head = '', tail = ''] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
-  const groups = (part: string): number[] => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)))
+  const groups = (part: string): number[] =>
+    part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16))
   const [first, last] = [groups(head), groups(tail)]
   const all = [...first, ...Array.from({ length: 8 - first.length - last.length }, () => 0), ...last]
   return Buffer.from(all.flatMap((group) => [group >> 8, group & 0xff]))

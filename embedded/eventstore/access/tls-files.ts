@@ -42,7 +42,10 @@ async function textOf(path: string): Promise<string> {
 function isUsable({ certificate, key }: KeyedCertificate, hosts: string[]): boolean {
   try {
     const parsed = new X509Certificate(certificate)
-    return parsed.checkPrivateKey(createPrivateKey(key)) && hosts.every((host) => (isIP(host) === 0 ? parsed.checkHost(host) : parsed.checkIP(host)) !== undefined)
+    return (
+      parsed.checkPrivateKey(createPrivateKey(key)) &&
+      hosts.every((host) => (isIP(host) === 0 ? parsed.checkHost(host) : parsed.checkIP(host)) !== undefined)
+    )
   } catch {
     return false
   }

@@ -2,15 +2,25 @@ import { parseArgs } from 'node:util'
 import { text } from 'node:stream/consumers'
 import { userLine } from './users.ts'
 
-export const USER_USAGE = 'user --login NAME [--groups A,B]   print a line for the users file; the password comes on standard input'
+export const USER_USAGE =
+  'user --login NAME [--groups A,B]   print a line for the users file; the password comes on standard input'
 
 /** Prints a line for the users file. Rejects when the login or the password cannot be one. */
 export async function printUser(args: string[]): Promise<void> {
-  const { values } = parseArgs({ args, options: { login: { type: 'string' }, groups: { type: 'string', default: '' } } })
+  const { values } = parseArgs({
+    args,
+    options: { login: { type: 'string' }, groups: { type: 'string', default: '' } },
+  })
   const { login, groups } = values
   if (login === undefined || login === '' || login.includes(':')) throw new Error(`usage: ${USER_USAGE}`)
   const [password = ''] = (await text(process.stdin)).split('\n')
   if (password === '') throw new Error('the password is expected on standard input')
   const names = groups.split(',').map((name) => name.trim())
-  process.stdout.write(`${await userLine(login, password, names.filter((name) => name !== ''))}\n`)
+  process.stdout.write(
+    `${await userLine(
+      login,
+      password,
+      names.filter((name) => name !== ''),
+    )}\n`,
+  )
 }

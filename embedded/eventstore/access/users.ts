@@ -20,7 +20,8 @@ export function readUsers(path: string): User[] {
   for (const [index, line] of readFileSync(path, 'utf8').split('\n').entries()) {
     if (line.trim() === '') continue
     const user = parseUser(line)
-    if (user === undefined) throw new Error(`${path}, line ${index + 1}: expected {"login":"…","password":"scrypt$…","groups":["…"]}`)
+    if (user === undefined)
+      throw new Error(`${path}, line ${index + 1}: expected {"login":"…","password":"scrypt$…","groups":["…"]}`)
     if (users.has(user.login)) throw new Error(`${path}, line ${index + 1}: ${user.login} is there twice`)
     users.set(user.login, user)
   }

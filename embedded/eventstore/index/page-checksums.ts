@@ -48,7 +48,11 @@ export class PageChecksums {
     const header = this.buffer.subarray(0, readSync(fd, this.buffer, 0, WAL_HEADER, 0))
     const salt = Buffer.from(saltOf(header))
     let at = WAL_HEADER
-    for (let read = readSync(fd, this.buffer, 0, this.buffer.length, at); read >= WAL_FRAME; read = readSync(fd, this.buffer, 0, this.buffer.length, at)) {
+    for (
+      let read = readSync(fd, this.buffer, 0, this.buffer.length, at);
+      read >= WAL_FRAME;
+      read = readSync(fd, this.buffer, 0, this.buffer.length, at)
+    ) {
       const whole = read - (read % WAL_FRAME)
       this.takeIn(this.buffer.subarray(0, whole))
       at += whole
@@ -119,7 +123,8 @@ function readKept(path: string): Kept | undefined {
   if (!existsSync(keptPath(path))) return undefined
   const bytes = readFileSync(keptPath(path))
   const end = bytes.length - 4
-  if (end < HEADER || bytes.readUInt32LE(end) !== crc32(bytes.subarray(0, end)) || bytes.readUInt32LE(0) !== FORMAT) return undefined
+  if (end < HEADER || bytes.readUInt32LE(end) !== crc32(bytes.subarray(0, end)) || bytes.readUInt32LE(0) !== FORMAT)
+    return undefined
   const pages: number[] = []
   for (let at = HEADER; at < end; at += 4) pages.push(bytes.readUInt32LE(at))
   return { salt: bytes.subarray(4, HEADER), pages }

@@ -43,7 +43,8 @@ export function openIndex(folder: string): StreamIndex {
 
 /** Deletes the index of a folder, which must not be open. */
 export function removeIndex(folder: string): void {
-  for (const suffix of ['', '-wal', '-shm', '-journal', '-checksums', '-checksums.new']) rmSync(join(folder, `${FILE}${suffix}`), { force: true })
+  for (const suffix of ['', '-wal', '-shm', '-journal', '-checksums', '-checksums.new'])
+    rmSync(join(folder, `${FILE}${suffix}`), { force: true })
 }
 
 /**
@@ -73,9 +74,14 @@ export class StreamIndex {
   constructor(path: string) {
     this.path = path
     this.database = new DatabaseSync(path)
-    this.database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 0')
+    this.database.exec(
+      'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 0',
+    )
     this.checksums = new PageChecksums(path)
-    if (this.formatOf() !== FORMAT) this.database.exec('DROP TABLE IF EXISTS state; DROP TABLE IF EXISTS appends; DROP TABLE IF EXISTS streams; DROP TABLE IF EXISTS marks')
+    if (this.formatOf() !== FORMAT)
+      this.database.exec(
+        'DROP TABLE IF EXISTS state; DROP TABLE IF EXISTS appends; DROP TABLE IF EXISTS streams; DROP TABLE IF EXISTS marks',
+      )
     this.database.exec(SCHEMA)
     this.statements = prepare(this.database)
     this.events = Number(this.statements.state.get()?.['events'] ?? 0)
@@ -86,7 +92,9 @@ export class StreamIndex {
   /** How far the stored index knows a log; undefined when it is empty. */
   stored(): ScanStart | undefined {
     const row = this.statements.state.get()
-    return row === undefined ? undefined : { position: Number(row['position']), crc: Number(row['crc']), identity: Number(row['identity']) }
+    return row === undefined
+      ? undefined
+      : { position: Number(row['position']), crc: Number(row['crc']), identity: Number(row['identity']) }
   }
 
   /** Names the log that the index belongs to; without `isTrue`, what is stored does not fit it and is forgotten. */
@@ -161,7 +169,8 @@ export class StreamIndex {
   placesBackFrom(stream: string, revision: number, limit: number): AppendPlace[] {
     const held = (this.pending.get(stream) ?? []).filter((place) => place.revision <= revision).toReversed()
     const id = this.idOf(stream)
-    if (held.length < limit && id !== undefined) for (const row of this.statements.backFrom.all(id, revision, limit - held.length)) held.push(toPlace(row))
+    if (held.length < limit && id !== undefined)
+      for (const row of this.statements.backFrom.all(id, revision, limit - held.length)) held.push(toPlace(row))
     return held.slice(0, limit)
   }
 
@@ -185,7 +194,8 @@ export class StreamIndex {
     if (this.pendingCount === 0) return
     try {
       this.writePending()
-      if (this.countSinceCheckpoint >= CHECKPOINT_COUNT || statSync(`${this.path}-wal`).size >= CHECKPOINT_BYTES) this.checkpoint()
+      if (this.countSinceCheckpoint >= CHECKPOINT_COUNT || statSync(`${this.path}-wal`).size >= CHECKPOINT_BYTES)
+        this.checkpoint()
       if (this.isWaiting) say({ level: 'info', event: 'event-store-index-written' })
       this.isWaiting = false
     } catch (error) {
@@ -274,21 +284,45 @@ export class StreamIndex {
   }
 }
 
-function prepare(database: DatabaseSync): Record<
-  'state' | 'setState' | 'stream' | 'lastId' | 'insertStream' | 'insert' | 'last' | 'lastUpTo' | 'from' | 'backFrom' | 'marks' | 'insertMark' | 'metastreams',
+function prepare(
+  database: DatabaseSync,
+): Record<
+  | 'state'
+  | 'setState'
+  | 'stream'
+  | 'lastId'
+  | 'insertStream'
+  | 'insert'
+  | 'last'
+  | 'lastUpTo'
+  | 'from'
+  | 'backFrom'
+  | 'marks'
+  | 'insertMark'
+  | 'metastreams',
   StatementSync
 > {
   return {
     state: database.prepare('SELECT identity, position, crc, events FROM state'),
-    setState: database.prepare('INSERT OR REPLACE INTO state (id, format, identity, position, crc, events) VALUES (1, ?, ?, ?, ?, ?)'),
+    setState: database.prepare(
+      'INSERT OR REPLACE INTO state (id, format, identity, position, crc, events) VALUES (1, ?, ?, ?, ?, ?)',
+    ),
     stream: database.prepare('SELECT id FROM streams WHERE name = ?'),
     lastId: database.prepare('SELECT max(id) AS id FROM streams'),
     insertStream: database.prepare('INSERT OR IGNORE INTO streams (name) VALUES (?)'),
     insert: database.prepare('INSERT INTO appends (stream, revision, count, position) VALUES (?, ?, ?, ?)'),
-    last: database.prepare('SELECT revision, count, position FROM appends WHERE stream = ? ORDER BY revision DESC LIMIT 1'),
-    lastUpTo: database.prepare('SELECT revision, count FROM appends WHERE stream = ? AND revision <= ? ORDER BY revision DESC LIMIT 1'),
-    from: database.prepare('SELECT revision, count, position FROM appends WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?'),
-    backFrom: database.prepare('SELECT revision, count, position FROM appends WHERE stream = ? AND revision <= ? ORDER BY revision DESC LIMIT ?'),
+    last: database.prepare(
+      'SELECT revision, count, position FROM appends WHERE stream = ? ORDER BY revision DESC LIMIT 1',
+    ),
+    lastUpTo: database.prepare(
+      'SELECT revision, count FROM appends WHERE stream = ? AND revision <= ? ORDER BY revision DESC LIMIT 1',
+    ),
+    from: database.prepare(
+      'SELECT revision, count, position FROM appends WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?',
+    ),
+    backFrom: database.prepare(
+      'SELECT revision, count, position FROM appends WHERE stream = ? AND revision <= ? ORDER BY revision DESC LIMIT ?',
+    ),
     marks: database.prepare('SELECT position FROM marks ORDER BY position'),
     insertMark: database.prepare('INSERT OR IGNORE INTO marks (position) VALUES (?)'),
     metastreams: database.prepare(`SELECT name FROM streams WHERE name >= '$$' AND name < '$%'`),

@@ -26,7 +26,8 @@ export class AcknowledgedMark {
     this.fd = openSync(path, isNew ? 'w+' : 'r+', 0o600)
     const [first, second] = [this.read(0), this.read(1)]
     this.position = Math.max(first ?? 0, second ?? 0)
-    if (!logIsEmpty && first === undefined && second === undefined) throw new CorruptLogError('the file "acknowledged" is not intact', 0)
+    if (!logIsEmpty && first === undefined && second === undefined)
+      throw new CorruptLogError('the file "acknowledged" is not intact', 0)
     if (logIsEmpty && this.position > SEGMENT_HEADER) throw new CorruptLogError('the segments are gone', 0)
     this.turn = (first ?? -1) > (second ?? -1) ? 1 : 0
     if (!isNew) return

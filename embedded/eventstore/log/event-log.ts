@@ -129,7 +129,11 @@ export class EventLog {
     let plan = planFrame(input, this.end)
     let segment = this.newest()
     const isRequired = this.end + plan.length <= this.required
-    if (!isRequired && this.end + plan.length - segment.base > (this.options.segmentSize ?? SEGMENT_SIZE) && this.end > segment.base + SEGMENT_HEADER) {
+    if (
+      !isRequired &&
+      this.end + plan.length - segment.base > (this.options.segmentSize ?? SEGMENT_SIZE) &&
+      this.end > segment.base + SEGMENT_HEADER
+    ) {
       segment = this.rotate(plan.length)
       plan = planFrame(input, this.end)
     }
@@ -236,7 +240,10 @@ export class EventLog {
       for (const resolve of this.idle.splice(0)) resolve()
       return
     }
-    const bytes = group.frames.length === 1 && group.frames[0] !== undefined ? group.frames[0] : Buffer.concat(group.frames, group.length)
+    const bytes =
+      group.frames.length === 1 && group.frames[0] !== undefined
+        ? group.frames[0]
+        : Buffer.concat(group.frames, group.length)
     try {
       this.writeGroup(group, bytes)
     } catch (error) {
@@ -252,7 +259,8 @@ export class EventLog {
   private writeGroup(group: Group, bytes: Buffer): void {
     const { segment } = group
     const offset = group.start - segment.base
-    for (let written = 0; written < bytes.length; ) written += writeSync(segment.fd, bytes, written, bytes.length - written, offset + written)
+    for (let written = 0; written < bytes.length;)
+      written += writeSync(segment.fd, bytes, written, bytes.length - written, offset + written)
   }
 
   private finish(group: Group, bytes: Buffer): void {

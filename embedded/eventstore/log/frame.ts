@@ -1,5 +1,13 @@
 import { crc32 } from 'node:zlib'
-import { appendContext, messageLength, planEvent, writeMessage, isJson, type EventLayout, type PlannedEvent } from '../wire/event-message.ts'
+import {
+  appendContext,
+  messageLength,
+  planEvent,
+  writeMessage,
+  isJson,
+  type EventLayout,
+  type PlannedEvent,
+} from '../wire/event-message.ts'
 import type { ProposedEvent } from '../wire/append-request.ts'
 
 /*
@@ -41,7 +49,13 @@ export type Frame = {
 }
 
 /** An append sized for a place in the log. */
-export type PlannedFrame = { input: FrameInput; position: number; length: number; write(previousCrc: number): Buffer; positions: number[] }
+export type PlannedFrame = {
+  input: FrameInput
+  position: number
+  length: number
+  write(previousCrc: number): Buffer
+  positions: number[]
+}
 
 /** Sizes an append for `position`; nothing is written before `write`. */
 export function planFrame(input: FrameInput, position: number): PlannedFrame {

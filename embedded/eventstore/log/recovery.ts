@@ -20,7 +20,12 @@ export type RecoveryCallbacks = {
  * Walks the log from where the index ends and finds its end. A frame that does not check out ends the log when nothing behind
  * it was acknowledged (a torn tail), and is a CorruptLogError otherwise.
  */
-export function recoverLog(segments: Segment[], acknowledged: number, identity: number, callbacks: RecoveryCallbacks): { end: number; crc: number } {
+export function recoverLog(
+  segments: Segment[],
+  acknowledged: number,
+  identity: number,
+  callbacks: RecoveryCallbacks,
+): { end: number; crc: number } {
   const start = trustedStart(segments, identity, callbacks.indexed)
   callbacks.onIdentified(identity, start !== undefined)
   let { position, crc } = start ?? { position: SEGMENT_HEADER, crc: identity }
@@ -37,7 +42,8 @@ export function recoverLog(segments: Segment[], acknowledged: number, identity: 
     crc = walked.crc
     if (!isNewest && position !== segmentEnd) throw new CorruptLogError('checksum does not match', position)
   }
-  if (position < acknowledged) throw new CorruptLogError('checksum does not match, and appends behind it were acknowledged', position)
+  if (position < acknowledged)
+    throw new CorruptLogError('checksum does not match, and appends behind it were acknowledged', position)
   return { end: position, crc }
 }
 
@@ -52,7 +58,11 @@ export function tornBytes(segment: Segment, end: number): number {
   return torn
 }
 
-function trustedStart(segments: Segment[], identity: number, indexed: ScanStart | undefined): { position: number; crc: number } | undefined {
+function trustedStart(
+  segments: Segment[],
+  identity: number,
+  indexed: ScanStart | undefined,
+): { position: number; crc: number } | undefined {
   if (indexed === undefined || indexed.identity !== identity) return undefined
   const segment = segments.findLast((candidate) => candidate.base < indexed.position)
   if (segment === undefined) return undefined
@@ -61,7 +71,12 @@ function trustedStart(segments: Segment[], identity: number, indexed: ScanStart 
   return { position: indexed.position, crc: indexed.crc }
 }
 
-function walkSegment(segment: Segment, from: number, seed: number, onFrame: (frame: Frame) => void): { end: number; crc: number } {
+function walkSegment(
+  segment: Segment,
+  from: number,
+  seed: number,
+  onFrame: (frame: Frame) => void,
+): { end: number; crc: number } {
   let position = from
   let crc = seed
   let wanted = CHUNK

@@ -1,4 +1,15 @@
-import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, readdirSync, statSync, unlinkSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  readdirSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { CorruptLogError } from './corruption.ts'
@@ -33,9 +44,13 @@ export function openSegments(folder: string): Segment[] {
     const segment = openSegment(folder, base)
     const previous = segments.at(-1)
     if (previous === undefined ? base !== 0 : previous.base + previous.size !== base) {
-      throw new CorruptLogError('a segment is missing or has the wrong length', previous === undefined ? 0 : previous.base)
+      throw new CorruptLogError(
+        'a segment is missing or has the wrong length',
+        previous === undefined ? 0 : previous.base,
+      )
     }
-    if (previous !== undefined && lastCrc(previous) !== segment.seed) throw new CorruptLogError('segments do not follow each other', base)
+    if (previous !== undefined && lastCrc(previous) !== segment.seed)
+      throw new CorruptLogError('segments do not follow each other', base)
     segments.push(segment)
   }
   return segments
@@ -46,7 +61,11 @@ export function openSegments(folder: string): Segment[] {
  * A large backlog begins several.
  */
 function removeUnused(folder: string, bases: number[]): void {
-  for (let newest = bases.at(-1); newest !== undefined && isUnused(folder, newest, bases.at(-2)); newest = bases.at(-1)) {
+  for (
+    let newest = bases.at(-1);
+    newest !== undefined && isUnused(folder, newest, bases.at(-2));
+    newest = bases.at(-1)
+  ) {
     unlinkSync(segmentPath(folder, newest))
     syncFolder(folder)
     bases.pop()

@@ -23,7 +23,13 @@ export function skipHeader(segments: Segment[], position: number): number {
   return Math.max(position, segmentOf(segments, position).base + SEGMENT_HEADER)
 }
 
-function readChecked(segments: Segment[], position: number, durable: number, firstRead: number, limit: number): Frame[] {
+function readChecked(
+  segments: Segment[],
+  position: number,
+  durable: number,
+  firstRead: number,
+  limit: number,
+): Frame[] {
   // The four bytes before a frame are the CRC that its own is seeded with.
   let bytes = readBytes(segments, position - 4, 4 + firstRead, durable)
   if (bytes.length >= 8) {
@@ -40,7 +46,8 @@ function readChecked(segments: Segment[], position: number, durable: number, fir
     const frame = bytes.subarray(at, at + length)
     const stored = frame.readUInt32LE(length - 4)
     const place = position - 4 + at
-    if (length === FRAME_OVERHEAD || crc32(frame.subarray(0, length - 4), crc) !== stored) throw new CorruptLogError('checksum does not match', place)
+    if (length === FRAME_OVERHEAD || crc32(frame.subarray(0, length - 4), crc) !== stored)
+      throw new CorruptLogError('checksum does not match', place)
     frames.push(parseFrame(frame, place))
     crc = stored
     at += length

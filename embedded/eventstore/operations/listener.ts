@@ -35,12 +35,16 @@ export class Listener {
         calls.injectConnection(socket)
       }
     }
-    if (options.tls === undefined) this.server = createServer({ noDelay: true }, (socket) => whenKnown(socket, handOver))
+    if (options.tls === undefined)
+      this.server = createServer({ noDelay: true }, (socket) => whenKnown(socket, handOver))
     else {
       const { certificate: cert, key } = options.tls
-      this.server = createTlsServer({ cert, key, ALPNProtocols: PROTOCOLS, noDelay: true, handshakeTimeout: LONGEST_SILENCE_MS }, (socket) => {
-        handOver(socket, socket.alpnProtocol === 'h2')
-      })
+      this.server = createTlsServer(
+        { cert, key, ALPNProtocols: PROTOCOLS, noDelay: true, handshakeTimeout: LONGEST_SILENCE_MS },
+        (socket) => {
+          handOver(socket, socket.alpnProtocol === 'h2')
+        },
+      )
     }
     this.server.on('connection', (socket: Socket) => {
       this.sockets.add(socket)

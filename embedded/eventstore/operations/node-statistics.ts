@@ -54,7 +54,11 @@ function figuresOf(store: StreamStore, running: RunningGroup): unknown {
   }
 }
 
-function lagBehind(store: StreamStore, stream: string, reached: number): { head: number; lagEvents?: number; lagBytes?: number } {
+function lagBehind(
+  store: StreamStore,
+  stream: string,
+  reached: number,
+): { head: number; lagEvents?: number; lagBytes?: number } {
   if (stream === ALL_STREAM) {
     const head = store.log.durableEnd
     return { head, lagBytes: Math.max(0, head - Math.max(0, reached)) }

@@ -71,14 +71,21 @@ function readOptions(args: string[]): NodeOptions {
   })
   const { data, host, users, certificate, key } = values
   const port = values.port === '' ? NaN : Number(values.port)
-  if (data === undefined || !Number.isInteger(port) || port < 0 || port > 65_535) throw new Error('--data DIR and a --port from 0 to 65535 are expected; --help tells more')
-  if (users === undefined && !isLoopback(host)) throw new Error(`without --users the node lets everyone in, so it only listens on loopback, not on ${host}`)
+  if (data === undefined || !Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new Error('--data DIR and a --port from 0 to 65535 are expected; --help tells more')
+  if (users === undefined && !isLoopback(host))
+    throw new Error(`without --users the node lets everyone in, so it only listens on loopback, not on ${host}`)
   if ((certificate === undefined) !== (key === undefined)) throw new Error('--certificate and --key belong together')
-  if (certificate !== undefined && users === undefined) throw new Error('--certificate needs --users: without accounts connections are in the clear')
+  if (certificate !== undefined && users === undefined)
+    throw new Error('--certificate needs --users: without accounts connections are in the clear')
   return { data, port, host, users, certificate, key, exitWithParent: values['exit-with-parent'] }
 }
 
-async function secure(data: string, host: string, { users, certificate, key }: AccessOptions): Promise<Pick<ServeOptions, 'accounts' | 'tls'>> {
+async function secure(
+  data: string,
+  host: string,
+  { users, certificate, key }: AccessOptions,
+): Promise<Pick<ServeOptions, 'accounts' | 'tls'>> {
   if (users === undefined) return { accounts: undefined, tls: undefined }
   const accounts = new Accounts(readUsers(users))
   if (certificate !== undefined && key !== undefined) return { accounts, tls: readCertificate(certificate, key) }

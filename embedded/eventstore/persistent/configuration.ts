@@ -61,12 +61,19 @@ export class GroupConfiguration {
 
   private write(stream: string, type: string, json: StoredSettings, done: () => void): void {
     const data = Buffer.from(JSON.stringify(json))
-    append(this.store, stream, 'any', [{ id: randomUUID(), type, contentType: 'application/json', data, metadata: NO_BYTES }], done)
+    append(
+      this.store,
+      stream,
+      'any',
+      [{ id: randomUUID(), type, contentType: 'application/json', data, metadata: NO_BYTES }],
+      done,
+    )
   }
 }
 
 function entriesOf(config: unknown): StoredSettings[] {
-  if (typeof config !== 'object' || config === null || !('version' in config)) throw new Error(`${STREAM} holds no configuration`)
+  if (typeof config !== 'object' || config === null || !('version' in config))
+    throw new Error(`${STREAM} holds no configuration`)
   const entries: unknown = 'entries' in config ? config.entries : []
   if (!Array.isArray(entries)) throw new Error(`${STREAM} holds no list of groups`)
   return entries.flatMap((entry) => (typeof entry === 'object' && entry !== null ? [{ ...entry }] : []))

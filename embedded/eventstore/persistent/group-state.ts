@@ -15,6 +15,11 @@ export type GroupState = {
 
 /** The state in the server's words, in its order. */
 export function statusOf(isLive: boolean, isReading: boolean, isReplaying: boolean): string {
-  const flags = [isLive ? '' : 'Behind', isReading ? 'OutstandingPageRequest' : '', isReplaying ? 'ReplayingParkedMessages' : '', isLive ? 'Live' : '']
+  const flags = [
+    isLive ? '' : 'Behind',
+    isReading ? 'OutstandingPageRequest' : '',
+    isReplaying ? 'ReplayingParkedMessages' : '',
+    isLive ? 'Live' : '',
+  ]
   return flags.filter((flag) => flag !== '').join(', ')
 }

@@ -58,12 +58,16 @@ export class GroupStreams {
     }
     this.isWriting = true
     const data = Buffer.from(JSON.stringify(formatPosition(this.source, position)))
-    this.write(this.checkpointStream, { type: CHECKPOINT_EVENT, contentType: JSON_CONTENT, data, metadata: NO_BYTES }, () => {
-      this.isWriting = false
-      const { waiting } = this
-      this.waiting = undefined
-      if (waiting !== undefined) this.writeCheckpoint(waiting)
-    })
+    this.write(
+      this.checkpointStream,
+      { type: CHECKPOINT_EVENT, contentType: JSON_CONTENT, data, metadata: NO_BYTES },
+      () => {
+        this.isWriting = false
+        const { waiting } = this
+        this.waiting = undefined
+        if (waiting !== undefined) this.writeCheckpoint(waiting)
+      },
+    )
   }
 
   /** First and last revision of the parked messages; undefined when there never was one. */
@@ -76,13 +80,19 @@ export class GroupStreams {
   park({ event, link }: ResolvedEvent, reason: string): void {
     const original = link ?? event
     if (original === undefined) return
-    const data = event === undefined ? eventData(original) : Buffer.from(`${String(event.revision)}@${recordFields(event).stream}`)
+    const data =
+      event === undefined ? eventData(original) : Buffer.from(`${String(event.revision)}@${recordFields(event).stream}`)
     const metadata = {
       added: new Date().toISOString().replace('Z', '0000+00:00'),
       reason,
       ...(original.revision === 0 ? {} : { subscriptionEventNumber: original.revision }),
     }
-    this.write(this.parked, { type: LINK_EVENT, contentType: BINARY_CONTENT, data, metadata: Buffer.from(JSON.stringify(metadata)) })
+    this.write(this.parked, {
+      type: LINK_EVENT,
+      contentType: BINARY_CONTENT,
+      data,
+      metadata: Buffer.from(JSON.stringify(metadata)),
+    })
   }
 
   /** Forgets the parked messages before a revision. */
@@ -100,11 +110,18 @@ export class GroupStreams {
     for (const stream of [this.checkpointStream, this.parked]) softDelete(this.store, stream, 'any', ignore)
   }
 
-  private write(stream: string, event: { type: string; contentType: string; data: Buffer; metadata: Buffer }, done: () => void = ignore): void {
+  private write(
+    stream: string,
+    event: { type: string; contentType: string; data: Buffer; metadata: Buffer },
+    done: () => void = ignore,
+  ): void {
     const proposed = { id: randomUUID(), ...event }
     this.held.push(() =>
       append(this.store, stream, 'any', [proposed], (outcome) => {
-        if (outcome.kind !== 'success') process.stderr.write(`${JSON.stringify({ level: 'error', event: 'group-write-refused', stream, outcome: outcome.kind })}\n`)
+        if (outcome.kind !== 'success')
+          process.stderr.write(
+            `${JSON.stringify({ level: 'error', event: 'group-write-refused', stream, outcome: outcome.kind })}\n`,
+          )
         done()
       }),
     )

@@ -102,7 +102,8 @@ export class Group<Event> {
 
   /** An event that was just appended and that the filter keeps out. */
   appendedElsewhere(position: number, now: number): GroupCommand<Event>[] {
-    if (this.buffer.isLive && position > this.checkpoints.arrived && position >= startOf(this.settings)) this.passOver({ position, count: 1 }, now)
+    if (this.buffer.isLive && position > this.checkpoints.arrived && position >= startOf(this.settings))
+      this.passOver({ position, count: 1 }, now)
     return this.take()
   }
 
@@ -151,7 +152,8 @@ export class Group<Event> {
       if (message === undefined) continue
       if (action === 'retry' || action === 'unknown') this.retryOrPark(message)
       else {
-        if (action === 'park') this.commands.push({ kind: 'park', message, reason: `Client explicitly NAK'ed message.\n${reason}` })
+        if (action === 'park')
+          this.commands.push({ kind: 'park', message, reason: `Client explicitly NAK'ed message.\n${reason}` })
         this.finish(id)
       }
     }
@@ -179,7 +181,8 @@ export class Group<Event> {
   /** A page of the parked stream: positions are its revisions. */
   parkedRead(page: SourcePage<Event>, now: number): GroupCommand<Event>[] {
     for (const { id, position, event } of page.events) {
-      if (this.replay.takes(position)) this.buffer.addRetry({ id, event, retries: 0, origin: undefined, parkedRevision: position })
+      if (this.replay.takes(position))
+        this.buffer.addRetry({ id, event, retries: 0, origin: undefined, parkedRevision: position })
     }
     const rest = this.replay.advance(page.next, page.isEnd)
     if (rest !== undefined) this.readParked(rest.from, rest.left)
@@ -236,7 +239,8 @@ export class Group<Event> {
 
   private readMore(): void {
     const count = batchSize(this.settings)
-    if (this.isFaulted || this.isReading || this.buffer.isLive || !this.buffer.canAccept(this.settings.readBatchSize)) return
+    if (this.isFaulted || this.isReading || this.buffer.isLive || !this.buffer.canAccept(this.settings.readBatchSize))
+      return
     this.isReading = true
     this.commands.push({ kind: 'read', from: this.next, count })
   }
@@ -263,7 +267,8 @@ export class Group<Event> {
   private lowestUndone(): Message<Event> | undefined {
     let lowest = this.buffer.lowest()
     for (const { message } of this.inFlight.values()) {
-      if (message.origin !== undefined && message.origin.sequence < (lowest?.origin?.sequence ?? Infinity)) lowest = message
+      if (message.origin !== undefined && message.origin.sequence < (lowest?.origin?.sequence ?? Infinity))
+        lowest = message
     }
     return lowest
   }

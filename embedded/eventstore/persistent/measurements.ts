@@ -23,7 +23,8 @@ export class Measurements {
   summary(): Measurement[] {
     if (this.times.length === 0) return []
     const sorted = this.times.toSorted((a, b) => a - b)
-    const at = (percent: number): number => sorted[Math.min(sorted.length - 1, Math.floor((percent / 100) * sorted.length))] ?? 0
+    const at = (percent: number): number =>
+      sorted[Math.min(sorted.length - 1, Math.floor((percent / 100) * sorted.length))] ?? 0
     const mean = Math.floor(sorted.reduce((sum, time) => sum + time, 0) / sorted.length)
     return [
       { key: 'Mean', value: mean },

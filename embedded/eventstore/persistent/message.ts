@@ -31,4 +31,9 @@ export type GroupCommand<Event> =
 export type NackAction = 'unknown' | 'park' | 'retry' | 'skip' | 'stop'
 
 /** A page of the source. `filteredOut`: events that the filter kept out of a page without any other. */
-export type SourcePage<Event> = { events: SourceEvent<Event>[]; next: number; isEnd: boolean; filteredOut?: { position: number; count: number } }
+export type SourcePage<Event> = {
+  events: SourceEvent<Event>[]
+  next: number
+  isEnd: boolean
+  filteredOut?: { position: number; count: number }
+}

@@ -36,7 +36,8 @@ export class PersistentSubscriptions {
     const stream = streamOf(settings.source)
     this.ready(stream, settings.group)
     this.check(settings)
-    if (this.groups.has(groupKey(stream, settings.group))) throw new GroupError({ kind: 'exists' }, stream, settings.group)
+    if (this.groups.has(groupKey(stream, settings.group)))
+      throw new GroupError({ kind: 'exists' }, stream, settings.group)
     this.checkSizes(settings)
     this.store.requireRoom()
     this.start(settings)
@@ -89,7 +90,11 @@ export class PersistentSubscriptions {
 
   replayParked(stream: string, group: string, stopAt: number | undefined): void {
     if (stopAt !== undefined && stopAt < 0) {
-      throw new GroupError({ kind: 'failed', reason: 'Cannot stop replaying parked message at a negative version.' }, stream, group)
+      throw new GroupError(
+        { kind: 'failed', reason: 'Cannot stop replaying parked message at a negative version.' },
+        stream,
+        group,
+      )
     }
     this.find(stream, group).replayParked(stopAt)
   }
@@ -142,17 +147,26 @@ export class PersistentSubscriptions {
   private check(settings: GroupSettings): void {
     const { source, group, startPosition } = settings
     const position = parsePosition(source, startPosition)
-    const fail = (reason: string): GroupRefusal => ({ kind: 'failed', reason: `Invalid Start From position: ${reason}` })
+    const fail = (reason: string): GroupRefusal => ({
+      kind: 'failed',
+      reason: `Invalid Start From position: ${reason}`,
+    })
     if (source.kind === 'stream') {
-      if (position === undefined || position < -1) throw new GroupError(fail('event number must be greater than or equal to -1.'), source.stream, group)
+      if (position === undefined || position < -1)
+        throw new GroupError(fail('event number must be greater than or equal to -1.'), source.stream, group)
     } else if (startOf(settings) > this.lastPosition()) {
-      throw new GroupError(fail('commit position must be less than or equal to the last commit position in the transaction file.'), streamOf(source), group)
+      throw new GroupError(
+        fail('commit position must be less than or equal to the last commit position in the transaction file.'),
+        streamOf(source),
+        group,
+      )
     }
   }
 
   private checkSizes({ source, group, readBatchSize, historyBufferSize }: GroupSettings): void {
     if (readBatchSize < historyBufferSize) return
-    const reason = "Specified argument was out of the range of valid values. (Parameter 'ReadBatchSize may not be greater than or equal to BufferSize')"
+    const reason =
+      "Specified argument was out of the range of valid values. (Parameter 'ReadBatchSize may not be greater than or equal to BufferSize')"
     throw new GroupError({ kind: 'failed', reason }, streamOf(source), group)
   }
 

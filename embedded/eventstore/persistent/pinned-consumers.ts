@@ -12,7 +12,10 @@ type Bucket<Event> = { consumer: Consumer<Event> | undefined; inFlight: number }
  */
 export class PinnedConsumers<Event> implements ConsumerStrategy<Event> {
   private readonly keyOf: (event: Event) => string
-  private readonly buckets: Bucket<Event>[] = Array.from({ length: BUCKETS }, () => ({ consumer: undefined, inFlight: 0 }))
+  private readonly buckets: Bucket<Event>[] = Array.from({ length: BUCKETS }, () => ({
+    consumer: undefined,
+    inFlight: 0,
+  }))
   private readonly owned = new Map<Consumer<Event>, number>()
 
   constructor(keyOf: (event: Event) => string) {
@@ -25,7 +28,9 @@ export class PinnedConsumers<Event> implements ConsumerStrategy<Event> {
     const share = Math.ceil(assigned / this.owned.size)
     for (const [consumer, count] of this.owned) {
       if (consumer === newcomer || count <= share) continue
-      const spare = this.buckets.filter((bucket) => bucket.consumer === consumer).toSorted((a, b) => a.inFlight - b.inFlight)
+      const spare = this.buckets
+        .filter((bucket) => bucket.consumer === consumer)
+        .toSorted((a, b) => a.inFlight - b.inFlight)
       for (const bucket of spare.slice(0, count - share)) this.give(bucket, newcomer)
     }
   }

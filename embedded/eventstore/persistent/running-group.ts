@@ -37,7 +37,9 @@ export class RunningGroup {
   /** Number of messages that a replay would bring back. */
   get parkedCount(): number {
     const bounds = this.streams.parkedBounds()
-    return bounds === undefined ? 0 : Math.max(0, bounds.last - Math.max(bounds.first, this.group.state.replayedUntil) + 1)
+    return bounds === undefined
+      ? 0
+      : Math.max(0, bounds.last - Math.max(bounds.first, this.group.state.replayedUntil) + 1)
   }
 
   /** Adds a consumer; its id is what it is known by. */
@@ -70,7 +72,8 @@ export class RunningGroup {
   /** Brings parked messages back, all or those before a revision of the parked stream. */
   replayParked(stopAt: number | undefined): void {
     const bounds = this.streams.parkedBounds()
-    if (bounds !== undefined) this.execute(this.group.replayParked(bounds.first, Math.min(stopAt ?? Infinity, bounds.last + 1)))
+    if (bounds !== undefined)
+      this.execute(this.group.replayParked(bounds.first, Math.min(stopAt ?? Infinity, bounds.last + 1)))
   }
 
   /** Ends all calls and everything else the group does. */
@@ -84,7 +87,8 @@ export class RunningGroup {
 
   private measure(ids: string[]): void {
     if (!this.settings.extraStatistics) return
-    for (const connection of this.connections.values()) for (const id of ids) connection.measurements?.end(id, Date.now())
+    for (const connection of this.connections.values())
+      for (const id of ids) connection.measurements?.end(id, Date.now())
   }
 
   private execute(commands: GroupCommand<ResolvedEvent>[]): void {
@@ -145,7 +149,11 @@ export class RunningGroup {
 
   private takeNews(): void {
     for (const news of this.source.news()) {
-      this.execute('filteredOut' in news ? this.group.appendedElsewhere(news.filteredOut, Date.now()) : this.group.appended(news, Date.now()))
+      this.execute(
+        'filteredOut' in news
+          ? this.group.appendedElsewhere(news.filteredOut, Date.now())
+          : this.group.appended(news, Date.now()),
+      )
     }
   }
 
@@ -155,7 +163,9 @@ export class RunningGroup {
     try {
       work()
     } catch (error) {
-      process.stderr.write(`${JSON.stringify({ level: 'error', event: 'group-stopped', group: this.key, message: String(error) })}\n`)
+      process.stderr.write(
+        `${JSON.stringify({ level: 'error', event: 'group-stopped', group: this.key, message: String(error) })}\n`,
+      )
       this.execute(this.group.sourceFailed())
     }
   }

@@ -38,7 +38,13 @@ export function sourceReader(store: StreamStore, settings: GroupSettings): Sourc
 }
 
 /** Events of one stream as a group takes them, oldest first; used for parked messages too. */
-export function readStreamPage(store: StreamStore, stream: string, from: number, count: number, resolveLinks: boolean): SourcePage<ResolvedEvent> | 'deleted' {
+export function readStreamPage(
+  store: StreamStore,
+  stream: string,
+  from: number,
+  count: number,
+  resolveLinks: boolean,
+): SourcePage<ResolvedEvent> | 'deleted' {
   const view = viewStream(store, stream)
   if (view.kind === 'deleted') return 'deleted'
   if (view.kind === 'missing') return { events: [], next: from, isEnd: true }
@@ -47,7 +53,11 @@ export function readStreamPage(store: StreamStore, stream: string, from: number,
   return pageOf(store, events, { from, count, head: view.head, resolveLinks })
 }
 
-function pageOf(store: StreamStore, events: StoredEvent[], read: { from: number; count: number; head: number; resolveLinks: boolean }): SourcePage<ResolvedEvent> {
+function pageOf(
+  store: StreamStore,
+  events: StoredEvent[],
+  read: { from: number; count: number; head: number; resolveLinks: boolean },
+): SourcePage<ResolvedEvent> {
   const last = events.at(-1)
   const isShort = events.length < read.count
   return {
@@ -57,7 +67,13 @@ function pageOf(store: StreamStore, events: StoredEvent[], read: { from: number;
   }
 }
 
-function asGroupEvent(store: StreamStore, stored: StoredEvent, position: number, resolveLinks: boolean, reader: 'reading' | 'live'): GroupEvent {
+function asGroupEvent(
+  store: StreamStore,
+  stored: StoredEvent,
+  position: number,
+  resolveLinks: boolean,
+  reader: 'reading' | 'live',
+): GroupEvent {
   const event = resolveLinks ? resolveLink(store, stored, reader) : { event: stored, link: undefined }
   return { id: eventId(stored.message, stored.layout), position, event }
 }
@@ -82,7 +98,11 @@ class StreamReader implements SourceReader {
     const view = viewStream(this.store, this.stream)
     if (view.kind !== 'readable') return readStreamPage(this.store, this.stream, from, count, this.resolveLinks)
     const { ahead } = this
-    const isAhead = ahead.from === from && ahead.events.length >= count && (ahead.events[0]?.revision ?? 0) >= view.first && view.metadata.maxAge === undefined
+    const isAhead =
+      ahead.from === from &&
+      ahead.events.length >= count &&
+      (ahead.events[0]?.revision ?? 0) >= view.first &&
+      view.metadata.maxAge === undefined
     const events = isAhead ? ahead.events : this.refill(from, count)
     const taken = events.slice(0, count)
     this.ahead = { from: (taken.at(-1)?.revision ?? from) + 1, events: events.slice(count) }
@@ -144,7 +164,8 @@ class AllReader implements SourceReader {
       for (const [index, logged] of chunk.entries()) {
         considered += 1
         next = logged.event.position + 1
-        if (this.accepts(logged.frame.stream, logged.event)) events.push(asGroupEvent(this.store, logged.event, logged.event.position, this.resolveLinks, 'reading'))
+        if (this.accepts(logged.frame.stream, logged.event))
+          events.push(asGroupEvent(this.store, logged.event, logged.event.position, this.resolveLinks, 'reading'))
         if (events.length < count && considered < window) continue
         this.rest = { from: next, events: chunk.slice(index + 1) }
         return this.pageOf(events, next, considered, false)
@@ -183,7 +204,9 @@ class AllReader implements SourceReader {
 
   private pageOf(events: GroupEvent[], next: number, considered: number, isEnd: boolean): SourcePage<ResolvedEvent> {
     const isPassedOver = this.filter !== undefined && events.length === 0 && considered > 0
-    return isPassedOver ? { events, next, isEnd, filteredOut: { position: next - 1, count: considered } } : { events, next, isEnd }
+    return isPassedOver
+      ? { events, next, isEnd, filteredOut: { position: next - 1, count: considered } }
+      : { events, next, isEnd }
   }
 
   private accepts(stream: string, event: StoredEvent): boolean {

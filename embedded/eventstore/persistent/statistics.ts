@@ -47,7 +47,8 @@ export class StatisticsTaker {
     this.measured.set(running, { at: now, total: delivered })
     const seconds = (now - last.at) / 1000
     const connections = connectionsOf(running, seconds)
-    const position = (value: number | undefined): string => (value === undefined ? '' : formatPosition(settings.source, value))
+    const position = (value: number | undefined): string =>
+      value === undefined ? '' : formatPosition(settings.source, value)
     return {
       eventSource: streamOf(settings.source),
       status,

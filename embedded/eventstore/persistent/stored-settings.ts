@@ -1,4 +1,14 @@
-import { formatPosition, parsePosition, streamOf, ALL_STREAM, STRATEGIES, type FilterDefinition, type GroupSettings, type GroupSource, type Strategy } from './group-settings.ts'
+import {
+  formatPosition,
+  parsePosition,
+  streamOf,
+  ALL_STREAM,
+  STRATEGIES,
+  type FilterDefinition,
+  type GroupSettings,
+  type GroupSource,
+  type Strategy,
+} from './group-settings.ts'
 
 /** A group in the configuration that the server keeps: values that are 0, false or empty are left out. */
 export type StoredSettings = Record<string, unknown>
@@ -27,14 +37,18 @@ export function toStored(settings: GroupSettings): StoredSettings {
     maxSubscriberCount: settings.maxSubscriberCount,
     namedConsumerStrategy: settings.strategy,
   }
-  return Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== undefined && value !== 0 && value !== false))
+  return Object.fromEntries(
+    Object.entries(entry).filter(([, value]) => value !== undefined && value !== 0 && value !== false),
+  )
 }
 
 /** The group of an entry; undefined when it is not one that this node can run. */
 export function fromStored(entry: StoredSettings): GroupSettings | undefined {
   const number = (key: string): number => (typeof entry[key] === 'number' ? entry[key] : 0)
   const source = sourceOf(entry)
-  const strategy = strategyNamed(entry['namedConsumerStrategy'] ?? (entry['preferRoundRobin'] === true ? 'RoundRobin' : 'DispatchToSingle'))
+  const strategy = strategyNamed(
+    entry['namedConsumerStrategy'] ?? (entry['preferRoundRobin'] === true ? 'RoundRobin' : 'DispatchToSingle'),
+  )
   const group = entry['group'] ?? ''
   if (source === undefined || strategy === undefined || typeof group !== 'string') return undefined
   const startPosition = entry['startPosition'] ?? formatPosition(source, number('startFrom'))
@@ -93,7 +107,8 @@ function filterOf(stored: unknown): FilterDefinition | undefined {
   const on = context === 'streamid' ? 'stream' : context === 'eventtype' ? 'type' : undefined
   if (on === undefined) return undefined
   if (type === 'regex') return isRegex(data) ? { on, regex: data, prefixes: [] } : undefined
-  if (Array.isArray(prefixes)) return { on, regex: '', prefixes: prefixes.filter((prefix) => typeof prefix === 'string') }
+  if (Array.isArray(prefixes))
+    return { on, regex: '', prefixes: prefixes.filter((prefix) => typeof prefix === 'string') }
   return { on, regex: '', prefixes: data.split(',').filter((prefix) => prefix !== '') }
 }
 

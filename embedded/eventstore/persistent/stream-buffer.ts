@@ -52,7 +52,8 @@ export class StreamBuffer<Event> {
       this.waiting.add(this.admit(event))
       return
     }
-    for (let next = this.newest.shift(); next !== undefined; next = this.newest.shift()) this.waiting.add(this.admit(next))
+    for (let next = this.newest.shift(); next !== undefined; next = this.newest.shift())
+      this.waiting.add(this.admit(next))
     this.live = true
   }
 
@@ -75,7 +76,7 @@ export class StreamBuffer<Event> {
 
   /** Offers what waits, retries first; `offer` says whether it was taken, left for later, or whether nobody can take anything. */
   drain(offer: (message: Message<Event>) => 'sent' | 'skipped' | 'full'): void {
-    for (let at = 0; at < this.retry.length; ) {
+    for (let at = 0; at < this.retry.length;) {
       const message = this.retry[at]
       const result = message === undefined ? 'full' : offer(message)
       if (result === 'full') return
@@ -93,7 +94,8 @@ export class StreamBuffer<Event> {
   lowest(): Message<Event> | undefined {
     let [lowest] = this.waiting
     for (const message of this.retry) {
-      if (message.origin !== undefined && message.origin.sequence < (lowest?.origin?.sequence ?? Infinity)) lowest = message
+      if (message.origin !== undefined && message.origin.sequence < (lowest?.origin?.sequence ?? Infinity))
+        lowest = message
     }
     return lowest
   }

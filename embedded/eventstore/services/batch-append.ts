@@ -2,16 +2,37 @@ import type { ServerDuplexStream } from '@grpc/grpc-js'
 import type { AccessControl } from '../access/access-control.ts'
 import type { Status } from '@eventstore/db-client/generated/status_pb.js'
 import { NoRoomError } from '../log/no-room.ts'
-import { BadRequestError, readBatchAppendMessage, type AppendOptions, type BatchAppendMessage, type ProposedEvent } from '../wire/append-request.ts'
+import {
+  BadRequestError,
+  readBatchAppendMessage,
+  type AppendOptions,
+  type BatchAppendMessage,
+  type ProposedEvent,
+} from '../wire/append-request.ts'
 import { batchError, batchSuccess } from '../wire/append-reply.ts'
-import { MAX_APPEND_SIZE, batchAccessDenied, batchBadRequest, batchMaxAppendSizeExceeded, batchNoRoom, batchStreamDeleted, batchTimeout, batchUnknown, batchWrongExpectedVersion } from '../wire/errors.ts'
+import {
+  MAX_APPEND_SIZE,
+  batchAccessDenied,
+  batchBadRequest,
+  batchMaxAppendSizeExceeded,
+  batchNoRoom,
+  batchStreamDeleted,
+  batchTimeout,
+  batchUnknown,
+  batchWrongExpectedVersion,
+} from '../wire/errors.ts'
 import { FieldReader, MalformedMessageError } from '../wire/protobuf.ts'
 import { append, type WriteOutcome } from '../streams/append.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
 
 export type BatchAppendCall = ServerDuplexStream<Buffer, Buffer | Buffer[]>
 
-type PartialAppend = { options: AppendOptions; events: ProposedEvent[]; size: number; timer: NodeJS.Timeout | undefined }
+type PartialAppend = {
+  options: AppendOptions
+  events: ProposedEvent[]
+  size: number
+  timer: NodeJS.Timeout | undefined
+}
 
 /** Bytes that may wait for the disk before a client has to wait too. */
 const LARGEST_BACKLOG = 16 << 20
@@ -49,7 +70,8 @@ class BatchSession {
     try {
       this.take(readBatchAppendMessage(bytes))
     } catch (error) {
-      if (error instanceof BadRequestError || error instanceof MalformedMessageError) this.refuse(correlationIdOf(bytes), '', batchBadRequest(error.message))
+      if (error instanceof BadRequestError || error instanceof MalformedMessageError)
+        this.refuse(correlationIdOf(bytes), '', batchBadRequest(error.message))
       else this.fail(correlationIdOf(bytes), '', error)
     }
   }
@@ -142,7 +164,8 @@ class BatchSession {
 
   /** Neither the disk nor a client that leaves its answers unread makes the node hold ever more. */
   private slowDown(): void {
-    if (this.store.log.backlog >= LARGEST_BACKLOG) this.holdUntil('disk', (proceed) => this.store.log.whenDurable(proceed))
+    if (this.store.log.backlog >= LARGEST_BACKLOG)
+      this.holdUntil('disk', (proceed) => this.store.log.whenDurable(proceed))
   }
 
   private holdUntil(reason: 'disk' | 'client', when: (proceed: () => void) => void): void {
@@ -161,7 +184,9 @@ class BatchSession {
 
   private fail(correlationId: Buffer, stream: string, error: unknown): void {
     if (error instanceof NoRoomError) return this.refuse(correlationId, stream, batchNoRoom())
-    process.stderr.write(`${JSON.stringify({ level: 'error', event: 'append-failed', stream, message: String(error) })}\n`)
+    process.stderr.write(
+      `${JSON.stringify({ level: 'error', event: 'append-failed', stream, message: String(error) })}\n`,
+    )
     this.refuse(correlationId, stream, batchUnknown())
   }
 
@@ -187,7 +212,8 @@ class BatchSession {
 function problemOf(options: AppendOptions, events: ProposedEvent[]): string | undefined {
   if (options.stream === '') return "Value cannot be null. (Parameter 'eventStreamId')"
   if (events.some((event) => event.type === undefined)) return "The given key 'type' was not present in the dictionary."
-  if (events.some((event) => event.contentType === undefined)) return "The given key 'content-type' was not present in the dictionary."
+  if (events.some((event) => event.contentType === undefined))
+    return "The given key 'content-type' was not present in the dictionary."
   if (events.some((event) => event.type === '')) return "Empty eventType provided. (Parameter 'eventType')"
   return undefined
 }

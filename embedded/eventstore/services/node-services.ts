@@ -20,7 +20,11 @@ export function supportedMethods(): features.SupportedMethods {
     for (const definition of Object.values(service)) {
       const [, serviceName = '', methodName = ''] = definition.path.toLowerCase().split('/')
       const method = new features.SupportedMethod().setServiceName(serviceName).setMethodName(methodName)
-      answer.addMethods(method.setFeaturesList(service === PersistentSubscriptionsService ? GROUP_FEATURES : (FEATURES[methodName] ?? [])))
+      answer.addMethods(
+        method.setFeaturesList(
+          service === PersistentSubscriptionsService ? GROUP_FEATURES : (FEATURES[methodName] ?? []),
+        ),
+      )
     }
   }
   return answer

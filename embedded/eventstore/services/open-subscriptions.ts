@@ -14,7 +14,10 @@ export class OpenSubscriptions {
   private readonly subscriptions = new Set<OpenSubscription>()
 
   /** Counts a subscription among the open ones while `serve` runs. */
-  async during(details: Omit<OpenSubscription, 'reached'>, serve: (subscription: OpenSubscription) => Promise<void>): Promise<void> {
+  async during(
+    details: Omit<OpenSubscription, 'reached'>,
+    serve: (subscription: OpenSubscription) => Promise<void>,
+  ): Promise<void> {
     const subscription = { ...details, reached: -1 }
     this.subscriptions.add(subscription)
     try {

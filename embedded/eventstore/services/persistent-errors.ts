@@ -10,18 +10,32 @@ export function groupCallError(error: unknown): CallError {
   const place = `Subscription group ${group} on stream ${stream}`
   switch (refusal.kind) {
     case 'exists':
-      return new CallError(status.ALREADY_EXISTS, `${place} exists.`, { exception: 'persistent-subscription-exists', ...trailers })
-    case 'missing':
-      return new CallError(status.NOT_FOUND, `${place} does not exist.`, { exception: 'persistent-subscription-does-not-exist', ...trailers })
-    case 'full':
-      return new CallError(status.FAILED_PRECONDITION, `Maximum subscriptions reached for subscription group ${group} on stream ${stream}.`, {
-        exception: 'maximum-subscribers-reached',
+      return new CallError(status.ALREADY_EXISTS, `${place} exists.`, {
+        exception: 'persistent-subscription-exists',
         ...trailers,
       })
+    case 'missing':
+      return new CallError(status.NOT_FOUND, `${place} does not exist.`, {
+        exception: 'persistent-subscription-does-not-exist',
+        ...trailers,
+      })
+    case 'full':
+      return new CallError(
+        status.FAILED_PRECONDITION,
+        `Maximum subscriptions reached for subscription group ${group} on stream ${stream}.`,
+        {
+          exception: 'maximum-subscribers-reached',
+          ...trailers,
+        },
+      )
     case 'not-ready':
       return new CallError(status.UNAVAILABLE, 'Server Is Not Ready')
     case 'failed':
-      return new CallError(status.INTERNAL, `${place} failed: '${refusal.reason}'`, { exception: 'persistent-subscription-failed', ...trailers, reason: refusal.reason })
+      return new CallError(status.INTERNAL, `${place} failed: '${refusal.reason}'`, {
+        exception: 'persistent-subscription-failed',
+        ...trailers,
+        reason: refusal.reason,
+      })
   }
 }
 

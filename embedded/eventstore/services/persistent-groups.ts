@@ -14,7 +14,10 @@ const LONGEST_INT32 = 0x7fffffff
 type Answer<Response> = (done: (response: Response) => void) => void
 
 /** The calls that make, change, end and look at groups. */
-export function groupCalls(subscriptions: PersistentSubscriptions, access: AccessControl): {
+export function groupCalls(
+  subscriptions: PersistentSubscriptions,
+  access: AccessControl,
+): {
   create: UnaryHandler<persistent.CreateReq, persistent.CreateResp>
   update: UnaryHandler<persistent.UpdateReq, persistent.UpdateResp>
   delete: UnaryHandler<persistent.DeleteReq, persistent.DeleteResp>
@@ -35,8 +38,14 @@ export function groupCalls(subscriptions: PersistentSubscriptions, access: Acces
       return serve(call.request, access.nameOf(call.metadata))
     })
   return {
-    create: manage((request, user) => (done) => subscriptions.create(readCreateRequest(request), user, () => done(new persistent.CreateResp()))),
-    update: manage((request, user) => (done) => subscriptions.update(readUpdateRequest(request), user, () => done(new persistent.UpdateResp()))),
+    create: manage(
+      (request, user) => (done) =>
+        subscriptions.create(readCreateRequest(request), user, () => done(new persistent.CreateResp())),
+    ),
+    update: manage(
+      (request, user) => (done) =>
+        subscriptions.update(readUpdateRequest(request), user, () => done(new persistent.UpdateResp())),
+    ),
     delete: manage((request, user) => (done) => {
       const options = given(request.getOptions())
       subscriptions.delete(streamOrAll(options), options.getGroupName(), user, () => done(new persistent.DeleteResp()))
@@ -52,7 +61,11 @@ export function groupCalls(subscriptions: PersistentSubscriptions, access: Acces
     }),
     replayParked: manage((request) => (done) => {
       const options = given(request.getOptions())
-      subscriptions.replayParked(streamOrAll(options), options.getGroupName(), options.hasStopAt() ? Number(options.getStopAt()) : undefined)
+      subscriptions.replayParked(
+        streamOrAll(options),
+        options.getGroupName(),
+        options.hasStopAt() ? Number(options.getStopAt()) : undefined,
+      )
       done(new persistent.ReplayParkedResp())
     }),
     restartSubsystem: manage(() => (done) => {
@@ -63,9 +76,14 @@ export function groupCalls(subscriptions: PersistentSubscriptions, access: Acces
 }
 
 type Serve<Request, Response> = (request: Request, user: string) => Answer<Response>
-type UnaryHandler<Request, Response> = (call: ServerUnaryCall<Request, Response>, reply: sendUnaryData<Response>) => void
+type UnaryHandler<Request, Response> = (
+  call: ServerUnaryCall<Request, Response>,
+  reply: sendUnaryData<Response>,
+) => void
 
-function unary<Request, Response>(serve: (call: { request: Request; metadata: Metadata }) => Answer<Response>): UnaryHandler<Request, Response> {
+function unary<Request, Response>(
+  serve: (call: { request: Request; metadata: Metadata }) => Answer<Response>,
+): UnaryHandler<Request, Response> {
   return (call, reply) => {
     try {
       serve(call)((response) => reply(null, response))
@@ -129,5 +147,9 @@ function connectionInfo(connection: ConnectionStatistics): persistent.Subscripti
     .setCountSinceLastMeasurement(String(connection.countSinceLastMeasurement))
     .setAvailableSlots(connection.availableSlots)
     .setInFlightMessages(connection.inFlight)
-    .setObservedMeasurementsList(connection.measurements.map(({ key, value }) => new persistent.SubscriptionInfo.Measurement().setKey(key).setValue(String(value))))
+    .setObservedMeasurementsList(
+      connection.measurements.map(({ key, value }) =>
+        new persistent.SubscriptionInfo.Measurement().setKey(key).setValue(String(value)),
+      ),
+    )
 }

@@ -34,12 +34,24 @@ export function consume(subscriptions: PersistentSubscriptions, access: AccessCo
     } catch (error) {
       // As on the server an answer that cannot be read is the last one that is listened to; the messages go on.
       if (joined !== undefined) call.removeAllListeners('data').resume()
-      else call.emit('error', error instanceof BadRequestError || error instanceof MalformedMessageError ? handlerFailed() : groupCallError(error))
+      else
+        call.emit(
+          'error',
+          error instanceof BadRequestError || error instanceof MalformedMessageError
+            ? handlerFailed()
+            : groupCallError(error),
+        )
     }
   })
 }
 
-function join(subscriptions: PersistentSubscriptions, access: AccessControl, call: ConsumerStream, options: Options, leave: () => void): { group: RunningGroup; id: string } {
+function join(
+  subscriptions: PersistentSubscriptions,
+  access: AccessControl,
+  call: ConsumerStream,
+  options: Options,
+  leave: () => void,
+): { group: RunningGroup; id: string } {
   const { stream, bufferSize, structuredIds } = options
   access.requireStream(call.metadata, 'read', stream)
   const group = subscriptions.toJoin(stream, options.group)

@@ -30,7 +30,8 @@ export function delivery({ event, link }: ResolvedEvent, retries: number, struct
 }
 
 function readEvent(event: Buffer | undefined, link: Buffer | undefined, position: number, retries: number): Buffer {
-  const parts = (event === undefined ? 0 : fieldLength(event.length)) + (link === undefined ? 0 : fieldLength(link.length))
+  const parts =
+    (event === undefined ? 0 : fieldLength(event.length)) + (link === undefined ? 0 : fieldLength(link.length))
   const content = parts + 1 + varintLength(position) + 1 + varintLength(retries)
   const message = Buffer.allocUnsafe(fieldLength(content))
   let at = writeFieldHeader(message, EVENT, content, 0)

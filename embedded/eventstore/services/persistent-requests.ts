@@ -2,7 +2,12 @@ import type persistent from '@eventstore/db-client/generated/persistent_pb.js'
 import type shared from '@eventstore/db-client/generated/shared_pb.js'
 import { handlerFailed, invalidArgument, unknownError } from '../wire/errors.ts'
 import { GroupError } from '../persistent/group-errors.ts'
-import { ALL_STREAM, type FilterDefinition, type GroupSettings, type GroupSource } from '../persistent/group-settings.ts'
+import {
+  ALL_STREAM,
+  type FilterDefinition,
+  type GroupSettings,
+  type GroupSource,
+} from '../persistent/group-settings.ts'
 import { strategyNamed } from '../persistent/stored-settings.ts'
 
 const LIVE_WIRE = 0xffffffffffffffffn
@@ -20,8 +25,14 @@ export function readCreateRequest(request: persistent.CreateReq): GroupSettings 
   const settings = options?.getSettings()
   if (options === undefined || settings === undefined) throw handlerFailed()
   const all = options.getAll()
-  const place = all === undefined ? streamPlace(options, settings.getRevision()) : { ...allPlace(all), source: { kind: 'all' as const, filter: readFilter(all) } }
-  const name = settings.getConsumerStrategy() === '' ? NUMBERED_STRATEGIES[settings.getNamedConsumerStrategy()] : settings.getConsumerStrategy()
+  const place =
+    all === undefined
+      ? streamPlace(options, settings.getRevision())
+      : { ...allPlace(all), source: { kind: 'all' as const, filter: readFilter(all) } }
+  const name =
+    settings.getConsumerStrategy() === ''
+      ? NUMBERED_STRATEGIES[settings.getNamedConsumerStrategy()]
+      : settings.getConsumerStrategy()
   return settingsOf(place, options.getGroupName(), settings, name)
 }
 
@@ -31,7 +42,10 @@ export function readUpdateRequest(request: persistent.UpdateReq): GroupSettings 
   const settings = options?.getSettings()
   if (options === undefined || settings === undefined) throw handlerFailed()
   const all = options.getAll()
-  const place = all === undefined ? streamPlace(options, settings.getRevision()) : { ...allPlace(all), source: { kind: 'all' as const, filter: undefined } }
+  const place =
+    all === undefined
+      ? streamPlace(options, settings.getRevision())
+      : { ...allPlace(all), source: { kind: 'all' as const, filter: undefined } }
   return settingsOf(place, options.getGroupName(), settings, NUMBERED_STRATEGIES[settings.getNamedConsumerStrategy()])
 }
 
@@ -43,12 +57,23 @@ export function streamName(identifier: shared.StreamIdentifier | undefined): str
 }
 
 /** Stream of a request that names one or means `$all`. Throws CallError when it does neither. */
-export function streamOrAll(options: { hasAll(): boolean; getStreamIdentifier(): shared.StreamIdentifier | undefined }): string {
+export function streamOrAll(options: {
+  hasAll(): boolean
+  getStreamIdentifier(): shared.StreamIdentifier | undefined
+}): string {
   return options.hasAll() ? ALL_STREAM : streamName(options.getStreamIdentifier())
 }
 
 type StreamOptions = {
-  getStream(): { getStreamIdentifier(): shared.StreamIdentifier | undefined; hasRevision(): boolean; getRevision(): string; hasStart(): boolean; hasEnd(): boolean } | undefined
+  getStream():
+    | {
+        getStreamIdentifier(): shared.StreamIdentifier | undefined
+        hasRevision(): boolean
+        getRevision(): string
+        hasStart(): boolean
+        hasEnd(): boolean
+      }
+    | undefined
   getStreamIdentifier(): shared.StreamIdentifier | undefined
 }
 
@@ -56,7 +81,8 @@ type StreamOptions = {
 function streamPlace(options: StreamOptions, revision: string): Place {
   const stream = options.getStream()
   const name = streamName(stream === undefined ? options.getStreamIdentifier() : stream.getStreamIdentifier())
-  if (name === ALL_STREAM) throw unknownError('a group on $all is made with the all option, not by the name of a stream')
+  if (name === ALL_STREAM)
+    throw unknownError('a group on $all is made with the all option, not by the name of a stream')
   const source: GroupSource = { kind: 'stream', stream: name }
   if (stream === undefined) return { source, startPosition: revisionText(revision) }
   if (stream.hasRevision()) return { source, startPosition: revisionText(stream.getRevision()) }
@@ -97,7 +123,11 @@ function readFilter(all: persistent.CreateReq.AllOptions): FilterDefinition | un
   if (expression === undefined) throw invalidArgument("'None' is not a valid filter")
   const regex = expression.getRegex()
   if (!compiles(regex)) throw handlerFailed()
-  return { on: onStream === undefined ? 'type' : 'stream', regex, prefixes: regex === '' ? expression.getPrefixList() : [] }
+  return {
+    on: onStream === undefined ? 'type' : 'stream',
+    regex,
+    prefixes: regex === '' ? expression.getPrefixList() : [],
+  }
 }
 
 function compiles(regex: string): boolean {
@@ -110,23 +140,49 @@ function compiles(regex: string): boolean {
 
 type Settings = Pick<
   persistent.CreateReq.Settings,
-  | 'getResolveLinks' | 'getExtraStatistics' | 'getMaxRetryCount' | 'getMinCheckpointCount' | 'getMaxCheckpointCount' | 'getMaxSubscriberCount'
-  | 'getLiveBufferSize' | 'getReadBatchSize' | 'getHistoryBufferSize'
-  | 'hasMessageTimeoutTicks' | 'getMessageTimeoutTicks' | 'getMessageTimeoutMs' | 'hasCheckpointAfterTicks' | 'getCheckpointAfterTicks' | 'getCheckpointAfterMs'
+  | 'getResolveLinks'
+  | 'getExtraStatistics'
+  | 'getMaxRetryCount'
+  | 'getMinCheckpointCount'
+  | 'getMaxCheckpointCount'
+  | 'getMaxSubscriberCount'
+  | 'getLiveBufferSize'
+  | 'getReadBatchSize'
+  | 'getHistoryBufferSize'
+  | 'hasMessageTimeoutTicks'
+  | 'getMessageTimeoutTicks'
+  | 'getMessageTimeoutMs'
+  | 'hasCheckpointAfterTicks'
+  | 'getCheckpointAfterTicks'
+  | 'getCheckpointAfterMs'
 >
 
-function settingsOf({ source, startPosition }: Place, group: string, settings: Settings, strategyName: string | undefined): GroupSettings {
+function settingsOf(
+  { source, startPosition }: Place,
+  group: string,
+  settings: Settings,
+  strategyName: string | undefined,
+): GroupSettings {
   const strategy = strategyNamed(strategyName)
-  if (strategy === undefined) throw new GroupError({ kind: 'failed', reason: `Consumer strategy ${strategyName ?? ''} does not exist.` }, source.kind === 'all' ? ALL_STREAM : source.stream, group)
+  if (strategy === undefined)
+    throw new GroupError(
+      { kind: 'failed', reason: `Consumer strategy ${strategyName ?? ''} does not exist.` },
+      source.kind === 'all' ? ALL_STREAM : source.stream,
+      group,
+    )
   return {
     source,
     group,
     startPosition,
     resolveLinks: settings.getResolveLinks(),
     extraStatistics: settings.getExtraStatistics(),
-    messageTimeout: settings.hasMessageTimeoutTicks() ? milliseconds(settings.getMessageTimeoutTicks()) : settings.getMessageTimeoutMs(),
+    messageTimeout: settings.hasMessageTimeoutTicks()
+      ? milliseconds(settings.getMessageTimeoutTicks())
+      : settings.getMessageTimeoutMs(),
     maxRetryCount: settings.getMaxRetryCount(),
-    checkpointAfter: settings.hasCheckpointAfterTicks() ? milliseconds(settings.getCheckpointAfterTicks()) : settings.getCheckpointAfterMs(),
+    checkpointAfter: settings.hasCheckpointAfterTicks()
+      ? milliseconds(settings.getCheckpointAfterTicks())
+      : settings.getCheckpointAfterMs(),
     minCheckpointCount: settings.getMinCheckpointCount(),
     maxCheckpointCount: settings.getMaxCheckpointCount(),
     maxSubscriberCount: settings.getMaxSubscriberCount(),

@@ -29,7 +29,11 @@ export function read(service: ReadService, call: ByteStreamCall): void {
   )
 }
 
-async function serve({ store, access, subscriptions }: ReadService, call: ByteStreamCall, replies: ReplyStream): Promise<void> {
+async function serve(
+  { store, access, subscriptions }: ReadService,
+  call: ByteStreamCall,
+  replies: ReplyStream,
+): Promise<void> {
   const request = parse(call.request)
   const { source, count } = request
   const stream = source.kind === 'all' ? ALL_STREAM : source.stream
@@ -47,7 +51,12 @@ async function serve({ store, access, subscriptions }: ReadService, call: ByteSt
   }
 }
 
-async function subscribe(store: StreamStore, replies: ReplyStream, request: ReadRequest, subscription: OpenSubscription): Promise<void> {
+async function subscribe(
+  store: StreamStore,
+  replies: ReplyStream,
+  request: ReadRequest,
+  subscription: OpenSubscription,
+): Promise<void> {
   const { source } = request
   if (source.kind === 'stream') return subscribeToStream(store, replies, request, source, subscription)
   if (typeof source.from === 'number' && !isPosition(store, source.from)) throw handlerFailed()
@@ -63,13 +72,21 @@ function parse(bytes: Buffer): ReadRequest {
   }
 }
 
-async function readAll(store: StreamStore, replies: ReplyStream, request: ReadRequest, from: 'start' | 'end' | number, count: number): Promise<void> {
+async function readAll(
+  store: StreamStore,
+  replies: ReplyStream,
+  request: ReadRequest,
+  from: 'start' | 'end' | number,
+  count: number,
+): Promise<void> {
   const position = from === 'start' ? 0 : from === 'end' ? store.log.durableEnd : from
   if (!isPosition(store, position)) throw unknownError('Unexpected ReadAllResult: Error')
   const chunks = request.backwards ? readLogBackwards(store, position) : readLogForwards(store, position)
   let left = count
   for (const chunk of chunks) {
-    const accepted = chunk.filter(({ frame, event }) => !isHiddenFromAll(frame.stream) && request.filter?.accepts(frame.stream, event) !== false)
+    const accepted = chunk.filter(
+      ({ frame, event }) => !isHiddenFromAll(frame.stream) && request.filter?.accepts(frame.stream, event) !== false,
+    )
     const taken = accepted.slice(0, left)
     left -= taken.length
     await replies.sendEach(taken, ({ event }) => replyOf(store, request, event))
@@ -79,14 +96,22 @@ async function readAll(store: StreamStore, replies: ReplyStream, request: ReadRe
 
 type StreamSource = Extract<ReadRequest['source'], { kind: 'stream' }>
 
-async function readStream(store: StreamStore, replies: ReplyStream, request: ReadRequest, source: StreamSource, count: number): Promise<void> {
+async function readStream(
+  store: StreamStore,
+  replies: ReplyStream,
+  request: ReadRequest,
+  source: StreamSource,
+  count: number,
+): Promise<void> {
   const { stream, from } = source
   if (from === 'end' && !request.backwards) throw unknownError('Unexpected ReadStreamResult: Error')
   const view = viewStream(store, stream)
   if (view.kind === 'deleted') throw streamDeleted(stream)
   if (view.kind === 'missing') return replies.send([streamNotFound(stream)])
   const revision = from === 'start' ? 0 : from === 'end' ? view.head : from
-  const pages = request.backwards ? readBackwards(store, stream, revision, count) : readForwards(store, stream, revision, count)
+  const pages = request.backwards
+    ? readBackwards(store, stream, revision, count)
+    : readForwards(store, stream, revision, count)
   let sent = 0
   for (const page of pages) {
     sent += page.length

@@ -5,7 +5,12 @@ import { resolveLink } from '../streams/links.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
 
 /** An event as the client asked for it: links resolved or not, ids in the form it wants. Throws CorruptLogError. */
-export function replyOf(store: StreamStore, request: ReadRequest, stored: StoredEvent, reader: 'reading' | 'live' = 'reading'): Buffer {
+export function replyOf(
+  store: StreamStore,
+  request: ReadRequest,
+  stored: StoredEvent,
+  reader: 'reading' | 'live' = 'reading',
+): Buffer {
   if (!request.structuredIds && !request.resolveLinks) return stored.message
   const { event, link } = request.resolveLinks ? resolveLink(store, stored, reader) : { event: stored, link: undefined }
   if (!request.structuredIds && link === undefined) return stored.message

@@ -64,7 +64,13 @@ export class ReplyStream {
 
   /** Whether that many bytes of replies may go out by `sendAtOnce`: somebody waits for a signal, and the client keeps up. */
   takesAtOnce(bytes: number): boolean {
-    return this.wake !== undefined && !this.signalled && !this.isOver && this.inFlight < BATCHES_IN_FLIGHT && bytes <= BYTES_AT_ONCE
+    return (
+      this.wake !== undefined &&
+      !this.signalled &&
+      !this.isOver &&
+      this.inFlight < BATCHES_IN_FLIGHT &&
+      bytes <= BYTES_AT_ONCE
+    )
   }
 
   /** Sends replies together, only where `takesAtOnce` says that it may be. */

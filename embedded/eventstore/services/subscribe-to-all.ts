@@ -12,7 +12,13 @@ import type { ReplyStream } from './reply-stream.ts'
 const SERVER_PAGE = 32
 
 /** A catch-up subscription to `$all`: everything behind `from` (excluded), then whatever becomes durable, until the client leaves. */
-export async function subscribeToAll(store: StreamStore, replies: ReplyStream, request: ReadRequest, from: Place, subscription: OpenSubscription): Promise<void> {
+export async function subscribeToAll(
+  store: StreamStore,
+  replies: ReplyStream,
+  request: ReadRequest,
+  from: Place,
+  subscription: OpenSubscription,
+): Promise<void> {
   const subscriber = new AllSubscriber(store, replies, request, from, subscription)
   const stop = store.onDurable((frames) => subscriber.hear(frames))
   try {
@@ -33,14 +39,26 @@ class AllSubscriber {
   private at: number
   private isLive = false
 
-  constructor(store: StreamStore, replies: ReplyStream, request: ReadRequest, from: Place, subscription: OpenSubscription) {
+  constructor(
+    store: StreamStore,
+    replies: ReplyStream,
+    request: ReadRequest,
+    from: Place,
+    subscription: OpenSubscription,
+  ) {
     this.store = store
     this.replies = replies
     this.request = request
     this.subscription = subscription
     this.after = from === 'start' ? -1 : from === 'end' ? store.log.durableEnd : from
-    this.at = from === 'end' ? this.after : (store.index.markBefore(Math.min(this.after, store.log.durableEnd)) ?? SEGMENT_HEADER)
-    this.checkpoints = request.filter === undefined ? undefined : new CheckpointPace(request.filter.window, request.filter.checkpointInterval)
+    this.at =
+      from === 'end'
+        ? this.after
+        : (store.index.markBefore(Math.min(this.after, store.log.durableEnd)) ?? SEGMENT_HEADER)
+    this.checkpoints =
+      request.filter === undefined
+        ? undefined
+        : new CheckpointPace(request.filter.window, request.filter.checkpointInterval)
   }
 
   async follow(): Promise<void> {
@@ -69,7 +87,13 @@ class AllSubscriber {
    */
   hear(frames: Frame[]): void {
     const [first, last] = [frames[0], frames.at(-1)]
-    if (first === undefined || last === undefined || first.position !== this.at || this.request.resolveLinks || !this.replies.takesAtOnce(last.end - first.position)) {
+    if (
+      first === undefined ||
+      last === undefined ||
+      first.position !== this.at ||
+      this.request.resolveLinks ||
+      !this.replies.takesAtOnce(last.end - first.position)
+    ) {
       this.replies.signal()
       return
     }

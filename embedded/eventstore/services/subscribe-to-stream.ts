@@ -10,7 +10,13 @@ import { replyOf } from './replies.ts'
 import type { ReplyStream } from './reply-stream.ts'
 
 type StreamSource = Extract<ReadRequest['source'], { kind: 'stream' }>
-type Subscription = { store: StreamStore; replies: ReplyStream; request: ReadRequest; stream: string; progress: OpenSubscription }
+type Subscription = {
+  store: StreamStore
+  replies: ReplyStream
+  request: ReadRequest
+  stream: string
+  progress: OpenSubscription
+}
 
 /** Appends looked up in one go. */
 const PLACES = 64
@@ -19,7 +25,13 @@ const PLACES = 64
  * A catch-up subscription to a stream: everything behind a revision (excluded), then what is appended, until the client leaves.
  * A missing stream is waited for; a tombstone ends the subscription with an error.
  */
-export async function subscribeToStream(store: StreamStore, replies: ReplyStream, request: ReadRequest, source: StreamSource, progress: OpenSubscription): Promise<void> {
+export async function subscribeToStream(
+  store: StreamStore,
+  replies: ReplyStream,
+  request: ReadRequest,
+  source: StreamSource,
+  progress: OpenSubscription,
+): Promise<void> {
   const { stream, from } = source
   const subscription: Subscription = { store, replies, request, stream, progress }
   const stops = [store.onStream(stream, replies.signal), store.onStream(metastreamOf(stream), replies.signal)]

@@ -4,7 +4,16 @@ import type shared from '@eventstore/db-client/generated/shared_pb.js'
 import { readAppendMessage, type AppendOptions, type ProposedEvent } from '../wire/append-request.ts'
 import { appendConflict, appendSuccess } from '../wire/append-reply.ts'
 import type { AccessControl } from '../access/access-control.ts'
-import { MAX_APPEND_SIZE, handlerFailed, invalidArgument, maxAppendSizeExceeded, missingMetadataProperty, streamDeleted, toCallError, wrongExpectedVersion } from '../wire/errors.ts'
+import {
+  MAX_APPEND_SIZE,
+  handlerFailed,
+  invalidArgument,
+  maxAppendSizeExceeded,
+  missingMetadataProperty,
+  streamDeleted,
+  toCallError,
+  wrongExpectedVersion,
+} from '../wire/errors.ts'
 import { append, softDelete, tombstone, type WriteOutcome } from '../streams/append.ts'
 import { revisionFromWire, type ExpectedRevision } from '../streams/revision.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
@@ -15,7 +24,12 @@ type Reply = sendUnaryData<Buffer>
 const LEAST_TIME_LEFT_MS = 25
 
 /** The `Append` call: one append, options first, then an event per message. */
-export function appendCall(store: StreamStore, access: AccessControl, call: ServerReadableStream<Buffer, Buffer>, reply: Reply): void {
+export function appendCall(
+  store: StreamStore,
+  access: AccessControl,
+  call: ServerReadableStream<Buffer, Buffer>,
+  reply: Reply,
+): void {
   let options: AppendOptions | undefined
   const events: ProposedEvent[] = []
   let size = 0
@@ -77,7 +91,12 @@ function isTooLate(call: { getDeadline(): Deadline }): boolean {
 }
 
 /** The `Delete` call: a soft delete. */
-export function deleteCall(store: StreamStore, access: AccessControl, call: ServerUnaryCall<streams.DeleteReq, Buffer>, reply: Reply): void {
+export function deleteCall(
+  store: StreamStore,
+  access: AccessControl,
+  call: ServerUnaryCall<streams.DeleteReq, Buffer>,
+  reply: Reply,
+): void {
   const options = call.request.getOptions()
   if (isTooLate(call)) return
   end('Delete', softDelete, { store, access, call }, options, reply, (position) => {
@@ -87,7 +106,12 @@ export function deleteCall(store: StreamStore, access: AccessControl, call: Serv
 }
 
 /** The `Tombstone` call: a delete for good. */
-export function tombstoneCall(store: StreamStore, access: AccessControl, call: ServerUnaryCall<streams.TombstoneReq, Buffer>, reply: Reply): void {
+export function tombstoneCall(
+  store: StreamStore,
+  access: AccessControl,
+  call: ServerUnaryCall<streams.TombstoneReq, Buffer>,
+  reply: Reply,
+): void {
   const options = call.request.getOptions()
   if (isTooLate(call)) return
   end('Delete', tombstone, { store, access, call }, options, reply, (position) => {

@@ -15,13 +15,19 @@ export type AppendDecision =
 type IdentifiedEvent = Pick<ProposedEvent, 'id'>
 
 /** Decides on an append by expected revision and event ids. Throws CorruptLogError. */
-export function checkAppend(store: StreamStore, stream: string, expected: ExpectedRevision, events: IdentifiedEvent[]): AppendDecision {
+export function checkAppend(
+  store: StreamStore,
+  stream: string,
+  expected: ExpectedRevision,
+  events: IdentifiedEvent[],
+): AppendDecision {
   const head = store.head(stream)
   if (head === DELETED_STREAM) return { kind: 'deleted' }
   const undelete = (): boolean => isSoftDeleted(store.writtenMetadata(stream))
   if (expected === 'stream_exists') {
     if (undelete()) return { kind: 'deleted' }
-    if (head === NO_STREAM && store.head(metastreamOf(stream)) === NO_STREAM) return { kind: 'wrong-expected-version', head }
+    if (head === NO_STREAM && store.head(metastreamOf(stream)) === NO_STREAM)
+      return { kind: 'wrong-expected-version', head }
   }
   if (expected === 'any' || expected === 'stream_exists') return checkRecentIds(store, stream, head, events, undelete)
   const expectedHead = expected === 'no_stream' ? NO_STREAM : expected
@@ -31,11 +37,18 @@ export function checkAppend(store: StreamStore, stream: string, expected: Expect
 }
 
 /** Without a revision to compare from, only ids that are still in memory are known. */
-function checkRecentIds(store: StreamStore, stream: string, head: number, events: IdentifiedEvent[], undelete: () => boolean): AppendDecision {
+function checkRecentIds(
+  store: StreamStore,
+  stream: string,
+  head: number,
+  events: IdentifiedEvent[],
+  undelete: () => boolean,
+): AppendDecision {
   let last
   for (const [index, event] of events.entries()) {
     const known = store.recentEvent(event.id, stream)
-    if (known === undefined) return index === 0 ? { kind: 'write', head, undelete: undelete() } : { kind: 'wrong-expected-version', head }
+    if (known === undefined)
+      return index === 0 ? { kind: 'write', head, undelete: undelete() } : { kind: 'wrong-expected-version', head }
     last = known
   }
   if (last === undefined) return { kind: 'write', head, undelete: undelete() }

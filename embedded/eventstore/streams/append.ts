@@ -36,7 +36,13 @@ const NO_BYTES = Buffer.alloc(0)
  * synced. Throws CorruptLogError when the decision needs damaged data, NoRoomError when the disk is full; an append of no events tells
  * whether it is.
  */
-export function append(store: StreamStore, stream: string, expected: ExpectedRevision, events: ProposedEvent[], done: (outcome: WriteOutcome) => void): void {
+export function append(
+  store: StreamStore,
+  stream: string,
+  expected: ExpectedRevision,
+  events: ProposedEvent[],
+  done: (outcome: WriteOutcome) => void,
+): void {
   if (isDeletedMetastream(store, stream)) return answer(store, { kind: 'deleted' }, done)
   const decision = checkAppend(store, stream, expected, events)
   if (decision.kind !== 'write') {
@@ -45,8 +51,13 @@ export function append(store: StreamStore, stream: string, expected: ExpectedRev
   if (events.length === 0 && store.isFull) throw new NoRoomError()
   const undeletedByMetadata = isMetastream(stream) && isSoftDeleted(store.writtenMetadata(originalStreamOf(stream)))
   // What revives a stream is hidden without the metadata that follows: both are let in, or neither.
-  if (decision.undelete || undeletedByMetadata) store.requireRoom(1 + Number(decision.undelete) + Number(undeletedByMetadata))
-  const outcome: WriteOutcome = { kind: 'success', revision: decision.head + events.length, position: store.log.appendedEnd }
+  if (decision.undelete || undeletedByMetadata)
+    store.requireRoom(1 + Number(decision.undelete) + Number(undeletedByMetadata))
+  const outcome: WriteOutcome = {
+    kind: 'success',
+    revision: decision.head + events.length,
+    position: store.log.appendedEnd,
+  }
   if (events.length > 0) outcome.position = store.write(stream, decision.head + 1, events, ignore)
   if (decision.undelete) undelete(store, stream, decision.head + 1)
   if (undeletedByMetadata) undelete(store, originalStreamOf(stream), store.head(originalStreamOf(stream)) + 1)
@@ -54,7 +65,12 @@ export function append(store: StreamStore, stream: string, expected: ExpectedRev
 }
 
 /** Hides all events of a stream; it can be written again and keeps counting. */
-export function softDelete(store: StreamStore, stream: string, expected: ExpectedRevision, done: (outcome: WriteOutcome) => void): void {
+export function softDelete(
+  store: StreamStore,
+  stream: string,
+  expected: ExpectedRevision,
+  done: (outcome: WriteOutcome) => void,
+): void {
   if (isDeletedMetastream(store, stream)) return answer(store, { kind: 'deleted' }, done)
   const event = metadataEvent(Buffer.from(SOFT_DELETED_JSON))
   const decision = checkAppend(store, stream, expected, [event])
@@ -62,15 +78,27 @@ export function softDelete(store: StreamStore, stream: string, expected: Expecte
   const metastream = metastreamOf(stream)
   const metaHead = store.head(metastream)
   if (metaHead === DELETED_STREAM) return answer(store, { kind: 'deleted' }, done)
-  if (store.head(stream) === NO_STREAM && metaHead === NO_STREAM) return answer(store, { kind: 'wrong-expected-version', head: NO_STREAM }, done)
+  if (store.head(stream) === NO_STREAM && metaHead === NO_STREAM)
+    return answer(store, { kind: 'wrong-expected-version', head: NO_STREAM }, done)
   const position = store.write(metastream, metaHead + 1, [event], ignore)
   answer(store, { kind: 'success', revision: metaHead + 1, position }, done)
 }
 
 /** Ends a stream for good. */
-export function tombstone(store: StreamStore, stream: string, expected: ExpectedRevision, done: (outcome: WriteOutcome) => void): void {
+export function tombstone(
+  store: StreamStore,
+  stream: string,
+  expected: ExpectedRevision,
+  done: (outcome: WriteOutcome) => void,
+): void {
   if (isDeletedMetastream(store, stream)) return answer(store, { kind: 'deleted' }, done)
-  const event = { id: randomUUID(), type: STREAM_DELETED_EVENT, contentType: undefined, data: NO_BYTES, metadata: NO_BYTES }
+  const event = {
+    id: randomUUID(),
+    type: STREAM_DELETED_EVENT,
+    contentType: undefined,
+    data: NO_BYTES,
+    metadata: NO_BYTES,
+  }
   const decision = checkAppend(store, stream, expected, [event])
   if (decision.kind === 'wrong-expected-version' || decision.kind === 'deleted') return answer(store, decision, done)
   const position = store.write(stream, DELETED_STREAM, [event], ignore)

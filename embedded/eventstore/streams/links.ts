@@ -22,7 +22,8 @@ export function resolveLink(store: StreamStore, stored: StoredEvent, reader: 're
   const revision = parseInt64(number)
   if (revision === undefined && reader === 'reading') return { event: stored, link: undefined }
   const stream = rest.join('@')
-  if (revision === undefined || revision < -1n || stream === '' || revision > Number.MAX_SAFE_INTEGER) return { event: undefined, link: stored }
+  if (revision === undefined || revision < -1n || stream === '' || revision > Number.MAX_SAFE_INTEGER)
+    return { event: undefined, link: stored }
   return { event: readEvent(store, stream, Number(revision)), link: stored }
 }
 

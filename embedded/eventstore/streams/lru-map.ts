@@ -23,6 +23,7 @@ export class LruMap<Key, Value> {
     const forgotten = this.older
     this.older = this.newer
     this.newer = new Map()
-    for (const [oldest, held] of forgotten) if (!this.mayForget(held) && !this.older.has(oldest)) this.newer.set(oldest, held)
+    for (const [oldest, held] of forgotten)
+      if (!this.mayForget(held) && !this.older.has(oldest)) this.newer.set(oldest, held)
   }
 }

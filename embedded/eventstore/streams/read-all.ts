@@ -8,10 +8,11 @@ export type LoggedEvent = { frame: Frame; event: StoredEvent }
 /** Whether a position that a client sent is one of this log: going on from any other would skip or repeat events. */
 export function isPosition(store: StreamStore, position: number): boolean {
   if (position === 0 || position >= store.log.durableEnd) return true
-  for (let at = frameBefore(store, position); at <= position; ) {
+  for (let at = frameBefore(store, position); at <= position;) {
     const frames = store.log.readFrames(at)
     const frame = frames.find(({ end }) => end > position)
-    if (frame !== undefined) return frame.position >= position || frameEvents(frame).some((event) => event.position === position)
+    if (frame !== undefined)
+      return frame.position >= position || frameEvents(frame).some((event) => event.position === position)
     at = frames.at(-1)?.end ?? Infinity
   }
   return true
@@ -45,7 +46,7 @@ export function* readLogBackwards(store: StreamStore, position: number): Generat
   while (until > SEGMENT_HEADER) {
     const start = frameBefore(store, until - 1)
     const chunk: LoggedEvent[] = []
-    for (let at = start; at < until; ) {
+    for (let at = start; at < until;) {
       const frames = store.log.readFrames(at)
       const last = frames.at(-1)
       if (last === undefined) break
@@ -61,7 +62,8 @@ function eventsOf(frames: Frame[], from: number, until: number): LoggedEvent[] {
   const chunk: LoggedEvent[] = []
   for (const frame of frames) {
     if (frame.end <= from || frame.position >= until) continue
-    for (const event of frameEvents(frame)) if (event.position >= from && event.position < until) chunk.push({ frame, event })
+    for (const event of frameEvents(frame))
+      if (event.position >= from && event.position < until) chunk.push({ frame, event })
   }
   return chunk
 }

@@ -1,11 +1,21 @@
 import { CorruptIndexError } from '../log/corruption.ts'
 import type { StoredEvent } from '../log/frame.ts'
 import { DELETED_STREAM, NO_STREAM } from './revision.ts'
-import { firstReadableRevision, isHeldInMemory, isMetastream, isSoftDeleted, originalStreamOf, type StreamMetadata } from './stream-metadata.ts'
+import {
+  firstReadableRevision,
+  isHeldInMemory,
+  isMetastream,
+  isSoftDeleted,
+  originalStreamOf,
+  type StreamMetadata,
+} from './stream-metadata.ts'
 import type { StreamStore } from './stream-store.ts'
 
 /** What a reader finds: nothing, a tombstone, or a stream with its bounds. */
-export type StreamView = { kind: 'missing' } | { kind: 'deleted' } | { kind: 'readable'; head: number; first: number; metadata: StreamMetadata }
+export type StreamView =
+  | { kind: 'missing' }
+  | { kind: 'deleted' }
+  | { kind: 'readable'; head: number; first: number; metadata: StreamMetadata }
 
 /** Appends looked up in one go. */
 const PLACES = 256
@@ -28,7 +38,12 @@ export function viewStream(store: StreamStore, stream: string): StreamView {
  * Pages of a stream's events from `from` on, oldest first, at most `count` events, ending at the head found at each page.
  * Throws CorruptLogError and CorruptIndexError.
  */
-export function* readForwards(store: StreamStore, stream: string, from: number, count: number): Generator<StoredEvent[]> {
+export function* readForwards(
+  store: StreamStore,
+  stream: string,
+  from: number,
+  count: number,
+): Generator<StoredEvent[]> {
   let revision = from
   let left = count
   while (left > 0) {
@@ -58,7 +73,12 @@ export function* readForwards(store: StreamStore, stream: string, from: number, 
 }
 
 /** Pages of a stream's events from `from` back, newest first, at most `count` events. Throws CorruptLogError and CorruptIndexError. */
-export function* readBackwards(store: StreamStore, stream: string, from: number, count: number): Generator<StoredEvent[]> {
+export function* readBackwards(
+  store: StreamStore,
+  stream: string,
+  from: number,
+  count: number,
+): Generator<StoredEvent[]> {
   const view = viewStream(store, stream)
   if (view.kind !== 'readable') return
   const oldest = oldestReadable(view.metadata)
@@ -71,7 +91,8 @@ export function* readBackwards(store: StreamStore, stream: string, from: number,
     if (places.length === 0) throw new CorruptIndexError(stream, `revision ${revision} is missing`)
     for (const place of places) {
       if (page.length >= PAGE || bytes >= PAGE_BYTES || revision < view.first) break
-      if (place.revision + place.count <= revision) throw new CorruptIndexError(stream, `revision ${revision} is missing`)
+      if (place.revision + place.count <= revision)
+        throw new CorruptIndexError(stream, `revision ${revision} is missing`)
       const { frame, events } = store.eventsAt(stream, place)
       bytes += frame.bytes.length
       for (const event of events.toReversed()) {
@@ -93,7 +114,8 @@ export function readEvent(store: StreamStore, stream: string, revision: number):
   const wanted = revision === -1 ? view.head : revision
   if (wanted < view.first || wanted > view.head) return undefined
   const place = store.index.placesFrom(stream, wanted, 1)[0]
-  if (place === undefined || place.revision > wanted) throw new CorruptIndexError(stream, `revision ${wanted} is missing`)
+  if (place === undefined || place.revision > wanted)
+    throw new CorruptIndexError(stream, `revision ${wanted} is missing`)
   const { frame, events } = store.eventsAt(stream, place)
   return frame.createdAt < oldestReadable(view.metadata) ? undefined : events[wanted - place.revision]
 }

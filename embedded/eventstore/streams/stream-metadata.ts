@@ -15,7 +15,12 @@ export type StreamAcl = { [Right in AclRight]: string[] | undefined }
 export type AclRight = (typeof ACL_RIGHTS)[number]
 const ACL_RIGHTS = ['$r', '$w', '$d', '$mr', '$mw'] as const
 
-export const NO_METADATA: StreamMetadata = { maxCount: undefined, maxAge: undefined, truncateBefore: undefined, acl: undefined }
+export const NO_METADATA: StreamMetadata = {
+  maxCount: undefined,
+  maxAge: undefined,
+  truncateBefore: undefined,
+  acl: undefined,
+}
 
 /** Metadata streams keep one event. */
 export const METASTREAM_METADATA: StreamMetadata = { ...NO_METADATA, maxCount: 1 }
@@ -61,7 +66,8 @@ export function parseStreamMetadata(json: Buffer): StreamMetadata {
   const truncateBefore = integerOf(values, '$tb', LARGEST_INT64)
   const acl = Object.hasOwn(values, '$acl') ? parseAcl(values['$acl']) : undefined
   const isTemporaryVoid = Object.hasOwn(values, '$tmp') && typeof values['$tmp'] !== 'boolean'
-  if (maxCount === 'invalid' || maxAge === 'invalid' || cacheControl === 'invalid' || truncateBefore === 'invalid') return NO_METADATA
+  if (maxCount === 'invalid' || maxAge === 'invalid' || cacheControl === 'invalid' || truncateBefore === 'invalid')
+    return NO_METADATA
   if (acl === 'invalid' || isTemporaryVoid) return NO_METADATA
   return {
     maxCount: maxCount !== undefined && maxCount > 0n ? revisionOf(maxCount) : undefined,
@@ -75,7 +81,11 @@ export function parseStreamMetadata(json: Buffer): StreamMetadata {
 export function withTruncateBefore(json: Buffer, truncateBefore: number): Buffer | undefined {
   const values = parseObject(json.toString('utf8'))
   if (values === undefined) return undefined
-  return Buffer.from(JSON.stringify({ ...values, $tb: truncateBefore }, (_key, value: unknown) => (typeof value === 'bigint' ? Number(value) : value)))
+  return Buffer.from(
+    JSON.stringify({ ...values, $tb: truncateBefore }, (_key, value: unknown) =>
+      typeof value === 'bigint' ? Number(value) : value,
+    ),
+  )
 }
 
 /** First revision that may still be read by count and truncation; age is checked per event. */
@@ -123,7 +133,8 @@ export type DefaultAcls = { user: StreamAcl | undefined; system: StreamAcl | und
 /** Parses an event of `$settings` as the server does: anything unexpected makes all of it void. */
 export function parseDefaultAcls(json: Buffer): DefaultAcls {
   const values = parseObject(json.toString('utf8').replace(/^\uFEFF/, '')) ?? {}
-  const read = (key: string): StreamAcl | 'invalid' | undefined => (Object.hasOwn(values, key) ? parseAcl(values[key]) : undefined)
+  const read = (key: string): StreamAcl | 'invalid' | undefined =>
+    Object.hasOwn(values, key) ? parseAcl(values[key]) : undefined
   const user = read('$userStreamAcl')
   const system = read('$systemStreamAcl')
   return user === 'invalid' || system === 'invalid' ? { user: undefined, system: undefined } : { user, system }

@@ -7,7 +7,14 @@ import type { ProposedEvent } from '../wire/append-request.ts'
 import { isJson } from '../wire/event-message.ts'
 import { LruMap } from './lru-map.ts'
 import { NO_STREAM } from './revision.ts'
-import { METASTREAM_METADATA, NO_METADATA, isMetastream, metastreamOf, parseStreamMetadata, type StreamMetadata } from './stream-metadata.ts'
+import {
+  METASTREAM_METADATA,
+  NO_METADATA,
+  isMetastream,
+  metastreamOf,
+  parseStreamMetadata,
+  type StreamMetadata,
+} from './stream-metadata.ts'
 
 const HEADS_KEPT = 25_000
 const METADATA_KEPT = 20_000
@@ -127,7 +134,8 @@ export class StreamStore {
     const positions = this.log.append({ stream, firstRevision, createdAt: Date.now(), events }, done, isFollowUp)
     for (const [offset, event] of events.entries()) {
       const isKnown = this.recentIds.get(event.id) !== undefined
-      if (!isKnown) this.recentIds.set(event.id, { stream, revision: firstRevision + offset, position: positions[offset] ?? 0 })
+      if (!isKnown)
+        this.recentIds.set(event.id, { stream, revision: firstRevision + offset, position: positions[offset] ?? 0 })
     }
     const end = this.log.appendedEnd
     this.heads.set(stream, { revision: firstRevision + events.length - 1, end })
@@ -150,7 +158,8 @@ export class StreamStore {
   /** The events of the append that holds a revision. Throws CorruptLogError when log and index disagree. */
   eventsAt(stream: string, place: { revision: number; position: number }): { frame: Frame; events: StoredEvent[] } {
     const frame = this.log.readFrame(place.position)
-    if (frame.stream !== stream || frame.firstRevision !== place.revision) throw new CorruptLogError('the index points to another append', place.position)
+    if (frame.stream !== stream || frame.firstRevision !== place.revision)
+      throw new CorruptLogError('the index points to another append', place.position)
     return { frame, events: frameEvents(frame) }
   }
 

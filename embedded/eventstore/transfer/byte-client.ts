@@ -33,8 +33,14 @@ export class ByteClient {
 
   /** The last event of a stream, if any is readable. */
   async last(stream: string): Promise<TransferredEvent | undefined> {
-    const from = new streams.ReadReq.Options.StreamOptions().setStreamIdentifier(identifierOf(stream)).setEnd(new shared.Empty())
-    const options = new streams.ReadReq.Options().setStream(from).setReadDirection(streams.ReadReq.Options.ReadDirection.BACKWARDS).setCount('1').setNoFilter(new shared.Empty())
+    const from = new streams.ReadReq.Options.StreamOptions()
+      .setStreamIdentifier(identifierOf(stream))
+      .setEnd(new shared.Empty())
+    const options = new streams.ReadReq.Options()
+      .setStream(from)
+      .setReadDirection(streams.ReadReq.Options.ReadDirection.BACKWARDS)
+      .setCount('1')
+      .setNoFilter(new shared.Empty())
     for await (const event of this.read(options)) return event
     return undefined
   }
@@ -44,19 +50,25 @@ export class ByteClient {
     const options = new streams.AppendReq.Options().setStreamIdentifier(identifierOf(stream))
     if (before < 0n) options.setNoStream(new shared.Empty())
     else options.setRevision(String(before))
-    return this.client['execute'](StreamsClient, 'append as bytes', (grpc) =>
-      new Promise<AppendOutcome>((resolve, reject) => {
-        const call = grpc.append(...this.client['callArguments']({}), (error, reply) => {
-          if (error !== null) return reject(error)
-          const conflict = reply.getWrongExpectedVersion()
-          if (conflict === undefined) return resolve({ kind: 'written' })
-          resolve({ kind: 'conflict', head: conflict.hasCurrentRevision() ? BigInt(conflict.getCurrentRevision()) : -1n })
-        })
-        call.on('error', reject)
-        call.write(new streams.AppendReq().setOptions(options))
-        for (const event of events) call.write(new streams.AppendReq().setProposedMessage(proposed(event)))
-        call.end()
-      }),
+    return this.client['execute'](
+      StreamsClient,
+      'append as bytes',
+      (grpc) =>
+        new Promise<AppendOutcome>((resolve, reject) => {
+          const call = grpc.append(...this.client['callArguments']({}), (error, reply) => {
+            if (error !== null) return reject(error)
+            const conflict = reply.getWrongExpectedVersion()
+            if (conflict === undefined) return resolve({ kind: 'written' })
+            resolve({
+              kind: 'conflict',
+              head: conflict.hasCurrentRevision() ? BigInt(conflict.getCurrentRevision()) : -1n,
+            })
+          })
+          call.on('error', reject)
+          call.write(new streams.AppendReq().setOptions(options))
+          for (const event of events) call.write(new streams.AppendReq().setProposedMessage(proposed(event)))
+          call.end()
+        }),
     )
   }
 
@@ -78,9 +90,13 @@ export class ByteClient {
   }
 
   private async *read(options: streams.ReadReq.Options): AsyncGenerator<TransferredEvent> {
-    const request = new streams.ReadReq().setOptions(options.setUuidOption(new streams.ReadReq.Options.UUIDOption().setString(new shared.Empty())))
-    const open = this.client['GRPCStreamCreator']<StreamsClient, ClientReadableStream<streams.ReadResp>>(StreamsClient, 'read as bytes', (grpc) =>
-      grpc.read(request, ...this.client['callArguments']({}, { deadline: Infinity })),
+    const request = new streams.ReadReq().setOptions(
+      options.setUuidOption(new streams.ReadReq.Options.UUIDOption().setString(new shared.Empty())),
+    )
+    const open = this.client['GRPCStreamCreator']<StreamsClient, ClientReadableStream<streams.ReadResp>>(
+      StreamsClient,
+      'read as bytes',
+      (grpc) => grpc.read(request, ...this.client['callArguments']({}, { deadline: Infinity })),
     )
     for await (const reply of await open()) {
       const record = reply instanceof streams.ReadResp ? reply.getEvent()?.getEvent() : undefined
@@ -104,8 +120,14 @@ function transferred(record: streams.ReadResp.ReadEvent.RecordedEvent): Transfer
 }
 
 function proposed({ id, type, isJson, data, metadata }: ProposedBytes): streams.AppendReq.ProposedMessage {
-  const message = new streams.AppendReq.ProposedMessage().setId(new shared.UUID().setString(id)).setData(data).setCustomMetadata(metadata)
-  message.getMetadataMap().set('type', type).set('content-type', isJson ? 'application/json' : 'application/octet-stream')
+  const message = new streams.AppendReq.ProposedMessage()
+    .setId(new shared.UUID().setString(id))
+    .setData(data)
+    .setCustomMetadata(metadata)
+  message
+    .getMetadataMap()
+    .set('type', type)
+    .set('content-type', isJson ? 'application/json' : 'application/octet-stream')
   return message
 }
 

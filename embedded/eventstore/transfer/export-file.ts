@@ -11,11 +11,13 @@ export async function* readExport(file: string): AsyncGenerator<TransferredEvent
   for await (const line of createInterface({ input: createReadStream(file, 'utf8'), crlfDelay: Infinity })) {
     const parsed = parseLine(line)
     if (place === 'before') {
-      if (!('header' in parsed) || parsed.header.format !== FORMAT) throw new Error(`${file} is no export of the form ${FORMAT}`)
+      if (!('header' in parsed) || parsed.header.format !== FORMAT)
+        throw new Error(`${file} is no export of the form ${FORMAT}`)
       place = 'within'
     } else if (place === 'behind' || 'header' in parsed) throw new Error(`${file} goes on behind its end`)
     else if ('footer' in parsed) {
-      if (parsed.footer.events !== events || parsed.footer.sha256 !== hash.digest('hex')) throw new Error(`${file} is not what was exported: its checksum does not match`)
+      if (parsed.footer.events !== events || parsed.footer.sha256 !== hash.digest('hex'))
+        throw new Error(`${file} is not what was exported: its checksum does not match`)
       place = 'behind'
     } else {
       events += 1

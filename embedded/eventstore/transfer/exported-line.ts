@@ -25,7 +25,16 @@ export type Header = { format: string; exportedAt: string; withSystemStreams: bo
 export type Footer = { events: number; sha256: string }
 
 export function eventLine({ stream, revision, id, type, isJson, data, metadata, created }: TransferredEvent): string {
-  const fields = { stream, revision: String(revision), id, type, isJson, created, ...named('data', data), ...named('metadata', metadata) }
+  const fields = {
+    stream,
+    revision: String(revision),
+    id,
+    type,
+    isJson,
+    created,
+    ...named('data', data),
+    ...named('metadata', metadata),
+  }
   // These two end a line for some readers.
   return JSON.stringify(fields).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
 }
@@ -35,8 +44,16 @@ export function parseLine(line: string): { header: Header } | { event: Transferr
   const values: unknown = JSON.parse(line)
   if (typeof values !== 'object' || values === null) throw new Error(`not a line of an export: ${line.slice(0, 80)}`)
   const fields = new Map<string, unknown>(Object.entries(values))
-  if (fields.has('format')) return { header: { format: textIn(fields, 'format'), exportedAt: textIn(fields, 'exportedAt'), withSystemStreams: fields.get('withSystemStreams') === true } }
-  if (fields.has('sha256')) return { footer: { events: Number(fields.get('events')), sha256: textIn(fields, 'sha256') } }
+  if (fields.has('format'))
+    return {
+      header: {
+        format: textIn(fields, 'format'),
+        exportedAt: textIn(fields, 'exportedAt'),
+        withSystemStreams: fields.get('withSystemStreams') === true,
+      },
+    }
+  if (fields.has('sha256'))
+    return { footer: { events: Number(fields.get('events')), sha256: textIn(fields, 'sha256') } }
   return {
     event: {
       stream: textIn(fields, 'stream'),
@@ -58,7 +75,9 @@ function named(name: string, bytes: Uint8Array): Record<string, string> {
 }
 
 function bytesIn(fields: Map<string, unknown>, name: string): Uint8Array {
-  return fields.has(name) ? Buffer.from(textIn(fields, name), 'utf8') : Buffer.from(textIn(fields, `${name}Base64`), 'base64')
+  return fields.has(name)
+    ? Buffer.from(textIn(fields, name), 'utf8')
+    : Buffer.from(textIn(fields, `${name}Base64`), 'base64')
 }
 
 function textIn(fields: Map<string, unknown>, name: string): string {

@@ -53,7 +53,11 @@ class Importing {
   async take(event: TransferredEvent): Promise<void> {
     const size = event.data.length + event.metadata.length
     const last = this.group.at(-1)
-    const joins = last !== undefined && last.stream === event.stream && last.revision + 1n === event.revision && !event.stream.startsWith('$$')
+    const joins =
+      last !== undefined &&
+      last.stream === event.stream &&
+      last.revision + 1n === event.revision &&
+      !event.stream.startsWith('$$')
     if (!joins || this.group.length >= EVENTS_AT_ONCE || this.groupBytes + size > BYTES_AT_ONCE) await this.flush()
     this.group.push(event)
     this.groupBytes += size
@@ -77,7 +81,9 @@ class Importing {
     for (let missing = before + 1n; missing < revision; missing += 1n) await this.fill(stream, missing)
     const outcome = await this.client.append(stream, revision - 1n, events)
     if (outcome.kind === 'conflict' && !(await this.isWrittenByStore(events))) {
-      throw new Error(`${stream} holds events of its own up to revision ${outcome.head}, where revision ${revision} was to be written: import into a store without these streams`)
+      throw new Error(
+        `${stream} holds events of its own up to revision ${outcome.head}, where revision ${revision} was to be written: import into a store without these streams`,
+      )
     }
     if (outcome.kind === 'conflict') this.result.writtenByStore += 1
     this.heads.set(stream, revision + BigInt(events.length) - 1n)
@@ -88,7 +94,9 @@ class Importing {
   /** A real server that has to revive a stream whose metadata stream is tombstoned ends, and does not start again. */
   private async tombstone(stream: string): Promise<void> {
     if (stream.startsWith('$$') && this.deleted.has(originalOf(stream))) {
-      throw new Error(`${stream} is tombstoned while ${originalOf(stream)} is deleted: an append to that would end a real server for good`)
+      throw new Error(
+        `${stream} is tombstoned while ${originalOf(stream)} is deleted: an append to that would end a real server for good`,
+      )
     }
     await this.client.tombstone(stream)
   }
@@ -111,7 +119,12 @@ class Importing {
   private async isWrittenByStore([event, ...more]: TransferredEvent[]): Promise<boolean> {
     if (event === undefined || more.length > 0 || !event.stream.startsWith('$$')) return false
     const last = await this.readableLast(event.stream, event.revision)
-    return last !== undefined && last.revision === event.revision && last.type === event.type && isSameJson(last.data, event.data)
+    return (
+      last !== undefined &&
+      last.revision === event.revision &&
+      last.type === event.type &&
+      isSameJson(last.data, event.data)
+    )
   }
 
   /** The last event of a stream once readers see that revision, which on a server is a moment after the writer knows of it. */
@@ -125,8 +138,13 @@ class Importing {
   }
 
   private async fill(stream: string, revision: bigint): Promise<void> {
-    const outcome = await this.client.append(stream, revision - 1n, [{ id: crypto.randomUUID(), type: FILLER_EVENT, isJson: false, data: Buffer.alloc(0), metadata: Buffer.alloc(0) }])
-    if (outcome.kind === 'conflict') throw new Error(`${stream} holds events of its own up to revision ${outcome.head}: import into a store without these streams`)
+    const outcome = await this.client.append(stream, revision - 1n, [
+      { id: crypto.randomUUID(), type: FILLER_EVENT, isJson: false, data: Buffer.alloc(0), metadata: Buffer.alloc(0) },
+    ])
+    if (outcome.kind === 'conflict')
+      throw new Error(
+        `${stream} holds events of its own up to revision ${outcome.head}: import into a store without these streams`,
+      )
     this.result.filled += 1
   }
 }
@@ -143,7 +161,9 @@ function isSameJson(one: Uint8Array, other: Uint8Array): boolean {
   const canonical = (bytes: Uint8Array): string => {
     const value = parsedJson(bytes)
     return JSON.stringify(value, (_key, part: unknown) =>
-      typeof part === 'object' && part !== null && !Array.isArray(part) ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1))) : part,
+      typeof part === 'object' && part !== null && !Array.isArray(part)
+        ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+        : part,
     )
   }
   return canonical(one) === canonical(other)

@@ -5,11 +5,21 @@ export const IMPORT_USAGE = 'import --url esdb://HOST:PORT --from FILE'
 
 /** Writes everything of the store at a connection string to a file, and says what it was. Rejects on wrong arguments. */
 export async function runExport(args: string[]): Promise<void> {
-  const { values } = parseArgs({ args, options: { url: { type: 'string' }, out: { type: 'string' }, 'with-system-streams': { type: 'boolean', default: false } } })
+  const { values } = parseArgs({
+    args,
+    options: {
+      url: { type: 'string' },
+      out: { type: 'string' },
+      'with-system-streams': { type: 'boolean', default: false },
+    },
+  })
   if (values.url === undefined || values.out === undefined) throw new Error(`usage: ${EXPORT_USAGE}`)
   // The client is loaded by who transfers, not by every node.
   const { exportStore } = await import('./export.ts')
-  say('exported', await exportStore({ url: values.url, out: values.out, withSystemStreams: values['with-system-streams'] }))
+  say(
+    'exported',
+    await exportStore({ url: values.url, out: values.out, withSystemStreams: values['with-system-streams'] }),
+  )
 }
 
 /** Writes an exported file into the store at a connection string, and says what it was. Rejects on wrong arguments. */

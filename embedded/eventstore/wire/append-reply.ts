@@ -77,9 +77,16 @@ export function appendConflict(expected: ExpectedRevision, head: number): Buffer
 /** Correlation id and stream stand in every reply; `at` is where the result goes, between them. */
 function startReply(correlationId: Buffer, stream: string, resultLength: number): { bytes: Buffer; at: number } {
   const nameLength = Buffer.byteLength(stream, 'utf8')
-  const bytes = Buffer.allocUnsafe(fieldLength(correlationId.length) + resultLength + fieldLength(fieldLength(nameLength)))
+  const bytes = Buffer.allocUnsafe(
+    fieldLength(correlationId.length) + resultLength + fieldLength(fieldLength(nameLength)),
+  )
   const at = writeField(bytes, CORRELATION_ID, correlationId, 0)
-  const nameAt = writeFieldHeader(bytes, STREAM_NAME, nameLength, writeFieldHeader(bytes, STREAM_IDENTIFIER, fieldLength(nameLength), at + resultLength))
+  const nameAt = writeFieldHeader(
+    bytes,
+    STREAM_NAME,
+    nameLength,
+    writeFieldHeader(bytes, STREAM_IDENTIFIER, fieldLength(nameLength), at + resultLength),
+  )
   bytes.write(stream, nameAt, 'utf8')
   return { bytes, at }
 }

@@ -100,7 +100,8 @@ function readAppendOptions(fields: FieldReader): AppendOptions {
 
 function expectedRevision(wire: bigint): ExpectedRevision {
   if (wire === 0xffffffffffffffffn) return 'no_stream'
-  if (wire > 0x7fffffffffffffffn) throw new BadRequestError("Specified argument was out of the range of valid values. (Parameter 'value')")
+  if (wire > 0x7fffffffffffffffn)
+    throw new BadRequestError("Specified argument was out of the range of valid values. (Parameter 'value')")
   return revisionFromWire(wire)
 }
 
@@ -122,7 +123,13 @@ function readMilliseconds(fields: FieldReader): number {
 }
 
 function readProposedEvent(fields: FieldReader): ProposedEvent {
-  const event: ProposedEvent = { id: EMPTY_UUID, type: undefined, contentType: undefined, data: NO_BYTES, metadata: NO_BYTES }
+  const event: ProposedEvent = {
+    id: EMPTY_UUID,
+    type: undefined,
+    contentType: undefined,
+    data: NO_BYTES,
+    metadata: NO_BYTES,
+  }
   while (fields.next()) {
     if (fields.field === 1) event.id = readUuid(fields.content())
     else if (fields.field === 2) readMetadataEntry(fields.nested(), event)

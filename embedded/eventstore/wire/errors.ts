@@ -32,10 +32,18 @@ export class CallError extends Error {
 }
 
 export function streamDeleted(stream: string): CallError {
-  return new CallError(status.FAILED_PRECONDITION, `Event stream '${stream}' is deleted.`, { exception: 'stream-deleted', 'stream-name': stream })
+  return new CallError(status.FAILED_PRECONDITION, `Event stream '${stream}' is deleted.`, {
+    exception: 'stream-deleted',
+    'stream-name': stream,
+  })
 }
 
-export function wrongExpectedVersion(operation: string, stream: string, expected: ExpectedRevision, head: number): CallError {
+export function wrongExpectedVersion(
+  operation: string,
+  stream: string,
+  expected: ExpectedRevision,
+  head: number,
+): CallError {
   const details = `${operation} failed due to WrongExpectedVersion. Stream: ${stream}, Expected version: ${expectedToInt64(expected)}, Actual version: ${head}`
   return new CallError(status.FAILED_PRECONDITION, details, {
     exception: 'wrong-expected-version',
@@ -82,7 +90,10 @@ export function toCallError(error: unknown): CallError {
   if (error instanceof BadRequestError || error instanceof MalformedMessageError) return handlerFailed()
   if (error instanceof NoRoomError) return new CallError(status.RESOURCE_EXHAUSTED, NO_ROOM)
   const message = error instanceof Error ? error.message : String(error)
-  return new CallError(error instanceof CorruptLogError || error instanceof CorruptIndexError ? status.DATA_LOSS : status.UNKNOWN, message)
+  return new CallError(
+    error instanceof CorruptLogError || error instanceof CorruptIndexError ? status.DATA_LOSS : status.UNKNOWN,
+    message,
+  )
 }
 
 /** The `Status` messages that a batch append answers with. */
@@ -94,7 +105,12 @@ export function batchWrongExpectedVersion(expected: ExpectedRevision, head: numb
   else if (expected === 'no_stream') details.setExpectedNoStream(new emptyMessages.Empty())
   else if (expected === 'stream_exists') details.setExpectedStreamExists(new emptyMessages.Empty())
   else details.setExpectedStreamPosition(revisionToWire(expected))
-  return batchStatus(code.Code.ALREADY_EXISTS, 'WrongExpectedVersion', details, 'event_store.client.WrongExpectedVersion')
+  return batchStatus(
+    code.Code.ALREADY_EXISTS,
+    'WrongExpectedVersion',
+    details,
+    'event_store.client.WrongExpectedVersion',
+  )
 }
 
 export function batchStreamDeleted(stream: string): statusMessages.Status {
@@ -106,7 +122,12 @@ export function batchStreamDeleted(stream: string): statusMessages.Status {
 }
 
 export function batchAccessDenied(): statusMessages.Status {
-  return batchStatus(code.Code.PERMISSION_DENIED, 'AccessDenied', new shared.AccessDenied(), 'event_store.client.AccessDenied')
+  return batchStatus(
+    code.Code.PERMISSION_DENIED,
+    'AccessDenied',
+    new shared.AccessDenied(),
+    'event_store.client.AccessDenied',
+  )
 }
 
 export function batchTimeout(): statusMessages.Status {
@@ -116,7 +137,12 @@ export function batchTimeout(): statusMessages.Status {
 export function batchMaxAppendSizeExceeded(): statusMessages.Status {
   const details = new shared.MaximumAppendSizeExceeded()
   details.setMaxappendsize(MAX_APPEND_SIZE)
-  return batchStatus(code.Code.INVALID_ARGUMENT, 'MaximumAppendSizeExceeded', details, 'event_store.client.MaximumAppendSizeExceeded')
+  return batchStatus(
+    code.Code.INVALID_ARGUMENT,
+    'MaximumAppendSizeExceeded',
+    details,
+    'event_store.client.MaximumAppendSizeExceeded',
+  )
 }
 
 export function batchBadRequest(message: string): statusMessages.Status {
@@ -137,7 +163,12 @@ export function batchUnknown(): statusMessages.Status {
   return batchStatus(code.Code.UNKNOWN, 'Unknown', new shared.Unknown(), 'event_store.client.Unknown')
 }
 
-function batchStatus(statusCode: code.Code, message: string, details: Message, typeName: string): statusMessages.Status {
+function batchStatus(
+  statusCode: code.Code,
+  message: string,
+  details: Message,
+  typeName: string,
+): statusMessages.Status {
   const any = new anyMessages.Any()
   any.pack(details.serializeBinary(), typeName)
   const answer = new statusMessages.Status()

@@ -77,7 +77,8 @@ export function planEvent(context: AppendContext, event: ProposedEvent, revision
   const lengthWithoutPositions =
     ID_FIELD_LENGTH +
     context.streamField.length +
-    1 + revisionLength(revision) +
+    1 +
+    revisionLength(revision) +
     fieldLength(6 + fieldLength(type.length)) +
     context.createdEntry.length +
     contentType.length +
@@ -93,7 +94,13 @@ export function messageLength(planned: PlannedEvent, position: number): number {
 }
 
 /** Writes the message at `offset` of `target`; returns where its parts lie. */
-export function writeMessage(target: Buffer, offset: number, context: AppendContext, planned: PlannedEvent, position: number): EventLayout {
+export function writeMessage(
+  target: Buffer,
+  offset: number,
+  context: AppendContext,
+  planned: PlannedEvent,
+  position: number,
+): EventLayout {
   const positionLength = varintLength(position)
   const recordLength = planned.lengthWithoutPositions + 2 * (1 + positionLength)
   let at = writeFieldHeader(target, EVENT, fieldLength(recordLength) + 1 + positionLength, offset)
@@ -119,7 +126,14 @@ export function writeMessage(target: Buffer, offset: number, context: AppendCont
   const dataStart = at - offset - data.length
   target[at] = READ_EVENT_COMMIT
   at = writeVarint(target, position, at + 1)
-  return { recordStart, typeStart, typeLength: planned.type.length, dataStart, dataLength: data.length, length: at - offset }
+  return {
+    recordStart,
+    typeStart,
+    typeLength: planned.type.length,
+    dataStart,
+    dataLength: data.length,
+    length: at - offset,
+  }
 }
 
 /** The `RecordedEvent` inside a stored event's message, not copied. */

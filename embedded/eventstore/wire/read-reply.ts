@@ -10,7 +10,9 @@ export function subscriptionConfirmed(subscriptionId: string): Buffer {
 }
 
 export function checkpointReached(position: number): Buffer {
-  const checkpoint = new streams.ReadResp.Checkpoint().setCommitPosition(String(position)).setPreparePosition(String(position))
+  const checkpoint = new streams.ReadResp.Checkpoint()
+    .setCommitPosition(String(position))
+    .setPreparePosition(String(position))
   return bytesOf(new streams.ReadResp().setCheckpoint(checkpoint))
 }
 
@@ -20,7 +22,9 @@ export function caughtUp(): Buffer {
 
 export function streamNotFound(stream: string): Buffer {
   const identifier = new shared.StreamIdentifier().setStreamName(Buffer.from(stream, 'utf8'))
-  return bytesOf(new streams.ReadResp().setStreamNotFound(new streams.ReadResp.StreamNotFound().setStreamIdentifier(identifier)))
+  return bytesOf(
+    new streams.ReadResp().setStreamNotFound(new streams.ReadResp.StreamNotFound().setStreamIdentifier(identifier)),
+  )
 }
 
 export function firstStreamPosition(revision: number): Buffer {

@@ -29,7 +29,8 @@ export function readReadRequest(bytes: Uint8Array): ReadRequest {
   if (!isSubscription && !options.hasCount()) throw invalidArgument("'None' is not a valid count option")
   const filter = readFilter(options.getFilter())
   if (isSubscription && backwards) throw invalidArgument('The combination of Subscription and Backwards is invalid.')
-  if (filter !== undefined && !options.hasAll()) throw invalidArgument('The combination of Stream and Filter is invalid.')
+  if (filter !== undefined && !options.hasAll())
+    throw invalidArgument('The combination of Stream and Filter is invalid.')
   return {
     source: readSource(options),
     count: isSubscription ? undefined : Math.min(Number(options.getCount()), Number.MAX_SAFE_INTEGER),
@@ -52,7 +53,10 @@ function readSource(options: streams.ReadReq.Options): ReadRequest['source'] {
   const all = options.getAll()
   if (all === undefined) throw invalidArgument("'None' is not a valid stream option")
   const position = all.getPosition()
-  return { kind: 'all', from: position !== undefined ? positionOf(position.getCommitPosition()) : all.hasEnd() ? 'end' : 'start' }
+  return {
+    kind: 'all',
+    from: position !== undefined ? positionOf(position.getCommitPosition()) : all.hasEnd() ? 'end' : 'start',
+  }
 }
 
 function revisionOf(text: string): Place {
@@ -75,7 +79,8 @@ function readFilter(options: streams.ReadReq.Options.FilterOptions | undefined):
   if (expression === undefined) throw invalidArgument("'None' is not a valid filter")
   if (!options.hasMax() && !options.hasCount()) throw invalidArgument("'None' is not a valid window")
   const window = options.hasMax() ? options.getMax() : DEFAULT_WINDOW
-  if (options.getCheckpointintervalmultiplier() === 0) throw invalidArgument('checkpointIntervalMultiplier must be greater than 0')
+  if (options.getCheckpointintervalmultiplier() === 0)
+    throw invalidArgument('checkpointIntervalMultiplier must be greater than 0')
   return {
     ...eventFilter(onStream === undefined ? 'type' : 'stream', expression.getRegex(), expression.getPrefixList()),
     window,

@@ -12,11 +12,16 @@ export function sizeText({ tables }: Comparison, passedOver: ReadonlySet<string>
   const rows = sum(tables.map((table) => table.rows))
   const copyRows = sum(tables.map((table) => table.copyRows))
   const rowsText = rows === copyRows ? `${rows} rows` : `${rows} rows, ${copyRows} by the log`
-  return passedOver.size === 0 ? rowsText : `${rowsText}, ${passedOver.size} event${passedOver.size === 1 ? '' : 's'} passed over`
+  return passedOver.size === 0
+    ? rowsText
+    : `${rowsText}, ${passedOver.size} event${passedOver.size === 1 ? '' : 's'} passed over`
 }
 
 /** The events that each projector passes over, by its name. */
-export async function passedOverBy({ skips }: RebuildContext, names: readonly string[]): Promise<(name: string) => ReadonlySet<string>> {
+export async function passedOverBy(
+  { skips }: RebuildContext,
+  names: readonly string[],
+): Promise<(name: string) => ReadonlySet<string>> {
   const sets = new Map<string, ReadonlySet<string>>()
   for (const name of names) sets.set(name, (await skips?.(name)) ?? new Set())
   return (name) => sets.get(name) ?? new Set()
@@ -25,15 +30,21 @@ export async function passedOverBy({ skips }: RebuildContext, names: readonly st
 /** The first row that differs, by its key; names of columns, never what is in them. */
 export function differenceText(difference: Difference): string {
   switch (difference.kind) {
-    case 'changed': return `table ${difference.table}, row ${keyText(difference.key)}: differs in ${difference.columns.join(', ')}`
-    case 'missing': return `table ${difference.table}, row ${keyText(difference.key)}: is missing from what serves`
-    case 'surplus': return `table ${difference.table}, row ${keyText(difference.key)}: is served, and the log does not say so`
-    case 'shape': return `table ${difference.table}: ${difference.columns.join(', ') || 'the whole table'} is not the same in both`
+    case 'changed':
+      return `table ${difference.table}, row ${keyText(difference.key)}: differs in ${difference.columns.join(', ')}`
+    case 'missing':
+      return `table ${difference.table}, row ${keyText(difference.key)}: is missing from what serves`
+    case 'surplus':
+      return `table ${difference.table}, row ${keyText(difference.key)}: is served, and the log does not say so`
+    case 'shape':
+      return `table ${difference.table}: ${difference.columns.join(', ') || 'the whole table'} is not the same in both`
   }
 }
 
 function keyText(key: Readonly<Record<string, string>>): string {
-  return Object.entries(key).map(([column, value]) => `${column} ${value}`).join(', ')
+  return Object.entries(key)
+    .map(([column, value]) => `${column} ${value}`)
+    .join(', ')
 }
 
 export function unableText(outcome: Unable): string {

@@ -18,7 +18,8 @@ export async function retryProjector(pool: Pool, name: string): Promise<Told> {
   const before = await readProjector(pool, name)
   if (before.status === 'unseen') return { text: `${name} has never run: there is nothing to retry`, isDone: false }
   const resumed = await requestResume(pool, name)
-  if (resumed === undefined) return { text: `${name} is ${(await readProjector(pool, name)).status}: there is nothing to retry`, isDone: true }
+  if (resumed === undefined)
+    return { text: `${name} is ${(await readProjector(pool, name)).status}: there is nothing to retry`, isDone: true }
   return becomeOf(pool, name, resumed)
 }
 
@@ -26,11 +27,21 @@ export async function retryProjector(pool: Pool, name: string): Promise<Told> {
 export async function becomeOf(pool: Pool, name: string, { isServing, nextVersion }: Resumed): Promise<Told> {
   const told: Told[] = []
   if (isServing) told.push(outcomeOf(await settled(pool, name, ({ status }) => status !== 'catching-up')))
-  if (nextVersion !== undefined) told.push(outcomeOfNext(await settled(pool, name, (shown) => shown.version === nextVersion || nextCopy(shown)?.isFailed === true), nextVersion))
+  if (nextVersion !== undefined)
+    told.push(
+      outcomeOfNext(
+        await settled(pool, name, (shown) => shown.version === nextVersion || nextCopy(shown)?.isFailed === true),
+        nextVersion,
+      ),
+    )
   return { text: told.map(({ text }) => text).join('\n'), isDone: told.every(({ isDone }) => isDone) }
 }
 
-async function settled(pool: Pool, name: string, isSettled: (shown: ShownProjector) => boolean): Promise<ShownProjector> {
+async function settled(
+  pool: Pool,
+  name: string,
+  isSettled: (shown: ShownProjector) => boolean,
+): Promise<ShownProjector> {
   const deadline = performance.now() + patienceMs
   for (;;) {
     const projector = await readProjector(pool, name)
@@ -48,10 +59,19 @@ function outcomeOfNext(shown: ShownProjector, version: number): Told {
   const copy = nextCopy(shown)
   if (copy?.isFailed === true) {
     const { failure } = copy
-    return { text: failure === undefined ? noRoomText(name, version) : failedAgainText(`the copy of ${name} in version ${version}`, failure), isDone: false }
+    return {
+      text:
+        failure === undefined
+          ? noRoomText(name, version)
+          : failedAgainText(`the copy of ${name} in version ${version}`, failure),
+      isDone: false,
+    }
   }
   if (shown.version === version) return { text: `${name} is served in version ${version}`, isDone: true }
-  return { text: `the copy of ${name} in version ${version} is filled anew as soon as an instance of that version runs it: projections list shows how far it is`, isDone: true }
+  return {
+    text: `the copy of ${name} in version ${version} is filled anew as soon as an instance of that version runs it: projections list shows how far it is`,
+    isDone: true,
+  }
 }
 
 function failedAgainText(what: string, failure: ShownFailure | undefined): string {
@@ -60,10 +80,17 @@ function failedAgainText(what: string, failure: ShownFailure | undefined): strin
 
 function outcomeOf({ name, status, position, failure }: ShownProjector): Told {
   switch (status) {
-    case 'running': return { text: `${name} goes on and is at the head, at ${position}`, isDone: true }
-    case 'failed': return { text: failedAgainText(name, failure), isDone: false }
-    case 'catching-up': return { text: `${name} goes on from ${position} as soon as an instance runs it: projections lag shows how far it is`, isDone: true }
+    case 'running':
+      return { text: `${name} goes on and is at the head, at ${position}`, isDone: true }
+    case 'failed':
+      return { text: failedAgainText(name, failure), isDone: false }
+    case 'catching-up':
+      return {
+        text: `${name} goes on from ${position} as soon as an instance runs it: projections lag shows how far it is`,
+        isDone: true,
+      }
     case 'stopped':
-    case 'unseen': return { text: `${name} was stopped meanwhile`, isDone: false }
+    case 'unseen':
+      return { text: `${name} was stopped meanwhile`, isDone: false }
   }
 }

@@ -1,6 +1,12 @@
 import type { Pool } from 'pg'
 import type { EventStore } from '../../../streams/store/event-store.ts'
-import { comparePositions, formatPosition, parsePosition, startOfLog, type Position } from '../../../streams/store/positions.ts'
+import {
+  comparePositions,
+  formatPosition,
+  parsePosition,
+  startOfLog,
+  type Position,
+} from '../../../streams/store/positions.ts'
 import { projectedStreams } from './projected-streams.ts'
 import { readProjectors, type ShownProjector } from './stored-projectors.ts'
 import { tableText } from './table-text.ts'
@@ -15,7 +21,12 @@ interface Lag {
   readonly isMore: boolean
 }
 
-export async function projectionLag(pool: Pool, eventStore: EventStore, isJson: boolean, most = mostCounted): Promise<string> {
+export async function projectionLag(
+  pool: Pool,
+  eventStore: EventStore,
+  isJson: boolean,
+  most = mostCounted,
+): Promise<string> {
   const projectors = await readProjectors(pool)
   const seen = projectors.filter(({ position }) => position !== undefined)
   const { newest, isComplete } = await newestEvents(eventStore, seen.map(positionOf), most)
@@ -24,13 +35,28 @@ export async function projectionLag(pool: Pool, eventStore: EventStore, isJson: 
     return { projector, behind, isMore: !isComplete && behind === newest.length }
   })
   const head = newest[0] ?? seen.map(positionOf).toSorted(comparePositions).at(-1)
-  if (isJson) return JSON.stringify({ head: head === undefined ? null : formatPosition(head), projectors: lags.map(jsonOf) }, null, 2)
-  const rows = lags.map((lag) => [lag.projector.name, lag.projector.status, lag.projector.position ?? '-', behindText(lag), movedText(lag.projector)])
+  if (isJson)
+    return JSON.stringify(
+      { head: head === undefined ? null : formatPosition(head), projectors: lags.map(jsonOf) },
+      null,
+      2,
+    )
+  const rows = lags.map((lag) => [
+    lag.projector.name,
+    lag.projector.status,
+    lag.projector.position ?? '-',
+    behindText(lag),
+    movedText(lag.projector),
+  ])
   return tableText([['NAME', 'STATUS', 'POSITION', 'BEHIND', 'LAST MOVED'], ...rows])
 }
 
 /** Positions down to the slowest projector's, newest first; not complete where there are more than are counted. */
-async function newestEvents(eventStore: EventStore, reached: readonly Position[], most: number): Promise<{ newest: readonly Position[]; isComplete: boolean }> {
+async function newestEvents(
+  eventStore: EventStore,
+  reached: readonly Position[],
+  most: number,
+): Promise<{ newest: readonly Position[]; isComplete: boolean }> {
   const downTo = reached.toSorted(comparePositions)[0] ?? startOfLog
   const newest: Position[] = []
   for await (const position of eventStore.positionsBackwards({ streamPrefixes: projectedStreams }, { downTo })) {

@@ -12,7 +12,13 @@ export async function listProjectors(pool: Pool, isJson: boolean): Promise<strin
 }
 
 function textOf(projectors: readonly ShownProjector[]): string {
-  const rows = projectors.map((projector) => [projector.name, versionText(projector), statusText(projector), projector.position ?? '-', copiesText(projector)])
+  const rows = projectors.map((projector) => [
+    projector.name,
+    versionText(projector),
+    statusText(projector),
+    projector.position ?? '-',
+    copiesText(projector),
+  ])
   const failures = projectors.flatMap(failureText)
   return [tableText([['NAME', 'VERSION', 'STATUS', 'POSITION', 'COPIES'], ...rows]), ...failures].join('\n')
 }
@@ -27,7 +33,9 @@ function versionText({ version, programVersion }: ShownProjector): string {
 function statusText({ status, silenceSeconds }: ShownProjector): string {
   if (status !== 'running' && status !== 'catching-up') return status
   if (silenceSeconds === undefined) return `${status}, but nobody has run it yet`
-  return silenceSeconds < silenceLimitSeconds ? status : `${status}, but nobody runs it since ${Math.round(silenceSeconds)} s`
+  return silenceSeconds < silenceLimitSeconds
+    ? status
+    : `${status}, but nobody runs it since ${Math.round(silenceSeconds)} s`
 }
 
 function copiesText({ copies }: ShownProjector): string {
@@ -41,15 +49,25 @@ function failureText(projector: ShownProjector): string[] {
     // Nobody waits for what another copy lacks.
     const isWanted = copy.kind === 'next' && copy.version > version
     if (copy.isFailed && copy.failure === undefined) return ['', noRoomText(name, copy.version)]
-    return failedText(`the ${copy.kind} copy of ${name}`, copy.failure, (position) => (isWanted ? [hintText(name, position, !isDecisive)] : []))
+    return failedText(`the ${copy.kind} copy of ${name}`, copy.failure, (position) =>
+      isWanted ? [hintText(name, position, !isDecisive)] : [],
+    )
   })
-  return [...failedText(name, failure, (position) => [hintText(name, position, !isDecisive && status === 'failed')]), ...ofCopies]
+  return [
+    ...failedText(name, failure, (position) => [hintText(name, position, !isDecisive && status === 'failed')]),
+    ...ofCopies,
+  ]
 }
 
 function failedText(what: string, failure: ShownFailure | undefined, hint: (position: string) => string[]): string[] {
   if (failure === undefined) return []
   const { eventId, eventType, category, position, reason } = failure
-  return ['', `${what} failed at ${position}: ${eventType} ${eventId} of a ${category} stream`, `  ${reason}`, ...hint(position)]
+  return [
+    '',
+    `${what} failed at ${position}: ${eventType} ${eventId} of a ${category} stream`,
+    `  ${reason}`,
+    ...hint(position),
+  ]
 }
 
 /** Of a copy whose tables an upgrade has given up. */
@@ -61,7 +79,17 @@ function hintText(name: string, position: string, canSkip: boolean): string {
   return `  projections retry ${name}${canSkip ? `, or projections skip ${name} ${position} --reason TEXT` : ''}`
 }
 
-function jsonOf({ name, version, programVersion, status, position, idleSeconds, silenceSeconds, copies, failure }: ShownProjector) {
+function jsonOf({
+  name,
+  version,
+  programVersion,
+  status,
+  position,
+  idleSeconds,
+  silenceSeconds,
+  copies,
+  failure,
+}: ShownProjector) {
   return {
     name,
     version: version ?? null,
@@ -70,7 +98,11 @@ function jsonOf({ name, version, programVersion, status, position, idleSeconds, 
     position: position ?? null,
     seconds_since_move: rounded(idleSeconds),
     seconds_since_heartbeat: rounded(silenceSeconds),
-    copies: copies.map(({ isFailed, failure: failureOfCopy, ...copy }) => ({ ...copy, is_failed: isFailed, failure: failureJson(failureOfCopy) })),
+    copies: copies.map(({ isFailed, failure: failureOfCopy, ...copy }) => ({
+      ...copy,
+      is_failed: isFailed,
+      failure: failureJson(failureOfCopy),
+    })),
     failure: failureJson(failure),
   }
 }

@@ -44,23 +44,41 @@ export function readProjections(args: readonly string[]): ProjectionsOrder {
   switch (action) {
     case 'list':
     case 'lag':
-      return { action, isJson: parseArgs({ args: rest, options: { json: { type: 'boolean', default: false } } }).values.json }
-    case 'rebuild': return readRebuild(rest)
-    case 'verify': return readVerify(rest)
+      return {
+        action,
+        isJson: parseArgs({ args: rest, options: { json: { type: 'boolean', default: false } } }).values.json,
+      }
+    case 'rebuild':
+      return readRebuild(rest)
+    case 'verify':
+      return readVerify(rest)
     case 'retry':
     case 'rollback':
     case 'drop':
-      return { action, name: oneName(action, parseArgs({ args: rest, options: {}, allowPositionals: true }).positionals) }
-    case 'skip': return readSkip(rest)
-    case undefined: throw new UsageError(`projections takes one of ${actions.join(', ')}`)
-    default: throw new UsageError(`there is no command projections ${action}: there are ${actions.join(', ')}`)
+      return {
+        action,
+        name: oneName(action, parseArgs({ args: rest, options: {}, allowPositionals: true }).positionals),
+      }
+    case 'skip':
+      return readSkip(rest)
+    case undefined:
+      throw new UsageError(`projections takes one of ${actions.join(', ')}`)
+    default:
+      throw new UsageError(`there is no command projections ${action}: there are ${actions.join(', ')}`)
   }
 }
 
 function readRebuild(args: string[]): ProjectionsOrder {
-  const options = { all: { type: 'boolean', default: false }, 'accept-difference': { type: 'boolean', default: false } } as const
+  const options = {
+    all: { type: 'boolean', default: false },
+    'accept-difference': { type: 'boolean', default: false },
+  } as const
   const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
-  return { action: 'rebuild', names: oneOrAll('rebuild', positionals, values.all), acceptsDifference: values['accept-difference'] }
+  return {
+    action: 'rebuild',
+    names: oneOrAll('rebuild', positionals, values.all),
+    acceptsDifference: values['accept-difference'],
+  }
 }
 
 function readVerify(args: string[]): ProjectionsOrder {
@@ -73,11 +91,14 @@ function readSkip(args: string[]): ProjectionsOrder {
   const { values, positionals } = parseArgs({ args, options: { reason: { type: 'string' } }, allowPositionals: true })
   const [name, position, ...surplus] = positionals
   const known = oneName('skip', name === undefined ? [] : [name])
-  if (position === undefined) throw new UsageError('projections skip takes the position at which the projector failed: projections list shows it')
-  if (surplus.length > 0) throw new UsageError('projections skip takes one name and one position; put a reason of several words in quotes')
+  if (position === undefined)
+    throw new UsageError('projections skip takes the position at which the projector failed: projections list shows it')
+  if (surplus.length > 0)
+    throw new UsageError('projections skip takes one name and one position; put a reason of several words in quotes')
   const reason = (values.reason ?? '').trim()
   if (reason === '') throw new UsageError('projections skip needs --reason TEXT')
-  if (reason.length > longestReason) throw new UsageError(`--reason takes at most ${longestReason} characters, not ${reason.length}`)
+  if (reason.length > longestReason)
+    throw new UsageError(`--reason takes at most ${longestReason} characters, not ${reason.length}`)
   return { action: 'skip', name: known, position: positionOf(position), reason }
 }
 
@@ -91,14 +112,16 @@ function positionOf(text: string): Position {
 
 function oneOrAll(action: string, positionals: readonly string[], isAll: boolean): readonly string[] {
   if (!isAll) return [oneName(action, positionals, ', or --all')]
-  if (positionals.length > 0) throw new UsageError(`projections ${action} takes the name of a projector or --all, not both`)
+  if (positionals.length > 0)
+    throw new UsageError(`projections ${action} takes the name of a projector or --all, not both`)
   return knownNames
 }
 
 function oneName(action: string, positionals: readonly string[], otherwise = ''): string {
   const [name, ...surplus] = positionals
   const known = `projectors are ${knownNames.join(', ')}`
-  if (name === undefined) throw new UsageError(`projections ${action} takes the name of a projector${otherwise}: ${known}`)
+  if (name === undefined)
+    throw new UsageError(`projections ${action} takes the name of a projector${otherwise}: ${known}`)
   if (surplus.length > 0) throw new UsageError(`projections ${action} takes one projector at a time`)
   if (!knownNames.includes(name)) throw new UsageError(`there is no projector ${name}: ${known}`)
   return name

@@ -23,7 +23,9 @@ const clearLine = '\r\u001B[2K'
 export function createProgress({ write, isTerminal, now }: ProgressOutput): Progress {
   let shownAt = now()
   let hasLine = false
-  let begun: { readonly phase: string; readonly at: number; readonly share: number; readonly events: number } | undefined
+  let begun:
+    | { readonly phase: string; readonly at: number; readonly share: number; readonly events: number }
+    | undefined
 
   return {
     report(progress) {
@@ -32,7 +34,11 @@ export function createProgress({ write, isTerminal, now }: ProgressOutput): Prog
       if (begun?.phase !== progress.phase) begun = { phase: progress.phase, at, share, events: progress.events }
       if (at - shownAt < (isTerminal ? redrawMs : plainMs)) return
       shownAt = at
-      const text = textOf(progress, share, { seconds: (at - begun.at) / 1_000, share: share - begun.share, events: progress.events - begun.events })
+      const text = textOf(progress, share, {
+        seconds: (at - begun.at) / 1_000,
+        share: share - begun.share,
+        events: progress.events - begun.events,
+      })
       if (!isTerminal) return write(`${text}\n`)
       write(`${clearLine}${text}`)
       hasLine = true

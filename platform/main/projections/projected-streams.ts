@@ -7,7 +7,9 @@ import { category as reservation } from '../../../streams/reservation/stream.ts'
 
 /** Categories that a read model or a to-do list has a handler for. */
 const listenedTo = new Set(
-  [...readModels, ...processes.map(({ list }) => list)].flatMap(({ handlers }) => Object.keys(handlers).map((type) => catalogue.entry(type)?.category)),
+  [...readModels, ...processes.map(({ list }) => list)].flatMap(({ handlers }) =>
+    Object.keys(handlers).map((type) => catalogue.entry(type)?.category),
+  ),
 )
 
 /**

@@ -8,7 +8,11 @@ import type { Told } from './going-on.ts'
 import { projectorNamed } from './known-projectors.ts'
 
 /** One outcome per projector, each told by itself: one that cannot be rebuilt keeps none of the others. */
-export async function rebuildProjectors(context: RebuildContext, names: readonly string[], acceptDifference: boolean): Promise<readonly Told[]> {
+export async function rebuildProjectors(
+  context: RebuildContext,
+  names: readonly string[],
+  acceptDifference: boolean,
+): Promise<readonly Told[]> {
   const outcomes = await rebuild(context, names.map(projectorNamed), { acceptDifference })
   const passedOver = await passedOverBy(context, names)
   return outcomes.map((outcome) => toldOfRebuild(outcome, passedOver(outcome.name)))
@@ -29,14 +33,22 @@ export function toldOfRebuild(outcome: RebuildOutcome, passedOver: ReadonlySet<s
   return { text: lines.join('\n'), isDone: false }
 }
 
-function switchedText({ name, comparison, versions, position, status }: Switched, passedOver: ReadonlySet<string>): string {
+function switchedText(
+  { name, comparison, versions, position, status }: Switched,
+  passedOver: ReadonlySet<string>,
+): string {
   const { isEqual, difference } = comparison
-  const versionText = versions.from === versions.to ? `version ${versions.to}` : `version ${versions.from} replaced by ${versions.to}`
-  const contentText = isEqual ? `${sizeText(comparison, passedOver)}, equal by content hash at ${formatPosition(comparison.position)}` : `${sizeText(comparison, passedOver)}, different`
+  const versionText =
+    versions.from === versions.to ? `version ${versions.to}` : `version ${versions.from} replaced by ${versions.to}`
+  const contentText = isEqual
+    ? `${sizeText(comparison, passedOver)}, equal by content hash at ${formatPosition(comparison.position)}`
+    : `${sizeText(comparison, passedOver)}, different`
   const lines = [
     `${name}: rebuilt and switched at ${formatPosition(position)} (${versionText}; ${contentText})`,
     ...(difference === undefined ? [] : [`  first difference: ${differenceText(difference)}`]),
-    ...(versions.from === versions.to ? [] : [`  instances of version ${versions.from} stand by from now on: start those of version ${versions.to}`]),
+    ...(versions.from === versions.to
+      ? []
+      : [`  instances of version ${versions.from} stand by from now on: start those of version ${versions.to}`]),
     ...(status === 'stopped' ? [stoppedText(name)] : []),
   ]
   return lines.join('\n')

@@ -28,7 +28,11 @@ export interface Terminal {
 /** Carries out an operator's order; resolves to the exit code: 0 done or equal, 1 different or failed. */
 export async function runProjections(order: ProjectionsOrder, env: Environment, terminal: Terminal): Promise<number> {
   const servers = await openServers(env)
-  const progress = createProgress({ write: terminal.err, isTerminal: terminal.isInteractive, now: () => performance.now() })
+  const progress = createProgress({
+    write: terminal.err,
+    isTerminal: terminal.isInteractive,
+    now: () => performance.now(),
+  })
   try {
     const results = await clearly('DATABASE_URL', () => carriedOut(order, servers, progress, terminal.signal))
     progress.clear()
@@ -45,17 +49,30 @@ export async function runProjections(order: ProjectionsOrder, env: Environment, 
   }
 }
 
-async function carriedOut(order: ProjectionsOrder, servers: OpenServers, progress: Progress, signal: AbortSignal): Promise<readonly Told[]> {
+async function carriedOut(
+  order: ProjectionsOrder,
+  servers: OpenServers,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<readonly Told[]> {
   const { pool } = servers
   switch (order.action) {
-    case 'list': return [{ text: await listProjectors(pool, order.isJson), isDone: true }]
-    case 'lag': return [{ text: await projectionLag(pool, await servers.eventStore(), order.isJson), isDone: true }]
-    case 'retry': return [await retryProjector(pool, order.name)]
-    case 'skip': return [await skipFailedEvent(pool, await servers.eventStore(), order)]
-    case 'rebuild': return rebuildProjectors(await contextOf(servers, progress, signal), order.names, order.acceptsDifference)
-    case 'verify': return verifyProjectors(await contextOf(servers, progress, signal), order.names, order.isJson)
-    case 'rollback': return [await rollBack(await contextOf(servers, progress, signal), order.name)]
-    case 'drop': return [await dropCopies(pool, order.name)]
+    case 'list':
+      return [{ text: await listProjectors(pool, order.isJson), isDone: true }]
+    case 'lag':
+      return [{ text: await projectionLag(pool, await servers.eventStore(), order.isJson), isDone: true }]
+    case 'retry':
+      return [await retryProjector(pool, order.name)]
+    case 'skip':
+      return [await skipFailedEvent(pool, await servers.eventStore(), order)]
+    case 'rebuild':
+      return rebuildProjectors(await contextOf(servers, progress, signal), order.names, order.acceptsDifference)
+    case 'verify':
+      return verifyProjectors(await contextOf(servers, progress, signal), order.names, order.isJson)
+    case 'rollback':
+      return [await rollBack(await contextOf(servers, progress, signal), order.name)]
+    case 'drop':
+      return [await dropCopies(pool, order.name)]
   }
 }
 

@@ -49,7 +49,8 @@ export async function openServers(env: Environment): Promise<OpenServers> {
       return await clearly(variable, work)
     } catch (error) {
       await close()
-      if (isDatabaseMissing(error)) throw new Error(`the database of ${variable} does not exist (${foundIn})`, { cause: error })
+      if (isDatabaseMissing(error))
+        throw new Error(`the database of ${variable} does not exist (${foundIn})`, { cause: error })
       const message = error instanceof Error ? error.message : String(error)
       throw new Error(`${message} (${foundIn})`, { cause: error })
     }
@@ -96,7 +97,9 @@ function refuse(env: Environment, dataDir: string, servers: Servers | undefined)
   try {
     requireVariables(env, serverNeeds, 'projections')
   } catch (error) {
-    throw new ConfigurationError(`${error instanceof Error ? error.message : String(error)}; ${otherwise}`, { cause: error })
+    throw new ConfigurationError(`${error instanceof Error ? error.message : String(error)}; ${otherwise}`, {
+      cause: error,
+    })
   }
   throw new ConfigurationError(otherwise)
 }
@@ -105,7 +108,13 @@ function refuse(env: Environment, dataDir: string, servers: Servers | undefined)
 async function masterKeysOf({ masterKeys, dataDir }: Configuration): Promise<MasterKeyRing> {
   if (masterKeys !== undefined) return parseMasterKeys(masterKeys)
   const file = join(dataDir, 'master-keys')
-  const isThere = await stat(file).then(() => true, () => false)
-  if (!isThere) throw new ConfigurationError(`MASTER_KEYS must be set: ${file} does not exist, so the platform was started with keys of its own`)
+  const isThere = await stat(file).then(
+    () => true,
+    () => false,
+  )
+  if (!isThere)
+    throw new ConfigurationError(
+      `MASTER_KEYS must be set: ${file} does not exist, so the platform was started with keys of its own`,
+    )
   return createMasterKeyFile(file)
 }

@@ -32,9 +32,16 @@ const commands = '5a0f2f0e-6f2b-5d0a-9c55-0d3a2c6b7e11'
  * order again is done already. Where decisions are taken on the rows, none may be missing.
  * @throws RebuildRefusedError while somebody else works on its copies
  */
-export async function skipFailedEvent(pool: Pool, eventStore: EventStore, { name, position, reason }: Skip): Promise<Told> {
+export async function skipFailedEvent(
+  pool: Pool,
+  eventStore: EventStore,
+  { name, position, reason }: Skip,
+): Promise<Told> {
   if (projectorNamed(name).decisive === true) {
-    return { text: `${name} passes over nothing: decisions are taken on what it holds. Mend the program, then: projections retry ${name}`, isDone: false }
+    return {
+      text: `${name} passes over nothing: decisions are taken on what it holds. Mend the program, then: projections retry ${name}`,
+      isDone: false,
+    }
   }
   const place = formatPosition(position)
   const isSkipped = (await skippedIn(eventStore)(name)).has(place)
@@ -67,7 +74,11 @@ export async function skipFailedEvent(pool: Pool, eventStore: EventStore, { name
 type FailedEvent = Pick<ProjectionFailure, 'eventId' | 'eventType'>
 
 /** The failure at this place, its row locked: of what serves, or of the copy that a newer version could not fill. */
-async function lockedFailure(client: PoolClient, name: string, { commit, prepare }: Position): Promise<FailedEvent | undefined> {
+async function lockedFailure(
+  client: PoolClient,
+  name: string,
+  { commit, prepare }: Position,
+): Promise<FailedEvent | undefined> {
   const { rows } = await client.query<FailedEvent>(
     `select p.failed_event_id as "eventId", p.failed_event_type as "eventType" from runtime.projectors p
      where p.status = 'failed' and p.failed_commit = $3::numeric and p.failed_prepare = $4::numeric
@@ -78,7 +89,11 @@ async function lockedFailure(client: PoolClient, name: string, { commit, prepare
   return rows[0]
 }
 
-async function record(eventStore: EventStore, { name, position, reason }: Skip, { eventId, eventType }: FailedEvent): Promise<void> {
+async function record(
+  eventStore: EventStore,
+  { name, position, reason }: Skip,
+  { eventId, eventType }: FailedEvent,
+): Promise<void> {
   const command = {
     projector: name,
     commitPosition: position.commit.toString(),
@@ -95,7 +110,8 @@ async function record(eventStore: EventStore, { name, position, reason }: Skip, 
 }
 
 function whereabouts({ status, position, failure }: ShownProjector): string {
-  if (failure !== undefined && status === 'failed') return `it failed at ${failure.position} (${failure.eventType} ${failure.eventId})`
+  if (failure !== undefined && status === 'failed')
+    return `it failed at ${failure.position} (${failure.eventType} ${failure.eventId})`
   return status === 'unseen' ? 'it has never run' : `it is ${status}, at ${position}`
 }
 

@@ -8,6 +8,10 @@ export function skippedIn(eventStore: Pick<EventStore, 'load'>): (projector: str
   return async (projector) => {
     const { state } = await eventStore.load(projectionFold, projectionStream(projector), { fresh: true })
     const skipped = state.status === 'complete' ? [] : state.skipped
-    return new Set(skipped.map(({ commitPosition, preparePosition }) => formatPosition({ commit: BigInt(commitPosition), prepare: BigInt(preparePosition) })))
+    return new Set(
+      skipped.map(({ commitPosition, preparePosition }) =>
+        formatPosition({ commit: BigInt(commitPosition), prepare: BigInt(preparePosition) }),
+      ),
+    )
   }
 }

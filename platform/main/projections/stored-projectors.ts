@@ -90,7 +90,17 @@ function shown(name: string, programVersion: number | undefined, rows: readonly 
   const row = rows.find((one) => one.name === name)
   const copies = (['next', 'previous', 'check'] as const).flatMap((kind) => {
     const copy = rows.find((one) => one.name === `${name}__${kind}`)
-    return copy === undefined ? [] : [{ kind, version: copy.version, position: copy.position, isFailed: copy.status === 'failed', failure: failureIn(copy) }]
+    return copy === undefined
+      ? []
+      : [
+          {
+            kind,
+            version: copy.version,
+            position: copy.position,
+            isFailed: copy.status === 'failed',
+            failure: failureIn(copy),
+          },
+        ]
   })
   return {
     name,
@@ -106,7 +116,14 @@ function shown(name: string, programVersion: number | undefined, rows: readonly 
 }
 
 function failureIn(row: ProjectorRow): ShownFailure | undefined {
-  const { failed_event_id: eventId, failed_event_type: eventType, failed_category: category, failed_position: position, failed_reason: reason } = row
-  if (eventId === null || eventType === null || category === null || position === null || reason === null) return undefined
+  const {
+    failed_event_id: eventId,
+    failed_event_type: eventType,
+    failed_category: category,
+    failed_position: position,
+    failed_reason: reason,
+  } = row
+  if (eventId === null || eventType === null || category === null || position === null || reason === null)
+    return undefined
   return { eventId, eventType, category, position, reason }
 }

@@ -4,17 +4,31 @@ import { parseEgressAllow } from '../../../platform/outbound-addresses.ts'
 import { ids } from '../../streams/facts.ts'
 
 const now = new Date('2026-03-01T10:00:00.000Z')
-const rules = { outbound: { profile: 'production', allow: parseEgressAllow([]) }, objectStores: ['https://objects.internal'], now } as const
+const rules = {
+  outbound: { profile: 'production', allow: parseEgressAllow([]) },
+  objectStores: ['https://objects.internal'],
+  now,
+} as const
 
 function errorsAt(presignedUrl: string) {
-  const image = { imageId: ids.image, imageType: 'DERMOSCOPIC', presignedUrl, presignedUrlExpiresAt: '2026-03-01T11:00:00.000Z' } as const
+  const image = {
+    imageId: ids.image,
+    imageType: 'DERMOSCOPIC',
+    presignedUrl,
+    presignedUrlExpiresAt: '2026-03-01T11:00:00.000Z',
+  } as const
   return imageErrors([image], rules)
 }
 
-it.each(['https://images.test/a?signature=', 'https://objects.internal/bucket/a?X-Amz-Signature='])('takes an address of 8,192 characters: %s', (start) => {
-  expect(errorsAt(start.padEnd(8192, 'x'))).toEqual([])
-})
+it.each(['https://images.test/a?signature=', 'https://objects.internal/bucket/a?X-Amz-Signature='])(
+  'takes an address of 8,192 characters: %s',
+  (start) => {
+    expect(errorsAt(start.padEnd(8192, 'x'))).toEqual([])
+  },
+)
 
 it('refuses a longer address and names the member', () => {
-  expect(errorsAt('https://images.test/a?signature='.padEnd(8193, 'x'))).toMatchObject([{ pointer: '/images/0/presignedUrl', code: 'too_long' }])
+  expect(errorsAt('https://images.test/a?signature='.padEnd(8193, 'x'))).toMatchObject([
+    { pointer: '/images/0/presignedUrl', code: 'too_long' },
+  ])
 })

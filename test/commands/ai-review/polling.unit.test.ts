@@ -37,7 +37,9 @@ describe('the polling schedule', () => {
   })
 
   it('repeats the last delay', () => {
-    expect(polls({ initialDelayMs: 1, backoffMs: [2, 3], maxAttempts: 6, timeoutMs: 1_000 })).toEqual([1, 3, 6, 9, 12, 15])
+    expect(polls({ initialDelayMs: 1, backoffMs: [2, 3], maxAttempts: 6, timeoutMs: 1_000 })).toEqual([
+      1, 3, 6, 9, 12, 15,
+    ])
   })
 
   it('waits as long as the provider asks for, but never past the deadline (T4)', () => {

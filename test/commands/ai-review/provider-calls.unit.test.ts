@@ -11,7 +11,10 @@ import { given } from '../../support/given-decider.ts'
 const requested = fact('AiReviewRequested')
 const started = fact('AiReviewStarted')
 const caseCreated = fact('AiReviewProviderCaseCreated')
-const sent = [fact('AiReviewImageSent'), fact('AiReviewImageSent', { imageId: ids.secondImage, providerImageId: 72 })] as const
+const sent = [
+  fact('AiReviewImageSent'),
+  fact('AiReviewImageSent', { imageId: ids.secondImage, providerImageId: 72 }),
+] as const
 const accepted = fact('AiReviewProcessingAccepted')
 const pending = [requested, started] as const
 const inProgress = [...pending, caseCreated] as const
@@ -22,10 +25,17 @@ const process = { kind: 'call', call: 'process', providerCaseId } as const
 const poll = { kind: 'call', call: 'result', nextPollAt: accepted.data.nextPollAt } as const
 const image = (imageId: string) => ({ kind: 'call', call: 'image', providerCaseId, imageId }) as const
 const ends = [fact('AiReviewCompleted'), fact('AiReviewFailed'), fact('AiReviewCancelled'), fact('AiReviewSuperseded')]
-const open = (call: PlannedCall['call'], imageId: string | null = null) => fact('AiReviewCallAttempted', { call, imageId })
+const open = (call: PlannedCall['call'], imageId: string | null = null) =>
+  fact('AiReviewCallAttempted', { call, imageId })
 
 describe('beginning a provider call', () => {
-  const begin = (next: PlannedCall) => ({ attemptId: ids.attempt, next, consentCheckedAt: new Date(at(3)), now: new Date(at(4)), leaseUntil: new Date(at(24)) })
+  const begin = (next: PlannedCall) => ({
+    attemptId: ids.attempt,
+    next,
+    consentCheckedAt: new Date(at(3)),
+    now: new Date(at(4)),
+    leaseUntil: new Date(at(24)),
+  })
 
   it.each<[string, readonly AiReviewEvent[], PlannedCall]>([
     ['case', pending, createCase],
@@ -33,11 +43,15 @@ describe('beginning a provider call', () => {
     ['process', [...inProgress, ...sent], process],
     ['result', awaiting, poll],
   ])('fences %s: the same again waits for the lease', (_name, events, next) => {
-    given(aiReviewFold, ...events).when(attemptCall, begin(next)).thenEvents([open(next.call, next.call === 'image' ? next.imageId : null)])
+    given(aiReviewFold, ...events)
+      .when(attemptCall, begin(next))
+      .thenEvents([open(next.call, next.call === 'image' ? next.imageId : null)])
   })
 
   it('is refused another attempt while the lease is open, and allowed it when the lease has ended', () => {
-    given(aiReviewFold, ...pending, open('case')).when(attemptCall, { ...begin(createCase), attemptId: ids.event }).thenNothing()
+    given(aiReviewFold, ...pending, open('case'))
+      .when(attemptCall, { ...begin(createCase), attemptId: ids.event })
+      .thenNothing()
     const late = { ...begin(createCase), now: new Date(at(24)), leaseUntil: new Date(at(44)) }
     given(aiReviewFold, ...pending, open('case'))
       .when(attemptCall, late)
@@ -46,23 +60,43 @@ describe('beginning a provider call', () => {
 
   it('makes no call that the stream does not want', () => {
     given(aiReviewFold).when(attemptCall, begin(createCase)).thenNothing()
-    given(aiReviewFold, ...pending).when(attemptCall, begin(process)).thenNothing()
-    given(aiReviewFold, ...inProgress).when(attemptCall, begin(image(ids.secondImage))).thenNothing()
-    given(aiReviewFold, ...awaiting).when(attemptCall, begin(process)).thenNothing()
-    for (const end of ends) given(aiReviewFold, ...awaiting, end).when(attemptCall, begin(poll)).thenNothing()
+    given(aiReviewFold, ...pending)
+      .when(attemptCall, begin(process))
+      .thenNothing()
+    given(aiReviewFold, ...inProgress)
+      .when(attemptCall, begin(image(ids.secondImage)))
+      .thenNothing()
+    given(aiReviewFold, ...awaiting)
+      .when(attemptCall, begin(process))
+      .thenNothing()
+    for (const end of ends)
+      given(aiReviewFold, ...awaiting, end)
+        .when(attemptCall, begin(poll))
+        .thenNothing()
   })
 
   it('makes no call that was planned for a provider case, or a poll, that is over', () => {
     const replaced = fact('AiReviewProviderCaseCreated', { providerCaseId: 701 })
-    given(aiReviewFold, ...inProgress, replaced).when(attemptCall, begin(image(ids.image))).thenNothing()
-    given(aiReviewFold, ...inProgress, replaced, ...sent).when(attemptCall, begin(process)).thenNothing()
-    given(aiReviewFold, ...awaiting, fact('AiReviewPollDeferred')).when(attemptCall, begin(poll)).thenNothing()
+    given(aiReviewFold, ...inProgress, replaced)
+      .when(attemptCall, begin(image(ids.image)))
+      .thenNothing()
+    given(aiReviewFold, ...inProgress, replaced, ...sent)
+      .when(attemptCall, begin(process))
+      .thenNothing()
+    given(aiReviewFold, ...awaiting, fact('AiReviewPollDeferred'))
+      .when(attemptCall, begin(poll))
+      .thenNothing()
   })
 })
 
 const unavailable = { classification: 'consent_check_unavailable', upstreamStatus: null } as const
 
-const outcome = (came: CallOutcome, changes: Partial<RecordOutcome> = {}): RecordOutcome => ({ of: { attemptId: ids.attempt }, outcome: came, now: new Date(at(9)), ...changes })
+const outcome = (came: CallOutcome, changes: Partial<RecordOutcome> = {}): RecordOutcome => ({
+  of: { attemptId: ids.attempt },
+  outcome: came,
+  now: new Date(at(9)),
+  ...changes,
+})
 
 describe('recording what a call came to', () => {
   it('of case: the provider case', () => {
@@ -81,27 +115,63 @@ describe('recording what a call came to', () => {
   it('of process: the review awaits its result', () => {
     const { providerChecksum, nextPollAt, deadlineAt } = accepted.data
     const after = given(aiReviewFold, ...inProgress, ...sent, open('process'))
-      .when(recordOutcome, outcome({ kind: 'processing-accepted', providerChecksum, nextPollAt: new Date(nextPollAt), deadlineAt: new Date(deadlineAt) }))
+      .when(
+        recordOutcome,
+        outcome({
+          kind: 'processing-accepted',
+          providerChecksum,
+          nextPollAt: new Date(nextPollAt),
+          deadlineAt: new Date(deadlineAt),
+        }),
+      )
       .thenEvents([fact('AiReviewProcessingAccepted', { acceptedAt: at(9) })])
     expect(after).toMatchObject({ status: 'awaiting_result', providerCaseId: 700, providerChecksum })
   })
 
   it('a transient failure while starting: one more retry, and when', () => {
-    const transient = { kind: 'start-deferred', retry: 3, classification: 'provider_upstream_transient', upstreamStatus: 503, abandonsProviderCase: true, retryAt: new Date(at(13)) } as const
+    const transient = {
+      kind: 'start-deferred',
+      retry: 3,
+      classification: 'provider_upstream_transient',
+      upstreamStatus: 503,
+      abandonsProviderCase: true,
+      retryAt: new Date(at(13)),
+    } as const
     given(aiReviewFold, ...inProgress, fact('AiReviewStartDeferred', { retry: 2 }), open('image', ids.image))
       .when(recordOutcome, outcome(transient))
-      .thenEvents([fact('AiReviewStartDeferred', { retry: 3, abandonsProviderCase: true, deferredAt: at(9), retryAt: at(13) })])
+      .thenEvents([
+        fact('AiReviewStartDeferred', { retry: 3, abandonsProviderCase: true, deferredAt: at(9), retryAt: at(13) }),
+      ])
   })
 
   it('a check that failed after a crash cut off an attempt: the provider case is abandoned all the same', () => {
-    const check = { kind: 'start-deferred', retry: 1, ...unavailable, abandonsProviderCase: false, retryAt: new Date(at(30)) } as const
+    const check = {
+      kind: 'start-deferred',
+      retry: 1,
+      ...unavailable,
+      abandonsProviderCase: false,
+      retryAt: new Date(at(30)),
+    } as const
     given(aiReviewFold, ...inProgress, open('image', ids.image))
       .when(recordOutcome, outcome(check, { of: { unattempted: createCase }, now: new Date(at(24)) }))
-      .thenEvents([fact('AiReviewStartDeferred', { ...unavailable, abandonsProviderCase: true, deferredAt: at(24), retryAt: at(30) })])
+      .thenEvents([
+        fact('AiReviewStartDeferred', {
+          ...unavailable,
+          abandonsProviderCase: true,
+          deferredAt: at(24),
+          retryAt: at(30),
+        }),
+      ])
   })
 
   it('checks of two runs that hung until the second took over: one retry', () => {
-    const check = { kind: 'start-deferred', retry: 1, ...unavailable, abandonsProviderCase: false, retryAt: new Date(at(30)) } as const
+    const check = {
+      kind: 'start-deferred',
+      retry: 1,
+      ...unavailable,
+      abandonsProviderCase: false,
+      retryAt: new Date(at(30)),
+    } as const
     given(aiReviewFold, ...inProgress, fact('AiReviewStartDeferred', { ...unavailable, retry: 1 }))
       .when(recordOutcome, outcome(check, { of: { unattempted: image(ids.image) }, now: new Date(at(24)) }))
       .thenNothing()
@@ -117,34 +187,61 @@ describe('recording what a call came to', () => {
   it('a poll without a result: counted', () => {
     const after = given(aiReviewFold, ...awaiting, fact('AiReviewPollDeferred'), open('result'))
       .when(recordOutcome, outcome({ kind: 'poll-deferred', upstreamStatus: 503, nextPollAt: new Date(at(33)) }))
-      .thenEvents([fact('AiReviewPollDeferred', { attemptCount: 2, upstreamStatus: 503, polledAt: at(9), nextPollAt: at(33) })])
+      .thenEvents([
+        fact('AiReviewPollDeferred', { attemptCount: 2, upstreamStatus: 503, polledAt: at(9), nextPollAt: at(33) }),
+      ])
     expect(after).toMatchObject({ attemptCount: 2, nextPollAt: at(33) })
   })
 
   it('a result: the review is completed', () => {
-    const { aiReviewId: _, attemptCount: _count, aiProvider, rawResponse, completedAt: _at, ...result } = fact('AiReviewCompleted').data
+    const {
+      aiReviewId: _,
+      attemptCount: _count,
+      aiProvider,
+      rawResponse,
+      completedAt: _at,
+      ...result
+    } = fact('AiReviewCompleted').data
     given(aiReviewFold, ...awaiting, fact('AiReviewPollDeferred'), open('result'))
-      .when(recordOutcome, outcome({ kind: 'completed', aiProvider, result: { ...result, lesions: [lesion] }, rawResponse }))
+      .when(
+        recordOutcome,
+        outcome({ kind: 'completed', aiProvider, result: { ...result, lesions: [lesion] }, rawResponse }),
+      )
       .thenEvents([fact('AiReviewCompleted', { completedAt: at(9) })])
   })
 
   it('a result without success: the review fails, with the verdict, provider version and image quality', () => {
     const { imageQuality, rawResponse } = fact('AiReviewCompleted').data
     const providerOutcome = { analysisResult: 'PROCESSING_FAILED', providerVersion: '4.2', imageQuality }
-    const recorded = { classification: 'provider_processing_failed', upstreamStatus: null, providerOutcome, rawResponse } as const
+    const recorded = {
+      classification: 'provider_processing_failed',
+      upstreamStatus: null,
+      providerOutcome,
+      rawResponse,
+    } as const
     given(aiReviewFold, ...awaiting, open('result'))
       .when(recordOutcome, outcome({ kind: 'failed', ...recorded, isPoll: true }))
       .thenEvents([fact('AiReviewFailed', { ...recorded, attemptCount: 1 })])
   })
 
   it('a failure: the review fails, counting the poll that failed', () => {
-    const failed = { kind: 'failed', classification: 'provider_result_timeout', upstreamStatus: null, providerOutcome: null, rawResponse: null } as const
+    const failed = {
+      kind: 'failed',
+      classification: 'provider_result_timeout',
+      upstreamStatus: null,
+      providerOutcome: null,
+      rawResponse: null,
+    } as const
     given(aiReviewFold, ...awaiting, open('result'))
       .when(recordOutcome, outcome({ ...failed, isPoll: true }))
-      .thenEvents([fact('AiReviewFailed', { classification: 'provider_result_timeout', upstreamStatus: null, attemptCount: 1 })])
+      .thenEvents([
+        fact('AiReviewFailed', { classification: 'provider_result_timeout', upstreamStatus: null, attemptCount: 1 }),
+      ])
     given(aiReviewFold, ...pending)
       .when(recordOutcome, outcome({ ...failed, isPoll: false }, { of: { unattempted: createCase } }))
-      .thenEvents([fact('AiReviewFailed', { classification: 'provider_result_timeout', upstreamStatus: null, attemptCount: 0 })])
+      .thenEvents([
+        fact('AiReviewFailed', { classification: 'provider_result_timeout', upstreamStatus: null, attemptCount: 0 }),
+      ])
   })
 })
 
@@ -152,30 +249,63 @@ describe('an outcome that comes too late', () => {
   const created = { kind: 'case-created', providerCaseId: 700 } as const
 
   it('changes nothing when another attempt has taken over, or none is open', () => {
-    given(aiReviewFold, ...pending, fact('AiReviewCallAttempted', { attemptId: ids.event })).when(recordOutcome, outcome(created)).thenNothing()
-    given(aiReviewFold, ...pending).when(recordOutcome, outcome(created)).thenNothing()
+    given(aiReviewFold, ...pending, fact('AiReviewCallAttempted', { attemptId: ids.event }))
+      .when(recordOutcome, outcome(created))
+      .thenNothing()
+    given(aiReviewFold, ...pending)
+      .when(recordOutcome, outcome(created))
+      .thenNothing()
   })
 
   it('changes nothing after the review has ended, or before it began', () => {
-    for (const end of ends) given(aiReviewFold, ...awaiting, open('result'), end).when(recordOutcome, outcome(created)).thenNothing()
-    given(aiReviewFold).when(recordOutcome, outcome(created, { of: { unattempted: createCase } })).thenNothing()
+    for (const end of ends)
+      given(aiReviewFold, ...awaiting, open('result'), end)
+        .when(recordOutcome, outcome(created))
+        .thenNothing()
+    given(aiReviewFold)
+      .when(recordOutcome, outcome(created, { of: { unattempted: createCase } }))
+      .thenNothing()
   })
 
   it('of a check before any call changes nothing while an attempt is under way, and counts once its lease has ended', () => {
-    const missing = { kind: 'failed', classification: 'consent_missing', upstreamStatus: null, providerOutcome: null, rawResponse: null, isPoll: false } as const
-    given(aiReviewFold, ...pending, open('case')).when(recordOutcome, outcome(missing, { of: { unattempted: createCase } })).thenNothing()
+    const missing = {
+      kind: 'failed',
+      classification: 'consent_missing',
+      upstreamStatus: null,
+      providerOutcome: null,
+      rawResponse: null,
+      isPoll: false,
+    } as const
+    given(aiReviewFold, ...pending, open('case'))
+      .when(recordOutcome, outcome(missing, { of: { unattempted: createCase } }))
+      .thenNothing()
     given(aiReviewFold, ...pending, open('case'))
       .when(recordOutcome, outcome(missing, { of: { unattempted: createCase }, now: new Date(at(24)) }))
-      .thenEvents([fact('AiReviewFailed', { classification: 'consent_missing', upstreamStatus: null, failedAt: at(24) })])
+      .thenEvents([
+        fact('AiReviewFailed', { classification: 'consent_missing', upstreamStatus: null, failedAt: at(24) }),
+      ])
   })
 
   it('of a check before a call that is not needed any more changes nothing', () => {
-    const unread = { kind: 'failed', classification: 'image_fetch_failed', upstreamStatus: 403, providerOutcome: null, rawResponse: null, isPoll: false } as const
+    const unread = {
+      kind: 'failed',
+      classification: 'image_fetch_failed',
+      upstreamStatus: 403,
+      providerOutcome: null,
+      rawResponse: null,
+      isPoll: false,
+    } as const
     const before = (unattempted: PlannedCall) => outcome(unread, { of: { unattempted } })
-    given(aiReviewFold, ...inProgress, ...sent).when(recordOutcome, before(image(ids.secondImage))).thenNothing()
-    given(aiReviewFold, ...inProgress, fact('AiReviewProviderCaseCreated', { providerCaseId: 701 })).when(recordOutcome, before(image(ids.image))).thenNothing()
+    given(aiReviewFold, ...inProgress, ...sent)
+      .when(recordOutcome, before(image(ids.secondImage)))
+      .thenNothing()
+    given(aiReviewFold, ...inProgress, fact('AiReviewProviderCaseCreated', { providerCaseId: 701 }))
+      .when(recordOutcome, before(image(ids.image)))
+      .thenNothing()
     given(aiReviewFold, ...inProgress)
       .when(recordOutcome, before(image(ids.image)))
-      .thenEvents([fact('AiReviewFailed', { classification: 'image_fetch_failed', upstreamStatus: 403, failedAt: at(9) })])
+      .thenEvents([
+        fact('AiReviewFailed', { classification: 'image_fetch_failed', upstreamStatus: 403, failedAt: at(9) }),
+      ])
   })
 })

@@ -18,7 +18,12 @@ const firstSent = fact('AiReviewImageSent')
 const secondSent = fact('AiReviewImageSent', { imageId: ids.secondImage, providerImageId: 72 })
 const accepted = fact('AiReviewProcessingAccepted')
 const awaiting = [requested, started, caseCreated, firstSent, secondSent, accepted] as const
-const ends = { completed: fact('AiReviewCompleted'), failed: fact('AiReviewFailed'), cancelled: fact('AiReviewCancelled'), superseded: fact('AiReviewSuperseded') }
+const ends = {
+  completed: fact('AiReviewCompleted'),
+  failed: fact('AiReviewFailed'),
+  cancelled: fact('AiReviewCancelled'),
+  superseded: fact('AiReviewSuperseded'),
+}
 
 describe('the slot of a case and a product', () => {
   const claimed = slotFact('AiReviewSlotClaimed')
@@ -31,12 +36,15 @@ describe('the slot of a case and a product', () => {
   })
 
   it('answers another request with its holder, once, and enqueues nothing', () => {
-    given(aiReviewSlotFold, claimed).when(claimSlot, another).thenEvents([slotFact('AiReviewRequestAnswered')])
+    given(aiReviewSlotFold, claimed)
+      .when(claimSlot, another)
+      .thenEvents([slotFact('AiReviewRequestAnswered')])
   })
 
   it('opens the review that its claim describes, once', () => {
     given(aiReviewFold).when(openReview, { claim: claimed.data }).thenEvents([requested])
-    for (const end of Object.values(ends)) given(aiReviewFold, requested, end).when(openReview, { claim: claimed.data }).thenNothing()
+    for (const end of Object.values(ends))
+      given(aiReviewFold, requested, end).when(openReview, { claim: claimed.data }).thenNothing()
   })
 })
 
@@ -50,7 +58,9 @@ describe('starting a review', () => {
 
   it('does nothing for a review that is absent, awaits its result or has ended', () => {
     given(aiReviewFold).when(startReview, command).thenNothing()
-    given(aiReviewFold, ...awaiting).when(startReview, command).thenNothing()
+    given(aiReviewFold, ...awaiting)
+      .when(startReview, command)
+      .thenNothing()
     for (const end of Object.values(ends)) given(aiReviewFold, requested, end).when(startReview, command).thenNothing()
   })
 })
@@ -67,8 +77,16 @@ describe('the next provider call', () => {
     expect(nextCall(after(requested), now)).toEqual({ kind: 'call', call: 'case' })
     expect(nextCall(after(requested, started, caseCreated), now)).toEqual(image(ids.image))
     expect(nextCall(after(requested, started, caseCreated, firstSent), now)).toEqual(image(ids.secondImage))
-    expect(nextCall(after(requested, started, caseCreated, firstSent, secondSent), now)).toEqual({ kind: 'call', call: 'process', providerCaseId })
-    expect(nextCall(after(...awaiting), now)).toEqual({ kind: 'call', call: 'result', nextPollAt: accepted.data.nextPollAt })
+    expect(nextCall(after(requested, started, caseCreated, firstSent, secondSent), now)).toEqual({
+      kind: 'call',
+      call: 'process',
+      providerCaseId,
+    })
+    expect(nextCall(after(...awaiting), now)).toEqual({
+      kind: 'call',
+      call: 'result',
+      nextPollAt: accepted.data.nextPollAt,
+    })
   })
 
   it('is none before the request and after the end', () => {
@@ -88,28 +106,61 @@ describe('the next provider call', () => {
   })
 
   it('forgets no attempt that was cut off, whatever is attempted after it (T29)', () => {
-    const twice = after(requested, started, caseCreated, firstSent, attempt('image', at(40), ids.secondImage), attempt('case', at(50)))
+    const twice = after(
+      requested,
+      started,
+      caseCreated,
+      firstSent,
+      attempt('image', at(40), ids.secondImage),
+      attempt('case', at(50)),
+    )
     expect(nextCall(twice, now)).toEqual({ kind: 'call', call: 'case' })
-    const settled = after(requested, started, caseCreated, attempt('image', at(40), ids.image), attempt('process', at(50)), fact('AiReviewCallPostponed', { call: 'process' }))
+    const settled = after(
+      requested,
+      started,
+      caseCreated,
+      attempt('image', at(40), ids.image),
+      attempt('process', at(50)),
+      fact('AiReviewCallPostponed', { call: 'process' }),
+    )
     expect(nextCall(settled, now)).toEqual({ kind: 'call', call: 'case' })
   })
 
   it('repeats process and result on the same provider case after a crash (T29)', () => {
-    expect(nextCall(after(requested, started, caseCreated, firstSent, secondSent, attempt('process', at(50))), now)).toEqual({ kind: 'call', call: 'process', providerCaseId })
-    expect(nextCall(after(...awaiting, attempt('result', at(50))), now)).toEqual({ kind: 'call', call: 'result', nextPollAt: accepted.data.nextPollAt })
+    expect(
+      nextCall(after(requested, started, caseCreated, firstSent, secondSent, attempt('process', at(50))), now),
+    ).toEqual({ kind: 'call', call: 'process', providerCaseId })
+    expect(nextCall(after(...awaiting, attempt('result', at(50))), now)).toEqual({
+      kind: 'call',
+      call: 'result',
+      nextPollAt: accepted.data.nextPollAt,
+    })
   })
 
   it('sends every image again to a new provider case', () => {
-    const replaced = after(requested, started, caseCreated, firstSent, fact('AiReviewProviderCaseCreated', { providerCaseId: 701 }))
+    const replaced = after(
+      requested,
+      started,
+      caseCreated,
+      firstSent,
+      fact('AiReviewProviderCaseCreated', { providerCaseId: 701 }),
+    )
     expect(replaced).toMatchObject({ status: 'in_progress', providerCaseId: 701, isProviderCaseAbandoned: false })
     expect(nextCall(replaced, now)).toEqual({ ...image(ids.image), providerCaseId: 701 })
   })
 
   it('is a new case after a deferral that abandons the provider case, and the same one after a deferral that does not', () => {
-    const deferred = (abandonsProviderCase: boolean) => after(requested, started, caseCreated, fact('AiReviewStartDeferred', { abandonsProviderCase }))
+    const deferred = (abandonsProviderCase: boolean) =>
+      after(requested, started, caseCreated, fact('AiReviewStartDeferred', { abandonsProviderCase }))
     expect(nextCall(deferred(true), now)).toEqual({ kind: 'call', call: 'case' })
     expect(nextCall(deferred(false), now)).toEqual(image(ids.image))
-    const abandonedEarlier = after(requested, started, caseCreated, fact('AiReviewStartDeferred', { abandonsProviderCase: true }), fact('AiReviewStartDeferred', { retry: 2 }))
+    const abandonedEarlier = after(
+      requested,
+      started,
+      caseCreated,
+      fact('AiReviewStartDeferred', { abandonsProviderCase: true }),
+      fact('AiReviewStartDeferred', { retry: 2 }),
+    )
     expect(nextCall(abandonedEarlier, now)).toEqual({ kind: 'call', call: 'case' })
   })
 })
@@ -124,22 +175,32 @@ describe('a consent that is withdrawn (T24)', () => {
   })
 
   it('cancels a review that awaits its result', () => {
-    given(aiReviewFold, ...awaiting).when(withdrawConsent, command).thenEvents([fact('AiReviewCancelled')])
+    given(aiReviewFold, ...awaiting)
+      .when(withdrawConsent, command)
+      .thenEvents([fact('AiReviewCancelled')])
   })
 
   it('but overridden by a later decision leaves the review as it is, and says so', () => {
     const confirmed = fact('AiReviewConsentConfirmed', { checkedAt: at(14) })
     for (const events of [[requested], [...awaiting]]) {
       const before = given(aiReviewFold, ...events).state
-      const after = given(aiReviewFold, ...events).when(confirmConsent, command).thenEvents([confirmed])
+      const after = given(aiReviewFold, ...events)
+        .when(confirmConsent, command)
+        .thenEvents([confirmed])
       expect(after).toEqual({ ...before, consentConfirmedAt: at(14) })
     }
-    for (const end of Object.values(ends)) given(aiReviewFold, ...awaiting, end).when(confirmConsent, command).thenNothing()
+    for (const end of Object.values(ends))
+      given(aiReviewFold, ...awaiting, end)
+        .when(confirmConsent, command)
+        .thenNothing()
     given(aiReviewFold).when(confirmConsent, command).thenNothing()
   })
 
   it('does nothing to a review that has ended, or never was', () => {
     given(aiReviewFold).when(withdrawConsent, command).thenNothing()
-    for (const end of Object.values(ends)) given(aiReviewFold, ...awaiting, end).when(withdrawConsent, command).thenNothing()
+    for (const end of Object.values(ends))
+      given(aiReviewFold, ...awaiting, end)
+        .when(withdrawConsent, command)
+        .thenNothing()
   })
 })

@@ -32,18 +32,30 @@ describe('cancelling a review', () => {
   const cancelled = fact('AiReviewCancelled', { reason: 'requested', request })
 
   it.each(open)('%s ends it, once', (_status, events) => {
-    given(aiReviewFold, ...events).when(cancelReview, command).thenEvents([cancelled])
+    given(aiReviewFold, ...events)
+      .when(cancelReview, command)
+      .thenEvents([cancelled])
   })
 
   it('again, with the key or without or with another, changes nothing', () => {
     for (const other of [request, null, { ...request, key: hash('3') }]) {
-      given(aiReviewFold, ...awaiting, cancelled).when(cancelReview, { ...command, request: other }).thenNothing()
+      given(aiReviewFold, ...awaiting, cancelled)
+        .when(cancelReview, { ...command, request: other })
+        .thenNothing()
     }
-    given(aiReviewFold, ...awaiting, fact('AiReviewCancelled')).when(cancelReview, command).thenNothing()
+    given(aiReviewFold, ...awaiting, fact('AiReviewCancelled'))
+      .when(cancelReview, command)
+      .thenNothing()
   })
 
-  it.each([['completed', completed], ['failed', failed], ['superseded', superseded]] as const)('%s is refused', (_status, end) => {
-    given(aiReviewFold, ...awaiting, end).when(cancelReview, command).thenRefused('ai-review-not-cancellable')
+  it.each([
+    ['completed', completed],
+    ['failed', failed],
+    ['superseded', superseded],
+  ] as const)('%s is refused', (_status, end) => {
+    given(aiReviewFold, ...awaiting, end)
+      .when(cancelReview, command)
+      .thenRefused('ai-review-not-cancellable')
   })
 
   it('is told apart by its key for ever, also when the review was superseded since', () => {
@@ -52,13 +64,21 @@ describe('cancelling a review', () => {
     after.when(cancelReview, { ...command, request: null }).thenRefused('ai-review-not-cancellable')
     expect(isSameRequest(command, after.state)).toBe(true)
     expect(isSameRequest({ request: { ...request, key: hash('3') } }, after.state)).toBe(false)
-    expect(isSameRequest({ request: null }, given(aiReviewFold, requested, fact('AiReviewCancelled')).state)).toBe(false)
+    expect(isSameRequest({ request: null }, given(aiReviewFold, requested, fact('AiReviewCancelled')).state)).toBe(
+      false,
+    )
   })
 })
 
 const claimed = slotFact('AiReviewSlotClaimed')
 const supersedes = { aiReviewId: ids.review, reason: 'expired addresses' }
-const claimedAnew = slotFact('AiReviewSlotClaimed', { aiReviewId: ids.newReview, requestEventId: null, supersedes, request, claimedAt: at(15) })
+const claimedAnew = slotFact('AiReviewSlotClaimed', {
+  aiReviewId: ids.newReview,
+  requestEventId: null,
+  supersedes,
+  request,
+  claimedAt: at(15),
+})
 
 describe('superseding the review that holds a slot', () => {
   const { claimedAt: _claimedAt, requestEventId: _requestEventId, ...claim } = claimedAnew.data
@@ -71,19 +91,30 @@ describe('superseding the review that holds a slot', () => {
 
   it('without a key is refused when it was done before', () => {
     const unkeyed = slotFact('AiReviewSlotClaimed', { ...claimedAnew.data, request: null })
-    given(aiReviewSlotFold, claimed).when(supersedeSlot, { ...command, request: null }).thenEvents([unkeyed], 'ai-review-already-superseded')
+    given(aiReviewSlotFold, claimed)
+      .when(supersedeSlot, { ...command, request: null })
+      .thenEvents([unkeyed], 'ai-review-already-superseded')
   })
 
   it('that somebody else has superseded is refused', () => {
-    given(aiReviewSlotFold, claimed, claimedAnew).when(supersedeSlot, another).thenRefused('ai-review-already-superseded')
+    given(aiReviewSlotFold, claimed, claimedAnew)
+      .when(supersedeSlot, another)
+      .thenRefused('ai-review-already-superseded')
     given(aiReviewSlotFold).when(supersedeSlot, command).thenRefused('conflict')
   })
 
   it('is known by its key also when the new review was superseded in turn, and not for another body', () => {
-    const third = slotFact('AiReviewSlotClaimed', { ...claimedAnew.data, aiReviewId: ids.attempt, supersedes: { aiReviewId: ids.newReview, reason: null }, request: null })
+    const third = slotFact('AiReviewSlotClaimed', {
+      ...claimedAnew.data,
+      aiReviewId: ids.attempt,
+      supersedes: { aiReviewId: ids.newReview, reason: null },
+      request: null,
+    })
     const after = given(aiReviewSlotFold, claimed, claimedAnew, third)
     after.when(supersedeSlot, command).thenNothing()
-    after.when(supersedeSlot, { ...command, request: { ...request, fingerprint: hash('3') } }).thenRefused('idempotency-key-reused')
+    after
+      .when(supersedeSlot, { ...command, request: { ...request, fingerprint: hash('3') } })
+      .thenRefused('idempotency-key-reused')
   })
 
   it('leaves the request answered that was given the slot at first', () => {
@@ -91,19 +122,25 @@ describe('superseding the review that holds a slot', () => {
     const again = { ...asked, requestEventId: ids.requestEvent, now: new Date(at(20)) }
     given(aiReviewSlotFold, claimed, claimedAnew).when(claimSlot, again).thenNothing()
     const answered = slotFact('AiReviewRequestAnswered', { aiReviewId: ids.newReview, answeredAt: at(20) })
-    given(aiReviewSlotFold, claimed, claimedAnew).when(claimSlot, { ...again, requestEventId: ids.event }).thenEvents([answered])
+    given(aiReviewSlotFold, claimed, claimedAnew)
+      .when(claimSlot, { ...again, requestEventId: ids.event })
+      .thenEvents([answered])
   })
 })
 
 describe('a review that was superseded', () => {
   const command = { claim: claimedAnew.data }
 
-  it.each([...open, ['completed', [...awaiting, completed]], ['failed', [requested, failed]], ['cancelled', [requested, fact('AiReviewCancelled')]]] as const)(
-    'when %s is told so, once',
-    (_status, events) => {
-      given(aiReviewFold, ...events).when(supersedeReview, command).thenEvents([superseded])
-    },
-  )
+  it.each([
+    ...open,
+    ['completed', [...awaiting, completed]],
+    ['failed', [requested, failed]],
+    ['cancelled', [requested, fact('AiReviewCancelled')]],
+  ] as const)('when %s is told so, once', (_status, events) => {
+    given(aiReviewFold, ...events)
+      .when(supersedeReview, command)
+      .thenEvents([superseded])
+  })
 
   it('is told nothing by a first claim, nor where there is no review', () => {
     given(aiReviewFold, requested).when(supersedeReview, { claim: claimed.data }).thenNothing()

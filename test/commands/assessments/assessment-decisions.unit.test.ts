@@ -1,11 +1,24 @@
 import { describe, expect, it } from 'vitest'
 import { closeUploads } from '../../../commands/assessments/close-uploads.ts'
-import { concludeAssessment, unsuitableQuality, type ReviewEnd } from '../../../commands/assessments/conclude-assessment.ts'
-import { createInlineAssessment, createSlotAssessment, type CreateInlineAssessment, type CreateSlotAssessment } from '../../../commands/assessments/create-assessment.ts'
+import {
+  concludeAssessment,
+  unsuitableQuality,
+  type ReviewEnd,
+} from '../../../commands/assessments/conclude-assessment.ts'
+import {
+  createInlineAssessment,
+  createSlotAssessment,
+  type CreateInlineAssessment,
+  type CreateSlotAssessment,
+} from '../../../commands/assessments/create-assessment.ts'
 import { expireAssessment } from '../../../commands/assessments/expire-assessment.ts'
 import { outcomeOf } from '../../../commands/assessments/outcome-mapping.ts'
 import { requestReview } from '../../../commands/assessments/request-review.ts'
-import { meetSubmission, submitAssessment, type SubmitAssessment } from '../../../commands/assessments/submit-assessment.ts'
+import {
+  meetSubmission,
+  submitAssessment,
+  type SubmitAssessment,
+} from '../../../commands/assessments/submit-assessment.ts'
 import { assessmentFold } from '../../../streams/assessment/state.ts'
 import type { FailureCode } from '../../../streams/assessment/events.ts'
 import type { Classification } from '../../../streams/ai-review/events.ts'
@@ -19,7 +32,11 @@ const reviewRequested = fact('AssessmentReviewRequested')
 const ended = { completed: fact('AssessmentCompleted'), failed: fact('AssessmentFailed') }
 const slotRequested = fact('AssessmentRequested', { mode: 'slot' })
 const awaited = fact('AssessmentUploadsAwaited')
-const closed = fact('AssessmentFailed', { aiReviewId: null, code: 'UPLOAD_WINDOW_EXPIRED', failedAt: awaited.data.closesAt })
+const closed = fact('AssessmentFailed', {
+  aiReviewId: null,
+  code: 'UPLOAD_WINDOW_EXPIRED',
+  failedAt: awaited.data.closesAt,
+})
 const processing = [requested, submitted, reviewRequested] as const
 
 describe('creating an assessment from inline images', () => {
@@ -40,13 +57,19 @@ describe('creating an assessment from inline images', () => {
   })
 
   it('refuses another body under the same key, and any repeat of a request without one', () => {
-    given(assessmentFold, requested, submitted).when(createInlineAssessment, { ...command, fingerprint: hash('e') }).thenRefused('idempotency-key-reused')
+    given(assessmentFold, requested, submitted)
+      .when(createInlineAssessment, { ...command, fingerprint: hash('e') })
+      .thenRefused('idempotency-key-reused')
     const unkeyed = { ...command, fingerprint: null }
-    given(assessmentFold, fact('AssessmentRequested', { fingerprint: null }), submitted).when(createInlineAssessment, unkeyed).thenRefused('idempotency-key-reused')
+    given(assessmentFold, fact('AssessmentRequested', { fingerprint: null }), submitted)
+      .when(createInlineAssessment, unkeyed)
+      .thenRefused('idempotency-key-reused')
   })
 
   it.each(Object.entries(ended))('answers the repeat of one that is %s without an event', (_status, end) => {
-    given(assessmentFold, ...processing, end).when(createInlineAssessment, command).thenNothing()
+    given(assessmentFold, ...processing, end)
+      .when(createInlineAssessment, command)
+      .thenNothing()
   })
 })
 
@@ -59,8 +82,12 @@ describe('creating an assessment from declared images', () => {
   })
 
   it('refuses another body under the same key, and any repeat of a request without one', () => {
-    given(assessmentFold, slotRequested, awaited).when(createSlotAssessment, { ...command, fingerprint: hash('e') }).thenRefused('idempotency-key-reused')
-    given(assessmentFold, slotRequested, awaited).when(createSlotAssessment, { ...command, fingerprint: null }).thenRefused('idempotency-key-reused')
+    given(assessmentFold, slotRequested, awaited)
+      .when(createSlotAssessment, { ...command, fingerprint: hash('e') })
+      .thenRefused('idempotency-key-reused')
+    given(assessmentFold, slotRequested, awaited)
+      .when(createSlotAssessment, { ...command, fingerprint: null })
+      .thenRefused('idempotency-key-reused')
   })
 
   it('answers the repeat of one that is submitted, or was closed, without an event', () => {
@@ -72,21 +99,37 @@ describe('creating an assessment from declared images', () => {
 describe('submitting uploads', () => {
   const request = { key: hash('c'), fingerprint: hash('d') }
   const other = { ...request, key: hash('e') }
-  const command: SubmitAssessment = { request, caseId: ids.case, images: submitted.data.images, deadlineMs: 3_600_000, now: new Date(at(0)) }
+  const command: SubmitAssessment = {
+    request,
+    caseId: ids.case,
+    images: submitted.data.images,
+    deadlineMs: 3_600_000,
+    now: new Date(at(0)),
+  }
   const bySubmit = fact('AssessmentSubmitted', { request })
   const closesAt = Date.parse(awaited.data.closesAt)
 
   it('submits once, under a key or without', () => {
     given(assessmentFold, slotRequested, awaited).when(submitAssessment, command).thenEvents([bySubmit])
-    given(assessmentFold, slotRequested, awaited).when(submitAssessment, { ...command, request: null }).thenEvents([submitted])
+    given(assessmentFold, slotRequested, awaited)
+      .when(submitAssessment, { ...command, request: null })
+      .thenEvents([submitted])
   })
 
   it('does nothing where a submission stands, whoever asks', () => {
     for (const story of [[], [reviewRequested], [reviewRequested, ended.completed]]) {
-      given(assessmentFold, slotRequested, awaited, bySubmit, ...story).when(submitAssessment, command).thenNothing()
-      given(assessmentFold, slotRequested, awaited, bySubmit, ...story).when(submitAssessment, { ...command, request: other }).thenNothing()
-      given(assessmentFold, slotRequested, awaited, bySubmit, ...story).when(submitAssessment, { ...command, request: null }).thenNothing()
-      given(assessmentFold, requested, submitted, ...story).when(submitAssessment, command).thenNothing()
+      given(assessmentFold, slotRequested, awaited, bySubmit, ...story)
+        .when(submitAssessment, command)
+        .thenNothing()
+      given(assessmentFold, slotRequested, awaited, bySubmit, ...story)
+        .when(submitAssessment, { ...command, request: other })
+        .thenNothing()
+      given(assessmentFold, slotRequested, awaited, bySubmit, ...story)
+        .when(submitAssessment, { ...command, request: null })
+        .thenNothing()
+      given(assessmentFold, requested, submitted, ...story)
+        .when(submitAssessment, command)
+        .thenNothing()
     }
   })
 
@@ -95,13 +138,19 @@ describe('submitting uploads', () => {
     failed.when(submitAssessment, command).thenNothing()
     failed.when(submitAssessment, { ...command, request: other }).thenRefused('assessment-not-awaiting-images')
     failed.when(submitAssessment, { ...command, request: null }).thenRefused('assessment-not-awaiting-images')
-    given(assessmentFold, requested, submitted, ended.failed).when(submitAssessment, { ...command, request: null }).thenRefused('assessment-not-awaiting-images')
-    given(assessmentFold, slotRequested, awaited, closed).when(submitAssessment, command).thenRefused('assessment-not-awaiting-images')
+    given(assessmentFold, requested, submitted, ended.failed)
+      .when(submitAssessment, { ...command, request: null })
+      .thenRefused('assessment-not-awaiting-images')
+    given(assessmentFold, slotRequested, awaited, closed)
+      .when(submitAssessment, command)
+      .thenRefused('assessment-not-awaiting-images')
   })
 
   it('refuses a key that submitted with another body', () => {
     const changed = { ...command, request: { ...request, fingerprint: hash('e') } }
-    given(assessmentFold, slotRequested, awaited, bySubmit).when(submitAssessment, changed).thenRefused('idempotency-key-reused')
+    given(assessmentFold, slotRequested, awaited, bySubmit)
+      .when(submitAssessment, changed)
+      .thenRefused('idempotency-key-reused')
   })
 
   it('refuses what does not exist, and what was requested otherwise', () => {
@@ -113,7 +162,9 @@ describe('submitting uploads', () => {
     const last = { ...command, now: new Date(closesAt - 1) }
     const { state } = given(assessmentFold, slotRequested, awaited)
     expect(meetSubmission(last, state)).toBe('uploads')
-    given(assessmentFold, slotRequested, awaited).when(submitAssessment, { ...command, now: new Date(closesAt) }).thenRefused('assessment-not-awaiting-images')
+    given(assessmentFold, slotRequested, awaited)
+      .when(submitAssessment, { ...command, now: new Date(closesAt) })
+      .thenRefused('assessment-not-awaiting-images')
   })
 })
 
@@ -121,8 +172,12 @@ describe('closing the upload window', () => {
   const closesAt = Date.parse(awaited.data.closesAt)
 
   it('ends the assessment when the window has passed, not a millisecond before', () => {
-    given(assessmentFold, slotRequested, awaited).when(closeUploads, { now: new Date(closesAt - 1) }).thenNothing()
-    given(assessmentFold, slotRequested, awaited).when(closeUploads, { now: new Date(closesAt) }).thenEvents([closed])
+    given(assessmentFold, slotRequested, awaited)
+      .when(closeUploads, { now: new Date(closesAt - 1) })
+      .thenNothing()
+    given(assessmentFold, slotRequested, awaited)
+      .when(closeUploads, { now: new Date(closesAt) })
+      .thenEvents([closed])
   })
 
   it('leaves one that is submitted, has ended, or was requested otherwise as it is', () => {
@@ -146,7 +201,9 @@ describe('asking for the review', () => {
     given(assessmentFold).when(requestReview, command).thenNothing()
     given(assessmentFold, requested).when(requestReview, command).thenNothing()
     given(assessmentFold, requested, submitted, ended.failed).when(requestReview, command).thenNothing()
-    given(assessmentFold, ...processing, ended.completed).when(requestReview, command).thenNothing()
+    given(assessmentFold, ...processing, ended.completed)
+      .when(requestReview, command)
+      .thenNothing()
   })
 })
 
@@ -158,14 +215,25 @@ describe('concluding an assessment', () => {
   it('completes with the outcome of the review', () => {
     const outcome = outcomeOf([lesion], imageQuality)
     given(assessmentFold, ...processing)
-      .when(concludeAssessment, command({ kind: 'completed', aiProvider: 'inference-provider', lesions: [lesion], imageQuality }))
+      .when(
+        concludeAssessment,
+        command({ kind: 'completed', aiProvider: 'inference-provider', lesions: [lesion], imageQuality }),
+      )
       .thenEvents([fact('AssessmentCompleted', { outcome })])
   })
 
   it('fails when one image of a completed review is unsuitable, whatever was found (T6)', () => {
     const quality = [...imageQuality, { imageId: ids.secondImage, quality: unsuitableQuality }]
     given(assessmentFold, ...processing)
-      .when(concludeAssessment, command({ kind: 'completed', aiProvider: 'inference-provider', lesions: [{ ...lesion, category: 'Malignant' }], imageQuality: quality }))
+      .when(
+        concludeAssessment,
+        command({
+          kind: 'completed',
+          aiProvider: 'inference-provider',
+          lesions: [{ ...lesion, category: 'Malignant' }],
+          imageQuality: quality,
+        }),
+      )
       .thenEvents([failed('IMAGE_QUALITY_INSUFFICIENT')])
   })
 
@@ -180,35 +248,59 @@ describe('concluding an assessment', () => {
     ['provider_client_error', 'PROVIDER_REJECTED'],
     ['image_fetch_failed', 'IMAGE_FETCH_FAILED'],
   ])('turns %s into %s', (classification, code) => {
-    given(assessmentFold, ...processing).when(concludeAssessment, command({ kind: 'failed', classification })).thenEvents([failed(code)])
+    given(assessmentFold, ...processing)
+      .when(concludeAssessment, command({ kind: 'failed', classification }))
+      .thenEvents([failed(code)])
   })
 
   it('fails when the review was cancelled, telling a withdrawn consent from a request (T28)', () => {
-    given(assessmentFold, ...processing).when(concludeAssessment, command({ kind: 'cancelled', reason: 'consent_withdrawn' })).thenEvents([failed('CONSENT_MISSING')])
-    given(assessmentFold, ...processing).when(concludeAssessment, command({ kind: 'cancelled', reason: 'requested' })).thenEvents([failed('CANCELLED')])
+    given(assessmentFold, ...processing)
+      .when(concludeAssessment, command({ kind: 'cancelled', reason: 'consent_withdrawn' }))
+      .thenEvents([failed('CONSENT_MISSING')])
+    given(assessmentFold, ...processing)
+      .when(concludeAssessment, command({ kind: 'cancelled', reason: 'requested' }))
+      .thenEvents([failed('CANCELLED')])
   })
 
   it.each(Object.entries(ended))('leaves one that is %s as it is', (_status, end) => {
-    given(assessmentFold, ...processing, end).when(concludeAssessment, command({ kind: 'failed', classification: 'image_fetch_failed' })).thenNothing()
+    given(assessmentFold, ...processing, end)
+      .when(concludeAssessment, command({ kind: 'failed', classification: 'image_fetch_failed' }))
+      .thenNothing()
   })
 
   it('does nothing for one that was never submitted', () => {
-    given(assessmentFold, requested).when(concludeAssessment, command({ kind: 'failed', classification: 'image_fetch_failed' })).thenNothing()
-    given(assessmentFold).when(concludeAssessment, command({ kind: 'failed', classification: 'image_fetch_failed' })).thenNothing()
+    given(assessmentFold, requested)
+      .when(concludeAssessment, command({ kind: 'failed', classification: 'image_fetch_failed' }))
+      .thenNothing()
+    given(assessmentFold)
+      .when(concludeAssessment, command({ kind: 'failed', classification: 'image_fetch_failed' }))
+      .thenNothing()
   })
 })
 
 describe('expiring an assessment', () => {
-  const timedOut = fact('AssessmentFailed', { aiReviewId: null, code: 'ANALYSIS_TIMEOUT', failedAt: submitted.data.deadlineAt })
+  const timedOut = fact('AssessmentFailed', {
+    aiReviewId: null,
+    code: 'ANALYSIS_TIMEOUT',
+    failedAt: submitted.data.deadlineAt,
+  })
 
   it('ends it at its deadline, not a millisecond before', () => {
     const deadline = Date.parse(submitted.data.deadlineAt)
-    given(assessmentFold, ...processing).when(expireAssessment, { now: new Date(deadline - 1) }).thenNothing()
-    given(assessmentFold, ...processing).when(expireAssessment, { now: new Date(deadline) }).thenEvents([timedOut])
-    given(assessmentFold, requested, submitted).when(expireAssessment, { now: new Date(deadline + 60_000) }).thenEvents([timedOut])
+    given(assessmentFold, ...processing)
+      .when(expireAssessment, { now: new Date(deadline - 1) })
+      .thenNothing()
+    given(assessmentFold, ...processing)
+      .when(expireAssessment, { now: new Date(deadline) })
+      .thenEvents([timedOut])
+    given(assessmentFold, requested, submitted)
+      .when(expireAssessment, { now: new Date(deadline + 60_000) })
+      .thenEvents([timedOut])
   })
 
   it.each(Object.entries(ended))('leaves one that is %s as it is', (_status, end) => {
-    given(assessmentFold, ...processing, end).when(expireAssessment, { now: new Date(at(7200)) }).thenNothing()
+    given(assessmentFold, ...processing, end)
+      .when(expireAssessment, { now: new Date(at(7200)) })
+      .thenNothing()
   })
 })

@@ -35,20 +35,34 @@ function decodeWhole(text: string): Decoded {
 }
 
 const cuts = fc.array(fc.nat(400), { maxLength: 12 })
-const nearlyBase64 = fc.array(fc.constantFrom('A', 'Z', 'a', 'z', '0', '9', '+', '/', '=', '=', 'Qg', '/9j/', '-', '_', '\n', ' ', '\u0000', 'é')).map((parts) => parts.join(''))
+const nearlyBase64 = fc
+  .array(
+    fc.constantFrom('A', 'Z', 'a', 'z', '0', '9', '+', '/', '=', '=', 'Qg', '/9j/', '-', '_', '\n', ' ', '\u0000', 'é'),
+  )
+  .map((parts) => parts.join(''))
 
 describe('base64 in pieces', () => {
   it('gives the bytes that went in, wherever it is cut', () => {
-    fc.assert(fc.property(fc.uint8Array({ minLength: 1, maxLength: 300 }), cuts, (bytes, places) => {
-      const whole = Buffer.from(bytes)
-      expect(decode(whole.toString('base64'), places)).toEqual({ bytes: whole, size: whole.length })
-    }), { numRuns: 500 })
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 1, maxLength: 300 }), cuts, (bytes, places) => {
+        const whole = Buffer.from(bytes)
+        expect(decode(whole.toString('base64'), places)).toEqual({ bytes: whole, size: whole.length })
+      }),
+      { numRuns: 500 },
+    )
   })
 
   it('is judged as a whole text was', () => {
-    fc.assert(fc.property(fc.oneof(nearlyBase64, fc.string({ unit: 'grapheme-ascii' }), fc.base64String()), cuts, (text, places) => {
-      expect(decode(text, places)).toEqual(decodeWhole(text))
-    }), { numRuns: 3000 })
+    fc.assert(
+      fc.property(
+        fc.oneof(nearlyBase64, fc.string({ unit: 'grapheme-ascii' }), fc.base64String()),
+        cuts,
+        (text, places) => {
+          expect(decode(text, places)).toEqual(decodeWhole(text))
+        },
+      ),
+      { numRuns: 3000 },
+    )
   })
 
   it.each([
@@ -67,7 +81,11 @@ describe('base64 in pieces', () => {
     ['a NUL', 'QUJ\u0000'],
   ])('is refused with %s, wherever it is cut', (_, text) => {
     const everywhere = Array.from({ length: text.length }, (_unused, place) => place)
-    expect([decode(text).bytes, decode(text, everywhere).bytes, decode(text, [text.length - 1]).bytes]).toEqual([null, null, null])
+    expect([decode(text).bytes, decode(text, everywhere).bytes, decode(text, [text.length - 1]).bytes]).toEqual([
+      null,
+      null,
+      null,
+    ])
   })
 
   it('gives no byte any more once it is refused', () => {

@@ -37,7 +37,9 @@ afterEach(async () => {
 async function start(store: EventStore = world.store, objects: Partial<ObjectStore> = {}): Promise<TestApplication> {
   const deps = { ...world.deps, store, objects: { ...world.deps.objects, ...objects } }
   const app = await startApplication({
-    services: [{ prefix: 'clinical-api', documentedAt: 'prefixed', routes: (scope) => assessmentWriteRoutes(scope, deps) }],
+    services: [
+      { prefix: 'clinical-api', documentedAt: 'prefixed', routes: (scope) => assessmentWriteRoutes(scope, deps) },
+    ],
     checkReplies: true,
   })
   apps.push(app)
@@ -52,10 +54,22 @@ const bodyOf = (photos: readonly Buffer[], members: Readonly<Record<string, unkn
 })
 
 async function create(t: TestApplication, payload: object, key?: string) {
-  const headers = { ...(await t.token({ orgId: world.orgId, productId: randomUUID(), scopes: ['assessments:write'] })), ...(key === undefined ? {} : { 'idempotency-key': key }) }
-  const { statusCode, body, headers: answered } = await t.app.inject({ method: 'POST', url: '/v1/clinical-api/assessments', headers, payload })
+  const headers = {
+    ...(await t.token({ orgId: world.orgId, productId: randomUUID(), scopes: ['assessments:write'] })),
+    ...(key === undefined ? {} : { 'idempotency-key': key }),
+  }
+  const {
+    statusCode,
+    body,
+    headers: answered,
+  } = await t.app.inject({ method: 'POST', url: '/v1/clinical-api/assessments', headers, payload })
   const record: unknown = JSON.parse(body)
-  return { status: statusCode, record, code: at(record, 'code'), isReplayed: answered['idempotency-replayed'] === 'true' }
+  return {
+    status: statusCode,
+    record,
+    code: at(record, 'code'),
+    isReplayed: answered['idempotency-replayed'] === 'true',
+  }
 }
 
 async function keys(): Promise<string[]> {
@@ -65,7 +79,9 @@ async function keys(): Promise<string[]> {
 }
 
 async function named(record: unknown): Promise<string[]> {
-  const { state } = await world.otherStore.load(assessmentFold, assessmentStream(world.orgId, textAt(record, 'id')), { fresh: true })
+  const { state } = await world.otherStore.load(assessmentFold, assessmentStream(world.orgId, textAt(record, 'id')), {
+    fresh: true,
+  })
   if (state.status === 'absent') throw new Error('there is no such assessment')
   return state.images.map((image) => ('object' in image ? image.object.key : 'none')).toSorted()
 }
@@ -77,7 +93,9 @@ it('stores what the event names, under the day of the request, and nothing else'
   const stored = await keys()
   expect(stored).toEqual(await named(record))
   expect(stored.every((key) => key.startsWith(`images/2026-03-01/${world.orgId}/${textAt(record, 'id')}/`))).toBe(true)
-  const contents = await Promise.all(stored.map(async (key) => Buffer.from(await world.deps.objects.get(key)).toString('base64')))
+  const contents = await Promise.all(
+    stored.map(async (key) => Buffer.from(await world.deps.objects.get(key)).toString('base64')),
+  )
   expect(contents.toSorted()).toEqual(photos.map((bytes) => bytes.toString('base64')).toSorted())
 })
 
@@ -91,11 +109,17 @@ it('takes an empty external_reference and echoes it', async () => {
 
 it('takes a mime_type in any case, with data and without', async () => {
   const t = await start()
-  const { images: [image], ...body } = bodyOf([photo()])
+  const {
+    images: [image],
+    ...body
+  } = bodyOf([photo()])
   expect((await create(t, { ...body, images: [{ ...image, mime_type: 'Image/JPEG' }] })).status).toBe(202)
   const slot = await create(t, { ...body, images: [{ capture_type: 'other', mime_type: 'IMAGE/png' }] })
   expect([slot.status, at(slot.record, 'status')]).toEqual([202, 'awaiting_images'])
-  expect(await create(t, { ...body, images: [{ ...image, mime_type: 'Image/GIF' }] })).toMatchObject({ status: 400, code: 'validation-failed' })
+  expect(await create(t, { ...body, images: [{ ...image, mime_type: 'Image/GIF' }] })).toMatchObject({
+    status: 400,
+    code: 'validation-failed',
+  })
 })
 
 it('keeps the objects of one of two processes that take the same request at once', async () => {
@@ -112,18 +136,28 @@ it('removes what it stored for a key that another request has taken meanwhile', 
   const known = { patient_id: textAt((await create(other, bodyOf([photo()]))).record, 'patient_id') }
   const before = await keys()
   let winner: unknown
-  const late = await start(interrupted(world.store, 'assessment', async () => {
-    winner = (await create(other, bodyOf([photo()], known), 'taken')).record
-  }))
-  expect(await create(late, bodyOf([photo(large), photo()], known), 'taken')).toMatchObject({ status: 409, code: 'idempotency-key-reused' })
+  const late = await start(
+    interrupted(world.store, 'assessment', async () => {
+      winner = (await create(other, bodyOf([photo()], known), 'taken')).record
+    }),
+  )
+  expect(await create(late, bodyOf([photo(large), photo()], known), 'taken')).toMatchObject({
+    status: 409,
+    code: 'idempotency-key-reused',
+  })
   expect((await keys()).filter((key) => !before.includes(key))).toEqual(await named(winner))
 })
 
 it('keeps what it stored when nobody knows whether the event was written, but not how it came', async () => {
-  const t = await start(watched(world.store, (stream) => {
-    if (stream.startsWith('assessment-')) throw new AppendOutcomeUnknownError(stream, 1)
-  }))
-  expect(await create(t, bodyOf([photo(large), photo()]))).toMatchObject({ status: 503, code: 'event-store-unavailable' })
+  const t = await start(
+    watched(world.store, (stream) => {
+      if (stream.startsWith('assessment-')) throw new AppendOutcomeUnknownError(stream, 1)
+    }),
+  )
+  expect(await create(t, bodyOf([photo(large), photo()]))).toMatchObject({
+    status: 503,
+    code: 'event-store-unavailable',
+  })
   expect((await keys()).map((key) => key.split('/')[0])).toEqual(['images', 'images'])
 })
 
@@ -133,44 +167,62 @@ it('leaves nothing behind when the object store goes away between two images', a
     if (key.startsWith('images/') && ++puts === 2) throw problem('object-store-unavailable')
     return world.deps.objects.put(key, ...rest)
   }
-  expect(await create(await start(world.store, { put }), bodyOf([photo(), photo(large), photo()]))).toMatchObject({ status: 503, code: 'object-store-unavailable' })
+  expect(await create(await start(world.store, { put }), bodyOf([photo(), photo(large), photo()]))).toMatchObject({
+    status: 503,
+    code: 'object-store-unavailable',
+  })
   expect([puts, await keys()]).toEqual([2, []])
 })
 
 it('leaves nothing behind of a request that is refused once its images are there', async () => {
   const t = await start()
-  expect(await create(t, bodyOf([photo(large)], { patient_id: randomUUID() }))).toMatchObject({ status: 404, code: 'patient-not-found' })
+  expect(await create(t, bodyOf([photo(large)], { patient_id: randomUUID() }))).toMatchObject({
+    status: 404,
+    code: 'patient-not-found',
+  })
   expect(await create(t, bodyOf([photo(large)], {}))).toMatchObject({ status: 400, code: 'validation-failed' })
-  expect(await create(t, { ...bodyOf([photo(large)]), unknown: 1 })).toMatchObject({ status: 400, code: 'validation-failed' })
+  expect(await create(t, { ...bodyOf([photo(large)]), unknown: 1 })).toMatchObject({
+    status: 400,
+    code: 'validation-failed',
+  })
   expect(await keys()).toEqual([])
 })
 
 it('opens the case before a repeat is answered when the first answer was never given', async () => {
-  const broken = await start(watched(world.store, (stream) => {
-    if (stream.startsWith('case-')) throw new EventStoreUnavailableError('away')
-  }))
+  const broken = await start(
+    watched(world.store, (stream) => {
+      if (stream.startsWith('case-')) throw new EventStoreUnavailableError('away')
+    }),
+  )
   const body = bodyOf([photo()])
   expect(await create(broken, body, 'no-answer')).toMatchObject({ status: 503 })
   const again = await create(await start(world.otherStore), body, 'no-answer')
   expect(again).toMatchObject({ status: 202, isReplayed: true })
-  const { state } = await world.store.load(caseFold, caseStream(world.orgId, textAt(again.record, 'case_id')), { fresh: true })
+  const { state } = await world.store.load(caseFold, caseStream(world.orgId, textAt(again.record, 'case_id')), {
+    fresh: true,
+  })
   expect(state).toMatchObject({ status: 'open', assessmentId: textAt(again.record, 'id') })
 })
 
 it('asks the event store nothing before an assessment of declared images for a known patient', async () => {
   const known = textAt((await create(await start(), bodyOf([photo()]))).record, 'patient_id')
-  const declared = { ...bodyOf([], { patient_id: known }), images: [{ capture_type: 'other', mime_type: 'image/jpeg' }] }
+  const declared = {
+    ...bodyOf([], { patient_id: known }),
+    images: [{ capture_type: 'other', mime_type: 'image/jpeg' }],
+  }
   const asked: string[] = []
-  const t = await start(new Proxy(world.store, {
-    get(target, name) {
-      const member: unknown = Reflect.get(target, name, target)
-      if (typeof member !== 'function') return member
-      return (...parameters: readonly unknown[]): unknown => {
-        if (name !== 'presume') asked.push(String(name))
-        return Reflect.apply(member, target, parameters)
-      }
-    },
-  }))
+  const t = await start(
+    new Proxy(world.store, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name, target)
+        if (typeof member !== 'function') return member
+        return (...parameters: readonly unknown[]): unknown => {
+          if (name !== 'presume') asked.push(String(name))
+          return Reflect.apply(member, target, parameters)
+        }
+      },
+    }),
+  )
   expect(await create(t, declared, 'declared')).toMatchObject({ status: 202, isReplayed: false })
   expect(asked[0]).toBe('append')
 })

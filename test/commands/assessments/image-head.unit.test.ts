@@ -23,7 +23,7 @@ function withSegments(...segments: readonly Buffer[]): Buffer {
 
 function measured(bytes: Buffer, type: string, chunkOf: (at: number) => number = () => 65_536) {
   const head = createImageHead()
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const length = Math.max(1, chunkOf(at))
     head.push(bytes.subarray(at, at + length))
     at += length

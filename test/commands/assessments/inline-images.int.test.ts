@@ -1,7 +1,12 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { checkInlineImages, imageMode, withHashes, type CheckedImage } from '../../../commands/assessments/inline-images.ts'
+import {
+  checkInlineImages,
+  imageMode,
+  withHashes,
+  type CheckedImage,
+} from '../../../commands/assessments/inline-images.ts'
 import { fingerprintBody } from '../../../platform/http/idempotency.ts'
 import { Problem, type ProblemCode } from '../../../platform/problems.ts'
 import { openStageWorld, type StageWorld } from './stage-world.ts'
@@ -20,7 +25,11 @@ const jpeg = await photo('lesion-1.jpg')
 const png = await photo('lesion-3.png')
 const MiB = 1024 * 1024
 
-const declared = (bytes: Buffer, mime_type = 'image/jpeg'): Declared => ({ capture_type: 'dermoscopic', mime_type, data: bytes.toString('base64') })
+const declared = (bytes: Buffer, mime_type = 'image/jpeg'): Declared => ({
+  capture_type: 'dermoscopic',
+  mime_type,
+  data: bytes.toString('base64'),
+})
 const raw = (data: string): Declared => ({ capture_type: 'other', mime_type: 'image/jpeg', data })
 
 /** A PNG whose header names these dimensions. */
@@ -46,7 +55,10 @@ async function check(images: readonly Declared[], requiresDimensions: boolean): 
   }
 }
 
-async function refusal(images: readonly Declared[], requiresDimensions = true): Promise<{ code: ProblemCode; errors: string[] } | null> {
+async function refusal(
+  images: readonly Declared[],
+  requiresDimensions = true,
+): Promise<{ code: ProblemCode; errors: string[] } | null> {
   try {
     if (imageMode(images) === 'inline') await check(images, requiresDimensions)
     return null
@@ -59,24 +71,46 @@ async function refusal(images: readonly Declared[], requiresDimensions = true): 
 describe('inline images', () => {
   it('are decoded and measured', async () => {
     const [first, second] = await check([declared(jpeg), declared(png, 'image/png')], true)
-    expect(first).toMatchObject({ isOfType: true, bytes: jpeg.length, sha256: createHash('sha256').update(jpeg).digest('hex') })
+    expect(first).toMatchObject({
+      isOfType: true,
+      bytes: jpeg.length,
+      sha256: createHash('sha256').update(jpeg).digest('hex'),
+    })
     expect(second?.width).toBeGreaterThan(0)
     expect(second?.height).toBeGreaterThan(0)
   })
 
   it('carry data all of them, or the request is of another mode', async () => {
     const empty = { capture_type: 'other', mime_type: 'image/png' } as const
-    expect(await refusal([declared(jpeg), empty])).toEqual({ code: 'mixed-image-mode', errors: ['/images/1/data required'] })
+    expect(await refusal([declared(jpeg), empty])).toEqual({
+      code: 'mixed-image-mode',
+      errors: ['/images/1/data required'],
+    })
     expect(imageMode([empty, empty])).toBe('slot')
     expect(imageMode([declared(jpeg)])).toBe('inline')
   })
 
   it('are JPEG or PNG, by declaration and by their first bytes', async () => {
-    expect(await refusal([declared(jpeg, 'image/webp')])).toEqual({ code: 'validation-failed', errors: ['/images/0/mime_type enum'] })
-    expect(await refusal([declared(jpeg, 'constructor')])).toEqual({ code: 'validation-failed', errors: ['/images/0/mime_type enum'] })
-    expect(await refusal([declared(jpeg), declared(png)])).toEqual({ code: 'image-invalid', errors: ['/images/1/data image-type'] })
-    expect(await refusal([declared(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'))], false)).toEqual({ code: 'image-invalid', errors: ['/images/0/data image-type'] })
-    expect(await refusal([declared(Buffer.from('GIF89a'), 'image/png')], false)).toEqual({ code: 'image-invalid', errors: ['/images/0/data image-type'] })
+    expect(await refusal([declared(jpeg, 'image/webp')])).toEqual({
+      code: 'validation-failed',
+      errors: ['/images/0/mime_type enum'],
+    })
+    expect(await refusal([declared(jpeg, 'constructor')])).toEqual({
+      code: 'validation-failed',
+      errors: ['/images/0/mime_type enum'],
+    })
+    expect(await refusal([declared(jpeg), declared(png)])).toEqual({
+      code: 'image-invalid',
+      errors: ['/images/1/data image-type'],
+    })
+    expect(await refusal([declared(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'))], false)).toEqual({
+      code: 'image-invalid',
+      errors: ['/images/0/data image-type'],
+    })
+    expect(await refusal([declared(Buffer.from('GIF89a'), 'image/png')], false)).toEqual({
+      code: 'image-invalid',
+      errors: ['/images/0/data image-type'],
+    })
   })
 
   it.each([
@@ -89,12 +123,18 @@ describe('inline images', () => {
     ['padding in the middle', '/9g=/9g='],
     ['padding alone', '===='],
   ])('are refused as base64 when they are %s', async (_what, data) => {
-    expect(await refusal([declared(jpeg), raw(data)])).toEqual({ code: 'validation-failed', errors: ['/images/1/data base64'] })
+    expect(await refusal([declared(jpeg), raw(data)])).toEqual({
+      code: 'validation-failed',
+      errors: ['/images/1/data base64'],
+    })
   })
 
   it('have at most 20 MiB each, to the byte', async () => {
     expect(await refusal([declared(padded(20 * MiB))], false)).toBeNull()
-    expect(await refusal([declared(jpeg), declared(padded(20 * MiB + 1))], false)).toEqual({ code: 'image-too-large', errors: ['/images/1/data too-large'] })
+    expect(await refusal([declared(jpeg), declared(padded(20 * MiB + 1))], false)).toEqual({
+      code: 'image-too-large',
+      errors: ['/images/1/data too-large'],
+    })
   })
 
   it('have at most 45 MiB together, to the byte', async () => {
@@ -106,13 +146,22 @@ describe('inline images', () => {
   it('have at most 64 megapixels, as their header names them', async () => {
     expect(await refusal([declared(sized(8_000, 8_000), 'image/png')])).toBeNull()
     expect(await refusal([declared(sized(64_000_000, 1), 'image/png')])).toBeNull()
-    expect(await refusal([declared(sized(1, 64_000_001), 'image/png')])).toEqual({ code: 'image-too-large', errors: ['/images/0/data too-many-pixels'] })
-    expect(await refusal([declared(sized(0xffffffff, 0xffffffff), 'image/png')])).toEqual({ code: 'image-too-large', errors: ['/images/0/data too-many-pixels'] })
+    expect(await refusal([declared(sized(1, 64_000_001), 'image/png')])).toEqual({
+      code: 'image-too-large',
+      errors: ['/images/0/data too-many-pixels'],
+    })
+    expect(await refusal([declared(sized(0xffffffff, 0xffffffff), 'image/png')])).toEqual({
+      code: 'image-too-large',
+      errors: ['/images/0/data too-many-pixels'],
+    })
   })
 
   it('that cannot be measured are taken in development only', async () => {
     const headless = declared(Buffer.from([0xff, 0xd8, 0xff, 0xd9, 0, 0]))
-    expect(await refusal([headless], true)).toEqual({ code: 'image-invalid', errors: ['/images/0/data image-dimensions'] })
+    expect(await refusal([headless], true)).toEqual({
+      code: 'image-invalid',
+      errors: ['/images/0/data image-dimensions'],
+    })
     expect(await check([headless], false)).toEqual([expect.objectContaining({ width: null, height: null })])
   })
 
@@ -123,13 +172,24 @@ describe('inline images', () => {
 
 describe('an Idempotency-Key', () => {
   const context = { context: { a: [1, 2.5, null] }, Ü: 'ß' }
-  const body = { finding: { finding_type: 'lesion' as const }, patient_id: '0190b0a0-0000-7000-8000-000000000001', clinical_context: context, images: [] }
-  const fixed = (value: unknown) => fingerprintBody(value, (bytes) => createHash('sha256').update('a fixed key').update(bytes).digest('hex'))
+  const body = {
+    finding: { finding_type: 'lesion' as const },
+    patient_id: '0190b0a0-0000-7000-8000-000000000001',
+    clinical_context: context,
+    images: [],
+  }
+  const fixed = (value: unknown) =>
+    fingerprintBody(value, (bytes) => createHash('sha256').update('a fixed key').update(bytes).digest('hex'))
 
   it('stands for the same request as it did in every release', async () => {
-    const images = [declared(Buffer.from('\xff\xd8\xff\xd9', 'latin1')), declared(Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), 'image/png')]
+    const images = [
+      declared(Buffer.from('\xff\xd8\xff\xd9', 'latin1')),
+      declared(Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), 'image/png'),
+    ]
     const inline = { ...body, images: images.map((image) => ({ ...image, data: '' })) }
-    expect(fixed(withHashes(inline, await check(images, false)))).toBe('8627326f2603d854fd99b401562e0f8174d8f17fe8da63ccb71003ce2b91f585')
+    expect(fixed(withHashes(inline, await check(images, false)))).toBe(
+      '8627326f2603d854fd99b401562e0f8174d8f17fe8da63ccb71003ce2b91f585',
+    )
     const slot = { ...body, images: images.map(({ data: _, ...image }) => image) }
     expect(fixed(withHashes(slot, []))).toBe('607b9f6cf694e81a35a69c962393d6c0cc3b8c6da3a3f9703c06b7b842a37ed1')
   })

@@ -22,7 +22,20 @@ const none: Graded = [0, 'inconclusive', 'no_lesion_found']
 
 const flags = [
   ['urgent', ['URGENT_REFERRAL', 'urgent', 'Urgent referral', 'SEMI_URGENT']],
-  ['refer', ['REFER', 'referral', 'yes', 'NON_URGENT', 'non-urgent referral', 'REFER_ROUTINE', 'NOT_URGENT', 'NO_URGENT_REFERRAL', 'nonurgent']],
+  [
+    'refer',
+    [
+      'REFER',
+      'referral',
+      'yes',
+      'NON_URGENT',
+      'non-urgent referral',
+      'REFER_ROUTINE',
+      'NOT_URGENT',
+      'NO_URGENT_REFERRAL',
+      'nonurgent',
+    ],
+  ],
   ['follow-up', ['FOLLOW_UP', 'follow-up in 3 months']],
   ['none', [null, '', ' ', 'NO_REFERRAL', 'no', 'None', 'NOT_REQUIRED']],
   ['unknown', ['MAYBE', '2', 'DISCUSS_AT_BOARD']],
@@ -39,12 +52,31 @@ const table: Readonly<Record<(typeof categories)[number][0], Readonly<Record<(ty
   other: { urgent: referred, refer: referred, 'follow-up': category, none: category, unknown: category },
 }
 const rows = categories.flatMap(([kind, names]) =>
-  names.flatMap((name) => flags.flatMap(([meaning, texts]) => texts.map((text) => ({ name, text, graded: table[kind][meaning] })))),
+  names.flatMap((name) =>
+    flags.flatMap(([meaning, texts]) => texts.map((text) => ({ name, text, graded: table[kind][meaning] }))),
+  ),
 )
 
-const found = (name: string | null, text: string | null, lesionNumber = 1): Lesion => ({ ...lesion, lesionNumber, category: name, referralFlag: text })
-const gradeOf = ({ malignancy_score, recommendation, score_basis }: Outcome): Graded => [malignancy_score, recommendation, score_basis]
-const representatives = [found('Malignant', 'URGENT_REFERRAL'), found('Malignant', null), found('Benign', 'REFER'), found('other', null), found('Benign', 'MAYBE'), found('Benign', 'FOLLOW_UP'), found('Benign', null)]
+const found = (name: string | null, text: string | null, lesionNumber = 1): Lesion => ({
+  ...lesion,
+  lesionNumber,
+  category: name,
+  referralFlag: text,
+})
+const gradeOf = ({ malignancy_score, recommendation, score_basis }: Outcome): Graded => [
+  malignancy_score,
+  recommendation,
+  score_basis,
+]
+const representatives = [
+  found('Malignant', 'URGENT_REFERRAL'),
+  found('Malignant', null),
+  found('Benign', 'REFER'),
+  found('other', null),
+  found('Benign', 'MAYBE'),
+  found('Benign', 'FOLLOW_UP'),
+  found('Benign', null),
+]
 
 describe('the outcome of one lesion', () => {
   it.each(rows)('of category $name with flag $text', ({ name, text, graded }) => {
@@ -66,7 +98,9 @@ describe('the outcome of several lesions', () => {
   })
 
   it('ranks: each grade scores lower than the one before it, and never outside 0 to 1', () => {
-    const scores = [...representatives.map((each) => outcomeOf([each], [])), outcomeOf([], [])].map(({ malignancy_score }) => malignancy_score)
+    const scores = [...representatives.map((each) => outcomeOf([each], [])), outcomeOf([], [])].map(
+      ({ malignancy_score }) => malignancy_score,
+    )
     expect(scores).toEqual(scores.toSorted((a, b) => b - a))
     expect(new Set(scores).size).toBe(scores.length)
     expect(scores.every((score) => score >= 0 && score <= 1)).toBe(true)
@@ -75,15 +109,25 @@ describe('the outcome of several lesions', () => {
   it('is inconclusive without any, and names each with its codes', () => {
     expect(gradeOf(outcomeOf([], []))).toEqual(none)
     const { lesions } = outcomeOf([found('Benign', null, 1), found('Malignant', null, 2)], [])
-    expect(lesions.map(({ lesion_number, category: name }) => [lesion_number, name])).toEqual([[1, 'Benign'], [2, 'Malignant']])
-    expect(lesions[0]).toMatchObject({ icd10: { code: 'D22.9', term: 'Melanocytic naevi, unspecified' }, snomed: { code: '400010006' }, referral_flag: null })
+    expect(lesions.map(({ lesion_number, category: name }) => [lesion_number, name])).toEqual([
+      [1, 'Benign'],
+      [2, 'Malignant'],
+    ])
+    expect(lesions[0]).toMatchObject({
+      icd10: { code: 'D22.9', term: 'Melanocytic naevi, unspecified' },
+      snomed: { code: '400010006' },
+      referral_flag: null,
+    })
   })
 })
 
 describe('image quality', () => {
   const processing = [assessmentFact('AssessmentRequested'), assessmentFact('AssessmentSubmitted')] as const
   const conclude = (each: Lesion, quality: string | null) => {
-    const imageQuality = [{ imageId: ids.image, quality: 'IMAGE_QUALITY_SUITABLE' }, { imageId: ids.secondImage, quality }]
+    const imageQuality = [
+      { imageId: ids.image, quality: 'IMAGE_QUALITY_SUITABLE' },
+      { imageId: ids.secondImage, quality },
+    ]
     const end = { kind: 'completed', aiProvider: 'inference-provider', lesions: [each], imageQuality } as const
     const command = { aiReviewId: ids.review, end, now: new Date(at(30)) }
     return concludeAssessment(command, given(assessmentFold, ...processing).state)
@@ -99,7 +143,12 @@ describe('image quality', () => {
 
   it('that is unsuitable in one image fails the assessment, whatever the grade', () => {
     for (const each of representatives) {
-      expect(conclude(each, unsuitableQuality)).toEqual([expect.objectContaining({ type: 'AssessmentFailed', data: expect.objectContaining({ code: 'IMAGE_QUALITY_INSUFFICIENT' }) })])
+      expect(conclude(each, unsuitableQuality)).toEqual([
+        expect.objectContaining({
+          type: 'AssessmentFailed',
+          data: expect.objectContaining({ code: 'IMAGE_QUALITY_INSUFFICIENT' }),
+        }),
+      ])
     }
   })
 })
@@ -107,12 +156,37 @@ describe('image quality', () => {
 describe('docs/outcome-mapping.md', () => {
   it('has the table that the code follows, and its version', async () => {
     const text = await readFile(new URL('../../../docs/outcome-mapping.md', import.meta.url), 'utf8')
-    const cells = text.split('\n').filter((line) => line.startsWith('|')).slice(2).map((line) => line.split('|').slice(1, -1).map((cell) => cell.trim()))
-    const examples: Readonly<Record<string, string | null>> = { 'any other, or none': null, 'any but Malignant': 'Benign', 'no referral asked for': null, 'not understood': 'MAYBE' }
-    const asText = (cell: string | undefined) => (cell !== undefined && cell in examples ? (examples[cell] ?? null) : (cell ?? null))
-    const computed = cells.map(([name, text]) => (name === 'no lesion' ? outcomeOf([], []) : outcomeOf([found(asText(name), asText(text))], [])))
-    expect(cells.map(([, , score, recommendation, basis]) => [Number(score), recommendation, basis])).toEqual(computed.map(gradeOf))
-    expect(new Set(cells.map((row) => row[4]))).toEqual(new Set([...representatives.map((each) => outcomeOf([each], [])), outcomeOf([], [])].map(({ score_basis }) => score_basis)))
+    const cells = text
+      .split('\n')
+      .filter((line) => line.startsWith('|'))
+      .slice(2)
+      .map((line) =>
+        line
+          .split('|')
+          .slice(1, -1)
+          .map((cell) => cell.trim()),
+      )
+    const examples: Readonly<Record<string, string | null>> = {
+      'any other, or none': null,
+      'any but Malignant': 'Benign',
+      'no referral asked for': null,
+      'not understood': 'MAYBE',
+    }
+    const asText = (cell: string | undefined) =>
+      cell !== undefined && cell in examples ? (examples[cell] ?? null) : (cell ?? null)
+    const computed = cells.map(([name, text]) =>
+      name === 'no lesion' ? outcomeOf([], []) : outcomeOf([found(asText(name), asText(text))], []),
+    )
+    expect(cells.map(([, , score, recommendation, basis]) => [Number(score), recommendation, basis])).toEqual(
+      computed.map(gradeOf),
+    )
+    expect(new Set(cells.map((row) => row[4]))).toEqual(
+      new Set(
+        [...representatives.map((each) => outcomeOf([each], [])), outcomeOf([], [])].map(
+          ({ score_basis }) => score_basis,
+        ),
+      ),
+    )
     expect(text).toContain(`Scoring version: \`${scoringVersion}\``)
   })
 })

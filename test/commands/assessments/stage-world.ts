@@ -20,7 +20,13 @@ export async function openStageWorld(): Promise<StageWorld> {
   const folder = await mkdtemp(join(tmpdir(), 'staged-'))
   const account = { accessKeyId: 'test-key', secretAccessKey: 'test-secret' }
   const server = await startObjectStore({ dataDir: folder, port: 0, bucket: 'images', ...account })
-  const objects = connectObjectStore({ endpoint: server.endpoint, region: 'eu-central-1', bucket: 'images', ...account, now: () => new Date() })
+  const objects = connectObjectStore({
+    endpoint: server.endpoint,
+    region: 'eu-central-1',
+    bucket: 'images',
+    ...account,
+    now: () => new Date(),
+  })
   return {
     objects,
     async keys() {
@@ -29,7 +35,10 @@ export async function openStageWorld(): Promise<StageWorld> {
       return keys.toSorted()
     },
     async stage(data, given = {}) {
-      const staged = stageImages({ objects: { ...objects, ...given }, randomPart: () => randomBytes(12).toString('hex') })
+      const staged = stageImages({
+        objects: { ...objects, ...given },
+        randomPart: () => randomBytes(12).toString('hex'),
+      })
       for (const [index, text] of data.entries()) if (text !== undefined) await write(staged, index, text)
       return staged
     },

@@ -39,8 +39,11 @@ it('keeps images in memory that are small together, and asks the object store no
   const images = [jpeg(600 * KiB), jpeg(424 * KiB)]
   const staged = await world.stage(images.map(base64))
   expect(await world.keys()).toEqual([])
-  expect([0, 1].map((place) => [staged.at(place)?.isBase64(), staged.at(place)?.size()])).toEqual(images.map(({ length }) => [true, length]))
-  for (const [place, bytes] of images.entries()) expect((await stored(staged.at(place), `images/${place}`)).equals(bytes)).toBe(true)
+  expect([0, 1].map((place) => [staged.at(place)?.isBase64(), staged.at(place)?.size()])).toEqual(
+    images.map(({ length }) => [true, length]),
+  )
+  for (const [place, bytes] of images.entries())
+    expect((await stored(staged.at(place), `images/${place}`)).equals(bytes)).toBe(true)
 })
 
 it('sends large images in pieces, each under a key of its own, and stores them whole', async () => {
@@ -51,7 +54,8 @@ it('sends large images in pieces, each under a key of its own, and stores them w
   expect(folder).toMatch(/^staging\/[0-9a-f]{24}$/)
   // The two small ones are too large for memory together: the second one goes to the object store, too.
   expect(keys).toEqual(['0/0', '0/1', '2/0', '2/1', '2/2', '3/0'].map((piece) => `${folder}/${piece}`))
-  for (const [place, bytes] of images.entries()) expect((await stored(staged.at(place), `images/${place}`)).equals(bytes)).toBe(true)
+  for (const [place, bytes] of images.entries())
+    expect((await stored(staged.at(place), `images/${place}`)).equals(bytes)).toBe(true)
   await staged.discard()
   expect(await world.keys()).toEqual(['images/0', 'images/1', 'images/2', 'images/3'])
 })
@@ -106,7 +110,10 @@ it('counts only what is too large: 20 MiB each, 45 MiB in all, ten images', asyn
     puts.push(bytes.length)
     return { key, sha256: '', bytes: bytes.length }
   }
-  const many = await world.stage(Array.from({ length: 12 }, (_, place) => (place < 3 ? base64(jpeg(15 * MiB + 1)) : base64(jpeg(4 * MiB)))), { put })
+  const many = await world.stage(
+    Array.from({ length: 12 }, (_, place) => (place < 3 ? base64(jpeg(15 * MiB + 1)) : base64(jpeg(4 * MiB)))),
+    { put },
+  )
   expect(puts.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(45 * MiB)
   expect([many.at(9)?.size(), many.at(10), many.at(11)]).toEqual([4 * MiB, undefined, undefined])
 })
@@ -117,7 +124,10 @@ it('holds no more than a piece of large images, whatever their number', async ()
     most = Math.max(most, bytes.buffer.byteLength)
     return { key, sha256: '', bytes: bytes.length }
   }
-  await world.stage(Array.from({ length: 10 }, () => base64(jpeg(4 * MiB))), { put })
+  await world.stage(
+    Array.from({ length: 10 }, () => base64(jpeg(4 * MiB))),
+    { put },
+  )
   expect(most).toBe(2 * MiB)
 })
 
@@ -134,7 +144,8 @@ it('stores nothing of an image whose pieces are gone or are others', async () =>
   const [first = '', second = '', ...others] = await world.keys()
   await world.objects.remove(second)
   await world.objects.put(others[1] ?? '', randomBytes(2 * MiB), 'application/octet-stream')
-  for (const place of [0, 1]) expect(await problemOf(stored(staged.at(place), `images/${place}`))).toBe('object-store-unavailable')
+  for (const place of [0, 1])
+    expect(await problemOf(stored(staged.at(place), `images/${place}`))).toBe('object-store-unavailable')
   expect((await world.keys()).filter((key) => key.startsWith('images/'))).toEqual([])
   expect(first).toMatch(/^staging\//)
 })

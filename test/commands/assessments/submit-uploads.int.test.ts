@@ -22,7 +22,12 @@ let s3: S3Client
 beforeAll(async () => {
   world = await openProcessWorld()
   const { s3Endpoint = '', s3AccessKeyId = '', s3SecretAccessKey = '' } = world.deps.configuration
-  s3 = new S3Client({ endpoint: s3Endpoint, region: 'us-east-1', forcePathStyle: true, credentials: { accessKeyId: s3AccessKeyId, secretAccessKey: s3SecretAccessKey } })
+  s3 = new S3Client({
+    endpoint: s3Endpoint,
+    region: 'us-east-1',
+    forcePathStyle: true,
+    credentials: { accessKeyId: s3AccessKeyId, secretAccessKey: s3SecretAccessKey },
+  })
 })
 afterAll(async () => {
   s3.destroy()
@@ -50,18 +55,28 @@ async function declared(count = 2): Promise<Declared> {
   return { assessmentId, imageIds, stream }
 }
 
-const keyOf = ({ assessmentId, imageIds }: Declared, place: number) => uploadKey(world.orgId, assessmentId, imageIds[place] ?? '')
-const upload = (slot: Declared, place: number, bytes: Buffer) => world.deps.objects.put(keyOf(slot, place), bytes, 'image/jpeg')
+const keyOf = ({ assessmentId, imageIds }: Declared, place: number) =>
+  uploadKey(world.orgId, assessmentId, imageIds[place] ?? '')
+const upload = (slot: Declared, place: number, bytes: Buffer) =>
+  world.deps.objects.put(keyOf(slot, place), bytes, 'image/jpeg')
 
 async function uploadAll(slot: Declared): Promise<void> {
   for (const place of slot.imageIds.keys()) await upload(slot, place, photo())
 }
 
-const given = (): AssessmentRouteDependencies => ({ ...world.deps, newId: () => randomUUID(), randomPart: () => randomBytes(12).toString('hex') })
+const given = (): AssessmentRouteDependencies => ({
+  ...world.deps,
+  newId: () => randomUUID(),
+  randomPart: () => randomBytes(12).toString('hex'),
+})
 
 function submit({ assessmentId }: Declared, deps: AssessmentRouteDependencies = given(), key = 'c') {
   const request = { key: hash(key), fingerprint: hash('d') }
-  return submitUploads(deps, { orgId: world.orgId, assessmentId, request, requireRevision: () => undefined }, contextOf(world))
+  return submitUploads(
+    deps,
+    { orgId: world.orgId, assessmentId, request, requireRevision: () => undefined },
+    contextOf(world),
+  )
 }
 
 async function stateOf({ stream }: Declared): Promise<ExistingAssessment> {
@@ -73,7 +88,9 @@ async function stateOf({ stream }: Declared): Promise<ExistingAssessment> {
 /** The copies that were made of an assessment's uploads and are still there. */
 async function copiesOf({ assessmentId }: Declared): Promise<string[]> {
   const today = world.now().toISOString().slice(0, 10)
-  const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: 'assessments', Prefix: `images/${today}/${world.orgId}/${assessmentId}/` }))
+  const { Contents = [] } = await s3.send(
+    new ListObjectsV2Command({ Bucket: 'assessments', Prefix: `images/${today}/${world.orgId}/${assessmentId}/` }),
+  )
   return Contents.map(({ Key = '' }) => Key).toSorted()
 }
 
@@ -104,7 +121,11 @@ it('answers what another process has submitted when that has removed the uploads
   const slot = await declared()
   await uploadAll(slot)
   const late = withObjects(async (copy) => {
-    if (copy === 1) await removeUploads(world.deps.objects, (await submit(slot, { ...given(), store: world.otherStore }, 'e')).state as ExistingAssessment)
+    if (copy === 1)
+      await removeUploads(
+        world.deps.objects,
+        (await submit(slot, { ...given(), store: world.otherStore }, 'e')).state as ExistingAssessment,
+      )
   })
   const answer = await submit(slot, late)
   expect([answer.events, answer.state]).toEqual([[], await stateOf(slot)])
@@ -115,7 +136,10 @@ it('takes the version that it copied of an upload that is overwritten meanwhile'
   const slot = await declared(1)
   await uploadAll(slot)
   const later = photo()
-  const { state } = await submit(slot, withObjects(async (copy) => copy === 1 && upload(slot, 0, later)))
+  const { state } = await submit(
+    slot,
+    withObjects(async (copy) => copy === 1 && upload(slot, 0, later)),
+  )
   const [key = ''] = await namedBy(slot)
   expect(Buffer.from(await world.deps.objects.get(key)).equals(later)).toBe(true)
   expect(state.status).toBe('processing')
@@ -124,7 +148,14 @@ it('takes the version that it copied of an upload that is overwritten meanwhile'
 it('gives up on an upload that never stands still, and leaves nothing behind', async () => {
   const slot = await declared()
   await uploadAll(slot)
-  expect(await problemOf(submit(slot, withObjects(() => upload(slot, 1, photo()))))).toBe('conflict')
+  expect(
+    await problemOf(
+      submit(
+        slot,
+        withObjects(() => upload(slot, 1, photo())),
+      ),
+    ),
+  ).toBe('conflict')
   expect([await copiesOf(slot), (await stateOf(slot)).status]).toEqual([[], 'awaiting_images'])
 })
 

@@ -16,22 +16,32 @@ const command = {
 
 describe('a client that is registered again with more scopes', () => {
   it('is granted those that it lacks, once, and keeps the others', () => {
-    const after = given(oauthClientFold, registered).when(grantScopes, command).thenEvents([fact('OauthClientScopesGranted')])
+    const after = given(oauthClientFold, registered)
+      .when(grantScopes, command)
+      .thenEvents([fact('OauthClientScopesGranted')])
     expect(after).toEqual({ status: 'registered', ...registered.data, scopes: command.scopes })
   })
 
   it('is granted nothing that it has, and loses nothing that is not named', () => {
-    given(oauthClientFold, registered).when(grantScopes, { ...command, scopes: ['assessments:read'] }).thenNothing()
+    given(oauthClientFold, registered)
+      .when(grantScopes, { ...command, scopes: ['assessments:read'] })
+      .thenNothing()
     given(oauthClientFold, registered, fact('OauthClientScopesGranted')).when(grantScopes, command).thenNothing()
   })
 
   it('is granted nothing where it is unknown, or another: of another organisation, or with another secret', () => {
     given(oauthClientFold).when(grantScopes, command).thenNothing()
-    given(oauthClientFold, registered).when(grantScopes, { ...command, orgId: null }).thenNothing()
-    given(oauthClientFold, registered).when(grantScopes, { ...command, secretHash: hash('d') }).thenNothing()
+    given(oauthClientFold, registered)
+      .when(grantScopes, { ...command, orgId: null })
+      .thenNothing()
+    given(oauthClientFold, registered)
+      .when(grantScopes, { ...command, secretHash: hash('d') })
+      .thenNothing()
   })
 
   it('is registered once all the same', () => {
-    given(oauthClientFold, registered, fact('OauthClientScopesGranted')).when(registerClient, { ...registered.data, now: new Date(at(9)) }).thenNothing()
+    given(oauthClientFold, registered, fact('OauthClientScopesGranted'))
+      .when(registerClient, { ...registered.data, now: new Date(at(9)) })
+      .thenNothing()
   })
 })

@@ -14,7 +14,9 @@ let t: TestApplication
 beforeAll(async () => {
   world = await openDecisionWorld()
   const tokens = createTokenIssuer({ keys: world.vault, issuer: 'i', audience: 'a', ttlSeconds: 60 })
-  t = await startApplication({ services: [{ prefix: 'auth', documentedAt: 'prefixed', routes: (app) => authRoutes(app, { ...world, tokens }) }] })
+  t = await startApplication({
+    services: [{ prefix: 'auth', documentedAt: 'prefixed', routes: (app) => authRoutes(app, { ...world, tokens }) }],
+  })
 })
 
 afterAll(async () => {
@@ -28,7 +30,12 @@ async function published(): Promise<readonly JWK[]> {
 }
 
 it('the published keys verify receipts of before and after their key was replaced, and hold no private part', async () => {
-  const facts = { issuer: 'i', record: toConsentDecisionRecord(consentFact('ConsentRecorded').data), locale: 'en-GB', now: new Date(at(9)) }
+  const facts = {
+    issuer: 'i',
+    record: toConsentDecisionRecord(consentFact('ConsentRecorded').data),
+    locale: 'en-GB',
+    now: new Date(at(9)),
+  }
   const before = await signReceipt(world.vault, facts)
   const first = await published()
   await world.vault.rotateSigningKey('receipt')
@@ -36,7 +43,8 @@ it('the published keys verify receipts of before and after their key was replace
   const both = await published()
 
   expect(decodeProtectedHeader(after).kid).not.toBe(decodeProtectedHeader(before).kid)
-  for (const receipt of [before, after]) expect(await verifyReceipt(receipt, both)).toMatchObject({ record: facts.record })
+  for (const receipt of [before, after])
+    expect(await verifyReceipt(receipt, both)).toMatchObject({ record: facts.record })
   await expect(verifyReceipt(after, first)).rejects.toMatchObject({ reason: 'unknown-key' })
   expect([first.length, both.length]).toEqual([2, 3])
   expect(both.every((key) => key.d === undefined && key.use === 'sig')).toBe(true)

@@ -11,7 +11,12 @@ import { patientFold } from '../../../streams/patient/state.ts'
 import { at, caseFact, clientFact, hash, ids, patientFact } from '../../streams/facts.ts'
 import { given } from '../../support/given-decider.ts'
 
-const { registeredAt: _registered, organisationId: _owner, fingerprint: _key, ...registeredMembers } = patientFact('PatientRegistered').data
+const {
+  registeredAt: _registered,
+  organisationId: _owner,
+  fingerprint: _key,
+  ...registeredMembers
+} = patientFact('PatientRegistered').data
 
 describe('registering a patient', () => {
   const registered = patientFact('PatientRegistered', { fingerprint: hash('f') })
@@ -32,12 +37,18 @@ describe('registering a patient', () => {
   })
 
   it('refuses another body under the same key', () => {
-    given(patientFold, registered).when(registerPatient, { ...command, fingerprint: hash('e') }).thenRefused('idempotency-key-reused')
+    given(patientFold, registered)
+      .when(registerPatient, { ...command, fingerprint: hash('e') })
+      .thenRefused('idempotency-key-reused')
   })
 
   it('can be revoked once, and never registered again', () => {
-    given(patientFold, registered).when(revokeRegistration, { patientId: ids.patient, now: new Date(at(1)) }).thenEvents([revoked])
-    given(patientFold).when(revokeRegistration, { patientId: ids.patient, now: new Date(at(1)) }).thenNothing()
+    given(patientFold, registered)
+      .when(revokeRegistration, { patientId: ids.patient, now: new Date(at(1)) })
+      .thenEvents([revoked])
+    given(patientFold)
+      .when(revokeRegistration, { patientId: ids.patient, now: new Date(at(1)) })
+      .thenNothing()
     given(patientFold, registered, revoked).when(registerPatient, command).thenRefused('patient-identifier-conflict')
   })
 })
@@ -45,8 +56,17 @@ describe('registering a patient', () => {
 describe('correcting a patient', () => {
   const registered = patientFact('PatientRegistered')
   const corrected = patientFact('PatientCorrected')
-  const { givenName, familyName, dob, identifiers } = { ...corrected.data, identifiers: corrected.data.identifiers ?? [] }
-  const nothing = { givenName: undefined, familyName: undefined, dob: undefined, identifiers: undefined, now: new Date(at(5)) }
+  const { givenName, familyName, dob, identifiers } = {
+    ...corrected.data,
+    identifiers: corrected.data.identifiers ?? [],
+  }
+  const nothing = {
+    givenName: undefined,
+    familyName: undefined,
+    dob: undefined,
+    identifiers: undefined,
+    now: new Date(at(5)),
+  }
   const whole = { ...nothing, givenName: givenName ?? '', familyName: familyName ?? '', dob: dob ?? '', identifiers }
   const stateAfter = (...events: readonly PatientEvent[]) => {
     const state = events.reduce(patientFold.evolve, patientFold.initialState)
@@ -56,32 +76,53 @@ describe('correcting a patient', () => {
 
   it('says all members as they are then, those that were left out too', () => {
     given(patientFold, registered).when(correctPatient, whole).thenEvents([corrected])
-    given(patientFold, registered).when(correctPatient, { ...nothing, dob: '1970-03-01' }).thenEvents([
-      patientFact('PatientCorrected', { ...registeredMembers, dob: '1970-03-01' }),
-    ])
-    given(patientFold, registered).when(correctPatient, { ...nothing, identifiers: [] }).thenEvents([
-      patientFact('PatientCorrected', { ...registeredMembers, identifiers: [] }),
-    ])
+    given(patientFold, registered)
+      .when(correctPatient, { ...nothing, dob: '1970-03-01' })
+      .thenEvents([patientFact('PatientCorrected', { ...registeredMembers, dob: '1970-03-01' })])
+    given(patientFold, registered)
+      .when(correctPatient, { ...nothing, identifiers: [] })
+      .thenEvents([patientFact('PatientCorrected', { ...registeredMembers, identifiers: [] })])
   })
 
   it('is nothing where all is so already', () => {
     given(patientFold, registered).when(correctPatient, nothing).thenNothing()
-    given(patientFold, registered, corrected).when(correctPatient, { ...whole, now: new Date(at(9)) }).thenNothing()
-    given(patientFold, registered, corrected).when(correctPatient, { ...nothing, identifiers: [...identifiers] }).thenNothing()
-    expect(correctPatient({ ...nothing, identifiers: identifiers.toReversed() }, stateAfter(registered, corrected))).toHaveLength(1)
+    given(patientFold, registered, corrected)
+      .when(correctPatient, { ...whole, now: new Date(at(9)) })
+      .thenNothing()
+    given(patientFold, registered, corrected)
+      .when(correctPatient, { ...nothing, identifiers: [...identifiers] })
+      .thenNothing()
+    expect(
+      correctPatient({ ...nothing, identifiers: identifiers.toReversed() }, stateAfter(registered, corrected)),
+    ).toHaveLength(1)
   })
 
   it('changes what was registered and the time of the last change, and neither when nor by which request it was registered', () => {
     const { registeredAt, fingerprint } = patientFact('PatientRegistered', { fingerprint: hash('f') }).data
-    expect(stateAfter(patientFact('PatientRegistered', { fingerprint: hash('f') }))).toMatchObject({ registeredAt, updatedAt: registeredAt, fingerprint })
+    expect(stateAfter(patientFact('PatientRegistered', { fingerprint: hash('f') }))).toMatchObject({
+      registeredAt,
+      updatedAt: registeredAt,
+      fingerprint,
+    })
     expect(stateAfter(patientFact('PatientRegistered', { fingerprint: hash('f') }), corrected)).toEqual({
-      status: 'registered', organisationId: ids.org, patientId: ids.patient, givenName, familyName, dob, identifiers, registeredAt, fingerprint, updatedAt: at(5),
+      status: 'registered',
+      organisationId: ids.org,
+      patientId: ids.patient,
+      givenName,
+      familyName,
+      dob,
+      identifiers,
+      registeredAt,
+      fingerprint,
+      updatedAt: at(5),
     })
   })
 
   it('is refused for somebody who is not there, was revoked, or was erased', () => {
     given(patientFold).when(correctPatient, whole).thenRefused('not-found')
-    given(patientFold, registered, patientFact('PatientRegistrationRevoked')).when(correctPatient, whole).thenRefused('not-found')
+    given(patientFold, registered, patientFact('PatientRegistrationRevoked'))
+      .when(correctPatient, whole)
+      .thenRefused('not-found')
     const erased = patientFact('PatientRegistered', { givenName: null, familyName: null, dob: null, identifiers: null })
     given(patientFold, erased).when(correctPatient, whole).thenRefused('subject-erased')
     given(patientFold, erased).when(correctPatient, nothing).thenRefused('subject-erased')
@@ -90,13 +131,29 @@ describe('correcting a patient', () => {
   it('is undone where it lost an identifier, but for what others corrected since', () => {
     const [kept, lost] = identifiers
     if (kept === undefined || lost === undefined) throw new Error('two identifiers are needed')
-    const undo = { before: stateAfter(registered), after: stateAfter(registered, corrected), lost: [lost], now: new Date(at(6)) }
-    given(patientFold, registered, corrected).when(undoCorrection, undo).thenEvents([patientFact('PatientCorrected', { ...registeredMembers, correctedAt: at(6) })])
+    const undo = {
+      before: stateAfter(registered),
+      after: stateAfter(registered, corrected),
+      lost: [lost],
+      now: new Date(at(6)),
+    }
+    given(patientFold, registered, corrected)
+      .when(undoCorrection, undo)
+      .thenEvents([patientFact('PatientCorrected', { ...registeredMembers, correctedAt: at(6) })])
     const since = patientFact('PatientCorrected', { dob: '1970-03-02', identifiers: [lost] })
-    given(patientFold, registered, corrected, since).when(undoCorrection, undo).thenEvents([
-      patientFact('PatientCorrected', { ...registeredMembers, dob: '1970-03-02', identifiers: [], correctedAt: at(6) }),
-    ])
-    given(patientFold, registered, corrected, patientFact('PatientCorrected', { identifiers: [kept] })).when(undoCorrection, undo).thenNothing()
+    given(patientFold, registered, corrected, since)
+      .when(undoCorrection, undo)
+      .thenEvents([
+        patientFact('PatientCorrected', {
+          ...registeredMembers,
+          dob: '1970-03-02',
+          identifiers: [],
+          correctedAt: at(6),
+        }),
+      ])
+    given(patientFold, registered, corrected, patientFact('PatientCorrected', { identifiers: [kept] }))
+      .when(undoCorrection, undo)
+      .thenNothing()
     given(patientFold, registered, patientFact('PatientRegistrationRevoked')).when(undoCorrection, undo).thenNothing()
   })
 })
@@ -108,14 +165,18 @@ describe('opening a case', () => {
 
   it('by its assessment happens once, whoever comes second', () => {
     given(caseFold).when(openCase, command).thenEvents([opened])
-    given(caseFold, opened).when(openCase, { ...command, now: new Date(at(9)), clinicalContext: null }).thenNothing()
+    given(caseFold, opened)
+      .when(openCase, { ...command, now: new Date(at(9)), clinicalContext: null })
+      .thenNothing()
   })
 
   it('by a client happens once for a keyed request, and refuses another body', () => {
     const keyed = { ...command, assessmentId: null, fingerprint: hash('f') }
     const own = caseFact('CaseOpened', { assessmentId: null, fingerprint: hash('f') })
     given(caseFold).when(openCase, keyed).thenEvents([own])
-    given(caseFold, own).when(openCase, { ...keyed, fingerprint: hash('e') }).thenRefused('idempotency-key-reused')
+    given(caseFold, own)
+      .when(openCase, { ...keyed, fingerprint: hash('e') })
+      .thenRefused('idempotency-key-reused')
     given(caseFold, own).when(openCase, command).thenRefused('idempotency-key-reused')
   })
 })
@@ -123,7 +184,9 @@ describe('opening a case', () => {
 describe('registering a client', () => {
   it('happens at the first start only', () => {
     const { registeredAt: _, ...data } = clientFact('OauthClientRegistered').data
-    given(oauthClientFold).when(registerClient, { ...data, now: new Date(at(0)) }).thenEvents([clientFact('OauthClientRegistered')])
+    given(oauthClientFold)
+      .when(registerClient, { ...data, now: new Date(at(0)) })
+      .thenEvents([clientFact('OauthClientRegistered')])
   })
 })
 
@@ -143,7 +206,9 @@ describe('what the schema of a body cannot say', () => {
   it('a clinical context has at most 16 levels and 64 KiB', () => {
     const nested = (levels: number): Record<string, unknown> => (levels === 1 ? {} : { a: nested(levels - 1) })
     expect(freeFormErrors({ clinical_context: nested(16) })).toEqual([])
-    expect(freeFormErrors({ clinical_context: nested(17) })).toEqual([expect.objectContaining({ pointer: '/clinical_context', code: 'too-deep' })])
+    expect(freeFormErrors({ clinical_context: nested(17) })).toEqual([
+      expect.objectContaining({ pointer: '/clinical_context', code: 'too-deep' }),
+    ])
     const sized = (bytes: number) => ({ clinical_context: { a: 'x'.repeat(bytes - 8) } })
     expect(freeFormErrors(sized(64 * 1024))).toEqual([])
     expect(freeFormErrors(sized(64 * 1024 + 1))).toEqual([expect.objectContaining({ code: 'too-large' })])

@@ -37,19 +37,33 @@ async function registered(values: readonly string[], store: EventStore = world.s
 
 function corrected(patientId: string, values: readonly string[], store: EventStore = world.store) {
   const command = { identifiers: values.map(identifier), now: world.now() }
-  return correctWithIdentifiers({ ...world, store }, { orgId: world.orgId, patientId }, command, contextOf(world), () => undefined)
+  return correctWithIdentifiers(
+    { ...world, store },
+    { orgId: world.orgId, patientId },
+    command,
+    contextOf(world),
+    () => undefined,
+  )
 }
 
-const holders = async (...values: string[]) => [...(await patientsHolding(world, world.orgId, values.map(identifier))).keys()]
+const holders = async (...values: string[]) => [
+  ...(await patientsHolding(world, world.orgId, values.map(identifier))).keys(),
+]
 
 async function stored(patientId: string) {
-  const { state, revision } = await world.otherStore.load(patientFold, patientStream(world.orgId, patientId), { fresh: true })
+  const { state, revision } = await world.otherStore.load(patientFold, patientStream(world.orgId, patientId), {
+    fresh: true,
+  })
   if (state.status !== 'registered') throw new Error('the patient is not registered')
   return { values: state.identifiers?.map(({ value }) => value), revision }
 }
 
 /** A store that dies with the nth append to streams of a category: before it, or as soon as it is made. */
-function dying(category: string, nth: number, when: 'before' | 'after'): { readonly store: EventStore; readonly death: Error } {
+function dying(
+  category: string,
+  nth: number,
+  when: 'before' | 'after',
+): { readonly store: EventStore; readonly death: Error } {
   const death = new Error('killed')
   let appends = 0
   let isDead = false
@@ -57,7 +71,8 @@ function dying(category: string, nth: number, when: 'before' | 'after'): { reado
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target)
       if (typeof member !== 'function') return member
-      if (name !== 'append' && name !== 'load') return (...parameters: readonly unknown[]): unknown => Reflect.apply(member, target, parameters)
+      if (name !== 'append' && name !== 'load')
+        return (...parameters: readonly unknown[]): unknown => Reflect.apply(member, target, parameters)
       return async (...parameters: readonly unknown[]): Promise<unknown> => {
         const isLast = name === 'append' && String(parameters[1]).startsWith(`${category}-`) && (appends += 1) === nth
         if (isDead || (isLast && when === 'before')) {
@@ -82,7 +97,10 @@ async function killed(patientId: string, values: readonly string[], ...at: Param
 describe('correcting the identifiers of a patient', () => {
   it('claims what is added, and frees what is dropped for others at once', async () => {
     const patient = await registered(['a1', 'a2'])
-    expect(await corrected(patient, ['a2', 'a3'])).toMatchObject({ state: { status: 'registered', identifiers: [identifier('a2'), identifier('a3')] }, revision: 1n })
+    expect(await corrected(patient, ['a2', 'a3'])).toMatchObject({
+      state: { status: 'registered', identifiers: [identifier('a2'), identifier('a3')] },
+      revision: 1n,
+    })
     expect(await holders('a2', 'a3')).toEqual([patient])
     expect(await holders('a1')).toEqual([])
     expect(await problemOf(registered(['a3']))).toBe('patient-identifier-conflict')
@@ -96,7 +114,15 @@ describe('correcting the identifiers of a patient', () => {
     const patient = await registered(['b1'])
     expect(await corrected(patient, ['b1'])).toMatchObject({ events: [], revision: 0n })
     const command = { givenName: 'Ada', now: world.now() }
-    expect(await correctWithIdentifiers(world, { orgId: world.orgId, patientId: patient }, command, contextOf(world), () => undefined)).toMatchObject({ events: [] })
+    expect(
+      await correctWithIdentifiers(
+        world,
+        { orgId: world.orgId, patientId: patient },
+        command,
+        contextOf(world),
+        () => undefined,
+      ),
+    ).toMatchObject({ events: [] })
   })
 
   it('that is refused leaves free what it had claimed', async () => {
@@ -108,14 +134,20 @@ describe('correcting the identifiers of a patient', () => {
     const changed = () => {
       throw problem('precondition-failed')
     }
-    expect(await problemOf(correctWithIdentifiers(world, { orgId: world.orgId, patientId: patient }, command, contextOf(world), changed))).toBe('precondition-failed')
+    expect(
+      await problemOf(
+        correctWithIdentifiers(world, { orgId: world.orgId, patientId: patient }, command, contextOf(world), changed),
+      ),
+    ).toBe('precondition-failed')
     await registered(['c3'])
     expect(await stored(patient)).toEqual({ values: ['c1'], revision: 0n })
   })
 
   it('swaps those of two patients one after the other only', async () => {
     const [one, other] = [await registered(['d1']), await registered(['d2'])]
-    expect(await Promise.all([problemOf(corrected(one, ['d2'])), problemOf(corrected(other, ['d1'], world.otherStore))])).toEqual(['patient-identifier-conflict', 'patient-identifier-conflict'])
+    expect(
+      await Promise.all([problemOf(corrected(one, ['d2'])), problemOf(corrected(other, ['d1'], world.otherStore))]),
+    ).toEqual(['patient-identifier-conflict', 'patient-identifier-conflict'])
     await corrected(one, [])
     await corrected(other, ['d1'])
     await corrected(one, ['d2'])
@@ -137,8 +169,14 @@ describe('corrections at the same time', () => {
     const patients = await Promise.all(Array.from({ length: 10 }, () => registered([])))
     const values = ['f1', 'f2', 'f3']
     const wanted = (number: number) => values.filter((_, place) => number % 3 !== place)
-    const all = patients.flatMap((patient, number) => Array.from({ length: 5 }, (_, turn) => ({ patient, values: wanted(number + turn) })))
-    const problems = await Promise.all(all.map(({ patient, values: asked }, number) => problemOf(corrected(patient, asked, number % 2 === 0 ? world.store : world.otherStore))))
+    const all = patients.flatMap((patient, number) =>
+      Array.from({ length: 5 }, (_, turn) => ({ patient, values: wanted(number + turn) })),
+    )
+    const problems = await Promise.all(
+      all.map(({ patient, values: asked }, number) =>
+        problemOf(corrected(patient, asked, number % 2 === 0 ? world.store : world.otherStore)),
+      ),
+    )
     expect(new Set(problems)).toEqual(new Set([null, 'patient-identifier-conflict']))
     const states = await Promise.all(patients.map(async (patient) => ({ patient, ...(await stored(patient)) })))
     for (const value of values) {
@@ -151,33 +189,54 @@ describe('corrections at the same time', () => {
   it('twenty of one patient, which add and drop the same, leave it what the last one said, and others the rest', async () => {
     const patient = await registered(['g1'])
     const values = ['g1', 'g2', 'g3', 'g4']
-    const asked = Array.from({ length: 20 }, (_, number) => values.filter((_value, place) => (number & (1 << (place % 4))) === 0 || number % 5 === place))
-    const problems = await Promise.all(asked.map((each, number) => problemOf(corrected(patient, each, number % 2 === 0 ? world.store : world.otherStore))))
+    const asked = Array.from({ length: 20 }, (_, number) =>
+      values.filter((_value, place) => (number & (1 << (place % 4))) === 0 || number % 5 === place),
+    )
+    const problems = await Promise.all(
+      asked.map((each, number) =>
+        problemOf(corrected(patient, each, number % 2 === 0 ? world.store : world.otherStore)),
+      ),
+    )
     expect(problems.filter((code) => code !== null && code !== 'conflict')).toEqual([])
     const { values: kept = [] } = await stored(patient)
     world.pass(31)
     for (const value of values) {
       const isKept = kept.includes(value)
-      expect([value, await problemOf(registered([value]))]).toEqual([value, isKept ? 'patient-identifier-conflict' : null])
+      expect([value, await problemOf(registered([value]))]).toEqual([
+        value,
+        isKept ? 'patient-identifier-conflict' : null,
+      ])
     }
   })
 
   it('a claim that is about to be used is ended by nobody', async () => {
     const patient = await registered([])
     const refused: (string | null)[] = []
-    const store = interrupted(world.store, 'patient', async () => void refused.push(await problemOf(registered(['h1'], world.otherStore))))
+    const store = interrupted(
+      world.store,
+      'patient',
+      async () => void refused.push(await problemOf(registered(['h1'], world.otherStore))),
+    )
     await corrected(patient, ['h1'], store)
     expect([refused, await holders('h1')]).toEqual([['patient-identifier-conflict'], [patient]])
   })
 
   it('what is dropped and taken back, before it was freed or by somebody else found free, stays', async () => {
     const patient = await registered(['i1', 'i2'])
-    const freeing = interrupted(world.store, 'reservation', async () => void (await corrected(patient, ['i1', 'i2'], world.otherStore)))
+    const freeing = interrupted(
+      world.store,
+      'reservation',
+      async () => void (await corrected(patient, ['i1', 'i2'], world.otherStore)),
+    )
     await corrected(patient, ['i2'], freeing)
     expect(await holders('i1')).toEqual([patient])
 
     await killed(patient, ['i1'], 'patient', 1, 'after')
-    const ending = interrupted(world.store, 'reservation', async () => void (await corrected(patient, ['i1', 'i2'], world.otherStore)))
+    const ending = interrupted(
+      world.store,
+      'reservation',
+      async () => void (await corrected(patient, ['i1', 'i2'], world.otherStore)),
+    )
     expect(await problemOf(registered(['i2'], ending))).toBe('patient-identifier-conflict')
     world.pass(3600)
     expect(await problemOf(registered(['i2']))).toBe('patient-identifier-conflict')
@@ -228,7 +287,17 @@ describe('a correction that stalls for longer than its claims are kept', () => {
       next = await registered(['m3'], world.otherStore)
     })
     const command = { givenName: 'Grace', identifiers: ['m2', 'm3'].map(identifier), now: world.now() }
-    expect(await problemOf(correctWithIdentifiers({ ...world, store: stalled }, { orgId: world.orgId, patientId: patient }, command, contextOf(world), () => undefined))).toBe('patient-identifier-conflict')
+    expect(
+      await problemOf(
+        correctWithIdentifiers(
+          { ...world, store: stalled },
+          { orgId: world.orgId, patientId: patient },
+          command,
+          contextOf(world),
+          () => undefined,
+        ),
+      ),
+    ).toBe('patient-identifier-conflict')
     expect(await stored(patient)).toEqual({ values: ['m1'], revision: 2n })
     const { state } = await world.otherStore.load(patientFold, patientStream(world.orgId, patient), { fresh: true })
     expect(state).toMatchObject({ givenName: 'Ada' })
@@ -238,7 +307,11 @@ describe('a correction that stalls for longer than its claims are kept', () => {
 
   it('stands when nobody took them, or gave back what they took', async () => {
     const patient = await registered([])
-    await corrected(patient, ['n1'], interrupted(world.store, 'patient', async () => world.pass(31)))
+    await corrected(
+      patient,
+      ['n1'],
+      interrupted(world.store, 'patient', async () => world.pass(31)),
+    )
     expect(await holders('n1')).toEqual([patient])
 
     await registered(['n9'])

@@ -30,12 +30,20 @@ function foundOf(aiReviewId: string, lesionNumber: number) {
 }
 
 function recording(lesions: readonly Lesion[]) {
-  return { aiReviewId: ids.review, share: { lesions, before: 0 }, lesionCount: lesions.length, bodySiteId: ids.bodySite, now: new Date(at(18)) }
+  return {
+    aiReviewId: ids.review,
+    share: { lesions, before: 0 },
+    lesionCount: lesions.length,
+    bodySiteId: ids.bodySite,
+    now: new Date(at(18)),
+  }
 }
 
 describe('what an AI review found', () => {
   it('becomes one finding and one diagnosis for each lesion, once', () => {
-    given(caseFold, opened).when(recordFindings, recording([lesion])).thenEvents(pair)
+    given(caseFold, opened)
+      .when(recordFindings, recording([lesion]))
+      .thenEvents(pair)
   })
 
   it('is a diagnosis also where nothing is suspected, and a finding without a place', () => {
@@ -49,39 +57,75 @@ describe('what an AI review found', () => {
   })
 
   it('is kept apart from what another review of the case found', () => {
-    const after = given(caseFold, opened, ...pair).when(recordFindings, { ...recording([lesion]), aiReviewId: ids.newReview })
+    const after = given(caseFold, opened, ...pair).when(recordFindings, {
+      ...recording([lesion]),
+      aiReviewId: ids.newReview,
+    })
     const { finding, diagnosis } = foundOf(ids.newReview, 1)
-    const state = after.thenEvents([caseFact('CaseFindingRecorded', finding), caseFact('CaseDiagnosisRecorded', diagnosis)])
-    expect(state).toMatchObject({ status: 'open', patientId: ids.patient, externalReference: 'canary-reference', updatedAt: at(18) })
+    const state = after.thenEvents([
+      caseFact('CaseFindingRecorded', finding),
+      caseFact('CaseDiagnosisRecorded', diagnosis),
+    ])
+    expect(state).toMatchObject({
+      status: 'open',
+      patientId: ids.patient,
+      externalReference: 'canary-reference',
+      updatedAt: at(18),
+    })
   })
 
   it('says of each finding which of how many it is', () => {
     const lesions = [lesion, { ...lesion, lesionNumber: 2 }, { ...lesion, lesionNumber: 3 }]
     const command = { ...recording(lesions), share: { lesions: lesions.slice(1), before: 1 } }
     const decision = recordFindings(command, given(caseFold, opened).state)
-    const places = 'refused' in decision ? [] : decision.flatMap(({ type, data }) => (type === 'CaseFindingRecorded' ? [[data.lesionNumber, data.ordinal, data.lesionCount]] : []))
-    expect(places).toEqual([[2, 2, 3], [3, 3, 3]])
+    const places =
+      'refused' in decision
+        ? []
+        : decision.flatMap(({ type, data }) =>
+            type === 'CaseFindingRecorded' ? [[data.lesionNumber, data.ordinal, data.lesionCount]] : [],
+          )
+    expect(places).toEqual([
+      [2, 2, 3],
+      [3, 3, 3],
+    ])
   })
 
   it('is refused for a case that does not exist', () => {
-    given(caseFold).when(recordFindings, recording([lesion])).thenRefused('not-found')
+    given(caseFold)
+      .when(recordFindings, recording([lesion]))
+      .thenRefused('not-found')
   })
 })
 
 describe('an AI review whose place another has taken', () => {
-  const command = { aiReviewId: ids.review, share: { lesions: [lesion], before: 0 }, diagnosisCount: 1, supersededById: ids.newReview, now: new Date(at(20)) }
+  const command = {
+    aiReviewId: ids.review,
+    share: { lesions: [lesion], before: 0 },
+    diagnosisCount: 1,
+    supersededById: ids.newReview,
+    now: new Date(at(20)),
+  }
   const superseded = caseFact('CaseDiagnosisSuperseded')
 
   it('has its diagnoses superseded, once; its findings stay recorded', () => {
-    const state = given(caseFold, opened, ...pair).when(supersedeDiagnoses, command).thenEvents([superseded])
+    const state = given(caseFold, opened, ...pair)
+      .when(supersedeDiagnoses, command)
+      .thenEvents([superseded])
     expect(recordFindings(recording([lesion]), state)).toEqual([])
   })
 
   it('leaves the diagnoses of its successor alone', () => {
     const { finding, diagnosis } = foundOf(ids.newReview, 1)
     const own = [caseFact('CaseFindingRecorded', finding), caseFact('CaseDiagnosisRecorded', diagnosis)]
-    const state = given(caseFold, opened, ...pair, ...own).when(supersedeDiagnoses, command).thenEvents([superseded])
-    expect(state.status === 'open' && [...state.analyses].map(([review, analysis]) => [review, analysis.get(1)?.status])).toEqual([[ids.review, 'superseded'], [ids.newReview, 'active']])
+    const state = given(caseFold, opened, ...pair, ...own)
+      .when(supersedeDiagnoses, command)
+      .thenEvents([superseded])
+    expect(
+      state.status === 'open' && [...state.analyses].map(([review, analysis]) => [review, analysis.get(1)?.status]),
+    ).toEqual([
+      [ids.review, 'superseded'],
+      [ids.newReview, 'active'],
+    ])
   })
 
   it('is not passed over while what it found is not recorded', () => {
@@ -91,20 +135,35 @@ describe('an AI review whose place another has taken', () => {
 })
 
 describe('the shares of lesions that one append takes', () => {
-  const many = (count: number, changes: Partial<Lesion> = {}) => Array.from({ length: count }, (_, index) => ({ ...lesion, ...changes, lesionNumber: index + 1 }))
-  const sizes = (lesions: readonly Lesion[]) => lesionShares(lesions).map((share) => [share.before, share.lesions.length])
+  const many = (count: number, changes: Partial<Lesion> = {}) =>
+    Array.from({ length: count }, (_, index) => ({ ...lesion, ...changes, lesionNumber: index + 1 }))
+  const sizes = (lesions: readonly Lesion[]) =>
+    lesionShares(lesions).map((share) => [share.before, share.lesions.length])
 
   it('hold all of them in order, at most a hundred each', () => {
     expect(sizes([])).toEqual([])
     expect(sizes(many(100))).toEqual([[0, 100]])
-    expect(sizes(many(250))).toEqual([[0, 100], [100, 100], [200, 50]])
+    expect(sizes(many(250))).toEqual([
+      [0, 100],
+      [100, 100],
+      [200, 50],
+    ])
     expect(lesionShares(many(250)).flatMap(({ lesions }) => lesions)).toEqual(many(250))
   })
 
   it('are smaller where the texts are long, and fit into one append however they are escaped', () => {
     const long = '\u0001'.repeat(10_000)
-    const texts = { category: long, suspectedDiagnosisIcd10Code: long, suspectedDiagnosisIcd10Term: long, suspectedDiagnosisSnomedCode: long, suspectedDiagnosisSnomedTerm: long }
-    expect(sizes(many(3, texts))).toEqual([[0, 2], [2, 1]])
+    const texts = {
+      category: long,
+      suspectedDiagnosisIcd10Code: long,
+      suspectedDiagnosisIcd10Term: long,
+      suspectedDiagnosisSnomedCode: long,
+      suspectedDiagnosisSnomedTerm: long,
+    }
+    expect(sizes(many(3, texts))).toEqual([
+      [0, 2],
+      [2, 1],
+    ])
     const worst = many(100, { category: long.slice(0, 505) }).with(99, { ...lesion, ...texts, lesionNumber: 100 })
     for (const lesions of [worst, many(3, texts)]) {
       const [share = { lesions: [], before: 0 }] = lesionShares(lesions)

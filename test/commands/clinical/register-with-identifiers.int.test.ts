@@ -11,7 +11,14 @@ import { patientFold } from '../../../streams/patient/state.ts'
 import { patientStream } from '../../../streams/patient/stream.ts'
 import { parseOwnedStream } from '../../../streams/stream-name.ts'
 import { hash } from '../../streams/facts.ts'
-import { contextOf, interrupted, openDecisionWorld, problemOf, watched, type DecisionWorld } from '../handling/decision-world.ts'
+import {
+  contextOf,
+  interrupted,
+  openDecisionWorld,
+  problemOf,
+  watched,
+  type DecisionWorld,
+} from '../handling/decision-world.ts'
 
 let world: DecisionWorld
 beforeAll(async () => {
@@ -38,8 +45,11 @@ function register(command: RegisterPatient, store: EventStore = world.store) {
   return registerWithIdentifiers({ ...world, store }, world.orgId, command, contextOf(world))
 }
 
-const holders = async (...values: string[]) => [...(await patientsHolding(world, world.orgId, values.map(identifier))).keys()]
-const statusOf = async ({ patientId }: RegisterPatient) => (await world.otherStore.load(patientFold, patientStream(world.orgId, patientId), { fresh: true })).state.status
+const holders = async (...values: string[]) => [
+  ...(await patientsHolding(world, world.orgId, values.map(identifier))).keys(),
+]
+const statusOf = async ({ patientId }: RegisterPatient) =>
+  (await world.otherStore.load(patientFold, patientStream(world.orgId, patientId), { fresh: true })).state.status
 
 /** A registration that ends where the process dies: after these many of its appends. */
 async function crashed(command: RegisterPatient, at: 'registration' | 'confirmation'): Promise<void> {
@@ -51,11 +61,13 @@ async function crashed(command: RegisterPatient, at: 'registration' | 'confirmat
       const member: unknown = Reflect.get(target, name, target)
       if (typeof member !== 'function') return member
       // What is presumed asks nobody, so nobody can die of it.
-      if (name === 'presume') return (...parameters: readonly unknown[]): unknown => Reflect.apply(member, target, parameters)
+      if (name === 'presume')
+        return (...parameters: readonly unknown[]): unknown => Reflect.apply(member, target, parameters)
       return async (...parameters: readonly unknown[]): Promise<unknown> => {
         if (name === 'append') appends += 1
         const isBeyond = appends > command.identifiers.length
-        if (isBeyond && (name === 'load' || name === 'append') && String(parameters[1]).startsWith(`${category}-`)) throw stop
+        if (isBeyond && (name === 'load' || name === 'append') && String(parameters[1]).startsWith(`${category}-`))
+          throw stop
         return Reflect.apply(member, target, parameters)
       }
     },
@@ -76,18 +88,25 @@ describe('registering a patient with identifiers', () => {
     expect(await register(registration('a0', 'a3'))).toMatchObject({ state: { status: 'registered' } })
   })
 
-  it('points at the one that is another patient\'s, and never says whose', async () => {
+  it("points at the one that is another patient's, and never says whose", async () => {
     const { state } = await register(registration('p1'))
     const refusal = await register(registration('p0', 'p1')).catch((error: unknown) => error)
-    expect(refusal).toMatchObject({ code: 'patient-identifier-conflict', errors: [{ pointer: '/identifiers/1', code: 'other-patient' }] })
+    expect(refusal).toMatchObject({
+      code: 'patient-identifier-conflict',
+      errors: [{ pointer: '/identifiers/1', code: 'other-patient' }],
+    })
     expect(JSON.stringify(refusal)).not.toContain(state.patientId)
     const late = registration('p2', 'p3')
     const stalled = interrupted(world.store, 'patient', async () => {
       world.pass(31)
       await register(registration('p3'), world.otherStore)
     })
-    expect(await register(late, stalled).catch((error: unknown) => error)).toMatchObject({ errors: [{ pointer: '/identifiers/1' }] })
-    expect(await register(late).catch((error: unknown) => error)).toMatchObject({ errors: [{ pointer: '/identifiers' }] })
+    expect(await register(late, stalled).catch((error: unknown) => error)).toMatchObject({
+      errors: [{ pointer: '/identifiers/1' }],
+    })
+    expect(await register(late).catch((error: unknown) => error)).toMatchObject({
+      errors: [{ pointer: '/identifiers' }],
+    })
   })
 
   it('is another matter in another organisation', async () => {
@@ -101,16 +120,32 @@ describe('registering a patient with identifiers', () => {
 
   it('tells identifiers apart that are spelled alike, and takes a doubled one once', async () => {
     await register({ ...registration(), identifiers: [{ scheme: 'a', value: 'b-c' }] })
-    await register({ ...registration(), identifiers: [{ scheme: 'a-b', value: 'c' }, { scheme: 'a-b', value: 'c' }] })
-    expect(await problemOf(register({ ...registration(), identifiers: [{ scheme: 'a', value: 'b-c' }] }))).toBe('patient-identifier-conflict')
+    await register({
+      ...registration(),
+      identifiers: [
+        { scheme: 'a-b', value: 'c' },
+        { scheme: 'a-b', value: 'c' },
+      ],
+    })
+    expect(await problemOf(register({ ...registration(), identifiers: [{ scheme: 'a', value: 'b-c' }] }))).toBe(
+      'patient-identifier-conflict',
+    )
   })
 
   it('claims in one order, however they are listed, so that two never hold what the other waits for', async () => {
     const orderOf = async (...values: string[]) => {
       const order: string[] = []
       const orgId = randomUUID()
-      const store = watched(world.store, (stream) => void (stream.startsWith('reservation-') && order.push(parseOwnedStream(stream).id)))
-      await registerWithIdentifiers({ ...world, store }, orgId, { ...registration(...values), organisationId: orgId }, contextOf({ orgId }))
+      const store = watched(
+        world.store,
+        (stream) => void (stream.startsWith('reservation-') && order.push(parseOwnedStream(stream).id)),
+      )
+      await registerWithIdentifiers(
+        { ...world, store },
+        orgId,
+        { ...registration(...values), organisationId: orgId },
+        contextOf({ orgId }),
+      )
       return order
     }
     const order = await orderOf('l1', 'l2', 'l3')
@@ -119,8 +154,12 @@ describe('registering a patient with identifiers', () => {
   })
 
   it('of ten at once that share identifiers crosswise lets one through', async () => {
-    const commands = Array.from({ length: 10 }, (_, index) => (index % 2 === 0 ? registration('c1', 'c2') : registration('c2', 'c1', `c-own-${index}`)))
-    const problems = await Promise.all(commands.map((command, index) => problemOf(register(command, index % 3 === 0 ? world.store : world.otherStore))))
+    const commands = Array.from({ length: 10 }, (_, index) =>
+      index % 2 === 0 ? registration('c1', 'c2') : registration('c2', 'c1', `c-own-${index}`),
+    )
+    const problems = await Promise.all(
+      commands.map((command, index) => problemOf(register(command, index % 3 === 0 ? world.store : world.otherStore))),
+    )
     expect(problems.filter((code) => code === null)).toHaveLength(1)
     expect(problems.filter((code) => code === 'patient-identifier-conflict')).toHaveLength(9)
     const winner = commands[problems.indexOf(null)]
@@ -133,16 +172,23 @@ describe('registering a patient with identifiers', () => {
 describe('a keyed registration', () => {
   it('repeated fifty times at once is one patient, and later still the same', async () => {
     const command = { ...registration('d1'), fingerprint: hash('f') }
-    const all = await Promise.all(Array.from({ length: 50 }, (_, index) => register(command, index % 2 === 0 ? world.store : world.otherStore)))
+    const all = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => register(command, index % 2 === 0 ? world.store : world.otherStore)),
+    )
     expect(all.filter(({ events }) => events.length > 0)).toHaveLength(1)
     world.pass(86_400)
-    expect(await register({ ...command, now: world.now() })).toMatchObject({ events: [], state: { registeredAt: command.now.toISOString() } })
+    expect(await register({ ...command, now: world.now() })).toMatchObject({
+      events: [],
+      state: { registeredAt: command.now.toISOString() },
+    })
   })
 
   it('refuses another body, and takes back nothing of what the first one holds', async () => {
     const command = { ...registration('e1'), fingerprint: hash('f') }
     await register(command)
-    expect(await problemOf(register({ ...command, identifiers: [identifier('e2')], fingerprint: hash('e') }))).toBe('idempotency-key-reused')
+    expect(await problemOf(register({ ...command, identifiers: [identifier('e2')], fingerprint: hash('e') }))).toBe(
+      'idempotency-key-reused',
+    )
     expect(await holders('e1')).toEqual([command.patientId])
     expect(await holders('e2')).toEqual([])
   })
@@ -197,7 +243,10 @@ describe('a registration that stalls for longer than its claims are kept', () =>
 
   it('stands when nobody asked for its identifiers', async () => {
     const late = registration('j1')
-    await register(late, interrupted(world.store, 'patient', async () => world.pass(31)))
+    await register(
+      late,
+      interrupted(world.store, 'patient', async () => world.pass(31)),
+    )
     expect(await holders('j1')).toEqual([late.patientId])
   })
 })
@@ -212,7 +261,12 @@ describe('a registration whose outcome is unknown', () => {
     await expect(register(command, silent)).rejects.toBe(unknown)
     expect(await problemOf(register(registration('k1')))).toBe('patient-identifier-conflict')
     // It had happened.
-    await execute(world.store, { fold: patientFold, stream: patientStream(world.orgId, command.patientId) }, (state) => registerPatient(command, state), contextOf(world))
+    await execute(
+      world.store,
+      { fold: patientFold, stream: patientStream(world.orgId, command.patientId) },
+      (state) => registerPatient(command, state),
+      contextOf(world),
+    )
     world.pass(31)
     expect(await problemOf(register(registration('k1')))).toBe('patient-identifier-conflict')
     expect(await holders('k1')).toEqual([command.patientId])

@@ -14,11 +14,16 @@ const echoing: Service = {
   routes(app) {
     for (const casing of ['snake', 'camel'] as const) {
       const [id, by] = members[casing]
-      const body = Type.Object({ [id]: Type.String(), [by]: Type.Optional(Type.String()) }, { additionalProperties: false })
+      const body = Type.Object(
+        { [id]: Type.String(), [by]: Type.Optional(Type.String()) },
+        { additionalProperties: false },
+      )
       const response = { 200: Type.Object({ given: Type.Array(Type.String()) }) }
-      app.post(`/${casing}`, { schema: { body, response }, config: { access: 'public' }, preValidation: readsBothCasings(casing) }, (request) => (
-        { given: Object.keys(request.body) }
-      ))
+      app.post(
+        `/${casing}`,
+        { schema: { body, response }, config: { access: 'public' }, preValidation: readsBothCasings(casing) },
+        (request) => ({ given: Object.keys(request.body) }),
+      )
     }
   },
 }

@@ -27,7 +27,9 @@ describe('creating a consent type', () => {
 
   it('takes the code; the same keyed request again does nothing', () => {
     const keyed = { ...command, fingerprint: hash('f') }
-    given(consentTypeFold).when(createConsentType, keyed).thenEvents([typeFact('ConsentTypeCreated', { fingerprint: hash('f') })])
+    given(consentTypeFold)
+      .when(createConsentType, keyed)
+      .thenEvents([typeFact('ConsentTypeCreated', { fingerprint: hash('f') })])
   })
 
   it('refuses a code that is taken, by another request or by one without a key', () => {
@@ -44,14 +46,23 @@ describe('changing a consent type', () => {
 
   it('says once how it is described from now on', () => {
     const { displayName, description, required } = updated.data
-    given(consentTypeFold, created, used).when(updateConsentType, { ...unchanged, displayName, description, required }).thenEvents([updated])
+    given(consentTypeFold, created, used)
+      .when(updateConsentType, { ...unchanged, displayName, description, required })
+      .thenEvents([updated])
   })
 
   it('keeps what is left out, and takes a description away where it is null', () => {
-    const named = typeFact('ConsentTypeUpdated', { description: created.data.description, required: created.data.required })
-    given(consentTypeFold, created).when(updateConsentType, { ...unchanged, displayName: updated.data.displayName }).thenEvents([named])
+    const named = typeFact('ConsentTypeUpdated', {
+      description: created.data.description,
+      required: created.data.required,
+    })
+    given(consentTypeFold, created)
+      .when(updateConsentType, { ...unchanged, displayName: updated.data.displayName })
+      .thenEvents([named])
     const bare = typeFact('ConsentTypeUpdated', { description: null })
-    given(consentTypeFold, created, updated).when(updateConsentType, { ...unchanged, description: null }).thenEvents([bare])
+    given(consentTypeFold, created, updated)
+      .when(updateConsentType, { ...unchanged, description: null })
+      .thenEvents([bare])
   })
 
   it('does nothing where nothing changes, and refuses a type that is not there or no more', () => {
@@ -79,7 +90,9 @@ describe('deleting a consent type', () => {
     const create = { ...data, now: new Date(at(5)) }
     given(consentTypeFold, created, deleted).when(createConsentType, create).thenRefused('consent-type-code-in-use')
     const keyed = typeFact('ConsentTypeCreated', { fingerprint: hash('f') })
-    given(consentTypeFold, keyed, deleted).when(createConsentType, { ...create, fingerprint: hash('f') }).thenNothing()
+    given(consentTypeFold, keyed, deleted)
+      .when(createConsentType, { ...create, fingerprint: hash('f') })
+      .thenNothing()
   })
 
   it('takes no more texts; the request that published one is answered as before', () => {
@@ -101,28 +114,48 @@ describe('publishing a text version', () => {
   })
 
   it('takes effect at once where no instant is named', () => {
-    given(consentTypeFold, created).when(publishTextVersion, { ...command, effectiveFrom: null }).thenEvents([keyed])
+    given(consentTypeFold, created)
+      .when(publishTextVersion, { ...command, effectiveFrom: null })
+      .thenEvents([keyed])
   })
 
   it('refuses the same locale from the same instant, and allows another locale or instant', () => {
     const other = { ...command, textVersionId: ids.event }
     given(consentTypeFold, created, keyed).when(publishTextVersion, other).thenRefused('text-version-exists')
-    const french = typeFact('ConsentTextVersionPublished', { textVersionId: ids.event, locale: 'fr-FR', fingerprint: hash('f') })
-    given(consentTypeFold, created, keyed).when(publishTextVersion, { ...other, locale: 'fr-FR' }).thenEvents([french])
-    const later = typeFact('ConsentTextVersionPublished', { textVersionId: ids.event, effectiveFrom: at(2), fingerprint: hash('f') })
-    given(consentTypeFold, created, keyed).when(publishTextVersion, { ...other, effectiveFrom: new Date(at(2)) }).thenEvents([later])
+    const french = typeFact('ConsentTextVersionPublished', {
+      textVersionId: ids.event,
+      locale: 'fr-FR',
+      fingerprint: hash('f'),
+    })
+    given(consentTypeFold, created, keyed)
+      .when(publishTextVersion, { ...other, locale: 'fr-FR' })
+      .thenEvents([french])
+    const later = typeFact('ConsentTextVersionPublished', {
+      textVersionId: ids.event,
+      effectiveFrom: at(2),
+      fingerprint: hash('f'),
+    })
+    given(consentTypeFold, created, keyed)
+      .when(publishTextVersion, { ...other, effectiveFrom: new Date(at(2)) })
+      .thenEvents([later])
   })
 
   it('refuses a type that does not exist, and another body under the same key', () => {
     given(consentTypeFold).when(publishTextVersion, command).thenRefused('not-found')
-    given(consentTypeFold, created, keyed).when(publishTextVersion, { ...command, fingerprint: hash('e') }).thenRefused('idempotency-key-reused')
+    given(consentTypeFold, created, keyed)
+      .when(publishTextVersion, { ...command, fingerprint: hash('e') })
+      .thenRefused('idempotency-key-reused')
   })
 })
 
 describe('using a consent type', () => {
   it('is said once, before its first decision', () => {
-    given(consentTypeFold, created, published).when(useConsentType, { now: new Date(at(2)) }).thenEvents([used])
-    given(consentTypeFold).when(useConsentType, { now: new Date(at(2)) }).thenRefused('consent-type-not-found')
+    given(consentTypeFold, created, published)
+      .when(useConsentType, { now: new Date(at(2)) })
+      .thenEvents([used])
+    given(consentTypeFold)
+      .when(useConsentType, { now: new Date(at(2)) })
+      .thenRefused('consent-type-not-found')
   })
 })
 
@@ -152,35 +185,58 @@ describe('recording a decision on consent', () => {
   })
 
   it('takes the instant that is given, unless it is in the future', () => {
-    given(consentFold).when(recordConsent, { ...keyed, recordedAt: new Date(at(-60)) }).thenEvents([consentFact('ConsentRecorded', { ...keyedRecord.data, recordedAt: at(-60) })])
-    given(consentFold).when(recordConsent, { ...keyed, recordedAt: new Date(at(6)) }).thenRefused('validation-failed')
+    given(consentFold)
+      .when(recordConsent, { ...keyed, recordedAt: new Date(at(-60)) })
+      .thenEvents([consentFact('ConsentRecorded', { ...keyedRecord.data, recordedAt: at(-60) })])
+    given(consentFold)
+      .when(recordConsent, { ...keyed, recordedAt: new Date(at(6)) })
+      .thenRefused('validation-failed')
   })
 
   it('grants only with a text that is in effect, to the millisecond', () => {
     const effective = Date.parse(published.data.effectiveFrom)
-    given(consentFold).when(recordConsent, { ...command, now: new Date(effective - 1) }).thenRefused('text-version-not-effective')
+    given(consentFold)
+      .when(recordConsent, { ...command, now: new Date(effective - 1) })
+      .thenRefused('text-version-not-effective')
     expect(recordConsent({ ...command, now: new Date(effective) }, consentFold.initialState)).toHaveLength(1)
   })
 
   it.each(['denied', 'withdrawn'] as const)('never refuses %s for a text that is not in effect yet', (decision) => {
     const now = new Date(at(0))
-    const early = consentFact('ConsentRecorded', { decision, recordedAt: at(0), createdAt: at(0), fingerprint: hash('f') })
-    given(consentFold).when(recordConsent, { ...keyed, decision, now }).thenEvents([early])
+    const early = consentFact('ConsentRecorded', {
+      decision,
+      recordedAt: at(0),
+      createdAt: at(0),
+      fingerprint: hash('f'),
+    })
+    given(consentFold)
+      .when(recordConsent, { ...keyed, decision, now })
+      .thenEvents([early])
   })
 
   it('knows each of a thousand keyed decisions again, in layers of falling size', () => {
     const id = (place: number) => `00000000-0000-4000-8000-${String(place).padStart(12, '0')}`
-    const thousand = Array.from({ length: 1_000 }, (_, place) => consentFact('ConsentRecorded', { ...keyedRecord.data, consentId: id(place) }))
+    const thousand = Array.from({ length: 1_000 }, (_, place) =>
+      consentFact('ConsentRecorded', { ...keyedRecord.data, consentId: id(place) }),
+    )
     const { state } = given(consentFold, ...thousand)
     for (const [place, { data }] of thousand.entries()) expect(keyedDecision(state, id(place))).toEqual(data)
     expect(keyedDecision(state, id(1_000))).toBeUndefined()
     expect(state.keyed.map(({ size }) => size)).toEqual([512, 256, 128, 64, 32, 8])
-    given(consentFold, ...thousand).when(recordConsent, { ...keyed, consentId: id(0) }).thenNothing()
-    given(consentFold, ...thousand).when(recordConsent, { ...keyed, consentId: id(0), fingerprint: hash('e') }).thenRefused('idempotency-key-reused')
+    given(consentFold, ...thousand)
+      .when(recordConsent, { ...keyed, consentId: id(0) })
+      .thenNothing()
+    given(consentFold, ...thousand)
+      .when(recordConsent, { ...keyed, consentId: id(0), fingerprint: hash('e') })
+      .thenRefused('idempotency-key-reused')
   })
 
   it('refuses a text of another type, and another body under the same key', () => {
-    given(consentFold).when(recordConsent, { ...keyed, consentType: definedType() }).thenRefused('consent-text-mismatch')
-    given(consentFold, keyedRecord).when(recordConsent, { ...keyed, fingerprint: hash('e') }).thenRefused('idempotency-key-reused')
+    given(consentFold)
+      .when(recordConsent, { ...keyed, consentType: definedType() })
+      .thenRefused('consent-text-mismatch')
+    given(consentFold, keyedRecord)
+      .when(recordConsent, { ...keyed, fingerprint: hash('e') })
+      .thenRefused('idempotency-key-reused')
   })
 })

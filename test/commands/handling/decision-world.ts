@@ -74,7 +74,8 @@ export function watched(store: EventStore, beforeAppend: (stream: string) => Pro
       const member: unknown = Reflect.get(target, name, target)
       if (typeof member !== 'function') return member
       // Only an append waits: what reads gives its events one by one, and no promise of them.
-      if (name !== 'append') return (...parameters: readonly unknown[]): unknown => Reflect.apply(member, target, parameters)
+      if (name !== 'append')
+        return (...parameters: readonly unknown[]): unknown => Reflect.apply(member, target, parameters)
       return async (...parameters: readonly unknown[]): Promise<unknown> => {
         await beforeAppend(String(parameters[1]))
         return Reflect.apply(member, target, parameters)

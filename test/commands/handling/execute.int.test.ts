@@ -29,7 +29,10 @@ function definition(code: string, changes: Partial<CreateConsentType> = {}): Cre
   return { ...data, code, consentTypeId, organisationId: world.orgId, now: world.now(), ...changes }
 }
 
-const targetOf = (code: string) => ({ fold: consentTypeFold, stream: consentTypeStream(world.orgId, consentTypeIdOf(world.orgId, code)) })
+const targetOf = (code: string) => ({
+  fold: consentTypeFold,
+  stream: consentTypeStream(world.orgId, consentTypeIdOf(world.orgId, code)),
+})
 const create = (command: CreateConsentType, store = world.store) =>
   execute(store, targetOf(command.code), (state) => createConsentType(command, state), contextOf(world))
 const used = { now: new Date('2026-03-01T11:00:00.000Z') }
@@ -37,7 +40,11 @@ const used = { now: new Date('2026-03-01T11:00:00.000Z') }
 describe('executing a command', () => {
   it('appends what was decided, and says where', async () => {
     const done = await create(definition('plain'))
-    expect(done).toMatchObject({ revision: 0n, events: [{ type: 'ConsentTypeCreated' }], state: { status: 'defined', code: 'plain' } })
+    expect(done).toMatchObject({
+      revision: 0n,
+      events: [{ type: 'ConsentTypeCreated' }],
+      state: { status: 'defined', code: 'plain' },
+    })
     expect(done.position?.commit).toBeGreaterThan(0n)
   })
 
@@ -51,8 +58,12 @@ describe('executing a command', () => {
     await create(definition('stale'))
     await world.otherStore.load(target.fold, target.stream, { fresh: true })
     await execute(world.store, target, (state) => useConsentType(used, state), contextOf(world))
-    const refuseUnused = (state: ConsentTypeState) => (state.status === 'defined' && state.isUsed ? [] : refuse('conflict'))
-    expect(await execute(world.otherStore, target, refuseUnused, contextOf(world))).toMatchObject({ revision: 1n, events: [] })
+    const refuseUnused = (state: ConsentTypeState) =>
+      state.status === 'defined' && state.isUsed ? [] : refuse('conflict')
+    expect(await execute(world.otherStore, target, refuseUnused, contextOf(world))).toMatchObject({
+      revision: 1n,
+      events: [],
+    })
   })
 
   it('decides an empty result again after reading the tail', async () => {
@@ -61,10 +72,15 @@ describe('executing a command', () => {
     await world.otherStore.load(target.fold, target.stream, { fresh: true })
     await execute(world.store, target, (state) => useConsentType(used, state), contextOf(world))
     const decided: boolean[] = []
-    const done = await execute(world.otherStore, target, (state) => {
-      decided.push(state.status === 'defined' && state.isUsed)
-      return []
-    }, contextOf(world))
+    const done = await execute(
+      world.otherStore,
+      target,
+      (state) => {
+        decided.push(state.status === 'defined' && state.isUsed)
+        return []
+      },
+      contextOf(world),
+    )
     expect(decided).toEqual([false, true])
     expect(done).toMatchObject({ events: [], position: undefined, revision: 1n, state: { isUsed: true } })
   })
@@ -73,13 +89,19 @@ describe('executing a command', () => {
     const target = targetOf('expected')
     await create(definition('expected'))
     await world.otherStore.load(target.fold, target.stream, { fresh: true })
-    const update = (displayName: string) => (state: ConsentTypeState) => updateConsentType({ displayName, description: undefined, required: undefined, now: world.now() }, state)
+    const update = (displayName: string) => (state: ConsentTypeState) =>
+      updateConsentType({ displayName, description: undefined, required: undefined, now: world.now() }, state)
     await execute(world.store, target, update('First'), contextOf(world))
     const expecting = (expected: bigint) => (revision: StreamRevision) => {
       if (revision !== expected) throw problem('precondition-failed')
     }
-    expect(await execute(world.otherStore, target, update('Second'), contextOf(world), expecting(1n))).toMatchObject({ revision: 2n, state: { displayName: 'Second' } })
-    expect(await problemOf(execute(world.otherStore, target, update('Third'), contextOf(world), expecting(1n)))).toBe('precondition-failed')
+    expect(await execute(world.otherStore, target, update('Second'), contextOf(world), expecting(1n))).toMatchObject({
+      revision: 2n,
+      state: { displayName: 'Second' },
+    })
+    expect(await problemOf(execute(world.otherStore, target, update('Third'), contextOf(world), expecting(1n)))).toBe(
+      'precondition-failed',
+    )
   })
 
   it('decides again after a lost race, on what the winner wrote', async () => {
@@ -95,7 +117,8 @@ describe('executing a command', () => {
     const target = targetOf('restless')
     await create(definition('restless'))
     let tries = 0
-    const touch = (state: ConsentTypeState): ConsentTypeEvent[] => (state.status === 'absent' ? [] : [consentTypeFact('ConsentTypeUsed')])
+    const touch = (state: ConsentTypeState): ConsentTypeEvent[] =>
+      state.status === 'absent' ? [] : [consentTypeFact('ConsentTypeUsed')]
     const decide = (state: ConsentTypeState) => {
       tries += 1
       return touch(state)
@@ -122,15 +145,31 @@ describe('executing a command', () => {
       },
     })
     const make = (command: CreateConsentType, store: EventStore) =>
-      execute(store, { ...targetOf(command.code), isNew: true }, (state) => createConsentType(command, state), contextOf(world))
+      execute(
+        store,
+        { ...targetOf(command.code), isNew: true },
+        (state) => createConsentType(command, state),
+        contextOf(world),
+      )
     const first = definition('new', { fingerprint: hash('f') })
-    expect(await make(first, counting)).toMatchObject({ revision: 0n, events: [{ type: 'ConsentTypeCreated' }], state: { code: 'new' } })
+    expect(await make(first, counting)).toMatchObject({
+      revision: 0n,
+      events: [{ type: 'ConsentTypeCreated' }],
+      state: { code: 'new' },
+    })
     expect(reads).toEqual([])
 
     // Another process, which has seen nothing of it, is asked the same again, and something else.
-    expect(await make(first, world.otherStore)).toMatchObject({ revision: 0n, events: [], position: undefined, state: { code: 'new' } })
+    expect(await make(first, world.otherStore)).toMatchObject({
+      revision: 0n,
+      events: [],
+      position: undefined,
+      state: { code: 'new' },
+    })
     await make(definition('not-new'), world.store)
-    expect(await problemOf(make(definition('not-new', { displayName: 'Another' }), world.otherStore))).toBe('consent-type-code-in-use')
+    expect(await problemOf(make(definition('not-new', { displayName: 'Another' }), world.otherStore))).toBe(
+      'consent-type-code-in-use',
+    )
   })
 
   it('does what must come first once a decision stands, and never for a refusal or a repeat', async () => {
@@ -146,14 +185,28 @@ describe('executing a command', () => {
 })
 
 describe('an Idempotency-Key beside a natural key', () => {
-  const keyed = (key: string, letter: string): KeyedRequest => ({ id: randomUUID(), fingerprint: hash(letter), isKeyed: true, idOf: () => randomUUID(), claimName: `idempotency\0${key}`, identity: hash(letter), causing: null })
+  const keyed = (key: string, letter: string): KeyedRequest => ({
+    id: randomUUID(),
+    fingerprint: hash(letter),
+    isKeyed: true,
+    idOf: () => randomUUID(),
+    claimName: `idempotency\0${key}`,
+    identity: hash(letter),
+    causing: null,
+  })
 
   function request(key: string, code: string, letter: string, work?: () => Promise<unknown>): Promise<unknown> {
     const ownerId = consentTypeIdOf(world.orgId, code)
     const ownerStream = consentTypeStream(world.orgId, ownerId)
     const hasHappened = async () => (await world.store.readLast(ownerStream)) !== undefined
     const owner = { orgId: world.orgId, ownerId, ownerStream, hasHappened }
-    return onceByKey(world, keyed(key, letter), owner, contextOf(world), work ?? (() => create(definition(code, { fingerprint: hash(letter) }))))
+    return onceByKey(
+      world,
+      keyed(key, letter),
+      owner,
+      contextOf(world),
+      work ?? (() => create(definition(code, { fingerprint: hash(letter) }))),
+    )
   }
 
   it('is taken by the first request; its repeat is answered, another one refused', async () => {
@@ -203,7 +256,12 @@ describe('an Idempotency-Key beside a natural key', () => {
 
   it('is not needed', async () => {
     const unkeyed = { ...keyed('', 'a'), claimName: null, fingerprint: null, isKeyed: false }
-    const owner = { orgId: world.orgId, ownerId: randomUUID(), ownerStream: 'consent_type-x', hasHappened: async () => false }
+    const owner = {
+      orgId: world.orgId,
+      ownerId: randomUUID(),
+      ownerStream: 'consent_type-x',
+      hasHappened: async () => false,
+    }
     expect(await onceByKey(world, unkeyed, owner, contextOf(world), async () => 'created')).toBe('created')
   })
 })

@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { claim, holderOf, reservationsOf, vacate, type ClaimRequest, type ClaimResult, type OwnerState } from '../../../commands/handling/reservations.ts'
+import {
+  claim,
+  holderOf,
+  reservationsOf,
+  vacate,
+  type ClaimRequest,
+  type ClaimResult,
+  type OwnerState,
+} from '../../../commands/handling/reservations.ts'
 import { execute } from '../../../commands/handling/execute.ts'
 import { openCase } from '../../../commands/clinical/open-case.ts'
 import { caseFold } from '../../../streams/case/state.ts'
@@ -35,11 +43,21 @@ async function won(key: string, owner: Owner): Promise<Extract<ClaimResult, { ki
 
 async function appear({ ownerId, ownerStream }: Owner): Promise<void> {
   const { openedAt: _, ...data } = caseFact('CaseOpened', { caseId: ownerId, organisationId: world.orgId }).data
-  await execute(world.store, { fold: caseFold, stream: ownerStream }, (state) => openCase({ ...data, now: world.now() }, state), contextOf(world))
+  await execute(
+    world.store,
+    { fold: caseFold, stream: ownerStream },
+    (state) => openCase({ ...data, now: world.now() }, state),
+    contextOf(world),
+  )
 }
 
 const holder = (key: string) => holderOf(reservationsOf(world), world.orgId, key)
-const heldBy = (owner: Owner, isConfirmed: boolean) => ({ kind: 'held', ownerId: owner.ownerId, fingerprint: hash('f'), isConfirmed })
+const heldBy = (owner: Owner, isConfirmed: boolean) => ({
+  kind: 'held',
+  ownerId: owner.ownerId,
+  fingerprint: hash('f'),
+  isConfirmed,
+})
 
 describe('a claim', () => {
   it('is made once for an owner, who meets it again', async () => {
@@ -73,7 +91,9 @@ describe('a claim', () => {
 
   it('is won by one of twenty that come at once, from two processes', async () => {
     const owners = Array.from({ length: 20 }, newOwner)
-    const results = await Promise.all(owners.map((owner, index) => claimed('race', owner, { store: index % 2 === 0 ? world.store : world.otherStore })))
+    const results = await Promise.all(
+      owners.map((owner, index) => claimed('race', owner, { store: index % 2 === 0 ? world.store : world.otherStore })),
+    )
     const winners = results.flatMap((result, index) => (result.kind === 'claimed' ? [owners[index]?.ownerId] : []))
     expect(winners).toHaveLength(1)
     const holders = results.flatMap((result) => (result.kind === 'held' ? [result.ownerId] : []))
@@ -84,7 +104,10 @@ describe('a claim', () => {
     await won('tenant-key', newOwner())
     const other = { ...world, orgId: randomUUID() }
     const request = { orgId: other.orgId, key: 'tenant-key', ...newOwner(), fingerprint: null }
-    expect(await claim(reservationsOf(world), request, contextOf(other))).toMatchObject({ kind: 'claimed', isNew: true })
+    expect(await claim(reservationsOf(world), request, contextOf(other))).toMatchObject({
+      kind: 'claimed',
+      isNew: true,
+    })
     expect(reservationsOf(world).hash('tenant-key')).toMatch(/^[0-9a-f]{64}$/)
   })
 })
@@ -124,7 +147,13 @@ describe('a claim whose owner crashed', () => {
 
 describe('a claim whose owner is there without the key', () => {
   const seen = (owner: OwnerState) => reservationsOf(world, async () => owner)
-  const requestOf = (key: string, owner: Owner, isRenewing = false): ClaimRequest => ({ orgId: world.orgId, key, ...owner, fingerprint: null, isRenewing })
+  const requestOf = (key: string, owner: Owner, isRenewing = false): ClaimRequest => ({
+    orgId: world.orgId,
+    key,
+    ...owner,
+    fingerprint: null,
+    isRenewing,
+  })
   const asked = (key: string, owner: Owner, as: OwnerState) => claim(seen(as), requestOf(key, owner), contextOf(world))
 
   it('is left alone for 30 s, since the owner may be about to take the key, and counts for nobody', async () => {
@@ -155,19 +184,33 @@ describe('a claim whose owner is there without the key', () => {
     if (renewed.kind !== 'claimed') throw new Error('the key is held')
     expect([renewed.isNew, await old.confirm()]).toEqual([true, false])
     await old.release()
-    expect(await asked('renewed', next, 'lacking')).toMatchObject({ kind: 'held', ownerId: owner.ownerId, isConfirmed: false })
+    expect(await asked('renewed', next, 'lacking')).toMatchObject({
+      kind: 'held',
+      ownerId: owner.ownerId,
+      isConfirmed: false,
+    })
     await vacate(seen('lacking'), { orgId: world.orgId, key: 'renewed' }, contextOf(world))
     expect(await renewed.confirm()).toBe(true)
-    expect(await claim(reservationsOf(world), requestOf('renewed', next, true), contextOf(world))).toMatchObject({ kind: 'held', ownerId: owner.ownerId })
+    expect(await claim(reservationsOf(world), requestOf('renewed', next, true), contextOf(world))).toMatchObject({
+      kind: 'held',
+      ownerId: owner.ownerId,
+    })
   })
 
   it('that is renewed between the look at it and its end does not end', async () => {
     const [owner, next] = [newOwner(), newOwner()]
     await (await won('overtaken', owner)).confirm()
     const slow = reservationsOf(world, async () => {
-      await claim(reservationsOf({ ...world, store: world.otherStore }), requestOf('overtaken', owner, true), contextOf(world))
+      await claim(
+        reservationsOf({ ...world, store: world.otherStore }),
+        requestOf('overtaken', owner, true),
+        contextOf(world),
+      )
       return 'lacking'
     })
-    expect(await claim(slow, requestOf('overtaken', next), contextOf(world))).toMatchObject({ kind: 'held', ownerId: owner.ownerId })
+    expect(await claim(slow, requestOf('overtaken', next), contextOf(world))).toMatchObject({
+      kind: 'held',
+      ownerId: owner.ownerId,
+    })
   })
 })

@@ -13,8 +13,17 @@ it('lets one in at a time per name, in order, and hands each its own result', as
       told.push(`${what} ends`)
       return what
     })
-  expect(await Promise.all([work('a', 'first'), work('a', 'second'), work('b', 'other')])).toEqual(['first', 'second', 'other'])
-  expect(told.filter((line) => !line.startsWith('other'))).toEqual(['first begins', 'first ends', 'second begins', 'second ends'])
+  expect(await Promise.all([work('a', 'first'), work('a', 'second'), work('b', 'other')])).toEqual([
+    'first',
+    'second',
+    'other',
+  ])
+  expect(told.filter((line) => !line.startsWith('other'))).toEqual([
+    'first begins',
+    'first ends',
+    'second begins',
+    'second ends',
+  ])
   expect(told.indexOf('other begins')).toBeLessThan(told.indexOf('first ends'))
 })
 

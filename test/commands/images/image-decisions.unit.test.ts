@@ -16,13 +16,19 @@ describe('declaring an image', () => {
 
   it('opens a window for its bytes, once for a keyed request', () => {
     given(imageFold).when(declareImage, command).thenEvents([declared])
-    given(imageFold, declared).when(declareImage, { ...command, now: new Date(at(9)) }).thenNothing()
+    given(imageFold, declared)
+      .when(declareImage, { ...command, now: new Date(at(9)) })
+      .thenNothing()
     given(imageFold, declared, received).when(declareImage, command).thenNothing()
   })
 
   it('refuses another body under the same key, and a declaration without one that meets another', () => {
-    given(imageFold, declared).when(declareImage, { ...command, fingerprint: hash('e') }).thenRefused('idempotency-key-reused')
-    given(imageFold, declared).when(declareImage, { ...command, fingerprint: null }).thenRefused('idempotency-key-reused')
+    given(imageFold, declared)
+      .when(declareImage, { ...command, fingerprint: hash('e') })
+      .thenRefused('idempotency-key-reused')
+    given(imageFold, declared)
+      .when(declareImage, { ...command, fingerprint: null })
+      .thenRefused('idempotency-key-reused')
   })
 })
 
@@ -33,26 +39,43 @@ describe('receiving the bytes of an image', () => {
   it('happens once, whoever asks again', () => {
     given(imageFold, declared).when(receiveImage, command).thenEvents([received])
     given(imageFold, declared, received).when(receiveImage, command).thenNothing()
-    given(imageFold, declared, received).when(receiveImage, { ...command, request: null }).thenNothing()
-    given(imageFold, declared, received).when(receiveImage, { ...command, request: { ...request, key: hash('e') } }).thenNothing()
+    given(imageFold, declared, received)
+      .when(receiveImage, { ...command, request: null })
+      .thenNothing()
+    given(imageFold, declared, received)
+      .when(receiveImage, { ...command, request: { ...request, key: hash('e') } })
+      .thenNothing()
   })
 
   it('is refused once the window has closed, but for bytes that are there', () => {
     const late = { ...command, now: new Date(at(86_400)) }
-    given(imageFold, declared).when(receiveImage, { ...command, now: new Date(Date.parse(at(86_400)) - 1) }).thenEvents([imageFact('ImageReceived', { request, receivedAt: '2026-03-02T09:59:59.999Z' })])
+    given(imageFold, declared)
+      .when(receiveImage, { ...command, now: new Date(Date.parse(at(86_400)) - 1) })
+      .thenEvents([imageFact('ImageReceived', { request, receivedAt: '2026-03-02T09:59:59.999Z' })])
     given(imageFold, declared).when(receiveImage, late).thenRefused('image-not-awaiting-upload')
     given(imageFold, declared, received).when(receiveImage, late).thenNothing()
   })
 
   it('is refused where nothing was declared, and where the key was used with another body', () => {
     given(imageFold).when(receiveImage, command).thenRefused('not-found')
-    given(imageFold, declared, received).when(receiveImage, { ...command, request: { ...request, fingerprint: hash('e') } }).thenRefused('idempotency-key-reused')
+    given(imageFold, declared, received)
+      .when(receiveImage, { ...command, request: { ...request, fingerprint: hash('e') } })
+      .thenRefused('idempotency-key-reused')
   })
 
   it('tells the key that submitted from any other', () => {
     const state = [declared, received].reduce(imageFold.evolve, imageFold.initialState)
-    expect([request, null, { ...request, key: hash('e') }].map((causing) => isReceivedBy(causing, state))).toEqual([true, false, false])
-    expect(isReceivedBy(null, [declared, imageFact('ImageReceived')].reduce(imageFold.evolve, imageFold.initialState))).toBe(false)
-    expect([at(86_399), at(86_400)].map((now) => isUploadOpen(new Date(now), { closesAt: at(86_400) }))).toEqual([true, false])
+    expect([request, null, { ...request, key: hash('e') }].map((causing) => isReceivedBy(causing, state))).toEqual([
+      true,
+      false,
+      false,
+    ])
+    expect(
+      isReceivedBy(null, [declared, imageFact('ImageReceived')].reduce(imageFold.evolve, imageFold.initialState)),
+    ).toBe(false)
+    expect([at(86_399), at(86_400)].map((now) => isUploadOpen(new Date(now), { closesAt: at(86_400) }))).toEqual([
+      true,
+      false,
+    ])
   })
 })

@@ -41,11 +41,19 @@ async function uploaded(): Promise<string> {
   return imageId
 }
 
-const given = (): AssessmentRouteDependencies => ({ ...world.deps, newId: () => randomUUID(), randomPart: () => randomBytes(12).toString('hex') })
+const given = (): AssessmentRouteDependencies => ({
+  ...world.deps,
+  newId: () => randomUUID(),
+  randomPart: () => randomBytes(12).toString('hex'),
+})
 
 function submit(imageId: string, deps: AssessmentRouteDependencies = given(), key = 'c') {
   const request = { key: hash(key), fingerprint: hash('d') }
-  return receiveUpload(deps, { orgId: world.orgId, imageId, request, requireRevision: () => undefined }, contextOf(world))
+  return receiveUpload(
+    deps,
+    { orgId: world.orgId, imageId, request, requireRevision: () => undefined },
+    contextOf(world),
+  )
 }
 
 async function stateOf(imageId: string): Promise<ImageState> {

@@ -24,12 +24,19 @@ describe('an event that a projector passes over', () => {
   })
 
   it('is recorded once, whatever reason is given the second time', () => {
-    given(projectionFold, skipped).when(skipEvent, { ...command, reason: 'another one', skippedBy: 'somebody else' }).thenNothing()
+    given(projectionFold, skipped)
+      .when(skipEvent, { ...command, reason: 'another one', skippedBy: 'somebody else' })
+      .thenNothing()
   })
 
   it('is told from another one by its whole position', () => {
-    const other: ProjectionEvent = { type: 'ProjectionEventSkipped', data: { ...skipped.data, preparePosition: '4000' } }
-    const after = given(projectionFold, skipped).when(skipEvent, { ...command, preparePosition: '4000' }).thenEvents([other])
+    const other: ProjectionEvent = {
+      type: 'ProjectionEventSkipped',
+      data: { ...skipped.data, preparePosition: '4000' },
+    }
+    const after = given(projectionFold, skipped)
+      .when(skipEvent, { ...command, preparePosition: '4000' })
+      .thenEvents([other])
     expect(after).toEqual({ status: 'passing-over', skipped: [skipped.data, other.data] })
   })
 })

@@ -20,7 +20,14 @@ beforeAll(async () => {
 afterAll(() => api.close())
 beforeEach(async () => {
   subscriptionId = randomUUID()
-  await api.record(subscriptionFact('WebhookSubscribed', { subscriptionId, organisationId: api.world.orgId, secretId: subscriptionId, publicKey: null }))
+  await api.record(
+    subscriptionFact('WebhookSubscribed', {
+      subscriptionId,
+      organisationId: api.world.orgId,
+      secretId: subscriptionId,
+      publicKey: null,
+    }),
+  )
 })
 
 const longAgo = '2026-01-01T00:00:00Z'
@@ -35,19 +42,31 @@ interface Recorded {
 }
 
 /** A delivery of an event of this second of the story, and what has become of it. */
-async function recordDelivery(occurred: number, end?: 'delivered' | 'failed' | 'cancelled', origin: 'event' | 'test' = 'event'): Promise<Recorded> {
+async function recordDelivery(
+  occurred: number,
+  end?: 'delivered' | 'failed' | 'cancelled',
+  origin: 'event' | 'test' = 'event',
+): Promise<Recorded> {
   const eventId = randomUUID()
   const id = deliveryIdOf(subscriptionId, eventId)
   const named = { deliveryId: id, subscriptionId, eventId }
   const instants = { occurredAt: at(occurred), scheduledAt: at(occurred) }
-  const scheduled = deliveryFact('WebhookDeliveryScheduled', { ...named, organisationId: api.world.orgId, origin, ...instants })
+  const scheduled = deliveryFact('WebhookDeliveryScheduled', {
+    ...named,
+    organisationId: api.world.orgId,
+    origin,
+    ...instants,
+  })
   const attempted = deliveryFact('WebhookDeliveryAttempted', { deliveryId: id })
   const ends = {
     delivered: [attempted, deliveryFact('WebhookDelivered', named)],
     failed: [attempted, deliveryFact('WebhookDeliveryFailed', { ...named, attempt: 1 })],
     cancelled: [deliveryFact('WebhookDeliveryCancelled', named)],
   }
-  await api.record(scheduled, ...(end === undefined ? [attempted, deliveryFact('WebhookDeliveryAttemptFailed', named)] : ends[end]))
+  await api.record(
+    scheduled,
+    ...(end === undefined ? [attempted, deliveryFact('WebhookDeliveryAttemptFailed', named)] : ends[end]),
+  )
   return { id, eventId }
 }
 
@@ -65,15 +84,38 @@ describe('the log of deliveries', () => {
     expect(told.body).toEqual({
       data: [
         { ...base, id: cancelled.id, status: 'cancelled', created_at: at(4), attempts: [] },
-        { ...base, id: failed.id, status: 'failed', created_at: at(3), attempts: [{ ...attempt, error_class: 'timeout' }] },
-        { ...base, id: delivered.id, status: 'delivered', created_at: at(2), attempts: [{ ...attempt, status_code: 204 }] },
-        { ...base, id: pending.id, status: 'pending', created_at: at(1), next_attempt_at: at(37), attempts: [{ ...attempt, status_code: 500, error_class: 'http_status' }] },
+        {
+          ...base,
+          id: failed.id,
+          status: 'failed',
+          created_at: at(3),
+          attempts: [{ ...attempt, error_class: 'timeout' }],
+        },
+        {
+          ...base,
+          id: delivered.id,
+          status: 'delivered',
+          created_at: at(2),
+          attempts: [{ ...attempt, status_code: 204 }],
+        },
+        {
+          ...base,
+          id: pending.id,
+          status: 'pending',
+          created_at: at(1),
+          next_attempt_at: at(37),
+          attempts: [{ ...attempt, status_code: 500, error_class: 'http_status' }],
+        },
       ],
       next_cursor: null,
       has_more: false,
     })
     const one = await api.get(pathOf(`/deliveries/${failed.id.toUpperCase()}`))
-    expect([one.status, one.headers['etag'], one.body]).toEqual([200, '"2"', (memberOf(told.body, 'data') as unknown[])[1]])
+    expect([one.status, one.headers['etag'], one.body]).toEqual([
+      200,
+      '"2"',
+      (memberOf(told.body, 'data') as unknown[])[1],
+    ])
   })
 
   it('can be asked for those of one status or type, page by page', async () => {
@@ -85,21 +127,37 @@ describe('the log of deliveries', () => {
     const first = await api.get(pathOf('/deliveries?status=failed&limit=2'))
     expect(idsOf(first)).toEqual(newestFirst.slice(0, 2))
     const cursor = String(memberOf(first.body, 'next_cursor'))
-    expect(idsOf(await api.get(pathOf(`/deliveries?status=failed&limit=2&cursor=${cursor}`)))).toEqual(newestFirst.slice(2))
-    expect(codeOf(await api.get(pathOf(`/deliveries?status=delivered&cursor=${cursor}`)))).toEqual([400, 'invalid-cursor'])
+    expect(idsOf(await api.get(pathOf(`/deliveries?status=failed&limit=2&cursor=${cursor}`)))).toEqual(
+      newestFirst.slice(2),
+    )
+    expect(codeOf(await api.get(pathOf(`/deliveries?status=delivered&cursor=${cursor}`)))).toEqual([
+      400,
+      'invalid-cursor',
+    ])
     expect(codeOf(await api.get(pathOf('/deliveries?status=done')))).toEqual([400, 'validation-failed'])
   })
 
   it('is that of one subscription of one organisation', async () => {
     const { id } = await recordDelivery(1, 'failed')
     const other = randomUUID()
-    await api.record(subscriptionFact('WebhookSubscribed', { subscriptionId: other, organisationId: api.world.orgId, url: `https://receiver.example/${other}` }))
+    await api.record(
+      subscriptionFact('WebhookSubscribed', {
+        subscriptionId: other,
+        organisationId: api.world.orgId,
+        url: `https://receiver.example/${other}`,
+      }),
+    )
     expect(idsOf(await api.get(pathOf('/deliveries', other)))).toEqual([])
     const asked = [
-      api.get(pathOf(`/deliveries/${id}`, other)), api.get(pathOf(`/deliveries/${randomUUID()}`)), api.get(pathOf('/deliveries', randomUUID())),
-      api.get(pathOf('/deliveries'), randomUUID()), api.get(pathOf(`/deliveries/${id}`), randomUUID()),
-      api.post(pathOf(`/deliveries/${id}/redeliver`, other)), api.post(pathOf(`/deliveries/${id}/redeliver`), { orgId: randomUUID() }),
-      api.post(pathOf('/test'), { orgId: randomUUID() }), api.post(pathOf('/recover'), { orgId: randomUUID(), body: { since: longAgo } }),
+      api.get(pathOf(`/deliveries/${id}`, other)),
+      api.get(pathOf(`/deliveries/${randomUUID()}`)),
+      api.get(pathOf('/deliveries', randomUUID())),
+      api.get(pathOf('/deliveries'), randomUUID()),
+      api.get(pathOf(`/deliveries/${id}`), randomUUID()),
+      api.post(pathOf(`/deliveries/${id}/redeliver`, other)),
+      api.post(pathOf(`/deliveries/${id}/redeliver`), { orgId: randomUUID() }),
+      api.post(pathOf('/test'), { orgId: randomUUID() }),
+      api.post(pathOf('/recover'), { orgId: randomUUID(), body: { since: longAgo } }),
     ]
     for (const told of await Promise.all(asked)) expect(codeOf(told)).toEqual([404, 'not-found'])
   })
@@ -116,7 +174,13 @@ describe('a delivery that no process has attempted', () => {
   it('is pending from its event on, with the instant of its next attempt', async () => {
     const { id, assessmentId } = await endAssessment()
     const record = {
-      id, event_type: 'assessment.failed', assessment_id: assessmentId, status: 'pending', attempts: [], next_attempt_at: at(40), created_at: at(40),
+      id,
+      event_type: 'assessment.failed',
+      assessment_id: assessmentId,
+      status: 'pending',
+      attempts: [],
+      next_attempt_at: at(40),
+      created_at: at(40),
     }
     expect(memberOf((await api.get(pathOf('/deliveries?status=pending'))).body, 'data')).toEqual([record])
     const one = await api.get(pathOf(`/deliveries/${id}`))
@@ -125,7 +189,9 @@ describe('a delivery that no process has attempted', () => {
   })
 
   it('is no delivery to a subscription that is disabled or does not name the event', async () => {
-    await api.record(subscriptionFact('WebhookSubscriptionChanged', { subscriptionId, eventTypes: ['assessment.completed'] }))
+    await api.record(
+      subscriptionFact('WebhookSubscriptionChanged', { subscriptionId, eventTypes: ['assessment.completed'] }),
+    )
     await endAssessment()
     await api.record(subscriptionFact('WebhookSubscriptionChanged', { subscriptionId }), disabled())
     await endAssessment()
@@ -141,9 +207,16 @@ describe('a delivery that no process has attempted', () => {
     const again = await api.post(path, { key: 'due' })
     expect([again.status, again.body, again.headers['idempotency-replayed']]).toEqual([202, listed.body, 'true'])
     expect((await api.get(pathOf(`/deliveries/${id}`))).body).toEqual(listed.body)
-    await api.record(deliveryFact('WebhookDeliveryAttempted', { deliveryId: id }), deliveryFact('WebhookDelivered', { deliveryId: id, subscriptionId, attempt: 1 }))
+    await api.record(
+      deliveryFact('WebhookDeliveryAttempted', { deliveryId: id }),
+      deliveryFact('WebhookDelivered', { deliveryId: id, subscriptionId, attempt: 1 }),
+    )
     const late = await api.post(path, { key: 'due' })
-    expect([late.status, memberOf(late.body, 'status'), late.headers['idempotency-replayed']]).toEqual([202, 'delivered', 'true'])
+    expect([late.status, memberOf(late.body, 'status'), late.headers['idempotency-replayed']]).toEqual([
+      202,
+      'delivered',
+      'true',
+    ])
   })
 })
 
@@ -153,10 +226,18 @@ describe('a test', () => {
     const now = api.world.now().toISOString()
     expect(sent.status).toBe(202)
     expect(sent.body).toEqual({
-      id: expect.any(String), event_type: 'webhook.test', assessment_id: null, status: 'pending', attempts: [], next_attempt_at: now, created_at: now,
+      id: expect.any(String),
+      event_type: 'webhook.test',
+      assessment_id: null,
+      status: 'pending',
+      attempts: [],
+      next_attempt_at: now,
+      created_at: now,
     })
     const location = String(sent.headers['location'])
-    expect(location).toBe(`/v1/clinical-api/webhook-subscriptions/${subscriptionId}/deliveries/${String(memberOf(sent.body, 'id'))}`)
+    expect(location).toBe(
+      `/v1/clinical-api/webhook-subscriptions/${subscriptionId}/deliveries/${String(memberOf(sent.body, 'id'))}`,
+    )
     const found = await api.get(location.replace('/v1/clinical-api/webhook-subscriptions', ''))
     expect([found.status, found.headers['etag'], found.body]).toEqual([200, sent.headers['etag'], sent.body])
     expect(idsOf(await api.get(pathOf('/deliveries?event_type=webhook.test')))).toEqual([memberOf(sent.body, 'id')])
@@ -165,7 +246,12 @@ describe('a test', () => {
   it('is one for each key, also when the subscription has been disabled since', async () => {
     const first = await api.post(pathOf('/test'), { key: 'once' })
     const again = await api.post(pathOf('/test'), { key: 'once' })
-    expect([again.status, again.body, first.headers['idempotency-replayed'], again.headers['idempotency-replayed']]).toEqual([202, first.body, undefined, 'true'])
+    expect([
+      again.status,
+      again.body,
+      first.headers['idempotency-replayed'],
+      again.headers['idempotency-replayed'],
+    ]).toEqual([202, first.body, undefined, 'true'])
     await api.record(disabled())
     expect((await api.post(pathOf('/test'), { key: 'once' })).body).toEqual(first.body)
     expect(codeOf(await api.post(pathOf('/test'), { key: 'twice' }))).toEqual([409, 'webhook-subscription-disabled'])
@@ -173,7 +259,10 @@ describe('a test', () => {
   })
 
   it('takes no body', async () => {
-    expect(codeOf(await api.post(pathOf('/test'), { body: { event_type: 'assessment.failed' } }))).toEqual([400, 'validation-failed'])
+    expect(codeOf(await api.post(pathOf('/test'), { body: { event_type: 'assessment.failed' } }))).toEqual([
+      400,
+      'validation-failed',
+    ])
     expect((await api.post(pathOf('/test'), { body: {} })).status).toBe(202)
   })
 })
@@ -183,23 +272,45 @@ describe('asking for a delivery again', () => {
     const { id } = await recordDelivery(1, 'failed')
     const path = pathOf(`/deliveries/${id}/redeliver`)
     const asked = await api.post(path, { key: 'again' })
-    expect([asked.status, asked.body]).toEqual([202, expect.objectContaining({ id, status: 'pending', next_attempt_at: api.world.now().toISOString(), created_at: at(1) })])
+    expect([asked.status, asked.body]).toEqual([
+      202,
+      expect.objectContaining({
+        id,
+        status: 'pending',
+        next_attempt_at: api.world.now().toISOString(),
+        created_at: at(1),
+      }),
+    ])
     expect((await api.get(pathOf(`/deliveries/${id}`))).body).toEqual(asked.body)
     const meanwhile = await api.post(path)
-    expect([meanwhile.status, meanwhile.body, meanwhile.headers['idempotency-replayed']]).toEqual([202, asked.body, undefined])
+    expect([meanwhile.status, meanwhile.body, meanwhile.headers['idempotency-replayed']]).toEqual([
+      202,
+      asked.body,
+      undefined,
+    ])
 
-    await api.record(deliveryFact('WebhookDeliveryAttempted', { deliveryId: id, attempt: 2 }), deliveryFact('WebhookDelivered', { deliveryId: id, subscriptionId, attempt: 2 }))
+    await api.record(
+      deliveryFact('WebhookDeliveryAttempted', { deliveryId: id, attempt: 2 }),
+      deliveryFact('WebhookDelivered', { deliveryId: id, subscriptionId, attempt: 2 }),
+    )
     const repeated = await api.post(path, { key: 'again' })
-    expect([repeated.status, memberOf(repeated.body, 'status'), repeated.headers['idempotency-replayed']]).toEqual([202, 'delivered', 'true'])
+    expect([repeated.status, memberOf(repeated.body, 'status'), repeated.headers['idempotency-replayed']]).toEqual([
+      202,
+      'delivered',
+      'true',
+    ])
     expect(memberOf((await api.post(path, { key: 'once-more' })).body, 'status')).toBe('pending')
   })
 
   it('is one round however many ask at once', async () => {
     const { id } = await recordDelivery(1, 'delivered')
-    const asked = await Promise.all(['a', 'b', 'c', 'd'].map((key) => api.post(pathOf(`/deliveries/${id}/redeliver`), { key })))
+    const asked = await Promise.all(
+      ['a', 'b', 'c', 'd'].map((key) => api.post(pathOf(`/deliveries/${id}/redeliver`), { key })),
+    )
     expect(asked.map(({ status }) => status)).toEqual([202, 202, 202, 202])
     const types: string[] = []
-    for await (const { type } of api.world.store.readStream(webhookDeliveryStream(api.world.orgId, id))) types.push(type)
+    for await (const { type } of api.world.store.readStream(webhookDeliveryStream(api.world.orgId, id)))
+      types.push(type)
     const unneeded = 'WebhookRedeliveryUnneeded'
     expect(types.slice(3)).toEqual(['WebhookRedeliveryRequested', unneeded, unneeded, unneeded])
     expect((await api.get(pathOf(`/deliveries/${id}`))).headers['etag']).toBe('"6"')
@@ -209,20 +320,36 @@ describe('asking for a delivery again', () => {
     const { id } = await recordDelivery(1)
     const path = pathOf(`/deliveries/${id}/redeliver`)
     const first = await api.post(path, { key: 'early' })
-    expect([first.status, memberOf(first.body, 'status'), first.headers['idempotency-replayed']]).toEqual([202, 'pending', undefined])
-    await api.record(deliveryFact('WebhookDeliveryAttempted', { deliveryId: id, attempt: 2 }), deliveryFact('WebhookDeliveryFailed', { deliveryId: id, subscriptionId, attempt: 2 }))
+    expect([first.status, memberOf(first.body, 'status'), first.headers['idempotency-replayed']]).toEqual([
+      202,
+      'pending',
+      undefined,
+    ])
+    await api.record(
+      deliveryFact('WebhookDeliveryAttempted', { deliveryId: id, attempt: 2 }),
+      deliveryFact('WebhookDeliveryFailed', { deliveryId: id, subscriptionId, attempt: 2 }),
+    )
     const again = await api.post(path, { key: 'early' })
-    expect([again.status, memberOf(again.body, 'status'), again.headers['idempotency-replayed']]).toEqual([202, 'failed', 'true'])
+    expect([again.status, memberOf(again.body, 'status'), again.headers['idempotency-replayed']]).toEqual([
+      202,
+      'failed',
+      'true',
+    ])
   })
 
   it('of what a disabling may still cancel is on record without a key, too', async () => {
     const { id } = await recordDelivery(1)
     await api.record(disabled(), enabled())
-    for (let time = 0; time < 2; time += 1) expect((await api.post(pathOf(`/deliveries/${id}/redeliver`))).status).toBe(202)
+    for (let time = 0; time < 2; time += 1)
+      expect((await api.post(pathOf(`/deliveries/${id}/redeliver`))).status).toBe(202)
     const { store, orgId } = api.world
     const { state } = await store.load(webhookSubscriptionsFold, webhookSubscriptionsStream(orgId))
     const { endpointRevision } = state.subscriptions.get(subscriptionId) ?? {}
-    expect(await store.readLast(webhookDeliveryStream(orgId, id))).toMatchObject({ type: 'WebhookRedeliveryUnneeded', revision: 3n, data: { request: null, endpointRevision } })
+    expect(await store.readLast(webhookDeliveryStream(orgId, id))).toMatchObject({
+      type: 'WebhookRedeliveryUnneeded',
+      revision: 3n,
+      data: { request: null, endpointRevision },
+    })
   })
 
   it('by fresh keys without end is refused while it is pending', async () => {
@@ -238,7 +365,10 @@ describe('asking for a delivery again', () => {
   it('is refused while the subscription is disabled, and no longer once it is enabled', async () => {
     const { id } = await recordDelivery(1, 'cancelled')
     await api.record(disabled())
-    expect(codeOf(await api.post(pathOf(`/deliveries/${id}/redeliver`)))).toEqual([409, 'webhook-subscription-disabled'])
+    expect(codeOf(await api.post(pathOf(`/deliveries/${id}/redeliver`)))).toEqual([
+      409,
+      'webhook-subscription-disabled',
+    ])
     await api.record(enabled())
     expect((await api.post(pathOf(`/deliveries/${id}/redeliver`))).status).toBe(202)
   })
@@ -264,23 +394,40 @@ describe('the answers of 202', () => {
 describe('recovering', () => {
   const namedBy = async (key: string, body: object) => {
     const told = await api.post(pathOf('/recover'), { body, key })
-    expect([told.status, told.headers['location']]).toEqual([202, `/v1/clinical-api/webhook-subscriptions/${subscriptionId}/deliveries`])
+    expect([told.status, told.headers['location']]).toEqual([
+      202,
+      `/v1/clinical-api/webhook-subscriptions/${subscriptionId}/deliveries`,
+    ])
     return told
   }
 
   it('names what failed or was cancelled in the period, oldest first, and no tests', async () => {
     const deliveries = [
-      await recordDelivery(9, 'failed'), await recordDelivery(10, 'failed'), await recordDelivery(11, 'delivered'), await recordDelivery(12),
-      await recordDelivery(13, 'cancelled'), await recordDelivery(14, 'failed'), await recordDelivery(15, 'failed'),
+      await recordDelivery(9, 'failed'),
+      await recordDelivery(10, 'failed'),
+      await recordDelivery(11, 'delivered'),
+      await recordDelivery(12),
+      await recordDelivery(13, 'cancelled'),
+      await recordDelivery(14, 'failed'),
+      await recordDelivery(15, 'failed'),
     ]
     await recordDelivery(12, 'failed', 'test')
     const told = await namedBy('recover', { since: at(10), until: '2026-03-01T11:00:15.000+01:00' })
     expect(told.body).toEqual({ deliveries: 3, has_more: false })
     const [fact, ...others] = await recoveries()
-    expect([others, fact]).toEqual([[], expect.objectContaining({
-      subscriptionId, since: at(10), until: at(15), hasMore: false,
-      deliveries: [1, 4, 5].map((place) => ({ deliveryId: deliveries[place]?.id, eventId: deliveries[place]?.eventId })),
-    })])
+    expect([others, fact]).toEqual([
+      [],
+      expect.objectContaining({
+        subscriptionId,
+        since: at(10),
+        until: at(15),
+        hasMore: false,
+        deliveries: [1, 4, 5].map((place) => ({
+          deliveryId: deliveries[place]?.id,
+          eventId: deliveries[place]?.eventId,
+        })),
+      }),
+    ])
   })
 
   it('answers a repeat with what was found the first time, and another body under its key not at all', async () => {
@@ -290,13 +437,25 @@ describe('recovering', () => {
     await recordDelivery(11, 'failed')
     await api.record(disabled())
     const again = await namedBy('same', body)
-    expect([again.body, first.headers['idempotency-replayed'], again.headers['idempotency-replayed']]).toEqual([first.body, undefined, 'true'])
-    expect(codeOf(await api.post(pathOf('/recover'), { key: 'same', body: { ...body, since: longAgo } }))).toEqual([409, 'idempotency-key-reused'])
-    expect(codeOf(await api.post(pathOf('/recover'), { key: 'other', body }))).toEqual([409, 'webhook-subscription-disabled'])
+    expect([again.body, first.headers['idempotency-replayed'], again.headers['idempotency-replayed']]).toEqual([
+      first.body,
+      undefined,
+      'true',
+    ])
+    expect(codeOf(await api.post(pathOf('/recover'), { key: 'same', body: { ...body, since: longAgo } }))).toEqual([
+      409,
+      'idempotency-key-reused',
+    ])
+    expect(codeOf(await api.post(pathOf('/recover'), { key: 'other', body }))).toEqual([
+      409,
+      'webhook-subscription-disabled',
+    ])
   })
 
   it('names a thousand at most, and says that there are more', async () => {
-    api.setFound(async (_org, _subscription, _period, limit) => Array.from({ length: limit }, () => ({ deliveryId: randomUUID(), eventId: randomUUID() })))
+    api.setFound(async (_org, _subscription, _period, limit) =>
+      Array.from({ length: limit }, () => ({ deliveryId: randomUUID(), eventId: randomUUID() })),
+    )
     expect((await namedBy('many', { since: at(0), until: at(60) })).body).toEqual({ deliveries: 1000, has_more: true })
     api.setFound(undefined)
   })
@@ -305,7 +464,12 @@ describe('recovering', () => {
     api.world.pass(20)
     await recordDelivery(10, 'failed')
     expect((await namedBy('until-now', { since: longAgo })).body).toEqual({ deliveries: 1, has_more: false })
-    for (const body of [{ since: at(60), until: at(60) }, { since: '2999-01-01T00:00:00Z' }, { since: 'yesterday' }, {}]) {
+    for (const body of [
+      { since: at(60), until: at(60) },
+      { since: '2999-01-01T00:00:00Z' },
+      { since: 'yesterday' },
+      {},
+    ]) {
       expect(codeOf(await api.post(pathOf('/recover'), { body }))).toEqual([400, 'validation-failed'])
     }
   })

@@ -19,32 +19,60 @@ const ends = [
 const keyed = { key: hash('c'), fingerprint: hash('f') }
 
 describe('testing a subscription', () => {
-  const named = { deliveryId: ids.delivery, subscriptionId: ids.subscription, organisationId: ids.org, eventId: ids.event }
+  const named = {
+    deliveryId: ids.delivery,
+    subscriptionId: ids.subscription,
+    organisationId: ids.org,
+    eventId: ids.event,
+  }
   const command = { ...named, isActive: true, request: keyed, now: new Date(at(5)) }
   const test = fact('WebhookDeliveryScheduled', {
-    eventType: 'webhook.test', assessmentId: null, origin: 'test', occurredAt: at(5), scheduledAt: at(5), request: keyed,
+    eventType: 'webhook.test',
+    assessmentId: null,
+    origin: 'test',
+    occurredAt: at(5),
+    scheduledAt: at(5),
+    request: keyed,
   })
 
   it('makes a delivery that tells nothing, once for each key', () => {
     given(webhookDeliveryFold).when(sendTest, command).thenEvents([test])
-    given(webhookDeliveryFold, test).when(sendTest, { ...command, request: { ...keyed, fingerprint: hash('e') } }).thenRefused('idempotency-key-reused')
+    given(webhookDeliveryFold, test)
+      .when(sendTest, { ...command, request: { ...keyed, fingerprint: hash('e') } })
+      .thenRefused('idempotency-key-reused')
   })
 
   it('is refused while the subscription is disabled, but for a repeat of what was sent before', () => {
-    given(webhookDeliveryFold).when(sendTest, { ...command, isActive: false }).thenRefused('webhook-subscription-disabled')
-    given(webhookDeliveryFold, test).when(sendTest, { ...command, isActive: false }).thenNothing()
+    given(webhookDeliveryFold)
+      .when(sendTest, { ...command, isActive: false })
+      .thenRefused('webhook-subscription-disabled')
+    given(webhookDeliveryFold, test)
+      .when(sendTest, { ...command, isActive: false })
+      .thenNothing()
   })
 })
 
 describe('asking for a delivery again', () => {
   const never = { endpointRevision: 0, disabledRevision: null }
-  const command = { subscriptionId: ids.subscription, due: null, isActive: true, ...never, recoveryId: null, request: keyed, now: new Date(at(60)) }
+  const command = {
+    subscriptionId: ids.subscription,
+    due: null,
+    isActive: true,
+    ...never,
+    recoveryId: null,
+    request: keyed,
+    now: new Date(at(60)),
+  }
 
   it('begins another round of what has ended, in whatever way; asked again meanwhile, nothing happens', () => {
     for (const ended of ends) {
-      given(webhookDeliveryFold, ...ended).when(redeliver, command).thenEvents([fact('WebhookRedeliveryRequested')])
+      given(webhookDeliveryFold, ...ended)
+        .when(redeliver, command)
+        .thenEvents([fact('WebhookRedeliveryRequested')])
       const unkeyed = fact('WebhookRedeliveryRequested', { request: null })
-      given(webhookDeliveryFold, ...ended).when(redeliver, { ...command, request: null }).thenEvents([unkeyed])
+      given(webhookDeliveryFold, ...ended)
+        .when(redeliver, { ...command, request: null })
+        .thenEvents([unkeyed])
     }
   })
 
@@ -63,8 +91,12 @@ describe('asking for a delivery again', () => {
     ]
     for (const before of pending) {
       const unneeded = fact('WebhookRedeliveryUnneeded', { request: other })
-      given(webhookDeliveryFold, ...before).when(redeliver, { ...command, request: other }).thenEvents([unneeded])
-      given(webhookDeliveryFold, ...before).when(redeliver, { ...command, request: null }).thenNothing()
+      given(webhookDeliveryFold, ...before)
+        .when(redeliver, { ...command, request: other })
+        .thenEvents([unneeded])
+      given(webhookDeliveryFold, ...before)
+        .when(redeliver, { ...command, request: null })
+        .thenNothing()
       const ended = given(webhookDeliveryFold, ...before, unneeded, fact('WebhookDeliveryFailed'))
       ended.when(redeliver, { ...command, request: other }).thenNothing()
       expect(isRepeatedRedelivery({ ...command, request: other }, ended.state)).toBe(true)
@@ -75,81 +107,157 @@ describe('asking for a delivery again', () => {
     const asking = { ...command, request: null, endpointRevision: 2, disabledRevision: 1 }
     const unneeded = fact('WebhookRedeliveryUnneeded', { request: null, endpointRevision: 2 })
     const before = [scheduled, attempted, fact('WebhookRedeliveryUnneeded', { request: null, endpointRevision: 0 })]
-    given(webhookDeliveryFold, ...before).when(redeliver, asking).thenEvents([unneeded])
-    given(webhookDeliveryFold, ...before, unneeded).when(redeliver, asking).thenNothing()
-    given(webhookDeliveryFold, ...before, unneeded).when(redeliver, { ...asking, endpointRevision: 4, disabledRevision: 3 }).thenEvents([{ ...unneeded, data: { ...unneeded.data, endpointRevision: 4 } }])
-    given(webhookDeliveryFold, scheduled, fact('WebhookDelivered'), fact('WebhookRedeliveryRequested', { endpointRevision: 2 })).when(redeliver, asking).thenNothing()
+    given(webhookDeliveryFold, ...before)
+      .when(redeliver, asking)
+      .thenEvents([unneeded])
+    given(webhookDeliveryFold, ...before, unneeded)
+      .when(redeliver, asking)
+      .thenNothing()
+    given(webhookDeliveryFold, ...before, unneeded)
+      .when(redeliver, { ...asking, endpointRevision: 4, disabledRevision: 3 })
+      .thenEvents([{ ...unneeded, data: { ...unneeded.data, endpointRevision: 4 } }])
+    given(
+      webhookDeliveryFold,
+      scheduled,
+      fact('WebhookDelivered'),
+      fact('WebhookRedeliveryRequested', { endpointRevision: 2 }),
+    )
+      .when(redeliver, asking)
+      .thenNothing()
   })
 
   it('is remembered of twenty keys in a round, and refused to others until it has ended', () => {
     const requestOf = (number: number) => ({ key: String(number).padStart(64, '0'), fingerprint: hash('f') })
-    const asked = Array.from({ length: 20 }, (_, number) => fact('WebhookRedeliveryUnneeded', { request: requestOf(number) }))
-    given(webhookDeliveryFold, scheduled, ...asked.slice(1)).when(redeliver, command).thenEvents([fact('WebhookRedeliveryUnneeded')])
-    given(webhookDeliveryFold, scheduled, ...asked).when(redeliver, command).thenRefused('webhook-delivery-pending')
-    given(webhookDeliveryFold, scheduled, ...asked).when(redeliver, { ...command, request: requestOf(7) }).thenNothing()
-    given(webhookDeliveryFold, scheduled, ...asked).when(redeliver, { ...command, request: null }).thenNothing()
+    const asked = Array.from({ length: 20 }, (_, number) =>
+      fact('WebhookRedeliveryUnneeded', { request: requestOf(number) }),
+    )
+    given(webhookDeliveryFold, scheduled, ...asked.slice(1))
+      .when(redeliver, command)
+      .thenEvents([fact('WebhookRedeliveryUnneeded')])
+    given(webhookDeliveryFold, scheduled, ...asked)
+      .when(redeliver, command)
+      .thenRefused('webhook-delivery-pending')
+    given(webhookDeliveryFold, scheduled, ...asked)
+      .when(redeliver, { ...command, request: requestOf(7) })
+      .thenNothing()
+    given(webhookDeliveryFold, scheduled, ...asked)
+      .when(redeliver, { ...command, request: null })
+      .thenNothing()
     const byRecovery = { ...command, request: null, recoveryId: recovery }
-    given(webhookDeliveryFold, scheduled, ...asked).when(redeliver, byRecovery).thenEvents([fact('WebhookRedeliveryUnneeded', { request: null, recoveryId: recovery })])
+    given(webhookDeliveryFold, scheduled, ...asked)
+      .when(redeliver, byRecovery)
+      .thenEvents([fact('WebhookRedeliveryUnneeded', { request: null, recoveryId: recovery })])
     const again = fact('WebhookRedeliveryRequested', { request: requestOf(20) })
-    given(webhookDeliveryFold, scheduled, ...asked, attempted, fact('WebhookDelivered')).when(redeliver, { ...command, request: requestOf(20) }).thenEvents([again])
-    given(webhookDeliveryFold, scheduled, ...asked, attempted, fact('WebhookDelivered'), again).when(redeliver, command).thenEvents([fact('WebhookRedeliveryUnneeded')])
+    given(webhookDeliveryFold, scheduled, ...asked, attempted, fact('WebhookDelivered'))
+      .when(redeliver, { ...command, request: requestOf(20) })
+      .thenEvents([again])
+    given(webhookDeliveryFold, scheduled, ...asked, attempted, fact('WebhookDelivered'), again)
+      .when(redeliver, command)
+      .thenEvents([fact('WebhookRedeliveryUnneeded')])
   })
 
   it('for a recovery begins nothing of what was delivered meanwhile, and says so once', () => {
     const unneeded = fact('WebhookRedeliveryUnneeded', { recoveryId: recovery, request: null })
     const asking = { ...command, recoveryId: recovery, request: null }
-    for (const before of [[scheduled, attempted, fact('WebhookDelivered')], [scheduled, attempted]]) {
-      given(webhookDeliveryFold, ...before).when(redeliver, asking).thenEvents([unneeded])
-      given(webhookDeliveryFold, ...before, unneeded).when(redeliver, asking).thenNothing()
+    for (const before of [
+      [scheduled, attempted, fact('WebhookDelivered')],
+      [scheduled, attempted],
+    ]) {
+      given(webhookDeliveryFold, ...before)
+        .when(redeliver, asking)
+        .thenEvents([unneeded])
+      given(webhookDeliveryFold, ...before, unneeded)
+        .when(redeliver, asking)
+        .thenNothing()
     }
   })
 
   it('answers the same key alike for ever, also when that round has ended or the subscription is disabled', () => {
     for (const ended of ends) {
       const again = fact('WebhookDelivered', { attempt: 2 })
-      const history = given(webhookDeliveryFold, ...ended, fact('WebhookRedeliveryRequested'), fact('WebhookDeliveryAttempted', { attempt: 2 }), again)
+      const history = given(
+        webhookDeliveryFold,
+        ...ended,
+        fact('WebhookRedeliveryRequested'),
+        fact('WebhookDeliveryAttempted', { attempt: 2 }),
+        again,
+      )
       history.when(redeliver, command).thenNothing()
       history.when(redeliver, { ...command, isActive: false }).thenNothing()
-      history.when(redeliver, { ...command, request: { ...keyed, fingerprint: hash('e') } }).thenRefused('idempotency-key-reused')
+      history
+        .when(redeliver, { ...command, request: { ...keyed, fingerprint: hash('e') } })
+        .thenRefused('idempotency-key-reused')
       expect(isRepeatedRedelivery(command, history.state)).toBe(true)
       expect(isRepeatedRedelivery({ ...command, request: null }, history.state)).toBe(false)
     }
   })
 
   it('is refused while the subscription is disabled, also of what is pending: it will be cancelled', () => {
-    for (const ended of ends) given(webhookDeliveryFold, ...ended).when(redeliver, { ...command, isActive: false }).thenRefused('webhook-subscription-disabled')
-    given(webhookDeliveryFold, scheduled).when(redeliver, { ...command, isActive: false }).thenRefused('webhook-subscription-disabled')
+    for (const ended of ends)
+      given(webhookDeliveryFold, ...ended)
+        .when(redeliver, { ...command, isActive: false })
+        .thenRefused('webhook-subscription-disabled')
+    given(webhookDeliveryFold, scheduled)
+      .when(redeliver, { ...command, isActive: false })
+      .thenRefused('webhook-subscription-disabled')
   })
 
   it('of one that is due and was never attempted begins its stream, once, and keeps the key', () => {
     const due = { ...scheduled.data, request: null }
     const asking = { ...command, due }
     const begun = fact('WebhookDeliveryScheduled', due)
-    given(webhookDeliveryFold).when(redeliver, asking).thenEvents([begun, fact('WebhookRedeliveryUnneeded')])
-    given(webhookDeliveryFold).when(redeliver, { ...asking, request: null }).thenEvents([begun])
-    given(webhookDeliveryFold).when(redeliver, { ...asking, isActive: false }).thenRefused('webhook-subscription-disabled')
-    given(webhookDeliveryFold).when(redeliver, { ...asking, subscriptionId: ids.claim }).thenRefused('not-found')
-    given(webhookDeliveryFold, begun).when(redeliver, { ...asking, request: null }).thenNothing()
-    given(webhookDeliveryFold, begun, attempted, fact('WebhookDelivered')).when(redeliver, asking).thenEvents([fact('WebhookRedeliveryRequested')])
+    given(webhookDeliveryFold)
+      .when(redeliver, asking)
+      .thenEvents([begun, fact('WebhookRedeliveryUnneeded')])
+    given(webhookDeliveryFold)
+      .when(redeliver, { ...asking, request: null })
+      .thenEvents([begun])
+    given(webhookDeliveryFold)
+      .when(redeliver, { ...asking, isActive: false })
+      .thenRefused('webhook-subscription-disabled')
+    given(webhookDeliveryFold)
+      .when(redeliver, { ...asking, subscriptionId: ids.claim })
+      .thenRefused('not-found')
+    given(webhookDeliveryFold, begun)
+      .when(redeliver, { ...asking, request: null })
+      .thenNothing()
+    given(webhookDeliveryFold, begun, attempted, fact('WebhookDelivered'))
+      .when(redeliver, asking)
+      .thenEvents([fact('WebhookRedeliveryRequested')])
   })
 
   it('of one that is due, after a disabling that may still cancel it, is remembered without a key', () => {
-    const asking = { ...command, due: { ...scheduled.data, request: null }, request: null, endpointRevision: 4, disabledRevision: 3 }
+    const asking = {
+      ...command,
+      due: { ...scheduled.data, request: null },
+      request: null,
+      endpointRevision: 4,
+      disabledRevision: 3,
+    }
     const unneeded = fact('WebhookRedeliveryUnneeded', { endpointRevision: 4, request: null })
-    given(webhookDeliveryFold).when(redeliver, asking).thenEvents([fact('WebhookDeliveryScheduled', asking.due), unneeded])
+    given(webhookDeliveryFold)
+      .when(redeliver, asking)
+      .thenEvents([fact('WebhookDeliveryScheduled', asking.due), unneeded])
   })
 
-  it('finds nothing that is not, or that is another subscription\'s', () => {
+  it("finds nothing that is not, or that is another subscription's", () => {
     given(webhookDeliveryFold).when(redeliver, command).thenRefused('not-found')
-    for (const ended of ends) given(webhookDeliveryFold, ...ended).when(redeliver, { ...command, subscriptionId: ids.claim }).thenRefused('not-found')
+    for (const ended of ends)
+      given(webhookDeliveryFold, ...ended)
+        .when(redeliver, { ...command, subscriptionId: ids.claim })
+        .thenRefused('not-found')
   })
 
   it('says which recovery asked', () => {
     const event = fact('WebhookRedeliveryRequested', { recoveryId: recovery, request: null })
     const asking = { ...command, recoveryId: recovery, request: null }
     for (const ended of ends.slice(1)) {
-      given(webhookDeliveryFold, ...ended).when(redeliver, asking).thenEvents([event])
-      given(webhookDeliveryFold, ...ended, event).when(redeliver, asking).thenNothing()
+      given(webhookDeliveryFold, ...ended)
+        .when(redeliver, asking)
+        .thenEvents([event])
+      given(webhookDeliveryFold, ...ended, event)
+        .when(redeliver, asking)
+        .thenNothing()
     }
   })
 })
@@ -161,17 +269,25 @@ describe('recovering', () => {
 
   it('names what is to be sent again, once for each key', () => {
     given(webhookRecoveryFold).when(recover, command).thenEvents([requested])
-    given(webhookRecoveryFold, requested).when(recover, { ...command, fingerprint: hash('e') }).thenRefused('idempotency-key-reused')
+    given(webhookRecoveryFold, requested)
+      .when(recover, { ...command, fingerprint: hash('e') })
+      .thenRefused('idempotency-key-reused')
   })
 
   it('may find nothing', () => {
     const nothing = recoveryFact('WebhookRecoveryRequested', { ...requested.data, deliveries: [] })
-    given(webhookRecoveryFold).when(recover, { ...command, deliveries: [] }).thenEvents([nothing])
+    given(webhookRecoveryFold)
+      .when(recover, { ...command, deliveries: [] })
+      .thenEvents([nothing])
   })
 
   it('is refused while the subscription is disabled, but for a repeat', () => {
-    given(webhookRecoveryFold).when(recover, { ...command, isActive: false }).thenRefused('webhook-subscription-disabled')
-    given(webhookRecoveryFold, requested).when(recover, { ...command, isActive: false, deliveries: [] }).thenNothing()
+    given(webhookRecoveryFold)
+      .when(recover, { ...command, isActive: false })
+      .thenRefused('webhook-subscription-disabled')
+    given(webhookRecoveryFold, requested)
+      .when(recover, { ...command, isActive: false, deliveries: [] })
+      .thenNothing()
   })
 })
 
@@ -181,7 +297,12 @@ describe('the view of a delivery', () => {
     const { state } = given(webhookDeliveryFold, scheduled, attempted, fact('WebhookDeliveryAttemptFailed'), second)
     if (state.status === 'absent') return expect.unreachable('nothing was scheduled')
     expect(viewOfDelivery(state)).toMatchObject({
-      deliveryId: ids.delivery, eventType: 'assessment.completed', assessmentId: ids.assessment, status: 'pending', nextAttemptAt: at(37), createdAt: at(30),
+      deliveryId: ids.delivery,
+      eventType: 'assessment.completed',
+      assessmentId: ids.assessment,
+      status: 'pending',
+      nextAttemptAt: at(37),
+      createdAt: at(30),
       attempts: [{ at: at(31), statusCode: 500, durationMs: 120, errorClass: 'http_status' }],
     })
   })

@@ -17,32 +17,62 @@ describe('cancelling a delivery', () => {
   const cancelled = deliveryFact('WebhookDeliveryCancelled', { cancelledAt: at(60) })
 
   it('ends one that is pending, also one that was never attempted, once', () => {
-    given(webhookDeliveryFold).when(cancelDelivery, command).thenEvents([deliveryFact('WebhookDeliveryScheduled', { scheduledAt: at(60) }), cancelled])
-    given(webhookDeliveryFold, scheduled, attempted, deliveryFact('WebhookDeliveryAttemptFailed')).when(cancelDelivery, command).thenEvents([cancelled])
+    given(webhookDeliveryFold)
+      .when(cancelDelivery, command)
+      .thenEvents([deliveryFact('WebhookDeliveryScheduled', { scheduledAt: at(60) }), cancelled])
+    given(webhookDeliveryFold, scheduled, attempted, deliveryFact('WebhookDeliveryAttemptFailed'))
+      .when(cancelDelivery, command)
+      .thenEvents([cancelled])
     given(webhookDeliveryFold, scheduled, cancelled).when(cancelDelivery, command).thenNothing()
   })
 
   it('waits for an attempt that is open, and for none that a crash cut off', () => {
-    given(webhookDeliveryFold, scheduled, attempted).when(cancelDelivery, { ...command, now: new Date(at(50)) }).thenNothing()
+    given(webhookDeliveryFold, scheduled, attempted)
+      .when(cancelDelivery, { ...command, now: new Date(at(50)) })
+      .thenNothing()
     given(webhookDeliveryFold, scheduled, attempted).when(cancelDelivery, command).thenEvents([cancelled])
   })
 
   it('has another round begin where it was asked for since the subscription was disabled, by whomever', () => {
     const pending = [scheduled, attempted, deliveryFact('WebhookDeliveryAttemptFailed')]
     const asked = (endpointRevision: number | null) => deliveryFact('WebhookRedeliveryUnneeded', { endpointRevision })
-    const again = deliveryFact('WebhookRedeliveryRequested', { endpointRevision: 2, request: null, requestedAt: at(60) })
-    given(webhookDeliveryFold, ...pending, asked(2)).when(cancelDelivery, command).thenEvents([cancelled, again])
-    for (const revision of [0, null]) given(webhookDeliveryFold, ...pending, asked(revision)).when(cancelDelivery, command).thenEvents([cancelled])
-    given(webhookDeliveryFold, ...pending, asked(2)).when(cancelDelivery, { ...command, disabledRevision: 3 }).thenEvents([cancelled])
+    const again = deliveryFact('WebhookRedeliveryRequested', {
+      endpointRevision: 2,
+      request: null,
+      requestedAt: at(60),
+    })
+    given(webhookDeliveryFold, ...pending, asked(2))
+      .when(cancelDelivery, command)
+      .thenEvents([cancelled, again])
+    for (const revision of [0, null])
+      given(webhookDeliveryFold, ...pending, asked(revision))
+        .when(cancelDelivery, command)
+        .thenEvents([cancelled])
+    given(webhookDeliveryFold, ...pending, asked(2))
+      .when(cancelDelivery, { ...command, disabledRevision: 3 })
+      .thenEvents([cancelled])
     const deleted = { ...command, reason: 'subscription_deleted' as const, disabledRevision: null }
-    given(webhookDeliveryFold, ...pending, asked(2)).when(cancelDelivery, deleted).thenEvents([deliveryFact('WebhookDeliveryCancelled', { cancelledAt: at(60), reason: 'subscription_deleted' })])
-    given(webhookDeliveryFold, scheduled, attempted, asked(2)).when(cancelDelivery, { ...command, now: new Date(at(50)) }).thenNothing()
+    given(webhookDeliveryFold, ...pending, asked(2))
+      .when(cancelDelivery, deleted)
+      .thenEvents([deliveryFact('WebhookDeliveryCancelled', { cancelledAt: at(60), reason: 'subscription_deleted' })])
+    given(webhookDeliveryFold, scheduled, attempted, asked(2))
+      .when(cancelDelivery, { ...command, now: new Date(at(50)) })
+      .thenNothing()
   })
 
   it('is nothing to a round that was asked for since', () => {
-    const round = (endpointRevision: number) => [scheduled, attempted, deliveryFact('WebhookDeliveryFailed'), deliveryFact('WebhookRedeliveryRequested', { endpointRevision })]
-    given(webhookDeliveryFold, ...round(2)).when(cancelDelivery, command).thenNothing()
-    given(webhookDeliveryFold, ...round(0)).when(cancelDelivery, command).thenEvents([cancelled])
+    const round = (endpointRevision: number) => [
+      scheduled,
+      attempted,
+      deliveryFact('WebhookDeliveryFailed'),
+      deliveryFact('WebhookRedeliveryRequested', { endpointRevision }),
+    ]
+    given(webhookDeliveryFold, ...round(2))
+      .when(cancelDelivery, command)
+      .thenNothing()
+    given(webhookDeliveryFold, ...round(0))
+      .when(cancelDelivery, command)
+      .thenEvents([cancelled])
   })
 
   it('leaves what has ended as it is', () => {
@@ -54,67 +84,111 @@ describe('cancelling a delivery', () => {
   it('has the attempt that was under way recorded, whatever it came to', () => {
     const record = { attempt: 1, durationMs: 120, now: new Date(at(32)) }
     const amid = () => given(webhookDeliveryFold, scheduled, attempted, cancelled)
-    amid().when(recordDelivery, { ...record, outcome: { kind: 'delivered', statusCode: 204 } }).thenEvents([deliveryFact('WebhookDelivered')])
+    amid()
+      .when(recordDelivery, { ...record, outcome: { kind: 'delivered', statusCode: 204 } })
+      .thenEvents([deliveryFact('WebhookDelivered')])
     const failed = deliveryFact('WebhookDeliveryAttemptFailed', { nextAttemptAt: null })
     const { statusCode, errorClass, endpoint } = failed.data
     for (const nextAttemptAt of [null, new Date(at(37))]) {
       const outcome = { kind: 'failed' as const, statusCode, errorClass, endpoint, nextAttemptAt }
-      amid().when(recordDelivery, { ...record, outcome }).thenEvents([failed])
+      amid()
+        .when(recordDelivery, { ...record, outcome })
+        .thenEvents([failed])
     }
     const { state } = given(webhookDeliveryFold, scheduled, attempted, cancelled, failed)
-    expect(state).toMatchObject({ status: 'cancelled', finishedAttempts: 1, openLeaseUntil: null, nextAttemptAt: null, attempts: [{ attempt: 1, statusCode: 500 }] })
+    expect(state).toMatchObject({
+      status: 'cancelled',
+      finishedAttempts: 1,
+      openLeaseUntil: null,
+      nextAttemptAt: null,
+      attempts: [{ attempt: 1, statusCode: 500 }],
+    })
   })
 })
 
 const dayMs = 86_400_000
 const failingSince = at(32)
 const days = (count: number) => new Date(Date.parse(failingSince) + count * dayMs)
-const review = (after: number) => ({ subscriptionId: ids.subscription, endpointRevision: 0, failingSince, now: days(after), disableAfterMs: 5 * dayMs })
+const review = (after: number) => ({
+  subscriptionId: ids.subscription,
+  endpointRevision: 0,
+  failingSince,
+  now: days(after),
+  disableAfterMs: 5 * dayMs,
+})
 const subscribed = subscriptionFact('WebhookSubscribed')
-const warned = (percent: 50 | 70 | 90, next: number, of = failingSince) => (
+const warned = (percent: 50 | 70 | 90, next: number, of = failingSince) =>
   subscriptionFact('WebhookEndpointFailing', { percent, failingSince: of, nextReviewAt: days(next).toISOString() })
-)
 
 describe('reviewing an endpoint that takes nothing', () => {
-  const warning = (percent: 50 | 70 | 90, after: number, next: number, end = 5) => subscriptionFact('WebhookEndpointFailing', {
-    percent, failingSince, disableAt: days(end).toISOString(), nextReviewAt: days(next).toISOString(), warnedAt: days(after).toISOString(),
-  })
+  const warning = (percent: 50 | 70 | 90, after: number, next: number, end = 5) =>
+    subscriptionFact('WebhookEndpointFailing', {
+      percent,
+      failingSince,
+      disableAt: days(end).toISOString(),
+      nextReviewAt: days(next).toISOString(),
+      warnedAt: days(after).toISOString(),
+    })
 
   it.each([
     [[], 50, 2.5, 3.5],
     [[warned(50, 3.5)], 70, 3.5, 4.5],
     [[warned(70, 4.5)], 90, 4.5, 5],
   ] as const)('after %j warns when %d %% of its time have passed, once', (before, percent, after, next) => {
-    given(webhookSubscriptionsFold, subscribed, ...before).when(reviewEndpoint, review(after)).thenEvents([warning(percent, after, next)])
+    given(webhookSubscriptionsFold, subscribed, ...before)
+      .when(reviewEndpoint, review(after))
+      .thenEvents([warning(percent, after, next)])
     given(webhookSubscriptionsFold, subscribed, warned(percent, next)).when(reviewEndpoint, review(after)).thenNothing()
   })
 
   it('does not count the warnings of an earlier row of failures', () => {
-    given(webhookSubscriptionsFold, subscribed, warned(90, 5, at(0))).when(reviewEndpoint, review(2.5)).thenEvents([warning(50, 2.5, 3.5)])
+    given(webhookSubscriptionsFold, subscribed, warned(90, 5, at(0)))
+      .when(reviewEndpoint, review(2.5))
+      .thenEvents([warning(50, 2.5, 3.5)])
   })
 
   it('disables the subscription at the end of its time, once', () => {
-    const disabled = subscriptionFact('WebhookSubscriptionDisabled', { reason: 'no_success', disabledAt: days(5).toISOString() })
+    const disabled = subscriptionFact('WebhookSubscriptionDisabled', {
+      reason: 'no_success',
+      disabledAt: days(5).toISOString(),
+    })
     given(webhookSubscriptionsFold, subscribed, warned(90, 5)).when(reviewEndpoint, review(5)).thenEvents([disabled])
     given(webhookSubscriptionsFold, subscribed, warned(90, 5), disabled).when(reviewEndpoint, review(5)).thenNothing()
   })
 
   it('puts off all that follows by as much as nobody looked', () => {
-    given(webhookSubscriptionsFold, subscribed).when(reviewEndpoint, review(6)).thenEvents([warning(50, 6, 7, 8.5)])
-    given(webhookSubscriptionsFold, subscribed, warned(50, 7)).when(reviewEndpoint, review(7.5)).thenEvents([warning(70, 7.5, 8.5, 9)])
+    given(webhookSubscriptionsFold, subscribed)
+      .when(reviewEndpoint, review(6))
+      .thenEvents([warning(50, 6, 7, 8.5)])
+    given(webhookSubscriptionsFold, subscribed, warned(50, 7))
+      .when(reviewEndpoint, review(7.5))
+      .thenEvents([warning(70, 7.5, 8.5, 9)])
   })
 
   it('gives the last part of its time anew where nobody looked at its end', () => {
-    const disabled = (after: number) => subscriptionFact('WebhookSubscriptionDisabled', { reason: 'no_success', disabledAt: days(after).toISOString() })
-    given(webhookSubscriptionsFold, subscribed, warned(90, 5)).when(reviewEndpoint, review(5.04)).thenEvents([disabled(5.04)])
-    given(webhookSubscriptionsFold, subscribed, warned(90, 5)).when(reviewEndpoint, review(6)).thenEvents([warning(90, 6, 6.5, 6.5)])
-    given(webhookSubscriptionsFold, subscribed, warned(90, 6.5)).when(reviewEndpoint, review(6.5)).thenEvents([disabled(6.5)])
+    const disabled = (after: number) =>
+      subscriptionFact('WebhookSubscriptionDisabled', { reason: 'no_success', disabledAt: days(after).toISOString() })
+    given(webhookSubscriptionsFold, subscribed, warned(90, 5))
+      .when(reviewEndpoint, review(5.04))
+      .thenEvents([disabled(5.04)])
+    given(webhookSubscriptionsFold, subscribed, warned(90, 5))
+      .when(reviewEndpoint, review(6))
+      .thenEvents([warning(90, 6, 6.5, 6.5)])
+    given(webhookSubscriptionsFold, subscribed, warned(90, 6.5))
+      .when(reviewEndpoint, review(6.5))
+      .thenEvents([disabled(6.5)])
   })
 
   it('says when to look again where there is nothing to say yet', () => {
     given(webhookSubscriptionsFold, subscribed).when(reviewEndpoint, review(1)).thenNothing()
-    expect(nextReviewOf(review(1), given(webhookSubscriptionsFold, subscribed).state)).toEqual({ at: days(2.5), percent: 50 })
-    expect(nextReviewOf(review(1), given(webhookSubscriptionsFold, subscribed, warned(70, 4.5)).state)).toEqual({ at: days(4.5), percent: 90 })
+    expect(nextReviewOf(review(1), given(webhookSubscriptionsFold, subscribed).state)).toEqual({
+      at: days(2.5),
+      percent: 50,
+    })
+    expect(nextReviewOf(review(1), given(webhookSubscriptionsFold, subscribed, warned(70, 4.5)).state)).toEqual({
+      at: days(4.5),
+      percent: 90,
+    })
   })
 })
 
@@ -129,15 +203,27 @@ describe('an endpoint that is another one by now', () => {
   it('does not answer for failures, nor for a 410', () => {
     for (const changes of since) {
       const events = [subscribed, ...changes]
-      given(webhookSubscriptionsFold, ...events).when(reviewEndpoint, review(5)).thenNothing()
-      given(webhookSubscriptionsFold, ...events).when(disableGone, review(5)).thenNothing()
+      given(webhookSubscriptionsFold, ...events)
+        .when(reviewEndpoint, review(5))
+        .thenNothing()
+      given(webhookSubscriptionsFold, ...events)
+        .when(disableGone, review(5))
+        .thenNothing()
       expect(nextReviewOf(review(1), given(webhookSubscriptionsFold, ...events).state)).toBeNull()
     }
   })
 
   it('is not one whose description, secret or events have changed', () => {
-    const disabled = subscriptionFact('WebhookSubscriptionDisabled', { reason: 'gone', disabledAt: days(1).toISOString() })
-    const same = [subscriptionFact('WebhookSubscriptionChanged', { isNewEndpoint: false }), subscriptionFact('WebhookSecretRotated')]
-    given(webhookSubscriptionsFold, subscribed, ...same).when(disableGone, review(1)).thenEvents([disabled])
+    const disabled = subscriptionFact('WebhookSubscriptionDisabled', {
+      reason: 'gone',
+      disabledAt: days(1).toISOString(),
+    })
+    const same = [
+      subscriptionFact('WebhookSubscriptionChanged', { isNewEndpoint: false }),
+      subscriptionFact('WebhookSecretRotated'),
+    ]
+    given(webhookSubscriptionsFold, subscribed, ...same)
+      .when(disableGone, review(1))
+      .thenEvents([disabled])
   })
 })

@@ -11,7 +11,9 @@ afterAll(() => api.close())
 
 it('a record with a replayed event takes no command: 500 with a code of its own, and nothing is recorded', async () => {
   api.as()
-  const { record: { id } } = await api.subscribe()
+  const {
+    record: { id },
+  } = await api.subscribe()
   const stream = webhookSubscriptionsStream(api.orgId)
   const client = EventStoreDBClient.connectionString(api.world.url)
   const types: string[] = []
@@ -19,7 +21,11 @@ it('a record with a replayed event takes no command: 500 with a code of its own,
     for await (const { event } of client.readStream(stream)) {
       if (event?.isJson !== true) throw new Error('an event of ours is JSON')
       const { id: eventId, type, data, metadata, revision } = event
-      await client.appendToStream(stream, jsonEvent({ id: eventId, type, data, ...(metadata === undefined ? {} : { metadata }) }), { expectedRevision: revision })
+      await client.appendToStream(
+        stream,
+        jsonEvent({ id: eventId, type, data, ...(metadata === undefined ? {} : { metadata }) }),
+        { expectedRevision: revision },
+      )
       break
     }
     const refused = [

@@ -10,14 +10,23 @@ import { contextOf } from '../handling/decision-world.ts'
 import { keyed, openSubscriptionApi, url, type SubscriptionApi } from './subscription-api.ts'
 
 const { WebhookSubscriptionDisabled } = webhookSubscriptionEvents
-const nextVersion = createCatalogue([{
-  category,
-  events: {
-    ...webhookSubscriptionEvents,
-    WebhookSubscriptionPraised: defineEvent('WebhookSubscriptionPraised', Type.Object({ subscriptionId: Type.String() })),
-    WebhookSubscriptionDisabled: { ...WebhookSubscriptionDisabled, version: WebhookSubscriptionDisabled.version + 1, upcasters: { [WebhookSubscriptionDisabled.version]: (data) => data } },
+const nextVersion = createCatalogue([
+  {
+    category,
+    events: {
+      ...webhookSubscriptionEvents,
+      WebhookSubscriptionPraised: defineEvent(
+        'WebhookSubscriptionPraised',
+        Type.Object({ subscriptionId: Type.String() }),
+      ),
+      WebhookSubscriptionDisabled: {
+        ...WebhookSubscriptionDisabled,
+        version: WebhookSubscriptionDisabled.version + 1,
+        upcasters: { [WebhookSubscriptionDisabled.version]: (data) => data },
+      },
+    },
   },
-}])
+])
 const counting: Fold<number, DomainEvent> = { category, initialState: 0, evolve: (count) => count + 1 }
 
 let api: SubscriptionApi
@@ -43,9 +52,15 @@ async function recorded(): Promise<number> {
 
 it.each([
   ['a type that it does not know', 'WebhookSubscriptionPraised', {}],
-  ['a newer version of one that it knows', 'WebhookSubscriptionDisabled', { reason: 'requested', disabledAt: '2026-03-01T10:00:00.000Z' }],
+  [
+    'a newer version of one that it knows',
+    'WebhookSubscriptionDisabled',
+    { reason: 'requested', disabledAt: '2026-03-01T10:00:00.000Z' },
+  ],
 ])('an instance that meets %s leaves the writing to others', async (_, type, more) => {
-  const { record: { id } } = await api.subscribe()
+  const {
+    record: { id },
+  } = await api.subscribe()
   const events = await written({ type, data: { subscriptionId: id, ...more } })
   const refused = [
     await api.subscribe({ url: `${url}/other` }, keyed('key')),
@@ -53,6 +68,7 @@ it.each([
     await api.call('DELETE', `/${id}`),
     await api.rotate(id),
   ]
-  for (const { status, code, retryAfter } of refused) expect([status, code, retryAfter]).toEqual([503, 'written-by-newer-version', '2'])
+  for (const { status, code, retryAfter } of refused)
+    expect([status, code, retryAfter]).toEqual([503, 'written-by-newer-version', '2'])
   expect(await recorded()).toBe(events)
 })

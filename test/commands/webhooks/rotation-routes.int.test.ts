@@ -14,44 +14,67 @@ describe('rotating a secret', () => {
     const { status, record, etag } = await api.rotate(before.id)
     expect([status, etag]).toEqual([200, '"1"'])
     expect(record.secret).toMatch(/^whsec_[A-Za-z0-9+/]{32}$/)
-    for (const member of ['secret', 'public_key_id', 'public_key'] as const) expect(record[member]).not.toBe(before[member])
+    for (const member of ['secret', 'public_key_id', 'public_key'] as const)
+      expect(record[member]).not.toBe(before[member])
     const { secrets } = await api.subscriptionOf(before.id)
     const aDay = new Date(api.world.now().getTime() + 86_400_000).toISOString()
     expect(secrets.map(({ validUntil }) => validUntil)).toEqual([null, aDay])
-    expect(await Promise.all(secrets.map(({ secretId }) => api.storedText(secretId)))).toEqual([record.secret, before.secret])
+    expect(await Promise.all(secrets.map(({ secretId }) => api.storedText(secretId)))).toEqual([
+      record.secret,
+      before.secret,
+    ])
   })
 
   it('with a key happens once, through a body or none', async () => {
-    const { record: { id } } = await api.subscribe()
+    const {
+      record: { id },
+    } = await api.subscribe()
     const first = await api.rotate(id, undefined, keyed('key'))
     const again = await api.rotate(id, {}, keyed('key'))
-    expect([first.isReplayed, again.isReplayed, again.etag, again.record]).toEqual([false, true, first.etag, first.record])
+    expect([first.isReplayed, again.isReplayed, again.etag, again.record]).toEqual([
+      false,
+      true,
+      first.etag,
+      first.record,
+    ])
     expect((await api.rotate(id, { grace_seconds: 5 }, keyed('key'))).code).toBe('idempotency-key-reused')
     expect((await api.subscriptionOf(id)).secrets).toHaveLength(2)
   })
 
   it('repeated late is not told a secret that signs no more, but one that still does', async () => {
-    const { record: { id } } = await api.subscribe()
+    const {
+      record: { id },
+    } = await api.subscribe()
     const first = await api.rotate(id, undefined, keyed('first'))
     const second = await api.rotate(id, { grace_seconds: 60 }, keyed('second'))
     const repeat = await api.rotate(id, undefined, keyed('first'))
-    expect([repeat.record.secret, repeat.record.public_key_id]).toEqual([first.record.secret, second.record.public_key_id])
+    expect([repeat.record.secret, repeat.record.public_key_id]).toEqual([
+      first.record.secret,
+      second.record.public_key_id,
+    ])
     api.world.pass(60)
     expect((await api.rotate(id, undefined, keyed('first'))).record).not.toHaveProperty('secret')
     expect((await api.rotate(id, { grace_seconds: 60 }, keyed('second'))).record.secret).toBe(second.record.secret)
   })
 
   it('leaves four earlier ones alive, and takes a grace of at most a week', async () => {
-    const { record: { id } } = await api.subscribe()
+    const {
+      record: { id },
+    } = await api.subscribe()
     for (let count = 0; count < 4; count += 1) expect((await api.rotate(id)).status).toBe(200)
     expect((await api.rotate(id)).code).toBe('too-many-secrets')
     expect((await api.rotate(id, { grace_seconds: 0 })).status).toBe(200)
-    for (const grace_seconds of [-1, 604_801, 1.5, '5']) expect((await api.rotate(id, { grace_seconds })).code).toBe('validation-failed')
+    for (const grace_seconds of [-1, 604_801, 1.5, '5'])
+      expect((await api.rotate(id, { grace_seconds })).code).toBe('validation-failed')
   })
 
   it('does not take null for no body', async () => {
-    const { record: { id } } = await api.subscribe()
-    const { code } = await api.call('POST', `/${id}/rotate-secret`, Buffer.from('null'), { 'content-type': 'application/json' })
+    const {
+      record: { id },
+    } = await api.subscribe()
+    const { code } = await api.call('POST', `/${id}/rotate-secret`, Buffer.from('null'), {
+      'content-type': 'application/json',
+    })
     expect([code, (await api.subscriptionOf(id)).secrets]).toEqual(['validation-failed', [expect.anything()]])
   })
 
@@ -72,9 +95,13 @@ describe('a crash between the vault and the stream', () => {
   })
 
   it('costs a rotation nothing: the secret before signs on, and the repeat rotates once', async () => {
-    const { record: { id, secret } } = await api.subscribe()
+    const {
+      record: { id, secret },
+    } = await api.subscribe()
     expect((await api.cutOff(`/${id}/rotate-secret`, {}, keyed('key'))).status).toBe(500)
-    const { secrets: [current, ...earlier] } = await api.subscriptionOf(id)
+    const {
+      secrets: [current, ...earlier],
+    } = await api.subscriptionOf(id)
     expect([await api.storedText(current.secretId), earlier]).toEqual([secret, []])
     const rotated = await api.rotate(id, {}, keyed('key'))
     expect((await api.rotate(id, {}, keyed('key'))).record.secret).toBe(rotated.record.secret)

@@ -56,7 +56,12 @@ export class SubscriptionApi {
   }
 
   call(method: 'POST' | 'PATCH' | 'DELETE', path: string, payload?: object, headers: Headers = {}): Promise<Answer> {
-    return this.#ask(this.#application, { method, url: `${base}${path}`, headers, ...(payload === undefined ? {} : { payload }) })
+    return this.#ask(this.#application, {
+      method,
+      url: `${base}${path}`,
+      headers,
+      ...(payload === undefined ? {} : { payload }),
+    })
   }
 
   /** Posts to an instance whose first append to the subscriptions is lost. */
@@ -72,7 +77,11 @@ export class SubscriptionApi {
 
   /** As another process reads it. */
   async subscriptionOf(id: string): Promise<WebhookSubscription> {
-    const { state } = await this.world.otherStore.load(webhookSubscriptionsFold, webhookSubscriptionsStream(this.#orgId), { fresh: true })
+    const { state } = await this.world.otherStore.load(
+      webhookSubscriptionsFold,
+      webhookSubscriptionsStream(this.#orgId),
+      { fresh: true },
+    )
     const found = state.subscriptions.get(id)
     if (found === undefined) throw new Error('not in the stream')
     return found
@@ -109,6 +118,10 @@ export async function openSubscriptionApi(): Promise<SubscriptionApi> {
 }
 
 function start(deps: CommandDependencies): Promise<TestApplication> {
-  const service: Service = { prefix: 'clinical-api', documentedAt: 'prefixed', routes: (app) => webhookWriteRoutes(app, deps) }
+  const service: Service = {
+    prefix: 'clinical-api',
+    documentedAt: 'prefixed',
+    routes: (app) => webhookWriteRoutes(app, deps),
+  }
   return startApplication({ services: [service], checkReplies: true })
 }

@@ -23,13 +23,21 @@ describe('subscribing again', () => {
 
   it('with a key whose subscription was deleted is refused: it creates nothing a second time', () => {
     given(subscribed, deleted).when(subscribeWebhook, command).thenRefused('idempotency-key-reused')
-    given(other, fact('WebhookSubscriptionDeleted', { subscriptionId: ids.claim })).when(subscribeWebhook, command).thenEvents([subscribed])
+    given(other, fact('WebhookSubscriptionDeleted', { subscriptionId: ids.claim }))
+      .when(subscribeWebhook, command)
+      .thenEvents([subscribed])
   })
 
   it('counts those that are there, not those that were', () => {
-    const others = Array.from({ length: 20 }, (_each, number) => fact('WebhookSubscribed', { subscriptionId: numbered(number), url: `https://receiver.example/${number}` }))
-    given(...others).when(subscribeWebhook, command).thenRefused('subscription-limit')
-    given(...others, fact('WebhookSubscriptionDeleted', { subscriptionId: numbered(7) })).when(subscribeWebhook, command).thenEvents([subscribed])
+    const others = Array.from({ length: 20 }, (_each, number) =>
+      fact('WebhookSubscribed', { subscriptionId: numbered(number), url: `https://receiver.example/${number}` }),
+    )
+    given(...others)
+      .when(subscribeWebhook, command)
+      .thenRefused('subscription-limit')
+    given(...others, fact('WebhookSubscriptionDeleted', { subscriptionId: numbered(7) }))
+      .when(subscribeWebhook, command)
+      .thenEvents([subscribed])
   })
 
   it('at the address of one that was deleted is no duplicate, at that of one that was moved away neither', () => {
@@ -41,53 +49,90 @@ describe('subscribing again', () => {
 
   it('takes one scheme, or both in any order', () => {
     const alone = fact('WebhookSubscribed', { fingerprint: hash('f'), signatureSchemes: ['v1'], publicKey: null })
-    given().when(subscribeWebhook, { ...command, signatureSchemes: ['v1'], publicKey: null }).thenEvents([alone])
-    given().when(subscribeWebhook, { ...command, signatureSchemes: ['v1a', 'v1'] }).thenEvents([subscribed])
+    given()
+      .when(subscribeWebhook, { ...command, signatureSchemes: ['v1'], publicKey: null })
+      .thenEvents([alone])
+    given()
+      .when(subscribeWebhook, { ...command, signatureSchemes: ['v1a', 'v1'] })
+      .thenEvents([subscribed])
   })
 })
 
 describe('changing a subscription', () => {
-  const nothing = { url: undefined, eventTypes: undefined, description: undefined, payloadMode: undefined, status: undefined, admitted: undefined }
-  const change = (changes: Partial<ChangeSubscription>): ChangeSubscription => ({ subscriptionId: ids.subscription, ...nothing, now: new Date(at(10)), ...changes })
+  const nothing = {
+    url: undefined,
+    eventTypes: undefined,
+    description: undefined,
+    payloadMode: undefined,
+    status: undefined,
+    admitted: undefined,
+  }
+  const change = (changes: Partial<ChangeSubscription>): ChangeSubscription => ({
+    subscriptionId: ids.subscription,
+    ...nothing,
+    now: new Date(at(10)),
+    ...changes,
+  })
   const said = { url: subscribed.data.url, isNewEndpoint: false }
 
   it('says all members as they are now; another address is a new endpoint', () => {
-    given(subscribed).when(changeSubscription, change({ url: 'https://receiver.example/moved' })).thenEvents([fact('WebhookSubscriptionChanged')])
-    given(subscribed).when(changeSubscription, change({ payloadMode: 'thin' })).thenEvents([fact('WebhookSubscriptionChanged', { ...said, payloadMode: 'thin' })])
-    given(subscribed).when(changeSubscription, change({ description: null })).thenEvents([fact('WebhookSubscriptionChanged', { ...said, description: null })])
+    given(subscribed)
+      .when(changeSubscription, change({ url: 'https://receiver.example/moved' }))
+      .thenEvents([fact('WebhookSubscriptionChanged')])
+    given(subscribed)
+      .when(changeSubscription, change({ payloadMode: 'thin' }))
+      .thenEvents([fact('WebhookSubscriptionChanged', { ...said, payloadMode: 'thin' })])
+    given(subscribed)
+      .when(changeSubscription, change({ description: null }))
+      .thenEvents([fact('WebhookSubscriptionChanged', { ...said, description: null })])
   })
 
   it('sorts its event types, each once', () => {
     const changed = fact('WebhookSubscriptionChanged', { ...said, eventTypes: ['assessment.failed'] })
-    given(subscribed).when(changeSubscription, change({ eventTypes: ['assessment.failed', 'assessment.failed'] })).thenEvents([changed])
-    given(subscribed).when(changeSubscription, change({ eventTypes: ['assessment.failed', 'assessment.completed'] })).thenNothing()
+    given(subscribed)
+      .when(changeSubscription, change({ eventTypes: ['assessment.failed', 'assessment.failed'] }))
+      .thenEvents([changed])
+    given(subscribed)
+      .when(changeSubscription, change({ eventTypes: ['assessment.failed', 'assessment.completed'] }))
+      .thenNothing()
   })
 
   it('to what it is does nothing, whatever If-Match says', () => {
     const { url, eventTypes, description, payloadMode } = subscribed.data
     const same = change({ url, eventTypes, description, payloadMode, status: 'active', admitted: [7n] })
     given(subscribed).when(changeSubscription, same).thenNothing()
-    given(subscribed, fact('WebhookSubscriptionDisabled', { reason: 'gone' })).when(changeSubscription, change({ status: 'disabled' })).thenNothing()
+    given(subscribed, fact('WebhookSubscriptionDisabled', { reason: 'gone' }))
+      .when(changeSubscription, change({ status: 'disabled' }))
+      .thenNothing()
   })
 
   it('switches it off and on, also together with another change', () => {
     const off = fact('WebhookSubscriptionDisabled', { disabledAt: at(10) })
     const on = fact('WebhookSubscriptionEnabled', { enabledAt: at(10) })
-    given(subscribed).when(changeSubscription, change({ status: 'disabled' })).thenEvents([off])
-    given(subscribed, disabled).when(changeSubscription, change({ status: 'active' })).thenEvents([on])
+    given(subscribed)
+      .when(changeSubscription, change({ status: 'disabled' }))
+      .thenEvents([off])
+    given(subscribed, disabled)
+      .when(changeSubscription, change({ status: 'active' }))
+      .thenEvents([on])
     const moved = change({ url: 'https://receiver.example/moved', status: 'active' })
-    given(subscribed, disabled).when(changeSubscription, moved).thenEvents([fact('WebhookSubscriptionChanged'), on])
+    given(subscribed, disabled)
+      .when(changeSubscription, moved)
+      .thenEvents([fact('WebhookSubscriptionChanged'), on])
   })
 
   it('of one that is switched off is no way to switch it on', () => {
-    const state = given(subscribed, disabled).when(changeSubscription, change({ url: 'https://receiver.example/moved' })).thenEvents([fact('WebhookSubscriptionChanged')])
+    const state = given(subscribed, disabled)
+      .when(changeSubscription, change({ url: 'https://receiver.example/moved' }))
+      .thenEvents([fact('WebhookSubscriptionChanged')])
     expect(state.subscriptions.get(ids.subscription)).toMatchObject({ status: 'disabled', disabledReason: 'requested' })
   })
 
   it('needs the revision of its own last change, not that of the stream', () => {
     const thin = fact('WebhookSubscriptionChanged', { ...said, payloadMode: 'thin' })
     const elsewhere = fact('WebhookSubscriptionDisabled', { subscriptionId: ids.claim })
-    const when = (...admitted: bigint[]) => given(other, subscribed, elsewhere).when(changeSubscription, change({ payloadMode: 'thin', admitted }))
+    const when = (...admitted: bigint[]) =>
+      given(other, subscribed, elsewhere).when(changeSubscription, change({ payloadMode: 'thin', admitted }))
     when(1n).thenEvents([thin])
     when(0n, 1n).thenEvents([thin])
     for (const stale of [[0n], [2n], []]) when(...stale).thenRefused('precondition-failed')
@@ -95,20 +140,30 @@ describe('changing a subscription', () => {
 
   it('a warning is no change that If-Match would see', () => {
     const off = fact('WebhookSubscriptionDisabled', { disabledAt: at(10) })
-    given(subscribed, fact('WebhookEndpointFailing')).when(changeSubscription, change({ status: 'disabled', admitted: [0n] })).thenEvents([off])
+    given(subscribed, fact('WebhookEndpointFailing'))
+      .when(changeSubscription, change({ status: 'disabled', admitted: [0n] }))
+      .thenEvents([off])
   })
 
   it('into another one of the organisation is refused', () => {
     const { url, eventTypes } = other.data
     given(subscribed, other).when(changeSubscription, change({ url })).thenRefused('webhook-subscription-duplicate')
     const apart = change({ url, eventTypes: ['assessment.failed'] })
-    given(subscribed, other).when(changeSubscription, apart).thenEvents([fact('WebhookSubscriptionChanged', { url, eventTypes: ['assessment.failed'], isNewEndpoint: true })])
-    given(subscribed, other).when(changeSubscription, { ...apart, eventTypes }).thenRefused('webhook-subscription-duplicate')
+    given(subscribed, other)
+      .when(changeSubscription, apart)
+      .thenEvents([fact('WebhookSubscriptionChanged', { url, eventTypes: ['assessment.failed'], isNewEndpoint: true })])
+    given(subscribed, other)
+      .when(changeSubscription, { ...apart, eventTypes })
+      .thenRefused('webhook-subscription-duplicate')
   })
 
   it('of one that is not there, or no more, is not found', () => {
-    given(other).when(changeSubscription, change({ status: 'disabled' })).thenRefused('not-found')
-    given(subscribed, deleted).when(changeSubscription, change({ status: 'active' })).thenRefused('not-found')
+    given(other)
+      .when(changeSubscription, change({ status: 'disabled' }))
+      .thenRefused('not-found')
+    given(subscribed, deleted)
+      .when(changeSubscription, change({ status: 'active' }))
+      .thenRefused('not-found')
   })
 })
 
@@ -121,46 +176,83 @@ describe('deleting a subscription', () => {
   })
 
   it('needs the revision that If-Match names', () => {
-    given(subscribed, other).when(deleteSubscription, { ...command, admitted: [0n] }).thenEvents([deleted], 'not-found')
-    given(subscribed, disabled).when(deleteSubscription, { ...command, admitted: [0n] }).thenRefused('precondition-failed')
+    given(subscribed, other)
+      .when(deleteSubscription, { ...command, admitted: [0n] })
+      .thenEvents([deleted], 'not-found')
+    given(subscribed, disabled)
+      .when(deleteSubscription, { ...command, admitted: [0n] })
+      .thenRefused('precondition-failed')
   })
 })
 
 describe('rotating a secret', () => {
   const rotated = fact('WebhookSecretRotated')
   const { subscriptionId, secretId, publicKey, request } = rotated.data
-  const command: RotateSecret = { subscriptionId, secretId, publicKey, request, graceSeconds: 86_400, now: new Date(at(40)) }
+  const command: RotateSecret = {
+    subscriptionId,
+    secretId,
+    publicKey,
+    request,
+    graceSeconds: 86_400,
+    now: new Date(at(40)),
+  }
   /** Made one second after another, each leaving the one before alive for a day. */
   const rotations = (count: number) =>
     Array.from({ length: count }, (_each, number) =>
-      fact('WebhookSecretRotated', { secretId: numbered(number), request: null, rotatedAt: at(number), previousValidUntil: at(number + 86_400) }),
+      fact('WebhookSecretRotated', {
+        secretId: numbered(number),
+        request: null,
+        rotatedAt: at(number),
+        previousValidUntil: at(number + 86_400),
+      }),
     )
 
   it('happens once for a key, also when its secret has ended since', () => {
     given(subscribed).when(rotateSecret, command).thenEvents([rotated])
-    const since = fact('WebhookSecretRotated', { secretId: ids.event, request: null, rotatedAt: at(50), previousValidUntil: at(50) })
-    given(subscribed, rotated, since).when(rotateSecret, { ...command, secretId: ids.claim, now: new Date(at(60)) }).thenNothing()
-    given(subscribed, rotated).when(rotateSecret, { ...command, request: { key: hash('c'), fingerprint: hash('e') } }).thenRefused('idempotency-key-reused')
+    const since = fact('WebhookSecretRotated', {
+      secretId: ids.event,
+      request: null,
+      rotatedAt: at(50),
+      previousValidUntil: at(50),
+    })
+    given(subscribed, rotated, since)
+      .when(rotateSecret, { ...command, secretId: ids.claim, now: new Date(at(60)) })
+      .thenNothing()
+    given(subscribed, rotated)
+      .when(rotateSecret, { ...command, request: { key: hash('c'), fingerprint: hash('e') } })
+      .thenRefused('idempotency-key-reused')
   })
 
   it('without a key happens each time', () => {
     const keyless = fact('WebhookSecretRotated', { request: null })
-    given(subscribed).when(rotateSecret, { ...command, request: null }).thenEvents([keyless], [keyless])
+    given(subscribed)
+      .when(rotateSecret, { ...command, request: null })
+      .thenEvents([keyless], [keyless])
   })
 
   it('with a grace of nothing ends the one before at once', () => {
     const ending = fact('WebhookSecretRotated', { previousValidUntil: at(40) })
-    const state = given(subscribed).when(rotateSecret, { ...command, graceSeconds: 0 }).thenEvents([ending])
+    const state = given(subscribed)
+      .when(rotateSecret, { ...command, graceSeconds: 0 })
+      .thenEvents([ending])
     expect(state.subscriptions.get(subscriptionId)?.secrets.map((secret) => secret.secretId)).toEqual([nextSecret])
   })
 
   it('leaves four earlier ones alive at most; those that have ended count no more', () => {
-    given(subscribed, ...rotations(3)).when(rotateSecret, command).thenEvents([rotated])
-    given(subscribed, ...rotations(4)).when(rotateSecret, command).thenRefused('too-many-secrets')
+    given(subscribed, ...rotations(3))
+      .when(rotateSecret, command)
+      .thenEvents([rotated])
+    given(subscribed, ...rotations(4))
+      .when(rotateSecret, command)
+      .thenRefused('too-many-secrets')
     const ending = fact('WebhookSecretRotated', { previousValidUntil: at(40) })
-    given(subscribed, ...rotations(4)).when(rotateSecret, { ...command, graceSeconds: 0 }).thenEvents([ending])
+    given(subscribed, ...rotations(4))
+      .when(rotateSecret, { ...command, graceSeconds: 0 })
+      .thenEvents([ending])
     const later = fact('WebhookSecretRotated', { rotatedAt: at(86_400), previousValidUntil: at(172_800) })
-    given(subscribed, ...rotations(4)).when(rotateSecret, { ...command, now: new Date(at(86_400)) }).thenEvents([later])
+    given(subscribed, ...rotations(4))
+      .when(rotateSecret, { ...command, now: new Date(at(86_400)) })
+      .thenEvents([later])
   })
 
   it('of one that is not there is not found, of one that is switched off it is allowed', () => {

@@ -1,5 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import type { DeliveriesToRecover, DeliveryRouteDependencies, FindDueDelivery } from '../../../commands/webhooks/dependencies.ts'
+import type {
+  DeliveriesToRecover,
+  DeliveryRouteDependencies,
+  FindDueDelivery,
+} from '../../../commands/webhooks/dependencies.ts'
 import { deliveryWriteRoutes } from '../../../commands/webhooks/delivery-routes.ts'
 import { createPool } from '../../../platform/database.ts'
 import { createCursors } from '../../../platform/http/cursors.ts'
@@ -38,7 +42,10 @@ type RecordableEvent = WebhookDeliveryEvent | WebhookSubscriptionEvent | Assessm
 export interface WebhookApi {
   readonly world: DecisionWorld
   get(path: string, orgId?: string): Promise<Told>
-  post(path: string, options?: { readonly body?: unknown; readonly key?: string; readonly orgId?: string }): Promise<Told>
+  post(
+    path: string,
+    options?: { readonly body?: unknown; readonly key?: string; readonly orgId?: string },
+  ): Promise<Told>
   /** Records facts of deliveries, subscriptions or assessments of the organisation, and waits until the read models contain them; returns the ids of the events. */
   record(...events: readonly RecordableEvent[]): Promise<readonly string[]>
   /** What a recovery finds instead of what the read models have. */
@@ -60,7 +67,14 @@ export async function openWebhookApi(): Promise<WebhookApi> {
   await runner.caughtUp()
   const reads = createReadPositions({ pool, projectors, runner })
   const isCurrent = (projector: string) => reads.requireHead((asked) => store.head(filter, asked), projector, 4_000)
-  const objects = connectObjectStore({ endpoint: 'http://127.0.0.1:1', region: 'r', bucket: 'images', accessKeyId: 'a', secretAccessKey: 'b', now })
+  const objects = connectObjectStore({
+    endpoint: 'http://127.0.0.1:1',
+    region: 'r',
+    bucket: 'images',
+    accessKeyId: 'a',
+    secretAccessKey: 'b',
+    now,
+  })
   let found: DeliveriesToRecover | undefined
   const deliveriesToRecover: DeliveriesToRecover = async (...asked) => {
     if (found !== undefined) return found(...asked)
@@ -74,34 +88,59 @@ export async function openWebhookApi(): Promise<WebhookApi> {
   const writing: DeliveryRouteDependencies = { ...world, deliveriesToRecover, findDueDelivery }
   const reading = { ...world, pool, objects, cursors: createCursors({ key: randomBytes(32) }), isCurrent }
   const application = await startApplication({
-    services: [{
-      prefix: 'clinical-api',
-      documentedAt: 'prefixed',
-      routes: (routes) => {
-        deliveryWriteRoutes(routes, writing)
-        deliveryReadRoutes(routes, reading)
+    services: [
+      {
+        prefix: 'clinical-api',
+        documentedAt: 'prefixed',
+        routes: (routes) => {
+          deliveryWriteRoutes(routes, writing)
+          deliveryReadRoutes(routes, reading)
+        },
       },
-    }],
+    ],
     isCurrent,
     readYourWrites: (position, names, timeoutMs) => reads.waitFor(position, names, timeoutMs),
     checkReplies: true,
   })
-  const ask = async (method: 'GET' | 'POST', path: string, orgId: string, headers: Readonly<Record<string, string>>, payload?: unknown): Promise<Told> => {
+  const ask = async (
+    method: 'GET' | 'POST',
+    path: string,
+    orgId: string,
+    headers: Readonly<Record<string, string>>,
+    payload?: unknown,
+  ): Promise<Told> => {
     const authorized = { ...(await application.token({ orgId, scopes: ['webhooks:write'] })), ...headers }
-    const answer = await application.app.inject({ method, url: `${base}${path}`, headers: authorized, ...(payload === undefined ? {} : { payload: JSON.stringify(payload) }) })
+    const answer = await application.app.inject({
+      method,
+      url: `${base}${path}`,
+      headers: authorized,
+      ...(payload === undefined ? {} : { payload: JSON.stringify(payload) }),
+    })
     return { status: answer.statusCode, headers: answer.headers, body: answer.body === '' ? null : answer.json() }
   }
   return {
     world,
     get: (path, orgId = world.orgId) => ask('GET', path, orgId, {}),
-    post: (path, { body, key, orgId = world.orgId } = {}) => ask('POST', path, orgId, {
-      ...(key === undefined ? {} : { 'idempotency-key': key }), ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    }, body),
+    post: (path, { body, key, orgId = world.orgId } = {}) =>
+      ask(
+        'POST',
+        path,
+        orgId,
+        {
+          ...(key === undefined ? {} : { 'idempotency-key': key }),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        body,
+      ),
     record: async (...events) => {
       const ids: string[] = []
       for (const event of events) ids.push(await append(world, event))
       const head = await store.head(filter)
-      const { caughtUp } = await reads.waitFor(head, projectors.map(({ name }) => name), 30_000)
+      const { caughtUp } = await reads.waitFor(
+        head,
+        projectors.map(({ name }) => name),
+        30_000,
+      )
       if (!caughtUp) throw new Error('the read models do not come to the end of the log')
       return ids
     },
@@ -122,7 +161,11 @@ export async function openWebhookApi(): Promise<WebhookApi> {
 /** @returns the id of the event */
 async function append({ store, orgId }: DecisionWorld, event: RecordableEvent): Promise<string> {
   const stream = streamOf(orgId, event.data)
-  const fold: Fold<number, DomainEvent> = { category: categoryOf(stream), initialState: 0, evolve: (count) => count + 1 }
+  const fold: Fold<number, DomainEvent> = {
+    category: categoryOf(stream),
+    initialState: 0,
+    evolve: (count) => count + 1,
+  }
   const { revision } = await store.load(fold, stream, { fresh: true })
   await store.append(fold, stream, revision, [event], contextOf({ orgId }))
   const last = await store.readLast(stream)

@@ -13,16 +13,26 @@ describe('subscribing a webhook', () => {
   const { createdAt: _, ...data } = subscribed.data
   const command = { ...data, now: new Date(at(0)) }
   const other = (number: number) =>
-    subscriptionFact('WebhookSubscribed', { subscriptionId: `00000000-0000-4000-8000-0000000007${String(number).padStart(2, '0')}`, url: `https://receiver.example/${number}` })
+    subscriptionFact('WebhookSubscribed', {
+      subscriptionId: `00000000-0000-4000-8000-0000000007${String(number).padStart(2, '0')}`,
+      url: `https://receiver.example/${number}`,
+    })
   const others = (count: number) => Array.from({ length: count }, (_each, number) => other(number))
 
   it('happens once, with its event types sorted and without repeats', () => {
-    const shuffled = { ...command, eventTypes: ['assessment.failed', 'assessment.completed', 'assessment.failed'] as const }
+    const shuffled = {
+      ...command,
+      eventTypes: ['assessment.failed', 'assessment.completed', 'assessment.failed'] as const,
+    }
     given(webhookSubscriptionsFold).when(subscribeWebhook, shuffled).thenEvents([subscribed])
   })
 
   it('does nothing for an address that is told of the same events already, in any order', () => {
-    const again = { ...command, subscriptionId: ids.event, eventTypes: ['assessment.failed', 'assessment.completed'] as const }
+    const again = {
+      ...command,
+      subscriptionId: ids.event,
+      eventTypes: ['assessment.failed', 'assessment.completed'] as const,
+    }
     const { state } = given(webhookSubscriptionsFold, subscribed)
     given(webhookSubscriptionsFold, subscribed).when(subscribeWebhook, again).thenNothing()
     expect(duplicateOf(again, state)?.subscriptionId).toBe(ids.subscription)
@@ -31,14 +41,24 @@ describe('subscribing a webhook', () => {
   })
 
   it('allows twenty, and refuses the twenty-first but not a duplicate or a repeat', () => {
-    given(webhookSubscriptionsFold, ...others(19)).when(subscribeWebhook, command).thenEvents([subscribed])
-    given(webhookSubscriptionsFold, ...others(20)).when(subscribeWebhook, command).thenRefused('subscription-limit')
-    given(webhookSubscriptionsFold, ...others(20)).when(subscribeWebhook, { ...command, url: other(3).data.url }).thenNothing()
-    given(webhookSubscriptionsFold, ...others(19), subscribed).when(subscribeWebhook, command).thenNothing()
+    given(webhookSubscriptionsFold, ...others(19))
+      .when(subscribeWebhook, command)
+      .thenEvents([subscribed])
+    given(webhookSubscriptionsFold, ...others(20))
+      .when(subscribeWebhook, command)
+      .thenRefused('subscription-limit')
+    given(webhookSubscriptionsFold, ...others(20))
+      .when(subscribeWebhook, { ...command, url: other(3).data.url })
+      .thenNothing()
+    given(webhookSubscriptionsFold, ...others(19), subscribed)
+      .when(subscribeWebhook, command)
+      .thenNothing()
   })
 
   it('refuses another body under the same key', () => {
-    given(webhookSubscriptionsFold, subscribed).when(subscribeWebhook, { ...command, fingerprint: hash('e') }).thenRefused('idempotency-key-reused')
+    given(webhookSubscriptionsFold, subscribed)
+      .when(subscribeWebhook, { ...command, fingerprint: hash('e') })
+      .thenRefused('idempotency-key-reused')
   })
 })
 
@@ -73,30 +93,50 @@ describe('attempting a delivery', () => {
   })
 
   it('is over once delivered or given up', () => {
-    for (const end of ended) given(webhookDeliveryFold, scheduled, attempted, end).when(attemptDelivery, command).thenNothing()
+    for (const end of ended)
+      given(webhookDeliveryFold, scheduled, attempted, end).when(attemptDelivery, command).thenNothing()
   })
 })
 
 describe('recording a delivery', () => {
-  const record = (outcome: DeliveryOutcome, attempt = 1) => ({ attempt, outcome, durationMs: 120, now: new Date(at(32)) })
+  const record = (outcome: DeliveryOutcome, attempt = 1) => ({
+    attempt,
+    outcome,
+    durationMs: 120,
+    now: new Date(at(32)),
+  })
   const delivered = record({ kind: 'delivered', statusCode: 204 })
 
   it('delivered: once', () => {
-    given(webhookDeliveryFold, scheduled, attempted).when(recordDelivery, delivered).thenEvents([fact('WebhookDelivered')])
+    given(webhookDeliveryFold, scheduled, attempted)
+      .when(recordDelivery, delivered)
+      .thenEvents([fact('WebhookDelivered')])
   })
 
   it('failed: when the next attempt is due, or that there is none', () => {
-    const next = record({ kind: 'failed', statusCode: 500, errorClass: 'http_status', nextAttemptAt: new Date(at(37)), endpoint })
+    const next = record({
+      kind: 'failed',
+      statusCode: 500,
+      errorClass: 'http_status',
+      nextAttemptAt: new Date(at(37)),
+      endpoint,
+    })
     given(webhookDeliveryFold, scheduled, attempted).when(recordDelivery, next).thenEvents([attemptFailed])
     const last = record({ kind: 'failed', statusCode: null, errorClass: 'timeout', nextAttemptAt: null, endpoint }, 10)
-    given(webhookDeliveryFold, scheduled, fact('WebhookDeliveryAttemptFailed', { attempt: 9 }), fact('WebhookDeliveryAttempted', { attempt: 10 }))
+    given(
+      webhookDeliveryFold,
+      scheduled,
+      fact('WebhookDeliveryAttemptFailed', { attempt: 9 }),
+      fact('WebhookDeliveryAttempted', { attempt: 10 }),
+    )
       .when(recordDelivery, last)
       .thenEvents([fact('WebhookDeliveryFailed')])
   })
 
   it('of an attempt that is settled, or of a delivery that has ended or never was, changes nothing', () => {
     given(webhookDeliveryFold, scheduled, attempted, attemptFailed).when(recordDelivery, delivered).thenNothing()
-    for (const end of ended) given(webhookDeliveryFold, scheduled, attempted, end).when(recordDelivery, delivered).thenNothing()
+    for (const end of ended)
+      given(webhookDeliveryFold, scheduled, attempted, end).when(recordDelivery, delivered).thenNothing()
     given(webhookDeliveryFold).when(recordDelivery, delivered).thenNothing()
   })
 })

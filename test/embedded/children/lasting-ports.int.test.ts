@@ -73,18 +73,23 @@ test('a data folder has one holder at a time, and a waiting one follows the leav
   second.release()
 })
 
-test.each([0o777, 0o1777, 0o770, 0o702])('a data folder of mode %o is refused: other users may write to it', async (mode) => {
-  await chmod(folder, mode)
-  await expect(lockDataFolder(folder, 0)).rejects.toThrow(`the data folder ${folder} can be written by other users`)
-  expect(await readdir(folder)).toEqual([])
-})
+test.each([0o777, 0o1777, 0o770, 0o702])(
+  'a data folder of mode %o is refused: other users may write to it',
+  async (mode) => {
+    await chmod(folder, mode)
+    await expect(lockDataFolder(folder, 0)).rejects.toThrow(`the data folder ${folder} can be written by other users`)
+    expect(await readdir(folder)).toEqual([])
+  },
+)
 
 test('a data folder of another user is refused: its owner may replace what is in it', async () => {
   // Only root can give a folder away. For any other user a folder of root is one of another user.
   const isRoot = process.geteuid?.() === 0
   if (isRoot) await chown(folder, 65_534, 65_534)
   const foreign = isRoot ? folder : '/usr'
-  await expect(lockDataFolder(foreign, 0)).rejects.toThrow(`the data folder ${foreign} belongs to another user (uid ${isRoot ? 65_534 : 0}`)
+  await expect(lockDataFolder(foreign, 0)).rejects.toThrow(
+    `the data folder ${foreign} belongs to another user (uid ${isRoot ? 65_534 : 0}`,
+  )
   expect(await readdir(foreign)).not.toContain('lock')
 })
 

@@ -34,7 +34,12 @@ function isAlive(pid: number): boolean {
 
 test('a started child says where it listens, passes on its log, and stops cleanly', async () => {
   const lines: string[] = []
-  const child = await startChild({ name: 'demo', script: CHILD, args: ['--journal', journal], onLog: (line) => lines.push(line) })
+  const child = await startChild({
+    name: 'demo',
+    script: CHILD,
+    args: ['--journal', journal],
+    onLog: (line) => lines.push(line),
+  })
 
   expect(child.ready).toMatchObject({ ready: true, greeting: 'hello' })
   expect(child.ready.port).toBeGreaterThan(0)
@@ -47,7 +52,12 @@ test('a started child says where it listens, passes on its log, and stops cleanl
 
 test('a child sees what it is given, and none of our own environment', async () => {
   vi.stubEnv('ONLY_FOR_PARENT', 'top secret')
-  const child = await startChild({ name: 'demo', script: CHILD, args: ['--journal', journal], env: { SECRET: 'given' } })
+  const child = await startChild({
+    name: 'demo',
+    script: CHILD,
+    args: ['--journal', journal],
+    env: { SECRET: 'given' },
+  })
   vi.unstubAllEnvs()
   await child.stop()
 
@@ -57,7 +67,9 @@ test('a child sees what it is given, and none of our own environment', async () 
 test('a child that cannot start is reported with its name and its last words', async () => {
   const start = startChild({ name: 'demo', script: CHILD, args: ['--behaviour', 'fail'] })
 
-  await expect(start).rejects.toThrow(/demo did not start: it exited with code 1[^]*starting as fail[^]*the disk is full/)
+  await expect(start).rejects.toThrow(
+    /demo did not start: it exited with code 1[^]*starting as fail[^]*the disk is full/,
+  )
 })
 
 test('a child that says nothing in time is ended', async () => {
@@ -79,7 +91,9 @@ test('a killed parent leaves no child behind and no lock', async () => {
   const lines = createInterface({ input: parent.stdout })
   const childPid = Number(await new Promise<string>((resolve) => lines.once('line', resolve)))
   expect(isAlive(childPid)).toBe(true)
-  await expect(lockDataFolder(folder, 0)).rejects.toThrow(`the data folder ${folder} is in use by another running platform`)
+  await expect(lockDataFolder(folder, 0)).rejects.toThrow(
+    `the data folder ${folder} is in use by another running platform`,
+  )
 
   parent.kill('SIGKILL')
 

@@ -33,7 +33,15 @@ test.each([
 
 test('what clients choose cannot become markup', () => {
   const error = errorDocument(new S3Error('NoSuchKey', 'gone'), '/b/<k>&"', 'id')
-  const page = { bucket: 'b', prefix: '<p>', maxKeys: 1, objects: [], token: undefined, nextToken: undefined, urlEncoded: false }
+  const page = {
+    bucket: 'b',
+    prefix: '<p>',
+    maxKeys: 1,
+    objects: [],
+    token: undefined,
+    nextToken: undefined,
+    urlEncoded: false,
+  }
 
   expect(error).toContain('<Resource>/b/&lt;k&gt;&amp;&quot;</Resource>')
   expect(listResult(page)).toContain('<Prefix>&lt;p&gt;</Prefix>')

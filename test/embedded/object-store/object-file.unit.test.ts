@@ -6,7 +6,12 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readObjectBytes, readObjectMeta, writeObjectFile, type ObjectMeta } from '../../../embedded/object-store/object-file.ts'
+import {
+  readObjectBytes,
+  readObjectMeta,
+  writeObjectFile,
+  type ObjectMeta,
+} from '../../../embedded/object-store/object-file.ts'
 
 const bytes = randomBytes(300_000)
 let folder: string
@@ -15,7 +20,11 @@ const file = () => join(folder, 'object')
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'object-file-'))
-  meta = await writeObjectFile(file(), Readable.from([bytes]), () => ({ contentType: 'image/jpeg', modifiedAt: '', custom: {} }))
+  meta = await writeObjectFile(file(), Readable.from([bytes]), () => ({
+    contentType: 'image/jpeg',
+    modifiedAt: '',
+    custom: {},
+  }))
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
@@ -24,19 +33,23 @@ async function expectStillOpen(handle: Awaited<ReturnType<typeof open>>): Promis
   for (let look = 1; look <= 50; look += 1) expect((await handle.stat()).size).toBeGreaterThan(bytes.length)
 }
 
-test.each<readonly [string, number, number]>([['whole', 0, 299_999], ['in part', 70_000, 200_000], ['in its last byte', 299_999, 299_999]])(
-  'an object is read %s, and its handle stays open for whoever opened it',
-  async (_, first, last) => {
-    const handle = await open(file(), 'r')
-    expect(await readObjectMeta(handle)).toEqual(meta)
-    const stream = readObjectBytes(handle, meta, first, last)
-    expect((await buffer(stream)).equals(bytes.subarray(first, last + 1))).toBe(true)
-    await expectStillOpen(handle)
-    await handle.close()
-  },
-)
+test.each<readonly [string, number, number]>([
+  ['whole', 0, 299_999],
+  ['in part', 70_000, 200_000],
+  ['in its last byte', 299_999, 299_999],
+])('an object is read %s, and its handle stays open for whoever opened it', async (_, first, last) => {
+  const handle = await open(file(), 'r')
+  expect(await readObjectMeta(handle)).toEqual(meta)
+  const stream = readObjectBytes(handle, meta, first, last)
+  expect((await buffer(stream)).equals(bytes.subarray(first, last + 1))).toBe(true)
+  await expectStillOpen(handle)
+  await handle.close()
+})
 
-test.each<readonly [string, number]>([['whole', 0], ['in part', 1]])('a reading, %s, that is broken off leaves the handle open, too', async (_, first) => {
+test.each<readonly [string, number]>([
+  ['whole', 0],
+  ['in part', 1],
+])('a reading, %s, that is broken off leaves the handle open, too', async (_, first) => {
   const handle = await open(file(), 'r')
   const stream = readObjectBytes(handle, meta, first, 299_999)
   await once(stream, 'readable')
@@ -59,7 +72,9 @@ test('a handle can be closed amid a reading: the object that is opened next is n
 
 test('bytes that are not what was stored never come whole', async () => {
   const handle = await open(file(), 'r')
-  await expect(buffer(readObjectBytes(handle, { ...meta, etag: '0'.repeat(32) }, 0, 299_999))).rejects.toThrow('damaged')
+  await expect(buffer(readObjectBytes(handle, { ...meta, etag: '0'.repeat(32) }, 0, 299_999))).rejects.toThrow(
+    'damaged',
+  )
   await expect(buffer(readObjectBytes(handle, { ...meta, size: 2_000_000 }, 1, 1_999_999))).rejects.toThrow('damaged')
   await handle.close()
 })

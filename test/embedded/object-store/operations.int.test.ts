@@ -38,7 +38,9 @@ afterAll(async () => {
 })
 
 async function put(Key: string, Body: string | Buffer, ContentType?: string): Promise<string> {
-  const { ETag = '' } = await s3.send(new PutObjectCommand({ Bucket, Key, Body, ...(ContentType === undefined ? {} : { ContentType }) }))
+  const { ETag = '' } = await s3.send(
+    new PutObjectCommand({ Bucket, Key, Body, ...(ContentType === undefined ? {} : { ContentType }) }),
+  )
   return ETag
 }
 
@@ -87,7 +89,9 @@ test('a body of more than 32 MiB is refused and leaves nothing', async () => {
 
 test('a body in the aws-chunked encoding is refused, not stored with its framing', async () => {
   const Body = Readable.from([Buffer.alloc(70_000, 1)])
-  const chunked = s3.send(new PutObjectCommand({ Bucket, Key: 'chunked', Body, ContentLength: 70_000, ChecksumAlgorithm: 'CRC32' }))
+  const chunked = s3.send(
+    new PutObjectCommand({ Bucket, Key: 'chunked', Body, ContentLength: 70_000, ChecksumAlgorithm: 'CRC32' }),
+  )
 
   await expect(chunked).rejects.toMatchObject({ name: 'NotImplemented' })
   await expect(get('chunked')).rejects.toMatchObject({ name: 'NoSuchKey' })
@@ -101,32 +105,47 @@ test('missing keys and buckets are refused in the words of S3, a repeated delete
   await expect(get('doomed')).rejects.toMatchObject({ name: 'NoSuchKey', $metadata: { httpStatusCode: 404 } })
   await expect(s3.send(new HeadObjectCommand({ Bucket, Key: 'doomed' }))).rejects.toMatchObject({ name: 'NotFound' })
   await expect(s3.send(new HeadBucketCommand({ Bucket: 'elsewhere' }))).rejects.toMatchObject({ name: 'NotFound' })
-  await expect(s3.send(new PutObjectCommand({ Bucket: 'elsewhere', Key: 'k', Body: 'x' }))).rejects.toMatchObject({ name: 'NoSuchBucket' })
+  await expect(s3.send(new PutObjectCommand({ Bucket: 'elsewhere', Key: 'k', Body: 'x' }))).rejects.toMatchObject({
+    name: 'NoSuchBucket',
+  })
 })
 
 test('a bucket is created once', async () => {
   await s3.send(new CreateBucketCommand({ Bucket: 'second' }))
-  await expect(s3.send(new CreateBucketCommand({ Bucket: 'second' }))).rejects.toMatchObject({ name: 'BucketAlreadyOwnedByYou' })
-  await expect(s3.send(new HeadBucketCommand({ Bucket: 'second' }))).resolves.toMatchObject({ $metadata: { httpStatusCode: 200 } })
+  await expect(s3.send(new CreateBucketCommand({ Bucket: 'second' }))).rejects.toMatchObject({
+    name: 'BucketAlreadyOwnedByYou',
+  })
+  await expect(s3.send(new HeadBucketCommand({ Bucket: 'second' }))).resolves.toMatchObject({
+    $metadata: { httpStatusCode: 200 },
+  })
 })
 
 test('a copy is made only of the version that was meant', async () => {
   const etag = await put('upload/one', 'first bytes', 'image/png')
   const copy = { Bucket, Key: 'kept/one', CopySource: `${Bucket}/upload/one` }
-  await expect(s3.send(new CopyObjectCommand({ ...copy, CopySourceIfMatch: '"0123"' }))).rejects.toMatchObject({ name: 'PreconditionFailed' })
+  await expect(s3.send(new CopyObjectCommand({ ...copy, CopySourceIfMatch: '"0123"' }))).rejects.toMatchObject({
+    name: 'PreconditionFailed',
+  })
   await expect(get('kept/one')).rejects.toMatchObject({ name: 'NoSuchKey' })
 
   const { CopyObjectResult } = await s3.send(new CopyObjectCommand({ ...copy, CopySourceIfMatch: etag }))
   expect(CopyObjectResult?.ETag).toBe(etag)
-  expect(await s3.send(new HeadObjectCommand({ Bucket, Key: 'kept/one' }))).toMatchObject({ ContentType: 'image/png', ContentLength: 11 })
+  expect(await s3.send(new HeadObjectCommand({ Bucket, Key: 'kept/one' }))).toMatchObject({
+    ContentType: 'image/png',
+    ContentLength: 11,
+  })
 })
 
 test('a put can insist on a new key, and of many at once one wins', async () => {
   const attempts = await Promise.allSettled(
-    Array.from({ length: 8 }, (_, n) => s3.send(new PutObjectCommand({ Bucket, Key: 'only-once', Body: `writer ${n}`, IfNoneMatch: '*' }))),
+    Array.from({ length: 8 }, (_, n) =>
+      s3.send(new PutObjectCommand({ Bucket, Key: 'only-once', Body: `writer ${n}`, IfNoneMatch: '*' })),
+    ),
   )
   expect(attempts.filter((attempt) => attempt.status === 'fulfilled')).toHaveLength(1)
-  await expect(s3.send(new PutObjectCommand({ Bucket, Key: 'only-once', Body: 'late', IfNoneMatch: '*' }))).rejects.toMatchObject({
+  await expect(
+    s3.send(new PutObjectCommand({ Bucket, Key: 'only-once', Body: 'late', IfNoneMatch: '*' })),
+  ).rejects.toMatchObject({
     name: 'PreconditionFailed',
   })
 })
@@ -139,7 +158,12 @@ test('a listing has the keys of a prefix in the order of their bytes, in pages',
   let token: string | undefined
   do {
     const page: ListObjectsV2CommandOutput = await s3.send(
-      new ListObjectsV2Command({ Bucket, Prefix: 'list/', MaxKeys: 3, ...(token === undefined ? {} : { ContinuationToken: token }) }),
+      new ListObjectsV2Command({
+        Bucket,
+        Prefix: 'list/',
+        MaxKeys: 3,
+        ...(token === undefined ? {} : { ContinuationToken: token }),
+      }),
     )
     seen.push(...(page.Contents ?? []).map((object) => object.Key))
     token = page.NextContinuationToken
@@ -152,14 +176,24 @@ test('a listing has the keys of a prefix in the order of their bytes, in pages',
 })
 
 test('a body other than its declared digest is refused and leaves nothing', async () => {
-  const wrong = { Bucket, Key: 'digest', Body: 'the body', ContentMD5: createHash('md5').update('another').digest('base64') }
+  const wrong = {
+    Bucket,
+    Key: 'digest',
+    Body: 'the body',
+    ContentMD5: createHash('md5').update('another').digest('base64'),
+  }
   await expect(s3.send(new PutObjectCommand(wrong))).rejects.toMatchObject({ name: 'BadDigest' })
   await expect(get('digest')).rejects.toMatchObject({ name: 'NoSuchKey' })
   expect(await readdir(join(folder, 'drafts'))).toEqual([])
 })
 
 test('a client that checks sums by default is served too', async () => {
-  const checking = new S3Client({ endpoint: store.endpoint, region: 'us-east-1', forcePathStyle: true, credentials: CREDENTIALS })
+  const checking = new S3Client({
+    endpoint: store.endpoint,
+    region: 'us-east-1',
+    forcePathStyle: true,
+    credentials: CREDENTIALS,
+  })
   await checking.send(new PutObjectCommand({ Bucket, Key: 'summed', Body: 'with a checksum' }))
   const { Body } = await checking.send(new GetObjectCommand({ Bucket, Key: 'summed' }))
   expect(await Body?.transformToString()).toBe('with a checksum')

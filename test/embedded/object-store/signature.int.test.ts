@@ -24,7 +24,9 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-async function readAddress(options: { signingDate?: Date; expiresIn?: number; client?: S3Client } = {}): Promise<string> {
+async function readAddress(
+  options: { signingDate?: Date; expiresIn?: number; client?: S3Client } = {},
+): Promise<string> {
   const { client = s3, ...rest } = options
   return await getSignedUrl(client, new GetObjectCommand({ Bucket, Key: 'images/one' }), { expiresIn: 300, ...rest })
 }
@@ -36,7 +38,10 @@ async function uploadAddress(ContentType = 'image/png', Key = 'uploads/one'): Pr
   })
 }
 
-async function refusal(url: string, init?: RequestInit): Promise<{ status: number; code: string | undefined; type: string | null }> {
+async function refusal(
+  url: string,
+  init?: RequestInit,
+): Promise<{ status: number; code: string | undefined; type: string | null }> {
   const response = await fetch(url, init)
   const code = /<Code>(\w+)<\/Code>/.exec(await response.text())?.[1]
   return { status: response.status, code, type: response.headers.get('content-type') }
@@ -50,9 +55,16 @@ test('a presigned address reads one object, a presigned upload stores one of the
   const read = await fetch(await readAddress())
   expect([read.status, read.headers.get('content-type'), await read.text()]).toEqual([200, 'image/jpeg', 'the image'])
 
-  const upload = await fetch(await uploadAddress(), { method: 'PUT', body: 'png bytes', headers: { 'content-type': 'image/png' } })
+  const upload = await fetch(await uploadAddress(), {
+    method: 'PUT',
+    body: 'png bytes',
+    headers: { 'content-type': 'image/png' },
+  })
   expect(upload.status).toBe(200)
-  expect(await s3.send(new HeadObjectCommand({ Bucket, Key: 'uploads/one' }))).toMatchObject({ ContentType: 'image/png', ContentLength: 9 })
+  expect(await s3.send(new HeadObjectCommand({ Bucket, Key: 'uploads/one' }))).toMatchObject({
+    ContentType: 'image/png',
+    ContentLength: 9,
+  })
 })
 
 test('another method than the signed one is refused', async () => {
@@ -65,17 +77,30 @@ test('another method than the signed one is refused', async () => {
 
 test('another content type than the signed one, or none, is refused', async () => {
   const upload = await uploadAddress('image/png', 'uploads/two')
-  expect(await refusal(upload, { method: 'PUT', body: 'x', headers: { 'content-type': 'text/html' } })).toEqual(refusedAs(403, 'SignatureDoesNotMatch'))
-  expect(await refusal(upload, { method: 'PUT', body: new Uint8Array([1]) })).toEqual(refusedAs(403, 'SignatureDoesNotMatch'))
-  await expect(s3.send(new HeadObjectCommand({ Bucket, Key: 'uploads/two' }))).rejects.toMatchObject({ name: 'NotFound' })
+  expect(await refusal(upload, { method: 'PUT', body: 'x', headers: { 'content-type': 'text/html' } })).toEqual(
+    refusedAs(403, 'SignatureDoesNotMatch'),
+  )
+  expect(await refusal(upload, { method: 'PUT', body: new Uint8Array([1]) })).toEqual(
+    refusedAs(403, 'SignatureDoesNotMatch'),
+  )
+  await expect(s3.send(new HeadObjectCommand({ Bucket, Key: 'uploads/two' }))).rejects.toMatchObject({
+    name: 'NotFound',
+  })
 })
 
 test.each([
   ['another key', (url: string) => url.replace('/images/one', '/images/two')],
   ['a longer life', (url: string) => url.replace('X-Amz-Expires=300', 'X-Amz-Expires=3000')],
   ['an added parameter', (url: string) => `${url}&response-content-type=text%2Fhtml`],
-  ['a changed signature', (url: string) => url.replace(/X-Amz-Signature=(.)/, (_, first) => `X-Amz-Signature=${first === '0' ? '1' : '0'}`)],
-  ['another day', (url: string) => url.replace(/X-Amz-Date=\d{8}T\d{6}/, (date) => `${date.slice(0, -1)}${date.endsWith('0') ? '1' : '0'}`)],
+  [
+    'a changed signature',
+    (url: string) => url.replace(/X-Amz-Signature=(.)/, (_, first) => `X-Amz-Signature=${first === '0' ? '1' : '0'}`),
+  ],
+  [
+    'another day',
+    (url: string) =>
+      url.replace(/X-Amz-Date=\d{8}T\d{6}/, (date) => `${date.slice(0, -1)}${date.endsWith('0') ? '1' : '0'}`),
+  ],
 ])('an address with %s is refused', async (_, tamper) => {
   expect(await refusal(tamper(await readAddress()))).toEqual(refusedAs(403, 'SignatureDoesNotMatch'))
 })
@@ -96,8 +121,14 @@ test('an unknown credential, a wrong secret and no credential are refused, signe
   expect(await refusal(await readAddress({ client: wrong }))).toEqual(refusedAs(403, 'SignatureDoesNotMatch'))
   expect(await refusal(`${store.endpoint}/${Bucket}/images/one`)).toEqual(refusedAs(403, 'AccessDenied'))
   const get = new GetObjectCommand({ Bucket, Key: 'images/one' })
-  await expect(unknown.send(get)).rejects.toMatchObject({ name: 'InvalidAccessKeyId', $metadata: { httpStatusCode: 403 } })
-  await expect(wrong.send(get)).rejects.toMatchObject({ name: 'SignatureDoesNotMatch', $metadata: { httpStatusCode: 403 } })
+  await expect(unknown.send(get)).rejects.toMatchObject({
+    name: 'InvalidAccessKeyId',
+    $metadata: { httpStatusCode: 403 },
+  })
+  await expect(wrong.send(get)).rejects.toMatchObject({
+    name: 'SignatureDoesNotMatch',
+    $metadata: { httpStatusCode: 403 },
+  })
   unknown.destroy()
   wrong.destroy()
 })
@@ -116,8 +147,14 @@ test('a header that means something to the store and is not signed is refused', 
 test('malformed claims are refused and nothing breaks', async () => {
   const base = `${store.endpoint}/${Bucket}/images/one`
   expect(await refusal(`${base}?X-Amz-Signature=00`)).toEqual(refusedAs(400, 'AuthorizationQueryParametersError'))
-  expect(await refusal(`${await readAddress()}&X-Amz-Expires=9000`)).toEqual(refusedAs(400, 'AuthorizationQueryParametersError'))
-  expect(await refusal(base, { headers: { authorization: 'AWS4-HMAC-SHA256 nonsense' } })).toEqual(refusedAs(400, 'AuthorizationHeaderMalformed'))
-  expect(await refusal((await readAddress()).replace('aws4_request', 'aws5_request'))).toEqual(refusedAs(400, 'AuthorizationHeaderMalformed'))
+  expect(await refusal(`${await readAddress()}&X-Amz-Expires=9000`)).toEqual(
+    refusedAs(400, 'AuthorizationQueryParametersError'),
+  )
+  expect(await refusal(base, { headers: { authorization: 'AWS4-HMAC-SHA256 nonsense' } })).toEqual(
+    refusedAs(400, 'AuthorizationHeaderMalformed'),
+  )
+  expect(await refusal((await readAddress()).replace('aws4_request', 'aws5_request'))).toEqual(
+    refusedAs(400, 'AuthorizationHeaderMalformed'),
+  )
   expect((await fetch(await readAddress())).status).toBe(200)
 })

@@ -25,6 +25,9 @@ test('each fresh database is empty, separate from its vault, and gone after drop
   await first.drop()
   await second.drop()
   await expect(query(first.url, 'SELECT 1')).rejects.toThrow('does not exist')
-  const left = await query(postgresAdminUrl(), `SELECT datname FROM pg_database WHERE datname = '${new URL(second.vaultUrl).pathname.slice(1)}'`)
+  const left = await query(
+    postgresAdminUrl(),
+    `SELECT datname FROM pg_database WHERE datname = '${new URL(second.vaultUrl).pathname.slice(1)}'`,
+  )
   expect(left).toEqual([])
 })

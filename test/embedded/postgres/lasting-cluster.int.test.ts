@@ -37,7 +37,19 @@ class Server implements RunningCluster {
 
 async function lasting(starts: (() => Promise<Server>)[]) {
   let count = 0
-  const options = { binaries: { initdb: '', postgres: '' }, launcher: { name: 'same-user' as const, command: () => ['', []] as [string, string[]], spawnAs: {}, owner: undefined }, dataDir, durable: false, onLog: () => undefined, port: 1 }
+  const options = {
+    binaries: { initdb: '', postgres: '' },
+    launcher: {
+      name: 'same-user' as const,
+      command: () => ['', []] as [string, string[]],
+      spawnAs: {},
+      owner: undefined,
+    },
+    dataDir,
+    durable: false,
+    onLog: () => undefined,
+    port: 1,
+  }
   const cluster = await startLastingCluster(options, async () => {
     const start = starts[count]
     count += 1

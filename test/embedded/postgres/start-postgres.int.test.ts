@@ -19,12 +19,23 @@ async function ownServers({ onTestFinished }: TestContext) {
   })
   return {
     folder,
-    start: async (port: number, databases: readonly string[] = ['platform', 'vault'], onLog?: (line: string) => void): Promise<EmbeddedPostgres> => {
-      const server = await startPostgres({ dataDir: folder, port, password: PASSWORD, databases, ...(onLog === undefined ? {} : { onLog }) })
+    start: async (
+      port: number,
+      databases: readonly string[] = ['platform', 'vault'],
+      onLog?: (line: string) => void,
+    ): Promise<EmbeddedPostgres> => {
+      const server = await startPostgres({
+        dataDir: folder,
+        port,
+        password: PASSWORD,
+        databases,
+        ...(onLog === undefined ? {} : { onLog }),
+      })
       running.push(server)
       return server
     },
-    postmasterPid: async (): Promise<number> => Number((await readFile(join(folder, 'cluster', 'postmaster.pid'), 'utf8')).split('\n')[0]),
+    postmasterPid: async (): Promise<number> =>
+      Number((await readFile(join(folder, 'cluster', 'postmaster.pid'), 'utf8')).split('\n')[0]),
   }
 }
 
@@ -51,13 +62,21 @@ test.concurrent('it has the databases asked for, durable, in UTF-8 with the same
   const { start } = await ownServers(context)
   const server = await start(await freePort())
 
-  const rows = await query(server.url('vault'), `
+  const rows = await query(
+    server.url('vault'),
+    `
     SELECT datname, pg_encoding_to_char(encoding) AS encoding, datlocprovider::text AS provider, datlocale
-    FROM pg_database WHERE datname IN ('platform', 'vault') ORDER BY datname`)
-  expect(rows).toEqual(['platform', 'vault'].map((datname) => ({ datname, encoding: 'UTF8', provider: 'b', datlocale: 'C.UTF-8' })))
-  const settings = await query(server.url('platform'), `
+    FROM pg_database WHERE datname IN ('platform', 'vault') ORDER BY datname`,
+  )
+  expect(rows).toEqual(
+    ['platform', 'vault'].map((datname) => ({ datname, encoding: 'UTF8', provider: 'b', datlocale: 'C.UTF-8' })),
+  )
+  const settings = await query(
+    server.url('platform'),
+    `
     SELECT name, setting FROM pg_settings
-    WHERE name IN ('fsync', 'full_page_writes', 'listen_addresses', 'synchronous_commit', 'unix_socket_directories') ORDER BY name`)
+    WHERE name IN ('fsync', 'full_page_writes', 'listen_addresses', 'synchronous_commit', 'unix_socket_directories') ORDER BY name`,
+  )
   expect(settings.map((row) => row['setting'])).toEqual(['on', 'on', '127.0.0.1', 'on', ''])
 
   const wrong = new URL(server.url('vault'))
@@ -127,9 +146,14 @@ test.concurrent('values of a refused statement reach its client, not the log', a
   const { start } = await ownServers(context)
   const lines: string[] = []
   const server = await start(await freePort(), ['platform'], (line) => lines.push(line))
-  await query(server.url('platform'), "CREATE TABLE patients (name text UNIQUE); INSERT INTO patients VALUES ('canary-smith')")
+  await query(
+    server.url('platform'),
+    "CREATE TABLE patients (name text UNIQUE); INSERT INTO patients VALUES ('canary-smith')",
+  )
 
-  await expect(query(server.url('platform'), "INSERT INTO patients VALUES ('canary-smith')")).rejects.toThrow('duplicate key')
+  await expect(query(server.url('platform'), "INSERT INTO patients VALUES ('canary-smith')")).rejects.toThrow(
+    'duplicate key',
+  )
   await server.stop()
   await vi.waitFor(() => expect(lines.join('\n')).toContain('database system is shut down'))
   expect(lines.join('\n')).not.toContain('canary')
@@ -146,9 +170,17 @@ test.concurrent('another password than the one set at first stops the start, say
   await expect(postmasterPid()).rejects.toThrow('ENOENT')
 })
 
-test.concurrent('each database has a role of its own, which reaches no other, and may drop its own from postgres', async ({ onTestFinished }) => {
+test.concurrent('each database has a role of its own, which reaches no other, and may drop its own from postgres', async ({
+  onTestFinished,
+}) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'postgres-'))
-  const options = { dataDir, port: await freePort(), password: PASSWORD, databases: ['platform', 'vault'], rolePasswords: { platform: 'p@ss/one', vault: "it's two" } }
+  const options = {
+    dataDir,
+    port: await freePort(),
+    password: PASSWORD,
+    databases: ['platform', 'vault'],
+    rolePasswords: { platform: 'p@ss/one', vault: "it's two" },
+  }
   const first = await startPostgres(options)
   onTestFinished(async () => {
     await second.stop()
@@ -161,12 +193,17 @@ test.concurrent('each database has a role of its own, which reaches no other, an
   }
   await query(first.url('vault'), 'CREATE SCHEMA keys; CREATE TABLE keys.all AS SELECT 7 AS n')
   await query(first.url('platform'), 'CREATE TABLE views AS SELECT 7 AS n')
-  expect(await query(first.url('platform'), 'SELECT current_user::text AS role, rolsuper, rolcreatedb, rolcreaterole FROM pg_roles WHERE rolname = current_user')).toEqual([
-    { role: 'platform', rolsuper: false, rolcreatedb: false, rolcreaterole: false },
-  ])
+  expect(
+    await query(
+      first.url('platform'),
+      'SELECT current_user::text AS role, rolsuper, rolcreatedb, rolcreaterole FROM pg_roles WHERE rolname = current_user',
+    ),
+  ).toEqual([{ role: 'platform', rolsuper: false, rolcreatedb: false, rolcreaterole: false }])
   await expect(query(at('platform', 'vault'), 'SELECT 1')).rejects.toThrow('permission denied for database "vault"')
   await expect(query(at('vault', 'platform'), 'SELECT 1')).rejects.toThrow('permission denied for database "platform"')
-  await expect(query(at('platform', 'postgres'), 'DROP DATABASE vault WITH (FORCE)')).rejects.toThrow('must be owner of database vault')
+  await expect(query(at('platform', 'postgres'), 'DROP DATABASE vault WITH (FORCE)')).rejects.toThrow(
+    'must be owner of database vault',
+  )
   await query(at('platform', 'postgres'), 'DROP DATABASE platform WITH (FORCE)')
   await first.stop()
 

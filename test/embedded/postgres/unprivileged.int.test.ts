@@ -57,5 +57,7 @@ test('a folder below one that only its owner may enter serves as well', async ()
 
 test('without any way the error says what can be done', async () => {
   const unreachable: Launcher = { name: 'nobody', command: () => ['/nowhere', []], spawnAs: {}, owner: undefined }
-  await expect(chooseLauncher('/bin/postgres', folder, [unreachable])).rejects.toThrow('set DATABASE_URL to use a server')
+  await expect(chooseLauncher('/bin/postgres', folder, [unreachable])).rejects.toThrow(
+    'set DATABASE_URL to use a server',
+  )
 })

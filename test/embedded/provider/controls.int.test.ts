@@ -30,43 +30,72 @@ async function resultOf(...images: string[]): Promise<Record<string, unknown>> {
   return (await client.result(caseId, checksum)).body
 }
 
-test.each([['GET', '/calls'], ['POST', '/faults'], ['POST', '/results'], ['DELETE', ''], ['GET', '/unknown']])(
-  '%s /control%s is refused without the control secret, and changes nothing',
-  async (method, path) => {
-    const before = await client.calls()
-    for (const given of [undefined, '', 'wrong', `${controlSecret}x`, controlSecret.slice(1)]) {
-      const headers = given === undefined ? {} : { 'x-control-secret': given }
-      const body = method === 'POST' ? { body: '[{ "call": "login", "sha256": "*" }]' } : {}
-      const refused = await fetch(`${provider.url}/control${path}`, { method, headers, ...body })
-      expect([refused.status, await refused.json()]).toEqual([401, { error: 'unauthorized' }])
-    }
-    expect(await client.calls()).toEqual(before)
-    expect((await client.login()).status).toBe(200)
-  },
-)
+test.each([
+  ['GET', '/calls'],
+  ['POST', '/faults'],
+  ['POST', '/results'],
+  ['DELETE', ''],
+  ['GET', '/unknown'],
+])('%s /control%s is refused without the control secret, and changes nothing', async (method, path) => {
+  const before = await client.calls()
+  for (const given of [undefined, '', 'wrong', `${controlSecret}x`, controlSecret.slice(1)]) {
+    const headers = given === undefined ? {} : { 'x-control-secret': given }
+    const body = method === 'POST' ? { body: '[{ "call": "login", "sha256": "*" }]' } : {}
+    const refused = await fetch(`${provider.url}/control${path}`, { method, headers, ...body })
+    expect([refused.status, await refused.json()]).toEqual([401, { error: 'unauthorized' }])
+  }
+  expect(await client.calls()).toEqual(before)
+  expect((await client.login()).status).toBe(200)
+})
 
 test('every answer shows that the simulator gives it, and /health answers anybody', async () => {
-  const answers = [await client.login(), await client.openCase(), await client.control('GET', '/unknown'), await client.control('DELETE', '')]
+  const answers = [
+    await client.login(),
+    await client.openCase(),
+    await client.control('GET', '/unknown'),
+    await client.control('DELETE', ''),
+  ]
   expect(answers.map(({ headers }) => headers.get('x-provider-simulator'))).toEqual(['true', 'true', 'true', 'true'])
   const health = await fetch(`${provider.url}/health`)
-  expect([health.status, health.headers.get('x-provider-simulator'), await health.json()]).toEqual([200, 'true', { status: 'ok' }])
+  expect([health.status, health.headers.get('x-provider-simulator'), await health.json()]).toEqual([
+    200,
+    'true',
+    { status: 'ok' },
+  ])
 })
 
 test('the simulator does not start without a control secret', async () => {
-  const starting = startProvider({ dataDir: join(folder, 'open'), port: 0, login: 'demo', password: 'secret', controlSecret: '' })
+  const starting = startProvider({
+    dataDir: join(folder, 'open'),
+    port: 0,
+    login: 'demo',
+    password: 'secret',
+    controlSecret: '',
+  })
   await expect(starting).rejects.toThrow('PROVIDER_CONTROL_SECRET')
 })
 
 test('a logout is in the list of calls', async () => {
   await client.logout()
-  expect((await client.calls()).map(({ call, status }) => [call, status])).toEqual([['login', 200], ['logout', 200]])
+  expect((await client.calls()).map(({ call, status }) => [call, status])).toEqual([
+    ['login', 200],
+    ['logout', 200],
+  ])
 })
 
 test('faults are used up in order, each as often as it says, and leave no effect', async () => {
-  await client.control('POST', '/faults', [{ call: 'case', status: 503, times: 2 }, { call: 'process', status: 422, body: '{"reason":"told so"}' }])
+  await client.control('POST', '/faults', [
+    { call: 'case', status: 503, times: 2 },
+    { call: 'process', status: 422, body: '{"reason":"told so"}' },
+  ])
   await client.control('POST', '/faults', [{ call: 'case', status: 429 }])
 
-  const statuses = [await client.openCase(), await client.openCase(), await client.openCase(), await client.openCase()].map((reply) => reply.status)
+  const statuses = [
+    await client.openCase(),
+    await client.openCase(),
+    await client.openCase(),
+    await client.openCase(),
+  ].map((reply) => reply.status)
   expect(statuses).toEqual([503, 503, 429, 200])
   const { caseId } = (await client.openCase()).body
   await client.sendImage(caseId, 'x')
@@ -104,9 +133,11 @@ async function callsOnceAny(): Promise<Record<string, unknown>[]> {
 test('results are not ready as often as asked, then stay what they are', async () => {
   await client.control('POST', '/results', [{ sha256: sha256Of('slow'), not_ready_polls: 2 }])
   const { caseId, checksum } = await client.processedCase('slow')
-  const statuses = [await client.result(caseId, checksum), await client.result(caseId, checksum), await client.result(caseId, checksum)].map(
-    (reply) => reply.body['status'],
-  )
+  const statuses = [
+    await client.result(caseId, checksum),
+    await client.result(caseId, checksum),
+    await client.result(caseId, checksum),
+  ].map((reply) => reply.body['status'])
   expect(statuses).toEqual(['STATUS_PROCESSING', 'STATUS_PROCESSING', 'STATUS_PROCESSED'])
 
   const before = await client.result(caseId, checksum)
@@ -123,13 +154,18 @@ test('quality holds for one image, the analysis result of the first image with a
 
   expect(body['analysisResult']).toBe('FROM_SECOND')
   expect((body['images'] as { imageQuality: string }[]).map(({ imageQuality }) => imageQuality)).toEqual([
-    'IMAGE_QUALITY_SUITABLE', 'IMAGE_QUALITY_UNSUITABLE', 'IMAGE_QUALITY_SUITABLE',
+    'IMAGE_QUALITY_SUITABLE',
+    'IMAGE_QUALITY_UNSUITABLE',
+    'IMAGE_QUALITY_SUITABLE',
   ])
   expect((await resultOf('first'))['analysisResult']).toBe('SUCCESSFUL_PROCESSING')
 })
 
 test('an exact hash goes before any image, and a later control before an earlier one', async () => {
-  await client.control('POST', '/results', [{ sha256: sha256Of('a'), analysis_result: 'EXACT' }, { sha256: '*', analysis_result: 'ANY' }])
+  await client.control('POST', '/results', [
+    { sha256: sha256Of('a'), analysis_result: 'EXACT' },
+    { sha256: '*', analysis_result: 'ANY' },
+  ])
   expect([(await resultOf('a'))['analysisResult'], (await resultOf('b'))['analysisResult']]).toEqual(['EXACT', 'ANY'])
 
   await client.control('POST', '/results', [{ sha256: '*', analysis_result: 'NEWER' }])
@@ -138,14 +174,26 @@ test('an exact hash goes before any image, and a later control before an earlier
 
 test('given lesions replace the own ones and are completed', async () => {
   await client.control('POST', '/results', [
-    { sha256: sha256Of('a'), lesions: [{ classification: 'BCC', priority: 9 }, { category: 'Unclear', referralFlag: null }] },
+    {
+      sha256: sha256Of('a'),
+      lesions: [
+        { classification: 'BCC', priority: 9 },
+        { category: 'Unclear', referralFlag: null },
+      ],
+    },
     { sha256: sha256Of('b'), lesions: [] },
   ])
   const body = await resultOf('b', 'a')
 
   expect(body['lesionCount']).toBe(2)
   expect(body['lesions']).toMatchObject([
-    { lesionNumber: 1, classification: 'BCC', category: 'Malignant', priority: 9, suspectedDiagnosisSnomedCode: '254701007' },
+    {
+      lesionNumber: 1,
+      classification: 'BCC',
+      category: 'Malignant',
+      priority: 9,
+      suspectedDiagnosisSnomedCode: '254701007',
+    },
     { lesionNumber: 2, category: 'Unclear', referralFlag: null, coordinates: { x1: expect.any(Number) } },
   ])
 })

@@ -12,14 +12,22 @@ async function* inPieces(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
 function form(image: Buffer): Buffer {
   return Buffer.concat([
     Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data; name="caseId"\r\n\r\n7\r\n`),
-    Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data; name="image"; filename="a.jpg"\r\nContent-Type: image/jpeg\r\n\r\n`),
+    Buffer.from(
+      `--${BOUNDARY}\r\nContent-Disposition: form-data; name="image"; filename="a.jpg"\r\nContent-Type: image/jpeg\r\n\r\n`,
+    ),
     image,
-    Buffer.from(`\r\n--${BOUNDARY}\r\nContent-Disposition: form-data; name="imageType"\r\n\r\nDERMOSCOPIC\r\n--${BOUNDARY}--\r\n`),
+    Buffer.from(
+      `\r\n--${BOUNDARY}\r\nContent-Disposition: form-data; name="imageType"\r\n\r\nDERMOSCOPIC\r\n--${BOUNDARY}--\r\n`,
+    ),
   ])
 }
 
 test.each([1, 2, 7, 64, 100_000])('a form is read the same in pieces of %i bytes', async (size) => {
-  const image = Buffer.concat([randomBytes(3000), Buffer.from(`\r\n--${BOUNDARY.slice(0, -1)}\r\n--`), randomBytes(500)])
+  const image = Buffer.concat([
+    randomBytes(3000),
+    Buffer.from(`\r\n--${BOUNDARY.slice(0, -1)}\r\n--`),
+    randomBytes(500),
+  ])
   const received = await readForm(TYPE, inPieces(form(image), size))
 
   expect(received.fields).toEqual({ caseId: '7', imageType: 'DERMOSCOPIC' })
@@ -27,14 +35,22 @@ test.each([1, 2, 7, 64, 100_000])('a form is read the same in pieces of %i bytes
 })
 
 test('a URL-encoded form has fields and no image', async () => {
-  const received = await readForm('application/x-www-form-urlencoded', inPieces(Buffer.from('login=a%20b&password=p%26q'), 5))
+  const received = await readForm(
+    'application/x-www-form-urlencoded',
+    inPieces(Buffer.from('login=a%20b&password=p%26q'), 5),
+  )
   expect(received).toEqual({ fields: { login: 'a b', password: 'p&q' }, image: undefined })
 })
 
 test.each([
   ['is cut off', form(Buffer.from('x')).subarray(0, -20)],
   ['has a nameless part', Buffer.from(`--${BOUNDARY}\r\nContent-Type: text/plain\r\n\r\nx\r\n--${BOUNDARY}--`)],
-  ['has an endless field', Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data; name="caseId"\r\n\r\n${'7'.repeat(9000)}\r\n--${BOUNDARY}--`)],
+  [
+    'has an endless field',
+    Buffer.from(
+      `--${BOUNDARY}\r\nContent-Disposition: form-data; name="caseId"\r\n\r\n${'7'.repeat(9000)}\r\n--${BOUNDARY}--`,
+    ),
+  ],
 ])('a form that %s is refused', async (_, bytes) => {
   await expect(readForm(TYPE, inPieces(bytes, 50))).rejects.toThrow(MalformedForm)
 })

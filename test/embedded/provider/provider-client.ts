@@ -30,7 +30,10 @@ export class ProviderClient {
   }
 
   async login(password = 'secret'): Promise<Reply> {
-    const reply = await this.#send('/api5/login', { method: 'POST', body: new URLSearchParams({ login: 'demo', password }) })
+    const reply = await this.#send('/api5/login', {
+      method: 'POST',
+      body: new URLSearchParams({ login: 'demo', password }),
+    })
     this.token = reply.headers.get('authorization') ?? ''
     return reply
   }
@@ -77,7 +80,10 @@ export class ProviderClient {
   }
 
   async #send(path: string, init: RequestInit): Promise<Reply> {
-    const response = await fetch(`${this.#url}${path}`, { ...init, headers: { authorization: this.token, 'x-control-secret': controlSecret } })
+    const response = await fetch(`${this.#url}${path}`, {
+      ...init,
+      headers: { authorization: this.token, 'x-control-secret': controlSecret },
+    })
     const text = await response.text()
     const body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>)
     return { status: response.status, body, headers: response.headers }

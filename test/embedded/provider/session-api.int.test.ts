@@ -45,16 +45,33 @@ test('an image goes from login to a successful result with every member of the p
     sensitivitySet: expect.any(String),
     settings: { priorityMap: expect.any(Object), sensitivityMap: expect.any(Object) },
     images: [
-      { imageId: image.body['imageId'], imageHash: sha256Of('lesion bytes'), imageType: 'DERMOSCOPIC', imageQuality: 'IMAGE_QUALITY_SUITABLE' },
+      {
+        imageId: image.body['imageId'],
+        imageHash: sha256Of('lesion bytes'),
+        imageType: 'DERMOSCOPIC',
+        imageQuality: 'IMAGE_QUALITY_SUITABLE',
+      },
     ],
   })
   const lesions = body['lesions'] as Record<string, unknown>[]
   expect(lesions.length).toBeGreaterThan(0)
   expect(body['lesionCount']).toBe(lesions.length)
   expect(Object.keys(lesions[0] ?? {}).sort()).toEqual([
-    'category', 'classification', 'coordinates', 'interpretationGuidance', 'lesionId', 'lesionNumber', 'priority', 'referralFlag',
-    'referralRecommendation', 'referralRecommendationGuidance', 'suspectedDiagnosis', 'suspectedDiagnosisIcd10Code',
-    'suspectedDiagnosisIcd10Term', 'suspectedDiagnosisSnomedCode', 'suspectedDiagnosisSnomedTerm',
+    'category',
+    'classification',
+    'coordinates',
+    'interpretationGuidance',
+    'lesionId',
+    'lesionNumber',
+    'priority',
+    'referralFlag',
+    'referralRecommendation',
+    'referralRecommendationGuidance',
+    'suspectedDiagnosis',
+    'suspectedDiagnosisIcd10Code',
+    'suspectedDiagnosisIcd10Term',
+    'suspectedDiagnosisSnomedCode',
+    'suspectedDiagnosisSnomedTerm',
   ])
 })
 
@@ -118,13 +135,23 @@ test('the call list has every call in order, refused ones too, and no bytes of a
   const at = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/)
   expect(await client.calls()).toEqual([
     { call: 'case', at, status: 200, caseId, requestingSystem: 'clinic-7' },
-    { call: 'image', at, status: 200, caseId, imageId: expect.any(Number), sha256: sha256Of('unmistakable-image-bytes'), imageType: 'MACROSCOPIC', correlationId: 'correlation-1' },
+    {
+      call: 'image',
+      at,
+      status: 200,
+      caseId,
+      imageId: expect.any(Number),
+      sha256: sha256Of('unmistakable-image-bytes'),
+      imageType: 'MACROSCOPIC',
+      correlationId: 'correlation-1',
+    },
     { call: 'process', at, status: 200, caseId, checksum },
     { call: 'result', at, status: 200, caseId, checksum },
     { call: 'result', at, status: 401, caseId, checksum },
   ])
   for (const name of await readdir(folder)) {
-    if (name.startsWith('provider.sqlite')) expect((await readFile(join(folder, name))).includes('unmistakable')).toBe(false)
+    if (name.startsWith('provider.sqlite'))
+      expect((await readFile(join(folder, name))).includes('unmistakable')).toBe(false)
   }
 })
 
@@ -146,7 +173,9 @@ test('a killed provider is met again: session, case, checksum, controls and call
   expect(await second.calls()).toEqual(calls)
   expect((await second.process(caseId)).body).toEqual({ checksum })
   expect((await second.result(caseId, checksum)).status).toBe(503)
-  expect((await second.result(caseId, checksum)).body['images']).toMatchObject([{ imageQuality: 'IMAGE_QUALITY_UNSUITABLE' }])
+  expect((await second.result(caseId, checksum)).body['images']).toMatchObject([
+    { imageQuality: 'IMAGE_QUALITY_UNSUITABLE' },
+  ])
   await after.stop()
   expect(await after.exited).toBe(0)
 })

@@ -8,7 +8,15 @@ import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/de
 import { allRoles, type Role } from '../../../platform/main/roles.ts'
 import { startPlatformApart, type PlatformApart, type RoleProcess } from '../../support/apart.ts'
 import {
-  assessmentBody, consentedPatient, createConsentTerms, expecting, photograph, requestAssessment, subscribeToEnds, webhooksAbout, type Photograph,
+  assessmentBody,
+  consentedPatient,
+  createConsentTerms,
+  expecting,
+  photograph,
+  requestAssessment,
+  subscribeToEnds,
+  webhooksAbout,
+  type Photograph,
 } from '../../support/main-job.ts'
 import { clientOf, fastSettings, waitFor } from '../../support/platform.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
@@ -31,10 +39,27 @@ let patientId: string
 let image: Photograph
 
 beforeAll(async () => {
-  ;[dataDir, database, receiver] = await Promise.all([mkdtemp(join(tmpdir(), 'killed-roles-')), freshDatabase(), startWebhookReceiver()])
-  const settings = { ...fastSettings, ...shortLeases, ...patientStarts, PORT: String(await freePort()), ESDB_URL: '', DATABASE_URL: database.url, VAULT_DATABASE_URL: database.vaultUrl }
+  ;[dataDir, database, receiver] = await Promise.all([
+    mkdtemp(join(tmpdir(), 'killed-roles-')),
+    freshDatabase(),
+    startWebhookReceiver(),
+  ])
+  const settings = {
+    ...fastSettings,
+    ...shortLeases,
+    ...patientStarts,
+    PORT: String(await freePort()),
+    ESDB_URL: '',
+    DATABASE_URL: database.url,
+    VAULT_DATABASE_URL: database.vaultUrl,
+  }
   platform = await startPlatformApart(dataDir, settings)
-  const { base_url: baseUrl, org_id: orgId, provider_url: providerUrl, control_secret: controlSecret } = platform.credentials
+  const {
+    base_url: baseUrl,
+    org_id: orgId,
+    provider_url: providerUrl,
+    control_secret: controlSecret,
+  } = platform.credentials
   const { body } = await requestToken(baseUrl, clientOf(platform, 0))
   api = createApiClient(baseUrl, textAt(body, 'access_token'))
   await providerAt(providerUrl ?? '', controlSecret ?? '').result({ sha256: '*', not_ready_polls: 2 })
@@ -52,11 +77,15 @@ afterAll(async () => {
 
 /** Asks again where the process that should have answered was killed meanwhile. */
 async function untilEnded(id: string): Promise<unknown> {
-  return waitFor(`the end of ${id}`, async () => {
-    const answer = await api.call(`/v1/clinical-api/assessments/${id}`).catch(() => undefined)
-    if (answer?.status !== 200 || at(answer.body, 'status') === 'processing') return undefined
-    return answer.body
-  }, 60_000)
+  return waitFor(
+    `the end of ${id}`,
+    async () => {
+      const answer = await api.call(`/v1/clinical-api/assessments/${id}`).catch(() => undefined)
+      if (answer?.status !== 200 || at(answer.body, 'status') === 'processing') return undefined
+      return answer.body
+    },
+    60_000,
+  )
 }
 
 function oldest(role: Role, alive: ReadonlySet<RoleProcess>): RoleProcess {
@@ -66,7 +95,9 @@ function oldest(role: Role, alive: ReadonlySet<RoleProcess>): RoleProcess {
 }
 
 test('both processes of every role are ready, say what they are, and take their part', async () => {
-  const reports = await Promise.all(platform.instances.map(async ({ port }) => (await fetch(`http://127.0.0.1:${port}/health/ready`)).json()))
+  const reports = await Promise.all(
+    platform.instances.map(async ({ port }) => (await fetch(`http://127.0.0.1:${port}/health/ready`)).json()),
+  )
   const roles = reports.map((report) => `${textAt(report, 'status')} ${JSON.stringify(at(report, 'roles'))}`)
   expect(roles.toSorted()).toEqual([...allRoles, ...allRoles].map((role) => `ok ["${role}"]`).toSorted())
   expect(platform.front.answered().every((count) => count > 0)).toBe(true)
@@ -95,7 +126,9 @@ test('assessments end well, once each, although one process of each role is kill
     expect([at(body, 'data', 0, 'status'), at(body, 'data', 1)]).toEqual(['completed', undefined])
   }
   for (const id of ids) {
-    const told = await waitFor(`the webhook about ${id}`, () => (webhooksAbout(receiver, id).length > 0 ? webhooksAbout(receiver, id) : undefined))
+    const told = await waitFor(`the webhook about ${id}`, () =>
+      webhooksAbout(receiver, id).length > 0 ? webhooksAbout(receiver, id) : undefined,
+    )
     // One that was cut off between the sending and the record of it is sent again, under its own id.
     expect(new Set(told.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
   }

@@ -22,7 +22,9 @@ export async function descendantsOf(pid: number): Promise<readonly ChildProcess[
 export async function untilGone(children: readonly ChildProcess[]): Promise<void> {
   await waitFor(`the end of ${children.map(({ command }) => command).join(', ')}`, async () => {
     const running = await runningProcesses()
-    return children.some(({ pid, command }) => running.some((entry) => entry.pid === pid && entry.command === command)) ? undefined : true
+    return children.some(({ pid, command }) => running.some((entry) => entry.pid === pid && entry.command === command))
+      ? undefined
+      : true
   })
 }
 
@@ -34,7 +36,10 @@ async function runningProcesses(): Promise<readonly Entry[]> {
 
 async function entryOf(pid: string): Promise<Entry | undefined> {
   try {
-    const [stat, command] = await Promise.all([readFile(`/proc/${pid}/stat`, 'utf8'), readFile(`/proc/${pid}/cmdline`, 'utf8')])
+    const [stat, command] = await Promise.all([
+      readFile(`/proc/${pid}/stat`, 'utf8'),
+      readFile(`/proc/${pid}/cmdline`, 'utf8'),
+    ])
     // The name in brackets may hold spaces: what follows it is state, parent, and so on.
     const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     if (state === 'Z' || state === 'X') return undefined

@@ -13,15 +13,23 @@ export interface Asking {
 export async function recordRoutes(baseUrl: string): Promise<readonly string[]> {
   const document: unknown = await (await fetch(`${baseUrl}/openapi.json`)).json()
   return Object.entries(at(document, 'paths') ?? {})
-    .filter(([path, methods]) => at(methods, 'get') !== undefined && path.startsWith('/v1/') && !path.includes('.well-known'))
+    .filter(
+      ([path, methods]) => at(methods, 'get') !== undefined && path.startsWith('/v1/') && !path.includes('.well-known'),
+    )
     .map(([path]) => path)
     .toSorted()
 }
 
 /** The answers by address: status, ETag and the bytes of the body. What each answer signs or seals anew is left out. */
-export async function answersTo(questions: Questions, { baseUrl, orgId, client }: Asking): Promise<Readonly<Record<string, string>>> {
+export async function answersTo(
+  questions: Questions,
+  { baseUrl, orgId, client }: Asking,
+): Promise<Readonly<Record<string, string>>> {
   const { body: token } = await requestToken(baseUrl, client)
-  const headers = { authorization: `Bearer ${textAt(token, 'access_token')}`, 'x-actor-context': actorContext(orgId, ['consents:admin']) }
+  const headers = {
+    authorization: `Bearer ${textAt(token, 'access_token')}`,
+    'x-actor-context': actorContext(orgId, ['consents:admin']),
+  }
   const answers = await Promise.all(
     Object.values(questions)
       .flat()
@@ -35,5 +43,8 @@ export async function answersTo(questions: Questions, { baseUrl, orgId, client }
 }
 
 function asRecorded(body: string): string {
-  return body.replaceAll(/\?X-Amz-[^"]*/g, '').replaceAll(/("next_?[cC]ursor":)"[^"]*"/g, '$1"sealed"').replaceAll(/"receipt":"[^"]*"/g, '"receipt":"signed"')
+  return body
+    .replaceAll(/\?X-Amz-[^"]*/g, '')
+    .replaceAll(/("next_?[cC]ursor":)"[^"]*"/g, '$1"sealed"')
+    .replaceAll(/"receipt":"[^"]*"/g, '"receipt":"signed"')
 }

@@ -34,14 +34,19 @@ function signal(pids: readonly number[], name: 'SIGSTOP' | 'SIGCONT'): void {
 
 /** The process that listens on a TCP port; of several that share the socket, the oldest. */
 async function listenerOf(port: number): Promise<number> {
-  const tables = await Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map((file) => readFile(file, 'utf8').catch(() => '')))
+  const tables = await Promise.all(
+    ['/proc/net/tcp', '/proc/net/tcp6'].map((file) => readFile(file, 'utf8').catch(() => '')),
+  )
   const hexPort = port.toString(16).toUpperCase().padStart(4, '0')
   const sockets = tables
     .flatMap((table) => table.split('\n').slice(1))
     .map((line) => line.trim().split(/\s+/))
     .filter(([, local, , state]) => local?.endsWith(`:${hexPort}`) === true && state === listening)
     .map((fields) => `socket:[${fields[9] ?? ''}]`)
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number).toSorted((a, b) => a - b)
+  const pids = (await readdir('/proc'))
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .toSorted((a, b) => a - b)
   for (const pid of pids) if (await holdsOneOf(pid, sockets)) return pid
   throw new Error(`no process of this machine listens on port ${port}`)
 }

@@ -5,13 +5,27 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { startEventStoreNode, type EventStoreNode } from '../../../embedded/eventstore/start.ts'
 import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
-import { assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, subscribeToEnds, webhooksAbout } from '../../support/main-job.ts'
+import {
+  assessmentBody,
+  consentedPatient,
+  createConsentTerms,
+  endOf,
+  expecting,
+  photograph,
+  subscribeToEnds,
+  webhooksAbout,
+} from '../../support/main-job.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { descendantsOf, untilGone } from './child-processes.ts'
 import { eventsOf } from './recorded-events.ts'
 
 // Reviews that start while the read models find back are put off by the schedule that a platform has by default.
-const settings = { STEP_TIMEOUT_MS: '3500', STEP_LEASE_MS: '4000', WEBHOOK_TIMEOUT_MS: '2000', PROVIDER_START_RETRY_SCHEDULE_MS: '2000,4000,8000' }
+const settings = {
+  STEP_TIMEOUT_MS: '3500',
+  STEP_LEASE_MS: '4000',
+  WEBHOOK_TIMEOUT_MS: '2000',
+  PROVIDER_START_RETRY_SCHEDULE_MS: '2000,4000,8000',
+}
 
 // Several starts in one test, on machines that do other things too.
 vi.setConfig({ testTimeout: 120_000 })
@@ -61,7 +75,9 @@ async function expectWholeRun(ids: readonly string[]): Promise<void> {
   const records = await Promise.all(ids.map((id) => endOf(api, id, 40_000)))
   expect(records.map((record) => at(record, 'status'))).toEqual(ids.map(() => 'completed'))
   for (const id of ids) {
-    const received = await waitFor('the webhook', () => (webhooksAbout(receiver, id).length > 0 ? webhooksAbout(receiver, id) : undefined))
+    const received = await waitFor('the webhook', () =>
+      webhooksAbout(receiver, id).length > 0 ? webhooksAbout(receiver, id) : undefined,
+    )
     expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
   }
   const { body: page } = await expecting(200, api.call('/v1/ai-reviews?limit=200'))
@@ -79,7 +95,9 @@ test('an embedded event store that is killed ends the platform, and the next sta
   const body = await readyForRequests('')
   await platform.provider.fault({ call: 'image', status: 200, delay_ms: 1_000, times: 2 })
   const ids = await Promise.all(['1', '2', '3'].map((key) => submitted(body, key)))
-  await waitFor('an image on its way', async () => (await platform.provider.calls()).find(({ call }) => call === 'image'))
+  await waitFor('an image on its way', async () =>
+    (await platform.provider.calls()).find(({ call }) => call === 'image'),
+  )
 
   const children = await descendantsOf(platform.process.pid)
   const node = children.find(({ command }) => command.includes('embedded/eventstore/main.ts'))
@@ -98,7 +116,9 @@ test('an event store elsewhere that is killed and comes back is waited for: noth
   try {
     const body = await readyForRequests(node.url)
     const requests = Array.from({ length: 20 }, (_, index) => submitted(body, `run-${index}`))
-    await waitFor('images on their way', async () => ((await platform.provider.calls()).filter(({ call }) => call === 'image').length > 2 ? true : undefined))
+    await waitFor('images on their way', async () =>
+      (await platform.provider.calls()).filter(({ call }) => call === 'image').length > 2 ? true : undefined,
+    )
     node.kill()
     await node.exited
     const away = await waitFor('the health check to notice', async () => {

@@ -77,7 +77,10 @@ test('the read models come back from the streams, whether their database was dro
 /** Records of every kind and in every end, and the questions that show them all. */
 async function aRunOfEverything(): Promise<Questions> {
   for (const event_types of [['assessment.completed', 'assessment.failed'], ['assessment.completed']]) {
-    await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: { url: receiver.url, event_types } }))
+    await expecting(
+      201,
+      api.call('/v1/clinical-api/webhook-subscriptions', { body: { url: receiver.url, event_types } }),
+    )
   }
   const [granted, denied, withdrawn, undecided, unsuitable] = await Promise.all(
     ['Granted', 'Denied', 'Withdrawn', 'Undecided', 'Unsuitable'].map((given_name) =>
@@ -122,30 +125,67 @@ async function aRunOfEverything(): Promise<Questions> {
   return {
     '/v1/admin/consent-types': ['/v1/admin/consent-types', '/v1/admin/consent-types?limit=1'],
     '/v1/admin/consent-types/{id}': [`/v1/admin/consent-types/${terms.consent_type_id}`],
-    '/v1/admin/consent-types/{typeId}/text-versions': [`/v1/admin/consent-types/${terms.consent_type_id}/text-versions`],
-    '/v1/ai-reviews': ['/v1/ai-reviews', '/v1/ai-reviews?limit=2', '/v1/ai-reviews?status=failed', `/v1/ai-reviews?caseId=${caseIds[0]}`],
+    '/v1/admin/consent-types/{typeId}/text-versions': [
+      `/v1/admin/consent-types/${terms.consent_type_id}/text-versions`,
+    ],
+    '/v1/ai-reviews': [
+      '/v1/ai-reviews',
+      '/v1/ai-reviews?limit=2',
+      '/v1/ai-reviews?status=failed',
+      `/v1/ai-reviews?caseId=${caseIds[0]}`,
+    ],
     '/v1/ai-reviews/{id}': reviews.map((id) => `/v1/ai-reviews/${id}`),
-    '/v1/clinical-api/assessments/{id}': assessments.map((record) => `/v1/clinical-api/assessments/${textAt(record, 'id')}`),
+    '/v1/clinical-api/assessments/{id}': assessments.map(
+      (record) => `/v1/clinical-api/assessments/${textAt(record, 'id')}`,
+    ),
     '/v1/clinical-api/body-sites': ['/v1/clinical-api/body-sites', '/v1/clinical-api/body-sites?limit=1'],
-    '/v1/clinical-api/cases': ['/v1/clinical-api/cases', '/v1/clinical-api/cases?limit=2', `/v1/clinical-api/cases?patient_id=${granted}`],
+    '/v1/clinical-api/cases': [
+      '/v1/clinical-api/cases',
+      '/v1/clinical-api/cases?limit=2',
+      `/v1/clinical-api/cases?patient_id=${granted}`,
+    ],
     '/v1/clinical-api/cases/{id}': caseIds.map((id) => `/v1/clinical-api/cases/${id}`),
     '/v1/clinical-api/cases/{id}/diagnoses': caseIds.map((id) => `/v1/clinical-api/cases/${id}/diagnoses`),
     '/v1/clinical-api/cases/{id}/findings': caseIds.map((id) => `/v1/clinical-api/cases/${id}/findings?limit=1`),
-    '/v1/clinical-api/images': ['/v1/clinical-api/images', '/v1/clinical-api/images?limit=2', `/v1/clinical-api/images?case_id=${caseIds[0]}`],
-    '/v1/clinical-api/images/{id}': [textAt(image.body, 'id'), ...assessments.map((record) => textAt(record, 'images', 0, 'id'))].map((id) => `/v1/clinical-api/images/${id}`),
-    '/v1/clinical-api/patients': ['Granted', 'Wanted', 'Denied', 'Nobody'].map((value) => `/v1/clinical-api/patients?identifier=mrn|${value}`),
+    '/v1/clinical-api/images': [
+      '/v1/clinical-api/images',
+      '/v1/clinical-api/images?limit=2',
+      `/v1/clinical-api/images?case_id=${caseIds[0]}`,
+    ],
+    '/v1/clinical-api/images/{id}': [
+      textAt(image.body, 'id'),
+      ...assessments.map((record) => textAt(record, 'images', 0, 'id')),
+    ].map((id) => `/v1/clinical-api/images/${id}`),
+    '/v1/clinical-api/patients': ['Granted', 'Wanted', 'Denied', 'Nobody'].map(
+      (value) => `/v1/clinical-api/patients?identifier=mrn|${value}`,
+    ),
     '/v1/clinical-api/patients/{id}': patients.map((id) => `/v1/clinical-api/patients/${id}`),
-    '/v1/clinical-api/webhook-subscriptions': ['/v1/clinical-api/webhook-subscriptions', '/v1/clinical-api/webhook-subscriptions?limit=1'],
-    '/v1/clinical-api/webhook-subscriptions/{id}': subscriptions.map((id) => `/v1/clinical-api/webhook-subscriptions/${id}`),
-    '/v1/clinical-api/webhook-subscriptions/{id}/deliveries': subscriptions.map((id) => `/v1/clinical-api/webhook-subscriptions/${id}/deliveries`),
+    '/v1/clinical-api/webhook-subscriptions': [
+      '/v1/clinical-api/webhook-subscriptions',
+      '/v1/clinical-api/webhook-subscriptions?limit=1',
+    ],
+    '/v1/clinical-api/webhook-subscriptions/{id}': subscriptions.map(
+      (id) => `/v1/clinical-api/webhook-subscriptions/${id}`,
+    ),
+    '/v1/clinical-api/webhook-subscriptions/{id}/deliveries': subscriptions.map(
+      (id) => `/v1/clinical-api/webhook-subscriptions/${id}/deliveries`,
+    ),
     '/v1/clinical-api/webhook-subscriptions/{id}/deliveries/{deliveryId}': deliveries,
     '/v1/consent-records': patients.map((id) => `/v1/consent-records?patientId=${id}&consentTypeCode=ai_analysis`),
-    '/v1/patients/{patientId}/consents': patients.map((id) => `/v1/patients/${id}/consents?org_id=${platform.process.credentials.org_id}`),
-    '/v1/patients/{patientId}/consents/check': patients.map((id) => `/v1/patients/${id}/consents/check?types=ai_analysis,other`),
+    '/v1/patients/{patientId}/consents': patients.map(
+      (id) => `/v1/patients/${id}/consents?org_id=${platform.process.credentials.org_id}`,
+    ),
+    '/v1/patients/{patientId}/consents/check': patients.map(
+      (id) => `/v1/patients/${id}/consents/check?types=ai_analysis,other`,
+    ),
     '/v1/patients/{patientId}/consents/history': patients.map((id) => `/v1/patients/${id}/consents/history?limit=1`),
     '/v1/patients/{patientId}/consents/{id}': decided.map((id) => `/v1/patients/${granted}/consents/${id}`),
-    '/v1/patients/{patientId}/consents/{id}/receipt': decided.map((id) => `/v1/patients/${granted}/consents/${id}/receipt`),
-    '/v1/patients/{patientId}/consents/{typeCode}/status': patients.map((id) => `/v1/patients/${id}/consents/ai_analysis/status`),
+    '/v1/patients/{patientId}/consents/{id}/receipt': decided.map(
+      (id) => `/v1/patients/${granted}/consents/${id}/receipt`,
+    ),
+    '/v1/patients/{patientId}/consents/{typeCode}/status': patients.map(
+      (id) => `/v1/patients/${id}/consents/ai_analysis/status`,
+    ),
   }
 }
 

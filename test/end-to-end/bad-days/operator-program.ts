@@ -21,12 +21,21 @@ export interface OperatorProgram {
   killGroup(signal: NodeJS.Signals): void
 }
 
-export function runProgram(command: readonly [string, ...string[]], env: Readonly<Record<string, string>>): OperatorProgram {
+export function runProgram(
+  command: readonly [string, ...string[]],
+  env: Readonly<Record<string, string>>,
+): OperatorProgram {
   const [program, ...args] = command
-  const child = spawn(program, args, { cwd: repository, env: { ...environment, ...env }, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(program, args, {
+    cwd: repository,
+    env: { ...environment, ...env },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const pid = child.pid ?? Number.NaN
   let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')))
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')))
   let isOver = false
   const exited = new Promise<number | null>((resolve) => {
     child.on('close', (code) => {

@@ -22,7 +22,12 @@ let settings: Record<string, string>
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'platform-'))
-  settings = { PLATFORM_DATA_DIR: join(folder, 'data'), PORT: String(await freePort()), LOG_LEVEL: 'warn', ESDB_URL: '' }
+  settings = {
+    PLATFORM_DATA_DIR: join(folder, 'data'),
+    PORT: String(await freePort()),
+    LOG_LEVEL: 'warn',
+    ESDB_URL: '',
+  }
 })
 
 afterAll(async () => {
@@ -49,7 +54,10 @@ describe('npm start', { concurrent: true }, () => {
     await first.says(ready)
     const credentials = await credentialsFile()
     const baseUrl = textAt(credentials, 'base_url')
-    const secrets = { client_id: textAt(credentials, 'clients', 0, 'client_id'), client_secret: textAt(credentials, 'clients', 0, 'client_secret') }
+    const secrets = {
+      client_id: textAt(credentials, 'clients', 0, 'client_id'),
+      client_secret: textAt(credentials, 'clients', 0, 'client_secret'),
+    }
     const { body: token } = await requestToken(baseUrl, secrets)
     const api = createApiClient(baseUrl, textAt(token, 'access_token'))
     const patientId = await registerPatient(api)
@@ -73,28 +81,35 @@ describe('npm start', { concurrent: true }, () => {
     ['LOG_LEVEL', { LOG_LEVEL: 'loud' }],
     ['PROVIDER_BASE_URL', { PROVIDER_BASE_URL: 'ftp://provider' }],
     ['APP_ENV', { HOST: '0.0.0.0' }],
-    ['VAULT_DATABASE_URL', { DATABASE_URL: 'postgres://u:p@127.0.0.1/one', VAULT_DATABASE_URL: 'postgres://u:p@127.0.0.1/one' }],
+    [
+      'VAULT_DATABASE_URL',
+      { DATABASE_URL: 'postgres://u:p@127.0.0.1/one', VAULT_DATABASE_URL: 'postgres://u:p@127.0.0.1/one' },
+    ],
   ])('that cannot succeed for a wrong %s exits with 1 and names it', async (name, wrong) => {
     const program = runProgram(up, { ...settings, ...wrong })
     expect(await program.exited).toBe(1)
     expect(program.output()).toMatch(new RegExp(`platform: configuration: .*${name}`))
   })
 
-  test.each(['eventstore', 'postgres'])('that finds the port of its embedded %s taken exits with 1 and names it', async (server) => {
-    const taken = await listening(0)
-    const { port } = taken.address() as AddressInfo
-    const dataDir = join(folder, server)
-    await mkdir(dataDir)
-    await writeFile(join(dataDir, 'embedded.json'), JSON.stringify({ ports: { [server]: port }, secrets: {} }))
-    const database = await freshDatabase()
-    const databases = server === 'postgres' ? {} : { DATABASE_URL: database.url, VAULT_DATABASE_URL: database.vaultUrl }
-    const program = runProgram(up, { ...settings, ...databases, PORT: '0', PLATFORM_DATA_DIR: dataDir })
-    expect(await program.exited).toBe(1)
-    expect(program.output()).toMatch(new RegExp(`platform: [^]*${port}`))
-    await closed(taken)
-    await expectPortsFree(dataDir)
-    await database.drop()
-  })
+  test.each(['eventstore', 'postgres'])(
+    'that finds the port of its embedded %s taken exits with 1 and names it',
+    async (server) => {
+      const taken = await listening(0)
+      const { port } = taken.address() as AddressInfo
+      const dataDir = join(folder, server)
+      await mkdir(dataDir)
+      await writeFile(join(dataDir, 'embedded.json'), JSON.stringify({ ports: { [server]: port }, secrets: {} }))
+      const database = await freshDatabase()
+      const databases =
+        server === 'postgres' ? {} : { DATABASE_URL: database.url, VAULT_DATABASE_URL: database.vaultUrl }
+      const program = runProgram(up, { ...settings, ...databases, PORT: '0', PLATFORM_DATA_DIR: dataDir })
+      expect(await program.exited).toBe(1)
+      expect(program.output()).toMatch(new RegExp(`platform: [^]*${port}`))
+      await closed(taken)
+      await expectPortsFree(dataDir)
+      await database.drop()
+    },
+  )
 })
 
 test('a start over a folder that has its servers exits with 1 when its own port is taken, names it, and leaves nothing running', async () => {

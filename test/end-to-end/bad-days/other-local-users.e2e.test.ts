@@ -1,5 +1,12 @@
 import {
-  AccessDeniedError, BACKWARDS, END, EventStoreDBClient, START, UnavailableError, jsonEvent, persistentSubscriptionToStreamSettingsFromDefaults,
+  AccessDeniedError,
+  BACKWARDS,
+  END,
+  EventStoreDBClient,
+  START,
+  UnavailableError,
+  jsonEvent,
+  persistentSubscriptionToStreamSettingsFromDefaults,
 } from '@eventstore/db-client'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { get } from 'node:https'
@@ -27,7 +34,10 @@ let url = ''
 let facts: readonly RecordedFact[]
 
 beforeAll(async () => {
-  platform = await startTestPlatform({ ownPostgres: true, env: { ...secrets, ESDB_URL: '', DATABASE_URL: '', VAULT_DATABASE_URL: '' } })
+  platform = await startTestPlatform({
+    ownPostgres: true,
+    env: { ...secrets, ESDB_URL: '', DATABASE_URL: '', VAULT_DATABASE_URL: '' },
+  })
   url = platform.process.credentials.eventstore_url ?? ''
   await createConsentTerms(await platform.connect(), platform.process.credentials.org_id)
   facts = await eventsOfAll(url)
@@ -52,19 +62,27 @@ const calls: Record<string, (client: EventStoreDBClient, stream: string) => Prom
   subscribeToAll: (client) => drained(client.subscribeToAll()),
   subscribeToStream: (client, stream) => drained(client.subscribeToStream(stream)),
   append: (client, stream) => client.appendToStream(stream, forged),
-  'append with credentials of its own': (client, stream) => client.appendToStream(stream, forged, { credentials: { username: 'admin', password: 'changeit' } }),
+  'append with credentials of its own': (client, stream) =>
+    client.appendToStream(stream, forged, { credentials: { username: 'admin', password: 'changeit' } }),
   delete: (client, stream) => client.deleteStream(stream),
   tombstone: (client, stream) => client.tombstoneStream(stream),
   'read of metadata': (client, stream) => client.getStreamMetadata(stream),
   'write of metadata': (client, stream) => client.setStreamMetadata(stream, { maxCount: 1 }),
-  'write of access lists': (client) => client.appendToStream('$settings', jsonEvent({ type: 'update', data: { $userStreamAcl: { $r: '$all' } } })),
-  'group on a stream': (client, stream) => client.createPersistentSubscriptionToStream(stream, 'strangers', persistentSubscriptionToStreamSettingsFromDefaults()),
+  'write of access lists': (client) =>
+    client.appendToStream('$settings', jsonEvent({ type: 'update', data: { $userStreamAcl: { $r: '$all' } } })),
+  'group on a stream': (client, stream) =>
+    client.createPersistentSubscriptionToStream(
+      stream,
+      'strangers',
+      persistentSubscriptionToStreamSettingsFromDefaults(),
+    ),
   'list of groups': (client) => client.listAllPersistentSubscriptions(),
   'description of a group': (client, stream) => client.getPersistentSubscriptionToStreamInfo(stream, 'strangers'),
   'delete of a group': (client, stream) => client.deletePersistentSubscriptionToStream(stream, 'strangers'),
   'replay of a group': (client, stream) => client.replayParkedMessagesToStream(stream, 'strangers'),
   'restart of groups': (client) => client.restartPersistentSubscriptionSubsystem(),
-  'consuming from a group': (client, stream) => drained(client.subscribeToPersistentSubscriptionToStream(stream, 'strangers')),
+  'consuming from a group': (client, stream) =>
+    drained(client.subscribeToPersistentSubscriptionToStream(stream, 'strangers')),
 }
 const forged = jsonEvent({ type: 'Forged', data: {} })
 
@@ -88,7 +106,8 @@ async function outcomes(address: string): Promise<Record<string, unknown>> {
 /** The client leaves some errors as gRPC makes them. */
 function outcomeOf(error: unknown): unknown {
   if (error instanceof AccessDeniedError) return 'denied'
-  const isUnavailable = error instanceof UnavailableError || (error instanceof Error && 'code' in error && error.code === 14)
+  const isUnavailable =
+    error instanceof UnavailableError || (error instanceof Error && 'code' in error && error.code === 14)
   return isUnavailable ? 'unavailable' : error
 }
 
@@ -112,7 +131,8 @@ test('in the clear, no call reaches the node', async () => {
 test('nothing of that changed the log', async () => {
   const client = EventStoreDBClient.connectionString(url)
   const streams = new Set<string>()
-  for await (const { event } of client.readAll()) if (event !== undefined) streams.add(`${event.streamId} ${event.type}`)
+  for await (const { event } of client.readAll())
+    if (event !== undefined) streams.add(`${event.streamId} ${event.type}`)
   await client.dispose()
   expect([...streams].filter((entry) => entry.startsWith('$') && !/^\$\$[^$]/.test(entry))).toEqual([])
   expect([...streams].filter((entry) => entry.includes('Forged') || entry.includes('strangers'))).toEqual([])
@@ -122,26 +142,41 @@ test('nothing of that changed the log', async () => {
 async function ask(path: string, auth?: string): Promise<{ status: number | undefined; body: string }> {
   const ca = await readFile(new URL(url).searchParams.get('tlsCAFile') ?? '')
   return new Promise((resolve, reject) => {
-    get(`https://${new URL(url).host}${path}`, { ca, agent: false, ...(auth === undefined ? {} : { auth }) }, (response) => {
-      text(response).then((body) => resolve({ status: response.statusCode, body }), reject)
-    }).on('error', reject)
+    get(
+      `https://${new URL(url).host}${path}`,
+      { ca, agent: false, ...(auth === undefined ? {} : { auth }) },
+      (response) => {
+        text(response).then((body) => resolve({ status: response.statusCode, body }), reject)
+      },
+    ).on('error', reject)
   })
 }
 
 describe('by HTTP', () => {
   test.each([
-    ['/health/live', 200], ['/info', 200], ['/stats', 401], ['/ping', 200], ['/gossip', 404], ['/', 404], ['/streams/$all', 404], ['/users', 404], ['/admin/shutdown', 404],
+    ['/health/live', 200],
+    ['/info', 200],
+    ['/stats', 401],
+    ['/ping', 200],
+    ['/gossip', 404],
+    ['/', 404],
+    ['/streams/$all', 404],
+    ['/users', 404],
+    ['/admin/shutdown', 404],
   ])('%s is %i for nobody, and contains nothing of the log', async (path, status) => {
     const answer = await ask(path)
     expect(answer.status).toBe(status)
-    for (const name of ['streams', 'events', 'bytes', 'subscriptions', 'connections', facts[0]?.stream ?? '']) expect(answer.body).not.toContain(`"${name}"`)
+    for (const name of ['streams', 'events', 'bytes', 'subscriptions', 'connections', facts[0]?.stream ?? ''])
+      expect(answer.body).not.toContain(`"${name}"`)
   })
 
   test('the figures are for the account alone', async () => {
     const { username, password } = new URL(url)
     expect((await ask('/stats', `${username}:guess`)).status).toBe(401)
     expect((await ask('/stats', 'admin:changeit')).status).toBe(401)
-    expect(JSON.parse((await ask('/stats', `${username}:${password}`)).body)).toMatchObject({ events: expect.any(Number) })
+    expect(JSON.parse((await ask('/stats', `${username}:${password}`)).body)).toMatchObject({
+      events: expect.any(Number),
+    })
   })
 
   test('there is no answer in the clear', async () => {
@@ -168,7 +203,9 @@ describe('the local servers', () => {
 
   test('are all seen', () => {
     for (const server of ['eventstore', 'postgres', 'object-store', 'provider']) {
-      expect(children.map(({ command }) => command)).toContainEqual(expect.stringContaining(`embedded/${server}/main.ts`))
+      expect(children.map(({ command }) => command)).toContainEqual(
+        expect.stringContaining(`embedded/${server}/main.ts`),
+      )
     }
   })
 
@@ -186,18 +223,27 @@ describe('the local servers', () => {
     }
     const inherited = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'TMP', 'LANG', 'LC_ALL', 'TZ', 'NODE_COMPILE_CACHE']
     for (const { pid, command } of children) {
-      const names = (await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')).split('\0').map((entry) => entry.split('=')[0] ?? '')
+      const names = (await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => ''))
+        .split('\0')
+        .map((entry) => entry.split('=')[0] ?? '')
       // PostgreSQL and the shell that ends it write two of their own.
-      const others = names.filter((name) => name !== '' && !inherited.includes(name) && !['PWD', 'PG_GRANDPARENT_PID'].includes(name))
+      const others = names.filter(
+        (name) => name !== '' && !inherited.includes(name) && !['PWD', 'PG_GRANDPARENT_PID'].includes(name),
+      )
       const [, server = ''] = /embedded\/([a-z-]+)\/main\.ts/.exec(command) ?? []
-      expect({ command, others: others.filter((name) => own[server]?.includes(name) !== true) }).toEqual({ command, others: [] })
+      expect({ command, others: others.filter((name) => own[server]?.includes(name) !== true) }).toEqual({
+        command,
+        others: [],
+      })
     }
   })
 })
 
 /** Every secret of the platform's environment and files. */
 async function knownSecrets(): Promise<string[]> {
-  const files = await Promise.all(['embedded.json', 'credentials.json'].map((name) => readFile(join(platform.dataDir, name), 'utf8')))
+  const files = await Promise.all(
+    ['embedded.json', 'credentials.json'].map((name) => readFile(join(platform.dataDir, name), 'utf8')),
+  )
   const written = files.flatMap((content) => [...content.matchAll(/[\w-]{43}/g)].map(([secret]) => secret))
   expect(written.length).toBeGreaterThan(5)
   return [...Object.values(secrets), ...written]
@@ -207,12 +253,23 @@ test('the data folder, its folders and its files are for their owner only', asyn
   const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8)
   expect(await modeOf(platform.dataDir)).toBe('700')
   const entries = await readdir(platform.dataDir, { withFileTypes: true })
-  const modes = await Promise.all(entries.map(async (entry) => [entry.name, await modeOf(join(platform.dataDir, entry.name))] as const))
+  const modes = await Promise.all(
+    entries.map(async (entry) => [entry.name, await modeOf(join(platform.dataDir, entry.name))] as const),
+  )
   expect(Object.fromEntries(modes)).toMatchObject({
-    'credentials.json': '600', 'embedded.json': '600', 'servers.json': '600', lock: '600', eventstore: '700', postgres: '700', 'object-store': '700', provider: '700',
+    'credentials.json': '600',
+    'embedded.json': '600',
+    'servers.json': '600',
+    lock: '600',
+    eventstore: '700',
+    postgres: '700',
+    'object-store': '700',
+    provider: '700',
   })
   const open = modes.filter(([, mode]) => mode !== '600' && mode !== '700')
   expect(open).toEqual([])
-  for (const path of ['eventstore/users', 'eventstore/tls/key.pem']) expect(await modeOf(join(platform.dataDir, path))).toBe('600')
-  for (const path of ['eventstore/log', 'eventstore/tls', 'postgres/cluster']) expect(await modeOf(join(platform.dataDir, path))).toBe('700')
+  for (const path of ['eventstore/users', 'eventstore/tls/key.pem'])
+    expect(await modeOf(join(platform.dataDir, path))).toBe('600')
+  for (const path of ['eventstore/log', 'eventstore/tls', 'postgres/cluster'])
+    expect(await modeOf(join(platform.dataDir, path))).toBe('700')
 })

@@ -27,14 +27,22 @@ export function projections(dataDir: string, args: readonly string[], env: Env =
 }
 
 /** The same, while it runs. */
-export function beginProjections(dataDir: string, args: readonly string[], env: Env = {}): { readonly ended: Promise<Ended>; interrupt(): void } {
+export function beginProjections(
+  dataDir: string,
+  args: readonly string[],
+  env: Env = {},
+): { readonly ended: Promise<Ended>; interrupt(): void } {
   const child = spawn(process.execPath, ['platform/main.ts', 'projections', ...args], {
     cwd: repository,
     env: { ...process.env, ...nothing, NODE_COMPILE_CACHE: compiled, PLATFORM_DATA_DIR: dataDir, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const closed = new Promise<number | null>((resolve) => child.on('close', resolve))
-  const ended = Promise.all([text(child.stdout), text(child.stderr), closed]).then(([out, err, code]) => ({ code, out, err: err.replaceAll(howFar, '') }))
+  const ended = Promise.all([text(child.stdout), text(child.stderr), closed]).then(([out, err, code]) => ({
+    code,
+    out,
+    err: err.replaceAll(howFar, ''),
+  }))
   return { ended, interrupt: () => void child.kill('SIGINT') }
 }
 

@@ -58,20 +58,42 @@ async function writing<Result>(work: (store: EventStore) => Promise<Result>): Pr
 /** A second registration under the id of a patient, in a stream of its own: no row can hold both. */
 async function plantDouble(patientId: string): Promise<void> {
   const orgId = platform.process.credentials.org_id
-  const data = { patientId, organisationId: orgId, givenName: 'Ada', familyName: 'Doubled', dob: '1980-02-29', identifiers: [], registeredAt: '2026-11-21T10:00:00.000Z', fingerprint: null }
+  const data = {
+    patientId,
+    organisationId: orgId,
+    givenName: 'Ada',
+    familyName: 'Doubled',
+    dob: '1980-02-29',
+    identifiers: [],
+    registeredAt: '2026-11-21T10:00:00.000Z',
+    fingerprint: null,
+  }
   const events: PatientEvent[] = [{ type: 'PatientRegistered', data }]
-  await writing((store) => store.append(patientFold, patientStream(orgId, v4()), 'no_stream', events, { commandId: v4(), correlationId: v4(), orgId }))
+  await writing((store) =>
+    store.append(patientFold, patientStream(orgId, v4()), 'no_stream', events, {
+      commandId: v4(),
+      correlationId: v4(),
+      orgId,
+    }),
+  )
 }
 
 async function failureOf(name: string): Promise<unknown> {
-  return waitFor(`the failure of ${name}`, async () => at(entryOf(await command('list', '--json'), name), 'failure') ?? undefined)
+  return waitFor(
+    `the failure of ${name}`,
+    async () => at(entryOf(await command('list', '--json'), name), 'failure') ?? undefined,
+  )
 }
 
 test('an event that a projector cannot take is named, tried again, passed over on order, and at every rebuild', async () => {
   const first = await registerPatient(api)
   await plantDouble(first)
   const failure = await failureOf('patients')
-  expect(failure).toMatchObject({ event_type: 'PatientRegistered', category: 'patient', position: expect.stringMatching(/^\d+\/\d+$/) })
+  expect(failure).toMatchObject({
+    event_type: 'PatientRegistered',
+    category: 'patient',
+    position: expect.stringMatching(/^\d+\/\d+$/),
+  })
   const position = textAt(failure, 'position')
 
   const listed = await command('list')
@@ -81,7 +103,12 @@ test('an event that a projector cannot take is named, tried again, passed over o
   const health: unknown = await (await fetch(`${platform.baseUrl}/health`)).json()
   expect(JSON.stringify(health)).toContain(`patients stopped at event ${textAt(failure, 'event_id')}`)
   const second = await registerPatient(api)
-  expect(entryOf(await command('lag', '--json'), 'patients')).toMatchObject({ at_head: false, events_behind: 2, is_more: false, status: 'failed' })
+  expect(entryOf(await command('lag', '--json'), 'patients')).toMatchObject({
+    at_head: false,
+    events_behind: 2,
+    is_more: false,
+    status: 'failed',
+  })
   expect((await api.call(`/v1/clinical-api/patients/${second}`)).status).toBe(503)
 
   const retried = await command('retry', 'patients')
@@ -92,28 +119,44 @@ test('an event that a projector cannot take is named, tried again, passed over o
   expect(rebuilt.err).toContain(`patients: failed at ${position}: PatientRegistered ${textAt(failure, 'event_id')}`)
   const elsewhere = await command('skip', 'patients', '5/5', '--reason', reason)
   expect(elsewhere).toMatchObject({ code: 1, out: '' })
-  expect(elsewhere.err).toContain(`patients has not failed at 5/5: it failed at ${position} (PatientRegistered ${textAt(failure, 'event_id')})`)
+  expect(elsewhere.err).toContain(
+    `patients has not failed at 5/5: it failed at ${position} (PatientRegistered ${textAt(failure, 'event_id')})`,
+  )
 
   const skipped = await command('skip', 'patients', position, '--reason', reason)
   expect(skipped).toMatchObject({ code: 0, err: '' })
   expect(skipped.out).toContain(`patients passes over PatientRegistered ${textAt(failure, 'event_id')} at ${position}`)
   expect(skipped.out).toContain('patients goes on')
   for (const id of [first, second]) await expecting(200, api.call(`/v1/clinical-api/patients/${id}`))
-  expect(await command('skip', 'patients', position, '--reason', 'another one')).toMatchObject({ code: 0, out: `patients passes over ${position} already\n` })
+  expect(await command('skip', 'patients', position, '--reason', 'another one')).toMatchObject({
+    code: 0,
+    out: `patients passes over ${position} already\n`,
+  })
 
   const [commit, prepare] = position.split('/')
   const facts = await eventsOf(textAt(await servers(), 'ESDB_URL'), 'projection-patients')
   expect(facts).toMatchObject([
     {
       type: 'ProjectionEventSkipped',
-      data: { projector: 'patients', commitPosition: commit, preparePosition: prepare, eventId: textAt(failure, 'event_id'), eventType: 'PatientRegistered', reason },
+      data: {
+        projector: 'patients',
+        commitPosition: commit,
+        preparePosition: prepare,
+        eventId: textAt(failure, 'event_id'),
+        eventType: 'PatientRegistered',
+        reason,
+      },
     },
   ])
 
   const again = await command('rebuild', 'patients')
   expect(again).toMatchObject({ code: 0, err: '' })
   expect(again.out).toContain('patients: rebuilt and switched')
-  expect(await command('verify', 'patients')).toMatchObject({ code: 0, err: '', out: expect.stringMatching(/^patients: equal at .* \(2 rows, 1 event passed over\)/) })
+  expect(await command('verify', 'patients')).toMatchObject({
+    code: 0,
+    err: '',
+    out: expect.stringMatching(/^patients: equal at .* \(2 rows, 1 event passed over\)/),
+  })
   for (const id of [first, second]) await expecting(200, api.call(`/v1/clinical-api/patients/${id}`))
   const third = await registerPatient(api)
   await platform.restart()
@@ -124,13 +167,23 @@ test('an event that a projector cannot take is named, tried again, passed over o
 
 test('an event that nobody can read is passed over by each projector that listens to it', async () => {
   const client = EventStoreDBClient.connectionString(textAt(await servers(), 'ESDB_URL'))
-  const forged = { type: 'WebhookSubscribed', data: { url: 'https://example.org' }, metadata: { commandId: v4(), $correlationId: v4(), schemaVersion: 1, signature: 'forged' } }
+  const forged = {
+    type: 'WebhookSubscribed',
+    data: { url: 'https://example.org' },
+    metadata: { commandId: v4(), $correlationId: v4(), schemaVersion: 1, signature: 'forged' },
+  }
   await client.appendToStream(webhookSubscriptionsStream(v4()), [jsonEvent({ id: v4(), ...forged })])
   await client.dispose()
   for (const name of ['webhook_subscriptions', 'webhook_deliveries', 'webhooks_todo']) {
     const failure = await failureOf(name)
-    expect(failure).toMatchObject({ event_type: 'WebhookSubscribed', reason: expect.stringMatching(/cannot be read: .+ \(signature\)$/) })
-    expect(await command('skip', name, textAt(failure, 'position'), '--reason', reason)).toMatchObject({ code: 0, err: '' })
+    expect(failure).toMatchObject({
+      event_type: 'WebhookSubscribed',
+      reason: expect.stringMatching(/cannot be read: .+ \(signature\)$/),
+    })
+    expect(await command('skip', name, textAt(failure, 'position'), '--reason', reason)).toMatchObject({
+      code: 0,
+      err: '',
+    })
   }
   const rebuilt = await command('rebuild', '--all')
   expect(rebuilt).toMatchObject({ code: 0, err: '' })

@@ -3,7 +3,17 @@ import { at, textAt, type ApiAnswer, type ApiClient } from '../../../platform/de
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { knownNames } from '../../../platform/main/projections/known-projectors.ts'
 import {
-  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, requestAssessment, reviewOfCase, subscribeToEnds, webhooksAbout, type ConsentTerms,
+  assessmentBody,
+  consentedPatient,
+  createConsentTerms,
+  endOf,
+  expecting,
+  photograph,
+  requestAssessment,
+  reviewOfCase,
+  subscribeToEnds,
+  webhooksAbout,
+  type ConsentTerms,
   type Photograph,
 } from '../../support/main-job.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
@@ -71,7 +81,8 @@ async function mainJob(): Promise<Job> {
     `/v1/patients/${patientId}/consents/ai_analysis/status`,
     `/v1/consent-records?patientId=${patientId}&consentTypeCode=ai_analysis`,
     '/v1/clinical-api/webhook-subscriptions',
-  ]) await found(path)
+  ])
+    await found(path)
   return { assessmentId, image }
 }
 
@@ -110,7 +121,9 @@ test('all projectors are rebuilt, twice, while the main job runs: no request fai
 
   for (const rebuilt of rebuilds) {
     expect(rebuilt).toMatchObject({ code: 0, err: '' })
-    expect(rebuilt.out.match(/: rebuilt and switched at \d+\/\d+ \(version \d+; \d+ rows, equal by content hash at /g)).toHaveLength(knownNames.length)
+    expect(
+      rebuilt.out.match(/: rebuilt and switched at \d+\/\d+ \(version \d+; \d+ rows, equal by content hash at /g),
+    ).toHaveLength(knownNames.length)
   }
   expect(watched.failures).toEqual([])
   expect(watched.answers).toBeGreaterThan(jobs.length * 10)

@@ -56,16 +56,34 @@ describe('a running platform', () => {
   test('is found by its data folder: list and lag tell what each projector is at', async () => {
     const { mode } = await stat(join(platform.dataDir, 'servers.json'))
     expect(mode & 0o777).toBe(0o600)
-    const listed = runProgram(['npm', 'run', '-s', 'platform', '--', 'projections', 'list'], { PLATFORM_DATA_DIR: platform.dataDir })
-    const [lag, json, listedJson] = await Promise.all([command('lag'), command('lag', '--json'), command('list', '--json')])
+    const listed = runProgram(['npm', 'run', '-s', 'platform', '--', 'projections', 'list'], {
+      PLATFORM_DATA_DIR: platform.dataDir,
+    })
+    const [lag, json, listedJson] = await Promise.all([
+      command('lag'),
+      command('lag', '--json'),
+      command('list', '--json'),
+    ])
     expect(await listed.exited).toBe(0)
     expect(listed.output()).toMatch(/^NAME +VERSION +STATUS +POSITION +COPIES\n/)
     expect(listed.output()).toMatch(/\npatients +\d+ +running +\d+\/\d+ +-\n/)
     expect(lag).toMatchObject({ code: 0, err: '' })
     expect(lag.out).toMatch(/\npatients +running +\d+\/\d+ +at the head +\d+ s ago\n/)
     const { version } = projectorNamed('patients')
-    expect(entryOf(json, 'patients')).toMatchObject({ status: 'running', at_head: true, events_behind: 0, is_more: false, position: at(JSON.parse(json.out), 'head') })
-    expect(entryOf(listedJson, 'patients')).toMatchObject({ version, program_version: version, status: 'running', copies: [], failure: null })
+    expect(entryOf(json, 'patients')).toMatchObject({
+      status: 'running',
+      at_head: true,
+      events_behind: 0,
+      is_more: false,
+      position: at(JSON.parse(json.out), 'head'),
+    })
+    expect(entryOf(listedJson, 'patients')).toMatchObject({
+      version,
+      program_version: version,
+      status: 'running',
+      copies: [],
+      failure: null,
+    })
   })
 
   test('is verified: equal as it is; a damaged row is named by table, key and column, and nothing of its content', async () => {
@@ -80,7 +98,10 @@ describe('a running platform', () => {
     expect(verified.err).not.toMatch(/Planted|Truth/)
     const json = await command('verify', 'patients', '--json')
     expect(json).toMatchObject({ code: 1, err: '' })
-    expect(entryOf(json, 'patients')).toMatchObject({ kind: 'differs', difference: { kind: 'changed', table: 'patients', key: { patient_id: patientId }, columns: ['family_name'] } })
+    expect(entryOf(json, 'patients')).toMatchObject({
+      kind: 'differs',
+      difference: { kind: 'changed', table: 'patients', key: { patient_id: patientId }, columns: ['family_name'] },
+    })
     expect(json.out).not.toMatch(/Planted|Truth/)
   })
 
@@ -103,14 +124,19 @@ describe('a running platform', () => {
     expect(back).toMatchObject({ code: 0, err: '' })
     expect(back.out).toContain('patients: what served before serves again, from ')
     expect(await servedName()).toBe('Planted')
-    await waitFor('the projector at the head', async () => (at(entryOf(await command('list', '--json'), 'patients'), 'status') === 'running' ? true : undefined))
+    await waitFor('the projector at the head', async () =>
+      at(entryOf(await command('list', '--json'), 'patients'), 'status') === 'running' ? true : undefined,
+    )
     const other = await registerPatient(api, { family_name: 'Later' })
     await expecting(200, api.call(`/v1/clinical-api/patients/${other}`))
     expect(await command('rollback', 'patients')).toMatchObject({ code: 0 })
     expect(await servedName()).toBe('Truth')
     await expecting(200, api.call(`/v1/clinical-api/patients/${other}`))
 
-    expect(await command('drop', 'patients')).toMatchObject({ code: 0, out: expect.stringContaining('dropped patients__previous') })
+    expect(await command('drop', 'patients')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('dropped patients__previous'),
+    })
     expect(await command('drop', 'patients')).toMatchObject({ code: 0, out: 'patients has no copy to drop\n' })
     const nothing = await command('rollback', 'patients')
     expect(nothing).toMatchObject({ code: 1, out: '' })
@@ -126,7 +152,9 @@ describe('a running platform', () => {
       await client.query(`select from runtime.projectors where name = 'cases' for update`)
       const rebuild = beginProjections(platform.dataDir, ['rebuild', 'cases'])
       await waitFor('a switch that waits', async () => {
-        const { rowCount } = await pool.query(`select from pg_stat_activity where datname = current_database() and application_name = 'platform projections' and wait_event_type = 'Lock'`)
+        const { rowCount } = await pool.query(
+          `select from pg_stat_activity where datname = current_database() and application_name = 'platform projections' and wait_event_type = 'Lock'`,
+        )
         return rowCount === 0 ? undefined : true
       })
       rebuild.interrupt()
@@ -141,8 +169,14 @@ describe('a running platform', () => {
     const pool = createPool({ url: textAt(await servers(), 'DATABASE_URL'), max: 1 })
     const locks = await OperatorLocks.open({ pool })
     await locks.take('cases')
-    for (const refused of await Promise.all(['rebuild', 'rollback', 'drop'].map((action) => command(action, 'cases')))) {
-      expect(refused).toMatchObject({ code: 1, out: '', err: expect.stringContaining('a rebuild of cases is under way') })
+    for (const refused of await Promise.all(
+      ['rebuild', 'rollback', 'drop'].map((action) => command(action, 'cases')),
+    )) {
+      expect(refused).toMatchObject({
+        code: 1,
+        out: '',
+        err: expect.stringContaining('a rebuild of cases is under way'),
+      })
     }
     await locks.close()
     await pool.end()
@@ -186,10 +220,19 @@ describe('what cannot be done ends with 1 and says why', { concurrent: true }, (
       projections('', ['list'], noStore),
       projections('', ['lag'], noStore),
     ])
-    expect(noDatabase).toMatchObject({ code: 1, err: expect.stringContaining('platform: the server of DATABASE_URL does not answer (ECONNREFUSED)') })
-    expect(noVault).toMatchObject({ code: 1, err: expect.stringContaining('platform: the server of VAULT_DATABASE_URL does not answer (ECONNREFUSED)') })
+    expect(noDatabase).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('platform: the server of DATABASE_URL does not answer (ECONNREFUSED)'),
+    })
+    expect(noVault).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('platform: the server of VAULT_DATABASE_URL does not answer (ECONNREFUSED)'),
+    })
     expect(listed).toMatchObject({ code: 0, err: '' })
-    expect(lag).toMatchObject({ code: 1, err: expect.stringContaining('platform: the server of ESDB_URL does not answer') })
+    expect(lag).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('platform: the server of ESDB_URL does not answer'),
+    })
   })
 
   test.each([
@@ -206,5 +249,9 @@ describe('what cannot be done ends with 1 and says why', { concurrent: true }, (
 
 test('a platform that has stopped is not found any more', async () => {
   expect(await platform.process.stop()).toBe(0)
-  expect(await command('list')).toMatchObject({ code: 1, out: '', err: expect.stringContaining('no platform runs over') })
+  expect(await command('list')).toMatchObject({
+    code: 1,
+    out: '',
+    err: expect.stringContaining('no platform runs over'),
+  })
 })

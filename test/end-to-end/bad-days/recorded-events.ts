@@ -42,6 +42,18 @@ async function reading<Read>(url: string, read: (client: EventStoreDBClient) => 
   }
 }
 
-function factOf({ id, streamId, type, data, metadata }: { id: string; streamId: string; type: string; data: unknown; metadata: unknown }): RecordedFact {
+function factOf({
+  id,
+  streamId,
+  type,
+  data,
+  metadata,
+}: {
+  id: string
+  streamId: string
+  type: string
+  data: unknown
+  metadata: unknown
+}): RecordedFact {
   return { id, stream: streamId, type, data, metadata }
 }

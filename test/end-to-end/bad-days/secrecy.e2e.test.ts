@@ -1,10 +1,24 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { actorContext, at, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
+import {
+  actorContext,
+  at,
+  requestToken,
+  textAt,
+  type ApiAnswer,
+  type ApiClient,
+} from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { isRealEventStore } from '../../support/event-store.ts'
-import { createConsentTerms, endOf, expecting, photograph, subscribeToEnds, webhookAbout } from '../../support/main-job.ts'
+import {
+  createConsentTerms,
+  endOf,
+  expecting,
+  photograph,
+  subscribeToEnds,
+  webhookAbout,
+} from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { eventsOfAll } from './recorded-events.ts'
 
@@ -25,7 +39,9 @@ const records: ApiAnswer[] = []
 
 beforeAll(async () => {
   receiver = await startWebhookReceiver()
-  platform = await startTestPlatform({ env: { LOG_LEVEL: 'debug', NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(crash)}` } })
+  platform = await startTestPlatform({
+    env: { LOG_LEVEL: 'debug', NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(crash)}` },
+  })
   api = await platform.connect()
   await runFullOfCanaries()
 })
@@ -50,8 +66,13 @@ async function runFullOfCanaries(): Promise<void> {
   const identifier = encodeURIComponent(`${canary}-scheme|${canary}-value`)
   const listed = await expecting(200, api.call(`/v1/clinical-api/patients?identifier=${identifier}`))
   expect(at(listed.body, 'data', 0, 'id')).toBe(patientId)
-  const corrected = { given_name: `${canary}-corrected`, identifiers: [...patient.identifiers, { scheme: `${canary}-more`, value: `${canary}-mrn` }] }
-  records.push(await expecting(200, api.call(`/v1/clinical-api/patients/${patientId}`, { method: 'PATCH', body: corrected })))
+  const corrected = {
+    given_name: `${canary}-corrected`,
+    identifiers: [...patient.identifiers, { scheme: `${canary}-more`, value: `${canary}-mrn` }],
+  }
+  records.push(
+    await expecting(200, api.call(`/v1/clinical-api/patients/${patientId}`, { method: 'PATCH', body: corrected })),
+  )
   const consent = { ...terms, decision: 'granted', recorded_by: `${canary}-recorder` }
   await expecting(201, api.call(`/v1/patients/${patientId}/consents`, { body: consent }))
   const freeForm = {
@@ -61,7 +82,10 @@ async function runFullOfCanaries(): Promise<void> {
   }
   await expecting(201, api.call('/v1/clinical-api/cases', { body: { patient_id: patientId, ...freeForm } }))
   const taken = await photograph()
-  const image = { ...taken.entry, data: Buffer.concat([taken.bytes, Buffer.from(`${canary}-image`)]).toString('base64') }
+  const image = {
+    ...taken.entry,
+    data: Buffer.concat([taken.bytes, Buffer.from(`${canary}-image`)]).toString('base64'),
+  }
   const finding = { finding_type: 'lesion' }
   const body = { patient: { ...patient, given_name: `${canary}-inline` }, finding, images: [image], ...freeForm }
   const headers = { 'idempotency-key': `run-1` }
@@ -71,7 +95,10 @@ async function runFullOfCanaries(): Promise<void> {
   await webhookAbout(receiver, id)
 
   await platform.provider.fault({ call: 'case', status: 400, body: `${providerCanary}-refusal` })
-  const rejected = await expecting(202, api.call('/v1/clinical-api/assessments', { body: { ...body, external_reference: `${canary}-2` } }))
+  const rejected = await expecting(
+    202,
+    api.call('/v1/clinical-api/assessments', { body: { ...body, external_reference: `${canary}-2` } }),
+  )
   const failed = await endOf(api, textAt(rejected.body, 'id'))
   expect(at(failed, 'error', 'code')).toBe('PROVIDER_REJECTED')
   refusals.push({ ...rejected, body: at(failed, 'error') })
@@ -102,9 +129,18 @@ async function runFullOfCanaries(): Promise<void> {
   for (const query of [`identifier=${canary}-scheme`, `identifier=${identifier}&cursor=${canary}`]) {
     refusals.push(await expecting(400, api.call(`/v1/clinical-api/patients?${query}`)))
   }
-  refusals.push(await expecting(400, api.call(`/v1/clinical-api/patients/${patientId}`, { method: 'PATCH', body: { dob: `${canary}-born` } })))
-  refusals.push(await expecting(404, api.call(`/v1/clinical-api/patients/${canary}`, { method: 'PATCH', body: corrected })))
-  refusals.push(await expecting(400, api.call(`/v1/patients/${patientId}/consents`, { body: { ...consent, decision: canary } })))
+  refusals.push(
+    await expecting(
+      400,
+      api.call(`/v1/clinical-api/patients/${patientId}`, { method: 'PATCH', body: { dob: `${canary}-born` } }),
+    ),
+  )
+  refusals.push(
+    await expecting(404, api.call(`/v1/clinical-api/patients/${canary}`, { method: 'PATCH', body: corrected })),
+  )
+  refusals.push(
+    await expecting(400, api.call(`/v1/patients/${patientId}/consents`, { body: { ...consent, decision: canary } })),
+  )
   refusals.push(await expecting(404, api.call(`/v1/clinical-api/patients/${canary}`)))
   const context = { 'x-actor-context': actorContext(canary, []) }
   refusals.push(await api.call('/v1/admin/consent-types', { headers: context }))
@@ -126,7 +162,8 @@ async function brokenJson(text: string): Promise<ApiAnswer> {
 test('the run carried the canary where it belongs', () => {
   expect(whatLeaks(JSON.stringify(records[0]?.body))).not.toEqual([])
   expect(receiver.received.map(({ body }) => whatLeaks(body).length > 0)).toContain(true)
-  for (const before of ['', '-', '--']) expect(whatLeaks(Buffer.from(`${before}${canary}`).toString('base64'))).toHaveLength(1)
+  for (const before of ['', '-', '--'])
+    expect(whatLeaks(Buffer.from(`${before}${canary}`).toString('base64'))).toHaveLength(1)
 })
 
 test('no error body says what was sent', () => {
@@ -139,14 +176,20 @@ test('no event shows it, in its stream name, data or metadata', async () => {
   const { eventstore_url: url, org_id: orgId } = platform.process.credentials
   const facts = await eventsOfAll(url ?? '')
   const channels = facts.filter(({ stream }) => stream.endsWith('.events'))
-  expect(new Set(channels.map(({ stream }) => stream))).toEqual(new Set(['ai_review.events', 'assessment.events', 'clinical.events', 'consent.events']))
+  expect(new Set(channels.map(({ stream }) => stream))).toEqual(
+    new Set(['ai_review.events', 'assessment.events', 'clinical.events', 'consent.events']),
+  )
   const own = facts.filter(({ stream }) => stream.includes(orgId) || stream.endsWith('.events'))
-  expect(own.filter(({ type }) => ['AssessmentSubmitted', 'PatientRegistered'].includes(type)).length).toBeGreaterThan(2)
+  expect(own.filter(({ type }) => ['AssessmentSubmitted', 'PatientRegistered'].includes(type)).length).toBeGreaterThan(
+    2,
+  )
   for (const fact of own) expect(whatLeaks(JSON.stringify(fact))).toEqual([])
 })
 
 test('raw responses of the provider are kept encrypted', async () => {
-  const files = (await filesBelow(join(platform.dataDir, 'object-store'))).filter((file) => file.includes('raw-responses'))
+  const files = (await filesBelow(join(platform.dataDir, 'object-store'))).filter((file) =>
+    file.includes('raw-responses'),
+  )
   const texts = await Promise.all(files.map((file) => readFile(file, 'latin1')))
   expect(texts.some((text) => text.length > 500)).toBe(true)
   for (const text of texts) expect(text).not.toMatch(/analysisResult|SUCCESSFUL_PROCESSING|lesion|caseId/)
@@ -184,7 +227,11 @@ function leaksIn(file: string, content: Buffer): boolean {
 
 const tellTales = [canary, providerCanary, birth].flatMap((text) => [
   text,
-  ...[0, 1, 2].map((offset) => Buffer.from(`${' '.repeat(offset)}${text}`).toString('base64').slice(offset === 0 ? 0 : 4, 12)),
+  ...[0, 1, 2].map((offset) =>
+    Buffer.from(`${' '.repeat(offset)}${text}`)
+      .toString('base64')
+      .slice(offset === 0 ? 0 : 4, 12),
+  ),
 ])
 
 async function filesBelow(folder: string): Promise<readonly string[]> {

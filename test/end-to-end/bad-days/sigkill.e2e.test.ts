@@ -3,7 +3,15 @@ import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { isRealEventStore } from '../../support/event-store.ts'
 import {
-  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, subscribeToEnds, webhooksAbout, type Photograph,
+  assessmentBody,
+  consentedPatient,
+  createConsentTerms,
+  endOf,
+  expecting,
+  photograph,
+  subscribeToEnds,
+  webhooksAbout,
+  type Photograph,
 } from '../../support/main-job.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import type { ProviderCall } from '../../support/provider.ts'
@@ -24,7 +32,12 @@ interface Crash {
 
 const crashes: readonly Crash[] = [
   { place: 'webhook-sent', calls: whole, webhooks: 2, next: 'process-answered' },
-  { place: 'process-answered', calls: ['case 1', 'image 1 a', 'image 1 b', 'process 1', 'process 1', 'result 1'], webhooks: 1, next: 'image-sent' },
+  {
+    place: 'process-answered',
+    calls: ['case 1', 'image 1 a', 'image 1 b', 'process 1', 'process 1', 'result 1'],
+    webhooks: 1,
+    next: 'image-sent',
+  },
   { place: 'image-sent', calls: ['case 1', 'image 1 a', ...second], webhooks: 1, next: 'slot-claimed' },
   { place: 'slot-claimed', calls: whole, webhooks: 1, next: '' },
   { place: 'case-answered', calls: ['case 1', ...second], webhooks: 1, next: '' },
@@ -66,7 +79,12 @@ afterAll(async () => {
 })
 
 function embeddedServers(): readonly string[] {
-  return ['object-store', 'provider', ...(platform.ownsPostgres ? ['postgres'] : []), ...(isRealEventStore ? [] : ['eventstore'])]
+  return [
+    'object-store',
+    'provider',
+    ...(platform.ownsPostgres ? ['postgres'] : []),
+    ...(isRealEventStore ? [] : ['eventstore']),
+  ]
 }
 
 /** Sends the request, or repeats it as a client does that got no answer. */
@@ -84,7 +102,8 @@ describe('the whole platform killed at one place, then started again', () => {
     if (armed !== place) await platform.restart({ FAILPOINT: place })
     await platform.provider.reset()
     const children = await descendantsOf(platform.process.pid)
-    for (const server of embeddedServers()) expect(children.some(({ command }) => command.includes(`embedded/${server}/main.ts`))).toBe(true)
+    for (const server of embeddedServers())
+      expect(children.some(({ command }) => command.includes(`embedded/${server}/main.ts`))).toBe(true)
     // The crash may come before the answer; then the client does not know whether its request was taken.
     await submitted(place).catch(() => undefined)
     expect(await platform.process.exited).toBeNull()
@@ -158,11 +177,10 @@ describe('after five crashes', () => {
 function storyOf(calls: readonly ProviderCall[]): string[] {
   const cases = [...new Set(calls.map(({ caseId }) => caseId).filter((caseId) => caseId !== undefined))]
   const hashes = photographs.map(({ sha256 }) => sha256)
-  return calls
-    .map(({ call, caseId, sha256 }) => {
-      const image = sha256 === undefined ? '' : ` ${'ab'[hashes.indexOf(sha256)] ?? '?'}`
-      return `${call} ${caseId === undefined ? '?' : cases.indexOf(caseId) + 1}${image}`
-    })
+  return calls.map(({ call, caseId, sha256 }) => {
+    const image = sha256 === undefined ? '' : ` ${'ab'[hashes.indexOf(sha256)] ?? '?'}`
+    return `${call} ${caseId === undefined ? '?' : cases.indexOf(caseId) + 1}${image}`
+  })
 }
 
 /** A record with its ids numbered as they come, and without instants and addresses: equal for equal runs. */

@@ -107,7 +107,10 @@ test('while the consent records stand still, writes answer, GETs answer what the
   const status = await expecting(200, api.call(`/v1/patients/${patientId}/consents/ai_analysis/status`))
   expect(status.body).toMatchObject({ granted: true, decision: 'granted' })
   const position = { 'x-min-commit-position': written.headers.get('x-commit-position') ?? '' }
-  const late = await expecting(200, api.call(`/v1/patients/${patientId}/consents/ai_analysis/status`, { headers: position }))
+  const late = await expecting(
+    200,
+    api.call(`/v1/patients/${patientId}/consents/ai_analysis/status`, { headers: position }),
+  )
   expect(late.body).toEqual(status.body)
   expect(late.headers.has('x-projection-lag-ms')).toBe(true)
   const check = await expecting(200, api.call(`/v1/patients/${patientId}/consents/check?types=ai_analysis`))
@@ -118,7 +121,10 @@ test('while the consent records stand still, writes answer, GETs answer what the
   expect(at(refused.body, 'retriable')).toBe(true)
 
   await resume()
-  const current = await expecting(200, api.call(`/v1/patients/${patientId}/consents/ai_analysis/status`, { headers: position }))
+  const current = await expecting(
+    200,
+    api.call(`/v1/patients/${patientId}/consents/ai_analysis/status`, { headers: position }),
+  )
   expect(current.body).toMatchObject({ granted: false, decision: 'withdrawn' })
   expect(current.headers.has('x-projection-lag-ms')).toBe(false)
   const answered = await expecting(200, api.call(records))
@@ -166,8 +172,14 @@ test('a review waits for a consent that cannot be checked: it goes on afterwards
   await untilDeferred(undecided, 2)
   // Begins two tries later, so it has two left when the other has none.
   const granted = await requested(consenting)
-  expect(await endOf(api, undecided, 50_000)).toMatchObject({ status: 'failed', error: { code: 'PROVIDER_UNAVAILABLE' } })
-  expect(await reviewOf(undecided)).toMatchObject({ status: 'failed', errorClassification: 'consent_check_unavailable' })
+  expect(await endOf(api, undecided, 50_000)).toMatchObject({
+    status: 'failed',
+    error: { code: 'PROVIDER_UNAVAILABLE' },
+  })
+  expect(await reviewOf(undecided)).toMatchObject({
+    status: 'failed',
+    errorClassification: 'consent_check_unavailable',
+  })
   expect(await provider.calls()).toEqual([])
 
   await untilDeferred(granted)

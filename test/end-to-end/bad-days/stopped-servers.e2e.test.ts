@@ -3,7 +3,15 @@ import { afterAll, beforeAll, expect, onTestFailed, test, vi } from 'vitest'
 import { at, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import {
-  assessmentBody, consentedPatient, createConsentTerms, expecting, photograph, registerPatient, subscribeToEnds, webhooksAbout, type Photograph,
+  assessmentBody,
+  consentedPatient,
+  createConsentTerms,
+  expecting,
+  photograph,
+  registerPatient,
+  subscribeToEnds,
+  webhooksAbout,
+  type Photograph,
 } from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { isRealPostgres, postgresAdminUrl, vaultAdminUrl } from '../../support/postgres.ts'
@@ -75,7 +83,10 @@ async function submitted(key: string, ending: Ending): Promise<Run> {
   if (ending === 'IMAGE_QUALITY_INSUFFICIENT') {
     await platform.provider.result({ sha256: image.sha256, image_quality: 'IMAGE_QUALITY_UNSUITABLE' })
   }
-  const answer = await expecting(202, patiently(() => submission({ ending, image }, key)))
+  const answer = await expecting(
+    202,
+    patiently(() => submission({ ending, image }, key)),
+  )
   return { id: textAt(answer.body, 'id'), ending, image }
 }
 
@@ -87,7 +98,10 @@ function submission({ ending, image }: Pick<Run, 'ending' | 'image'>, key: strin
 /** Acknowledged, a record is there at every time: no answer may say that it does not exist. */
 async function endOf({ id }: Run): Promise<unknown> {
   for (;;) {
-    const { body } = await expecting(200, patiently(() => api.call(`${assessments}/${id}`)))
+    const { body } = await expecting(
+      200,
+      patiently(() => api.call(`${assessments}/${id}`)),
+    )
     if (at(body, 'status') !== 'processing') return body
     await sleep(200)
   }
@@ -98,7 +112,9 @@ async function whileStopped(addresses: readonly string[], look: () => Promise<vo
   const before = (await platform.provider.calls()).length
   for (const ending of ['completed', 'CONSENT_MISSING', 'IMAGE_QUALITY_INSUFFICIENT'] as const) request(ending)
   while (runs.length % 16 < 11) request()
-  await waitFor('calls at the provider', async () => ((await platform.provider.calls()).length > before + 3 ? true : undefined))
+  await waitFor('calls at the provider', async () =>
+    (await platform.provider.calls()).length > before + 3 ? true : undefined,
+  )
   const stopped = await Promise.all(addresses.map(stopServer))
   try {
     while (runs.length % 16 !== 0) request()
@@ -115,7 +131,9 @@ async function healthOf(path = ''): Promise<ApiAnswer> {
 }
 
 function failing(name: string): unknown {
-  return expect.objectContaining({ checks: expect.arrayContaining([expect.objectContaining({ name, status: 'failing' })]) })
+  return expect.objectContaining({
+    checks: expect.arrayContaining([expect.objectContaining({ name, status: 'failing' })]),
+  })
 }
 
 test('event store, Postgres and provider stand for a while, one after the other: each of 50 assessments ends once and right', async () => {
@@ -138,7 +156,8 @@ test('event store, Postgres and provider stand for a while, one after the other:
     expectRefusal(unknown)
     expect([record.status, list.status, (await healthOf('/live')).status]).toEqual([200, 200, 200])
     if (token.status !== 200) expectRefusal(token)
-    for (const health of [full, await healthOf('/ready')]) expect(health).toMatchObject({ status: 503, body: failing('event_store') })
+    for (const health of [full, await healthOf('/ready')])
+      expect(health).toMatchObject({ status: 503, body: failing('event_store') })
   })
   const servers = isRealPostgres ? [postgresAdminUrl(), vaultAdminUrl()] : [credentials.database_url ?? '']
   await whileStopped([...new Set(servers)], async () => {
@@ -151,7 +170,8 @@ test('event store, Postgres and provider stand for a while, one after the other:
     expectRefusal(record)
     expectRefusal(list)
     if (token.status !== 200) expectRefusal(token)
-    for (const health of [full, await healthOf('/ready')]) expect(health).toMatchObject({ status: 503, body: failing('database') })
+    for (const health of [full, await healthOf('/ready')])
+      expect(health).toMatchObject({ status: 503, body: failing('database') })
     expect(await healthOf('/live')).toMatchObject({ status: 200 })
   })
   await whileStopped([credentials.provider_url ?? ''], async () => {
@@ -165,7 +185,9 @@ test('event store, Postgres and provider stand for a while, one after the other:
   const done = await Promise.all(runs)
   expect(new Set(done.map(({ id }) => id)).size).toBe(50)
   const records = await Promise.all(done.map(endOf))
-  expect(records.map((record) => at(record, 'error', 'code') ?? at(record, 'status'))).toEqual(done.map(({ ending }) => ending))
+  expect(records.map((record) => at(record, 'error', 'code') ?? at(record, 'status'))).toEqual(
+    done.map(({ ending }) => ending),
+  )
   await expectOneWebhookEach(done)
   await expectOneStoryEach(done)
   expect(platform.process.output()).not.toContain('internal-error')
@@ -182,16 +204,30 @@ async function expectOneWebhookEach(done: readonly Run[]): Promise<void> {
 async function expectOneStoryEach(done: readonly Run[]): Promise<void> {
   const facts = await eventsOfAll(platform.process.credentials.eventstore_url ?? '')
   const calls = await platform.provider.calls()
-  const caseOf = (id: string) => textAt(facts.find(({ type, data }) => type === 'AssessmentSubmitted' && at(data, 'assessmentId') === id)?.data, 'caseId')
+  const caseOf = (id: string) =>
+    textAt(
+      facts.find(({ type, data }) => type === 'AssessmentSubmitted' && at(data, 'assessmentId') === id)?.data,
+      'caseId',
+    )
   for (const { id, ending, image } of done) {
-    const ends = facts.filter(({ type, data }) => ['AssessmentCompleted', 'AssessmentFailed'].includes(type) && at(data, 'assessmentId') === id)
+    const ends = facts.filter(
+      ({ type, data }) => ['AssessmentCompleted', 'AssessmentFailed'].includes(type) && at(data, 'assessmentId') === id,
+    )
     expect(ends).toHaveLength(1)
-    const requested = facts.filter(({ type, data }) => type === 'AiReviewRequested' && at(data, 'caseId') === caseOf(id))
+    const requested = facts.filter(
+      ({ type, data }) => type === 'AiReviewRequested' && at(data, 'caseId') === caseOf(id),
+    )
     expect(requested).toHaveLength(1)
     const story = facts.filter(({ stream }) => stream === requested[0]?.stream)
-    const attempts = story.filter(({ type, data }) => type === 'AiReviewCallAttempted' && at(data, 'call') === 'process')
-    const cases = calls.filter(({ call, sha256 }) => call === 'image' && sha256 === image.sha256).map(({ caseId }) => caseId)
-    const analysed = calls.filter(({ call, caseId }) => call === 'process' && cases.includes(caseId)).map(({ caseId }) => caseId)
+    const attempts = story.filter(
+      ({ type, data }) => type === 'AiReviewCallAttempted' && at(data, 'call') === 'process',
+    )
+    const cases = calls
+      .filter(({ call, sha256 }) => call === 'image' && sha256 === image.sha256)
+      .map(({ caseId }) => caseId)
+    const analysed = calls
+      .filter(({ call, caseId }) => call === 'process' && cases.includes(caseId))
+      .map(({ caseId }) => caseId)
     expect(new Set(analysed).size).toBe(ending === 'CONSENT_MISSING' ? 0 : 1)
     expect(analysed.length).toBeLessThanOrEqual(attempts.length)
   }

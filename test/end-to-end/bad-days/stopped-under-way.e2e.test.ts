@@ -3,7 +3,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import {
-  assessmentBody, consentedPatient, createConsentTerms, endOf, photograph, requestAssessment, subscribeToEnds, webhooksAbout,
+  assessmentBody,
+  consentedPatient,
+  createConsentTerms,
+  endOf,
+  photograph,
+  requestAssessment,
+  subscribeToEnds,
+  webhooksAbout,
 } from '../../support/main-job.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 
@@ -40,7 +47,9 @@ afterAll(async () => {
 test('a stop in the middle of provider calls is clean, and the next start finishes what was begun', async () => {
   // Longer than a stop waits: these calls are cut off.
   await platform.provider.fault({ call: 'image', status: 200, delay_ms: 20_000, times: 2 })
-  const ids = await Promise.all([1, 2, 3].map(async () => requestAssessment(api, assessmentBody(patientId, [await photograph()]))))
+  const ids = await Promise.all(
+    [1, 2, 3].map(async () => requestAssessment(api, assessmentBody(patientId, [await photograph()]))),
+  )
   await waitFor('two images on their way', async () => {
     const calls = await platform.provider.calls()
     return calls.filter(({ call }) => call === 'image').length >= 2 ? true : undefined
@@ -62,15 +71,23 @@ test('a stop in the middle of provider calls is clean, and the next start finish
 test('a result that fell due while the platform was down is asked for once more, even after its deadline', async () => {
   await platform.provider.reset()
   const [ready, never] = [await photograph(), await photograph()]
-  await platform.provider.result({ sha256: ready.sha256, not_ready_polls: 1 }, { sha256: never.sha256, not_ready_polls: 1_000 })
-  const ids = await Promise.all([ready, never].map((image) => requestAssessment(api, assessmentBody(patientId, [image]))))
+  await platform.provider.result(
+    { sha256: ready.sha256, not_ready_polls: 1 },
+    { sha256: never.sha256, not_ready_polls: 1_000 },
+  )
+  const ids = await Promise.all(
+    [ready, never].map((image) => requestAssessment(api, assessmentBody(patientId, [image]))),
+  )
   await waitFor('the first polls', async () => ((await resultCalls()) === 2 ? true : undefined))
   await platform.process.kill()
   await sleep(resultTimeoutMs)
 
   await platform.restart()
   const records = await Promise.all(ids.map((id) => endOf(api, id)))
-  expect(records.map((record) => at(record, 'error', 'code') ?? at(record, 'status'))).toEqual(['completed', 'ANALYSIS_TIMEOUT'])
+  expect(records.map((record) => at(record, 'error', 'code') ?? at(record, 'status'))).toEqual([
+    'completed',
+    'ANALYSIS_TIMEOUT',
+  ])
   expect(await resultCalls()).toBe(4)
 })
 

@@ -11,7 +11,10 @@ test('a port that is taken is named, with the setting that chooses another', asy
   try {
     const { port } = occupant.address() as AddressInfo
     const starting = startTestPlatform({ env: { PORT: String(port), HOST: '127.0.0.1' } })
-    const told = await starting.then(() => 'it started', (error: unknown) => String(error))
+    const told = await starting.then(
+      () => 'it started',
+      (error: unknown) => String(error),
+    )
     expect(told).toContain(`platform: port ${port} of 127.0.0.1 is taken: set PORT to another one\n`)
     expect(told).not.toMatch(/\n\s+at /)
   } finally {

@@ -23,11 +23,17 @@ function headersOf(orgId: string): Readonly<Record<string, string>> {
 
 test('a user id that is an e-mail address stands in no event, and the consent still names who recorded it', async () => {
   const headers = headersOf(platform.process.credentials.org_id)
-  const post = async (path: string, body: unknown) => (await api.call(path, { body, headers }))
+  const post = async (path: string, body: unknown) => await api.call(path, { body, headers })
   const type = { code: 'ai_analysis', displayName: 'Automated analysis', legalBasis: 'consent', required: true }
   const typeId = textAt((await expecting(201, post('/v1/admin/consent-types', type))).body, 'id')
-  const version = await expecting(201, post(`/v1/admin/consent-types/${typeId}/text-versions`, { locale: 'en-GB', text: 'I agree.' }))
-  const patient = await expecting(201, post('/v1/clinical-api/patients', { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29' }))
+  const version = await expecting(
+    201,
+    post(`/v1/admin/consent-types/${typeId}/text-versions`, { locale: 'en-GB', text: 'I agree.' }),
+  )
+  const patient = await expecting(
+    201,
+    post('/v1/clinical-api/patients', { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29' }),
+  )
   const patientId = textAt(patient.body, 'id')
   const decision = { consent_type_id: typeId, text_version_id: textAt(version.body, 'id'), decision: 'granted' }
   const recorded = await expecting(201, post(`/v1/patients/${patientId}/consents`, decision))
@@ -35,10 +41,18 @@ test('a user id that is an e-mail address stands in no event, and the consent st
 
   expect(at(recorded.body, 'recorded_by')).toBe(userId)
   const events = await eventsOfAll(platform.process.credentials.eventstore_url ?? '')
-  const written = ['ConsentTypeCreated', 'ConsentTextVersionPublished', 'PatientRegistered', 'ConsentRecorded', 'AssessmentRequested']
+  const written = [
+    'ConsentTypeCreated',
+    'ConsentTextVersionPublished',
+    'PatientRegistered',
+    'ConsentRecorded',
+    'AssessmentRequested',
+  ]
   const userIds = events.filter(({ type }) => written.includes(type)).map(({ metadata }) => at(metadata, 'userId'))
   expect(userIds).toHaveLength(written.length)
   expect(new Set(userIds).size).toBe(1)
   expect(userIds[0]).toMatch(/^[0-9a-f]{64}$/)
-  expect(events.filter((event) => /canary|clinic\.test/i.test(JSON.stringify(event))).map(({ type }) => type)).toEqual([])
+  expect(events.filter((event) => /canary|clinic\.test/i.test(JSON.stringify(event))).map(({ type }) => type)).toEqual(
+    [],
+  )
 })

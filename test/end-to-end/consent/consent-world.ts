@@ -1,4 +1,11 @@
-import { actorContext, at, textAt, type ApiAnswer, type ApiClient, type ApiRequest } from '../../../platform/demo/api-client.ts'
+import {
+  actorContext,
+  at,
+  textAt,
+  type ApiAnswer,
+  type ApiClient,
+  type ApiRequest,
+} from '../../../platform/demo/api-client.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import { expecting } from '../../support/main-job.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
@@ -14,7 +21,12 @@ export interface ConsentWorld {
   /** A type of that code, with one English text in effect. */
   terms(code: string): Promise<Terms>
   publish(typeId: string, text: Readonly<Record<string, unknown>>): Promise<string>
-  decide(patientId: string, terms: Terms, decision: string, more?: Readonly<Record<string, unknown>>): Promise<ApiAnswer>
+  decide(
+    patientId: string,
+    terms: Terms,
+    decision: string,
+    more?: Readonly<Record<string, unknown>>,
+  ): Promise<ApiAnswer>
 }
 
 export interface Terms {
@@ -29,7 +41,10 @@ export async function openConsentWorld(env: Readonly<Record<string, string>> = {
   const api = watched.watch(await platform.connect())
   const admin = withHeaders(api, { 'x-actor-context': actorContext(orgId, ['consents:admin']) })
   async function publish(typeId: string, text: Readonly<Record<string, unknown>>): Promise<string> {
-    return textAt((await expecting(201, admin.call(`/v1/admin/consent-types/${typeId}/text-versions`, { body: text }))).body, 'id')
+    return textAt(
+      (await expecting(201, admin.call(`/v1/admin/consent-types/${typeId}/text-versions`, { body: text }))).body,
+      'id',
+    )
   }
   return {
     platform,
@@ -44,12 +59,17 @@ export async function openConsentWorld(env: Readonly<Record<string, string>> = {
       return { typeId, textId: await publish(typeId, { locale: 'en-GB', text: 'I agree.' }) }
     },
     decide: (patientId, { typeId, textId }, decision, more = {}) =>
-      api.call(`/v1/patients/${patientId}/consents`, { body: { consent_type_id: typeId, text_version_id: textId, decision, ...more } }),
+      api.call(`/v1/patients/${patientId}/consents`, {
+        body: { consent_type_id: typeId, text_version_id: textId, decision, ...more },
+      }),
   }
 }
 
 export function withHeaders(client: ApiClient, headers: Readonly<Record<string, string>>): ApiClient {
-  return { call: (path, request: ApiRequest = {}) => client.call(path, { ...request, headers: { ...headers, ...request.headers } }) }
+  return {
+    call: (path, request: ApiRequest = {}) =>
+      client.call(path, { ...request, headers: { ...headers, ...request.headers } }),
+  }
 }
 
 /** Status and problem code, or status and first pointer where members were refused. */

@@ -49,14 +49,19 @@ describe('POST /v1/patients/{patientId}/consents', () => {
     })
     const location = headers.get('location') ?? ''
     expect(location).toBe(`/v1/patients/${patientId}/consents/${textAt(body, 'id')}`)
-    const found = await expecting(200, world.api.call(location, { headers: { 'x-min-commit-position': headers.get('x-commit-position') ?? '' } }))
+    const found = await expecting(
+      200,
+      world.api.call(location, { headers: { 'x-min-commit-position': headers.get('x-commit-position') ?? '' } }),
+    )
     expect(found.body).toEqual(body)
     const etag = found.headers.get('etag') ?? ''
     expect((await world.api.call(location, { headers: { 'if-none-match': etag } })).status).toBe(304)
     const stranger = await world.platform.connect(clientOf(world.platform.process, 1))
     const elsewhere = await Promise.all([
-      stranger.call(location), world.api.call(`/v1/patients/${randomUUID()}/consents/${textAt(body, 'id')}`),
-      world.api.call(`/v1/patients/${patientId}/consents/${randomUUID()}`), world.api.call(`/v1/patients/${patientId}/consents/research`),
+      stranger.call(location),
+      world.api.call(`/v1/patients/${randomUUID()}/consents/${textAt(body, 'id')}`),
+      world.api.call(`/v1/patients/${patientId}/consents/${randomUUID()}`),
+      world.api.call(`/v1/patients/${patientId}/consents/research`),
     ])
     expect(elsewhere.map(refusal)).toEqual(Array.from({ length: 4 }, () => '404 not-found'))
   })
@@ -65,10 +70,19 @@ describe('POST /v1/patients/{patientId}/consents', () => {
     const patientId = randomUUID()
     const said = await granted(patientId, { recorded_by: 'Nurse Canary', recorded_at: before })
     expect(said.body).toMatchObject({ recorded_by: 'Nurse Canary', recorded_at: before })
-    const body = { consentTypeId: terms.typeId, textVersionId: terms.textId, decision: 'denied', recordedBy: 'Nurse Canary' }
-    expect((await expecting(201, world.api.call(`/v1/patients/${patientId}/consents`, { body }))).body).toMatchObject({ recorded_by: 'Nurse Canary' })
+    const body = {
+      consentTypeId: terms.typeId,
+      textVersionId: terms.textId,
+      decision: 'denied',
+      recordedBy: 'Nurse Canary',
+    }
+    expect((await expecting(201, world.api.call(`/v1/patients/${patientId}/consents`, { body }))).body).toMatchObject({
+      recorded_by: 'Nurse Canary',
+    })
     const own = { consent_type_id: terms.typeId, text_version_id: terms.textId, decision: 'denied' }
-    expect((await expecting(201, world.admin.call(`/v1/patients/${patientId}/consents`, { body: own }))).body).toMatchObject({ recorded_by: unknownId })
+    expect(
+      (await expecting(201, world.admin.call(`/v1/patients/${patientId}/consents`, { body: own }))).body,
+    ).toMatchObject({ recorded_by: unknownId })
   })
 
   test('refuses what is no decision on a text of that type', async () => {
@@ -142,18 +156,32 @@ describe('GET /v1/patients/{patientId}/consents', () => {
     expect(dataOf(await got(`${randomUUID()}/consents?orgId=${world.orgId}`))).toEqual([])
     expect(refusal(await get(`${patientId}/consents`))).toBe('400 org-required')
     expect(refusal(await get(`${patientId}/consents?org_id=${unknownId}`))).toBe('404 not-found')
-    expect(refusal(await get(`${patientId}/consents?org_id=${world.orgId}&orgId=${unknownId}`))).toBe('400 validation-failed /org_id')
+    expect(refusal(await get(`${patientId}/consents?org_id=${world.orgId}&orgId=${unknownId}`))).toBe(
+      '400 validation-failed /org_id',
+    )
   })
 })
 
 describe('GET /v1/patients/{patientId}/consents/{typeCode}/status', () => {
   test('tells the current decision; nulls without one; 404 for a code that the organisation does not have', async () => {
     const patientId = randomUUID()
-    const none = { granted: false, decision: null, recorded_at: null, text_version_id: null, text_version_current: null, reconsent_required: null }
+    const none = {
+      granted: false,
+      decision: null,
+      recorded_at: null,
+      text_version_id: null,
+      text_version_current: null,
+      reconsent_required: null,
+    }
     expect(await got(`${patientId}/consents/research/status`)).toEqual(none)
     const { body } = await granted(patientId)
     const standing = { text_version_id: terms.textId, text_version_current: true, reconsent_required: false }
-    expect(await got(`${patientId}/consents/research/status`)).toEqual({ granted: true, decision: 'granted', recorded_at: at(body, 'recorded_at'), ...standing })
+    expect(await got(`${patientId}/consents/research/status`)).toEqual({
+      granted: true,
+      decision: 'granted',
+      recorded_at: at(body, 'recorded_at'),
+      ...standing,
+    })
     expect(refusal(await get(`${patientId}/consents/unknown/status`))).toBe('404 not-found')
     expect(refusal(await get(`nobody/consents/research/status`))).toBe('404 not-found')
   })
@@ -173,8 +201,11 @@ describe('GET /v1/patients/{patientId}/consents/{typeCode}/status', () => {
     const service = world.watched.watch(await world.platform.connect(clientOf(world.platform.process, 2)))
     const status = `/v1/patients/${patientId}/consents/research/status`
     expect(refusal(await service.call(status))).toBe('400 org-required')
-    for (const name of ['org_id', 'orgId']) expect((await service.call(`${status}?${name}=${world.orgId}`)).body).toMatchObject({ granted: true })
-    expect(refusal(await service.call(`${status}?org_id=${world.orgId}&orgId=${unknownId}`))).toBe('400 validation-failed /org_id')
+    for (const name of ['org_id', 'orgId'])
+      expect((await service.call(`${status}?${name}=${world.orgId}`)).body).toMatchObject({ granted: true })
+    expect(refusal(await service.call(`${status}?org_id=${world.orgId}&orgId=${unknownId}`))).toBe(
+      '400 validation-failed /org_id',
+    )
     expect(refusal(await service.call(`${status}?org_id=${unknownId}`))).toBe('404 not-found')
   })
 })
@@ -185,15 +216,26 @@ describe('GET /v1/patients/{patientId}/consents/check', () => {
     await granted(patientId)
     await expecting(201, world.decide(patientId, await world.terms('denied_once'), 'denied'))
     const types = 'research,unknown,denied_once,__proto__, research ,,RESEARCH'
-    const { consents } = (await got(`${patientId}/consents/check?org_id=${world.orgId}&types=${encodeURIComponent(types)}`)) as { consents: object }
-    expect(Object.entries(consents)).toEqual([['research', true], ['unknown', false], ['denied_once', false], ['__proto__', false], ['RESEARCH', false]])
+    const { consents } = (await got(
+      `${patientId}/consents/check?org_id=${world.orgId}&types=${encodeURIComponent(types)}`,
+    )) as { consents: object }
+    expect(Object.entries(consents)).toEqual([
+      ['research', true],
+      ['unknown', false],
+      ['denied_once', false],
+      ['__proto__', false],
+      ['RESEARCH', false],
+    ])
   })
 
   test('takes 1 to 50 codes', async () => {
     const codes = Array.from({ length: 51 }, (_, place) => `code_${place}`)
     const ask = (types: string) => get(`${unknownId}/consents/check?types=${types}`)
-    expect(Object.keys(at((await expecting(200, ask(codes.slice(1).join(',')))).body, 'consents') as object)).toHaveLength(50)
-    for (const types of ['', ',', codes.join(',')]) expect(refusal(await ask(types))).toBe('400 validation-failed /types')
+    expect(
+      Object.keys(at((await expecting(200, ask(codes.slice(1).join(',')))).body, 'consents') as object),
+    ).toHaveLength(50)
+    for (const types of ['', ',', codes.join(',')])
+      expect(refusal(await ask(types))).toBe('400 validation-failed /types')
     expect(refusal(await get(`${unknownId}/consents/check`))).toBe('400 validation-failed /types')
   })
 })
@@ -205,14 +247,20 @@ describe('as_of', () => {
     await expecting(201, world.decide(patientId, terms, 'withdrawn', { recorded_at: '2022-01-01T00:00:00.000Z' }))
     const at3 = async (instant: string) => [
       at(await got(`${patientId}/consents/research/status?as_of=${instant}`), 'decision'),
-      dataOf(await got(`${patientId}/consents?org_id=${world.orgId}&as_of=${instant}`)).map((one) => at(one, 'decision')),
+      dataOf(await got(`${patientId}/consents?org_id=${world.orgId}&as_of=${instant}`)).map((one) =>
+        at(one, 'decision'),
+      ),
       at(await got(`${patientId}/consents/check?types=research&as_of=${instant}`), 'consents', 'research'),
     ]
     expect(await at3('2020-12-31T23:59:59.999Z')).toEqual([null, [], false])
     expect(await at3('2021-01-01T00:00:00Z')).toEqual(['granted', ['granted'], true])
     expect(await at3('2021-12-31T23:59:59.999Z')).toEqual(['granted', ['granted'], true])
     expect(await at3('2022-01-01T00:00:00Z')).toEqual(['withdrawn', ['withdrawn'], false])
-    for (const path of ['consents/research/status?', 'consents/check?types=research&', `consents?org_id=${world.orgId}&`]) {
+    for (const path of [
+      'consents/research/status?',
+      'consents/check?types=research&',
+      `consents?org_id=${world.orgId}&`,
+    ]) {
       expect(refusal(await get(`${patientId}/${path}as_of=2999-01-01T00:00:00Z`))).toBe('400 validation-failed /as_of')
       expect(refusal(await get(`${patientId}/${path}as_of=yesterday`))).toBe('400 validation-failed /as_of')
     }
@@ -224,19 +272,37 @@ describe('text versions (2.5)', () => {
     const patientId = randomUUID()
     const own = await world.terms('timed')
     await expecting(201, world.decide(patientId, own, 'granted'))
-    const future = { ...own, textId: await world.publish(own.typeId, { locale: 'en-GB', text: 'I agree to more.', effectiveFrom: '2999-01-01T00:00:00Z' }) }
-    expect(refusal(await world.decide(patientId, future, 'granted'))).toBe('400 text-version-not-effective /text_version_id')
+    const future = {
+      ...own,
+      textId: await world.publish(own.typeId, {
+        locale: 'en-GB',
+        text: 'I agree to more.',
+        effectiveFrom: '2999-01-01T00:00:00Z',
+      }),
+    }
+    expect(refusal(await world.decide(patientId, future, 'granted'))).toBe(
+      '400 text-version-not-effective /text_version_id',
+    )
     for (const decision of ['denied', 'withdrawn']) await expecting(201, world.decide(patientId, future, decision))
 
     await expecting(201, world.decide(patientId, own, 'granted'))
     const effectiveFrom = new Date(Date.now() + 1_500).toISOString()
-    const soon = { ...own, textId: await world.publish(own.typeId, { locale: 'en-GB', text: 'I agree to a little more.', effectiveFrom }) }
+    const soon = {
+      ...own,
+      textId: await world.publish(own.typeId, { locale: 'en-GB', text: 'I agree to a little more.', effectiveFrom }),
+    }
     const frenchId = await world.publish(own.typeId, { locale: 'fr-FR', text: "J'accepte." })
     expect(frenchId).not.toBe(soon.textId)
     const status = async () => got(`${patientId}/consents/timed/status`)
-    await vi.waitFor(async () => expect(await status()).toMatchObject({ granted: true, text_version_current: false, reconsent_required: true }), { timeout: 10_000 })
+    await vi.waitFor(
+      async () =>
+        expect(await status()).toMatchObject({ granted: true, text_version_current: false, reconsent_required: true }),
+      { timeout: 10_000 },
+    )
     expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(effectiveFrom))
-    const earlier = await got(`${patientId}/consents/timed/status?as_of=${new Date(Date.parse(effectiveFrom) - 1).toISOString()}`)
+    const earlier = await got(
+      `${patientId}/consents/timed/status?as_of=${new Date(Date.parse(effectiveFrom) - 1).toISOString()}`,
+    )
     expect(earlier).toMatchObject({ text_version_current: true, reconsent_required: false })
     await expecting(201, world.decide(patientId, soon, 'granted'))
     expect(await status()).toMatchObject({ text_version_current: true, reconsent_required: false })
@@ -251,7 +317,8 @@ describe('GET /v1/patients/{patientId}/consents/history', () => {
     const patientId = randomUUID()
     const other = await world.terms('paged')
     const ids: string[] = []
-    for (const decided of [terms, other, terms, terms, other]) ids.unshift(textAt((await expecting(201, world.decide(patientId, decided, 'granted'))).body, 'id'))
+    for (const decided of [terms, other, terms, terms, other])
+      ids.unshift(textAt((await expecting(201, world.decide(patientId, decided, 'granted'))).body, 'id'))
     const shown: unknown[] = []
     let page = await got(`${patientId}/consents/history?limit=2`)
     for (;;) {
@@ -260,7 +327,10 @@ describe('GET /v1/patients/{patientId}/consents/history', () => {
       page = await got(`${patientId}/consents/history?limit=2&cursor=${textAt(page, 'next_cursor')}`)
     }
     expect(shown).toEqual(ids)
-    expect(dataOf(await got(`${patientId}/consents/history?type=paged`)).map((record) => at(record, 'id'))).toEqual([ids[0], ids[3]])
+    expect(dataOf(await got(`${patientId}/consents/history?type=paged`)).map((record) => at(record, 'id'))).toEqual([
+      ids[0],
+      ids[3],
+    ])
     const cursor = textAt(await got(`${patientId}/consents/history?limit=2`), 'next_cursor')
     expect(refusal(await get(`${randomUUID()}/consents/history?limit=2&cursor=${cursor}`))).toBe('400 invalid-cursor')
     expect(refusal(await get(`${patientId}/consents/history?limit=0`))).toBe('400 validation-failed /limit')
@@ -273,9 +343,21 @@ describe('GET /v1/consent-records (T1)', () => {
     const ask = (query: string) => world.api.call(`/v1/consent-records?${query}`)
     const asked = `patientId=${patientId}&consentTypeCode=research`
     const common = { patientId, consentTypeCode: 'research' }
-    expect((await expecting(200, ask(asked))).body).toEqual({ ...common, status: 'none', granted: false, record: null, data: [] })
+    expect((await expecting(200, ask(asked))).body).toEqual({
+      ...common,
+      status: 'none',
+      granted: false,
+      record: null,
+      data: [],
+    })
     const { body } = await granted(patientId)
-    expect((await expecting(200, ask(asked))).body).toEqual({ ...common, status: 'granted', granted: true, record: body, data: [body] })
+    expect((await expecting(200, ask(asked))).body).toEqual({
+      ...common,
+      status: 'granted',
+      granted: true,
+      record: body,
+      data: [body],
+    })
     expect(refusal(await ask(`patientId=${patientId}`))).toBe('400 validation-failed /consentTypeCode')
     expect(refusal(await ask('patientId=nobody&consentTypeCode=research'))).toBe('400 validation-failed /patientId')
   })
@@ -288,16 +370,22 @@ describe('consent.events (section 6)', () => {
     const decisions = ['granted', 'denied', 'withdrawn', 'granted', 'granted', 'withdrawn']
     const keyed = withHeaders(world.api, { 'idempotency-key': randomUUID() })
     const body = { consent_type_id: terms.typeId, text_version_id: terms.textId, decision: 'denied' }
-    await Promise.all(patients.map(async (patientId) => {
-      for (const decision of decisions) await expecting(201, world.decide(patientId, terms, decision))
-      for (let time = 0; time < 2; time++) await expecting(201, keyed.call(`/v1/patients/${patientId}/consents`, { body }))
-    }))
-    const told = await vi.waitFor(async () => {
-      const all = await eventsOf(url, 'consent.events')
-      const found = patients.map((patientId) => all.filter(({ data }) => at(data, 'patient_id') === patientId))
-      expect(found.map(({ length }) => length)).toEqual([decisions.length + 1, decisions.length + 1])
-      return found
-    }, { timeout: 15_000 })
+    await Promise.all(
+      patients.map(async (patientId) => {
+        for (const decision of decisions) await expecting(201, world.decide(patientId, terms, decision))
+        for (let time = 0; time < 2; time++)
+          await expecting(201, keyed.call(`/v1/patients/${patientId}/consents`, { body }))
+      }),
+    )
+    const told = await vi.waitFor(
+      async () => {
+        const all = await eventsOf(url, 'consent.events')
+        const found = patients.map((patientId) => all.filter(({ data }) => at(data, 'patient_id') === patientId))
+        expect(found.map(({ length }) => length)).toEqual([decisions.length + 1, decisions.length + 1])
+        return found
+      },
+      { timeout: 15_000 },
+    )
     for (const [place, events] of told.entries()) {
       expect(events.map(({ type }) => type)).toEqual([...decisions, 'denied'].map((decision) => `consent.${decision}`))
       expect(new Set(events.map(({ id }) => id)).size).toBe(events.length)
@@ -324,10 +412,25 @@ describe('consent.events (section 6)', () => {
 
 test('every answer was one that the document allows', async () => {
   const seen = await world.watched.seen()
-  expect(seen.filter((one) => /onsent.* (2|4)/.test(one))).toEqual(expect.arrayContaining([
-    'checkConsents 200', 'checkConsents 400', 'getConsentRecords 200', 'getConsentRecords 400', 'getConsentStatus 200', 'getConsentStatus 400', 'getConsentStatus 404',
-    'listConsentHistory 200', 'listConsentHistory 400', 'listConsents 200', 'listConsents 400', 'listConsents 404',
-    'recordConsentDecision 201', 'recordConsentDecision 400', 'recordConsentDecision 404', 'recordConsentDecision 409',
-  ]))
+  expect(seen.filter((one) => /onsent.* (2|4)/.test(one))).toEqual(
+    expect.arrayContaining([
+      'checkConsents 200',
+      'checkConsents 400',
+      'getConsentRecords 200',
+      'getConsentRecords 400',
+      'getConsentStatus 200',
+      'getConsentStatus 400',
+      'getConsentStatus 404',
+      'listConsentHistory 200',
+      'listConsentHistory 400',
+      'listConsents 200',
+      'listConsents 400',
+      'listConsents 404',
+      'recordConsentDecision 201',
+      'recordConsentDecision 400',
+      'recordConsentDecision 404',
+      'recordConsentDecision 409',
+    ]),
+  )
   expect(await world.watched.undocumented()).toEqual([])
 })

@@ -6,7 +6,14 @@ import { at, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-c
 import type { RunningPlatform } from '../../../platform/main/up.ts'
 import { startInProcessPlatform, type InProcessPlatform } from '../../support/in-process-platform.ts'
 import {
-  assessmentBody, consentedPatient, decideConsent, endOf, expecting, photograph, requestAssessment, type ConsentTerms,
+  assessmentBody,
+  consentedPatient,
+  decideConsent,
+  endOf,
+  expecting,
+  photograph,
+  requestAssessment,
+  type ConsentTerms,
 } from '../../support/main-job.ts'
 import { waitFor } from '../../support/platform.ts'
 import type { TestProvider } from '../../support/provider.ts'
@@ -69,7 +76,11 @@ test('a service that keeps answers forgets one as soon as the consent is withdra
     return at(body, 'granted') === true ? 'granted' : 'not-granted'
   }
   const client = await openConsentClient({ ask, events: platform.store, now: () => new Date() })
-  const question = { orgId: platform.credentials.org_id, patientId: await consentedPatient(api, terms), code: 'ai_analysis' }
+  const question = {
+    orgId: platform.credentials.org_id,
+    patientId: await consentedPatient(api, terms),
+    code: 'ai_analysis',
+  }
   const check = () => client.check(question, signal)
   await waitFor('a kept answer', async () => ((await check()) === 'granted' ? true : undefined))
   await whileWritesWait(async () => {

@@ -26,7 +26,8 @@ beforeAll(async () => {
 
 afterAll(() => world.platform.stop())
 
-const receiptOf = (patient: string, id: unknown = at(record, 'id')) => `/v1/patients/${patient}/consents/${String(id)}/receipt`
+const receiptOf = (patient: string, id: unknown = at(record, 'id')) =>
+  `/v1/patients/${patient}/consents/${String(id)}/receipt`
 
 interface Ended {
   readonly code: number
@@ -40,9 +41,14 @@ async function verify(receipt: string, jwks: string): Promise<Ended> {
   await writeFile(file, receipt)
   await writeFile(keys, jwks)
   return new Promise((resolve) => {
-    execFile(process.execPath, [main, 'verify', 'receipt', file, '--jwks', keys], { env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] } }, (error, out, err) => {
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err })
-    })
+    execFile(
+      process.execPath,
+      [main, 'verify', 'receipt', file, '--jwks', keys],
+      { env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] } },
+      (error, out, err) => {
+        resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err })
+      },
+    )
   })
 }
 

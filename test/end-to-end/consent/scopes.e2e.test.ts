@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, createApiClient, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
-import { assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, requestAssessment } from '../../support/main-job.ts'
+import {
+  assessmentBody,
+  consentedPatient,
+  createConsentTerms,
+  endOf,
+  expecting,
+  photograph,
+  requestAssessment,
+} from '../../support/main-job.ts'
 import { operationsOf, pathWith } from '../../support/operations.ts'
 import { clientOf } from '../../support/platform.ts'
 import { openConsentWorld, type ConsentWorld, type Terms } from './consent-world.ts'
@@ -29,11 +37,15 @@ async function clientWith(scope: string, place: 0 | 1 = 0): Promise<ApiClient> {
 
 /** The status of each consent route that needs no administrator, by operation. */
 async function statusesOf(api: ApiClient, orgId: string): Promise<Readonly<Record<string, number>>> {
-  const operations = (await operationsOf(world.platform.baseUrl)).filter(({ path, isAdmin }) => path.includes('/consent') && !isAdmin)
+  const operations = (await operationsOf(world.platform.baseUrl)).filter(
+    ({ path, isAdmin }) => path.includes('/consent') && !isAdmin,
+  )
   const { body } = await world.api.call(`/v1/patients/${patientId}/consents/history`)
   const values = { patientId, typeCode: 'research', id: textAt(at(body, 'data', 0), 'id') }
   const queries: Readonly<Record<string, string>> = {
-    listConsents: `?org_id=${orgId}`, checkConsents: '?types=research', getConsentRecords: `?patientId=${patientId}&consentTypeCode=research`,
+    listConsents: `?org_id=${orgId}`,
+    checkConsents: '?types=research',
+    getConsentRecords: `?patientId=${patientId}&consentTypeCode=research`,
   }
   const decision = { consent_type_id: terms.typeId, text_version_id: terms.textId, decision: 'granted' }
   const statuses = operations.map(async (operation) => {
@@ -45,21 +57,41 @@ async function statusesOf(api: ApiClient, orgId: string): Promise<Readonly<Recor
   return Object.fromEntries(await Promise.all(statuses))
 }
 
-const reads = ['checkConsents', 'getConsentDecision', 'getConsentReceipt', 'getConsentRecords', 'getConsentStatus', 'listConsentHistory', 'listConsents']
+const reads = [
+  'checkConsents',
+  'getConsentDecision',
+  'getConsentReceipt',
+  'getConsentRecords',
+  'getConsentStatus',
+  'listConsentHistory',
+  'listConsents',
+]
 const with200 = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 200]))
 const with403 = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 403]))
 
 test('every consent route takes any platform token by default', async () => {
-  expect(await statusesOf(await clientWith('patients:read'), world.orgId)).toEqual({ ...with200(reads), recordConsentDecision: 201 })
+  expect(await statusesOf(await clientWith('patients:read'), world.orgId)).toEqual({
+    ...with200(reads),
+    recordConsentDecision: 201,
+  })
 })
 
 test('an organisation that requires the scopes is asked with them, and no other is', async () => {
   const { orgId, platform } = world
   await platform.restart({ CONSENT_SCOPES_REQUIRED: orgId })
   world = { ...world, api: await platform.connect() }
-  expect(await statusesOf(await clientWith('patients:read'), orgId)).toEqual({ ...with403(reads), recordConsentDecision: 403 })
-  expect(await statusesOf(await clientWith('consents:read'), orgId)).toEqual({ ...with200(reads), recordConsentDecision: 403 })
-  expect(await statusesOf(await clientWith('consents:write'), orgId)).toEqual({ ...with200(reads), recordConsentDecision: 201 })
+  expect(await statusesOf(await clientWith('patients:read'), orgId)).toEqual({
+    ...with403(reads),
+    recordConsentDecision: 403,
+  })
+  expect(await statusesOf(await clientWith('consents:read'), orgId)).toEqual({
+    ...with200(reads),
+    recordConsentDecision: 403,
+  })
+  expect(await statusesOf(await clientWith('consents:write'), orgId)).toEqual({
+    ...with200(reads),
+    recordConsentDecision: 201,
+  })
 
   const second = platform.process.credentials.clients[1]?.org_id ?? ''
   const stranger = await statusesOf(await clientWith('patients:read', 1), second)

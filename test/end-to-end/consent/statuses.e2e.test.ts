@@ -14,7 +14,9 @@ let terms: Terms
 let patientId: string
 let values: Readonly<Record<string, string>>
 /** What each operation cannot do without. */
-let needed: Readonly<Record<string, { readonly query?: string; readonly body?: Readonly<Record<string, unknown>>; readonly id?: string }>>
+let needed: Readonly<
+  Record<string, { readonly query?: string; readonly body?: Readonly<Record<string, unknown>>; readonly id?: string }>
+>
 
 beforeAll(async () => {
   world = await openConsentWorld()
@@ -23,7 +25,10 @@ beforeAll(async () => {
   patientId = randomUUID()
   const decided = await expecting(201, world.decide(patientId, terms, 'granted'))
   const type = { displayName: 'Other', legalBasis: 'consent', required: false }
-  const unused = await expecting(201, world.admin.call('/v1/admin/consent-types', { body: { ...type, code: 'unused' } }))
+  const unused = await expecting(
+    201,
+    world.admin.call('/v1/admin/consent-types', { body: { ...type, code: 'unused' } }),
+  )
   values = { patientId, typeCode: 'research', typeId: terms.typeId, id: terms.typeId }
   needed = {
     listConsents: { query: `org_id=${world.orgId}` },
@@ -35,7 +40,9 @@ beforeAll(async () => {
     createConsentType: { body: { ...type, code: 'created' } },
     updateConsentType: { body: { required: true } },
     publishConsentTextVersion: { body: { locale: 'fr-FR', text: "J'accepte.", effectiveFrom: '2030-01-01T00:00:00Z' } },
-    recordConsentDecision: { body: { consent_type_id: terms.typeId, text_version_id: terms.textId, decision: 'denied' } },
+    recordConsentDecision: {
+      body: { consent_type_id: terms.typeId, text_version_id: terms.textId, decision: 'denied' },
+    },
   }
 })
 
@@ -61,13 +68,19 @@ async function ask(operation: DocumentedOperation, token: string, change: Change
     ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
     ...change.headers,
   }
-  return world.watched.send(`${path}${search === '' ? '' : `?${search}`}`, { method, headers, ...(sent === undefined ? {} : { body: sent }) })
+  return world.watched.send(`${path}${search === '' ? '' : `?${search}`}`, {
+    method,
+    headers,
+    ...(sent === undefined ? {} : { body: sent }),
+  })
 }
 
 test('every status that a consent route documents is seen, but for those of faults, quotas and the HTTP parser', async () => {
   const { client_id, client_secret } = clientOf(world.platform.process, 0)
   const form = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret })
-  const issued: unknown = await (await fetch(`${world.platform.baseUrl}/v1/auth/oauth/token`, { method: 'POST', body: form })).json()
+  const issued: unknown = await (
+    await fetch(`${world.platform.baseUrl}/v1/auth/oauth/token`, { method: 'POST', body: form })
+  ).json()
   const token = textAt(issued, 'access_token')
   const foreign = { 'x-actor-context': actorContext(unknownId, ['consents:admin']) }
   const tooLarge = JSON.stringify({ displayName: 'x'.repeat(1024 * 1024) })
@@ -77,23 +90,39 @@ test('every status that a consent route documents is seen, but for those of faul
       ['400', refusal(await ask(operation, token, { query: 'unknown=1' }))],
       ['401', refusal(await ask(operation, ''))],
       ['403', refusal(await ask(operation, token, { headers: foreign }))],
-      ['404', refusal(await ask(operation, token, operationId === 'listConsents' ? { values: { patientId: 'nobody' } } : { query: `orgId=${unknownId}` }))],
+      [
+        '404',
+        refusal(
+          await ask(
+            operation,
+            token,
+            operationId === 'listConsents' ? { values: { patientId: 'nobody' } } : { query: `orgId=${unknownId}` },
+          ),
+        ),
+      ],
     ]
     if (method !== 'GET') {
       told.push(['415', refusal(await ask(operation, token, { body: 'x', headers: { 'content-type': 'text/plain' } }))])
       told.push(['413', refusal(await ask(operation, token, { body: tooLarge }))])
     }
-    if ('412' in operation.answers) told.push(['412', refusal(await ask(operation, token, { headers: { 'if-match': '"999"' } }))])
-    expect([operationId, ...told.map(([, answered]) => answered.slice(0, 3))]).toEqual([operationId, ...told.map(([status]) => status)])
+    if ('412' in operation.answers)
+      told.push(['412', refusal(await ask(operation, token, { headers: { 'if-match': '"999"' } }))])
+    expect([operationId, ...told.map(([, answered]) => answered.slice(0, 3))]).toEqual([
+      operationId,
+      ...told.map(([status]) => status),
+    ])
     const done = await ask(operation, token)
     expect([operationId, done.status < 300]).toEqual([operationId, true])
     const etag = done.headers.get('etag')
-    if ('304' in operation.answers && etag !== null) expect((await ask(operation, token, { headers: { 'if-none-match': etag } })).status).toBe(304)
+    if ('304' in operation.answers && etag !== null)
+      expect((await ask(operation, token, { headers: { 'if-none-match': etag } })).status).toBe(304)
   }
   await seeConflicts()
 
   const seen = new Set(await world.watched.seen())
-  const documented = operations.flatMap(({ operationId, answers }) => Object.keys(answers).map((status) => `${operationId} ${status}`))
+  const documented = operations.flatMap(({ operationId, answers }) =>
+    Object.keys(answers).map((status) => `${operationId} ${status}`),
+  )
   const unseen = documented.filter((one) => !seen.has(one) && !/ (408|417|429|431|500|503)$/.test(one))
   // Only forty lost races in a row end a change so.
   expect(unseen).toEqual(['updateConsentType 409'])
@@ -103,7 +132,9 @@ test('every status that a consent route documents is seen, but for those of faul
 async function seeConflicts(): Promise<void> {
   const keyed = withHeaders(world.admin, { 'idempotency-key': randomUUID() })
   const decide = (decision: string) =>
-    keyed.call(`/v1/patients/${patientId}/consents`, { body: { consent_type_id: terms.typeId, text_version_id: terms.textId, decision } })
+    keyed.call(`/v1/patients/${patientId}/consents`, {
+      body: { consent_type_id: terms.typeId, text_version_id: terms.textId, decision },
+    })
   await expecting(201, decide('granted'))
   const texts = `/v1/admin/consent-types/${terms.typeId}/text-versions`
   const conflicts = [

@@ -23,7 +23,13 @@ beforeAll(async () => {
 afterAll(() => world.platform.stop())
 
 const dataOf = (body: unknown) => at(body, 'data') as readonly unknown[]
-const described = (code: string) => ({ code, displayName: 'Research', description: 'On photographs', legalBasis: 'consent', required: true })
+const described = (code: string) => ({
+  code,
+  displayName: 'Research',
+  description: 'On photographs',
+  legalBasis: 'consent',
+  required: true,
+})
 
 async function createType(code: string): Promise<string> {
   return textAt((await expecting(201, world.admin.call(types, { body: described(code) }))).body, 'id')
@@ -33,7 +39,13 @@ describe('POST /v1/admin/consent-types', () => {
   test('creates a type: 201 with the record, where it can be read at once', async () => {
     const { body, headers } = await expecting(201, world.admin.call(types, { body: described('created') }))
     const id = textAt(body, 'id')
-    expect(body).toEqual({ id, organisationId: world.orgId, ...described('created'), createdAt: at(body, 'updatedAt'), updatedAt: expect.any(String) })
+    expect(body).toEqual({
+      id,
+      organisationId: world.orgId,
+      ...described('created'),
+      createdAt: at(body, 'updatedAt'),
+      updatedAt: expect.any(String),
+    })
     expect(headers.get('location')).toBe(`${types}/${id}`)
     const read = await expecting(200, world.admin.call(`${types}/${id}`))
     expect([read.body, read.headers.get('etag')]).toEqual([{ ...Object(body), textVersions: [] }, headers.get('etag')])
@@ -41,13 +53,17 @@ describe('POST /v1/admin/consent-types', () => {
 
   test('keeps codes unique in the organisation, and their form', async () => {
     await createType('unique_code')
-    const ask = async (members: object) => refusal(await world.admin.call(types, { body: { ...described('another'), ...members } }))
+    const ask = async (members: object) =>
+      refusal(await world.admin.call(types, { body: { ...described('another'), ...members } }))
     expect(await ask({ code: 'unique_code' })).toBe('409 consent-type-code-in-use')
-    for (const code of ['', 'Upper', '1st', 'with-dash', 'x'.repeat(65)]) expect(await ask({ code })).toBe('400 validation-failed /code')
+    for (const code of ['', 'Upper', '1st', 'with-dash', 'x'.repeat(65)])
+      expect(await ask({ code })).toBe('400 validation-failed /code')
     expect(await ask({ legalBasis: '' })).toBe('400 validation-failed /legalBasis')
     expect(await ask({ required: 'yes' })).toBe('400 validation-failed /required')
     expect(await ask({ organisationId: unknownId })).toBe('404 not-found')
-    const twice = await world.admin.call(`${types}?org_id=${world.orgId}`, { body: { ...described('another'), organisationId: unknownId } })
+    const twice = await world.admin.call(`${types}?org_id=${world.orgId}`, {
+      body: { ...described('another'), organisationId: unknownId },
+    })
     expect(refusal(twice)).toBe('400 validation-failed /org_id')
   })
 
@@ -57,7 +73,9 @@ describe('POST /v1/admin/consent-types', () => {
     await expecting(204, world.admin.call(`${types}/${textAt(first.body, 'id')}`, { method: 'DELETE' }))
     const again = await expecting(201, keyed.call(types, { body: described('keyed') }))
     expect([again.body, again.headers.get('idempotency-replayed')]).toEqual([first.body, 'true'])
-    expect(refusal(await keyed.call(types, { body: described('keyed_differently') }))).toBe('409 idempotency-key-reused')
+    expect(refusal(await keyed.call(types, { body: described('keyed_differently') }))).toBe(
+      '409 idempotency-key-reused',
+    )
   })
 })
 
@@ -66,7 +84,11 @@ describe('GET /v1/admin/consent-types', () => {
     for (const code of ['list_b', 'list_a', 'list_c']) await createType(code)
     const codes: string[] = []
     let path = `${types}?limit=2&org_id=${world.orgId}`
-    for (let page = await expecting(200, world.admin.call(path)); ; page = await expecting(200, world.admin.call(path))) {
+    for (
+      let page = await expecting(200, world.admin.call(path));
+      ;
+      page = await expecting(200, world.admin.call(path))
+    ) {
       codes.push(...dataOf(page.body).map((type) => textAt(type, 'code')))
       if (at(page.body, 'hasMore') !== true) break
       path = `${types}?limit=2&org_id=${world.orgId}&cursor=${textAt(page.body, 'nextCursor')}`
@@ -84,22 +106,40 @@ describe('GET and PATCH /v1/admin/consent-types/{id}', () => {
     await world.publish(id, { locale: 'en-GB', text: 'I agree.' })
     const { body: before } = await expecting(200, world.admin.call(`${types}/${id}`))
     const changes = { displayName: 'Teaching', description: null, required: false }
-    const { body, headers } = await expecting(200, world.admin.call(`${types}/${id}`, { method: 'PATCH', body: changes }))
-    expect(body).toMatchObject({ id, code: 'patched', legalBasis: 'consent', createdAt: at(before, 'createdAt'), ...changes })
+    const { body, headers } = await expecting(
+      200,
+      world.admin.call(`${types}/${id}`, { method: 'PATCH', body: changes }),
+    )
+    expect(body).toMatchObject({
+      id,
+      code: 'patched',
+      legalBasis: 'consent',
+      createdAt: at(before, 'createdAt'),
+      ...changes,
+    })
     expect(Date.parse(textAt(body, 'updatedAt'))).toBeGreaterThanOrEqual(Date.parse(textAt(before, 'updatedAt')))
     const { body: after, headers: read } = await expecting(200, world.admin.call(`${types}/${id}`))
-    expect([after, read.get('etag')]).toEqual([{ ...Object(body), textVersions: at(before, 'textVersions') }, headers.get('etag')])
-    const one = await expecting(200, world.admin.call(`${types}/${id}`, { method: 'PATCH', body: { display_name: 'Both casings' } }))
+    expect([after, read.get('etag')]).toEqual([
+      { ...Object(body), textVersions: at(before, 'textVersions') },
+      headers.get('etag'),
+    ])
+    const one = await expecting(
+      200,
+      world.admin.call(`${types}/${id}`, { method: 'PATCH', body: { display_name: 'Both casings' } }),
+    )
     expect(one.body).toMatchObject({ displayName: 'Both casings', description: null, required: false })
     const same = await expecting(200, world.admin.call(`${types}/${id}`, { method: 'PATCH', body: {} }))
     expect([same.body, same.headers.get('etag')]).toEqual([one.body, one.headers.get('etag')])
 
-    const patch = async (members: object) => refusal(await world.admin.call(`${types}/${id}`, { method: 'PATCH', body: members }))
+    const patch = async (members: object) =>
+      refusal(await world.admin.call(`${types}/${id}`, { method: 'PATCH', body: members }))
     expect(await patch({ code: 'other' })).toBe('400 validation-failed /code')
     expect(await patch({ legalBasis: 'contract' })).toBe('400 validation-failed /legalBasis')
     expect(await patch({ displayName: ' \n' })).toBe('400 validation-failed /displayName')
     expect(await patch({ displayName: null })).toBe('400 validation-failed /displayName')
-    expect(refusal(await world.admin.call(`${types}/${unknownId}`, { method: 'PATCH', body: {} }))).toBe('404 not-found')
+    expect(refusal(await world.admin.call(`${types}/${unknownId}`, { method: 'PATCH', body: {} }))).toBe(
+      '404 not-found',
+    )
   })
 
   test('takes If-Match and If-None-Match', async () => {
@@ -109,7 +149,9 @@ describe('GET and PATCH /v1/admin/consent-types/{id}', () => {
     await expecting(304, withHeaders(world.admin, { 'if-none-match': etag }).call(`${types}/${id}`))
     const matching = withHeaders(world.admin, { 'if-match': etag })
     await expecting(200, matching.call(`${types}/${id}`, { method: 'PATCH', body: { required: false } }))
-    expect(refusal(await matching.call(`${types}/${id}`, { method: 'PATCH', body: { required: true } }))).toBe('412 precondition-failed')
+    expect(refusal(await matching.call(`${types}/${id}`, { method: 'PATCH', body: { required: true } }))).toBe(
+      '412 precondition-failed',
+    )
     for (const body of [{ required: false }, {}]) {
       expect(refusal(await matching.call(`${types}/${id}`, { method: 'PATCH', body }))).toBe('412 precondition-failed')
       await expecting(200, world.admin.call(`${types}/${id}`, { method: 'PATCH', body }))
@@ -123,7 +165,9 @@ describe('DELETE /v1/admin/consent-types/{id}', () => {
   test('is soft: the type answers 404 everywhere, and its code stays taken', async () => {
     const terms = await world.terms('deleted')
     const path = `${types}/${terms.typeId}`
-    expect(refusal(await world.admin.call(path, { method: 'DELETE', body: { really: true } }))).toBe('400 validation-failed /really')
+    expect(refusal(await world.admin.call(path, { method: 'DELETE', body: { really: true } }))).toBe(
+      '400 validation-failed /really',
+    )
     const { body } = await expecting(204, world.admin.call(path, { method: 'DELETE' }))
     expect(body).toBeUndefined()
     const patientId = randomUUID()
@@ -137,15 +181,21 @@ describe('DELETE /v1/admin/consent-types/{id}', () => {
     ]
     expect(refusals.map(refusal)).toEqual(refusals.map(() => '404 not-found'))
     expect(refusal(await world.decide(patientId, terms, 'granted'))).toBe('404 consent-type-not-found /consent_type_id')
-    expect((await world.api.call(`/v1/patients/${patientId}/consents/check?types=deleted`)).body).toEqual({ consents: { deleted: false } })
-    expect(dataOf((await world.admin.call(`${types}?limit=200`)).body).map((type) => at(type, 'code'))).not.toContain('deleted')
+    expect((await world.api.call(`/v1/patients/${patientId}/consents/check?types=deleted`)).body).toEqual({
+      consents: { deleted: false },
+    })
+    expect(dataOf((await world.admin.call(`${types}?limit=200`)).body).map((type) => at(type, 'code'))).not.toContain(
+      'deleted',
+    )
     expect(refusal(await world.admin.call(types, { body: described('deleted') }))).toBe('409 consent-type-code-in-use')
   })
 
   test('fails when records exist', async () => {
     const terms = await world.terms('in_use')
     await expecting(201, world.decide(randomUUID(), terms, 'denied'))
-    expect(refusal(await world.admin.call(`${types}/${terms.typeId}`, { method: 'DELETE' }))).toBe('409 consent-type-in-use')
+    expect(refusal(await world.admin.call(`${types}/${terms.typeId}`, { method: 'DELETE' }))).toBe(
+      '409 consent-type-in-use',
+    )
     await expecting(201, world.decide(randomUUID(), terms, 'granted'))
   })
 
@@ -154,7 +204,10 @@ describe('DELETE /v1/admin/consent-types/{id}', () => {
     async function race(round: number): Promise<string> {
       const typeId = textAt((await expecting(201, hasty.call(types, { body: described(`race_${round}`) }))).body, 'id')
       const text = { locale: 'en-GB', text: 'I agree.' }
-      const textId = textAt((await expecting(201, hasty.call(`${types}/${typeId}/text-versions`, { body: text }))).body, 'id')
+      const textId = textAt(
+        (await expecting(201, hasty.call(`${types}/${typeId}/text-versions`, { body: text }))).body,
+        'id',
+      )
       const patientId = randomUUID()
       const body = { consent_type_id: typeId, text_version_id: textId, decision: 'granted' }
       // Either gets a head start, from none to so much that the other finds it done: rounds differ, what holds does not.
@@ -163,13 +216,21 @@ describe('DELETE /v1/admin/consent-types/{id}', () => {
         pause(Math.max(lead, 0)).then(() => hasty.call(`/v1/patients/${patientId}/consents`, { body })),
         pause(Math.max(-lead, 0)).then(() => hasty.call(`${types}/${typeId}`, { method: 'DELETE' })),
       ])
-      const { body: record } = await expecting(200, world.api.call(`/v1/consent-records?patientId=${patientId}&consentTypeCode=race_${round}`))
+      const { body: record } = await expecting(
+        200,
+        world.api.call(`/v1/consent-records?patientId=${patientId}&consentTypeCode=race_${round}`),
+      )
       expect([round, at(record, 'status')]).toEqual([round, decided.status === 201 ? 'granted' : 'none'])
-      return [decided, deleted].map((answer) => (answer.status < 300 ? String(answer.status) : refusal(answer))).join(', ')
+      return [decided, deleted]
+        .map((answer) => (answer.status < 300 ? String(answer.status) : refusal(answer)))
+        .join(', ')
     }
     const outcomes: string[] = []
-    while (outcomes.length < 200) outcomes.push(...(await Promise.all(Array.from({ length: 10 }, (_, place) => race(outcomes.length + place)))))
-    expect(new Set(outcomes)).toEqual(new Set(['201, 409 consent-type-in-use', '404 consent-type-not-found /consent_type_id, 204']))
+    while (outcomes.length < 200)
+      outcomes.push(...(await Promise.all(Array.from({ length: 10 }, (_, place) => race(outcomes.length + place)))))
+    expect(new Set(outcomes)).toEqual(
+      new Set(['201, 409 consent-type-in-use', '404 consent-type-not-found /consent_type_id, 204']),
+    )
   })
 })
 
@@ -207,22 +268,53 @@ describe('/v1/admin/consent-types/{typeId}/text-versions', () => {
     const typeId = await createType('many_texts')
     const path = `${types}/${typeId}/text-versions`
     const ids: string[] = []
-    for (let number = 0; number < 52; number += 1) ids.push(textAt((await expecting(201, world.admin.call(path, { body: { locale: 'en-GB', text: `Text ${number}.`, effectiveFrom: new Date(Date.UTC(2040, 0, 1, 0, number)).toISOString() } }))).body, 'id'))
+    for (let number = 0; number < 52; number += 1)
+      ids.push(
+        textAt(
+          (
+            await expecting(
+              201,
+              world.admin.call(path, {
+                body: {
+                  locale: 'en-GB',
+                  text: `Text ${number}.`,
+                  effectiveFrom: new Date(Date.UTC(2040, 0, 1, 0, number)).toISOString(),
+                },
+              }),
+            )
+          ).body,
+          'id',
+        ),
+      )
     const { body: type } = await expecting(200, world.admin.call(`${types}/${typeId}`))
-    expect((at(type, 'textVersions') as readonly unknown[]).map((version) => textAt(version, 'id'))).toEqual(ids.slice(2))
+    expect((at(type, 'textVersions') as readonly unknown[]).map((version) => textAt(version, 'id'))).toEqual(
+      ids.slice(2),
+    )
     const { body: first } = await expecting(200, world.admin.call(`${path}?limit=200`))
-    const { body: second } = await expecting(200, world.admin.call(`${path}?limit=200&cursor=${textAt(first, 'nextCursor')}`))
-    expect([dataOf(first).length, ...[...dataOf(first), ...dataOf(second)].map((version) => textAt(version, 'id'))]).toEqual([50, ...ids])
+    const { body: second } = await expecting(
+      200,
+      world.admin.call(`${path}?limit=200&cursor=${textAt(first, 'nextCursor')}`),
+    )
+    expect([
+      dataOf(first).length,
+      ...[...dataOf(first), ...dataOf(second)].map((version) => textAt(version, 'id')),
+    ]).toEqual([50, ...ids])
   })
 
   test('refuses what is no text of a type', async () => {
     const path = `${types}/${await createType('no_texts')}/text-versions`
-    const ask = async (members: object) => refusal(await world.admin.call(path, { body: { locale: 'en-GB', text: 'I agree.', ...members } }))
-    for (const locale of ['english please', 'e', 'en_GB', '']) expect([locale, await ask({ locale })]).toEqual([locale, '400 validation-failed /locale'])
+    const ask = async (members: object) =>
+      refusal(await world.admin.call(path, { body: { locale: 'en-GB', text: 'I agree.', ...members } }))
+    for (const locale of ['english please', 'e', 'en_GB', ''])
+      expect([locale, await ask({ locale })]).toEqual([locale, '400 validation-failed /locale'])
     expect(await ask({ text: '' })).toBe('400 validation-failed /text')
     expect(await ask({ text: 'x'.repeat(100_001) })).toBe('400 validation-failed /text')
     expect(await ask({ effectiveFrom: 'soon' })).toBe('400 validation-failed /effectiveFrom')
-    expect(refusal(await world.admin.call(`${types}/${unknownId}/text-versions`, { body: { locale: 'en-GB', text: 'I agree.' } }))).toBe('404 not-found')
+    expect(
+      refusal(
+        await world.admin.call(`${types}/${unknownId}/text-versions`, { body: { locale: 'en-GB', text: 'I agree.' } }),
+      ),
+    ).toBe('404 not-found')
     expect(refusal(await world.admin.call(`${types}/${unknownId}/text-versions`))).toBe('404 not-found')
     expect(dataOf((await expecting(200, world.admin.call(path))).body)).toEqual([])
   })
@@ -235,7 +327,12 @@ describe('access', () => {
     const nobody = withHeaders(world.api, { 'x-actor-context': actorContext(world.orgId, ['users:admin']) })
     for (const { path, method, isAdmin } of operations) {
       const address = path.replace('{typeCode}', 'research').replace(/\{[^}]+\}/g, unknownId)
-      const sent = { method, ...(method === 'GET' || method === 'DELETE' ? {} : { headers: { 'content-type': 'application/json' }, body: '{}' }) }
+      const sent = {
+        method,
+        ...(method === 'GET' || method === 'DELETE'
+          ? {}
+          : { headers: { 'content-type': 'application/json' }, body: '{}' }),
+      }
       const unknown = await world.watched.send(address, sent)
       expect([address, refusal(unknown)]).toEqual([address, '401 token-missing'])
       if (!isAdmin) continue
@@ -248,8 +345,14 @@ describe('access', () => {
   test('the administrator secret is enough by itself, and then names the organisation (T22)', async () => {
     const secret = world.platform.process.credentials.admin_api_secret ?? ''
     const ask = (path: string, request: RequestInit = {}) =>
-      world.watched.send(path, { ...request, headers: { 'x-admin-api-secret': secret, 'content-type': 'application/json' } })
-    const created = await ask(types, { method: 'POST', body: JSON.stringify({ ...described('by_secret'), organisationId: world.orgId }) })
+      world.watched.send(path, {
+        ...request,
+        headers: { 'x-admin-api-secret': secret, 'content-type': 'application/json' },
+      })
+    const created = await ask(types, {
+      method: 'POST',
+      body: JSON.stringify({ ...described('by_secret'), organisationId: world.orgId }),
+    })
     expect([created.status, at(created.body, 'organisationId')]).toEqual([201, world.orgId])
     expect((await ask(`${types}/${textAt(created.body, 'id')}?org_id=${world.orgId}`)).status).toBe(200)
     expect(refusal(await ask(types))).toBe('400 org-required')
@@ -274,16 +377,41 @@ describe('the three mounts (T19)', () => {
       `/admin/consent-types/${terms.typeId}/text-versions`,
     ]
     for (const path of paths) {
-      const bodies = await Promise.all(['/v1', '/v1/consent', '/v1/consent/v1'].map(async (mount) => unsealed((await expecting(200, world.admin.call(`${mount}${path}`))).body)))
+      const bodies = await Promise.all(
+        ['/v1', '/v1/consent', '/v1/consent/v1'].map(async (mount) =>
+          unsealed((await expecting(200, world.admin.call(`${mount}${path}`))).body),
+        ),
+      )
       expect([path, bodies[1], bodies[2]]).toEqual([path, bodies[0], bodies[0]])
     }
-    const mountOf: Readonly<Record<string, ApiClient>> = { '/v1': world.admin, '/v1/consent': world.admin, '/v1/consent/v1': world.admin }
+    const mountOf: Readonly<Record<string, ApiClient>> = {
+      '/v1': world.admin,
+      '/v1/consent': world.admin,
+      '/v1/consent/v1': world.admin,
+    }
     for (const [mount, client] of Object.entries(mountOf)) {
-      expect(textAt((await expecting(200, client.call(`${mount}/patients/${patientId}/consents/${textAt(body, 'id')}/receipt`))).body, 'receipt').split('.')).toHaveLength(3)
+      expect(
+        textAt(
+          (await expecting(200, client.call(`${mount}/patients/${patientId}/consents/${textAt(body, 'id')}/receipt`)))
+            .body,
+          'receipt',
+        ).split('.'),
+      ).toHaveLength(3)
       const code = `mounted_${Object.keys(mountOf).indexOf(mount)}`
-      const id = textAt((await expecting(201, client.call(`${mount}/admin/consent-types`, { body: described(code) }))).body, 'id')
-      await expecting(201, client.call(`${mount}/admin/consent-types/${id}/text-versions`, { body: { locale: 'en-GB', text: 'I agree.' } }))
-      await expecting(200, client.call(`${mount}/admin/consent-types/${id}`, { method: 'PATCH', body: { required: false } }))
+      const id = textAt(
+        (await expecting(201, client.call(`${mount}/admin/consent-types`, { body: described(code) }))).body,
+        'id',
+      )
+      await expecting(
+        201,
+        client.call(`${mount}/admin/consent-types/${id}/text-versions`, {
+          body: { locale: 'en-GB', text: 'I agree.' },
+        }),
+      )
+      await expecting(
+        200,
+        client.call(`${mount}/admin/consent-types/${id}`, { method: 'PATCH', body: { required: false } }),
+      )
       await expecting(204, client.call(`${mount}/admin/consent-types/${id}`, { method: 'DELETE' }))
       const decision = { consent_type_id: terms.typeId, text_version_id: terms.textId, decision: 'granted' }
       await expecting(201, client.call(`${mount}/patients/${patientId}/consents`, { body: decision }))
@@ -302,7 +430,9 @@ function unsealed(body: unknown): unknown {
 test('another organisation of the platform sees no type, and takes the same codes', async () => {
   const terms = await world.terms('of_one')
   const otherOrg = clientOf(world.platform.process, 1).org_id ?? ''
-  const stranger = withHeaders(world.watched.watch(await world.platform.connect(clientOf(world.platform.process, 1))), { 'x-actor-context': actorContext(otherOrg, ['consents:admin']) })
+  const stranger = withHeaders(world.watched.watch(await world.platform.connect(clientOf(world.platform.process, 1))), {
+    'x-actor-context': actorContext(otherOrg, ['consents:admin']),
+  })
   expect(dataOf((await expecting(200, stranger.call(types))).body)).toEqual([])
   for (const [method, body] of [['GET'], ['PATCH', {}], ['DELETE']] as const) {
     const theirs = await stranger.call(`${types}/${terms.typeId}`, { method, ...(body === undefined ? {} : { body }) })
@@ -314,14 +444,48 @@ test('another organisation of the platform sees no type, and takes the same code
 })
 
 test('every answer was one that the document allows', async () => {
-  expect(await world.watched.seen()).toEqual(expect.arrayContaining([
-    'createConsentType 201', 'createConsentType 400', 'createConsentType 401', 'createConsentType 403', 'createConsentType 404', 'createConsentType 409',
-    'deleteConsentType 204', 'deleteConsentType 400', 'deleteConsentType 401', 'deleteConsentType 403', 'deleteConsentType 404', 'deleteConsentType 409', 'deleteConsentType 412',
-    'getConsentType 200', 'getConsentType 304', 'getConsentType 401', 'getConsentType 403', 'getConsentType 404',
-    'listConsentTextVersions 200', 'listConsentTextVersions 401', 'listConsentTextVersions 403', 'listConsentTextVersions 404',
-    'listConsentTypes 200', 'listConsentTypes 400', 'listConsentTypes 401', 'listConsentTypes 403', 'listConsentTypes 404',
-    'publishConsentTextVersion 201', 'publishConsentTextVersion 400', 'publishConsentTextVersion 401', 'publishConsentTextVersion 403', 'publishConsentTextVersion 404', 'publishConsentTextVersion 409',
-    'updateConsentType 200', 'updateConsentType 400', 'updateConsentType 401', 'updateConsentType 403', 'updateConsentType 404', 'updateConsentType 412',
-  ]))
+  expect(await world.watched.seen()).toEqual(
+    expect.arrayContaining([
+      'createConsentType 201',
+      'createConsentType 400',
+      'createConsentType 401',
+      'createConsentType 403',
+      'createConsentType 404',
+      'createConsentType 409',
+      'deleteConsentType 204',
+      'deleteConsentType 400',
+      'deleteConsentType 401',
+      'deleteConsentType 403',
+      'deleteConsentType 404',
+      'deleteConsentType 409',
+      'deleteConsentType 412',
+      'getConsentType 200',
+      'getConsentType 304',
+      'getConsentType 401',
+      'getConsentType 403',
+      'getConsentType 404',
+      'listConsentTextVersions 200',
+      'listConsentTextVersions 401',
+      'listConsentTextVersions 403',
+      'listConsentTextVersions 404',
+      'listConsentTypes 200',
+      'listConsentTypes 400',
+      'listConsentTypes 401',
+      'listConsentTypes 403',
+      'listConsentTypes 404',
+      'publishConsentTextVersion 201',
+      'publishConsentTextVersion 400',
+      'publishConsentTextVersion 401',
+      'publishConsentTextVersion 403',
+      'publishConsentTextVersion 404',
+      'publishConsentTextVersion 409',
+      'updateConsentType 200',
+      'updateConsentType 400',
+      'updateConsentType 401',
+      'updateConsentType 403',
+      'updateConsentType 404',
+      'updateConsentType 412',
+    ]),
+  )
   expect(await world.watched.undocumented()).toEqual([])
 })

@@ -2,7 +2,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { actorContext, at, textAt } from '../../../platform/demo/api-client.ts'
 import { superLinearPatterns } from '../../architecture/linear-patterns.ts'
 import { startInProcessPlatform, type InProcessPlatform } from '../../support/in-process-platform.ts'
-import { assessmentBody, endOf, expecting, photograph, registerPatient, requestAssessment, reviewOfCase } from '../../support/main-job.ts'
+import {
+  assessmentBody,
+  endOf,
+  expecting,
+  photograph,
+  registerPatient,
+  requestAssessment,
+  reviewOfCase,
+} from '../../support/main-job.ts'
 import { kindsOfLoad, loadsOfSchema, type Load } from './hostile-requests.ts'
 import { startRawClient, type RawClient } from './raw-client.ts'
 import { parseTimeOf, standstillOf } from './standstill.ts'
@@ -24,7 +32,11 @@ const beyondNoise = 5
 const atOnce = 8
 /** Routes that are sent every load: one of each way to read a body, a list, and (below) all that read Prefer. */
 const representatives: ReadonlySet<string> = new Set([
-  'POST /v1/auth/oauth/token', 'POST /v1/clinical-api/assessments', 'POST /v1/clinical-api/assessments/{id}/submit', 'POST /v1/patients/{patientId}/consents', 'GET /v1/clinical-api/patients',
+  'POST /v1/auth/oauth/token',
+  'POST /v1/clinical-api/assessments',
+  'POST /v1/clinical-api/assessments/{id}/submit',
+  'POST /v1/patients/{patientId}/consents',
+  'GET /v1/clinical-api/patients',
 ])
 
 let world: InProcessPlatform
@@ -53,9 +65,21 @@ beforeAll(async () => {
   const assessmentId = await requestAssessment(api, assessmentBody(patientId, [await photograph()]))
   const record = await endOf(api, assessmentId)
   const review = await reviewOfCase(api, textAt(record, 'case_id'))
-  const webhook = await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: { url: 'http://127.0.0.1:1/', event_types: ['assessment.failed'] } }))
-  ids.set('patients', patientId).set('assessments', assessmentId).set('cases', textAt(record, 'case_id')).set('ai-reviews', textAt(review, 'id'))
-  ids.set('images', textAt(record, 'images', 0, 'id')).set('consent-types', terms.consent_type_id).set('webhook-subscriptions', textAt(webhook.body, 'id'))
+  const webhook = await expecting(
+    201,
+    api.call('/v1/clinical-api/webhook-subscriptions', {
+      body: { url: 'http://127.0.0.1:1/', event_types: ['assessment.failed'] },
+    }),
+  )
+  ids
+    .set('patients', patientId)
+    .set('assessments', assessmentId)
+    .set('cases', textAt(record, 'case_id'))
+    .set('ai-reviews', textAt(review, 'id'))
+  ids
+    .set('images', textAt(record, 'images', 0, 'id'))
+    .set('consent-types', terms.consent_type_id)
+    .set('webhook-subscriptions', textAt(webhook.body, 'id'))
 })
 
 afterAll(async () => {
@@ -64,15 +88,23 @@ afterAll(async () => {
 })
 
 function routesOf(openapi: unknown): Route[] {
-  const documented = Object.entries(Object(at(openapi, 'paths')) as Record<string, unknown>).flatMap(([path, operations]) => (
-    Object.entries(Object(operations) as Record<string, unknown>).map(([method, operation]) => ({
-      method: method.toUpperCase(),
-      path,
-      body: at(operation, 'requestBody', 'content', 'application/json', 'schema'),
-      takesPrefer: Object.values(Object(at(operation, 'parameters') ?? []) as object).some((parameter) => at(parameter, 'name') === 'prefer'),
-    }))
-  ))
-  const hidden = ['/openapi.json', '/docs', '/docs/static/index.css', '/no/such/address'].map((path) => ({ method: 'GET', path, body: undefined, takesPrefer: false }))
+  const documented = Object.entries(Object(at(openapi, 'paths')) as Record<string, unknown>).flatMap(
+    ([path, operations]) =>
+      Object.entries(Object(operations) as Record<string, unknown>).map(([method, operation]) => ({
+        method: method.toUpperCase(),
+        path,
+        body: at(operation, 'requestBody', 'content', 'application/json', 'schema'),
+        takesPrefer: Object.values(Object(at(operation, 'parameters') ?? []) as object).some(
+          (parameter) => at(parameter, 'name') === 'prefer',
+        ),
+      })),
+  )
+  const hidden = ['/openapi.json', '/docs', '/docs/static/index.css', '/no/such/address'].map((path) => ({
+    method: 'GET',
+    path,
+    body: undefined,
+    takesPrefer: false,
+  }))
   return [...documented, ...hidden]
 }
 
@@ -94,7 +126,10 @@ async function send(route: Route, load: Load, isAuthorized: boolean): Promise<nu
     ...load.headers,
   }
   const address = `${pathOf(route, load.parameter)}${load.query === undefined ? '' : `?${load.query}`}`
-  const head = [`${route.method} ${address} HTTP/1.1`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)].join('\r\n')
+  const head = [
+    `${route.method} ${address} HTTP/1.1`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ].join('\r\n')
   return client.send({ port, head: `${head}\r\n\r\n`, body })
 }
 
@@ -118,12 +153,13 @@ interface Attack {
 async function attack(attacks: readonly Attack[]) {
   const slow: string[] = []
   const statuses: string[] = []
-  const run = async ({ route, load, isAuthorized }: Attack) => void statuses.push(`${nameOf(route, load)}: ${await send(route, load, isAuthorized)}`)
+  const run = async ({ route, load, isAuthorized }: Attack) =>
+    void statuses.push(`${nameOf(route, load)}: ${await send(route, load, isAuthorized)}`)
   for (let from = 0; from < attacks.length; from += atOnce) {
     const batch = attacks.slice(from, from + atOnce)
     const strictest = Math.min(...batch.map(({ load }) => limitOf(load)))
     // Requests at once only add to each other's time, so a batch that is quick needs no closer look.
-    if (await standstillOf(async () => void (await Promise.all(batch.map(run)))) <= strictest) continue
+    if ((await standstillOf(async () => void (await Promise.all(batch.map(run))))) <= strictest) continue
     for (const one of batch) {
       const limit = limitOf(one.load)
       let least = Number.POSITIVE_INFINITY
@@ -131,7 +167,10 @@ async function attack(attacks: readonly Attack[]) {
         least = Math.min(least, await standstillOf(() => run(one)))
         if (least > beyondNoise * limit) break
       }
-      if (least > limit) slow.push(`${nameOf(one.route, one.load)} held the event loop for ${Math.round(least)} ms, more than ${Math.round(limit)}`)
+      if (least > limit)
+        slow.push(
+          `${nameOf(one.route, one.load)} held the event loop for ${Math.round(least)} ms, more than ${Math.round(limit)}`,
+        )
     }
   }
   return { slow, statuses }
@@ -148,18 +187,32 @@ function nameOf({ method, path }: Route, { name }: Load): string {
 }
 
 test('no request of a stranger holds the event loop', { timeout: 180_000 }, async () => {
-  const { slow, statuses } = await attack(routes.flatMap((route, place) => loadsOf(route, place).map((load) => ({ route, load, isAuthorized: false }))))
+  const { slow, statuses } = await attack(
+    routes.flatMap((route, place) => loadsOf(route, place).map((load) => ({ route, load, isAuthorized: false }))),
+  )
   expect(slow).toEqual([])
   expect(statuses.length).toBeGreaterThanOrEqual(routes.length * kindsOfLoad.length)
-  expect(routes.filter(({ method, path }) => representatives.has(`${method} ${path}`))).toHaveLength(representatives.size)
+  expect(routes.filter(({ method, path }) => representatives.has(`${method} ${path}`))).toHaveLength(
+    representatives.size,
+  )
 })
 
 test('no request of a client holds the event loop', { timeout: 180_000 }, async () => {
-  const { slow, statuses } = await attack(routes.flatMap((route, place) => [...loadsOf(route, place), ...loadsOfSchema(document, route.body)].map((load) => ({ route, load, isAuthorized: true }))))
+  const { slow, statuses } = await attack(
+    routes.flatMap((route, place) =>
+      [...loadsOf(route, place), ...loadsOfSchema(document, route.body)].map((load) => ({
+        route,
+        load,
+        isAuthorized: true,
+      })),
+    ),
+  )
   expect(slow).toEqual([])
   expect(statuses.filter((status) => / 5\d\d$/.test(status))).toEqual([])
   // The header Prefer is read where the answer is a record.
-  const preferring = routes.filter(({ method, takesPrefer }) => method === 'GET' && takesPrefer).map(({ method, path }) => `${method} ${path}: a name and blanks in prefer: 200`)
+  const preferring = routes
+    .filter(({ method, takesPrefer }) => method === 'GET' && takesPrefer)
+    .map(({ method, path }) => `${method} ${path}: a name and blanks in prefer: 200`)
   expect(preferring.length).toBeGreaterThan(1)
   expect(statuses).toEqual(expect.arrayContaining(preferring))
 })
@@ -168,7 +221,15 @@ test('no header of a write that succeeds holds the event loop', async () => {
   const writes = routes.filter(({ method, path }) => method === 'POST' && path === '/v1/clinical-api/cases')
   const body = JSON.stringify({ patient_id: ids.get('patients') })
   const preferring = kindsOfLoad.flat().filter(({ headers }) => headers !== undefined && 'prefer' in headers)
-  const { slow, statuses } = await attack(writes.flatMap((route) => preferring.map((load) => ({ route, load: { ...load, contentType: 'application/json', body }, isAuthorized: true }))))
+  const { slow, statuses } = await attack(
+    writes.flatMap((route) =>
+      preferring.map((load) => ({
+        route,
+        load: { ...load, contentType: 'application/json', body },
+        isAuthorized: true,
+      })),
+    ),
+  )
   expect(slow).toEqual([])
   expect(statuses.filter((status) => !status.endsWith(' 201'))).toEqual([])
   expect(statuses.length).toBeGreaterThanOrEqual(4)

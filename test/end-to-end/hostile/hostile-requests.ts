@@ -20,7 +20,10 @@ const mostMembers = 199_000
 const headRoom = 14_000
 
 /** As many pieces as fit. */
-function fill(piece: (n: number) => string, { bytes = mostBytes, count = Number.POSITIVE_INFINITY, separator = ',' } = {}): string {
+function fill(
+  piece: (n: number) => string,
+  { bytes = mostBytes, count = Number.POSITIVE_INFINITY, separator = ',' } = {},
+): string {
   const pieces: string[] = []
   for (let n = 0, length = 0; pieces.length < count; n += 1) {
     const next = piece(n)
@@ -77,34 +80,63 @@ const queries = {
 
 /** Every header that the platform or its framework reads, with texts that parsers find hard. */
 const headerNames = [
-  'accept', 'authorization', 'content-type', 'content-encoding', 'idempotency-key', 'if-match', 'if-none-match', 'prefer', 'traceparent', 'x-actor-context',
-  'x-admin-api-secret', 'x-forwarded-for', 'x-min-commit-position', 'x-request-id',
+  'accept',
+  'authorization',
+  'content-type',
+  'content-encoding',
+  'idempotency-key',
+  'if-match',
+  'if-none-match',
+  'prefer',
+  'traceparent',
+  'x-actor-context',
+  'x-admin-api-secret',
+  'x-forwarded-for',
+  'x-min-commit-position',
+  'x-request-id',
 ]
 const headerTexts = {
   'a name and blanks': `a${' '.repeat(headRoom)}x`,
   'a mark and blanks': `Bearer a=${' '.repeat(headRoom)}x`,
-  'commas': 'a,'.repeat(headRoom / 2),
+  commas: 'a,'.repeat(headRoom / 2),
   'quotation marks': `"${'\\"'.repeat(headRoom / 2)}`,
 }
 
 /** By kind: every route is sent one load of each kind, some routes are sent all of them. */
 export const kindsOfLoad: readonly (readonly Load[])[] = [
-  ...Object.values(jsonBodies).map((bodies) => Object.entries(bodies).map(([name, body]) => ({ name, contentType: json, body }))),
+  ...Object.values(jsonBodies).map((bodies) =>
+    Object.entries(bodies).map(([name, body]) => ({ name, contentType: json, body })),
+  ),
   Object.entries(forms).map(([name, body]) => ({ name, contentType: form, body })),
   Object.entries(queries).map(([name, query]) => ({ name, query })),
-  ...Object.entries(headerTexts).map(([text, value]) => headerNames.map((name) => ({ name: `${text} in ${name}`, headers: { [name]: value } }))),
-  [{ name: 'a long parameter', parameter: 'a'.repeat(headRoom) }, { name: 'a parameter of escapes', parameter: '%41'.repeat(headRoom / 3) }],
+  ...Object.entries(headerTexts).map(([text, value]) =>
+    headerNames.map((name) => ({ name: `${text} in ${name}`, headers: { [name]: value } })),
+  ),
+  [
+    { name: 'a long parameter', parameter: 'a'.repeat(headRoom) },
+    { name: 'a parameter of escapes', parameter: '%41'.repeat(headRoom / 3) },
+  ],
 ]
 
 /** Bodies from the route's own schema: every list is full, and every text is long. */
 export function loadsOfSchema(document: unknown, schema: unknown): Load[] {
   const places = placesOf(document, schema)
-  const full = places.filter(({ type }) => type === 'array').flatMap(({ path }) => Object.entries(itemForms).map(([form, item]) => (
-    { name: `/${path.join('/')} full of ${form}`, contentType: json, body: inside(path, `[${fill(item, { count: mostMembers / 3 })}]`) }
-  )))
-  const texts = places.filter(({ type }) => type === 'string').map(({ path }) => (
-    { name: `a long /${path.join('/')}`, contentType: json, body: inside(path, JSON.stringify(' '.repeat(mostBytes))) }
-  ))
+  const full = places
+    .filter(({ type }) => type === 'array')
+    .flatMap(({ path }) =>
+      Object.entries(itemForms).map(([form, item]) => ({
+        name: `/${path.join('/')} full of ${form}`,
+        contentType: json,
+        body: inside(path, `[${fill(item, { count: mostMembers / 3 })}]`),
+      })),
+    )
+  const texts = places
+    .filter(({ type }) => type === 'string')
+    .map(({ path }) => ({
+      name: `a long /${path.join('/')}`,
+      contentType: json,
+      body: inside(path, JSON.stringify(' '.repeat(mostBytes))),
+    }))
   return [...full, ...texts]
 }
 
@@ -123,16 +155,23 @@ interface Place {
 /** The lists and texts of a schema. */
 function placesOf(document: unknown, schema: unknown, path: readonly string[] = []): Place[] {
   const reference = at(schema, '$ref')
-  if (typeof reference === 'string') return placesOf(document, at(document, ...reference.slice('#/'.length).split('/')), path)
+  if (typeof reference === 'string')
+    return placesOf(document, at(document, ...reference.slice('#/'.length).split('/')), path)
   const type = at(schema, 'type')
   const own = type === 'array' || type === 'string' ? [{ path, type }] : []
-  const members = Object.entries(Object(at(schema, 'properties') ?? {}) as Record<string, unknown>).flatMap(([name, member]) => placesOf(document, member, [...path, name]))
-  const branches = Object.values(Object(at(schema, 'anyOf') ?? []) as Record<string, unknown>).flatMap((branch) => placesOf(document, branch, path))
+  const members = Object.entries(Object(at(schema, 'properties') ?? {}) as Record<string, unknown>).flatMap(
+    ([name, member]) => placesOf(document, member, [...path, name]),
+  )
+  const branches = Object.values(Object(at(schema, 'anyOf') ?? []) as Record<string, unknown>).flatMap((branch) =>
+    placesOf(document, branch, path),
+  )
   const items = at(schema, 'items') === undefined ? [] : placesOf(document, at(schema, 'items'), [...path, '0'])
   return [...own, ...members, ...branches, ...items]
 }
 
 /** A body with the value at the place and nothing else. */
 function inside(path: readonly string[], value: string): string {
-  return path.toReversed().reduce((inner, name) => (name === '0' ? `[${inner}]` : `{${JSON.stringify(name)}:${inner}}`), value)
+  return path
+    .toReversed()
+    .reduce((inner, name) => (name === '0' ? `[${inner}]` : `{${JSON.stringify(name)}:${inner}}`), value)
 }

@@ -35,11 +35,12 @@ export function startRawClient(): RawClient {
     waiting.delete(id)
   })
   return {
-    send: (request) => new Promise((resolve) => {
-      last += 1
-      waiting.set(last, resolve)
-      worker.postMessage({ id: last, request }, [])
-    }),
+    send: (request) =>
+      new Promise((resolve) => {
+        last += 1
+        waiting.set(last, resolve)
+        worker.postMessage({ id: last, request }, [])
+      }),
     close: async () => void (await worker.terminate()),
   }
 }
@@ -51,7 +52,9 @@ function exchange({ port, head, body }: RawRequest): Promise<number> {
       if (body !== undefined) socket.write(body)
     })
     let answer = ''
-    socket.on('data', (chunk: Buffer) => { if (answer.length < 100) answer += chunk.toString('latin1') })
+    socket.on('data', (chunk: Buffer) => {
+      if (answer.length < 100) answer += chunk.toString('latin1')
+    })
     // A server that refuses a body early may reset the connection.
     socket.on('error', () => undefined)
     socket.on('close', () => resolve(Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0)))

@@ -1,5 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { actorContext, at, createApiClient, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
+import {
+  actorContext,
+  at,
+  createApiClient,
+  requestToken,
+  textAt,
+  type ApiAnswer,
+  type ApiClient,
+} from '../../../platform/demo/api-client.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import { createConsentTerms, decideConsent, expecting, registerPatient } from '../../support/main-job.ts'
 import { operationsOf, pathWith, type DocumentedOperation } from '../../support/operations.ts'
@@ -26,22 +34,40 @@ beforeAll(async () => {
 
 afterAll(() => platform.stop())
 
-function form(members: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>> = {}): Promise<ApiAnswer> {
+function form(
+  members: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<ApiAnswer> {
   const body = new URLSearchParams({ grant_type: 'client_credentials', ...members }).toString()
   return watched.send(tokenPath, { method: 'POST', headers: { ...formType, ...headers }, body })
 }
 
 function basic(id: string, secret: string): Record<string, string> {
-  return { authorization: `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}` }
+  return {
+    authorization: `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`,
+  }
 }
 
-function call({ method }: DocumentedOperation, path: string, headers: Readonly<Record<string, string>> = {}): Promise<ApiAnswer> {
-  const body = method === 'POST' ? { headers: { 'content-type': 'application/json', ...headers }, body: '{}' } : { headers }
+function call(
+  { method }: DocumentedOperation,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<ApiAnswer> {
+  const body =
+    method === 'POST' ? { headers: { 'content-type': 'application/json', ...headers }, body: '{}' } : { headers }
   return watched.send(path, { method, ...body })
 }
 
 const unknownId = '0190b0a0-0000-7000-8000-000000000001'
-const anyValues = { id: unknownId, deliveryId: unknownId, imageId: unknownId, typeId: unknownId, patientId: unknownId, typeCode: 'ai_analysis', code: 'conflict' }
+const anyValues = {
+  id: unknownId,
+  deliveryId: unknownId,
+  imageId: unknownId,
+  typeId: unknownId,
+  patientId: unknownId,
+  typeCode: 'ai_analysis',
+  code: 'conflict',
+}
 
 test('a token comes by form and by HTTP Basic, with the scopes that were asked for', async () => {
   const { client_id, client_secret } = client
@@ -52,7 +78,12 @@ test('a token comes by form and by HTTP Basic, with the scopes that were asked f
     await form({ scope, client_id }, basic(client_id, client_secret)),
   ]
   for (const { status, body, headers } of answers) {
-    expect([status, at(body, 'scope'), at(body, 'token_type'), at(body, 'expires_in')]).toEqual([200, 'assessments:read patients:write', 'Bearer', 3600])
+    expect([status, at(body, 'scope'), at(body, 'token_type'), at(body, 'expires_in')]).toEqual([
+      200,
+      'assessments:read patients:write',
+      'Bearer',
+      3600,
+    ])
     expect([headers.get('cache-control'), headers.get('pragma')]).toEqual(['no-store', 'no-cache'])
   }
 })
@@ -60,12 +91,29 @@ test('a token comes by form and by HTTP Basic, with the scopes that were asked f
 test('wrong credentials are invalid_client, whatever is wrong', async () => {
   const { client_id, client_secret } = client
   const answers = [
-    await form({ client_id, client_secret: 'wrong' }), await form({ client_id: unknownId, client_secret }), await form({ client_id: 'nobody', client_secret }),
-    await form({}, basic(client_id, 'wrong')), await form({}, basic(unknownId, client_secret)), await form({}, { authorization: 'Basic !' }), await form({}), await form({ client_id }),
+    await form({ client_id, client_secret: 'wrong' }),
+    await form({ client_id: unknownId, client_secret }),
+    await form({ client_id: 'nobody', client_secret }),
+    await form({}, basic(client_id, 'wrong')),
+    await form({}, basic(unknownId, client_secret)),
+    await form({}, { authorization: 'Basic !' }),
+    await form({}),
+    await form({ client_id }),
   ]
-  expect(answers[0]?.body).toMatchObject({ error: 'invalid_client', error_description: expect.any(String), status: 401, title: expect.any(String), detail: expect.any(String), type: expect.stringMatching(/\/problems\/client-invalid$/) })
+  expect(answers[0]?.body).toMatchObject({
+    error: 'invalid_client',
+    error_description: expect.any(String),
+    status: 401,
+    title: expect.any(String),
+    detail: expect.any(String),
+    type: expect.stringMatching(/\/problems\/client-invalid$/),
+  })
   for (const { status, body, headers } of answers) {
-    expect([status, headers.get('content-type'), headers.get('www-authenticate')]).toEqual([401, 'application/json; charset=utf-8', 'Basic realm="clinical-assessment-platform"'])
+    expect([status, headers.get('content-type'), headers.get('www-authenticate')]).toEqual([
+      401,
+      'application/json; charset=utf-8',
+      'Basic realm="clinical-assessment-platform"',
+    ])
     expect(body).toEqual(answers[0]?.body)
   }
 })
@@ -84,9 +132,18 @@ test('a token request that is none is refused', async () => {
   const { client_id, client_secret } = client
   const noGrant = await watched.send(tokenPath, { method: 'POST', headers: formType, body: `client_id=${client_id}` })
   const twice = await form({ client_id, client_secret }, basic(client_id, client_secret))
-  const repeated = await watched.send(tokenPath, { method: 'POST', headers: formType, body: 'grant_type=client_credentials&grant_type=client_credentials' })
-  for (const { status, body } of [noGrant, twice, repeated]) expect([status, at(body, 'error')]).toEqual([400, 'invalid_request'])
-  const json = await watched.send(tokenPath, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })
+  const repeated = await watched.send(tokenPath, {
+    method: 'POST',
+    headers: formType,
+    body: 'grant_type=client_credentials&grant_type=client_credentials',
+  })
+  for (const { status, body } of [noGrant, twice, repeated])
+    expect([status, at(body, 'error')]).toEqual([400, 'invalid_request'])
+  const json = await watched.send(tokenPath, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{}',
+  })
   expect([json.status, at(json.body, 'error')]).toEqual([415, 'invalid_request'])
   expect(textAt(json.body, 'error_description')).toContain('application/x-www-form-urlencoded')
 })
@@ -99,11 +156,19 @@ test('no route that needs a token answers without a valid one', async () => {
   for (const operation of guarded) {
     const path = pathWith(operation, anyValues)
     const missing = await call(operation, path)
-    expect([operation.operationId, missing.status, at(missing.body, 'code')]).toEqual([operation.operationId, 401, 'token-missing'])
+    expect([operation.operationId, missing.status, at(missing.body, 'code')]).toEqual([
+      operation.operationId,
+      401,
+      'token-missing',
+    ])
     expect(missing.headers.get('www-authenticate')).toBe('Bearer realm="clinical-assessment-platform"')
     for (const authorization of ['Bearer nonsense', `Bearer ${tampered}`, 'Basic abc']) {
       const wrong = await call(operation, path, { authorization })
-      expect([operation.operationId, wrong.status, at(wrong.body, 'code')]).toEqual([operation.operationId, 401, 'token-invalid'])
+      expect([operation.operationId, wrong.status, at(wrong.body, 'code')]).toEqual([
+        operation.operationId,
+        401,
+        'token-invalid',
+      ])
     }
   }
 })
@@ -114,7 +179,11 @@ test('no route answers a token that lacks its scope, and a write scope includes 
   expect(scoped.length).toBeGreaterThanOrEqual(10)
   for (const operation of scoped) {
     const { status, body } = await call(operation, pathWith(operation, anyValues), { authorization: `Bearer ${bare}` })
-    expect([operation.operationId, status, body]).toEqual([operation.operationId, 403, expect.objectContaining({ code: 'insufficient-scope', required_scopes: operation.scopes })])
+    expect([operation.operationId, status, body]).toEqual([
+      operation.operationId,
+      403,
+      expect.objectContaining({ code: 'insufficient-scope', required_scopes: operation.scopes }),
+    ])
   }
   const writer = watched.watch(createApiClient(platform.baseUrl, await tokenFor('patients:write')))
   const id = await registerPatient(writer)
@@ -123,7 +192,10 @@ test('no route answers a token that lacks its scope, and a write scope includes 
 })
 
 async function tokenFor(scope: string): Promise<string> {
-  return textAt((await expecting(200, form({ client_id: client.client_id, client_secret: client.client_secret, scope }))).body, 'access_token')
+  return textAt(
+    (await expecting(200, form({ client_id: client.client_id, client_secret: client.client_secret, scope }))).body,
+    'access_token',
+  )
 }
 
 const typeBody = (code: string) => ({ code, displayName: 'Test', legalBasis: 'consent', required: false })
@@ -138,7 +210,15 @@ test('an admin route takes an actor context with the permission, and nothing les
     [api, actorContext(unknownId, ['consents:admin']), 403, 'org-mismatch'],
     [api, 'nonsense', 403, 'actor-context-invalid'],
     [api, 'a.b.c', 403, 'actor-context-invalid'],
-    [api, actorContext(orgId, Array.from({ length: 400 }, (_, place) => `permission:${place}`)), 403, 'actor-context-invalid'],
+    [
+      api,
+      actorContext(
+        orgId,
+        Array.from({ length: 400 }, (_, place) => `permission:${place}`),
+      ),
+      403,
+      'actor-context-invalid',
+    ],
     [platformClient, admits, 403, 'actor-context-not-accepted'],
   ]
   for (const [caller, context, status, code] of cases) {
@@ -147,7 +227,10 @@ test('an admin route takes an actor context with the permission, and nothing les
   }
   const lacking = await api.call(path, { headers: { 'x-actor-context': actorContext(orgId, []) } })
   expect(at(lacking.body, 'required_permission')).toBe('consents:admin')
-  await expecting(200, api.call(path, { headers: { 'x-actor-context': actorContext(orgId.toUpperCase(), ['consents:admin']) } }))
+  await expecting(
+    200,
+    api.call(path, { headers: { 'x-actor-context': actorContext(orgId.toUpperCase(), ['consents:admin']) } }),
+  )
 })
 
 test('the actor of a decision is who the context names', async () => {
@@ -155,8 +238,15 @@ test('the actor of a decision is who the context names', async () => {
   const path = `/v1/patients/${await registerPatient(api)}/consents`
   const body = { ...terms, decision: 'granted' }
   const headers = { 'x-actor-context': actorContext(orgId, []) }
-  expect(at((await expecting(201, api.call(path, { body, headers }))).body, 'recorded_by')).toBe('0190b0a0-0000-7000-8000-000000000001')
-  expect(at((await expecting(201, api.call(path, { body: { ...body, recorded_by: 'ward B' }, headers }))).body, 'recorded_by')).toBe('ward B')
+  expect(at((await expecting(201, api.call(path, { body, headers }))).body, 'recorded_by')).toBe(
+    '0190b0a0-0000-7000-8000-000000000001',
+  )
+  expect(
+    at(
+      (await expecting(201, api.call(path, { body: { ...body, recorded_by: 'ward B' }, headers }))).body,
+      'recorded_by',
+    ),
+  ).toBe('ward B')
   const invalid = await api.call(path, { body, headers: { 'x-actor-context': 'nonsense' } })
   expect([invalid.status, at(invalid.body, 'code')]).toEqual([403, 'actor-context-invalid'])
 })
@@ -165,7 +255,11 @@ test('the administrator secret opens admin routes alone, and no others', async (
   const path = '/v1/admin/consent-types'
   const secret = { 'x-admin-api-secret': platform.process.credentials.admin_api_secret ?? '' }
   const post = (body: unknown, headers: Readonly<Record<string, string>>) =>
-    watched.send(path, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) })
+    watched.send(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    })
 
   const unnamed = await post(typeBody('bootstrap'), secret)
   expect([unnamed.status, at(unnamed.body, 'code')]).toEqual([400, 'org-required'])

@@ -2,7 +2,16 @@ import { v5 } from 'uuid'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
-import { assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, requestAssessment, reviewOfCase } from '../../support/main-job.ts'
+import {
+  assessmentBody,
+  consentedPatient,
+  createConsentTerms,
+  endOf,
+  expecting,
+  photograph,
+  requestAssessment,
+  reviewOfCase,
+} from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { eventsOf } from '../bad-days/recorded-events.ts'
 
@@ -19,7 +28,13 @@ const unknownId = '0190b0a0-0000-7000-8000-000000000001'
 /** Two lesions, of which the second says nothing that could be coded. */
 const lesions = [
   { classification: 'MEL' },
-  { classification: 'NV', suspectedDiagnosisIcd10Code: null, suspectedDiagnosisIcd10Term: null, suspectedDiagnosisSnomedCode: null, suspectedDiagnosisSnomedTerm: null },
+  {
+    classification: 'NV',
+    suspectedDiagnosisIcd10Code: null,
+    suspectedDiagnosisIcd10Term: null,
+    suspectedDiagnosisSnomedCode: null,
+    suspectedDiagnosisSnomedTerm: null,
+  },
 ]
 
 beforeAll(async () => {
@@ -51,7 +66,12 @@ async function ended(found: Readonly<Record<string, unknown>> = { lesions }): Pr
 }
 
 /** What the list of a case holds, once it holds so much. */
-function listed(caseId: string, what: 'findings' | 'diagnoses', count: number, client = api): Promise<readonly unknown[]> {
+function listed(
+  caseId: string,
+  what: 'findings' | 'diagnoses',
+  count: number,
+  client = api,
+): Promise<readonly unknown[]> {
   return waitFor(`${count} ${what} of case ${caseId}`, async () => {
     const { body } = await expecting(200, client.call(`${cases}/${caseId}/${what}`))
     const data: unknown = at(body, 'data')
@@ -62,8 +82,16 @@ function listed(caseId: string, what: 'findings' | 'diagnoses', count: number, c
 /** Has the review of a completed assessment superseded; the id of its successor. */
 async function superseded({ record, review }: Job): Promise<string> {
   const presignedUrlExpiresAt = new Date(Date.now() + 60_000).toISOString()
-  const image = { imageId: textAt(record, 'images', 0, 'id'), imageType: 'DERMOSCOPIC', presignedUrl: textAt(record, 'images', 0, 'download_url'), presignedUrlExpiresAt }
-  const made = await expecting(202, api.call(`/v1/ai-reviews/${textAt(review, 'id')}/supersede`, { body: { images: [image] } }))
+  const image = {
+    imageId: textAt(record, 'images', 0, 'id'),
+    imageType: 'DERMOSCOPIC',
+    presignedUrl: textAt(record, 'images', 0, 'download_url'),
+    presignedUrlExpiresAt,
+  }
+  const made = await expecting(
+    202,
+    api.call(`/v1/ai-reviews/${textAt(review, 'id')}/supersede`, { body: { images: [image] } }),
+  )
   return textAt(made.body, 'aiReviewId')
 }
 
@@ -78,27 +106,31 @@ describe('a completed review', () => {
     const outcome = at(record, 'result', 'outcome')
     const created_at = textAt(findings, 0, 'created_at')
     const ids = [1, 2].map((number) => v5(String(number), aiReviewId))
-    expect(findings).toEqual([0, 1].map((index) => ({
-      id: ids[index],
-      case_id: caseId,
-      source: 'ai',
-      ai_review_id: aiReviewId,
-      lesion_number: index + 1,
-      body_site_id: bodySiteId,
-      coordinates: at(review, 'lesions', index, 'coordinates'),
-      created_at,
-    })))
+    expect(findings).toEqual(
+      [0, 1].map((index) => ({
+        id: ids[index],
+        case_id: caseId,
+        source: 'ai',
+        ai_review_id: aiReviewId,
+        lesion_number: index + 1,
+        body_site_id: bodySiteId,
+        coordinates: at(review, 'lesions', index, 'coordinates'),
+        created_at,
+      })),
+    )
     expect(at(findings, 0, 'coordinates')).toMatchObject({ x1: expect.any(Number), y2: expect.any(Number) })
-    expect(diagnoses).toEqual([0, 1].map((index) => ({
-      id: v5('diagnosis', ids[index] ?? ''),
-      finding_id: ids[index],
-      source: 'ai',
-      status: 'active',
-      icd10: at(outcome, 'lesions', index, 'icd10'),
-      snomed: at(outcome, 'lesions', index, 'snomed'),
-      category: at(outcome, 'lesions', index, 'category'),
-      created_at,
-    })))
+    expect(diagnoses).toEqual(
+      [0, 1].map((index) => ({
+        id: v5('diagnosis', ids[index] ?? ''),
+        finding_id: ids[index],
+        source: 'ai',
+        status: 'active',
+        icd10: at(outcome, 'lesions', index, 'icd10'),
+        snomed: at(outcome, 'lesions', index, 'snomed'),
+        category: at(outcome, 'lesions', index, 'category'),
+        created_at,
+      })),
+    )
     expect(at(diagnoses, 0, 'icd10', 'code')).toBe('C43.9')
     expect(at(diagnoses, 1, 'icd10')).toEqual({ code: null, term: null })
   })
@@ -116,7 +148,10 @@ describe('a completed review', () => {
   })
 
   test('of images that are not good enough leads to findings, though its assessment fails', async () => {
-    const { record, caseId } = await ended({ image_quality: 'IMAGE_QUALITY_UNSUITABLE', lesions: [{ classification: 'NV' }] })
+    const { record, caseId } = await ended({
+      image_quality: 'IMAGE_QUALITY_UNSUITABLE',
+      lesions: [{ classification: 'NV' }],
+    })
     expect(at(record, 'error', 'code')).toBe('IMAGE_QUALITY_INSUFFICIENT')
     await listed(caseId, 'findings', 1)
     expect(statusesOf(await listed(caseId, 'diagnoses', 1))).toEqual(['active'])
@@ -132,15 +167,27 @@ test('a completed review that is superseded keeps its findings; its diagnoses ar
     const found = await listed(job.caseId, 'diagnoses', 4)
     return supersededOf(statusesOf(found)) === 2 ? found : undefined
   })
-  expect(findings.map((finding) => at(finding, 'ai_review_id'))).toEqual([...Array<unknown>(2).fill(at(job.review, 'id')), successor, successor])
+  expect(findings.map((finding) => at(finding, 'ai_review_id'))).toEqual([
+    ...Array<unknown>(2).fill(at(job.review, 'id')),
+    successor,
+    successor,
+  ])
   expect(diagnoses.slice(0, 2)).toEqual(before.map((diagnosis) => ({ ...Object(diagnosis), status: 'superseded' })))
   expect(statusesOf(diagnoses)).toEqual(['superseded', 'superseded', 'active', 'active'])
-  expect((await expecting(200, api.call(`/v1/clinical-api/assessments/${textAt(job.record, 'id')}`))).body).toMatchObject({ status: 'completed', result: at(job.record, 'result') })
+  expect(
+    (await expecting(200, api.call(`/v1/clinical-api/assessments/${textAt(job.record, 'id')}`))).body,
+  ).toMatchObject({ status: 'completed', result: at(job.record, 'result') })
 
-  for (const [what, all] of [['findings', findings], ['diagnoses', diagnoses]] as const) {
+  for (const [what, all] of [
+    ['findings', findings],
+    ['diagnoses', diagnoses],
+  ] as const) {
     const pages: unknown[] = []
-    for (let cursor: unknown = ''; typeof cursor === 'string'; ) {
-      const { body } = await expecting(200, api.call(`${cases}/${job.caseId}/${what}?limit=1${cursor === '' ? '' : `&cursor=${cursor}`}`))
+    for (let cursor: unknown = ''; typeof cursor === 'string';) {
+      const { body } = await expecting(
+        200,
+        api.call(`${cases}/${job.caseId}/${what}?limit=1${cursor === '' ? '' : `&cursor=${cursor}`}`),
+      )
       pages.push(at(body, 'data', 0))
       cursor = at(body, 'next_cursor')
     }
@@ -151,14 +198,24 @@ test('a completed review that is superseded keeps its findings; its diagnoses ar
 test('a review that is cancelled leads to no finding', async () => {
   const photo = await photograph()
   await platform.provider.result({ sha256: photo.sha256, not_ready_polls: 1_000_000 })
-  const { body } = await expecting(202, api.call('/v1/clinical-api/assessments', { body: assessmentBody(patientId, [photo]) }))
+  const { body } = await expecting(
+    202,
+    api.call('/v1/clinical-api/assessments', { body: assessmentBody(patientId, [photo]) }),
+  )
   const caseId = textAt(body, 'case_id')
-  await expecting(200, api.call(`/v1/ai-reviews/${textAt(await reviewOfCase(api, caseId), 'id')}/cancel`, { method: 'POST' }))
+  await expecting(
+    200,
+    api.call(`/v1/ai-reviews/${textAt(await reviewOfCase(api, caseId), 'id')}/cancel`, { method: 'POST' }),
+  )
   expect(at(await endOf(api, textAt(body, 'id')), 'error', 'code')).toBe('CANCELLED')
   // Another one comes to its findings meanwhile.
   await listed((await ended()).caseId, 'diagnoses', 2)
   for (const what of ['findings', 'diagnoses']) {
-    expect((await expecting(200, api.call(`${cases}/${caseId}/${what}`))).body).toEqual({ data: [], next_cursor: null, has_more: false })
+    expect((await expecting(200, api.call(`${cases}/${caseId}/${what}`))).body).toEqual({
+      data: [],
+      next_cursor: null,
+      has_more: false,
+    })
   }
 })
 
@@ -167,7 +224,10 @@ test('findings and diagnoses of another organisation, and of no case, are not fo
   await listed(caseId, 'findings', 2)
   const stranger = watched.watch(await platform.connect(clientOf(platform.process, 1)))
   for (const what of ['findings', 'diagnoses']) {
-    for (const [client, id] of [[stranger, caseId], [api, unknownId]] as const) {
+    for (const [client, id] of [
+      [stranger, caseId],
+      [api, unknownId],
+    ] as const) {
       const refused = await client.call(`${cases}/${id}/${what}`)
       expect([refused.status, at(refused.body, 'code')]).toEqual([404, 'not-found'])
     }
@@ -185,21 +245,24 @@ describe('a platform killed', () => {
   const recorded = { CaseOpened: 1, CaseFindingRecorded: 2, CaseDiagnosisRecorded: 2 }
   let job: Job
 
-  test.each(['findings-due', 'findings-recorded'])('between the end of a review and what it leads to (%s) records each finding once', async (place) => {
-    const photo = await photograph()
-    await platform.restart({ FAILPOINT: place })
-    await platform.provider.result({ sha256: photo.sha256, lesions })
-    const assessmentId = await requestAssessment(api, assessmentBody(patientId, [photo]))
-    expect(await platform.process.exited).toBeNull()
-    await platform.restart({ FAILPOINT: '' })
-    const record = await endOf(api, assessmentId)
-    const caseId = textAt(record, 'case_id')
-    expect(statusesOf(await listed(caseId, 'diagnoses', 2))).toEqual(['active', 'active'])
-    job = { record, caseId, review: await reviewOfCase(api, caseId), bodySiteId: '' }
-    // Another one goes all the way meanwhile, so that there is time for a finding too many.
-    await listed((await ended()).caseId, 'diagnoses', 2)
-    expect(await factsOf(caseId)).toEqual(recorded)
-  })
+  test.each(['findings-due', 'findings-recorded'])(
+    'between the end of a review and what it leads to (%s) records each finding once',
+    async (place) => {
+      const photo = await photograph()
+      await platform.restart({ FAILPOINT: place })
+      await platform.provider.result({ sha256: photo.sha256, lesions })
+      const assessmentId = await requestAssessment(api, assessmentBody(patientId, [photo]))
+      expect(await platform.process.exited).toBeNull()
+      await platform.restart({ FAILPOINT: '' })
+      const record = await endOf(api, assessmentId)
+      const caseId = textAt(record, 'case_id')
+      expect(statusesOf(await listed(caseId, 'diagnoses', 2))).toEqual(['active', 'active'])
+      job = { record, caseId, review: await reviewOfCase(api, caseId), bodySiteId: '' }
+      // Another one goes all the way meanwhile, so that there is time for a finding too many.
+      await listed((await ended()).caseId, 'diagnoses', 2)
+      expect(await factsOf(caseId)).toEqual(recorded)
+    },
+  )
 
   test('once the diagnoses of a superseded review are superseded, supersedes them no second time', async () => {
     await platform.restart({ FAILPOINT: 'diagnoses-superseded' })
@@ -218,11 +281,18 @@ describe('a platform killed', () => {
     expect(statuses.slice(0, 2)).toEqual(['superseded', 'superseded'])
     await listed((await ended()).caseId, 'diagnoses', 2)
     const count = statuses.length
-    expect(await factsOf(job.caseId)).toEqual({ CaseOpened: 1, CaseFindingRecorded: count, CaseDiagnosisRecorded: count, CaseDiagnosisSuperseded: 2 })
+    expect(await factsOf(job.caseId)).toEqual({
+      CaseOpened: 1,
+      CaseFindingRecorded: count,
+      CaseDiagnosisRecorded: count,
+      CaseDiagnosisSuperseded: 2,
+    })
   })
 })
 
 test('every answer was one that the document allows', async () => {
-  expect(await watched.seen()).toEqual(expect.arrayContaining(['listCases 200', 'listFindings 404', 'listDiagnoses 404']))
+  expect(await watched.seen()).toEqual(
+    expect.arrayContaining(['listCases 200', 'listFindings 404', 'listDiagnoses 404']),
+  )
   expect(await watched.undocumented()).toEqual([])
 })

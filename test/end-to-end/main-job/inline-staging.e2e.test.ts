@@ -6,7 +6,17 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { at, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { apiPort } from '../../support/apart.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
-import { assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, registerPatient, type ConsentTerms, type Photograph } from '../../support/main-job.ts'
+import {
+  assessmentBody,
+  consentedPatient,
+  createConsentTerms,
+  endOf,
+  expecting,
+  photograph,
+  registerPatient,
+  type ConsentTerms,
+  type Photograph,
+} from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { eventsOfAll } from '../bad-days/recorded-events.ts'
 
@@ -44,15 +54,27 @@ async function largePhotograph(bytes = 2.5 * mebibyte): Promise<Photograph> {
 }
 
 function of(mimeType: string, bytes: Buffer): Photograph {
-  return { entry: { capture_type: 'dermoscopic', mime_type: mimeType, data: bytes.toString('base64') }, bytes, sha256: createHash('sha256').update(bytes).digest('hex') }
+  return {
+    entry: { capture_type: 'dermoscopic', mime_type: mimeType, data: bytes.toString('base64') },
+    bytes,
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+  }
 }
 
 /** Keys of what lies in the embedded object store, whose files show them but for the marks of folders and objects. */
 async function storedBelow(prefix: string): Promise<string[]> {
   const folder = join(platform.dataDir, 'object-store', 'buckets')
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
-  const files = entries.filter((entry) => entry.isFile()).map((entry) => relative(folder, join(entry.parentPath, entry.name)))
-  const keys = files.map((file) => file.split('/').slice(1).map((part) => decodeURIComponent(part.slice(0, -1))).join('/'))
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+  const keys = files.map((file) =>
+    file
+      .split('/')
+      .slice(1)
+      .map((part) => decodeURIComponent(part.slice(0, -1)))
+      .join('/'),
+  )
   return keys.filter((key) => key.startsWith(prefix)).toSorted()
 }
 
@@ -83,44 +105,156 @@ function pixelBomb(): string {
 
 type Refusal = readonly [what: string, body: () => Body | string, status: number, code: string, pointer?: string]
 const refusals: readonly Refusal[] = [
-  ['data that ends in no base64', () => image({ data: `${photo.entry.data.slice(0, -4)}@@@@` })(), 400, invalid, '/images/0/data'],
-  ['base64url', () => image({ data: photo.entry.data.replaceAll('/', '_').replaceAll('+', '-') })(), 400, invalid, '/images/0/data'],
-  ['base64 without padding', () => image({ data: Buffer.concat([photo.bytes, Buffer.alloc(3 - (photo.bytes.length % 3) + 1)]).toString('base64').replaceAll('=', '') })(), 400, invalid, '/images/0/data'],
+  [
+    'data that ends in no base64',
+    () => image({ data: `${photo.entry.data.slice(0, -4)}@@@@` })(),
+    400,
+    invalid,
+    '/images/0/data',
+  ],
+  [
+    'base64url',
+    () => image({ data: photo.entry.data.replaceAll('/', '_').replaceAll('+', '-') })(),
+    400,
+    invalid,
+    '/images/0/data',
+  ],
+  [
+    'base64 without padding',
+    () =>
+      image({
+        data: Buffer.concat([photo.bytes, Buffer.alloc(3 - (photo.bytes.length % 3) + 1)])
+          .toString('base64')
+          .replaceAll('=', ''),
+      })(),
+    400,
+    invalid,
+    '/images/0/data',
+  ],
   ['a second image of no data', () => twice({ ...photo.entry, data: '' })(), 400, invalid, '/images/1/data'],
   ['a second image whose data is no text', () => twice({ ...photo.entry, data: 1 })(), 400, invalid, '/images/1/data'],
-  ['data of some images only', () => twice({ capture_type: 'other', mime_type: 'image/png' })(), 400, 'mixed-image-mode', '/images/1/data'],
+  [
+    'data of some images only',
+    () => twice({ capture_type: 'other', mime_type: 'image/png' })(),
+    400,
+    'mixed-image-mode',
+    '/images/1/data',
+  ],
   ['another mime_type', image({ mime_type: 'image/gif' }), 400, invalid, '/images/0/mime_type'],
   ['no mime_type', image({ mime_type: undefined }), 400, invalid, '/images/0/mime_type'],
   ['another capture_type', image({ capture_type: 'xray' }), 400, invalid, '/images/0/capture_type'],
   ['an unknown member of an image', image({ device: 'x' }), 400, invalid, '/images/0/device'],
   ['bytes of another type', image({ mime_type: 'image/png' }), 400, 'image-invalid', '/images/0/data'],
-  ['bytes of no image', () => image({ data: randomBytes(2 * mebibyte).toString('base64') })(), 400, 'image-invalid', '/images/0/data'],
-  ['an image of more than 20 MiB', () => image({ data: Buffer.concat([photo.bytes, Buffer.alloc(20 * mebibyte)]).toString('base64') })(), 400, 'image-too-large', '/images/0/data'],
-  ['an image of 10 000 megapixels', () => image({ mime_type: 'image/png', data: pixelBomb() })(), 400, 'image-too-large', '/images/0/data'],
-  ['eleven images', () => ({ ...valid(), images: Array.from({ length: 11 }, () => photo.entry) }), 400, invalid, '/images'],
+  [
+    'bytes of no image',
+    () => image({ data: randomBytes(2 * mebibyte).toString('base64') })(),
+    400,
+    'image-invalid',
+    '/images/0/data',
+  ],
+  [
+    'an image of more than 20 MiB',
+    () => image({ data: Buffer.concat([photo.bytes, Buffer.alloc(20 * mebibyte)]).toString('base64') })(),
+    400,
+    'image-too-large',
+    '/images/0/data',
+  ],
+  [
+    'an image of 10 000 megapixels',
+    () => image({ mime_type: 'image/png', data: pixelBomb() })(),
+    400,
+    'image-too-large',
+    '/images/0/data',
+  ],
+  [
+    'eleven images',
+    () => ({ ...valid(), images: Array.from({ length: 11 }, () => photo.entry) }),
+    400,
+    invalid,
+    '/images',
+  ],
   ['an unknown member', withMembers({ device: 'x' }), 400, invalid, '/device'],
-  ['a patient and a patient_id', withMembers({ patient: { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29' } }), 400, invalid, '/patient'],
-  ['clinical_context of 17 levels', withMembers({ clinical_context: JSON.parse(`${'{"a":'.repeat(17)}{}${'}'.repeat(17)}`) as unknown }), 400, invalid, '/clinical_context'],
+  [
+    'a patient and a patient_id',
+    withMembers({ patient: { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29' } }),
+    400,
+    invalid,
+    '/patient',
+  ],
+  [
+    'clinical_context of 17 levels',
+    withMembers({ clinical_context: JSON.parse(`${'{"a":'.repeat(17)}{}${'}'.repeat(17)}`) as unknown }),
+    400,
+    invalid,
+    '/clinical_context',
+  ],
   ['an unknown patient', withMembers({ patient_id: unknownId }), 404, 'patient-not-found', '/patient_id'],
-  ['more than a megabyte beside its images', withMembers({ clinical_context: { a: 'x'.repeat(mebibyte) } }), 413, 'body-too-large'],
-  ['its images twice', () => JSON.stringify(valid()).replace('"finding"', '"images":[],"finding"'), 400, 'malformed-body', '/images'],
-  ['two types of its finding', () => JSON.stringify(valid()).replace('"finding_type"', '"finding_type":"rash","finding_type"'), 400, 'malformed-body', '/finding/finding_type'],
-  ['two data of one image', () => JSON.stringify(valid()).replace('"data":', '"data":"","data":'), 400, 'malformed-body', '/images/0/data'],
+  [
+    'more than a megabyte beside its images',
+    withMembers({ clinical_context: { a: 'x'.repeat(mebibyte) } }),
+    413,
+    'body-too-large',
+  ],
+  [
+    'its images twice',
+    () => JSON.stringify(valid()).replace('"finding"', '"images":[],"finding"'),
+    400,
+    'malformed-body',
+    '/images',
+  ],
+  [
+    'two types of its finding',
+    () => JSON.stringify(valid()).replace('"finding_type"', '"finding_type":"rash","finding_type"'),
+    400,
+    'malformed-body',
+    '/finding/finding_type',
+  ],
+  [
+    'two data of one image',
+    () => JSON.stringify(valid()).replace('"data":', '"data":"","data":'),
+    400,
+    'malformed-body',
+    '/images/0/data',
+  ],
   ['an end too soon', () => JSON.stringify(valid()).slice(0, -1), 400, 'malformed-body'],
-  ...['9007199254740993', '-9007199254740992', '1e21', '1E400', '-0', '3.14159265358979323846'].map((number): Refusal => [
-    `the number ${number}`, () => JSON.stringify({ ...valid(), clinical_context: { sizes: [4.2, 'a number'] } }).replace('"a number"', number), 400, 'malformed-body', '/clinical_context',
-  ]),
-  ['half of a surrogate pair', () => JSON.stringify({ ...valid(), external_reference: 'half a pair' }).replace('half a pair', '\\ud800'), 400, 'malformed-body', '/external_reference'],
+  ...['9007199254740993', '-9007199254740992', '1e21', '1E400', '-0', '3.14159265358979323846'].map(
+    (number): Refusal => [
+      `the number ${number}`,
+      () =>
+        JSON.stringify({ ...valid(), clinical_context: { sizes: [4.2, 'a number'] } }).replace('"a number"', number),
+      400,
+      'malformed-body',
+      '/clinical_context',
+    ],
+  ),
+  [
+    'half of a surrogate pair',
+    () => JSON.stringify({ ...valid(), external_reference: 'half a pair' }).replace('half a pair', '\\ud800'),
+    400,
+    'malformed-body',
+    '/external_reference',
+  ],
 ]
 
-test.each(refusals.map((refusal) => ({ what: refusal[0], refusal })))('a request with $what leaves no object and no event', async ({ refusal: [, body, status, code, pointer] }) => {
-  const before = [await storedBelow(''), await requested()]
-  const sent = body()
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  const answer = await watched.send(assessments, { method: 'POST', headers, body: typeof sent === 'string' ? sent : JSON.stringify(sent) })
-  expect([answer.status, at(answer.body, 'code'), at(answer.body, 'errors', 0, 'pointer')]).toEqual([status, code, pointer])
-  expect([await storedBelow(''), await requested()]).toEqual(before)
-})
+test.each(refusals.map((refusal) => ({ what: refusal[0], refusal })))(
+  'a request with $what leaves no object and no event',
+  async ({ refusal: [, body, status, code, pointer] }) => {
+    const before = [await storedBelow(''), await requested()]
+    const sent = body()
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const answer = await watched.send(assessments, {
+      method: 'POST',
+      headers,
+      body: typeof sent === 'string' ? sent : JSON.stringify(sent),
+    })
+    expect([answer.status, at(answer.body, 'code'), at(answer.body, 'errors', 0, 'pointer')]).toEqual([
+      status,
+      code,
+      pointer,
+    ])
+    expect([await storedBelow(''), await requested()]).toEqual(before)
+  },
+)
 
 test.each([
   ['a malformed Idempotency-Key', { 'idempotency-key': 'with space' }, '', 400],
@@ -138,13 +272,17 @@ test('a key that is taken refuses other images, and keeps none of them', async (
   await expecting(202, api.call(assessments, { body: valid(), headers }))
   const before = [await storedBelow(''), await requested()]
   const other = assessmentBody(patientId, [await largePhotograph()])
-  expect(at((await expecting(409, api.call(assessments, { body: other, headers }))).body, 'code')).toBe('idempotency-key-reused')
+  expect(at((await expecting(409, api.call(assessments, { body: other, headers }))).body, 'code')).toBe(
+    'idempotency-key-reused',
+  )
   expect([await storedBelow(''), await requested()]).toEqual(before)
 })
 
 test('a large image is analysed as it was sent, however its base64 is escaped, and is stored once', async () => {
   const [large, small] = [await largePhotograph(7 * mebibyte), await photograph()]
-  const body = JSON.stringify(assessmentBody(await consentedPatient(api, terms), [large, small])).replaceAll('/', '\\/').replaceAll('+', '\\u002B')
+  const body = JSON.stringify(assessmentBody(await consentedPatient(api, terms), [large, small]))
+    .replaceAll('/', '\\/')
+    .replaceAll('+', '\\u002B')
   const before = await storedBelow('images/')
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const created = await expecting(202, watched.send(assessments, { method: 'POST', headers, body }))
@@ -161,12 +299,18 @@ test('fifty requests with one key and more than a megabyte at once leave one set
   const shared = await largePhotograph(1.1 * mebibyte)
   const body = new TextEncoder().encode(JSON.stringify(assessmentBody(patientId, [shared, await photograph()])))
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': 'fifty' }
-  const answers: ApiAnswer[] = await Promise.all(Array.from({ length: 50 }, () => watched.send(assessments, { method: 'POST', headers, body })))
+  const answers: ApiAnswer[] = await Promise.all(
+    Array.from({ length: 50 }, () => watched.send(assessments, { method: 'POST', headers, body })),
+  )
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]))
   const [id = '', ...otherIds] = new Set(answers.map((answer) => textAt(answer.body, 'id')))
   expect(otherIds).toEqual([])
   const added = (await storedBelow('images/')).filter((key) => !before.has(key))
-  expect([added.length, added.every((key) => key.includes(`/${id}/`)), await storedBelow('staging/')]).toEqual([2, true, []])
+  expect([added.length, added.every((key) => key.includes(`/${id}/`)), await storedBelow('staging/')]).toEqual([
+    2,
+    true,
+    [],
+  ])
 })
 
 /** A request of which only the first megabytes are sent. */
@@ -174,7 +318,13 @@ function begin(): Socket {
   const socket = connect(apiPort(platform.process, platform.baseUrl), '127.0.0.1')
   socket.on('error', () => undefined)
   const text = JSON.stringify(valid())
-  const head = [`POST ${assessments} HTTP/1.1`, 'Host: platform', `Authorization: Bearer ${token}`, 'Content-Type: application/json', `Content-Length: ${text.length}`]
+  const head = [
+    `POST ${assessments} HTTP/1.1`,
+    'Host: platform',
+    `Authorization: Bearer ${token}`,
+    'Content-Type: application/json',
+    `Content-Length: ${text.length}`,
+  ]
   socket.write(`${head.join('\r\n')}\r\n\r\n${text.slice(0, -1000)}`)
   return socket
 }

@@ -1,13 +1,39 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { actorContext, at, createApiClient, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
+import {
+  actorContext,
+  at,
+  createApiClient,
+  requestToken,
+  textAt,
+  type ApiAnswer,
+  type ApiClient,
+} from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
-import { assessmentBody, createConsentTerms, decideConsent, endOf, expecting, photograph, registerPatient, requestAssessment, type ConsentTerms } from '../../support/main-job.ts'
+import {
+  assessmentBody,
+  createConsentTerms,
+  decideConsent,
+  endOf,
+  expecting,
+  photograph,
+  registerPatient,
+  requestAssessment,
+  type ConsentTerms,
+} from '../../support/main-job.ts'
 import { operationsOf, pathWith, type DocumentedOperation } from '../../support/operations.ts'
 import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 
 const anyId = '0190b0a0-0000-7000-8000-000000000001'
-const anyValues = { id: anyId, deliveryId: anyId, imageId: anyId, typeId: anyId, patientId: anyId, typeCode: 'ai_analysis', code: 'conflict' }
+const anyValues = {
+  id: anyId,
+  deliveryId: anyId,
+  imageId: anyId,
+  typeId: anyId,
+  patientId: anyId,
+  typeCode: 'ai_analysis',
+  code: 'conflict',
+}
 
 let platform: TestPlatform
 let watched: WatchedPlatform
@@ -35,7 +61,10 @@ beforeAll(async () => {
   terms = await createConsentTerms(api, platform.process.credentials.org_id)
   for (const code of ['b_type', 'c_type']) await createConsentTerms(api, platform.process.credentials.org_id, code)
   for (const locale of ['de', 'fr']) {
-    await expecting(201, api.call(`/v1/admin/consent-types/${terms.consent_type_id}/text-versions`, { body: { locale, text: locale } }))
+    await expecting(
+      201,
+      api.call(`/v1/admin/consent-types/${terms.consent_type_id}/text-versions`, { body: { locale, text: locale } }),
+    )
   }
   for (const port of [1, 2]) {
     const body = { url: `http://127.0.0.1:${port}/`, event_types: ['assessment.completed'] }
@@ -66,10 +95,13 @@ function refusalOf({ status, body }: ApiAnswer): readonly unknown[] {
 
 function listPaths() {
   return {
-    types: '/v1/admin/consent-types', versions: `/v1/admin/consent-types/${terms.consent_type_id}/text-versions`,
-    subscriptions: '/v1/clinical-api/webhook-subscriptions', reviews: `/v1/ai-reviews?status=failed&productId=${productId}`,
+    types: '/v1/admin/consent-types',
+    versions: `/v1/admin/consent-types/${terms.consent_type_id}/text-versions`,
+    subscriptions: '/v1/clinical-api/webhook-subscriptions',
+    reviews: `/v1/ai-reviews?status=failed&productId=${productId}`,
     deliveries: deliveriesPath,
-    cases: `/v1/clinical-api/cases?patient_id=${patientId}`, images: `/v1/clinical-api/images?patient_id=${patientId}`,
+    cases: `/v1/clinical-api/cases?patient_id=${patientId}`,
+    images: `/v1/clinical-api/images?patient_id=${patientId}`,
   }
 }
 
@@ -77,38 +109,54 @@ function withQuery(path: string, query: string): string {
   return `${path}${path.includes('?') ? '&' : '?'}${query}`
 }
 
-function pageOf(body: unknown): { readonly data: readonly unknown[]; readonly next: unknown; readonly hasMore: unknown } {
+function pageOf(body: unknown): {
+  readonly data: readonly unknown[]
+  readonly next: unknown
+  readonly hasMore: unknown
+} {
   const data: unknown = at(body, 'data')
-  return { data: Array.isArray(data) ? data : [], next: at(body, 'nextCursor') ?? at(body, 'next_cursor'), hasMore: at(body, 'hasMore') ?? at(body, 'has_more') }
+  return {
+    data: Array.isArray(data) ? data : [],
+    next: at(body, 'nextCursor') ?? at(body, 'next_cursor'),
+    hasMore: at(body, 'hasMore') ?? at(body, 'has_more'),
+  }
 }
 
-test.each(['types', 'versions', 'subscriptions', 'deliveries', 'reviews', 'cases', 'images'] as const)('the list of %s gives every item once, page by page', async (name) => {
-  const path = listPaths()[name]
-  const all = pageOf((await expecting(200, api.call(path))).body)
-  expect([all.data.length, all.next ?? null, all.hasMore]).toEqual([3, null, false])
+test.each(['types', 'versions', 'subscriptions', 'deliveries', 'reviews', 'cases', 'images'] as const)(
+  'the list of %s gives every item once, page by page',
+  async (name) => {
+    const path = listPaths()[name]
+    const all = pageOf((await expecting(200, api.call(path))).body)
+    expect([all.data.length, all.next ?? null, all.hasMore]).toEqual([3, null, false])
 
-  const found: unknown[] = []
-  let next: string | undefined = withQuery(path, 'limit=1')
-  while (next !== undefined) {
-    const answer = await expecting(200, api.call(next))
-    const page = pageOf(answer.body)
-    expect(page.data).toHaveLength(1)
-    found.push(...page.data)
-    const link = answer.headers.get('link')
-    expect([page.hasMore, link === null, page.next === undefined || page.next === null]).toEqual(found.length < 3 ? [true, false, false] : [false, true, true])
-    const target = link === null ? undefined : /^<([^>]+)>; rel="next"$/.exec(link)?.[1]
-    if (target !== undefined) expect(new URL(target, platform.baseUrl).searchParams.get('cursor')).toBe(page.next)
-    next = target
-  }
-  expect(found).toEqual(all.data)
-  expect(pageOf((await api.call(withQuery(path, 'limit=2'))).body).data).toEqual(all.data.slice(0, 2))
-})
+    const found: unknown[] = []
+    let next: string | undefined = withQuery(path, 'limit=1')
+    while (next !== undefined) {
+      const answer = await expecting(200, api.call(next))
+      const page = pageOf(answer.body)
+      expect(page.data).toHaveLength(1)
+      found.push(...page.data)
+      const link = answer.headers.get('link')
+      expect([page.hasMore, link === null, page.next === undefined || page.next === null]).toEqual(
+        found.length < 3 ? [true, false, false] : [false, true, true],
+      )
+      const target = link === null ? undefined : /^<([^>]+)>; rel="next"$/.exec(link)?.[1]
+      if (target !== undefined) expect(new URL(target, platform.baseUrl).searchParams.get('cursor')).toBe(page.next)
+      next = target
+    }
+    expect(found).toEqual(all.data)
+    expect(pageOf((await api.call(withQuery(path, 'limit=2'))).body).data).toEqual(all.data.slice(0, 2))
+  },
+)
 
 test('reviews come newest first, types by code, the others oldest first', async () => {
-  const [reviews, types, versions] = await Promise.all(['reviews', 'types', 'versions'].map(async (name) => {
-    const path = { reviews: listPaths().reviews, types: listPaths().types, versions: listPaths().versions }[name] ?? ''
-    return pageOf((await api.call(path)).body).data
-  }))
+  const [reviews, types, versions] = await Promise.all(
+    ['reviews', 'types', 'versions'].map(async (name) => {
+      const path =
+        { reviews: listPaths().reviews, types: listPaths().types, versions: listPaths().versions }[name] ?? ''
+      return pageOf((await api.call(path)).body).data
+    }),
+  )
   const times = (reviews ?? []).map((review) => textAt(review, 'createdAt'))
   expect(times).toEqual(times.toSorted().toReversed())
   expect((types ?? []).map((type) => at(type, 'code'))).toEqual(['ai_analysis', 'b_type', 'c_type'])
@@ -120,8 +168,12 @@ test('a cursor continues its own list with its own filters, and nothing else', a
   const cursorOf = async (path: string) => String(pageOf((await api.call(withQuery(path, 'limit=1'))).body).next)
   const ofReviews = await cursorOf(reviews)
   const wrong = [
-    withQuery(types, `cursor=${ofReviews}`), withQuery(versions, `cursor=${await cursorOf(types)}`), `/v1/ai-reviews?cursor=${ofReviews}`,
-    `/v1/ai-reviews?status=completed&productId=${productId}&cursor=${ofReviews}`, withQuery(reviews, 'cursor=nonsense'), withQuery(reviews, `cursor=${ofReviews.slice(0, -2)}AA`),
+    withQuery(types, `cursor=${ofReviews}`),
+    withQuery(versions, `cursor=${await cursorOf(types)}`),
+    `/v1/ai-reviews?cursor=${ofReviews}`,
+    `/v1/ai-reviews?status=completed&productId=${productId}&cursor=${ofReviews}`,
+    withQuery(reviews, 'cursor=nonsense'),
+    withQuery(reviews, `cursor=${ofReviews.slice(0, -2)}AA`),
   ]
   for (const path of wrong) expect(refusalOf(await api.call(path))).toEqual([400, 'invalid-cursor'])
   const second = clientOf(platform.process, 1)
@@ -130,17 +182,26 @@ test('a cursor continues its own list with its own filters, and nothing else', a
   await expecting(200, api.call(withQuery(reviews, `limit=2&cursor=${ofReviews}`)))
 })
 
-test.each(['limit=0', 'limit=-1', 'limit=x', 'limit=1.5', 'limit=', 'cursor=', 'page=2', 'limit=1&limit=2'])('the query %s is refused by every list', async (query) => {
-  for (const path of Object.values(listPaths())) expect(refusalOf(await api.call(withQuery(path, query)))).toEqual([400, 'validation-failed'])
-})
+test.each(['limit=0', 'limit=-1', 'limit=x', 'limit=1.5', 'limit=', 'cursor=', 'page=2', 'limit=1&limit=2'])(
+  'the query %s is refused by every list',
+  async (query) => {
+    for (const path of Object.values(listPaths()))
+      expect(refusalOf(await api.call(withQuery(path, query)))).toEqual([400, 'validation-failed'])
+  },
+)
 
 test.each(['status=done', 'caseId=nonsense', 'productId=1', 'unknown=1'])('the filter %s is refused', async (query) => {
   expect(refusalOf(await api.call(`/v1/ai-reviews?${query}`))).toEqual([400, 'validation-failed'])
 })
 
 test('a filter that nothing fits gives an empty page, a limit beyond 200 is taken as 200', async () => {
-  expect((await api.call('/v1/ai-reviews?status=completed')).body).toEqual({ data: [], nextCursor: null, hasMore: false })
-  for (const path of Object.values(listPaths())) expect(pageOf((await expecting(200, api.call(withQuery(path, 'limit=100000')))).body).data).toHaveLength(3)
+  expect((await api.call('/v1/ai-reviews?status=completed')).body).toEqual({
+    data: [],
+    nextCursor: null,
+    hasMore: false,
+  })
+  for (const path of Object.values(listPaths()))
+    expect(pageOf((await expecting(200, api.call(withQuery(path, 'limit=100000')))).body).data).toHaveLength(3)
 })
 
 test('a method that a path does not know is a 405 that names those it knows', async () => {
@@ -159,12 +220,22 @@ test('a method that a path does not know is a 405 that names those it knows', as
 })
 
 test('an address that does not exist is a 404', async () => {
-  for (const path of ['/', '/v1', '/v1/nothing', '/v2/ai-reviews', '/v1/human-resources/cases', '/v1/notifications/cases']) {
+  for (const path of [
+    '/',
+    '/v1',
+    '/v1/nothing',
+    '/v2/ai-reviews',
+    '/v1/human-resources/cases',
+    '/v1/notifications/cases',
+  ]) {
     expect([path, ...refusalOf(await watched.send(path))]).toEqual([path, 404, 'not-found'])
   }
   const undecodable = await fetch(`${platform.baseUrl}/%zz`, { headers: { 'x-request-id': 'mine' } })
   expect(await undecodable.json()).toMatchObject({ status: 404, code: 'not-found', request_id: 'mine' })
-  expect([undecodable.headers.get('x-request-id'), undecodable.headers.get('cache-control')]).toEqual(['mine', 'no-store'])
+  expect([undecodable.headers.get('x-request-id'), undecodable.headers.get('cache-control')]).toEqual([
+    'mine',
+    'no-store',
+  ])
 })
 
 test('the document is OpenAPI 3.1, each operation once, every schema under its own name', async () => {
@@ -172,29 +243,72 @@ test('the document is OpenAPI 3.1, each operation once, every schema under its o
   const ids = operations.map(({ operationId }) => operationId)
   expect(new Set(ids).size).toBe(ids.length)
   const names = Object.keys(Object(at(document, 'components', 'schemas')) as object)
-  expect(names).toEqual(expect.arrayContaining(['AssessmentRecord', 'AiReviewDetails', 'CreateAssessmentBody', 'PatientRecord', 'Problem', 'TokenReply']))
+  expect(names).toEqual(
+    expect.arrayContaining([
+      'AssessmentRecord',
+      'AiReviewDetails',
+      'CreateAssessmentBody',
+      'PatientRecord',
+      'Problem',
+      'TokenReply',
+    ]),
+  )
   for (const name of names) expect(name).toMatch(/^[A-Z][A-Za-z]+$/)
   const paths = new Set(operations.map(({ method, path }) => `${method} ${path}`))
   for (const expected of [
-    'POST /v1/auth/oauth/token', 'GET /v1/auth/.well-known/jwks.json', 'POST /v1/clinical-api/assessments', 'GET /v1/clinical-api/assessments/{id}',
-    'POST /v1/clinical-api/patients', 'GET /v1/clinical-api/patients', 'GET /v1/clinical-api/patients/{id}', 'PATCH /v1/clinical-api/patients/{id}', 'POST /v1/clinical-api/cases', 'GET /v1/clinical-api/cases/{id}',
-    'POST /v1/clinical-api/images', 'GET /v1/clinical-api/images', 'GET /v1/clinical-api/images/{id}', 'POST /v1/clinical-api/images/{id}/upload-url', 'POST /v1/clinical-api/images/{id}/submit',
-    'POST /v1/clinical-api/webhook-subscriptions', 'GET /v1/clinical-api/webhook-subscriptions', 'GET /v1/clinical-api/webhook-subscriptions/{id}',
-    'GET /v1/clinical-api/webhook-subscriptions/{id}/deliveries', 'GET /v1/clinical-api/webhook-subscriptions/{id}/deliveries/{deliveryId}',
-    'POST /v1/clinical-api/webhook-subscriptions/{id}/test', 'POST /v1/clinical-api/webhook-subscriptions/{id}/deliveries/{deliveryId}/redeliver',
+    'POST /v1/auth/oauth/token',
+    'GET /v1/auth/.well-known/jwks.json',
+    'POST /v1/clinical-api/assessments',
+    'GET /v1/clinical-api/assessments/{id}',
+    'POST /v1/clinical-api/patients',
+    'GET /v1/clinical-api/patients',
+    'GET /v1/clinical-api/patients/{id}',
+    'PATCH /v1/clinical-api/patients/{id}',
+    'POST /v1/clinical-api/cases',
+    'GET /v1/clinical-api/cases/{id}',
+    'POST /v1/clinical-api/images',
+    'GET /v1/clinical-api/images',
+    'GET /v1/clinical-api/images/{id}',
+    'POST /v1/clinical-api/images/{id}/upload-url',
+    'POST /v1/clinical-api/images/{id}/submit',
+    'POST /v1/clinical-api/webhook-subscriptions',
+    'GET /v1/clinical-api/webhook-subscriptions',
+    'GET /v1/clinical-api/webhook-subscriptions/{id}',
+    'GET /v1/clinical-api/webhook-subscriptions/{id}/deliveries',
+    'GET /v1/clinical-api/webhook-subscriptions/{id}/deliveries/{deliveryId}',
+    'POST /v1/clinical-api/webhook-subscriptions/{id}/test',
+    'POST /v1/clinical-api/webhook-subscriptions/{id}/deliveries/{deliveryId}/redeliver',
     'POST /v1/clinical-api/webhook-subscriptions/{id}/recover',
-    'PATCH /v1/clinical-api/webhook-subscriptions/{id}', 'DELETE /v1/clinical-api/webhook-subscriptions/{id}',
-    'POST /v1/clinical-api/webhook-subscriptions/{id}/rotate-secret', 'GET /v1/clinical-api/.well-known/webhook-keys',
-    'POST /v1/patients/{patientId}/consents', 'GET /v1/patients/{patientId}/consents/{typeCode}/status', 'GET /v1/patients/{patientId}/consents/check',
-    'GET /v1/consent-records', 'POST /v1/admin/consent-types', 'GET /v1/admin/consent-types', 'GET /v1/admin/consent-types/{id}',
-    'POST /v1/admin/consent-types/{typeId}/text-versions', 'GET /v1/admin/consent-types/{typeId}/text-versions', 'GET /v1/ai-reviews', 'GET /v1/ai-reviews/{id}',
-    'GET /health', 'GET /health/live', 'GET /health/ready',
-  ]) expect(paths).toContain(expected)
+    'PATCH /v1/clinical-api/webhook-subscriptions/{id}',
+    'DELETE /v1/clinical-api/webhook-subscriptions/{id}',
+    'POST /v1/clinical-api/webhook-subscriptions/{id}/rotate-secret',
+    'GET /v1/clinical-api/.well-known/webhook-keys',
+    'POST /v1/patients/{patientId}/consents',
+    'GET /v1/patients/{patientId}/consents/{typeCode}/status',
+    'GET /v1/patients/{patientId}/consents/check',
+    'GET /v1/consent-records',
+    'POST /v1/admin/consent-types',
+    'GET /v1/admin/consent-types',
+    'GET /v1/admin/consent-types/{id}',
+    'POST /v1/admin/consent-types/{typeId}/text-versions',
+    'GET /v1/admin/consent-types/{typeId}/text-versions',
+    'GET /v1/ai-reviews',
+    'GET /v1/ai-reviews/{id}',
+    'GET /health',
+    'GET /health/live',
+    'GET /health/ready',
+  ])
+    expect(paths).toContain(expected)
 })
 
 test('every POST but that for a token takes an Idempotency-Key, and nothing else does', () => {
-  const parametersOf = (path: string, method: string) => Object.values(Object(at(document, 'paths', path, method, 'parameters') ?? []) as object)
-  const keyed = operations.filter(({ path, method }) => parametersOf(path, method.toLowerCase()).some((parameter) => at(parameter, 'in') === 'header' && at(parameter, 'name') === 'idempotency-key'))
+  const parametersOf = (path: string, method: string) =>
+    Object.values(Object(at(document, 'paths', path, method, 'parameters') ?? []) as object)
+  const keyed = operations.filter(({ path, method }) =>
+    parametersOf(path, method.toLowerCase()).some(
+      (parameter) => at(parameter, 'in') === 'header' && at(parameter, 'name') === 'idempotency-key',
+    ),
+  )
   const posts = operations.filter(({ path, method }) => method === 'POST' && path !== '/v1/auth/oauth/token')
   expect(posts.length).toBeGreaterThan(5)
   expect(keyed).toEqual(posts)
@@ -204,26 +318,50 @@ test('the documentation page is served with its scripts', async () => {
   const page = await fetch(`${platform.baseUrl}/docs`)
   expect([page.status, page.headers.get('content-type')]).toEqual([200, expect.stringMatching(/^text\/html/)])
   const html = await page.text()
-  const scripts = [...html.matchAll(/(?:src|href)="([^"]+\.(?:js|css))"/g)].map(([, path = '']) => new URL(path, page.url))
+  const scripts = [...html.matchAll(/(?:src|href)="([^"]+\.(?:js|css))"/g)].map(
+    ([, path = '']) => new URL(path, page.url),
+  )
   expect(scripts.length).toBeGreaterThan(1)
   for (const script of scripts) expect([script.pathname, (await fetch(script)).status]).toEqual([script.pathname, 200])
 })
 
 test('every problem that the document names is explained under its code', async () => {
-  const codes = new Set(operations.flatMap(({ answers }) => Object.entries(answers).filter(([status]) => Number(status) >= 400).flatMap(([, codes]) => codes.split(', '))))
+  const codes = new Set(
+    operations.flatMap(({ answers }) =>
+      Object.entries(answers)
+        .filter(([status]) => Number(status) >= 400)
+        .flatMap(([, codes]) => codes.split(', ')),
+    ),
+  )
   const slugs = [...codes].filter((code) => /^[a-z]+(-[a-z]+)+$|^conflict$/.test(code))
   expect(slugs.length).toBeGreaterThan(30)
   for (const code of slugs) {
     const { status, body } = await watched.send(`/problems/${code}`)
-    expect([status, body]).toEqual([200, { code, type: expect.stringMatching(new RegExp(`^https://.*/problems/${code}$`)), status: expect.any(Number), title: expect.any(String), retriable: expect.any(Boolean), doc: expect.any(String) }])
+    expect([status, body]).toEqual([
+      200,
+      {
+        code,
+        type: expect.stringMatching(new RegExp(`^https://.*/problems/${code}$`)),
+        status: expect.any(Number),
+        title: expect.any(String),
+        retriable: expect.any(Boolean),
+        doc: expect.any(String),
+      },
+    ])
   }
   const page = await fetch(`${platform.baseUrl}/problems/conflict`, { headers: { accept: 'text/html' } })
-  expect([page.headers.get('content-type'), (await page.text()).startsWith('<!doctype html>')]).toEqual(['text/html; charset=utf-8', true])
+  expect([page.headers.get('content-type'), (await page.text()).startsWith('<!doctype html>')]).toEqual([
+    'text/html; charset=utf-8',
+    true,
+  ])
   expect(refusalOf(await watched.send('/problems/nothing'))).toEqual([404, 'not-found'])
 })
 
 test('the host and every service tell their health to anybody', async () => {
-  for (const base of ['', ...['auth', 'clinical-api', 'consent', 'ai-review'].flatMap((service) => [`/v1/${service}`, `/v1/${service}/v1`])]) {
+  for (const base of [
+    '',
+    ...['auth', 'clinical-api', 'consent', 'ai-review'].flatMap((service) => [`/v1/${service}`, `/v1/${service}/v1`]),
+  ]) {
     for (const kind of ['', '/live', '/ready']) {
       const { status, body } = await watched.send(`${base}/health${kind}`)
       expect([base, kind, status, at(body, 'status')]).toEqual([base, kind, 200, 'ok'])
@@ -233,18 +371,28 @@ test('the host and every service tell their health to anybody', async () => {
 
 test('a read can wait for a write that did not wait for its read model', async () => {
   const body = { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29' }
-  const written = await expecting(201, api.call('/v1/clinical-api/patients', { body, headers: { prefer: 'respond-async' } }))
+  const written = await expecting(
+    201,
+    api.call('/v1/clinical-api/patients', { body, headers: { prefer: 'respond-async' } }),
+  )
   expect(written.headers.get('preference-applied')).toBe('respond-async')
   const path = `/v1/clinical-api/patients/${textAt(written.body, 'id')}`
   const position = written.headers.get('x-commit-position') ?? ''
   const read = await expecting(200, api.call(path, { headers: { 'x-min-commit-position': position } }))
   expect([read.body, read.headers.get('etag')]).toEqual([written.body, written.headers.get('etag')])
-  expect(refusalOf(await api.call(path, { headers: { 'x-min-commit-position': 'nonsense' } }))).toEqual([400, 'malformed-request'])
+  expect(refusalOf(await api.call(path, { headers: { 'x-min-commit-position': 'nonsense' } }))).toEqual([
+    400,
+    'malformed-request',
+  ])
 })
 
 test('a read for which the read model is too far behind is answered all the same, and says so', async () => {
   const ahead = `${2n ** 62n}/${2n ** 62n}`
-  for (const path of ['/v1/ai-reviews?limit=1', '/v1/admin/consent-types', `/v1/admin/consent-types/${terms.consent_type_id}`]) {
+  for (const path of [
+    '/v1/ai-reviews?limit=1',
+    '/v1/admin/consent-types',
+    `/v1/admin/consent-types/${terms.consent_type_id}`,
+  ]) {
     const answer = await expecting(200, api.call(path, { headers: { 'x-min-commit-position': ahead } }))
     expect(answer.headers.get('x-projection-lag-ms')).toMatch(/^\d+$/)
     expect((await expecting(200, api.call(path))).headers.get('x-projection-lag-ms')).toBeNull()
@@ -253,7 +401,9 @@ test('a read for which the read model is too far behind is answered all the same
 
 /** An address of each kind of record that has one of its own, by the path that the document gives it. */
 async function recordPaths(): Promise<ReadonlyMap<string, string>> {
-  const assessmentId = await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()]), { prefer: 'wait=25' })
+  const assessmentId = await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()]), {
+    prefer: 'wait=25',
+  })
   const { body } = await expecting(200, api.call(`/v1/clinical-api/assessments/${assessmentId}`))
   const subscription = (await expecting(200, api.call('/v1/clinical-api/webhook-subscriptions?limit=1'))).body
   const review = (await expecting(200, api.call(`/v1/ai-reviews?caseId=${textAt(body, 'case_id')}`))).body
@@ -270,12 +420,17 @@ async function recordPaths(): Promise<ReadonlyMap<string, string>> {
   const paths = new Map(Object.entries(ids).map(([path, id]) => [path, path.replace('{id}', id)]))
   const decided = await decideConsent(api, ids['/v1/clinical-api/patients/{id}'], terms, 'denied')
   paths.set('/v1/patients/{patientId}/consents/{id}', decided.headers.get('location') ?? '')
-  return paths.set('/v1/clinical-api/webhook-subscriptions/{id}/deliveries/{deliveryId}', `${deliveriesPath}/${String(at(delivered, 'data', 0, 'id'))}`)
+  return paths.set(
+    '/v1/clinical-api/webhook-subscriptions/{id}/deliveries/{deliveryId}',
+    `${deliveriesPath}/${String(at(delivered, 'data', 0, 'id'))}`,
+  )
 }
 
 test('every record has a version, which a caller who has it need not be sent again', async () => {
   const paths = await recordPaths()
-  const single = operations.filter(({ method, path }) => method === 'GET' && /\/\{[a-zA-Z]+\}$/.test(path) && path.startsWith('/v1/'))
+  const single = operations.filter(
+    ({ method, path }) => method === 'GET' && /\/\{[a-zA-Z]+\}$/.test(path) && path.startsWith('/v1/'),
+  )
   expect([...paths.keys()].toSorted()).toEqual(single.map(({ path }) => path).toSorted())
   for (const path of paths.values()) {
     const first = await expecting(200, api.call(path))
@@ -283,25 +438,58 @@ test('every record has a version, which a caller who has it need not be sent aga
     expect([path, etag]).toEqual([path, expect.stringMatching(/^"\d+(\.\d+)?"$/)])
     for (const known of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
       const answer = await api.call(path, { headers: { 'if-none-match': known } })
-      expect([path, known, answer.status, answer.headers.get('etag'), answer.body ?? '']).toEqual([path, known, 304, etag, ''])
+      expect([path, known, answer.status, answer.headers.get('etag'), answer.body ?? '']).toEqual([
+        path,
+        known,
+        304,
+        etag,
+        '',
+      ])
     }
     for (const other of ['"99999"', '"x"', etag.replaceAll('"', '')]) {
-      expect([path, other, (await api.call(path, { headers: { 'if-none-match': other } })).status]).toEqual([path, other, 200])
+      expect([path, other, (await api.call(path, { headers: { 'if-none-match': other } })).status]).toEqual([
+        path,
+        other,
+        200,
+      ])
     }
   }
 })
 
 test('the document names If-None-Match where there is a 304, If-Match where there is a 412, Prefer where an answer is held', () => {
-  const taking = (name: string) => operations.filter(({ path, method }) => {
-    const parameters = Object.values(Object(at(document, 'paths', path, method.toLowerCase(), 'parameters') ?? []) as object)
-    return parameters.some((parameter) => at(parameter, 'in') === 'header' && at(parameter, 'name') === name)
-  })
+  const taking = (name: string) =>
+    operations.filter(({ path, method }) => {
+      const parameters = Object.values(
+        Object(at(document, 'paths', path, method.toLowerCase(), 'parameters') ?? []) as object,
+      )
+      return parameters.some((parameter) => at(parameter, 'in') === 'header' && at(parameter, 'name') === name)
+    })
   expect(taking('if-none-match')).toEqual(operations.filter(({ answers }) => '304' in answers))
   expect(taking('if-match')).toEqual(operations.filter(({ answers }) => '412' in answers))
-  expect(taking('if-match').map(({ operationId }) => operationId).toSorted()).toEqual(['cancelAiReview', 'changeWebhookSubscription', 'correctPatient', 'deleteConsentType', 'deleteWebhookSubscription', 'submitAssessment', 'submitImage', 'supersedeAiReview', 'updateConsentType'])
-  expect(taking('prefer').map(({ operationId }) => operationId).toSorted()).toEqual(['createAssessment', 'getAiReview', 'getAssessment', 'submitAssessment', 'supersedeAiReview'])
+  expect(
+    taking('if-match')
+      .map(({ operationId }) => operationId)
+      .toSorted(),
+  ).toEqual([
+    'cancelAiReview',
+    'changeWebhookSubscription',
+    'correctPatient',
+    'deleteConsentType',
+    'deleteWebhookSubscription',
+    'submitAssessment',
+    'submitImage',
+    'supersedeAiReview',
+    'updateConsentType',
+  ])
+  expect(
+    taking('prefer')
+      .map(({ operationId }) => operationId)
+      .toSorted(),
+  ).toEqual(['createAssessment', 'getAiReview', 'getAssessment', 'submitAssessment', 'supersedeAiReview'])
   const answering429 = operations.filter(({ answers }) => '429' in answers)
-  expect(answering429).toEqual(operations.filter(({ scopes, operationId }) => scopes !== undefined || operationId === 'issueToken'))
+  expect(answering429).toEqual(
+    operations.filter(({ scopes, operationId }) => scopes !== undefined || operationId === 'issueToken'),
+  )
 })
 
 test('a create whose caller prefers to wait is answered with the end, which every read knows then', async () => {
@@ -315,11 +503,19 @@ test('a create whose caller prefers to wait is answered with the end, which ever
 })
 
 test('a read whose caller prefers to wait is answered with the end, or after its time', async () => {
-  const id = await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()]), { prefer: 'wait=soon' })
-  const held = await expecting(200, api.call(`/v1/clinical-api/assessments/${id}`, { headers: { prefer: 'respond-async, wait=60' } }))
+  const id = await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()]), {
+    prefer: 'wait=soon',
+  })
+  const held = await expecting(
+    200,
+    api.call(`/v1/clinical-api/assessments/${id}`, { headers: { prefer: 'respond-async, wait=60' } }),
+  )
   expect([at(held.body, 'status'), held.headers.get('preference-applied')]).toEqual(['failed', 'wait=25'])
   const reviews = (await expecting(200, api.call(`/v1/ai-reviews?caseId=${textAt(held.body, 'case_id')}`))).body
-  const review = await expecting(200, api.call(`/v1/ai-reviews/${String(at(reviews, 'data', 0, 'id'))}`, { headers: { prefer: 'wait=25' } }))
+  const review = await expecting(
+    200,
+    api.call(`/v1/ai-reviews/${String(at(reviews, 'data', 0, 'id'))}`, { headers: { prefer: 'wait=25' } }),
+  )
   expect([at(review.body, 'status'), review.headers.get('preference-applied')]).toEqual(['failed', 'wait=25'])
   const unknown = await api.call(`/v1/clinical-api/assessments/${anyId}`, { headers: { prefer: 'wait=25' } })
   expect([...refusalOf(unknown), unknown.headers.get('preference-applied')]).toEqual([404, 'not-found', null])
@@ -328,8 +524,14 @@ test('a read whose caller prefers to wait is answered with the end, or after its
 test('what awaits its images is held for as long as its caller prefers, a create of it not at all', async () => {
   const images = [{ capture_type: 'other', mime_type: 'image/jpeg' }]
   const slot = { ...assessmentBody(await registerPatient(api), []), images }
-  const created = await expecting(202, api.call('/v1/clinical-api/assessments', { body: slot, headers: { prefer: 'wait=25' } }))
-  expect([at(created.body, 'status'), created.headers.get('preference-applied')]).toEqual(['awaiting_images', 'wait=25'])
+  const created = await expecting(
+    202,
+    api.call('/v1/clinical-api/assessments', { body: slot, headers: { prefer: 'wait=25' } }),
+  )
+  expect([at(created.body, 'status'), created.headers.get('preference-applied')]).toEqual([
+    'awaiting_images',
+    'wait=25',
+  ])
   const path = `/v1/clinical-api/assessments/${textAt(created.body, 'id')}`
   const held = await expecting(200, api.call(path, { headers: { prefer: 'wait=1' } }))
   expect([at(held.body, 'status'), held.headers.get('preference-applied')]).toEqual(['awaiting_images', 'wait=1'])
@@ -339,9 +541,16 @@ test('what awaits its images is held for as long as its caller prefers, a create
 
 test('a submit and a supersede whose callers prefer to wait are answered with the end, too', async () => {
   const { bytes } = await photograph()
-  const slot = { ...assessmentBody(await registerPatient(api), []), images: [{ capture_type: 'dermoscopic', mime_type: 'image/jpeg' }] }
+  const slot = {
+    ...assessmentBody(await registerPatient(api), []),
+    images: [{ capture_type: 'dermoscopic', mime_type: 'image/jpeg' }],
+  }
   const created = await expecting(202, api.call('/v1/clinical-api/assessments', { body: slot }))
-  const put = await fetch(textAt(created.body, 'images', 0, 'upload_url'), { method: 'PUT', headers: { 'content-type': 'image/jpeg' }, body: new Uint8Array(bytes) })
+  const put = await fetch(textAt(created.body, 'images', 0, 'upload_url'), {
+    method: 'PUT',
+    headers: { 'content-type': 'image/jpeg' },
+    body: new Uint8Array(bytes),
+  })
   expect(put.status).toBe(200)
   const path = `/v1/clinical-api/assessments/${textAt(created.body, 'id')}`
   const submitted = await expecting(200, api.call(`${path}/submit`, { method: 'POST', headers: { prefer: 'wait=25' } }))
@@ -350,14 +559,26 @@ test('a submit and a supersede whose callers prefer to wait are answered with th
 
   const reviews = (await expecting(200, api.call(`/v1/ai-reviews?caseId=${textAt(submitted.body, 'case_id')}`))).body
   const presignedUrlExpiresAt = new Date(Date.now() + 60_000).toISOString()
-  const images = [{ imageId: anyId, imageType: 'DERMOSCOPIC', presignedUrl: 'http://127.0.0.1:1/', presignedUrlExpiresAt }]
-  const supersede = (headers: Readonly<Record<string, string>>) => (
-    api.call(`/v1/ai-reviews/${String(at(reviews, 'data', 0, 'id'))}/supersede`, { body: { images }, headers: { 'idempotency-key': 'supersede-and-wait', ...headers } })
-  )
+  const images = [
+    { imageId: anyId, imageType: 'DERMOSCOPIC', presignedUrl: 'http://127.0.0.1:1/', presignedUrlExpiresAt },
+  ]
+  const supersede = (headers: Readonly<Record<string, string>>) =>
+    api.call(`/v1/ai-reviews/${String(at(reviews, 'data', 0, 'id'))}/supersede`, {
+      body: { images },
+      headers: { 'idempotency-key': 'supersede-and-wait', ...headers },
+    })
   const superseding = await expecting(202, supersede({ prefer: 'wait=25' }))
-  expect([at(superseding.body, 'status'), superseding.headers.get('preference-applied'), superseding.headers.get('retry-after')]).toEqual(['failed', 'wait=25', null])
+  expect([
+    at(superseding.body, 'status'),
+    superseding.headers.get('preference-applied'),
+    superseding.headers.get('retry-after'),
+  ]).toEqual(['failed', 'wait=25', null])
   const again = await expecting(202, supersede({}))
-  expect([at(again.body, 'status'), again.headers.get('preference-applied'), at(again.body, 'aiReviewId')]).toEqual(['pending', null, at(superseding.body, 'aiReviewId')])
+  expect([at(again.body, 'status'), again.headers.get('preference-applied'), at(again.body, 'aiReviewId')]).toEqual([
+    'pending',
+    null,
+    at(superseding.body, 'aiReviewId'),
+  ])
 })
 
 test('development tells a client what is left of its limits, and refuses nothing', async () => {
@@ -370,7 +591,8 @@ test('development tells a client what is left of its limits, and refuses nothing
 })
 
 test('a harmless X-Request-Id is echoed, another is replaced', async () => {
-  const sent = async (id: string) => (await watched.send('/v1/ai-reviews', { headers: { 'x-request-id': id } })).headers.get('x-request-id')
+  const sent = async (id: string) =>
+    (await watched.send('/v1/ai-reviews', { headers: { 'x-request-id': id } })).headers.get('x-request-id')
   expect(await sent('a.b-c_1')).toBe('a.b-c_1')
   for (const id of ['x'.repeat(129), 'a b', '<script>']) expect(await sent(id)).toMatch(/^[0-9a-f-]{36}$/)
 })

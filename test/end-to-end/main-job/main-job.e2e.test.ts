@@ -2,10 +2,34 @@ import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { at, createApiClient, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
-import { startWebhookReceiver, type ReceivedWebhook, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import {
+  at,
+  createApiClient,
+  requestToken,
+  textAt,
+  type ApiAnswer,
+  type ApiClient,
+} from '../../../platform/demo/api-client.ts'
+import {
+  startWebhookReceiver,
+  type ReceivedWebhook,
+  type WebhookReceiver,
+} from '../../../platform/demo/webhook-receiver.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
-import { assessmentBody, createConsentTerms, decideConsent, expecting, photograph, registerPatient, reviewOfCase, webhookAbout, webhooksAbout, withoutSignatures, type ConsentTerms, type Photograph } from '../../support/main-job.ts'
+import {
+  assessmentBody,
+  createConsentTerms,
+  decideConsent,
+  expecting,
+  photograph,
+  registerPatient,
+  reviewOfCase,
+  webhookAbout,
+  webhooksAbout,
+  withoutSignatures,
+  type ConsentTerms,
+  type Photograph,
+} from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import type { ProviderCall } from '../../support/provider.ts'
 
@@ -46,11 +70,23 @@ beforeAll(async () => {
   const subscribe = { url: receiver.url, event_types: ['assessment.completed', 'assessment.failed'] }
   subscription = await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: subscribe }))
 
-  photographs = [await photograph('dermoscopic'), await photograph('macroscopic', 'lesion-3.png'), await photograph('other', 'lesion-2.jpg')]
+  photographs = [
+    await photograph('dermoscopic'),
+    await photograph('macroscopic', 'lesion-3.png'),
+    await photograph('other', 'lesion-2.jpg'),
+  ]
   await platform.provider.fault({ call: 'case', delay_ms: 800 }, { call: 'image', delay_ms: 800 })
   await platform.provider.result({ sha256: photographs[0]?.sha256 ?? '', not_ready_polls: 3 })
-  const body = { ...assessmentBody(patientId, photographs), external_reference: 'reference-1', clinical_context: { itches: true }, custom_fields: { ward: 'B' } }
-  created = await expecting(202, api.call('/v1/clinical-api/assessments', { body, headers: { 'idempotency-key': 'the-main-job' } }))
+  const body = {
+    ...assessmentBody(patientId, photographs),
+    external_reference: 'reference-1',
+    clinical_context: { itches: true },
+    custom_fields: { ward: 'B' },
+  }
+  created = await expecting(
+    202,
+    api.call('/v1/clinical-api/assessments', { body, headers: { 'idempotency-key': 'the-main-job' } }),
+  )
   completed = await followToEnd(textAt(created.body, 'id'), textAt(created.body, 'case_id'))
   review = await reviewOfCase(api, textAt(created.body, 'case_id'))
   webhook = await webhookAbout(receiver, textAt(created.body, 'id'))
@@ -82,33 +118,70 @@ async function followToEnd(id: string, caseId: string): Promise<unknown> {
 test('the token is a JWT after RFC 9068 that the published keys verify', async () => {
   const { client_id, org_id, product_id, scopes } = clientOf(platform.process, 0)
   expect(token.status).toBe(200)
-  expect(token.body).toEqual({ access_token: expect.any(String), token_type: 'Bearer', expires_in: 3600, scope: scopes.toSorted().join(' ') })
+  expect(token.body).toEqual({
+    access_token: expect.any(String),
+    token_type: 'Bearer',
+    expires_in: 3600,
+    scope: scopes.toSorted().join(' '),
+  })
   expect(token.headers.get('cache-control')).toBe('no-store')
 
   const keys = createRemoteJWKSet(new URL(`${platform.baseUrl}/v1/auth/.well-known/jwks.json`))
-  const expected = { issuer: `${platform.baseUrl}/v1/auth`, audience: platform.baseUrl, typ: 'at+jwt', algorithms: ['EdDSA'] }
+  const expected = {
+    issuer: `${platform.baseUrl}/v1/auth`,
+    audience: platform.baseUrl,
+    typ: 'at+jwt',
+    algorithms: ['EdDSA'],
+  }
   const { payload, protectedHeader } = await jwtVerify(textAt(token.body, 'access_token'), keys, expected)
   expect(protectedHeader).toEqual({ alg: 'EdDSA', typ: 'at+jwt', kid: expect.any(String) })
   const scope = scopes.toSorted().join(' ')
-  expect(payload).toMatchObject({ sub: client_id, client_id, org_id, product_id, scope, jti: expect.stringMatching(uuid) })
+  expect(payload).toMatchObject({
+    sub: client_id,
+    client_id,
+    org_id,
+    product_id,
+    scope,
+    jti: expect.stringMatching(uuid),
+  })
   expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBe(3600)
 })
 
 test('the decision is recorded, and status and checks tell it', async () => {
   expect(consent.body).toEqual({
-    id: expect.stringMatching(uuid), organisation_id: platform.process.credentials.org_id, patient_id: patientId, ...terms, consent_type_code: 'ai_analysis',
-    text_sha256: expect.stringMatching(/^[0-9a-f]{64}$/), decision: 'granted', recorded_at: expect.stringMatching(instant),
-    recorded_by: clientOf(platform.process, 0).client_id, created_at: expect.stringMatching(instant),
+    id: expect.stringMatching(uuid),
+    organisation_id: platform.process.credentials.org_id,
+    patient_id: patientId,
+    ...terms,
+    consent_type_code: 'ai_analysis',
+    text_sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+    decision: 'granted',
+    recorded_at: expect.stringMatching(instant),
+    recorded_by: clientOf(platform.process, 0).client_id,
+    created_at: expect.stringMatching(instant),
   })
   const status = await api.call(`/v1/patients/${patientId}/consents/ai_analysis/status`)
   expect(status.body).toEqual({
-    granted: true, decision: 'granted', recorded_at: at(consent.body, 'recorded_at'), text_version_id: terms.text_version_id,
-    text_version_current: true, reconsent_required: false,
+    granted: true,
+    decision: 'granted',
+    recorded_at: at(consent.body, 'recorded_at'),
+    text_version_id: terms.text_version_id,
+    text_version_current: true,
+    reconsent_required: false,
   })
-  const check = await api.call(`/v1/patients/${patientId}/consents/check?types=ai_analysis,other&org_id=${platform.process.credentials.org_id}`)
+  const check = await api.call(
+    `/v1/patients/${patientId}/consents/check?types=ai_analysis,other&org_id=${platform.process.credentials.org_id}`,
+  )
   expect(check.body).toEqual({ consents: { ai_analysis: true, other: false } })
   const records = await api.call(`/v1/consent-records?patientId=${patientId}&consentTypeCode=ai_analysis`)
-  expect(records.body).toEqual({ status: 'granted', granted: true, patientId, consentTypeCode: 'ai_analysis', record: consent.body, data: [consent.body] })
+  expect(records.body).toEqual({
+    status: 'granted',
+    granted: true,
+    patientId,
+    consentTypeCode: 'ai_analysis',
+    record: consent.body,
+    data: [consent.body],
+  })
 })
 
 test('the subscription tells its secret once', async () => {
@@ -117,8 +190,14 @@ test('the subscription tells its secret once', async () => {
   expect(textAt(subscription.body, 'secret')).toMatch(/^whsec_[A-Za-z0-9+/]+=*$/)
   const { secret: _, ...shown } = Object(subscription.body) as Record<string, unknown>
   expect((await api.call(`/v1/clinical-api/webhook-subscriptions/${id}`)).body).toEqual(shown)
-  expect((await api.call('/v1/clinical-api/webhook-subscriptions')).body).toEqual({ data: [shown], next_cursor: null, has_more: false })
-  const again = await api.call('/v1/clinical-api/webhook-subscriptions', { body: { url: receiver.url, event_types: ['assessment.failed', 'assessment.completed'] } })
+  expect((await api.call('/v1/clinical-api/webhook-subscriptions')).body).toEqual({
+    data: [shown],
+    next_cursor: null,
+    has_more: false,
+  })
+  const again = await api.call('/v1/clinical-api/webhook-subscriptions', {
+    body: { url: receiver.url, event_types: ['assessment.failed', 'assessment.completed'] },
+  })
   expect([again.status, again.body]).toEqual([200, shown])
 })
 
@@ -129,37 +208,69 @@ test('the create answers 202 with a processing record', () => {
   expect(created.headers.get('idempotency-replayed')).toBeNull()
   expect(created.headers.get('x-commit-position')).toMatch(/^\S+$/)
   expect(created.body).toEqual({
-    id: expect.stringMatching(uuid), status: 'processing', patient_id: patientId, case_id: expect.stringMatching(uuid), external_reference: 'reference-1',
-    images: ['dermoscopic', 'macroscopic', 'other'].map((capture_type) => ({ id: expect.stringMatching(uuid), capture_type, status: 'received' })),
-    result: null, error: null, next_poll_after_ms: 5000,
+    id: expect.stringMatching(uuid),
+    status: 'processing',
+    patient_id: patientId,
+    case_id: expect.stringMatching(uuid),
+    external_reference: 'reference-1',
+    images: ['dermoscopic', 'macroscopic', 'other'].map((capture_type) => ({
+      id: expect.stringMatching(uuid),
+      capture_type,
+      status: 'received',
+    })),
+    result: null,
+    error: null,
+    next_poll_after_ms: 5000,
   })
 })
 
 test('the case of the assessment is open from the first answer on', async () => {
   const { body } = await expecting(200, api.call(`/v1/clinical-api/cases/${textAt(created.body, 'case_id')}`))
   const { product_id } = clientOf(platform.process, 0)
-  expect(body).toMatchObject({ id: at(created.body, 'case_id'), patient_id: patientId, status: 'open', external_reference: 'reference-1', product_id })
+  expect(body).toMatchObject({
+    id: at(created.body, 'case_id'),
+    patient_id: patientId,
+    status: 'open',
+    external_reference: 'reference-1',
+    product_id,
+  })
 })
 
 test('GET shows every stage in order', () => {
   expect(stages.filter((stage) => !stage.endsWith('none'))).toEqual([
-    'processing, review pending', 'processing, review in_progress', 'processing, review awaiting_result',
-    ...stages.filter((stage) => stage === 'processing, review completed'), expect.stringMatching(/^completed, review (awaiting_result|completed)$/),
+    'processing, review pending',
+    'processing, review in_progress',
+    'processing, review awaiting_result',
+    ...stages.filter((stage) => stage === 'processing, review completed'),
+    expect.stringMatching(/^completed, review (awaiting_result|completed)$/),
   ])
 })
 
 test('the completed record has the result and the images as sent', async () => {
   expect(completed).toEqual({
-    id: at(created.body, 'id'), status: 'completed', patient_id: patientId, case_id: at(created.body, 'case_id'), external_reference: 'reference-1',
+    id: at(created.body, 'id'),
+    status: 'completed',
+    patient_id: patientId,
+    case_id: at(created.body, 'case_id'),
+    external_reference: 'reference-1',
     images: [0, 1, 2].map((place) => ({
-      id: at(created.body, 'images', place, 'id'), capture_type: at(created.body, 'images', place, 'capture_type'), status: 'processed', download_url: expect.stringContaining('X-Amz-Signature='),
+      id: at(created.body, 'images', place, 'id'),
+      capture_type: at(created.body, 'images', place, 'capture_type'),
+      status: 'processed',
+      download_url: expect.stringContaining('X-Amz-Signature='),
     })),
     result: {
       ai_provider: 'simulator',
       outcome: {
-        malignancy_score: expect.any(Number), recommendation: expect.stringMatching(/^(no_action|routine_follow_up|refer|urgent_referral|inconclusive)$/),
-        score_basis: expect.any(String), scoring_version: '1', lesions: expect.any(Array),
-        image_quality: [0, 1, 2].map((place) => ({ image_id: at(created.body, 'images', place, 'id'), quality: 'IMAGE_QUALITY_SUITABLE' })),
+        malignancy_score: expect.any(Number),
+        recommendation: expect.stringMatching(/^(no_action|routine_follow_up|refer|urgent_referral|inconclusive)$/),
+        score_basis: expect.any(String),
+        scoring_version: '1',
+        lesions: expect.any(Array),
+        image_quality: [0, 1, 2].map((place) => ({
+          image_id: at(created.body, 'images', place, 'id'),
+          quality: 'IMAGE_QUALITY_SUITABLE',
+        })),
       },
       completed_at: expect.stringMatching(instant),
     },
@@ -177,24 +288,69 @@ test('the review tells images, result and lesions, and is in the lists of its ca
   const { product_id: productId, org_id: orgId } = clientOf(platform.process, 0)
   const caseId = textAt(created.body, 'case_id')
   expect(review).toMatchObject({
-    status: 'completed', caseId, productId, orgId, patientId, attemptCount: expect.any(Number), correlationId: expect.stringMatching(/./), providerVersion: '5.4.1-simulator',
-    cancelReason: null, supersededById: null, supersededAt: null, error: null, errorClassification: null, completedAt: expect.stringMatching(instant),
-    result: { aiReviewId: id, analysisResult: 'SUCCESSFUL_PROCESSING', analysisStatus: 'ANALYSIS_COMPLETED', processingType: 'DERMO_MACRO', sensitivitySet: 'BALANCED', reportDate: expect.stringMatching(instant) },
+    status: 'completed',
+    caseId,
+    productId,
+    orgId,
+    patientId,
+    attemptCount: expect.any(Number),
+    correlationId: expect.stringMatching(/./),
+    providerVersion: '5.4.1-simulator',
+    cancelReason: null,
+    supersededById: null,
+    supersededAt: null,
+    error: null,
+    errorClassification: null,
+    completedAt: expect.stringMatching(instant),
+    result: {
+      aiReviewId: id,
+      analysisResult: 'SUCCESSFUL_PROCESSING',
+      analysisStatus: 'ANALYSIS_COMPLETED',
+      processingType: 'DERMO_MACRO',
+      sensitivitySet: 'BALANCED',
+      reportDate: expect.stringMatching(instant),
+    },
     images: photographs.map(({ sha256 }, place) => ({
-      aiReviewId: id, clinicalImageId: at(created.body, 'images', place, 'id'), imageType: place === 0 ? 'DERMOSCOPIC' : 'MACROSCOPIC', providerImageHash: sha256, imageQuality: 'IMAGE_QUALITY_SUITABLE',
+      aiReviewId: id,
+      clinicalImageId: at(created.body, 'images', place, 'id'),
+      imageType: place === 0 ? 'DERMOSCOPIC' : 'MACROSCOPIC',
+      providerImageHash: sha256,
+      imageQuality: 'IMAGE_QUALITY_SUITABLE',
     })),
   })
   const told = Object(at(completed, 'result', 'outcome', 'lesions')) as readonly unknown[]
   const lesions = Object(at(review, 'lesions')) as readonly unknown[]
   expect(at(review, 'result', 'lesionCount')).toBe(lesions.length)
-  expect(lesions.map((lesion) => [at(lesion, 'lesionNumber'), at(lesion, 'category'), at(lesion, 'suspectedDiagnosisIcd10Code'), at(lesion, 'suspectedDiagnosisSnomedTerm')])).toEqual(
-    told.map((lesion) => [at(lesion, 'lesion_number'), at(lesion, 'category'), at(lesion, 'icd10', 'code'), at(lesion, 'snomed', 'term')]),
+  expect(
+    lesions.map((lesion) => [
+      at(lesion, 'lesionNumber'),
+      at(lesion, 'category'),
+      at(lesion, 'suspectedDiagnosisIcd10Code'),
+      at(lesion, 'suspectedDiagnosisSnomedTerm'),
+    ]),
+  ).toEqual(
+    told.map((lesion) => [
+      at(lesion, 'lesion_number'),
+      at(lesion, 'category'),
+      at(lesion, 'icd10', 'code'),
+      at(lesion, 'snomed', 'term'),
+    ]),
   )
   expect(lesions.length).toBeGreaterThan(0)
 
   const { images: _images, result: _result, lesions: _lesions, ...listed } = Object(review) as Record<string, unknown>
-  for (const filter of [`caseId=${caseId}`, `caseId=${caseId.toUpperCase()}`, `productId=${productId}`, 'status=completed', `caseId=${caseId}&status=completed&limit=999`]) {
-    expect((await api.call(`/v1/ai-reviews?${filter}`)).body).toEqual({ data: [listed], nextCursor: null, hasMore: false })
+  for (const filter of [
+    `caseId=${caseId}`,
+    `caseId=${caseId.toUpperCase()}`,
+    `productId=${productId}`,
+    'status=completed',
+    `caseId=${caseId}&status=completed&limit=999`,
+  ]) {
+    expect((await api.call(`/v1/ai-reviews?${filter}`)).body).toEqual({
+      data: [listed],
+      nextCursor: null,
+      hasMore: false,
+    })
   }
   for (const filter of ['status=failed', `caseId=${id}`, `productId=${id}`]) {
     expect((await api.call(`/v1/ai-reviews?${filter}`)).body).toEqual({ data: [], nextCursor: null, hasMore: false })
@@ -203,30 +359,62 @@ test('the review tells images, result and lesions, and is in the lists of its ca
 
 test('the provider got one login, one case, each image once, one process, and a poll until it had the result', () => {
   expect(calls.map(({ call, status }) => `${call} ${status}`)).toEqual([
-    'login 200', 'case 200', 'image 200', 'image 200', 'image 200', 'process 200', 'result 200', 'result 200', 'result 200', 'result 200',
+    'login 200',
+    'case 200',
+    'image 200',
+    'image 200',
+    'image 200',
+    'process 200',
+    'result 200',
+    'result 200',
+    'result 200',
+    'result 200',
   ])
   const caseId = at(review, 'providerCaseId')
-  expect(calls.find(({ call }) => call === 'case')).toMatchObject({ caseId, requestingSystem: 'clinical-assessment-platform' })
+  expect(calls.find(({ call }) => call === 'case')).toMatchObject({
+    caseId,
+    requestingSystem: 'clinical-assessment-platform',
+  })
   const images = calls.filter(({ call }) => call === 'image')
-  expect(images).toMatchObject(photographs.map(({ sha256 }, place) => ({ caseId, sha256, imageType: place === 0 ? 'DERMOSCOPIC' : 'MACROSCOPIC', correlationId: at(review, 'correlationId') })))
-  expect(images.map(({ imageId }) => imageId)).toEqual([0, 1, 2].map((place) => at(review, 'images', place, 'providerImageId')))
-  expect(calls.filter(({ call }) => call === 'result')).toMatchObject(Array.from({ length: 4 }, () => ({ caseId, checksum: at(review, 'providerChecksum') })))
+  expect(images).toMatchObject(
+    photographs.map(({ sha256 }, place) => ({
+      caseId,
+      sha256,
+      imageType: place === 0 ? 'DERMOSCOPIC' : 'MACROSCOPIC',
+      correlationId: at(review, 'correlationId'),
+    })),
+  )
+  expect(images.map(({ imageId }) => imageId)).toEqual(
+    [0, 1, 2].map((place) => at(review, 'images', place, 'providerImageId')),
+  )
+  expect(calls.filter(({ call }) => call === 'result')).toMatchObject(
+    Array.from({ length: 4 }, () => ({ caseId, checksum: at(review, 'providerChecksum') })),
+  )
 })
 
 test('the webhook carries the record that GET answers, signed after Standard Webhooks', async () => {
-  expect(webhook.headers).toMatchObject({ 'webhook-event-type': 'assessment.completed', 'webhook-id': expect.stringMatching(uuid), 'content-type': expect.stringMatching(/^application\/json/) })
+  expect(webhook.headers).toMatchObject({
+    'webhook-event-type': 'assessment.completed',
+    'webhook-id': expect.stringMatching(uuid),
+    'content-type': expect.stringMatching(/^application\/json/),
+  })
   const secret = textAt(subscription.body, 'secret')
   const told: unknown = new Webhook(secret).verify(webhook.body, { ...webhook.headers })
   expect(JSON.stringify(withoutSignatures(told))).toBe(JSON.stringify(withoutSignatures(completed)))
-  expect(() => new Webhook(secret).verify(webhook.body.replace('completed', 'failed'), { ...webhook.headers })).toThrow()
+  expect(() =>
+    new Webhook(secret).verify(webhook.body.replace('completed', 'failed'), { ...webhook.headers }),
+  ).toThrow()
   const download = await fetch(textAt(told, 'images', 0, 'download_url'))
   expect(Buffer.from(await download.arrayBuffer()).equals(photographs[0]?.bytes ?? Buffer.alloc(0))).toBe(true)
 })
 
 test('who has a version of a record is not sent it again', async () => {
   const paths = [
-    `/v1/clinical-api/patients/${patientId}`, `/v1/clinical-api/cases/${textAt(created.body, 'case_id')}`, `/v1/clinical-api/assessments/${textAt(created.body, 'id')}`,
-    `/v1/clinical-api/webhook-subscriptions/${textAt(subscription.body, 'id')}`, `/v1/ai-reviews/${textAt(review, 'id')}`,
+    `/v1/clinical-api/patients/${patientId}`,
+    `/v1/clinical-api/cases/${textAt(created.body, 'case_id')}`,
+    `/v1/clinical-api/assessments/${textAt(created.body, 'id')}`,
+    `/v1/clinical-api/webhook-subscriptions/${textAt(subscription.body, 'id')}`,
+    `/v1/ai-reviews/${textAt(review, 'id')}`,
   ]
   for (const path of paths) {
     const etag = (await expecting(200, api.call(path))).headers.get('etag') ?? ''

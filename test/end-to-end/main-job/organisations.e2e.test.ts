@@ -2,7 +2,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { actorContext, at, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
-  assessmentBody, createConsentTerms, decideConsent, endOf, expecting, photograph, registerPatient, requestAssessment, reviewOfCase,
+  assessmentBody,
+  createConsentTerms,
+  decideConsent,
+  endOf,
+  expecting,
+  photograph,
+  registerPatient,
+  requestAssessment,
+  reviewOfCase,
 } from '../../support/main-job.ts'
 import { operationsOf, pathWith, type DocumentedOperation } from '../../support/operations.ts'
 import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
@@ -40,14 +48,23 @@ beforeAll(async () => {
   const caseId = textAt(await endOf(owner, assessmentId), 'case_id')
   const subscribe = { url: 'http://127.0.0.1:1/', event_types: ['assessment.failed'] }
   const subscription = await expecting(201, owner.call('/v1/clinical-api/webhook-subscriptions', { body: subscribe }))
-  const doomed = await expecting(201, owner.call('/v1/clinical-api/webhook-subscriptions', { body: { ...subscribe, url: 'http://127.0.0.1:1/doomed' } }))
+  const doomed = await expecting(
+    201,
+    owner.call('/v1/clinical-api/webhook-subscriptions', { body: { ...subscribe, url: 'http://127.0.0.1:1/doomed' } }),
+  )
   const subscriptionId = textAt(subscription.body, 'id')
-  const tested = await expecting(202, owner.call(`/v1/clinical-api/webhook-subscriptions/${subscriptionId}/test`, { method: 'POST' }))
+  const tested = await expecting(
+    202,
+    owner.call(`/v1/clinical-api/webhook-subscriptions/${subscriptionId}/test`, { method: 'POST' }),
+  )
   const delivery = { id: subscriptionId, deliveryId: textAt(tested.body, 'id') }
   const declared = { ...assessmentBody(patientId, []), images: [{ capture_type: 'other', mime_type: 'image/png' }] }
   const slot = await expecting(202, owner.call('/v1/clinical-api/assessments', { body: declared }))
   const slotId = textAt(slot.body, 'id')
-  const image = await expecting(201, owner.call('/v1/clinical-api/images', { body: { case_id: caseId, ...declaredImage } }))
+  const image = await expecting(
+    201,
+    owner.call('/v1/clinical-api/images', { body: { case_id: caseId, ...declaredImage } }),
+  )
   const imageId = textAt(image.body, 'id')
   const reviewId = textAt(await reviewOfCase(owner, caseId), 'id')
   owned = {
@@ -96,7 +113,12 @@ const answersAnyPatient = ['checkConsents', 'recordConsentDecision', 'listConsen
 
 const textVersion = { locale: 'en-GB', text: 'Another text.' }
 
-const freshImage = { imageId: unknownId, imageType: 'DERMOSCOPIC', presignedUrl: 'http://127.0.0.1:1/', presignedUrlExpiresAt: '2999-01-01T00:00:00Z' }
+const freshImage = {
+  imageId: unknownId,
+  imageType: 'DERMOSCOPIC',
+  presignedUrl: 'http://127.0.0.1:1/',
+  presignedUrlExpiresAt: '2999-01-01T00:00:00Z',
+}
 
 interface Needed {
   readonly query?: string
@@ -124,11 +146,24 @@ const needed: Readonly<Record<string, Needed>> = {
   supersedeAiReview: { body: { images: [freshImage] }, own: 202 },
 }
 
-function ask(client: ApiClient, org: string, operation: DocumentedOperation, values: Readonly<Record<string, string>>, body?: unknown): Promise<ApiAnswer> {
+function ask(
+  client: ApiClient,
+  org: string,
+  operation: DocumentedOperation,
+  values: Readonly<Record<string, string>>,
+  body?: unknown,
+): Promise<ApiAnswer> {
   const { query, body: ownBody } = needed[operation.operationId] ?? {}
-  const headers = { 'x-request-id': 'a-request', ...(operation.isAdmin ? { 'x-actor-context': actorContext(org, ['consents:admin']) } : {}) }
+  const headers = {
+    'x-request-id': 'a-request',
+    ...(operation.isAdmin ? { 'x-actor-context': actorContext(org, ['consents:admin']) } : {}),
+  }
   const sent = body ?? ownBody
-  return client.call(`${pathWith(operation, values)}${query === undefined ? '' : `?${query}`}`, { method: operation.method, headers, ...(sent === undefined ? {} : { body: sent }) })
+  return client.call(`${pathWith(operation, values)}${query === undefined ? '' : `?${query}`}`, {
+    method: operation.method,
+    headers,
+    ...(sent === undefined ? {} : { body: sent }),
+  })
 }
 
 /** The answer as bytes, but for the number of the occurrence; and every header but those that name time, trace and what is left to ask. */
@@ -138,7 +173,9 @@ function formOf({ status, headers, body }: ApiAnswer): string {
 }
 
 test('the list of routes with ids is complete', () => {
-  const withIds = operations.filter(({ parameters, operationId }) => parameters.length > 0 && operationId !== 'getProblem')
+  const withIds = operations.filter(
+    ({ parameters, operationId }) => parameters.length > 0 && operationId !== 'getProblem',
+  )
   expect(withIds.map(({ operationId }) => operationId).toSorted()).toEqual(Object.keys(owned).toSorted())
 })
 
@@ -146,13 +183,32 @@ test('another organisation gets 404 for every id, to the byte as for one that do
   for (const operation of operations.filter(({ operationId }) => !answersAnyPatient.includes(operationId))) {
     const values = owned[operation.operationId]
     if (values === undefined) continue
-    const unknown = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, name === 'typeCode' ? value : unknownId]))
+    const unknown = Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [name, name === 'typeCode' ? value : unknownId]),
+    )
     const foreign = await ask(stranger, strangerOrgId, operation, values)
-    expect([operation.operationId, foreign.status, at(foreign.body, 'code')]).toEqual([operation.operationId, 404, 'not-found'])
+    expect([operation.operationId, foreign.status, at(foreign.body, 'code')]).toEqual([
+      operation.operationId,
+      404,
+      'not-found',
+    ])
     expect(formOf(foreign)).toBe(formOf(await ask(stranger, strangerOrgId, operation, unknown)))
-    expect(formOf(foreign)).toBe(formOf(await ask(owner, orgId, operation, { ...unknown, ...('typeCode' in values ? { typeCode: 'unknown' } : {}) })))
-    const mine = await ask(owner, orgId, operation, values, operation.operationId === 'publishConsentTextVersion' ? { locale: 'de', text: 'Ein Text.' } : undefined)
-    expect([operation.operationId, mine.status]).toEqual([operation.operationId, needed[operation.operationId]?.own ?? 200])
+    expect(formOf(foreign)).toBe(
+      formOf(
+        await ask(owner, orgId, operation, { ...unknown, ...('typeCode' in values ? { typeCode: 'unknown' } : {}) }),
+      ),
+    )
+    const mine = await ask(
+      owner,
+      orgId,
+      operation,
+      values,
+      operation.operationId === 'publishConsentTextVersion' ? { locale: 'de', text: 'Ein Text.' } : undefined,
+    )
+    expect([operation.operationId, mine.status]).toEqual([
+      operation.operationId,
+      needed[operation.operationId]?.own ?? 200,
+    ])
   }
 })
 
@@ -161,10 +217,17 @@ test('a malformed id is an unknown one', async () => {
     const values = owned[operation.operationId]
     if (values === undefined) continue
     for (const malformed of ['nonsense', '1', `${unknownId}0`, '%00', "'--"]) {
-      const ids = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, name === 'typeCode' ? value : malformed]))
+      const ids = Object.fromEntries(
+        Object.entries(values).map(([name, value]) => [name, name === 'typeCode' ? value : malformed]),
+      )
       const body = operation.operationId === 'recordConsentDecision' ? { ...consent, decision: 'granted' } : undefined
       const { status, body: told } = await ask(owner, orgId, operation, ids, body)
-      expect([operation.operationId, malformed, status, at(told, 'code')]).toEqual([operation.operationId, malformed, 404, 'not-found'])
+      expect([operation.operationId, malformed, status, at(told, 'code')]).toEqual([
+        operation.operationId,
+        malformed,
+        404,
+        'not-found',
+      ])
     }
   }
 })
@@ -186,15 +249,27 @@ test('ids in bodies and queries reach no other organisation', async () => {
     expect([path, foreign.status]).toEqual([path, 404])
     expect(formOf(foreign)).toBe(formOf(await stranger.call(path, { body: unknown[place]?.[1], headers })))
   }
-  const mixed = await stranger.call(`/v1/patients/${theirs}/consents`, { body: { ...own, text_version_id: consent.text_version_id, decision: 'granted' } })
+  const mixed = await stranger.call(`/v1/patients/${theirs}/consents`, {
+    body: { ...own, text_version_id: consent.text_version_id, decision: 'granted' },
+  })
   expect([mixed.status, at(mixed.body, 'code')]).toEqual([400, 'consent-text-mismatch'])
 
   const status = await expecting(200, stranger.call(`/v1/patients/${patientId}/consents/ai_analysis/status`))
   expect(status.body).toEqual({
-    granted: false, decision: null, recorded_at: null, text_version_id: null, text_version_current: null, reconsent_required: null,
+    granted: false,
+    decision: null,
+    recorded_at: null,
+    text_version_id: null,
+    text_version_current: null,
+    reconsent_required: null,
   })
-  expect((await stranger.call(`/v1/patients/${patientId}/consents/check?types=ai_analysis`)).body).toEqual({ consents: { ai_analysis: false } })
-  for (const path of [`/v1/patients/${patientId}/consents?org_id=${strangerOrgId}`, `/v1/patients/${patientId}/consents/history`]) {
+  expect((await stranger.call(`/v1/patients/${patientId}/consents/check?types=ai_analysis`)).body).toEqual({
+    consents: { ai_analysis: false },
+  })
+  for (const path of [
+    `/v1/patients/${patientId}/consents?org_id=${strangerOrgId}`,
+    `/v1/patients/${patientId}/consents/history`,
+  ]) {
     expect(at((await expecting(200, stranger.call(path))).body, 'data')).toEqual([])
   }
   const records = await stranger.call(`/v1/consent-records?patientId=${patientId}&consentTypeCode=ai_analysis`)
@@ -203,38 +278,80 @@ test('ids in bodies and queries reach no other organisation', async () => {
 
 test('a decision of one organisation says nothing in another, even on the same patient id', async () => {
   const terms = await createConsentTerms(stranger, strangerOrgId, 'same_patient')
-  await expecting(201, stranger.call(`/v1/patients/${patientId}/consents`, { body: { ...terms, decision: 'withdrawn' } }))
-  expect(at((await owner.call(`/v1/patients/${patientId}/consents/ai_analysis/status`)).body, 'decision')).toBe('granted')
+  await expecting(
+    201,
+    stranger.call(`/v1/patients/${patientId}/consents`, { body: { ...terms, decision: 'withdrawn' } }),
+  )
+  expect(at((await owner.call(`/v1/patients/${patientId}/consents/ai_analysis/status`)).body, 'decision')).toBe(
+    'granted',
+  )
   expect((await owner.call(`/v1/patients/${patientId}/consents/same_patient/status`)).status).toBe(404)
 })
 
 test('lists show the own organisation only', async () => {
   const headers = { 'x-actor-context': actorContext(strangerOrgId, ['consents:admin']) }
-  const types = Object(at((await expecting(200, stranger.call('/v1/admin/consent-types', { headers }))).body, 'data')) as readonly unknown[]
+  const types = Object(
+    at((await expecting(200, stranger.call('/v1/admin/consent-types', { headers }))).body, 'data'),
+  ) as readonly unknown[]
   expect(types.map((type) => at(type, 'organisationId'))).toEqual(types.map(() => strangerOrgId))
-  for (const path of ['/v1/ai-reviews', `/v1/ai-reviews?caseId=${owned['getCase']?.['id'] ?? ''}`, '/v1/clinical-api/cases', `/v1/clinical-api/cases?patient_id=${patientId}`, '/v1/clinical-api/images', `/v1/clinical-api/images?patient_id=${patientId}`, '/v1/clinical-api/webhook-subscriptions', '/v1/clinical-api/patients?identifier=mrn|of%20the%20owner']) {
+  for (const path of [
+    '/v1/ai-reviews',
+    `/v1/ai-reviews?caseId=${owned['getCase']?.['id'] ?? ''}`,
+    '/v1/clinical-api/cases',
+    `/v1/clinical-api/cases?patient_id=${patientId}`,
+    '/v1/clinical-api/images',
+    `/v1/clinical-api/images?patient_id=${patientId}`,
+    '/v1/clinical-api/webhook-subscriptions',
+    '/v1/clinical-api/patients?identifier=mrn|of%20the%20owner',
+  ]) {
     expect(at((await expecting(200, stranger.call(path))).body, 'data')).toEqual([])
   }
 })
 
 test('naming another organisation is a 404, naming the own one changes nothing', async () => {
-  const paths = [`/v1/clinical-api/patients/${patientId}?`, '/v1/ai-reviews?', `/v1/consent-records?patientId=${patientId}&consentTypeCode=ai_analysis&`]
+  const paths = [
+    `/v1/clinical-api/patients/${patientId}?`,
+    '/v1/ai-reviews?',
+    `/v1/consent-records?patientId=${patientId}&consentTypeCode=ai_analysis&`,
+  ]
   for (const path of paths) {
     for (const name of ['org_id', 'orgId']) {
       expect((await stranger.call(`${path}${name}=${orgId}`)).status).toBe(404)
       expect((await owner.call(`${path}${name}=${orgId.toUpperCase()}`)).status).toBe(200)
     }
   }
-  const body = { code: 'elsewhere', displayName: 'Elsewhere', legalBasis: 'consent', required: false, organisationId: orgId }
-  expect((await stranger.call('/v1/admin/consent-types', { body, headers: { 'x-actor-context': actorContext(strangerOrgId, ['consents:admin']) } })).status).toBe(404)
-  expect((await stranger.call('/v1/admin/consent-types', { body, headers: { 'x-actor-context': actorContext(orgId, ['consents:admin']) } })).status).toBe(403)
+  const body = {
+    code: 'elsewhere',
+    displayName: 'Elsewhere',
+    legalBasis: 'consent',
+    required: false,
+    organisationId: orgId,
+  }
+  expect(
+    (
+      await stranger.call('/v1/admin/consent-types', {
+        body,
+        headers: { 'x-actor-context': actorContext(strangerOrgId, ['consents:admin']) },
+      })
+    ).status,
+  ).toBe(404)
+  expect(
+    (
+      await stranger.call('/v1/admin/consent-types', {
+        body,
+        headers: { 'x-actor-context': actorContext(orgId, ['consents:admin']) },
+      })
+    ).status,
+  ).toBe(403)
 })
 
 test('codes and patient identifiers are unique in an organisation only', async () => {
   const id = await registerPatient(stranger, { identifiers })
   const { body } = await expecting(200, stranger.call(`/v1/clinical-api/patients/${id}`))
   expect(at(body, 'identifiers')).toEqual(identifiers)
-  const again = await stranger.call('/v1/clinical-api/patients', { body: { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29', identifiers } })
+  const again = await stranger.call('/v1/clinical-api/patients', {
+    body: { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29', identifiers },
+  })
   expect([again.status, at(again.body, 'code')]).toEqual([409, 'patient-identifier-conflict'])
 })
 

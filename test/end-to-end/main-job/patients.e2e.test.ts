@@ -23,7 +23,12 @@ afterAll(() => platform.stop())
 
 const mrn = (value: string) => ({ scheme: 'mrn', value })
 
-function correct(id: string, body: unknown, headers: Readonly<Record<string, string>> = {}, client = api): Promise<ApiAnswer> {
+function correct(
+  id: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+  client = api,
+): Promise<ApiAnswer> {
   return client.call(`${patients}/${id}`, { method: 'PATCH', body, headers })
 }
 
@@ -43,16 +48,30 @@ function refusalOf({ status, body }: ApiAnswer): readonly unknown[] {
 test('a correction is shown by what is read next, under a version of its own', async () => {
   const id = await registerPatient(api, { identifiers: [mrn('a-1')] })
   const before = await expecting(200, api.call(`${patients}/${id}`))
-  const answer = await expecting(200, correct(id, { family_name: 'Lovelace', identifiers: [mrn('a-2')] }, { 'if-match': before.headers.get('etag') ?? '' }))
+  const answer = await expecting(
+    200,
+    correct(
+      id,
+      { family_name: 'Lovelace', identifiers: [mrn('a-2')] },
+      { 'if-match': before.headers.get('etag') ?? '' },
+    ),
+  )
   expect(answer.body).toEqual({
-    id, given_name: 'Ada', family_name: 'Lovelace', dob: '1980-02-29', identifiers: [mrn('a-2')],
-    created_at: textAt(before.body, 'created_at'), updated_at: expect.any(String),
+    id,
+    given_name: 'Ada',
+    family_name: 'Lovelace',
+    dob: '1980-02-29',
+    identifiers: [mrn('a-2')],
+    created_at: textAt(before.body, 'created_at'),
+    updated_at: expect.any(String),
   })
   expect(textAt(answer.body, 'updated_at') > textAt(before.body, 'updated_at')).toBe(true)
   const after = await expecting(200, api.call(`${patients}/${id}`))
   expect([after.body, after.headers.get('etag')]).toEqual([answer.body, answer.headers.get('etag')])
   expect(answer.headers.get('x-commit-position')).toMatch(/^\d+\/\d+$/)
-  expect((await api.call(`${patients}/${id}`, { headers: { 'if-none-match': answer.headers.get('etag') ?? '' } })).status).toBe(304)
+  expect(
+    (await api.call(`${patients}/${id}`, { headers: { 'if-none-match': answer.headers.get('etag') ?? '' } })).status,
+  ).toBe(304)
   expect([await found('mrn|a-1'), await found('mrn|a-2')]).toEqual([[], [id]])
 })
 
@@ -60,12 +79,21 @@ test('a correction of nothing changes nothing, and is refused where it names ano
   const id = await registerPatient(api, { identifiers: [mrn('b-1')] })
   const { body, headers } = await expecting(200, api.call(`${patients}/${id}`))
   const same = { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29', identifiers: [mrn('b-1')] }
-  for (const [said, version] of [[{}, headers.get('etag')], [same, headers.get('etag')], [same, '*']] as const) {
+  for (const [said, version] of [
+    [{}, headers.get('etag')],
+    [same, headers.get('etag')],
+    [same, '*'],
+  ] as const) {
     const answer = await expecting(200, correct(id, said, { 'if-match': version ?? '' }))
     expect([answer.body, answer.headers.get('etag')]).toEqual([body, headers.get('etag')])
   }
   for (const said of [{}, same]) {
-    for (const version of ['"77"', 'junk']) expect(refusalOf(await correct(id, said, { 'if-match': version }))).toEqual([412, 'precondition-failed', undefined])
+    for (const version of ['"77"', 'junk'])
+      expect(refusalOf(await correct(id, said, { 'if-match': version }))).toEqual([
+        412,
+        'precondition-failed',
+        undefined,
+      ])
   }
 })
 
@@ -74,14 +102,23 @@ test('of two corrections of one version the second is refused', async () => {
   const version = { 'if-match': (await expecting(200, api.call(`${patients}/${id}`))).headers.get('etag') ?? '' }
   const answers = await Promise.all(['Grace', 'Hedy'].map((name) => correct(id, { given_name: name }, version)))
   expect(answers.map(({ status }) => String(status)).toSorted()).toEqual(['200', '412'])
-  expect(answers.filter(({ status }) => status === 412).map(refusalOf)).toEqual([[412, 'precondition-failed', undefined]])
+  expect(answers.filter(({ status }) => status === 412).map(refusalOf)).toEqual([
+    [412, 'precondition-failed', undefined],
+  ])
   const [{ body } = { body: undefined }] = answers.filter(({ status }) => status === 200)
   expect((await expecting(200, api.call(`${patients}/${id}`))).body).toEqual(body)
 })
 
 test('what another patient has is refused, what nobody has any more is taken', async () => {
-  const [first, second] = [await registerPatient(api, { identifiers: [mrn('c-1')] }), await registerPatient(api, { identifiers: [mrn('c-2')] })]
-  expect(refusalOf(await correct(second, { given_name: 'Grace', identifiers: [mrn('c-2'), mrn('c-1')] }))).toEqual([409, 'patient-identifier-conflict', '/identifiers/1'])
+  const [first, second] = [
+    await registerPatient(api, { identifiers: [mrn('c-1')] }),
+    await registerPatient(api, { identifiers: [mrn('c-2')] }),
+  ]
+  expect(refusalOf(await correct(second, { given_name: 'Grace', identifiers: [mrn('c-2'), mrn('c-1')] }))).toEqual([
+    409,
+    'patient-identifier-conflict',
+    '/identifiers/1',
+  ])
   expect(at((await expecting(200, api.call(`${patients}/${second}`))).body, 'given_name')).toBe('Ada')
   await expecting(200, correct(first, { identifiers: [] }))
   await expecting(200, correct(second, { identifiers: [mrn('c-1')] }))
@@ -114,7 +151,11 @@ test.each([
   ['an unknown member', { id: unknownId }, '/id'],
   ['half an identifier', { identifiers: [{ scheme: 'mrn' }] }, '/identifiers/0/value'],
   ['an identifier twice', { identifiers: [mrn('e-1'), mrn('e-1')] }, '/identifiers'],
-  ['too many identifiers', { identifiers: Array.from({ length: 51 }, (_, number) => mrn(`e-${number}`)) }, '/identifiers'],
+  [
+    'too many identifiers',
+    { identifiers: Array.from({ length: 51 }, (_, number) => mrn(`e-${number}`)) },
+    '/identifiers',
+  ],
   ['a list', [], ''],
 ])('a correction by %s is refused', async (_, body, pointer) => {
   const id = await registerPatient(api)
@@ -124,17 +165,32 @@ test.each([
 
 test('nobody else can correct a patient, and nobody one who is not there', async () => {
   const id = await registerPatient(api)
-  for (const [target, client] of [[id, stranger], [unknownId, api], ['nonsense', api]] as const) {
+  for (const [target, client] of [
+    [id, stranger],
+    [unknownId, api],
+    ['nonsense', api],
+  ] as const) {
     expect(refusalOf(await correct(target, { given_name: 'Grace' }, {}, client))).toEqual([404, 'not-found', undefined])
   }
 })
 
 test('an identifier finds its patient in the own organisation only', async () => {
-  const [own, theirs] = [await registerPatient(api, { identifiers: [mrn('f-1')] }), await registerPatient(stranger, { identifiers: [mrn('f-1')] })]
+  const [own, theirs] = [
+    await registerPatient(api, { identifiers: [mrn('f-1')] }),
+    await registerPatient(stranger, { identifiers: [mrn('f-1')] }),
+  ]
   expect([await found('mrn|f-1'), await found('mrn|f-1', stranger)]).toEqual([[own], [theirs]])
-  expect((await expecting(200, api.call(listPath('mrn|nobody')))).body).toEqual({ data: [], next_cursor: null, has_more: false })
+  expect((await expecting(200, api.call(listPath('mrn|nobody')))).body).toEqual({
+    data: [],
+    next_cursor: null,
+    has_more: false,
+  })
   const { body } = await expecting(200, api.call(`${patients}/${own}`))
-  expect((await expecting(200, api.call(listPath('mrn|f-1')))).body).toEqual({ data: [body], next_cursor: null, has_more: false })
+  expect((await expecting(200, api.call(listPath('mrn|f-1')))).body).toEqual({
+    data: [body],
+    next_cursor: null,
+    has_more: false,
+  })
 })
 
 test('an identifier that can be read in two ways finds both patients, page by page', async () => {
@@ -168,6 +224,8 @@ test.each([
 })
 
 test('every answer was one that the document allows', async () => {
-  expect(await watched.seen()).toEqual(expect.arrayContaining(['correctPatient 409', 'correctPatient 412', 'listPatients 400']))
+  expect(await watched.seen()).toEqual(
+    expect.arrayContaining(['correctPatient 409', 'correctPatient 412', 'listPatients 400']),
+  )
   expect(await watched.undocumented()).toEqual([])
 })

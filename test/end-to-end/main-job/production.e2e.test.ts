@@ -8,7 +8,16 @@ import { actorContext, at, textAt, type ApiAnswer, type ApiClient } from '../../
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
-  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, registerPatient, requestAssessment, webhookAbout, withoutSignatures,
+  assessmentBody,
+  consentedPatient,
+  createConsentTerms,
+  endOf,
+  expecting,
+  photograph,
+  registerPatient,
+  requestAssessment,
+  webhookAbout,
+  withoutSignatures,
   type ConsentTerms,
 } from '../../support/main-job.ts'
 import { areRolesApart, clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
@@ -33,7 +42,15 @@ beforeAll(async () => {
   await writeFile(trusted, front.certificate)
   const { host } = new URL(front.url)
   unmarked = await startUnmarkedProvider()
-  platform = await startTestPlatform({ env: { ...unmarked.env, PROVIDER_NAME: 'dermatology', APP_ENV: 'production', EGRESS_ALLOW: host, NODE_EXTRA_CA_CERTS: trusted } })
+  platform = await startTestPlatform({
+    env: {
+      ...unmarked.env,
+      PROVIDER_NAME: 'dermatology',
+      APP_ENV: 'production',
+      EGRESS_ALLOW: host,
+      NODE_EXTRA_CA_CERTS: trusted,
+    },
+  })
   watched = watchPlatform(platform.baseUrl)
   api = watched.watch(await platform.connect())
   orgId = platform.process.credentials.org_id
@@ -48,7 +65,9 @@ afterAll(async () => {
 })
 
 function subscribe(url: string) {
-  return api.call('/v1/clinical-api/webhook-subscriptions', { body: { url, event_types: ['assessment.completed', 'assessment.failed'] } })
+  return api.call('/v1/clinical-api/webhook-subscriptions', {
+    body: { url, event_types: ['assessment.completed', 'assessment.failed'] },
+  })
 }
 
 test('the main job holds in production: admin routes by the secret, the webhook by TLS', async () => {
@@ -56,33 +75,59 @@ test('the main job holds in production: admin routes by the secret, the webhook 
   const secret = { 'x-admin-api-secret': platform.process.credentials.admin_api_secret ?? '' }
   terms = await createConsentTerms(api, orgId, 'ai_analysis', secret)
   const subscription = await expecting(201, subscribe(front.url))
-  const id = await requestAssessment(api, assessmentBody(await consentedPatient(api, terms), [await photograph(), await photograph('macroscopic', 'lesion-3.png')]))
+  const id = await requestAssessment(
+    api,
+    assessmentBody(await consentedPatient(api, terms), [
+      await photograph(),
+      await photograph('macroscopic', 'lesion-3.png'),
+    ]),
+  )
   const completed = await endOf(api, id)
   expect([at(completed, 'status'), at(completed, 'result', 'ai_provider')]).toEqual(['completed', 'dermatology'])
   const webhook = await webhookAbout(receiver, id)
   const told = new Webhook(textAt(subscription.body, 'secret')).verify(webhook.body, { ...webhook.headers })
   expect(withoutSignatures(told)).toEqual(withoutSignatures(completed))
-  expect(await unmarked.provider.story()).toEqual(['login 200', 'case 200', 'image 200', 'image 200', 'process 200', 'result 200'])
+  expect(await unmarked.provider.story()).toEqual([
+    'login 200',
+    'case 200',
+    'image 200',
+    'image 200',
+    'process 200',
+    'result 200',
+  ])
 })
 
 test('an actor context opens nothing while there is nobody to check it against', async () => {
-  const { status, body } = await api.call('/v1/admin/consent-types', { headers: { 'x-actor-context': actorContext(orgId, ['consents:admin']) } })
+  const { status, body } = await api.call('/v1/admin/consent-types', {
+    headers: { 'x-actor-context': actorContext(orgId, ['consents:admin']) },
+  })
   expect([status, at(body, 'code')]).toEqual([403, 'actor-context-unsupported'])
 })
 
-test.each(['http://example.com/hook', 'https://10.0.0.1/hook', 'https://127.0.0.1:1/hook', 'https://169.254.169.254/', 'https://[::1]/hook', 'https://localhost/hook'])(
-  'a webhook to %s is refused',
-  async (url) => {
-    const { status, body } = await subscribe(url)
-    expect([status, at(body, 'code'), at(body, 'errors', 0, 'pointer')]).toEqual([400, 'webhook-url-forbidden', '/url'])
-  },
-)
+test.each([
+  'http://example.com/hook',
+  'https://10.0.0.1/hook',
+  'https://127.0.0.1:1/hook',
+  'https://169.254.169.254/',
+  'https://[::1]/hook',
+  'https://localhost/hook',
+])('a webhook to %s is refused', async (url) => {
+  const { status, body } = await subscribe(url)
+  expect([status, at(body, 'code'), at(body, 'errors', 0, 'pointer')]).toEqual([400, 'webhook-url-forbidden', '/url'])
+})
 
 test('an image that does not say how large it is is refused', async () => {
   const data = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff]), Buffer.alloc(64)]).toString('base64')
-  const body = { ...assessmentBody(await registerPatient(api), []), images: [{ capture_type: 'other', mime_type: 'image/jpeg', data }] }
+  const body = {
+    ...assessmentBody(await registerPatient(api), []),
+    images: [{ capture_type: 'other', mime_type: 'image/jpeg', data }],
+  }
   const answer = await api.call('/v1/clinical-api/assessments', { body })
-  expect([answer.status, at(answer.body, 'code'), at(answer.body, 'errors', 0, 'code')]).toEqual([400, 'image-invalid', 'image-dimensions'])
+  expect([answer.status, at(answer.body, 'code'), at(answer.body, 'errors', 0, 'code')]).toEqual([
+    400,
+    'image-invalid',
+    'image-dimensions',
+  ])
 })
 
 test('a client that asks too often has to wait until Retry-After; others do not', async () => {
@@ -102,23 +147,31 @@ test('a client that asks too often has to wait until Retry-After; others do not'
 
 test('a client gets so many tokens a minute; whoever does not know its secret uses up none of them', async () => {
   const { client_id, client_secret } = clientOf(platform.process, 1)
-  const ask = (secret: string) => watched.send('/v1/auth/oauth/token', {
-    method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    body: new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret: secret }).toString(),
-  })
+  const ask = (secret: string) =>
+    watched.send('/v1/auth/oauth/token', {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret: secret }).toString(),
+    })
   // More than two instances let through, which count apart.
   const guesses: ApiAnswer[] = []
   for (let time = 0; time < 60; time += 1) guesses.push(await ask('wrong'))
   expect(guesses.slice(0, 10).map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 401))
   const late = guesses.filter(({ status }) => status === 429)
-  expect([late.length > 0, late.every(({ body, headers }) => at(body, 'code') === 'quota-exceeded' && Number(headers.get('retry-after')) >= 1)]).toEqual([true, true])
+  expect([
+    late.length > 0,
+    late.every(({ body, headers }) => at(body, 'code') === 'quota-exceeded' && Number(headers.get('retry-after')) >= 1),
+  ]).toEqual([true, true])
 
   const answers: ApiAnswer[] = []
   for (let time = 0; time < 100; time += 1) answers.push(await ask(client_secret))
   expect(answers.slice(0, 20).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200))
   expect(answers[0]?.headers.get('ratelimit-policy')).toBe('"tokens";q=30;w=60')
   const refused = answers.find(({ status }) => status === 429)
-  expect([at(refused?.body, 'code'), Number(refused?.headers.get('retry-after')) >= 1]).toEqual(['quota-exceeded', true])
+  expect([at(refused?.body, 'code'), Number(refused?.headers.get('retry-after')) >= 1]).toEqual([
+    'quota-exceeded',
+    true,
+  ])
   await platform.connect()
 })
 
@@ -144,24 +197,46 @@ test('a finding and an image name a body site of the catalogue, which is read pa
   const { entry } = await photograph()
   const create = async (bodySiteId: string) =>
     api.call('/v1/clinical-api/assessments', {
-      body: { patient_id: await registerPatient(api), finding: { finding_type: 'lesion', body_site_id: bodySiteId }, images: [entry] },
+      body: {
+        patient_id: await registerPatient(api),
+        finding: { finding_type: 'lesion', body_site_id: bodySiteId },
+        images: [entry],
+      },
     })
   expect((await create(textAt(sites[7], 'id'))).status).toBe(202)
   const { status, body } = await create('0190b0a0-0000-7000-8000-000000000001')
-  expect([status, at(body, 'errors', 0, 'pointer'), at(body, 'errors', 0, 'code')]).toEqual([400, '/finding/body_site_id', 'unknown-body-site'])
+  expect([status, at(body, 'errors', 0, 'pointer'), at(body, 'errors', 0, 'code')]).toEqual([
+    400,
+    '/finding/body_site_id',
+    'unknown-body-site',
+  ])
   const declare = async (body_site_id: string) =>
-    api.call('/v1/clinical-api/images', { body: { patient_id: await registerPatient(api), capture_type: 'other', mime_type: 'image/jpeg', body_site_id } })
+    api.call('/v1/clinical-api/images', {
+      body: { patient_id: await registerPatient(api), capture_type: 'other', mime_type: 'image/jpeg', body_site_id },
+    })
   expect((await declare(textAt(sites[7], 'id'))).status).toBe(201)
   const refused = await declare('0190b0a0-0000-7000-8000-000000000001')
-  expect([refused.status, at(refused.body, 'errors', 0, 'pointer'), at(refused.body, 'errors', 0, 'code')]).toEqual([400, '/body_site_id', 'unknown-body-site'])
+  expect([refused.status, at(refused.body, 'errors', 0, 'pointer'), at(refused.body, 'errors', 0, 'code')]).toEqual([
+    400,
+    '/body_site_id',
+    'unknown-body-site',
+  ])
 })
 
 test('the simulator in the place of the provider gives no result: the assessment fails, and /health shows the fault', async () => {
   unmarked.showMark()
   const id = await requestAssessment(api, assessmentBody(await consentedPatient(api, terms), [await photograph()]))
-  expect(await endOf(api, id)).toMatchObject({ status: 'failed', result: null, error: { code: 'PROVIDER_UNAVAILABLE' } })
+  expect(await endOf(api, id)).toMatchObject({
+    status: 'failed',
+    result: null,
+    error: { code: 'PROVIDER_UNAVAILABLE' },
+  })
   if (areRolesApart) return
   const health = await watched.send('/health')
   expect(health.status).toBe(503)
-  expect(at(health.body, 'checks')).toContainEqual({ name: 'provider', status: 'failing', detail: 'PROVIDER_BASE_URL is the simulator: its answers are refused' })
+  expect(at(health.body, 'checks')).toContainEqual({
+    name: 'provider',
+    status: 'failing',
+    detail: 'PROVIDER_BASE_URL is the simulator: its answers are refused',
+  })
 })

@@ -2,8 +2,19 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import {
-  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, registerPatient, requestAssessment, subscribeToEnds,
-  webhookAbout, webhooksAbout, withoutSignatures, type ConsentTerms,
+  assessmentBody,
+  consentedPatient,
+  createConsentTerms,
+  endOf,
+  expecting,
+  photograph,
+  registerPatient,
+  requestAssessment,
+  subscribeToEnds,
+  webhookAbout,
+  webhooksAbout,
+  withoutSignatures,
+  type ConsentTerms,
 } from '../../support/main-job.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 
@@ -13,7 +24,9 @@ let receiver: WebhookReceiver
 
 beforeAll(async () => {
   // Whoever comes after a kill waits for the leases that it left open.
-  platform = await startTestPlatform({ env: { STEP_TIMEOUT_MS: '4000', STEP_LEASE_MS: '5000', WEBHOOK_TIMEOUT_MS: '2000' } })
+  platform = await startTestPlatform({
+    env: { STEP_TIMEOUT_MS: '4000', STEP_LEASE_MS: '5000', WEBHOOK_TIMEOUT_MS: '2000' },
+  })
   const api = await platform.connect()
   terms = await createConsentTerms(api, platform.process.credentials.org_id)
   receiver = await startWebhookReceiver()
@@ -38,14 +51,25 @@ test('a key answers what it made under another token, after a stop, and after a 
   const patientId = await consentedPatient(api, terms)
   const requests: readonly (readonly [path: string, body: unknown])[] = [
     ['/v1/clinical-api/assessments', assessmentBody(patientId, [await photograph()])],
-    ['/v1/clinical-api/patients', { given_name: 'Grace', family_name: 'Example', dob: '1990-01-01', identifiers: [{ scheme: 'mrn', value: 'restarted' }] }],
+    [
+      '/v1/clinical-api/patients',
+      {
+        given_name: 'Grace',
+        family_name: 'Example',
+        dob: '1990-01-01',
+        identifiers: [{ scheme: 'mrn', value: 'restarted' }],
+      },
+    ],
     ['/v1/clinical-api/cases', { patient_id: patientId }],
     ['/v1/clinical-api/webhook-subscriptions', { url: `${receiver.url}/other`, event_types: ['assessment.failed'] }],
     [`/v1/patients/${patientId}/consents`, { ...terms, decision: 'granted' }],
   ]
-  const repeat = async (client: ApiClient) => Promise.all(requests.map(([path, body]) => keyed(client, path, body, 'lasting')))
+  const repeat = async (client: ApiClient) =>
+    Promise.all(requests.map(([path, body]) => keyed(client, path, body, 'lasting')))
   const first = await repeat(api)
-  expect(first.map((answer) => [answer.status, wasReplayed(answer)])).toEqual([202, 201, 201, 201, 201].map((status) => [status, false]))
+  expect(first.map((answer) => [answer.status, wasReplayed(answer)])).toEqual(
+    [202, 201, 201, 201, 201].map((status) => [status, false]),
+  )
   await endOf(api, textAt(first[0]?.body, 'id'))
 
   const again = [await repeat(await platform.connect())]
@@ -55,7 +79,9 @@ test('a key answers what it made under another token, after a stop, and after a 
   await platform.restart()
   again.push(await repeat(await platform.connect()))
   for (const answers of again) {
-    expect(answers.map((answer) => [answer.status, wasReplayed(answer)])).toEqual(first.map(({ status }) => [status, true]))
+    expect(answers.map((answer) => [answer.status, wasReplayed(answer)])).toEqual(
+      first.map(({ status }) => [status, true]),
+    )
     expect(answers.map(({ body }) => at(body, 'id'))).toEqual(first.map(({ body }) => at(body, 'id')))
     // An assessment answers as it is now, the rest as it was made.
     expect(at(answers[0]?.body, 'status')).toBe('completed')

@@ -3,8 +3,18 @@ import { at, textAt, type ApiAnswer, type ApiClient } from '../../../platform/de
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
-  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, registerPatient, subscribeToEnds, webhookAbout, webhooksAbout,
-  withoutSignatures, type ConsentTerms,
+  assessmentBody,
+  consentedPatient,
+  createConsentTerms,
+  endOf,
+  expecting,
+  photograph,
+  registerPatient,
+  subscribeToEnds,
+  webhookAbout,
+  webhooksAbout,
+  withoutSignatures,
+  type ConsentTerms,
 } from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 
@@ -68,20 +78,30 @@ test('a key with another request is refused, and stays with its own', async () =
     { ...body, images: [(await photograph()).entry] },
     { ...body, patient_id: '0190b0a0-0000-7000-8000-000000000001' },
   ]
-  for (const other of others) expect(codeOf(await keyed(assessments, other, 'key-2'))).toEqual([409, 'idempotency-key-reused'])
+  for (const other of others)
+    expect(codeOf(await keyed(assessments, other, 'key-2'))).toEqual([409, 'idempotency-key-reused'])
   expect(at((await expecting(202, keyed(assessments, body, 'key-2'))).body, 'id')).toBe(at(first.body, 'id'))
 })
 
 test('no refusal is pinned to a key', async () => {
   const body = assessmentBody(await registerPatient(api), [await photograph()])
-  expect(codeOf(await keyed(assessments, { ...body, finding: { finding_type: 'wart' } }, 'key-3'))).toEqual([400, 'validation-failed'])
-  expect(codeOf(await keyed(assessments, { ...body, patient_id: '0190b0a0-0000-7000-8000-000000000001' }, 'key-3'))).toEqual([404, 'patient-not-found'])
+  expect(codeOf(await keyed(assessments, { ...body, finding: { finding_type: 'wart' } }, 'key-3'))).toEqual([
+    400,
+    'validation-failed',
+  ])
+  expect(
+    codeOf(await keyed(assessments, { ...body, patient_id: '0190b0a0-0000-7000-8000-000000000001' }, 'key-3')),
+  ).toEqual([404, 'patient-not-found'])
   await expecting(202, keyed(assessments, body, 'key-3'))
 })
 
 test('without a key, or with a fresh one, the same request is another assessment', async () => {
   const body = assessmentBody(await registerPatient(api), [await photograph()])
-  const made = [await api.call(assessments, { body }), await api.call(assessments, { body }), await keyed(assessments, body, 'key-4')]
+  const made = [
+    await api.call(assessments, { body }),
+    await api.call(assessments, { body }),
+    await keyed(assessments, body, 'key-4'),
+  ]
   expect(made.map(({ status }) => status)).toEqual([202, 202, 202])
   expect(new Set(made.map((answer) => at(answer.body, 'id'))).size).toBe(3)
 })
@@ -107,7 +127,9 @@ test('two hundred requests with one key at once, through all mounts and two toke
   const body = assessmentBody(await consentedPatient(api, terms), [photo])
   const renewed = watched.watch(await platform.connect())
   const answers = await Promise.all(
-    Array.from({ length: 200 }, (_, place) => keyed(`${mounts[place % mounts.length]}/assessments`, body, 'key-200', place % 2 === 0 ? api : renewed)),
+    Array.from({ length: 200 }, (_, place) =>
+      keyed(`${mounts[place % mounts.length]}/assessments`, body, 'key-200', place % 2 === 0 ? api : renewed),
+    ),
   )
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]))
   const ids = new Set(answers.map((answer) => textAt(answer.body, 'id')))
@@ -123,29 +145,50 @@ test('two hundred requests with one key at once, through all mounts and two toke
   await webhookAbout(receiver, id)
   const calls = await platform.provider.calls()
   const providerCase = calls.find(({ sha256 }) => sha256 === photo.sha256)?.caseId
-  expect(calls.filter(({ caseId }) => caseId === providerCase).map(({ call }) => call)).toEqual(['case', 'image', 'process', 'result'])
+  expect(calls.filter(({ caseId }) => caseId === providerCase).map(({ call }) => call)).toEqual([
+    'case',
+    'image',
+    'process',
+    'result',
+  ])
   expect(calls.filter(({ sha256 }) => sha256 === photo.sha256)).toHaveLength(1)
   // A later assessment went all the way meanwhile, so there was time for a webhook too many.
-  const next = await expecting(202, api.call(assessments, { body: assessmentBody(await registerPatient(api), [await photograph()]) }))
+  const next = await expecting(
+    202,
+    api.call(assessments, { body: assessmentBody(await registerPatient(api), [await photograph()]) }),
+  )
   await webhookAbout(receiver, textAt(next.body, 'id'))
   expect(webhooksAbout(receiver, id)).toHaveLength(1)
 })
 
-test.each(['patients', 'cases', 'webhook-subscriptions'])('POST %s is repeatable too, two hundred times at once', async (resource) => {
-  const bodies: Readonly<Record<string, unknown>> = {
-    patients: { given_name: 'Grace', family_name: 'Example', dob: '1990-01-01', identifiers: [{ scheme: 'mrn', value: 'repeatable' }] },
-    cases: { patient_id: await registerPatient(api) },
-    'webhook-subscriptions': { url: `${receiver.url}/other`, event_types: ['assessment.failed'] },
-  }
-  const body = Object(bodies[resource]) as Record<string, unknown>
-  const path = `/v1/clinical-api/${resource}`
-  const answers = await Promise.all(Array.from({ length: 200 }, () => keyed(path, body, `key-${resource}`)))
-  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]))
-  expect(new Set(answers.map((answer) => JSON.stringify(answer.body))).size).toBe(1)
-  expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === 'true')).toHaveLength(199)
-  const other = resource === 'cases' ? { ...body, external_reference: 'another' } : resource === 'patients' ? { ...body, given_name: 'Ada' } : { ...body, description: 'another' }
-  expect(codeOf(await keyed(path, other, `key-${resource}`))).toEqual([409, 'idempotency-key-reused'])
-})
+test.each(['patients', 'cases', 'webhook-subscriptions'])(
+  'POST %s is repeatable too, two hundred times at once',
+  async (resource) => {
+    const bodies: Readonly<Record<string, unknown>> = {
+      patients: {
+        given_name: 'Grace',
+        family_name: 'Example',
+        dob: '1990-01-01',
+        identifiers: [{ scheme: 'mrn', value: 'repeatable' }],
+      },
+      cases: { patient_id: await registerPatient(api) },
+      'webhook-subscriptions': { url: `${receiver.url}/other`, event_types: ['assessment.failed'] },
+    }
+    const body = Object(bodies[resource]) as Record<string, unknown>
+    const path = `/v1/clinical-api/${resource}`
+    const answers = await Promise.all(Array.from({ length: 200 }, () => keyed(path, body, `key-${resource}`)))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]))
+    expect(new Set(answers.map((answer) => JSON.stringify(answer.body))).size).toBe(1)
+    expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === 'true')).toHaveLength(199)
+    const other =
+      resource === 'cases'
+        ? { ...body, external_reference: 'another' }
+        : resource === 'patients'
+          ? { ...body, given_name: 'Ada' }
+          : { ...body, description: 'another' }
+    expect(codeOf(await keyed(path, other, `key-${resource}`))).toEqual([409, 'idempotency-key-reused'])
+  },
+)
 
 test('POST consents is repeatable too, two hundred times at once', async () => {
   const path = `/v1/patients/${await registerPatient(api)}/consents`
@@ -154,11 +197,16 @@ test('POST consents is repeatable too, two hundred times at once', async () => {
   expect(countsOf(answers)).toEqual({ 201: 200 })
   expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === null)).toHaveLength(1)
   expect(new Set(answers.map((answer) => JSON.stringify(answer.body))).size).toBe(1)
-  expect(codeOf(await keyed(path, { ...body, decision: 'denied' }, 'key-consent'))).toEqual([409, 'idempotency-key-reused'])
+  expect(codeOf(await keyed(path, { ...body, decision: 'denied' }, 'key-consent'))).toEqual([
+    409,
+    'idempotency-key-reused',
+  ])
 })
 
 function countsOf(answers: readonly ApiAnswer[]): Readonly<Record<string, number>> {
-  return Object.fromEntries([...Map.groupBy(answers, ({ status }) => status)].map(([status, alike]) => [status, alike.length]))
+  return Object.fromEntries(
+    [...Map.groupBy(answers, ({ status }) => status)].map(([status, alike]) => [status, alike.length]),
+  )
 }
 
 function inlinePatient(value: string): Readonly<Record<string, unknown>> {
@@ -199,7 +247,11 @@ test('ten equal subscriptions at once are one, and the twenty-first is refused',
 test('twenty decisions at once are twenty records, and the latest of them counts', async () => {
   const patientId = await registerPatient(api)
   const path = `/v1/patients/${patientId}/consents`
-  const made = await Promise.all(Array.from({ length: 20 }, (_, place) => api.call(path, { body: { ...terms, decision: place % 2 === 0 ? 'granted' : 'withdrawn' } })))
+  const made = await Promise.all(
+    Array.from({ length: 20 }, (_, place) =>
+      api.call(path, { body: { ...terms, decision: place % 2 === 0 ? 'granted' : 'withdrawn' } }),
+    ),
+  )
   expect(made.map(({ status }) => status)).toEqual(made.map(() => 201))
   expect(new Set(made.map((answer) => at(answer.body, 'id'))).size).toBe(20)
   const last = await expecting(201, api.call(path, { body: { ...terms, decision: 'denied' } }))
@@ -213,9 +265,16 @@ test('the three mounts answer alike and share the scope of a key', async () => {
   const id = textAt(made.body, 'id')
   for (const mount of mounts) {
     const again = await expecting(202, keyed(`${mount}/assessments`, body, 'key-mounts'))
-    expect([at(again.body, 'id'), again.headers.get('location'), again.headers.get('idempotency-replayed')]).toEqual([id, `${assessments}/${id}`, 'true'])
+    expect([at(again.body, 'id'), again.headers.get('location'), again.headers.get('idempotency-replayed')]).toEqual([
+      id,
+      `${assessments}/${id}`,
+      'true',
+    ])
     expect(again.headers.has('x-commit-position')).toBe(true)
-    expect(codeOf(await keyed(`${mount}/assessments`, { ...body, external_reference: 'x' }, 'key-mounts'))).toEqual([409, 'idempotency-key-reused'])
+    expect(codeOf(await keyed(`${mount}/assessments`, { ...body, external_reference: 'x' }, 'key-mounts'))).toEqual([
+      409,
+      'idempotency-key-reused',
+    ])
   }
   const ended = await endOf(api, id)
   for (const mount of mounts) expect((await api.call(`${mount}/assessments/${id}`)).body).toEqual(ended)
@@ -223,13 +282,20 @@ test('the three mounts answer alike and share the scope of a key', async () => {
   const patientId = textAt(made.body, 'patient_id')
   const reads: Readonly<Record<string, readonly string[]>> = {
     'ai-review': [`/ai-reviews?caseId=${textAt(ended, 'case_id')}`],
-    consent: [`/patients/${patientId}/consents/ai_analysis/status`, `/consent-records?patientId=${patientId}&consentTypeCode=ai_analysis`],
+    consent: [
+      `/patients/${patientId}/consents/ai_analysis/status`,
+      `/consent-records?patientId=${patientId}&consentTypeCode=ai_analysis`,
+    ],
     auth: ['/.well-known/jwks.json'],
   }
   for (const [service, paths] of Object.entries(reads)) {
     for (const path of paths) {
-      const answers = await Promise.all([`/v1/${service}`, `/v1/${service}/v1`, '/v1'].map((mount) => api.call(mount + path)))
-      expect(answers.map(({ status, body: told }) => [status, told])).toEqual(Array.from({ length: 3 }, () => [200, answers[0]?.body]))
+      const answers = await Promise.all(
+        [`/v1/${service}`, `/v1/${service}/v1`, '/v1'].map((mount) => api.call(mount + path)),
+      )
+      expect(answers.map(({ status, body: told }) => [status, told])).toEqual(
+        Array.from({ length: 3 }, () => [200, answers[0]?.body]),
+      )
     }
   }
 })

@@ -4,7 +4,16 @@ import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/de
 import { comparePositions, parsePosition, type Position } from '../../../streams/store/positions.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
-  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, requestAssessment, reviewOfCase, subscribeToEnds, webhookAbout,
+  assessmentBody,
+  consentedPatient,
+  createConsentTerms,
+  endOf,
+  expecting,
+  photograph,
+  requestAssessment,
+  reviewOfCase,
+  subscribeToEnds,
+  webhookAbout,
   webhooksAbout,
 } from '../../support/main-job.ts'
 import { areRolesApart, clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
@@ -64,7 +73,12 @@ function imageOf({ imageId }: Pick<Running, 'imageId'>, changes: Readonly<Record
   return { imageId, imageType: 'DERMOSCOPIC', presignedUrl: host.address(), presignedUrlExpiresAt, ...changes }
 }
 
-function supersede(running: Running, changes: Readonly<Record<string, unknown>> = {}, headers: Readonly<Record<string, string>> = {}, client = api) {
+function supersede(
+  running: Running,
+  changes: Readonly<Record<string, unknown>> = {},
+  headers: Readonly<Record<string, string>> = {},
+  client = api,
+) {
   const body = { reason: 'new photographs', images: [imageOf(running)], ...changes }
   return client.call(reviewPath(running.reviewId, '/supersede'), { body, headers })
 }
@@ -75,7 +89,10 @@ async function running(status: 'pending' | 'in_progress' | 'awaiting_result' | '
   if (status === 'pending') await platform.provider.fault({ call: 'case', delay_ms: underWayMs })
   if (status === 'in_progress') await platform.provider.fault({ call: 'image', delay_ms: underWayMs })
   if (status === 'awaiting_result') await platform.provider.result({ sha256: photo.sha256, not_ready_polls: forEver })
-  const { body } = await expecting(202, api.call('/v1/clinical-api/assessments', { body: assessmentBody(patientId, [photo]) }))
+  const { body } = await expecting(
+    202,
+    api.call('/v1/clinical-api/assessments', { body: assessmentBody(patientId, [photo]) }),
+  )
   const [assessmentId, caseId, imageId] = [textAt(body, 'id'), textAt(body, 'case_id'), textAt(body, 'images', 0, 'id')]
   const found = await waitFor(`a review that is ${status}`, async () => {
     const seen = await reviewOfCase(api, caseId)
@@ -107,7 +124,9 @@ async function whileAnotherRuns(): Promise<void> {
 async function factsAbout(reviewId: string) {
   const url = platform.process.credentials.eventstore_url ?? ''
   const facts = await eventsOf(url, `ai_review-${platform.process.credentials.org_id}-${reviewId}`)
-  const channel = (await eventsOf(url, 'ai_review.events')).filter(({ data }) => at(data, 'aiReviewId') === reviewId || at(data, 'oldAiReviewId') === reviewId)
+  const channel = (await eventsOf(url, 'ai_review.events')).filter(
+    ({ data }) => at(data, 'aiReviewId') === reviewId || at(data, 'oldAiReviewId') === reviewId,
+  )
   return { types: facts.map(({ type }) => type), published: channel.map(({ type }) => type) }
 }
 
@@ -123,27 +142,34 @@ async function claimsOf(caseId: string) {
 }
 
 describe('a review that is cancelled', () => {
-  test.each(['pending', 'in_progress', 'awaiting_result'] as const)('while %s makes no further provider call, and its assessment fails once', async (status) => {
-    const job = await running(status)
-    const answer = await expecting(200, cancel(job.reviewId))
-    expect(answer.body).toEqual({ aiReviewId: job.reviewId, status: 'cancelled' })
-    const ended = await endOf(api, job.assessmentId)
-    expect(ended).toMatchObject({ status: 'failed', error: { code: 'CANCELLED' } })
-    const seen = await reviewOnce(job.reviewId, 'cancelled')
-    expect(seen).toMatchObject({ cancelReason: 'requested', error: null, supersededById: null, result: null })
+  test.each(['pending', 'in_progress', 'awaiting_result'] as const)(
+    'while %s makes no further provider call, and its assessment fails once',
+    async (status) => {
+      const job = await running(status)
+      const answer = await expecting(200, cancel(job.reviewId))
+      expect(answer.body).toEqual({ aiReviewId: job.reviewId, status: 'cancelled' })
+      const ended = await endOf(api, job.assessmentId)
+      expect(ended).toMatchObject({ status: 'failed', error: { code: 'CANCELLED' } })
+      const seen = await reviewOnce(job.reviewId, 'cancelled')
+      expect(seen).toMatchObject({ cancelReason: 'requested', error: null, supersededById: null, result: null })
 
-    // What was under way when the review was cancelled is still answered; nothing follows it.
-    const underWay = { pending: 'case', in_progress: 'image', awaiting_result: 'process' }[status]
-    await waitFor(`the answer to ${underWay}`, async () => (await platform.provider.calls()).find(({ call }) => call === underWay))
-    const before = (await callsAbout(job)).map(({ call }) => call)
-    await whileAnotherRuns()
-    const calls = (await callsAbout(job)).map(({ call }) => call)
-    const allowed = { pending: [], in_progress: ['case', 'image'], awaiting_result: [...before, 'result'] }[status]
-    expect(calls).toEqual(allowed.slice(0, calls.length))
-    expect(webhooksAbout(receiver, job.assessmentId)).toHaveLength(1)
-    expect((await factsAbout(job.reviewId)).published.filter((type) => type === 'ai_review.cancelled')).toHaveLength(1)
-    expect(await review(job.reviewId)).toEqual(seen)
-  })
+      // What was under way when the review was cancelled is still answered; nothing follows it.
+      const underWay = { pending: 'case', in_progress: 'image', awaiting_result: 'process' }[status]
+      await waitFor(`the answer to ${underWay}`, async () =>
+        (await platform.provider.calls()).find(({ call }) => call === underWay),
+      )
+      const before = (await callsAbout(job)).map(({ call }) => call)
+      await whileAnotherRuns()
+      const calls = (await callsAbout(job)).map(({ call }) => call)
+      const allowed = { pending: [], in_progress: ['case', 'image'], awaiting_result: [...before, 'result'] }[status]
+      expect(calls).toEqual(allowed.slice(0, calls.length))
+      expect(webhooksAbout(receiver, job.assessmentId)).toHaveLength(1)
+      expect((await factsAbout(job.reviewId)).published.filter((type) => type === 'ai_review.cancelled')).toHaveLength(
+        1,
+      )
+      expect(await review(job.reviewId)).toEqual(seen)
+    },
+  )
 
   test('is cancelled once, however often it is asked, under any token and mount', async () => {
     const job = await running('awaiting_result')
@@ -153,10 +179,20 @@ describe('a review that is cancelled', () => {
     const again = await expecting(200, cancel(job.reviewId, { 'idempotency-key': '"cancel-1"' }, renewed))
     const other = await expecting(200, cancel(job.reviewId, {}, service))
     expect([again.body, other.body]).toEqual([first.body, first.body])
-    expect([first, again, other].map(({ headers }) => headers.get('idempotency-replayed'))).toEqual([null, 'true', null])
+    expect([first, again, other].map(({ headers }) => headers.get('idempotency-replayed'))).toEqual([
+      null,
+      'true',
+      null,
+    ])
     expect(new Set([first, again, other].map(({ headers }) => headers.get('etag'))).size).toBe(1)
     for (const mount of ['/v1/ai-review', '/v1/ai-review/v1']) {
-      const mounted = await expecting(200, api.call(`${mount}/ai-reviews/${job.reviewId}/cancel`, { body: {}, headers: { 'idempotency-key': 'cancel-1' } }))
+      const mounted = await expecting(
+        200,
+        api.call(`${mount}/ai-reviews/${job.reviewId}/cancel`, {
+          body: {},
+          headers: { 'idempotency-key': 'cancel-1' },
+        }),
+      )
       expect([mounted.body, mounted.headers.get('idempotency-replayed')]).toEqual([first.body, 'true'])
     }
     await expecting(200, api.call(reviewPath(job.reviewId.toUpperCase(), '/cancel'), { method: 'POST' }))
@@ -165,7 +201,9 @@ describe('a review that is cancelled', () => {
 
   test('two hundred times at once is cancelled once', async () => {
     const job = await running('awaiting_result')
-    const answers = await Promise.all(Array.from({ length: 200 }, () => cancel(job.reviewId, { 'idempotency-key': 'cancel-200' })))
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, () => cancel(job.reviewId, { 'idempotency-key': 'cancel-200' })),
+    )
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
     expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === null)).toHaveLength(1)
     expect((await factsAbout(job.reviewId)).types.filter((type) => type === 'AiReviewCancelled')).toHaveLength(1)
@@ -183,7 +221,11 @@ describe('a review that is cancelled', () => {
     const failedReview = textAt(await reviewOfCase(api, textAt(failed, 'case_id')), 'id')
     expect(codeOf(await cancel(failedReview))).toEqual([409, 'ai-review-not-cancellable'])
     const refused = await api.call(reviewPath(failedReview, '/cancel'), { body: { reason: 'late' } })
-    expect([...codeOf(refused), at(refused.body, 'errors', 0, 'pointer')]).toEqual([400, 'validation-failed', '/reason'])
+    expect([...codeOf(refused), at(refused.body, 'errors', 0, 'pointer')]).toEqual([
+      400,
+      'validation-failed',
+      '/reason',
+    ])
   })
 })
 
@@ -198,7 +240,11 @@ describe('a review that is superseded', () => {
     expect(old).toMatchObject({ supersededById: newId, supersededAt: expect.any(String) })
 
     expect(await endOf(api, job.assessmentId)).toMatchObject({ status: 'completed', error: null })
-    expect(await reviewOnce(newId, 'completed')).toMatchObject({ caseId: job.caseId, supersededById: null, images: [{ clinicalImageId: job.imageId }] })
+    expect(await reviewOnce(newId, 'completed')).toMatchObject({
+      caseId: job.caseId,
+      supersededById: null,
+      images: [{ clinicalImageId: job.imageId }],
+    })
     const last = (await callsAbout(job)).length
     await whileAnotherRuns()
     expect((await callsAbout(job)).length).toBeLessThanOrEqual(last + 1)
@@ -207,7 +253,12 @@ describe('a review that is superseded', () => {
     expect((await factsAbout(job.reviewId)).published.filter((type) => type === 'ai_review.superseded')).toHaveLength(1)
 
     const listed = await expecting(200, api.call(`/v1/ai-reviews?caseId=${job.caseId}`))
-    expect(listed.body).toMatchObject({ data: [{ id: newId, status: 'completed' }, { id: job.reviewId, status: 'superseded', supersededById: newId }] })
+    expect(listed.body).toMatchObject({
+      data: [
+        { id: newId, status: 'completed' },
+        { id: job.reviewId, status: 'superseded', supersededById: newId },
+      ],
+    })
     expect(codeOf(await supersede(job))).toEqual([409, 'ai-review-already-superseded'])
     expect(codeOf(await cancel(job.reviewId))).toEqual([409, 'ai-review-not-cancellable'])
   })
@@ -223,7 +274,11 @@ describe('a review that is superseded', () => {
     const { body } = await expecting(200, api.call(`/v1/clinical-api/assessments/${job.assessmentId}`))
     expect(body).toMatchObject({ status: 'completed', result: at(before, 'result') })
     expect(webhooksAbout(receiver, job.assessmentId)).toHaveLength(1)
-    expect(await review(job.reviewId)).toMatchObject({ status: 'superseded', supersededById: newId, result: expect.anything() })
+    expect(await review(job.reviewId)).toMatchObject({
+      status: 'superseded',
+      supersededById: newId,
+      result: expect.anything(),
+    })
   })
 
   test('after it was cancelled has a successor, and the cancel keeps its answer', async () => {
@@ -249,7 +304,8 @@ describe('a review that is superseded', () => {
     expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === null)).toHaveLength(1)
     const again = await expecting(202, send())
     // Whoever opened the successor named where it begins, which lies behind the claim; so does a repeat.
-    for (const answer of answers) expect(comparePositions(positionOf(again), positionOf(answer))).toBeGreaterThanOrEqual(0)
+    for (const answer of answers)
+      expect(comparePositions(positionOf(again), positionOf(answer))).toBeGreaterThanOrEqual(0)
     expect(await claimsOf(job.caseId)).toEqual(['AiReviewSlotClaimed', 'AiReviewSlotClaimed'])
     expect((await factsAbout(job.reviewId)).types.filter((type) => type === 'AiReviewSuperseded')).toHaveLength(1)
 
@@ -257,13 +313,19 @@ describe('a review that is superseded', () => {
     await expecting(202, supersede(successor))
     const later = await expecting(202, send())
     expect([later.body, later.headers.get('idempotency-replayed')]).toEqual([answers[0]?.body, 'true'])
-    expect(codeOf(await supersede(job, { images: [imageOf(job)] }, { 'idempotency-key': 'supersede-200' }))).toEqual([409, 'idempotency-key-reused'])
+    expect(codeOf(await supersede(job, { images: [imageOf(job)] }, { 'idempotency-key': 'supersede-200' }))).toEqual([
+      409,
+      'idempotency-key-reused',
+    ])
   })
 
   test('by two requests at once has one successor: the other request decided on a review that was gone', async () => {
     const job = await running('awaiting_result')
     const answers = await Promise.all([supersede(job), supersede(job)])
-    expect(answers.toSorted((one, other) => one.status - other.status).map(codeOf)).toEqual([[202, undefined], [409, 'ai-review-already-superseded']])
+    expect(answers.toSorted((one, other) => one.status - other.status).map(codeOf)).toEqual([
+      [202, undefined],
+      [409, 'ai-review-already-superseded'],
+    ])
     expect(await claimsOf(job.caseId)).toEqual(['AiReviewSlotClaimed', 'AiReviewSlotClaimed'])
     expect(at(await endOf(api, job.assessmentId), 'status')).toBe('completed')
   })
@@ -271,8 +333,14 @@ describe('a review that is superseded', () => {
   test('by one whose image cannot be read fails the assessment: nothing has expired', async () => {
     const job = await running('awaiting_result')
     const made = await expecting(202, supersede(job, { images: [imageOf(job, { presignedUrl: host.missing })] }))
-    expect(await endOf(api, job.assessmentId)).toMatchObject({ status: 'failed', error: { code: 'IMAGE_FETCH_FAILED' } })
-    expect(await reviewOnce(textAt(made.body, 'aiReviewId'), 'failed')).toMatchObject({ errorClassification: 'image_fetch_failed', supersededById: null })
+    expect(await endOf(api, job.assessmentId)).toMatchObject({
+      status: 'failed',
+      error: { code: 'IMAGE_FETCH_FAILED' },
+    })
+    expect(await reviewOnce(textAt(made.body, 'aiReviewId'), 'failed')).toMatchObject({
+      errorClassification: 'image_fetch_failed',
+      supersededById: null,
+    })
     expect(await claimsOf(job.caseId)).toHaveLength(2)
   })
 })
@@ -296,7 +364,12 @@ describe('what is refused', () => {
   ])('%s is pointed at, and nothing happens', async (_what, changes, pointer) => {
     const images = [imageOf({ imageId: unknownId }), { ...imageOf(job), ...changes }]
     const answer = await supersede(job, { images })
-    expect([...codeOf(answer), at(answer.body, 'errors', 0, 'pointer'), at(answer.body, 'errors', 1)]).toEqual([400, 'validation-failed', pointer, undefined])
+    expect([...codeOf(answer), at(answer.body, 'errors', 0, 'pointer'), at(answer.body, 'errors', 1)]).toEqual([
+      400,
+      'validation-failed',
+      pointer,
+      undefined,
+    ])
     expect(JSON.stringify(answer.body)).not.toContain('169.254')
     expect(await claimsOf(job.caseId)).toHaveLength(1)
   })
@@ -312,7 +385,10 @@ describe('what is refused', () => {
   test('a review of another organisation is as unknown as one that never was', async () => {
     const stranger = watched.watch(await platform.connect(clientOf(platform.process, 1)))
     const withoutIds = ({ status, body }: ApiAnswer) => [status, { ...Object(body), instance: '', request_id: '' }]
-    for (const send of [(id: string) => cancel(id, {}, stranger), (id: string) => supersede({ ...job, reviewId: id }, {}, {}, stranger)]) {
+    for (const send of [
+      (id: string) => cancel(id, {}, stranger),
+      (id: string) => supersede({ ...job, reviewId: id }, {}, {}, stranger),
+    ]) {
       const foreign = withoutIds(await send(job.reviewId))
       expect(foreign).toEqual(withoutIds(await send(unknownId)))
       expect(foreign[0]).toBe(404)
@@ -323,7 +399,9 @@ describe('what is refused', () => {
     const service = watched.watch(await platform.connect(clientOf(platform.process, 2)))
     const orgId = platform.process.credentials.org_id
     expect(codeOf(await supersede(job, {}, {}, service))).toEqual([400, 'org-required'])
-    expect(codeOf(await service.call(`${reviewPath(job.reviewId, '/cancel')}?org_id=${orgId}`, { method: 'POST' }))).toEqual([403, 'insufficient-scope'])
+    expect(
+      codeOf(await service.call(`${reviewPath(job.reviewId, '/cancel')}?org_id=${orgId}`, { method: 'POST' })),
+    ).toEqual([403, 'insufficient-scope'])
     const path = `/v1/ai-review/v1/ai-reviews/${job.reviewId}/supersede?orgId=${orgId}`
     const made = await expecting(202, service.call(path, { body: { images: [imageOf(job)] } }))
     job = { ...job, reviewId: textAt(made.body, 'aiReviewId') }
@@ -358,12 +436,22 @@ if (!areRolesApart) {
       await expecting(200, cancel(toCancel.reviewId, { 'idempotency-key': 'over-restart' })),
       await expecting(202, supersede(toSupersede, body, { 'idempotency-key': 'over-restart' })),
     ]
-    expect(again.map((answer) => [answer.body, answer.headers.get('idempotency-replayed')])).toEqual([[cancelled.body, 'true'], [made.body, 'true']])
+    expect(again.map((answer) => [answer.body, answer.headers.get('idempotency-replayed')])).toEqual([
+      [cancelled.body, 'true'],
+      [made.body, 'true'],
+    ])
     expect(await claimsOf(toSupersede.caseId)).toHaveLength(2)
   })
 }
 
 test('every answer was one that the document allows', async () => {
-  expect(await watched.seen()).toEqual(expect.arrayContaining(['cancelAiReview 409', 'cancelAiReview 412', 'supersedeAiReview 409', 'supersedeAiReview 412']))
+  expect(await watched.seen()).toEqual(
+    expect.arrayContaining([
+      'cancelAiReview 409',
+      'cancelAiReview 412',
+      'supersedeAiReview 409',
+      'supersedeAiReview 412',
+    ]),
+  )
   expect(await watched.undocumented()).toEqual([])
 })

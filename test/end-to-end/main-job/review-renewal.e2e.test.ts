@@ -2,8 +2,18 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import {
-  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, requestAssessment, reviewOfCase, subscribeToEnds, webhookAbout,
-  webhooksAbout, type Photograph,
+  assessmentBody,
+  consentedPatient,
+  createConsentTerms,
+  endOf,
+  expecting,
+  photograph,
+  requestAssessment,
+  reviewOfCase,
+  subscribeToEnds,
+  webhookAbout,
+  webhooksAbout,
+  type Photograph,
 } from '../../support/main-job.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { startImageHost, type ImageHost } from './image-host.ts'
@@ -63,7 +73,11 @@ test('the images of the platform are read by addresses that are signed then: non
   await platform.provider.fault(outage)
   const job = await requested()
   const { assessment, reviews } = await endingOf(job)
-  expect(assessment).toMatchObject({ status: 'completed', error: null, images: [{ status: 'processed' }, { status: 'processed' }] })
+  expect(assessment).toMatchObject({
+    status: 'completed',
+    error: null,
+    images: [{ status: 'processed' }, { status: 'processed' }],
+  })
   expect(reviews).toMatchObject([{ status: 'completed', supersededById: null }])
   expect(reviews).toHaveLength(1)
   await sentTo(job)
@@ -86,11 +100,20 @@ test('addresses that a caller gave and that have expired are replaced once, and 
   const { body } = await expecting(200, api.call(`/v1/clinical-api/assessments/${job.id}`))
   const first = textAt(await reviewOfCase(api, textAt(body, 'case_id')), 'id')
   const presignedUrlExpiresAt = new Date(Date.now() + 2_000).toISOString()
-  const image = { imageId: textAt(body, 'images', 0, 'id'), imageType: 'DERMOSCOPIC', presignedUrl: host.missing, presignedUrlExpiresAt }
+  const image = {
+    imageId: textAt(body, 'images', 0, 'id'),
+    imageType: 'DERMOSCOPIC',
+    presignedUrl: host.missing,
+    presignedUrlExpiresAt,
+  }
   await expecting(202, api.call(`/v1/ai-reviews/${first}/supersede`, { body: { images: [image] } }))
 
   const { assessment, reviews } = await endingOf(job)
-  expect(assessment).toMatchObject({ status: 'completed', error: null, images: [{ status: 'processed' }, { status: 'processed' }] })
+  expect(assessment).toMatchObject({
+    status: 'completed',
+    error: null,
+    images: [{ status: 'processed' }, { status: 'processed' }],
+  })
   expect(reviews).toMatchObject([
     { status: 'completed', supersededById: null },
     { status: 'superseded', supersededById: textAt(reviews, 0, 'id'), errorClassification: 'image_fetch_failed' },
@@ -102,6 +125,11 @@ test('addresses that a caller gave and that have expired are replaced once, and 
 })
 
 async function sentTo({ photographs: [first, second] }: Requested): Promise<void> {
-  const sent = (await platform.provider.calls()).filter(({ call }) => call === 'image').map(({ sha256, imageType }) => [sha256, imageType])
-  expect(sent).toEqual([[first?.sha256, 'DERMOSCOPIC'], [second?.sha256, 'MACROSCOPIC']])
+  const sent = (await platform.provider.calls())
+    .filter(({ call }) => call === 'image')
+    .map(({ sha256, imageType }) => [sha256, imageType])
+  expect(sent).toEqual([
+    [first?.sha256, 'DERMOSCOPIC'],
+    [second?.sha256, 'MACROSCOPIC'],
+  ])
 }

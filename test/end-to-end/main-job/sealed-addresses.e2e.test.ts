@@ -1,6 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
-import { assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, requestAssessment, reviewOfCase } from '../../support/main-job.ts'
+import {
+  assessmentBody,
+  consentedPatient,
+  createConsentTerms,
+  endOf,
+  expecting,
+  photograph,
+  requestAssessment,
+  reviewOfCase,
+} from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { eventsOf, eventsOfAll } from '../bad-days/recorded-events.ts'
 import { startImageHost, type ImageHost } from './image-host.ts'
@@ -38,10 +47,16 @@ async function ended(client: ApiClient, id: string): Promise<Job> {
   expect(at(record, 'status')).toBe('completed')
   const caseId = textAt(record, 'case_id')
   const reviewId = textAt(await reviewOfCase(client, caseId), 'id')
-  return { caseId, imageId: textAt(record, 'images', 0, 'id'), downloadUrl: textAt(record, 'images', 0, 'download_url'), reviewId }
+  return {
+    caseId,
+    imageId: textAt(record, 'images', 0, 'id'),
+    downloadUrl: textAt(record, 'images', 0, 'download_url'),
+    reviewId,
+  }
 }
 
-const inlineJob = async (client: ApiClient, patient: string) => ended(client, await requestAssessment(client, assessmentBody(patient, [await photograph()])))
+const inlineJob = async (client: ApiClient, patient: string) =>
+  ended(client, await requestAssessment(client, assessmentBody(patient, [await photograph()])))
 
 async function slotJob(): Promise<Job> {
   const { bytes } = await photograph()
@@ -53,7 +68,11 @@ async function slotJob(): Promise<Job> {
   return ended(api, textAt(record, 'id'))
 }
 
-function supersede(client: ApiClient, { reviewId, imageId }: Job, image: Readonly<Record<string, unknown>>): Promise<ApiAnswer> {
+function supersede(
+  client: ApiClient,
+  { reviewId, imageId }: Job,
+  image: Readonly<Record<string, unknown>>,
+): Promise<ApiAnswer> {
   const presignedUrlExpiresAt = new Date(Date.now() + 600_000).toISOString()
   const images = [{ imageId, imageType: 'DERMOSCOPIC', presignedUrlExpiresAt, ...image }]
   return client.call(`/v1/ai-reviews/${reviewId}/supersede`, { body: { images } })
@@ -69,27 +88,44 @@ async function successor(client: ApiClient, answer: Promise<ApiAnswer>): Promise
 }
 
 /** What gives access to an object store: ours, those of other clouds, and the addresses of this test. */
-const usable = /X-Amz-(?:Signature|Credential|Security-Token)|[?&](?:Signature|Expires|sig|se|X-Goog-Signature)=|canary/i
+const usable =
+  /X-Amz-(?:Signature|Credential|Security-Token)|[?&](?:Signature|Expires|sig|se|X-Goog-Signature)=|canary/i
 
 test('no event holds an address that can be used, of no image that is reviewed, on no stream and no channel', async () => {
   const inline = await inlineJob(api, patientId)
   const slot = await slotJob()
   const foreign = `${host.address()}?Signature=canary&Expires=4070908800`
   expect(await successor(api, supersede(api, inline, { presignedUrl: foreign }))).toMatchObject({ status: 'completed' })
-  expect(await successor(api, supersede(api, slot, { presignedUrl: slot.downloadUrl }))).toMatchObject({ status: 'completed' })
+  expect(await successor(api, supersede(api, slot, { presignedUrl: slot.downloadUrl }))).toMatchObject({
+    status: 'completed',
+  })
 
   const events = await eventsOfAll(platform.process.credentials.eventstore_url ?? '')
   const count = (type: string): number => events.filter((event) => event.type === type).length
-  expect([count('ai_review.requested'), count('AiReviewSlotClaimed'), count('AiReviewRequested'), count('AiReviewCompleted')]).toEqual([2, 4, 4, 4])
-  expect(events.filter(({ data, metadata }) => usable.test(JSON.stringify([data, metadata]))).map(({ type }) => type)).toEqual([])
+  expect([
+    count('ai_review.requested'),
+    count('AiReviewSlotClaimed'),
+    count('AiReviewRequested'),
+    count('AiReviewCompleted'),
+  ]).toEqual([2, 4, 4, 4])
+  expect(
+    events.filter(({ data, metadata }) => usable.test(JSON.stringify([data, metadata]))).map(({ type }) => type),
+  ).toEqual([])
   expect([foreign, slot.downloadUrl].every((address) => usable.test(address))).toBe(true)
   const sealed = events.filter(({ data }) => at(data, 'addresses', '$phi') !== undefined).map(({ type }) => type)
-  expect(sealed.toSorted()).toEqual(['AiReviewRequested', 'AiReviewRequested', 'AiReviewSlotClaimed', 'AiReviewSlotClaimed'])
+  expect(sealed.toSorted()).toEqual([
+    'AiReviewRequested',
+    'AiReviewRequested',
+    'AiReviewSlotClaimed',
+    'AiReviewSlotClaimed',
+  ])
 })
 
 test('the platform signs no address that a caller gave: the unsigned one of another organisation stays closed', async () => {
   await inlineJob(api, patientId)
-  const requests = (await eventsOf(platform.process.credentials.eventstore_url ?? '', 'ai_review.events')).filter(({ type }) => type === 'ai_review.requested')
+  const requests = (await eventsOf(platform.process.credentials.eventstore_url ?? '', 'ai_review.events')).filter(
+    ({ type }) => type === 'ai_review.requested',
+  )
   const image = at(requests[0]?.data, 'images', 0)
   const [plain, objectKey] = [textAt(image, 'presignedUrl'), textAt(image, 'objectKey')]
   expect((await fetch(plain)).status).toBe(403)

@@ -2,8 +2,17 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import {
-  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, requestAssessment, subscribeToEnds, webhookAbout,
-  webhooksAbout, type ConsentTerms,
+  assessmentBody,
+  consentedPatient,
+  createConsentTerms,
+  endOf,
+  expecting,
+  photograph,
+  requestAssessment,
+  subscribeToEnds,
+  webhookAbout,
+  webhooksAbout,
+  type ConsentTerms,
 } from '../../support/main-job.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { assessments, declare, put, refusalOf, submit, uploadAll, uploadUrlOf } from './uploads.ts'
@@ -49,7 +58,10 @@ test('uploads outlive a restart, and a repeated request answers under any token'
   await platform.restart({ FAILPOINT: 'assessment-submitted' })
   api = await platform.connect()
   const again = await expecting(200, submit(api, id, headers))
-  expect([at(again.body, 'case_id'), again.headers.get('idempotency-replayed')]).toEqual([at(submitted.body, 'case_id'), 'true'])
+  expect([at(again.body, 'case_id'), again.headers.get('idempotency-replayed')]).toEqual([
+    at(submitted.body, 'case_id'),
+    'true',
+  ])
   expect(await timesSent(photo.sha256)).toBe(1)
   await webhookAbout(receiver, id)
   expect(webhooksAbout(receiver, id)).toHaveLength(1)
@@ -89,14 +101,21 @@ test('an assessment whose window closes fails once, takes nothing more, and neve
   })
   const image = { id: expect.any(String), capture_type: 'dermoscopic', status: 'awaiting_upload' }
   expect(failed).toEqual({
-    id, status: 'failed', patient_id: patientId, case_id: null, images: [image], result: null,
+    id,
+    status: 'failed',
+    patient_id: patientId,
+    case_id: null,
+    images: [image],
+    result: null,
     error: { code: 'UPLOAD_WINDOW_EXPIRED', message: 'The images were not submitted in time.', retriable: true },
   })
   const refused = [409, 'assessment-not-awaiting-images', undefined]
   expect(refusalOf(await submit(api, id))).toEqual(refused)
   expect(refusalOf(await submit(api, id, headers))).toEqual(refused)
   const imageId = textAt(failed, 'images', 0, 'id')
-  expect(refusalOf(await api.call(`${assessments}/${id}/images/${imageId}/upload-url`, { method: 'POST' }))).toEqual(refused)
+  expect(refusalOf(await api.call(`${assessments}/${id}/images/${imageId}/upload-url`, { method: 'POST' }))).toEqual(
+    refused,
+  )
   expect((await declare(api, patientId, [photo], headers)).body).toEqual(failed)
 
   const webhook = await webhookAbout(receiver, id)

@@ -5,11 +5,32 @@ import { at, textAt, type ApiAnswer, type ApiClient } from '../../../platform/de
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
-  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, registerPatient, requestAssessment, subscribeToEnds,
-  webhookAbout, webhooksAbout, withoutSignatures, type ConsentTerms,
+  assessmentBody,
+  consentedPatient,
+  createConsentTerms,
+  endOf,
+  expecting,
+  photograph,
+  registerPatient,
+  requestAssessment,
+  subscribeToEnds,
+  webhookAbout,
+  webhooksAbout,
+  withoutSignatures,
+  type ConsentTerms,
 } from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
-import { assessments, declaration, declare, imageIdsOf, put, refusalOf, submit, uploadAll, uploadUrlOf } from './uploads.ts'
+import {
+  assessments,
+  declaration,
+  declare,
+  imageIdsOf,
+  put,
+  refusalOf,
+  submit,
+  uploadAll,
+  uploadUrlOf,
+} from './uploads.ts'
 
 const unknownId = '0190b0a0-0000-7000-8000-000000000001'
 
@@ -40,22 +61,39 @@ const read = (id: string): Promise<ApiAnswer> => expecting(200, api.call(`${asse
 
 async function shaOf(url: string): Promise<string> {
   const response = await fetch(url)
-  return createHash('sha256').update(Buffer.from(await response.arrayBuffer())).digest('hex')
+  return createHash('sha256')
+    .update(Buffer.from(await response.arrayBuffer()))
+    .digest('hex')
 }
 
 /** Hashes of the images that the provider was sent for the photographs of one assessment. */
 async function sentToProvider(...hashes: readonly string[]): Promise<readonly string[]> {
   const calls = await platform.provider.calls()
-  return calls.flatMap(({ call, sha256 }) => (call === 'image' && sha256 !== undefined && hashes.includes(sha256) ? [sha256] : []))
+  return calls.flatMap(({ call, sha256 }) =>
+    call === 'image' && sha256 !== undefined && hashes.includes(sha256) ? [sha256] : [],
+  )
 }
 
 test('declared images are uploaded without a token, submitted, and assessed like those of a body', async () => {
-  const photographs = [await photograph('dermoscopic'), await photograph('macroscopic', 'lesion-3.png'), await photograph('other', 'lesion-2.jpg')]
+  const photographs = [
+    await photograph('dermoscopic'),
+    await photograph('macroscopic', 'lesion-3.png'),
+    await photograph('other', 'lesion-2.jpg'),
+  ]
   const created = await declare(api, await consentedPatient(api, terms), photographs)
   const id = textAt(created.body, 'id')
-  const awaited = { id: expect.any(String), status: 'awaiting_upload', upload_url: expect.stringMatching(/^http.*X-Amz-Expires=300&/) }
+  const awaited = {
+    id: expect.any(String),
+    status: 'awaiting_upload',
+    upload_url: expect.stringMatching(/^http.*X-Amz-Expires=300&/),
+  }
   expect(created.body).toEqual({
-    id, status: 'awaiting_images', patient_id: expect.any(String), case_id: null, result: null, error: null,
+    id,
+    status: 'awaiting_images',
+    patient_id: expect.any(String),
+    case_id: null,
+    result: null,
+    error: null,
     images: ['dermoscopic', 'macroscopic', 'other'].map((capture_type) => ({ ...awaited, capture_type })),
   })
   expect([created.headers.get('retry-after'), created.headers.get('location')]).toEqual([null, `${assessments}/${id}`])
@@ -67,18 +105,35 @@ test('declared images are uploaded without a token, submitted, and assessed like
   await uploadAll(created.body, photographs)
   const submitted = await expecting(200, submit(api, id))
   expect(submitted.body).toEqual({
-    ...Object(before.body), status: 'processing', case_id: expect.any(String), next_poll_after_ms: 5000,
-    images: imageIdsOf(before.body).map((image, place) => ({ id: image, status: 'received', capture_type: at(before.body, 'images', place, 'capture_type') })),
+    ...Object(before.body),
+    status: 'processing',
+    case_id: expect.any(String),
+    next_poll_after_ms: 5000,
+    images: imageIdsOf(before.body).map((image, place) => ({
+      id: image,
+      status: 'received',
+      capture_type: at(before.body, 'images', place, 'capture_type'),
+    })),
   })
-  expect((await expecting(200, api.call(`/v1/clinical-api/cases/${textAt(submitted.body, 'case_id')}`))).body).toMatchObject({ status: 'open' })
+  expect(
+    (await expecting(200, api.call(`/v1/clinical-api/cases/${textAt(submitted.body, 'case_id')}`))).body,
+  ).toMatchObject({ status: 'open' })
 
   const ended = await endOf(api, id)
-  expect(ended).toMatchObject({ status: 'completed', images: photographs.map(() => ({ status: 'processed' })), case_id: at(submitted.body, 'case_id') })
+  expect(ended).toMatchObject({
+    status: 'completed',
+    images: photographs.map(() => ({ status: 'processed' })),
+    case_id: at(submitted.body, 'case_id'),
+  })
   const hashes = photographs.map(({ sha256 }) => sha256)
   expect(await sentToProvider(...hashes)).toEqual(hashes)
-  expect(await Promise.all(hashes.map((_, place) => shaOf(textAt(ended, 'images', place, 'download_url'))))).toEqual(hashes)
+  expect(await Promise.all(hashes.map((_, place) => shaOf(textAt(ended, 'images', place, 'download_url'))))).toEqual(
+    hashes,
+  )
   const webhook = await webhookAbout(receiver, id)
-  expect(withoutSignatures(new Webhook(secret).verify(webhook.body, { ...webhook.headers }))).toEqual(withoutSignatures(ended))
+  expect(withoutSignatures(new Webhook(secret).verify(webhook.body, { ...webhook.headers }))).toEqual(
+    withoutSignatures(ended),
+  )
   expect(JSON.stringify(ended)).not.toContain('upload_url')
 })
 
@@ -90,7 +145,11 @@ test('a media type in another case and an empty reference do not keep declared i
   await uploadAll(created.body, [photo])
   const id = textAt(created.body, 'id')
   await expecting(200, submit(api, id))
-  expect(await endOf(api, id)).toMatchObject({ status: 'completed', external_reference: '', images: [{ status: 'processed' }] })
+  expect(await endOf(api, id)).toMatchObject({
+    status: 'completed',
+    external_reference: '',
+    images: [{ status: 'processed' }],
+  })
 })
 
 test('an upload address takes the declared type and nothing else that could be meant', async () => {
@@ -111,7 +170,10 @@ test('an upload whose length was declared takes no other, by a fresh address eit
   const image = { capture_type: 'other', mime_type: 'image/jpeg', size_bytes: photo.bytes.length }
   const sized = { ...declaration(await registerPatient(api), []), images: [image] }
   const { body } = await expecting(202, api.call(assessments, { body: sized }))
-  const fresh = await expecting(200, api.call(`${assessments}/${textAt(body, 'id')}/images/${imageIdsOf(body)[0]}/upload-url`, { method: 'POST' }))
+  const fresh = await expecting(
+    200,
+    api.call(`${assessments}/${textAt(body, 'id')}/images/${imageIdsOf(body)[0]}/upload-url`, { method: 'POST' }),
+  )
   for (const url of [uploadUrlOf(body, 0), textAt(fresh.body, 'upload_url')]) {
     expect(await put(url, Buffer.concat([photo.bytes, Buffer.alloc(1)]))).toBe(403)
     expect(await put(url, photo.bytes.subarray(1))).toBe(403)
@@ -119,7 +181,11 @@ test('an upload whose length was declared takes no other, by a fresh address eit
   }
   await expecting(200, submit(api, textAt(body, 'id')))
   const inline = { ...sized, images: [{ ...image, data: photo.bytes.toString('base64') }] }
-  expect(refusalOf(await api.call(assessments, { body: inline }))).toEqual([400, 'validation-failed', '/images/0/size_bytes'])
+  expect(refusalOf(await api.call(assessments, { body: inline }))).toEqual([
+    400,
+    'validation-failed',
+    '/images/0/size_bytes',
+  ])
 })
 
 test('a submit before the uploads names exactly those that are missing, and its key stays free', async () => {
@@ -150,26 +216,40 @@ function pixelBomb(): Buffer {
 
 const MiB = 1024 * 1024
 const badUploads = [
-  { what: 'of another type than declared', make: (good: Buffer) => Buffer.concat([Buffer.from('GIF89a'), good]), refused: [400, 'image-invalid', '/images/1'] },
+  {
+    what: 'of another type than declared',
+    make: (good: Buffer) => Buffer.concat([Buffer.from('GIF89a'), good]),
+    refused: [400, 'image-invalid', '/images/1'],
+  },
   { what: 'of no bytes', make: () => Buffer.alloc(0), refused: [400, 'image-invalid', '/images/1'] },
   { what: 'of too many pixels', make: () => pixelBomb(), refused: [400, 'image-too-large', '/images/1'] },
-  { what: 'of more than 20 MiB', make: (good: Buffer) => Buffer.concat([good, Buffer.alloc(20 * MiB)]), refused: [400, 'image-too-large', '/images/1'] },
+  {
+    what: 'of more than 20 MiB',
+    make: (good: Buffer) => Buffer.concat([good, Buffer.alloc(20 * MiB)]),
+    refused: [400, 'image-too-large', '/images/1'],
+  },
 ]
 
-test.each(badUploads)('an upload $what is refused with its place, changes nothing, and may be made again', async ({ make, refused }) => {
-  const photographs = [await photograph(), await photograph('dermoscopic', 'lesion-3.png')]
-  const { body } = await declare(api, await registerPatient(api), photographs)
-  const id = textAt(body, 'id')
-  await uploadAll(body, photographs)
-  const type = { 'content-type': 'image/png' }
-  expect(await put(uploadUrlOf(body, 1), make(photographs[1]?.bytes ?? Buffer.alloc(0)), type)).toBe(200)
-  const before = await read(id)
-  for (const _ of [1, 2]) expect(refusalOf(await submit(api, id, { 'idempotency-key': `bad-${id}` }))).toEqual(refused)
-  const after = await read(id)
-  expect([after.body, after.headers.get('etag')]).toEqual([before.body, before.headers.get('etag')])
-  await uploadAll(body, photographs)
-  expect(at((await expecting(200, submit(api, id, { 'idempotency-key': `bad-${id}` }))).body, 'status')).toBe('processing')
-})
+test.each(badUploads)(
+  'an upload $what is refused with its place, changes nothing, and may be made again',
+  async ({ make, refused }) => {
+    const photographs = [await photograph(), await photograph('dermoscopic', 'lesion-3.png')]
+    const { body } = await declare(api, await registerPatient(api), photographs)
+    const id = textAt(body, 'id')
+    await uploadAll(body, photographs)
+    const type = { 'content-type': 'image/png' }
+    expect(await put(uploadUrlOf(body, 1), make(photographs[1]?.bytes ?? Buffer.alloc(0)), type)).toBe(200)
+    const before = await read(id)
+    for (const _ of [1, 2])
+      expect(refusalOf(await submit(api, id, { 'idempotency-key': `bad-${id}` }))).toEqual(refused)
+    const after = await read(id)
+    expect([after.body, after.headers.get('etag')]).toEqual([before.body, before.headers.get('etag')])
+    await uploadAll(body, photographs)
+    expect(at((await expecting(200, submit(api, id, { 'idempotency-key': `bad-${id}` }))).body, 'status')).toBe(
+      'processing',
+    )
+  },
+)
 
 test('an image of exactly 20 MiB is taken', async () => {
   const photo = await photograph()
@@ -197,12 +277,24 @@ test('a submit that is repeated answers the same record, also when all is over',
   const id = textAt(body, 'id')
   await uploadAll(body, [photo])
   const first = await expecting(200, submit(api, id, { 'idempotency-key': 'once' }))
-  const again = [await expecting(200, submit(api, id, { 'idempotency-key': '"once"' })), await expecting(200, submit(api, id)), await expecting(200, submit(api, id, { 'idempotency-key': 'twice' }))]
+  const again = [
+    await expecting(200, submit(api, id, { 'idempotency-key': '"once"' })),
+    await expecting(200, submit(api, id)),
+    await expecting(200, submit(api, id, { 'idempotency-key': 'twice' })),
+  ]
   expect(again.map((answer) => at(answer.body, 'case_id'))).toEqual(again.map(() => at(first.body, 'case_id')))
-  expect([first, ...again].map(({ headers }) => headers.get('idempotency-replayed'))).toEqual([null, 'true', null, null])
+  expect([first, ...again].map(({ headers }) => headers.get('idempotency-replayed'))).toEqual([
+    null,
+    'true',
+    null,
+    null,
+  ])
   const ended = await endOf(api, id)
   const last = await expecting(200, submit(api, id, { 'idempotency-key': 'once' }))
-  expect([withoutSignatures(last.body), last.headers.get('idempotency-replayed')]).toEqual([withoutSignatures(ended), 'true'])
+  expect([withoutSignatures(last.body), last.headers.get('idempotency-replayed')]).toEqual([
+    withoutSignatures(ended),
+    'true',
+  ])
 })
 
 test('a submit of one that has failed is refused, but for the key that submitted it', async () => {
@@ -214,19 +306,35 @@ test('a submit of one that has failed is refused, but for the key that submitted
   expect(at(await endOf(api, id), 'error', 'code')).toBe('CONSENT_MISSING')
   expect(refusalOf(await submit(api, id))).toEqual([409, 'assessment-not-awaiting-images', undefined])
   const replayed = await expecting(200, submit(api, id, { 'idempotency-key': 'doomed' }))
-  expect([at(replayed.body, 'status'), at(replayed.body, 'images', 0, 'status'), replayed.headers.get('idempotency-replayed')]).toEqual(['failed', 'received', 'true'])
+  expect([
+    at(replayed.body, 'status'),
+    at(replayed.body, 'images', 0, 'status'),
+    replayed.headers.get('idempotency-replayed'),
+  ]).toEqual(['failed', 'received', 'true'])
 })
 
 test('a repeated create signs its addresses anew while images are awaited, and gives none after', async () => {
-  const [photo, patientId, headers] = [await photograph(), await registerPatient(api), { 'idempotency-key': 'declared' }]
+  const [photo, patientId, headers] = [
+    await photograph(),
+    await registerPatient(api),
+    { 'idempotency-key': 'declared' },
+  ]
   const first = await declare(api, patientId, [photo], headers)
   const again = await declare(api, patientId, [photo], headers)
   expect(again.headers.get('idempotency-replayed')).toBe('true')
   expect(imageIdsOf(again.body)).toEqual(imageIdsOf(first.body))
   const place = (record: unknown) => uploadUrlOf(record, 0).split('?', 1)[0]
   expect(place(again.body)).toBe(place(first.body))
-  expect(refusalOf(await api.call(assessments, { body: declaration(patientId, [photo, photo]), headers }))).toEqual([409, 'idempotency-key-reused', undefined])
-  expect(refusalOf(await api.call(assessments, { body: assessmentBody(patientId, [photo]), headers }))).toEqual([409, 'idempotency-key-reused', undefined])
+  expect(refusalOf(await api.call(assessments, { body: declaration(patientId, [photo, photo]), headers }))).toEqual([
+    409,
+    'idempotency-key-reused',
+    undefined,
+  ])
+  expect(refusalOf(await api.call(assessments, { body: assessmentBody(patientId, [photo]), headers }))).toEqual([
+    409,
+    'idempotency-key-reused',
+    undefined,
+  ])
   await uploadAll(again.body, [photo])
   await expecting(200, submit(api, textAt(first.body, 'id')))
   const after = await declare(api, patientId, [photo], headers)
@@ -237,15 +345,29 @@ test('a fresh address is given for each awaited image on request, and to its org
   const photographs = [await photograph(), await photograph('other', 'lesion-3.png')]
   const { body } = await declare(api, await registerPatient(api), photographs)
   const [id, [first = '', second = '']] = [textAt(body, 'id'), imageIdsOf(body)]
-  const ask = (client: ApiClient, assessment: string, image: string) => client.call(`${assessments}/${assessment}/images/${image}/upload-url`, { method: 'POST' })
+  const ask = (client: ApiClient, assessment: string, image: string) =>
+    client.call(`${assessments}/${assessment}/images/${image}/upload-url`, { method: 'POST' })
   for (const [place, image] of [first, second].entries()) {
     const asked = Date.now()
     const fresh = await expecting(200, ask(api, id, image))
-    expect(fresh.body).toEqual({ image_id: image, upload_url: expect.stringContaining(uploadUrlOf(body, place).split('?', 1)[0] ?? ''), upload_url_expires_at: expect.any(String) })
+    expect(fresh.body).toEqual({
+      image_id: image,
+      upload_url: expect.stringContaining(uploadUrlOf(body, place).split('?', 1)[0] ?? ''),
+      upload_url_expires_at: expect.any(String),
+    })
     expect(Date.parse(textAt(fresh.body, 'upload_url_expires_at'))).toBeGreaterThanOrEqual(asked + 299_000)
-    expect(await put(textAt(fresh.body, 'upload_url'), photographs[place]?.bytes ?? Buffer.alloc(0), { 'content-type': photographs[place]?.entry.mime_type ?? '' })).toBe(200)
+    expect(
+      await put(textAt(fresh.body, 'upload_url'), photographs[place]?.bytes ?? Buffer.alloc(0), {
+        'content-type': photographs[place]?.entry.mime_type ?? '',
+      }),
+    ).toBe(200)
   }
-  const strange = [await ask(api, id, unknownId), await ask(api, unknownId, first), await ask(stranger, id, first), await ask(api, id, 'image')]
+  const strange = [
+    await ask(api, id, unknownId),
+    await ask(api, unknownId, first),
+    await ask(stranger, id, first),
+    await ask(api, id, 'image'),
+  ]
   expect(strange.map(refusalOf)).toEqual(strange.map(() => [404, 'not-found', undefined]))
   expect(refusalOf(await submit(stranger, id))).toEqual([404, 'not-found', undefined])
   await expecting(200, submit(api, id))
@@ -253,22 +375,32 @@ test('a fresh address is given for each awaited image on request, and to its org
   expect(refusalOf(await ask(api, id, unknownId))).toEqual([404, 'not-found', undefined])
 })
 
-test.each([{ keys: 'one key', keyOf: () => 'all' }, { keys: 'a key each', keyOf: (place: number) => `each-${place}` }])('200 submits at once with $keys are one', async ({ keyOf }) => {
+test.each([
+  { keys: 'one key', keyOf: () => 'all' },
+  { keys: 'a key each', keyOf: (place: number) => `each-${place}` },
+])('200 submits at once with $keys are one', async ({ keyOf }) => {
   const photo = await photograph()
   const { body } = await declare(api, await consentedPatient(api, terms), [photo])
   const id = textAt(body, 'id')
   await uploadAll(body, [photo])
-  const answers = await Promise.all(Array.from({ length: 200 }, (_, place) => submit(api, id, { 'idempotency-key': keyOf(place) })))
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, place) => submit(api, id, { 'idempotency-key': keyOf(place) })),
+  )
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
   expect(new Set(answers.map((answer) => textAt(answer.body, 'case_id'))).size).toBe(1)
-  expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === 'true')).toHaveLength(keyOf(0) === keyOf(1) ? 199 : 0)
+  expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === 'true')).toHaveLength(
+    keyOf(0) === keyOf(1) ? 199 : 0,
+  )
   const ended = await endOf(api, id)
   const reviews = await expecting(200, api.call(`/v1/ai-reviews?caseId=${textAt(ended, 'case_id')}`))
   expect([at(ended, 'status'), at(reviews.body, 'data', 'length')]).toEqual(['completed', 1])
   expect(await sentToProvider(photo.sha256)).toEqual([photo.sha256])
   await webhookAbout(receiver, id)
   // A later assessment goes all the way meanwhile, so that there is time for a webhook too many.
-  await webhookAbout(receiver, await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()])))
+  await webhookAbout(
+    receiver,
+    await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()])),
+  )
   expect(webhooksAbout(receiver, id)).toHaveLength(1)
 })
 
@@ -289,16 +421,31 @@ test('a submit takes no body, and images are all declared or all sent', async ()
   const { body } = await declare(api, patientId, [photo])
   const id = textAt(body, 'id')
   await uploadAll(body, [photo])
-  expect(refusalOf(await api.call(`${assessments}/${id}/submit`, { body: { images: [] } }))).toEqual([400, 'validation-failed', '/images'])
+  expect(refusalOf(await api.call(`${assessments}/${id}/submit`, { body: { images: [] } }))).toEqual([
+    400,
+    'validation-failed',
+    '/images',
+  ])
   expect(refusalOf(await api.call(`${assessments}/${id}/submit`, { body: [] }))).toEqual([400, 'validation-failed', ''])
-  expect(refusalOf(await submit(api, id, { 'idempotency-key': 'with space' }))).toEqual([400, 'idempotency-key-invalid', undefined])
+  expect(refusalOf(await submit(api, id, { 'idempotency-key': 'with space' }))).toEqual([
+    400,
+    'idempotency-key-invalid',
+    undefined,
+  ])
   const headers = { 'idempotency-key': 'no-body' }
   await expecting(200, api.call(`${assessments}/${id}/submit`, { body: {}, headers }))
   expect((await expecting(200, submit(api, id, headers))).headers.get('idempotency-replayed')).toBe('true')
-  const mixed = { ...declaration(patientId, [photo]), images: [photo.entry, { capture_type: 'other', mime_type: 'image/png' }] }
+  const mixed = {
+    ...declaration(patientId, [photo]),
+    images: [photo.entry, { capture_type: 'other', mime_type: 'image/png' }],
+  }
   expect(refusalOf(await api.call(assessments, { body: mixed }))).toEqual([400, 'mixed-image-mode', '/images/1/data'])
   const gif = { ...declaration(patientId, [photo]), images: [{ capture_type: 'other', mime_type: 'image/gif' }] }
-  expect(refusalOf(await api.call(assessments, { body: gif }))).toEqual([400, 'validation-failed', '/images/0/mime_type'])
+  expect(refusalOf(await api.call(assessments, { body: gif }))).toEqual([
+    400,
+    'validation-failed',
+    '/images/0/mime_type',
+  ])
 })
 
 test('an assessment whose images came in the body is answered to a submit as it is', async () => {
@@ -309,6 +456,17 @@ test('an assessment whose images came in the body is answered to a submit as it 
 })
 
 test('every answer was one that the document allows', async () => {
-  expect(await watched.seen()).toEqual(expect.arrayContaining(['signUploadUrl 200', 'signUploadUrl 404', 'signUploadUrl 409', 'submitAssessment 200', 'submitAssessment 400', 'submitAssessment 404', 'submitAssessment 409', 'submitAssessment 412']))
+  expect(await watched.seen()).toEqual(
+    expect.arrayContaining([
+      'signUploadUrl 200',
+      'signUploadUrl 404',
+      'signUploadUrl 409',
+      'submitAssessment 200',
+      'submitAssessment 400',
+      'submitAssessment 404',
+      'submitAssessment 409',
+      'submitAssessment 412',
+    ]),
+  )
   expect(await watched.undocumented()).toEqual([])
 })

@@ -3,12 +3,33 @@ import { at, textAt, type ApiAnswer, type ApiClient } from '../../../platform/de
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
-  assessmentBody, consentedPatient, createConsentTerms, endOf, expecting, photograph, registerPatient, requestAssessment, subscribeToEnds,
-  webhookAbout, webhooksAbout, withoutSignatures, type ConsentTerms,
+  assessmentBody,
+  consentedPatient,
+  createConsentTerms,
+  endOf,
+  expecting,
+  photograph,
+  registerPatient,
+  requestAssessment,
+  subscribeToEnds,
+  webhookAbout,
+  webhooksAbout,
+  withoutSignatures,
+  type ConsentTerms,
 } from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { eventsOf } from '../bad-days/recorded-events.ts'
-import { assessments, declaration, declare, imageIdsOf, put, refusalOf, submit, uploadAll, uploadUrlOf } from './uploads.ts'
+import {
+  assessments,
+  declaration,
+  declare,
+  imageIdsOf,
+  put,
+  refusalOf,
+  submit,
+  uploadAll,
+  uploadUrlOf,
+} from './uploads.ts'
 
 /* Section by section, in the words of the interface specification; other files say what each of them means at its edges. */
 
@@ -41,7 +62,10 @@ beforeAll(async () => {
   await uploadAll(declared.body, photographs)
   const submitted = await expecting(200, submit(api, textAt(declared.body, 'id')))
   slot = { answer: declared, submitted, end: await endOf(api, textAt(declared.body, 'id')) }
-  failed = await endOf(api, await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()])))
+  failed = await endOf(
+    api,
+    await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()])),
+  )
 })
 
 afterAll(async () => {
@@ -51,7 +75,8 @@ afterAll(async () => {
 
 const read = (id: string): Promise<ApiAnswer> => expecting(200, api.call(`${assessments}/${id}`))
 const idOf = (record: unknown): string => textAt(record, 'id')
-const imagesOf = (record: unknown): unknown[] => imageIdsOf(record).map((_, place) => at(record, 'images', place, 'status'))
+const imagesOf = (record: unknown): unknown[] =>
+  imageIdsOf(record).map((_, place) => at(record, 'images', place, 'status'))
 
 async function eventsAbout(channel: string, member: string, id: string) {
   const events = await eventsOf(platform.process.credentials.eventstore_url ?? '', channel)
@@ -62,12 +87,20 @@ test('3.1 row 1: POST inline -> processing', async () => {
   const { status, body } = inline.answer
   expect([status, at(body, 'status'), imagesOf(body)]).toEqual([202, 'processing', ['received', 'received']])
   const caseId = textAt(body, 'case_id')
-  expect((await expecting(200, api.call(`/v1/clinical-api/cases/${caseId}`))).body).toMatchObject({ id: caseId, patient_id: at(body, 'patient_id') })
+  expect((await expecting(200, api.call(`/v1/clinical-api/cases/${caseId}`))).body).toMatchObject({
+    id: caseId,
+    patient_id: at(body, 'patient_id'),
+  })
 })
 
 test('3.1 row 2: POST slot -> awaiting_images', () => {
   const { status, body } = slot.answer
-  expect([status, at(body, 'status'), at(body, 'case_id'), imagesOf(body)]).toEqual([202, 'awaiting_images', null, ['awaiting_upload', 'awaiting_upload']])
+  expect([status, at(body, 'status'), at(body, 'case_id'), imagesOf(body)]).toEqual([
+    202,
+    'awaiting_images',
+    null,
+    ['awaiting_upload', 'awaiting_upload'],
+  ])
   expect(new Set([uploadUrlOf(body, 0), uploadUrlOf(body, 1)]).size).toBe(2)
 })
 
@@ -79,14 +112,22 @@ test('3.1 row 3: POST submit -> processing', async () => {
 
 test('3.1 row 4: analysis succeeds -> completed', async () => {
   for (const end of [inline.end, slot.end]) {
-    expect(end).toMatchObject({ status: 'completed', error: null, result: { ai_provider: expect.any(String), outcome: expect.any(Object), completed_at: expect.any(String) } })
+    expect(end).toMatchObject({
+      status: 'completed',
+      error: null,
+      result: { ai_provider: expect.any(String), outcome: expect.any(Object), completed_at: expect.any(String) },
+    })
     expect(imagesOf(end)).toEqual(['processed', 'processed'])
     expect((await webhookAbout(receiver, idOf(end))).body).toContain('"completed"')
   }
 })
 
 test('3.1 row 5: analysis fails -> failed', async () => {
-  expect(failed).toMatchObject({ status: 'failed', result: null, error: { code: 'CONSENT_MISSING', message: expect.any(String) } })
+  expect(failed).toMatchObject({
+    status: 'failed',
+    result: null,
+    error: { code: 'CONSENT_MISSING', message: expect.any(String) },
+  })
   expect((await webhookAbout(receiver, idOf(failed))).body).toContain('"failed"')
 })
 
@@ -100,12 +141,19 @@ test('3.1: completed and failed are terminal', async () => {
   expect(at((await expecting(200, submit(api, idOf(slot.end)))).body, 'status')).toBe('completed')
   expect(refusalOf(await submit(api, idOf(failed)))).toEqual([409, 'assessment-not-awaiting-images', undefined])
   // Time enough for anything that would come after the end: another assessment goes all the way.
-  await webhookAbout(receiver, await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()])))
+  await webhookAbout(
+    receiver,
+    await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()])),
+  )
   expect([inline.end, slot.end, failed].map((end) => webhooksAbout(receiver, idOf(end)).length)).toEqual([1, 1, 1])
 })
 
 test('3.5: images awaiting_upload -> received -> processed', () => {
-  expect([slot.answer.body, slot.submitted.body, slot.end].map((record) => imagesOf(record)[0])).toEqual(['awaiting_upload', 'received', 'processed'])
+  expect([slot.answer.body, slot.submitted.body, slot.end].map((record) => imagesOf(record)[0])).toEqual([
+    'awaiting_upload',
+    'received',
+    'processed',
+  ])
   expect([inline.answer.body, inline.end].map((record) => imagesOf(record)[0])).toEqual(['received', 'processed'])
   expect(imagesOf(failed)).toEqual(['received'])
 })
@@ -117,7 +165,11 @@ test('4.2 rule 1: exactly one of patient and patient_id', async () => {
   expect(await pointerOf({ ...rest, patient_id, patient })).toEqual([400, 'validation-failed', '/patient'])
   expect(await pointerOf(rest)).toEqual([400, 'validation-failed', '/patient'])
   for (const missing of ['given_name', 'family_name', 'dob']) {
-    expect(await pointerOf({ ...rest, patient: { ...patient, [missing]: undefined } })).toEqual([400, 'validation-failed', `/patient/${missing}`])
+    expect(await pointerOf({ ...rest, patient: { ...patient, [missing]: undefined } })).toEqual([
+      400,
+      'validation-failed',
+      `/patient/${missing}`,
+    ])
   }
   await expecting(202, api.call(assessments, { body: { ...rest, patient } }))
   await expecting(202, api.call(assessments, { body: { ...rest, patient_id } }))
@@ -130,12 +182,20 @@ test('4.2 rule 2: at least one image, each with capture_type and mime_type', asy
   expect(await pointerOf([])).toEqual([400, 'validation-failed', '/images'])
   expect(await pointerOf(undefined)).toEqual([400, 'validation-failed', '/images'])
   for (const missing of ['capture_type', 'mime_type']) {
-    expect(await pointerOf([{ ...photo.entry, [missing]: undefined }])).toEqual([400, 'validation-failed', `/images/0/${missing}`])
+    expect(await pointerOf([{ ...photo.entry, [missing]: undefined }])).toEqual([
+      400,
+      'validation-failed',
+      `/images/0/${missing}`,
+    ])
   }
 })
 
 test('4.2 rule 3: inline answers processing, images received, next_poll_after_ms', () => {
-  expect(inline.answer.body).toMatchObject({ status: 'processing', images: [{ status: 'received' }, { status: 'received' }], next_poll_after_ms: expect.any(Number) })
+  expect(inline.answer.body).toMatchObject({
+    status: 'processing',
+    images: [{ status: 'received' }, { status: 'received' }],
+    next_poll_after_ms: expect.any(Number),
+  })
   expect(JSON.stringify(inline.answer.body)).not.toContain('upload_url')
 })
 
@@ -153,7 +213,11 @@ test('4.2 rule 5: the PUT carries no Authorization, and the address lives for fi
   expect(new URL(url).searchParams.get('X-Amz-Expires')).toBe('300')
   expect(await put(url, photo.bytes, { 'content-type': 'image/jpeg', authorization: 'Bearer token' })).toBe(400)
   expect(refusalOf(await submit(api, idOf(body)))).toEqual([409, 'uploads-incomplete', undefined])
-  const response = await fetch(url, { method: 'PUT', body: new Uint8Array(photo.bytes), headers: { 'content-type': 'image/jpeg' } })
+  const response = await fetch(url, {
+    method: 'PUT',
+    body: new Uint8Array(photo.bytes),
+    headers: { 'content-type': 'image/jpeg' },
+  })
   expect([response.status, await response.text()]).toEqual([200, ''])
 })
 
@@ -172,7 +236,10 @@ test('4.2 rule 6: one PUT for every image before submit', async () => {
 test('4.2 rule 7: a repeated Idempotency-Key answers the same record, with another payload 409', async () => {
   const photo = await photograph()
   const patientId = await registerPatient(api)
-  for (const [mode, body] of [['inline', assessmentBody(patientId, [photo])], ['slot', declaration(patientId, [photo])]] as const) {
+  for (const [mode, body] of [
+    ['inline', assessmentBody(patientId, [photo])],
+    ['slot', declaration(patientId, [photo])],
+  ] as const) {
     const headers = { 'idempotency-key': `rule-7-${mode}` }
     const first = await expecting(202, api.call(assessments, { body, headers }))
     const again = await expecting(202, api.call(assessments, { body, headers }))
@@ -186,8 +253,11 @@ test('4.2 rule 7: a repeated Idempotency-Key answers the same record, with anoth
 test("4.2 rule 8: another organisation's record, or an unknown id, is 404", async () => {
   const unknown = '0190b0a0-0000-7000-8000-000000000001'
   const answers = [
-    await stranger.call(`${assessments}/${idOf(inline.end)}`), await stranger.call(`${assessments}/${unknown}`), await api.call(`${assessments}/${unknown}`),
-    await submit(stranger, idOf(slot.end)), await submit(api, unknown),
+    await stranger.call(`${assessments}/${idOf(inline.end)}`),
+    await stranger.call(`${assessments}/${unknown}`),
+    await api.call(`${assessments}/${unknown}`),
+    await submit(stranger, idOf(slot.end)),
+    await submit(api, unknown),
   ]
   expect(answers.map(refusalOf)).toEqual(answers.map(() => [404, 'not-found', undefined]))
 })
@@ -200,7 +270,8 @@ test('4.2 rule 9: next_poll_after_ms while processing, none at the end', async (
   expect((await read(id)).body).not.toHaveProperty('next_poll_after_ms')
   await uploadAll(body, [photo])
   const polled = [await expecting(200, submit(api, id)), await read(id), inline.answer]
-  for (const { body: record } of polled) expect(record).toMatchObject({ status: 'processing', next_poll_after_ms: 5000 })
+  for (const { body: record } of polled)
+    expect(record).toMatchObject({ status: 'processing', next_poll_after_ms: 5000 })
   for (const end of [await endOf(api, id), failed]) expect(end).not.toHaveProperty('next_poll_after_ms')
 })
 
@@ -213,13 +284,21 @@ test('4.2 rule 10: the webhook body is the record of 2.2', async () => {
 })
 
 test('6: the end of an assessment is on assessment.events, by ids alone', async () => {
-  for (const [end, told] of [[inline.end, { status: 'completed', error_code: null }], [failed, { status: 'failed', error_code: 'CONSENT_MISSING' }]] as const) {
+  for (const [end, told] of [
+    [inline.end, { status: 'completed', error_code: null }],
+    [failed, { status: 'failed', error_code: 'CONSENT_MISSING' }],
+  ] as const) {
     const events = await waitFor('the event of the end', async () => {
       const found = await eventsAbout('assessment.events', 'assessment_id', idOf(end))
       return found.length === 0 ? undefined : found
     })
     const { org_id, product_id } = clientOf(platform.process, 0)
-    expect(events).toMatchObject([{ type: `assessment.${told.status}`, data: { ...told, org_id, product_id, patient_id: at(end, 'patient_id'), case_id: at(end, 'case_id') } }])
+    expect(events).toMatchObject([
+      {
+        type: `assessment.${told.status}`,
+        data: { ...told, org_id, product_id, patient_id: at(end, 'patient_id'), case_id: at(end, 'case_id') },
+      },
+    ])
     expect(JSON.stringify(events)).not.toContain('outcome')
   }
 })
@@ -227,11 +306,19 @@ test('6: the end of an assessment is on assessment.events, by ids alone', async 
 test('6: patients and cases are on clinical.events, by ids alone', async () => {
   const [patientId, caseId] = [textAt(inline.end, 'patient_id'), textAt(inline.end, 'case_id')]
   const [opened] = await waitFor('the event of the case', async () => {
-    const found = (await eventsAbout('clinical.events', 'case_id', caseId)).filter(({ type }) => type === 'clinical.case.opened')
+    const found = (await eventsAbout('clinical.events', 'case_id', caseId)).filter(
+      ({ type }) => type === 'clinical.case.opened',
+    )
     return found.length === 0 ? undefined : found
   })
-  expect(opened?.data).toMatchObject({ patient_id: patientId, assessment_id: idOf(inline.end), event_type: 'clinical.case.opened' })
-  const registered = (await eventsAbout('clinical.events', 'patient_id', patientId)).filter(({ type }) => type === 'clinical.patient.registered')
+  expect(opened?.data).toMatchObject({
+    patient_id: patientId,
+    assessment_id: idOf(inline.end),
+    event_type: 'clinical.case.opened',
+  })
+  const registered = (await eventsAbout('clinical.events', 'patient_id', patientId)).filter(
+    ({ type }) => type === 'clinical.patient.registered',
+  )
   expect(registered).toHaveLength(1)
 })
 

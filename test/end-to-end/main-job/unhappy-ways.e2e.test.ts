@@ -5,8 +5,21 @@ import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
-  assessmentBody, consentedPatient, createConsentTerms, decideConsent, endOf, expecting, photograph, registerPatient, requestAssessment,
-  reviewOfCase, subscribeToEnds, webhookAbout, webhooksAbout, withoutSignatures, type ConsentTerms,
+  assessmentBody,
+  consentedPatient,
+  createConsentTerms,
+  decideConsent,
+  endOf,
+  expecting,
+  photograph,
+  registerPatient,
+  requestAssessment,
+  reviewOfCase,
+  subscribeToEnds,
+  webhookAbout,
+  webhooksAbout,
+  withoutSignatures,
+  type ConsentTerms,
 } from '../../support/main-job.ts'
 import { areRolesApart, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 
@@ -38,7 +51,10 @@ beforeAll(async () => {
   )
   secret = await subscribeToEnds(api, receiver)
   // The session is opened here, so that every test begins with the same call.
-  await endOf(api, await requestAssessment(api, assessmentBody(await consentedPatient(api, terms), [await photograph()])))
+  await endOf(
+    api,
+    await requestAssessment(api, assessmentBody(await consentedPatient(api, terms), [await photograph()])),
+  )
 })
 
 beforeEach(() => platform.provider.reset())
@@ -81,21 +97,60 @@ interface Setback {
 }
 
 const overcome: readonly Setback[] = [
-  { what: 'two 5xx to `case`', faults: [{ call: 'case', status: 500, times: 2 }], story: `case 500, case 500, case 200, ${success}` },
-  { what: 'two 5xx to `image`', faults: [{ call: 'image', status: 503, times: 2 }], story: `case 200, image 503, image 503, ${success}` },
-  { what: 'two 5xx to `process`', faults: [{ call: 'process', status: 502, times: 2 }], story: 'case 200, image 200, image 200, process 502, process 502, process 200, result 200' },
-  { what: 'a 5xx and a 429 to `result`', faults: [{ call: 'result', status: 500 }, { call: 'result', status: 429 }], story: `case 200, ${success.replace('result', 'result 500, result 429, result')}` },
-  { what: 'a 401 to `case`', faults: [{ call: 'case', status: 401 }], story: `case 401, login 200, case 200, ${success}` },
-  { what: 'a 401 to `image`', faults: [{ call: 'image', status: 401 }], story: `case 200, image 401, login 200, ${success}` },
-  { what: 'a 401 to `result`', faults: [{ call: 'result', status: 401 }], story: `case 200, ${success.replace('result', 'result 401, login 200, result')}` },
-  { what: 'two polls that are not ready', results: [{ not_ready_polls: 2 }], story: `case 200, ${success}, result 200, result 200` },
+  {
+    what: 'two 5xx to `case`',
+    faults: [{ call: 'case', status: 500, times: 2 }],
+    story: `case 500, case 500, case 200, ${success}`,
+  },
+  {
+    what: 'two 5xx to `image`',
+    faults: [{ call: 'image', status: 503, times: 2 }],
+    story: `case 200, image 503, image 503, ${success}`,
+  },
+  {
+    what: 'two 5xx to `process`',
+    faults: [{ call: 'process', status: 502, times: 2 }],
+    story: 'case 200, image 200, image 200, process 502, process 502, process 200, result 200',
+  },
+  {
+    what: 'a 5xx and a 429 to `result`',
+    faults: [
+      { call: 'result', status: 500 },
+      { call: 'result', status: 429 },
+    ],
+    story: `case 200, ${success.replace('result', 'result 500, result 429, result')}`,
+  },
+  {
+    what: 'a 401 to `case`',
+    faults: [{ call: 'case', status: 401 }],
+    story: `case 401, login 200, case 200, ${success}`,
+  },
+  {
+    what: 'a 401 to `image`',
+    faults: [{ call: 'image', status: 401 }],
+    story: `case 200, image 401, login 200, ${success}`,
+  },
+  {
+    what: 'a 401 to `result`',
+    faults: [{ call: 'result', status: 401 }],
+    story: `case 200, ${success.replace('result', 'result 401, login 200, result')}`,
+  },
+  {
+    what: 'two polls that are not ready',
+    results: [{ not_ready_polls: 2 }],
+    story: `case 200, ${success}, result 200, result 200`,
+  },
 ]
 
 test.each(overcome)('$what: the assessment is completed', async ({ faults = [], results = [], story }) => {
   await platform.provider.fault(...faults)
   await platform.provider.result(...results.map((result) => ({ sha256: '*', ...result })))
   const ended = await run()
-  expect([at(ended.assessment, 'status'), at(ended.assessment, 'error'), at(ended.review, 'status')]).toEqual(['completed', null, 'completed'])
+  expect([at(ended.assessment, 'status'), at(ended.assessment, 'error'), at(ended.review, 'status')]).toEqual([
+    'completed',
+    null,
+    'completed',
+  ])
   expect(at(ended.review, 'errorClassification')).toBeNull()
   expect(ended.story).toBe(story)
 })
@@ -111,48 +166,92 @@ const secretBody = 'words of the provider'
 const forEver = 1_000_000
 const defeats: readonly Defeat[] = [
   {
-    what: '5xx for ever', faults: [{ call: 'process', status: 500, times: forEver, body: secretBody }],
+    what: '5xx for ever',
+    faults: [{ call: 'process', status: 500, times: forEver, body: secretBody }],
     story: 'case 200, image 200, image 200, process 500, process 500, process 500, process 500',
-    code: 'PROVIDER_UNAVAILABLE', isRetriable: true, classification: 'provider_upstream_transient', upstreamStatus: 500,
+    code: 'PROVIDER_UNAVAILABLE',
+    isRetriable: true,
+    classification: 'provider_upstream_transient',
+    upstreamStatus: 500,
   },
   {
-    what: 'a 4xx', faults: [{ call: 'process', status: 422, body: secretBody }], story: 'case 200, image 200, image 200, process 422',
-    code: 'PROVIDER_REJECTED', isRetriable: false, classification: 'provider_client_error', upstreamStatus: 422,
+    what: 'a 4xx',
+    faults: [{ call: 'process', status: 422, body: secretBody }],
+    story: 'case 200, image 200, image 200, process 422',
+    code: 'PROVIDER_REJECTED',
+    isRetriable: false,
+    classification: 'provider_client_error',
+    upstreamStatus: 422,
   },
   {
-    what: 'a 4xx to a poll', faults: [{ call: 'result', status: 404, body: secretBody }], story: 'case 200, image 200, image 200, process 200, result 404',
-    code: 'PROVIDER_REJECTED', isRetriable: false, classification: 'provider_client_error', upstreamStatus: 404,
+    what: 'a 4xx to a poll',
+    faults: [{ call: 'result', status: 404, body: secretBody }],
+    story: 'case 200, image 200, image 200, process 200, result 404',
+    code: 'PROVIDER_REJECTED',
+    isRetriable: false,
+    classification: 'provider_client_error',
+    upstreamStatus: 404,
   },
   {
-    what: 'a 401 after the new login', faults: [{ call: 'case', status: 401, times: 2 }], story: 'case 401, login 200, case 401',
-    code: 'PROVIDER_UNAVAILABLE', isRetriable: true, classification: 'provider_auth_failed', upstreamStatus: 401,
+    what: 'a 401 after the new login',
+    faults: [{ call: 'case', status: 401, times: 2 }],
+    story: 'case 401, login 200, case 401',
+    code: 'PROVIDER_UNAVAILABLE',
+    isRetriable: true,
+    classification: 'provider_auth_failed',
+    upstreamStatus: 401,
   },
   {
     // The processor whose session was refused just now logs in anew; of two, the other one has a session of its own.
-    what: 'another analysis result', results: [{ analysis_result: 'PROCESSING_FAILED', image_quality: 'IMAGE_QUALITY_UNSUITABLE' }], story: `${areRolesApart ? '' : 'login 200, '}case 200, ${success}`,
-    code: 'ANALYSIS_FAILED', isRetriable: false, classification: 'provider_processing_failed', upstreamStatus: null,
+    what: 'another analysis result',
+    results: [{ analysis_result: 'PROCESSING_FAILED', image_quality: 'IMAGE_QUALITY_UNSUITABLE' }],
+    story: `${areRolesApart ? '' : 'login 200, '}case 200, ${success}`,
+    code: 'ANALYSIS_FAILED',
+    isRetriable: false,
+    classification: 'provider_processing_failed',
+    upstreamStatus: null,
   },
   {
-    what: 'never ready', results: [{ not_ready_polls: 1000 }], story: `case 200, ${success}, result 200, result 200, result 200`,
-    code: 'ANALYSIS_TIMEOUT', isRetriable: true, classification: 'provider_result_timeout', upstreamStatus: null,
+    what: 'never ready',
+    results: [{ not_ready_polls: 1000 }],
+    story: `case 200, ${success}, result 200, result 200, result 200`,
+    code: 'ANALYSIS_TIMEOUT',
+    isRetriable: true,
+    classification: 'provider_result_timeout',
+    upstreamStatus: null,
   },
 ]
 
-test.each(defeats)('$what: the assessment fails with $code', async ({ faults = [], results = [], story, code, isRetriable, classification, upstreamStatus }) => {
-  await platform.provider.fault(...faults)
-  await platform.provider.result(...results.map((result) => ({ sha256: '*', ...result })))
-  const ended = await run()
-  expect(ended.assessment).toMatchObject({ status: 'failed', result: null, error: { code, message: expect.stringMatching(/\w/), retriable: isRetriable } })
-  expect(at(ended.assessment, 'next_poll_after_ms')).toBeUndefined()
-  expect(ended.review).toMatchObject({ status: 'failed', errorClassification: classification, error: { code: classification, classification, upstreamStatus }, result: null, lesions: [] })
-  expect(JSON.stringify([ended.assessment, ended.review])).not.toContain(secretBody)
-  const processed = classification === 'provider_processing_failed'
-  const outcome = processed ? { analysisResult: 'PROCESSING_FAILED', providerVersion: '5.4.1-simulator' } : { analysisResult: null, providerVersion: null }
-  const imageQuality = processed ? 'IMAGE_QUALITY_UNSUITABLE' : null
-  expect(ended.review).toMatchObject({ ...outcome, images: [{ imageQuality }, { imageQuality }] })
-  expect(ended.story).toBe(story)
-  await failedWebhookOf(ended)
-})
+test.each(defeats)(
+  '$what: the assessment fails with $code',
+  async ({ faults = [], results = [], story, code, isRetriable, classification, upstreamStatus }) => {
+    await platform.provider.fault(...faults)
+    await platform.provider.result(...results.map((result) => ({ sha256: '*', ...result })))
+    const ended = await run()
+    expect(ended.assessment).toMatchObject({
+      status: 'failed',
+      result: null,
+      error: { code, message: expect.stringMatching(/\w/), retriable: isRetriable },
+    })
+    expect(at(ended.assessment, 'next_poll_after_ms')).toBeUndefined()
+    expect(ended.review).toMatchObject({
+      status: 'failed',
+      errorClassification: classification,
+      error: { code: classification, classification, upstreamStatus },
+      result: null,
+      lesions: [],
+    })
+    expect(JSON.stringify([ended.assessment, ended.review])).not.toContain(secretBody)
+    const processed = classification === 'provider_processing_failed'
+    const outcome = processed
+      ? { analysisResult: 'PROCESSING_FAILED', providerVersion: '5.4.1-simulator' }
+      : { analysisResult: null, providerVersion: null }
+    const imageQuality = processed ? 'IMAGE_QUALITY_UNSUITABLE' : null
+    expect(ended.review).toMatchObject({ ...outcome, images: [{ imageQuality }, { imageQuality }] })
+    expect(ended.story).toBe(story)
+    await failedWebhookOf(ended)
+  },
+)
 
 const refusals = [
   { told: 'no decision', decisions: [] },
@@ -165,7 +264,11 @@ test.each(refusals)('consent $told: the assessment fails, and the provider is no
   const patientId = await registerPatient(api)
   for (const decision of decisions) await decideConsent(api, patientId, terms, decision)
   const ended = await run(patientId)
-  expect(ended.assessment).toMatchObject({ status: 'failed', result: null, error: { code: 'CONSENT_MISSING', retriable: false } })
+  expect(ended.assessment).toMatchObject({
+    status: 'failed',
+    result: null,
+    error: { code: 'CONSENT_MISSING', retriable: false },
+  })
   expect(ended.review).toMatchObject({ status: 'failed', errorClassification: 'consent_missing', providerCaseId: null })
   expect(ended.story).toBe('')
   await failedWebhookOf(ended)
@@ -192,11 +295,22 @@ test('one unsuitable image fails the assessment while the review is completed', 
   const id = await requestAssessment(api, assessmentBody(await consentedPatient(api, terms), photographs))
   const assessment = await endOf(api, id)
   expect(assessment).toMatchObject({
-    status: 'failed', result: null, error: { code: 'IMAGE_QUALITY_INSUFFICIENT', message: 'At least one image is below the quality threshold.', retriable: true },
+    status: 'failed',
+    result: null,
+    error: {
+      code: 'IMAGE_QUALITY_INSUFFICIENT',
+      message: 'At least one image is below the quality threshold.',
+      retriable: true,
+    },
     images: [{ status: 'received' }, { status: 'received' }],
   })
   const review = await reviewOfCase(api, textAt(assessment, 'case_id'))
-  expect(review).toMatchObject({ status: 'completed', error: null, errorClassification: null, images: [{ imageQuality: 'IMAGE_QUALITY_SUITABLE' }, { imageQuality: 'IMAGE_QUALITY_UNSUITABLE' }] })
+  expect(review).toMatchObject({
+    status: 'completed',
+    error: null,
+    errorClassification: null,
+    images: [{ imageQuality: 'IMAGE_QUALITY_SUITABLE' }, { imageQuality: 'IMAGE_QUALITY_UNSUITABLE' }],
+  })
   await failedWebhookOf({ id, assessment, review, story: '' })
 })
 
@@ -215,12 +329,23 @@ test('a webhook that is not taken is sent again under the same id', async () => 
 test('a subscription to failures hears of no success', async () => {
   const failures = await startWebhookReceiver()
   try {
-    await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: { url: failures.url, event_types: ['assessment.failed'], payload_mode: 'thin' } }))
+    await expecting(
+      201,
+      api.call('/v1/clinical-api/webhook-subscriptions', {
+        body: { url: failures.url, event_types: ['assessment.failed'], payload_mode: 'thin' },
+      }),
+    )
     const completed = await run()
     await platform.provider.fault({ call: 'case', status: 400 })
     const failed = await run()
-    await Promise.all([webhookAbout(receiver, completed.id), webhookAbout(receiver, failed.id), webhookAbout(failures, failed.id)])
-    expect(failures.received.map(({ body }) => JSON.parse(body) as unknown)).toEqual([{ id: failed.id, status: 'failed' }])
+    await Promise.all([
+      webhookAbout(receiver, completed.id),
+      webhookAbout(receiver, failed.id),
+      webhookAbout(failures, failed.id),
+    ])
+    expect(failures.received.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
+      { id: failed.id, status: 'failed' },
+    ])
   } finally {
     await failures.close()
   }

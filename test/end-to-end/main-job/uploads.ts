@@ -6,18 +6,31 @@ export const assessments = '/v1/clinical-api/assessments'
 type Headers = Readonly<Record<string, string>>
 
 /** The body of a request in slot mode: photographs declared, not sent. */
-export function declaration(patientId: string, photographs: readonly Photograph[], members: Readonly<Record<string, unknown>> = {}) {
+export function declaration(
+  patientId: string,
+  photographs: readonly Photograph[],
+  members: Readonly<Record<string, unknown>> = {},
+) {
   const images = photographs.map(({ entry: { capture_type, mime_type } }) => ({ capture_type, mime_type }))
   return { patient_id: patientId, finding: { finding_type: 'lesion' }, images, ...members }
 }
 
 /** The answer to a new request in slot mode. */
-export function declare(api: ApiClient, patientId: string, photographs: readonly Photograph[], headers: Headers = {}): Promise<ApiAnswer> {
+export function declare(
+  api: ApiClient,
+  patientId: string,
+  photographs: readonly Photograph[],
+  headers: Headers = {},
+): Promise<ApiAnswer> {
   return expecting(202, api.call(assessments, { body: declaration(patientId, photographs), headers }))
 }
 
 /** PUTs bytes as a product does, without a token; the status that the object store answers. */
-export async function put(url: string, bytes: Buffer, headers: Headers = { 'content-type': 'image/jpeg' }): Promise<number> {
+export async function put(
+  url: string,
+  bytes: Buffer,
+  headers: Headers = { 'content-type': 'image/jpeg' },
+): Promise<number> {
   const response = await fetch(url, { method: 'PUT', body: new Uint8Array(bytes), headers })
   await response.arrayBuffer()
   return response.status

@@ -4,7 +4,15 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
-import { assessmentBody, createConsentTerms, endOf, expecting, photograph, registerPatient, requestAssessment } from '../../support/main-job.ts'
+import {
+  assessmentBody,
+  createConsentTerms,
+  endOf,
+  expecting,
+  photograph,
+  registerPatient,
+  requestAssessment,
+} from '../../support/main-job.ts'
 import { startOutsideServer, type OutsideServer } from '../../support/process-world.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 
@@ -44,16 +52,21 @@ const ended = (id: string) =>
     return ['delivered', 'failed', 'cancelled'].includes(String(at(body, 'status'))) ? body : undefined
   })
 
-const outcomesOf = (delivery: unknown) => (at(delivery, 'attempts') as unknown[]).map((attempt) => [at(attempt, 'status_code'), at(attempt, 'error_class')])
+const outcomesOf = (delivery: unknown) =>
+  (at(delivery, 'attempts') as unknown[]).map((attempt) => [at(attempt, 'status_code'), at(attempt, 'error_class')])
 const receivedAs = (id: string) => receiver.received.filter(({ headers }) => headers['webhook-id'] === id)
 
 /** As a receiver without the secret verifies it: by the published key of the subscription. */
 async function isSignedByKey(headers: Readonly<Record<string, string>>, body: string): Promise<boolean> {
-  const { keys } = (await (await fetch(`${platform.baseUrl}/v1/clinical-api/.well-known/webhook-keys?kid=${publicKeyId}`)).json()) as { keys: [JsonWebKey] }
+  const { keys } = (await (
+    await fetch(`${platform.baseUrl}/v1/clinical-api/.well-known/webhook-keys?kid=${publicKeyId}`)
+  ).json()) as { keys: [JsonWebKey] }
   const key = createPublicKey({ key: keys[0], format: 'jwk' })
   const content = Buffer.from(`${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`)
   const signatures = headers['webhook-signature']?.split(' ') ?? []
-  return signatures.some((one) => one.startsWith('v1a,') && verify(null, content, key, Buffer.from(one.slice(4), 'base64')))
+  return signatures.some(
+    (one) => one.startsWith('v1a,') && verify(null, content, key, Buffer.from(one.slice(4), 'base64')),
+  )
 }
 
 /** The delivery about an assessment that ends without consent. */
@@ -71,7 +84,11 @@ test('a test is received as it is told of, and nothing is said again when it is 
   const sent = await expecting(202, api.call(`${path}/test`, { method: 'POST' }))
   const id = textAt(sent.body, 'id')
   const delivery = await ended(id)
-  expect([at(delivery, 'status'), at(delivery, 'event_type'), outcomesOf(delivery)]).toEqual(['delivered', 'webhook.test', [[204, null]]])
+  expect([at(delivery, 'status'), at(delivery, 'event_type'), outcomesOf(delivery)]).toEqual([
+    'delivered',
+    'webhook.test',
+    [[204, null]],
+  ])
   const [received] = receivedAs(id)
   expect(received?.headers['webhook-event-type']).toBe('webhook.test')
   expect(new Webhook(secret).verify(received?.body ?? '', { ...received?.headers })).toEqual({ test: true })
@@ -80,14 +97,24 @@ test('a test is received as it is told of, and nothing is said again when it is 
 
   status = 500
   const refused = await ended(textAt((await expecting(202, api.call(`${path}/test`, { method: 'POST' }))).body, 'id'))
-  expect([at(refused, 'status'), at(refused, 'next_attempt_at'), outcomesOf(refused)]).toEqual(['failed', null, [[500, 'http_status']]])
+  expect([at(refused, 'status'), at(refused, 'next_attempt_at'), outcomesOf(refused)]).toEqual([
+    'failed',
+    null,
+    [[500, 'http_status']],
+  ])
 })
 
 test('what the receiver did not take is delivered when it is asked for again, under its own id', async () => {
   status = 500
   const id = await ofAnAssessment()
   const failed = await ended(id)
-  expect([at(failed, 'status'), outcomesOf(failed)]).toEqual(['failed', [[500, 'http_status'], [500, 'http_status']]])
+  expect([at(failed, 'status'), outcomesOf(failed)]).toEqual([
+    'failed',
+    [
+      [500, 'http_status'],
+      [500, 'http_status'],
+    ],
+  ])
   status = 204
   await expecting(202, api.call(`${path}/deliveries/${id}/redeliver`, { method: 'POST' }))
   const delivered = await ended(id)
@@ -110,11 +137,16 @@ test('an outage of the receiver is made good by a recovery, each delivery once m
   const recovered = await expecting(202, api.call(`${path}/recover`, { body: { since } }))
   expect(recovered.body).toEqual({ deliveries: 2, has_more: false })
   for (const id of missed) {
-    await waitFor(`the recovery of ${id}`, async () => (at(await ended(id), 'status') === 'delivered' ? true : undefined))
+    await waitFor(`the recovery of ${id}`, async () =>
+      at(await ended(id), 'status') === 'delivered' ? true : undefined,
+    )
     expect(receivedAs(id)).toHaveLength(3)
   }
   expect(receivedAs(taken)).toHaveLength(1)
-  expect((await expecting(202, api.call(`${path}/recover`, { body: { since } }))).body).toEqual({ deliveries: 0, has_more: false })
+  expect((await expecting(202, api.call(`${path}/recover`, { body: { since } }))).body).toEqual({
+    deliveries: 0,
+    has_more: false,
+  })
 })
 
 test('what has not been taken when the subscription is disabled is over, and is recovered once it is enabled', async () => {
@@ -123,7 +155,11 @@ test('what has not been taken when the subscription is disabled is over, and is 
   const id = await ofAnAssessment()
   await expecting(200, api.call(path, { method: 'PATCH', body: { status: 'disabled' } }))
   expect(['cancelled', 'failed']).toContain(at(await ended(id), 'status'))
-  for (const [rest, body] of [['/test', undefined], [`/deliveries/${id}/redeliver`, undefined], ['/recover', { since }]] as const) {
+  for (const [rest, body] of [
+    ['/test', undefined],
+    [`/deliveries/${id}/redeliver`, undefined],
+    ['/recover', { since }],
+  ] as const) {
     const refused = await api.call(`${path}${rest}`, { method: 'POST', ...(body === undefined ? {} : { body }) })
     expect([rest, refused.status, at(refused.body, 'code')]).toEqual([rest, 409, 'webhook-subscription-disabled'])
   }
@@ -136,32 +172,60 @@ test('what has not been taken when the subscription is disabled is over, and is 
 test('asked for amid the attempt during which the subscription was disabled and enabled, a delivery is sent once more, and its key is not used up before', async () => {
   const { promise: answer, resolve: refuse } = Promise.withResolvers<{ status: number }>()
   const hanging: OutsideServer = await startOutsideServer(() => (hanging.asked.length === 1 ? answer : { status: 204 }))
-  const made = await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: { url: hanging.url, event_types: ['assessment.failed'] } }))
+  const made = await expecting(
+    201,
+    api.call('/v1/clinical-api/webhook-subscriptions', {
+      body: { url: hanging.url, event_types: ['assessment.failed'] },
+    }),
+  )
   const own = `/v1/clinical-api/webhook-subscriptions/${textAt(made.body, 'id')}`
   const id = await ofAnAssessment(own)
   await waitFor('the first attempt', () => (hanging.asked.length === 1 ? true : undefined))
-  for (const status of ['disabled', 'active']) await expecting(200, api.call(own, { method: 'PATCH', body: { status } }))
-  const again = () => expecting(202, api.call(`${own}/deliveries/${id}/redeliver`, { method: 'POST', headers: { 'idempotency-key': 'amid' } }))
+  for (const status of ['disabled', 'active'])
+    await expecting(200, api.call(own, { method: 'PATCH', body: { status } }))
+  const again = () =>
+    expecting(
+      202,
+      api.call(`${own}/deliveries/${id}/redeliver`, { method: 'POST', headers: { 'idempotency-key': 'amid' } }),
+    )
   expect(at((await again()).body, 'status')).toBe('pending')
   refuse({ status: 500 })
   // What has been pending then is cancelled once the lease of its attempt is over.
-  const delivered = await waitFor('the delivery', async () => {
-    const { body } = await api.call(`${own}/deliveries/${id}`)
-    return at(body, 'status') === 'delivered' ? body : undefined
-  }, 90_000)
-  expect(outcomesOf(delivered)).toEqual([[500, 'http_status'], [204, null]])
+  const delivered = await waitFor(
+    'the delivery',
+    async () => {
+      const { body } = await api.call(`${own}/deliveries/${id}`)
+      return at(body, 'status') === 'delivered' ? body : undefined
+    },
+    90_000,
+  )
+  expect(outcomesOf(delivered)).toEqual([
+    [500, 'http_status'],
+    [204, null],
+  ])
   const repeated = await again()
-  expect([at(repeated.body, 'status'), repeated.headers.get('idempotency-replayed'), hanging.asked.length]).toEqual(['delivered', 'true', 2])
+  expect([at(repeated.body, 'status'), repeated.headers.get('idempotency-replayed'), hanging.asked.length]).toEqual([
+    'delivered',
+    'true',
+    2,
+  ])
   await expecting(204, api.call(own, { method: 'DELETE' }))
   await hanging.close()
 }, 150_000)
 
 test('a delivery to an endpoint that pauses is listed as pending, with the instant from which it is due', async () => {
   const busy = await startOutsideServer(() => ({ status: 503, headers: { 'retry-after': '600' } }))
-  const made = await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: { url: busy.url, event_types: ['assessment.failed'] } }))
+  const made = await expecting(
+    201,
+    api.call('/v1/clinical-api/webhook-subscriptions', { body: { url: busy.url, event_types: ['assessment.failed'] } }),
+  )
   const own = `/v1/clinical-api/webhook-subscriptions/${textAt(made.body, 'id')}`
   const refused = await ofAnAssessment(own)
-  await waitFor('the pause', async () => ((at((await api.call(`${own}/deliveries/${refused}`)).body, 'attempts') as unknown[]).length === 1 ? true : undefined))
+  await waitFor('the pause', async () =>
+    (at((await api.call(`${own}/deliveries/${refused}`)).body, 'attempts') as unknown[]).length === 1
+      ? true
+      : undefined,
+  )
 
   const id = await ofAnAssessment(own)
   const { body } = await expecting(200, api.call(`${own}/deliveries/${id}`))

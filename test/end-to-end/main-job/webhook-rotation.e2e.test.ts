@@ -2,8 +2,20 @@ import { createPublicKey, verify } from 'node:crypto'
 import { Webhook, WebhookVerificationError } from 'standardwebhooks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
-import { startWebhookReceiver, type ReceivedWebhook, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
-import { assessmentBody, createConsentTerms, expecting, photograph, registerPatient, requestAssessment, webhookAbout } from '../../support/main-job.ts'
+import {
+  startWebhookReceiver,
+  type ReceivedWebhook,
+  type WebhookReceiver,
+} from '../../../platform/demo/webhook-receiver.ts'
+import {
+  assessmentBody,
+  createConsentTerms,
+  expecting,
+  photograph,
+  registerPatient,
+  requestAssessment,
+  webhookAbout,
+} from '../../support/main-job.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 
 let platform: TestPlatform
@@ -36,7 +48,10 @@ async function webhook(): Promise<ReceivedWebhook> {
 }
 
 async function rotate(graceSeconds: number): Promise<void> {
-  const rotated = await expecting(200, api.call(`${path}/rotate-secret`, { method: 'POST', body: { grace_seconds: graceSeconds } }))
+  const rotated = await expecting(
+    200,
+    api.call(`${path}/rotate-secret`, { method: 'POST', body: { grace_seconds: graceSeconds } }),
+  )
   secrets.push(textAt(rotated.body, 'secret'))
 }
 

@@ -20,7 +20,11 @@ beforeAll(async () => {
 })
 afterAll(() => platform.stop())
 
-const subscribe = (path: string, more: object = {}) => expecting(201, api.call(base, { body: { url: `http://127.0.0.1:1/${path}`, event_types: ['assessment.failed'], ...more } }))
+const subscribe = (path: string, more: object = {}) =>
+  expecting(
+    201,
+    api.call(base, { body: { url: `http://127.0.0.1:1/${path}`, event_types: ['assessment.failed'], ...more } }),
+  )
 
 /** The record without what only the answer that made it carries. */
 function readable({ body }: ApiAnswer): unknown {
@@ -39,21 +43,41 @@ test('every write answers with the record and the version that a GET then shows'
     made,
     await expecting(200, api.call(path, { method: 'PATCH', body: { status: 'disabled', payload_mode: 'thin' } })),
     await expecting(200, api.call(path, { method: 'PATCH', body: { url: 'http://127.0.0.1:1/moved' } })),
-    await expecting(200, api.call(path, { method: 'PATCH', body: { status: 'active', description: 'on again' }, headers: { 'if-match': '"3"' } })),
+    await expecting(
+      200,
+      api.call(path, {
+        method: 'PATCH',
+        body: { status: 'active', description: 'on again' },
+        headers: { 'if-match': '"3"' },
+      }),
+    ),
     await expecting(200, api.call(`${path}/rotate-secret`, { method: 'POST' })),
   ]
   const last = writes.at(-1)
   const read = await expecting(200, api.call(path))
   expect([read.body, read.headers.get('etag')]).toEqual([readable(last ?? made), last?.headers.get('etag')])
   expect(writes.map(({ headers }) => headers.get('etag'))).toEqual(['"0"', '"2"', '"3"', '"5"', '"6"'])
-  expect(read.body).toMatchObject({ status: 'active', payload_mode: 'thin', url: 'http://127.0.0.1:1/moved', description: 'on again' })
+  expect(read.body).toMatchObject({
+    status: 'active',
+    payload_mode: 'thin',
+    url: 'http://127.0.0.1:1/moved',
+    description: 'on again',
+  })
 })
 
 test('a version that was read is what If-Match takes, whatever became of other subscriptions since', async () => {
   const [one, two] = [await subscribe('one'), await subscribe('two')]
   const etag = (await expecting(200, api.call(`${base}/${textAt(one.body, 'id')}`))).headers.get('etag') ?? ''
-  await expecting(200, api.call(`${base}/${textAt(two.body, 'id')}`, { method: 'PATCH', body: { description: 'other' } }))
-  const change = (description: string) => api.call(`${base}/${textAt(one.body, 'id')}`, { method: 'PATCH', body: { description }, headers: { 'if-match': etag } })
+  await expecting(
+    200,
+    api.call(`${base}/${textAt(two.body, 'id')}`, { method: 'PATCH', body: { description: 'other' } }),
+  )
+  const change = (description: string) =>
+    api.call(`${base}/${textAt(one.body, 'id')}`, {
+      method: 'PATCH',
+      body: { description },
+      headers: { 'if-match': etag },
+    })
   await expecting(200, change('first'))
   expect(at((await expecting(412, change('second'))).body, 'code')).toBe('precondition-failed')
 })
@@ -61,10 +85,17 @@ test('a version that was read is what If-Match takes, whatever became of other s
 test('a secret stands in the answer that made it and nowhere else', async () => {
   const made = await subscribe('secret')
   const path = `${base}/${textAt(made.body, 'id')}`
-  const rotated = await expecting(200, api.call(`${path}/rotate-secret`, { method: 'POST', body: { grace_seconds: 60 } }))
+  const rotated = await expecting(
+    200,
+    api.call(`${path}/rotate-secret`, { method: 'POST', body: { grace_seconds: 60 } }),
+  )
   const secrets = [made, rotated].map(({ body }) => textAt(body, 'secret'))
   expect(new Set(secrets).size).toBe(2)
-  for (const answer of [await api.call(path), await api.call(base), await api.call(path, { method: 'PATCH', body: { description: 'x' } })]) {
+  for (const answer of [
+    await api.call(path),
+    await api.call(base),
+    await api.call(path, { method: 'PATCH', body: { description: 'x' } }),
+  ]) {
     expect(answer.status).toBe(200)
     for (const secret of ['whsec_', ...secrets]) expect(JSON.stringify(answer.body)).not.toContain(secret)
   }
@@ -76,7 +107,9 @@ test('the key list has the key of the record, and the one before while it still 
   const rotated = await expecting(200, api.call(`${base}/${id}/rotate-secret`, { method: 'POST' }))
   for (const { body } of [made, rotated]) {
     const x = Buffer.from(textAt(body, 'public_key').replace('whpk_', ''), 'base64').toString('base64url')
-    expect(await publishedKeys(at(body, 'public_key_id'))).toEqual([{ kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', use: 'sig', kid: at(body, 'public_key_id'), x }])
+    expect(await publishedKeys(at(body, 'public_key_id'))).toEqual([
+      { kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', use: 'sig', kid: at(body, 'public_key_id'), x },
+    ])
   }
   const all = await expecting(200, watched.send(keyList))
   expect(all.headers.get('cache-control')).toBe('public, max-age=300')
@@ -97,6 +130,13 @@ test('what is deleted is gone from every list, and makes room at its address', a
 })
 
 test('every answer was one that the document allows', async () => {
-  expect(await watched.seen()).toEqual(expect.arrayContaining(['changeWebhookSubscription 412', 'deleteWebhookSubscription 204', 'getWebhookKeys 200', 'rotateWebhookSecret 200']))
+  expect(await watched.seen()).toEqual(
+    expect.arrayContaining([
+      'changeWebhookSubscription 412',
+      'deleteWebhookSubscription 204',
+      'getWebhookKeys 200',
+      'rotateWebhookSecret 200',
+    ]),
+  )
   expect(await watched.undocumented()).toEqual([])
 })

@@ -5,7 +5,10 @@ import { startPostgres, type PostgresOptions } from '../../../embedded/postgres/
 import { chooseLauncher } from '../../../embedded/postgres/unprivileged.ts'
 
 /** An embedded Postgres whose server process has variables of its own: for a library that moves its clock. */
-export async function startClockedPostgres(options: PostgresOptions, env: Readonly<Record<string, string>>): Promise<{ stop(): Promise<void> }> {
+export async function startClockedPostgres(
+  options: PostgresOptions,
+  env: Readonly<Record<string, string>>,
+): Promise<{ stop(): Promise<void> }> {
   const { dataDir, port } = options
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const prepared = await startPostgres(options)
@@ -13,6 +16,14 @@ export async function startClockedPostgres(options: PostgresOptions, env: Readon
   const binaries = await findPostgresBinaries()
   const launcher = await chooseLauncher(binaries.postgres, dataDir)
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
-  const command = (program: string, args: readonly string[]) => launcher.command('/usr/bin/env', [...variables, program, ...args])
-  return startCluster({ binaries, launcher: { ...launcher, command }, dataDir, durable: true, onLog: () => undefined, port })
+  const command = (program: string, args: readonly string[]) =>
+    launcher.command('/usr/bin/env', [...variables, program, ...args])
+  return startCluster({
+    binaries,
+    launcher: { ...launcher, command },
+    dataDir,
+    durable: true,
+    onLog: () => undefined,
+    port,
+  })
 }

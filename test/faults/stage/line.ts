@@ -18,7 +18,10 @@ export async function openLine(target: number): Promise<Line> {
 
   const server = createServer((caller) => {
     const onward = connect(target, '127.0.0.1')
-    for (const [from, to] of [[caller, onward], [onward, caller]] as const) {
+    for (const [from, to] of [
+      [caller, onward],
+      [onward, caller],
+    ] as const) {
       sockets.add(from)
       from.setNoDelay(true)
       const underWay: (() => void)[] = []

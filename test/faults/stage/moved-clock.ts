@@ -21,7 +21,12 @@ export async function openMovedClock(): Promise<MovedClock> {
   await moveTo(0)
   return {
     // Timers and waits go by the monotonic clock, which no step of the other one moves.
-    env: { LD_PRELOAD: library, FAKETIME_TIMESTAMP_FILE: file, FAKETIME_CACHE_DURATION: '1', FAKETIME_DONT_FAKE_MONOTONIC: '1' },
+    env: {
+      LD_PRELOAD: library,
+      FAKETIME_TIMESTAMP_FILE: file,
+      FAKETIME_CACHE_DURATION: '1',
+      FAKETIME_DONT_FAKE_MONOTONIC: '1',
+    },
     moveTo,
     remove: () => rm(folder, { recursive: true, force: true }),
   }

@@ -67,7 +67,9 @@ export async function startServers(dataDir: string, { folders = {}, clocks = {} 
       const cluster = await startClockedPostgres(options, clocks.Postgres)
       return { pid: 0, stop: () => cluster.stop(), kill: () => cluster.stop() }
     }),
-    staged('object store', async (folder, port) => killable(await startObjectStore({ dataDir: folder, port, ...access }))),
+    staged('object store', async (folder, port) =>
+      killable(await startObjectStore({ dataDir: folder, port, ...access })),
+    ),
     staged('provider', async (folder, port) => killable(await startProvider({ dataDir: folder, port, ...login }))),
   ])
   const database = (name: string) => databaseUrl(postgres.line.port, password, name)
@@ -86,15 +88,25 @@ export async function startServers(dataDir: string, { folders = {}, clocks = {} 
       PROVIDER_PASSWORD: login.password,
     },
     async close() {
-      await Promise.all([eventStore, postgres, objectStore, provider].map(async (server) => {
-        await server.line.close()
-        await server.stop()
-      }))
+      await Promise.all(
+        [eventStore, postgres, objectStore, provider].map(async (server) => {
+          await server.line.close()
+          await server.stop()
+        }),
+      )
     },
   }
 }
 
-function killable({ pid, exited, stop }: { readonly pid: number; readonly exited: Promise<number>; readonly stop: () => Promise<void> }): Running {
+function killable({
+  pid,
+  exited,
+  stop,
+}: {
+  readonly pid: number
+  readonly exited: Promise<number>
+  readonly stop: () => Promise<void>
+}): Running {
   return {
     pid,
     stop,
@@ -105,7 +117,10 @@ function killable({ pid, exited, stop }: { readonly pid: number; readonly exited
   }
 }
 
-async function stage(dataDir: string, start: (dataDir: string, port: number) => Promise<Running>): Promise<StagedServer> {
+async function stage(
+  dataDir: string,
+  start: (dataDir: string, port: number) => Promise<Running>,
+): Promise<StagedServer> {
   const port = await freePort()
   let running: Running | undefined = await start(dataDir, port)
   const line = await openLine(port)
@@ -115,7 +130,9 @@ async function stage(dataDir: string, start: (dataDir: string, port: number) => 
     await ending?.[how]()
   }
   return {
-    line, port, dataDir,
+    line,
+    port,
+    dataDir,
     get pid() {
       return running?.pid ?? 0
     },

@@ -34,8 +34,11 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
     async fill() {
       const file = await open(ballast, 'a')
       try {
-        for (let bytes = 1 << 20; bytes >= 4096; ) {
-          const isWritten = await file.write(Buffer.alloc(bytes)).then(() => true, () => false)
+        for (let bytes = 1 << 20; bytes >= 4096;) {
+          const isWritten = await file.write(Buffer.alloc(bytes)).then(
+            () => true,
+            () => false,
+          )
           if (!isWritten) bytes >>= 1
         }
       } finally {

@@ -44,10 +44,16 @@ export async function openStage({ env = {}, ...ofServers }: StageOptions = {}): 
     await rm(dataDir, { recursive: true, force: true })
   }
   try {
-    const running = await startPlatformProcess(join(dataDir, 'platform'), { ...schedules, PORT: String(await freePort()), ...servers.env, ...env })
+    const running = await startPlatformProcess(join(dataDir, 'platform'), {
+      ...schedules,
+      PORT: String(await freePort()),
+      ...servers.env,
+      ...env,
+    })
     platform = running
     const baseUrl = running.credentials.base_url
-    const connect = async () => createApiClient(baseUrl, textAt((await requestToken(baseUrl, clientOf(running, 0))).body, 'access_token'))
+    const connect = async () =>
+      createApiClient(baseUrl, textAt((await requestToken(baseUrl, clientOf(running, 0))).body, 'access_token'))
     const api = await connect()
     const terms = await createConsentTerms(api, running.credentials.org_id)
     const patientId = await consentedPatient(api, terms)

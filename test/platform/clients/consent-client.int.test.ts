@@ -1,7 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { openConsentClient, type ConsentAnswer, type ConsentClient, type ConsentQuestion } from '../../../platform/clients/consent-client.ts'
+import {
+  openConsentClient,
+  type ConsentAnswer,
+  type ConsentClient,
+  type ConsentQuestion,
+} from '../../../platform/clients/consent-client.ts'
 import { parseMasterKeys } from '../../../platform/vault/master-keys.ts'
 import { openVault, type Vault } from '../../../platform/vault/vault.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
@@ -30,7 +35,10 @@ let service: () => Promise<ConsentAnswer> | ConsentAnswer
 
 beforeAll(async () => {
   ;[node, database] = await Promise.all([embeddedEventStore(), freshDatabase()])
-  vault = await openVault({ url: database.vaultUrl, masterKeys: parseMasterKeys(`test:${randomBytes(32).toString('base64')}`) })
+  vault = await openVault({
+    url: database.vaultUrl,
+    masterKeys: parseMasterKeys(`test:${randomBytes(32).toString('base64')}`),
+  })
   store = await openEventStore({ url: node.url, catalogue, vault })
   // There is a past, which nobody needs to hear of again.
   await tell({ patientId: randomUUID() })
@@ -63,7 +71,10 @@ afterEach(async () => {
 })
 
 /** As the relay of the consent service tells a decision. */
-async function tell({ patientId = question.patientId, orgId = question.orgId }: Partial<ConsentQuestion> = {}): Promise<void> {
+async function tell({
+  patientId = question.patientId,
+  orgId = question.orgId,
+}: Partial<ConsentQuestion> = {}): Promise<void> {
   const last = await store.readLast(consentChannel)
   const id = randomUUID()
   const { type, data } = consentPublicFact('consent.withdrawn', { patient_id: patientId, org_id: orgId })
@@ -115,9 +126,10 @@ test('a decision drops what is kept of its patient, and of nobody else', async (
 test('an answer that a decision overtook is not kept', async () => {
   const patient = { patientId: randomUUID() }
   let release = (): void => undefined
-  service = () => new Promise((resolve) => {
-    release = () => resolve('granted')
-  })
+  service = () =>
+    new Promise((resolve) => {
+      release = () => resolve('granted')
+    })
   const early = check(patient)
   // The line carries events in order: when the second patient is asked for again, the first decision was heard of.
   await tell(patient)
@@ -166,7 +178,9 @@ test('a closed client asks each time', async () => {
 
 test('nothing that decides on a clinical analysis keeps consent', async () => {
   const sources = await readSources()
-  const keeping = sources.filter((file) => importsOf(file).includes('platform/clients/consent-client.ts')).map(({ path }) => path)
+  const keeping = sources
+    .filter((file) => importsOf(file).includes('platform/clients/consent-client.ts'))
+    .map(({ path }) => path)
   expect(keeping.filter((path) => !path.startsWith('test/'))).toEqual([])
 })
 

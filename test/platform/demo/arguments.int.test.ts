@@ -18,7 +18,8 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 function demo(...given: readonly string[]): Promise<{ readonly code: number | null; readonly output: string }> {
   const child = spawn(process.execPath, [main, ...given], { stdio: ['ignore', 'pipe', 'pipe'], cwd: folder })
   let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')))
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')))
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, output })))
 }
 
@@ -32,13 +33,16 @@ describe('the demo', () => {
     expect(output).toContain('--keep')
   })
 
-  it.each([['--imagee', 'lesion.jpg'], ['lesion.jpg'], ['--image']])('refuses %s %s with its usage', async (...given) => {
-    const { code, output } = await demo(...given)
-    expect(code).toBe(2)
-    expect(output).toContain('Usage: npm run demo')
-    expect(output).toContain(given[0])
-    expect(output).not.toMatch(stack)
-  })
+  it.each([['--imagee', 'lesion.jpg'], ['lesion.jpg'], ['--image']])(
+    'refuses %s %s with its usage',
+    async (...given) => {
+      const { code, output } = await demo(...given)
+      expect(code).toBe(2)
+      expect(output).toContain('Usage: npm run demo')
+      expect(output).toContain(given[0])
+      expect(output).not.toMatch(stack)
+    },
+  )
 
   it.each([
     ['absent.jpg', 'absent.jpg cannot be read\n'],

@@ -42,6 +42,8 @@ test('the demo shows both modes to their end, each with its webhook', async () =
   const left = told.reduce((steps, line) => (steps[0]?.test(line) === true ? steps.slice(1) : steps), inOrder)
   expect(left).toEqual([])
   const hashes = photographs.map(({ sha256 }) => sha256)
-  const sent = (await platform.provider.calls()).flatMap(({ call, sha256 }) => (call === 'image' && sha256 !== undefined ? [sha256] : []))
+  const sent = (await platform.provider.calls()).flatMap(({ call, sha256 }) =>
+    call === 'image' && sha256 !== undefined ? [sha256] : [],
+  )
   expect(sent).toEqual([...hashes, ...hashes])
 })

@@ -3,30 +3,70 @@ import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tenantOf, type Caller } from '../../../platform/http/access.ts'
 import { createTokenIssuer, type TokenClaims } from '../../../platform/http/tokens.ts'
-import { adminSecret, client, newTokenKeys, orgA, orgB, startApplication, thingId, type TestApplication } from './test-application.ts'
+import {
+  adminSecret,
+  client,
+  newTokenKeys,
+  orgA,
+  orgB,
+  startApplication,
+  thingId,
+  type TestApplication,
+} from './test-application.ts'
 
 let t: TestApplication
-beforeAll(async () => { t = await startApplication({ env: { ADMIN_API_SECRET: adminSecret } }) })
+beforeAll(async () => {
+  t = await startApplication({ env: { ADMIN_API_SECRET: adminSecret } })
+})
 afterAll(() => t.app.close())
 
-const actor = { user_id: 'user-1', org_id: orgA, permissions: ['things:admin'], display_name: 'Jane Doe', product_ids: [], later_claim: 1 }
-const contextOf = (claims: object) => `${Buffer.from('{"alg":"none"}').toString('base64url')}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.`
+const actor = {
+  user_id: 'user-1',
+  org_id: orgA,
+  permissions: ['things:admin'],
+  display_name: 'Jane Doe',
+  product_ids: [],
+  later_claim: 1,
+}
+const contextOf = (claims: object) =>
+  `${Buffer.from('{"alg":"none"}').toString('base64url')}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.`
 const trusted: Partial<TokenClaims> = { trustedActorContext: true }
 
 async function ask(method: 'GET' | 'POST', url: string, headers: Record<string, string>) {
   const response = await t.app.inject({ method, url, headers })
-  return { status: response.statusCode, code: response.json<{ code?: string }>().code, body: response.json<Record<string, unknown>>(), challenge: response.headers['www-authenticate'] }
+  return {
+    status: response.statusCode,
+    code: response.json<{ code?: string }>().code,
+    body: response.json<Record<string, unknown>>(),
+    challenge: response.headers['www-authenticate'],
+  }
 }
 
 describe('access tokens', () => {
   it('asks for a token, and says so', async () => {
-    expect(await ask('GET', '/v1/whoami', {})).toMatchObject({ status: 401, code: 'token-missing', challenge: 'Bearer realm="clinical-assessment-platform"' })
-    expect(await ask('GET', '/v1/whoami', { authorization: 'Basic abc' })).toMatchObject({ status: 401, code: 'token-invalid' })
-    expect(await ask('GET', '/v1/whoami', { authorization: 'Bearer abc' })).toMatchObject({ status: 401, code: 'token-invalid', challenge: expect.stringContaining('error="invalid_token"') })
+    expect(await ask('GET', '/v1/whoami', {})).toMatchObject({
+      status: 401,
+      code: 'token-missing',
+      challenge: 'Bearer realm="clinical-assessment-platform"',
+    })
+    expect(await ask('GET', '/v1/whoami', { authorization: 'Basic abc' })).toMatchObject({
+      status: 401,
+      code: 'token-invalid',
+    })
+    expect(await ask('GET', '/v1/whoami', { authorization: 'Bearer abc' })).toMatchObject({
+      status: 401,
+      code: 'token-invalid',
+      challenge: expect.stringContaining('error="invalid_token"'),
+    })
   })
 
   it('refuses before it reads the body', async () => {
-    const response = await t.app.inject({ method: 'POST', url: '/v1/things', headers: { 'content-type': 'application/json' }, payload: '{broken' })
+    const response = await t.app.inject({
+      method: 'POST',
+      url: '/v1/things',
+      headers: { 'content-type': 'application/json' },
+      payload: '{broken',
+    })
     expect(response.statusCode).toBe(401)
   })
 
@@ -34,14 +74,26 @@ describe('access tokens', () => {
     expect((await ask('GET', `/v1/things/${thingId}`, await t.token({ scopes: ['things:write'] }))).status).toBe(200)
     expect((await ask('GET', `/v1/things/${thingId}`, await t.token({ scopes: ['things:read'] }))).status).toBe(200)
     const refused = await ask('POST', '/v1/things', await t.token({ scopes: ['things:read'] }))
-    expect(refused).toMatchObject({ status: 403, code: 'insufficient-scope', body: { required_scopes: ['things:write'] }, challenge: expect.stringContaining('scope="things:write"') })
+    expect(refused).toMatchObject({
+      status: 403,
+      code: 'insufficient-scope',
+      body: { required_scopes: ['things:write'] },
+      challenge: expect.stringContaining('scope="things:write"'),
+    })
   })
 })
 
 describe('consent scopes', () => {
-  const statuses = async (of: TestApplication, claims: Partial<TokenClaims>, query = '', headers: Record<string, string> = {}) => {
+  const statuses = async (
+    of: TestApplication,
+    claims: Partial<TokenClaims>,
+    query = '',
+    headers: Record<string, string> = {},
+  ) => {
     const authorized = { ...(await of.token(claims)), ...headers }
-    const asked = (['GET', 'POST'] as const).map((method) => of.app.inject({ method, url: `/v1/permits${query}`, headers: authorized }))
+    const asked = (['GET', 'POST'] as const).map((method) =>
+      of.app.inject({ method, url: `/v1/permits${query}`, headers: authorized }),
+    )
     return (await Promise.all(asked)).map(({ statusCode }) => statusCode)
   }
   const none: Partial<TokenClaims> = { scopes: ['things:write'] }
@@ -65,14 +117,22 @@ describe('consent scopes', () => {
     expect(await statuses(some, { ...none, orgId: other }, `?org_id=${orgA}`)).toEqual([200, 200])
     expect(await statuses(some, none, `?org_id=${other}`)).toEqual([403, 403])
     const refused = await some.app.inject({ method: 'GET', url: '/v1/permits', headers: await some.token(none) })
-    expect([refused.json<{ code: string }>().code, refused.json<{ required_scopes: string[] }>().required_scopes]).toEqual(['insufficient-scope', ['consents:read']])
+    expect([
+      refused.json<{ code: string }>().code,
+      refused.json<{ required_scopes: string[] }>().required_scopes,
+    ]).toEqual(['insufficient-scope', ['consents:read']])
     await some.app.close()
   })
 
   it('follow the organisation that a platform client or its actor acts for', async () => {
     const some = await startApplication({ env: { CONSENT_SCOPES_REQUIRED: orgA } })
     const platform: Partial<TokenClaims> = { ...none, orgId: null }
-    for (const query of [`?org_id=${orgA}`, `?orgId=${orgA.toUpperCase()}`, `?org_id=${orgB}&orgId=${orgA}`, `?org_id=${orgB}&org_id=${orgA}`]) {
+    for (const query of [
+      `?org_id=${orgA}`,
+      `?orgId=${orgA.toUpperCase()}`,
+      `?org_id=${orgB}&orgId=${orgA}`,
+      `?org_id=${orgB}&org_id=${orgA}`,
+    ]) {
       expect(await statuses(some, platform, query)).toEqual([403, 403])
     }
     expect(await statuses(some, platform, `?org_id=${orgB}`)).toEqual([200, 200])
@@ -84,7 +144,8 @@ describe('consent scopes', () => {
 
   it('are needed of everybody with `all`', async () => {
     const all = await startApplication({ env: { CONSENT_SCOPES_REQUIRED: 'all' } })
-    for (const claims of [none, { ...none, orgId: orgB }, { ...none, orgId: null }]) expect(await statuses(all, claims)).toEqual([403, 403])
+    for (const claims of [none, { ...none, orgId: orgB }, { ...none, orgId: null }])
+      expect(await statuses(all, claims)).toEqual([403, 403])
     expect(await statuses(all, write)).toEqual([200, 200])
     await all.app.close()
   })
@@ -94,20 +155,49 @@ describe('organisations', () => {
   it('answers 404 to a token that names another organisation, 400 to a platform token that names none', async () => {
     expect((await ask('GET', `/v1/things/${thingId}?org_id=${orgB}`, await t.token())).code).toBe('not-found')
     const platformToken = await t.token({ orgId: null })
-    expect(await ask('GET', `/v1/things/${thingId}`, platformToken)).toMatchObject({ status: 400, code: 'org-required' })
-    expect((await ask('GET', `/v1/things/${thingId}?org_id=${orgB.toUpperCase()}`, platformToken)).body).toMatchObject({ name: `${orgB} undefined` })
+    expect(await ask('GET', `/v1/things/${thingId}`, platformToken)).toMatchObject({
+      status: 400,
+      code: 'org-required',
+    })
+    expect((await ask('GET', `/v1/things/${thingId}?org_id=${orgB.toUpperCase()}`, platformToken)).body).toMatchObject({
+      name: `${orgB} undefined`,
+    })
     expect((await ask('GET', `/v1/things/${thingId}?org_id=nowhere`, platformToken)).code).toBe('not-found')
   })
 
   it('takes the organisation of the actor context where the token has none', () => {
-    const context = { userId: 'u', auditId: 'u', orgId: orgB, userType: null, role: null, permissions: new Set<string>(), productIds: [] }
-    const caller: Caller = { clientId: 'c', orgId: null, productId: null, scopes: new Set(), trustedActorContext: true, actor: context, isBootstrapAdmin: false }
+    const context = {
+      userId: 'u',
+      auditId: 'u',
+      orgId: orgB,
+      userType: null,
+      role: null,
+      permissions: new Set<string>(),
+      productIds: [],
+    }
+    const caller: Caller = {
+      clientId: 'c',
+      orgId: null,
+      productId: null,
+      scopes: new Set(),
+      trustedActorContext: true,
+      actor: context,
+      isBootstrapAdmin: false,
+    }
     expect(tenantOf(caller)).toBe(orgB)
     expect(() => tenantOf(caller, orgA)).toThrow(expect.objectContaining({ code: 'not-found' }))
   })
 
   it('may name one by any UUID, and by nothing else', () => {
-    const caller: Caller = { clientId: 'c', orgId: null, productId: null, scopes: new Set(), trustedActorContext: false, actor: null, isBootstrapAdmin: false }
+    const caller: Caller = {
+      clientId: 'c',
+      orgId: null,
+      productId: null,
+      scopes: new Set(),
+      trustedActorContext: false,
+      actor: null,
+      isBootstrapAdmin: false,
+    }
     const ofNoVersion = 'a1b2c3d4-0000-0000-0000-000000000001'
     expect(tenantOf(caller, ofNoVersion.toUpperCase())).toBe(ofNoVersion)
     expect(() => tenantOf(caller, `urn:uuid:${ofNoVersion}`)).toThrow(expect.objectContaining({ code: 'not-found' }))
@@ -117,17 +207,36 @@ describe('organisations', () => {
 describe('actor contexts', () => {
   it('admits an actor with the permission, from a trusted client only', async () => {
     const headers = { 'x-actor-context': contextOf(actor) }
-    expect((await ask('POST', '/v1/admin/things', { ...await t.token(trusted), ...headers })).body).toEqual({ id: 'client-a', name: orgA, note: 'false' })
-    expect((await ask('POST', '/v1/admin/things', { ...await t.token(), ...headers })).code).toBe('actor-context-not-accepted')
-    expect((await ask('GET', '/v1/whoami', { ...await t.token(), ...headers })).code).toBe('actor-context-not-accepted')
-    expect((await ask('GET', '/v1/whoami', { ...await t.token(trusted), ...headers })).body).toEqual({ id: 'client-a', name: 'user-1' })
+    expect((await ask('POST', '/v1/admin/things', { ...(await t.token(trusted)), ...headers })).body).toEqual({
+      id: 'client-a',
+      name: orgA,
+      note: 'false',
+    })
+    expect((await ask('POST', '/v1/admin/things', { ...(await t.token()), ...headers })).code).toBe(
+      'actor-context-not-accepted',
+    )
+    expect((await ask('GET', '/v1/whoami', { ...(await t.token()), ...headers })).code).toBe(
+      'actor-context-not-accepted',
+    )
+    expect((await ask('GET', '/v1/whoami', { ...(await t.token(trusted)), ...headers })).body).toEqual({
+      id: 'client-a',
+      name: 'user-1',
+    })
     expect((await ask('POST', '/v1/admin/things', headers)).code).toBe('token-missing')
   })
 
   it('stand in event metadata by the id of the user where it is a UUID, else by a hash that differs between organisations', async () => {
     const userIdAt = async (orgId: string, user_id: string) => {
-      const headers = { ...await t.token({ ...client, orgId, trustedActorContext: true }), 'x-actor-context': contextOf({ ...actor, org_id: orgId, user_id }) }
-      const answer = await t.app.inject({ method: 'POST', url: '/v1/clinical-api/things', headers, payload: { name: 'a' } })
+      const headers = {
+        ...(await t.token({ ...client, orgId, trustedActorContext: true })),
+        'x-actor-context': contextOf({ ...actor, org_id: orgId, user_id }),
+      }
+      const answer = await t.app.inject({
+        method: 'POST',
+        url: '/v1/clinical-api/things',
+        headers,
+        payload: { name: 'a' },
+      })
       return String(JSON.parse(answer.json().note).userId)
     }
     expect(await userIdAt(orgA, '018F0000-0000-7000-8000-0000000000AA')).toBe('018f0000-0000-7000-8000-0000000000aa')
@@ -140,7 +249,11 @@ describe('actor contexts', () => {
 
   it('are audited by the id of the user, when it is one of ours', async () => {
     const ids = ['018f0000-0000-7000-8000-0000000000aa', 'jane.doe@clinic.test']
-    for (const user_id of ids) await ask('POST', '/v1/admin/things', { ...await t.token(trusted), 'x-actor-context': contextOf({ ...actor, user_id }) })
+    for (const user_id of ids)
+      await ask('POST', '/v1/admin/things', {
+        ...(await t.token(trusted)),
+        'x-actor-context': contextOf({ ...actor, user_id }),
+      })
     expect(t.log()).toContain(`"actor":"${ids[0]}"`)
     expect(t.log()).not.toContain('jane.doe')
   })
@@ -154,18 +267,30 @@ describe('actor contexts', () => {
     ['broken JSON', 'e30.e30x.', 'actor-context-invalid'],
     ['more than 8 KiB', contextOf({ ...actor, display_name: 'x'.repeat(8000) }), 'actor-context-invalid'],
   ])('refuses %s with 403', async (_, header, code) => {
-    const refused = await ask('POST', '/v1/admin/things', { ...await t.token(trusted), ...(header === undefined ? {} : { 'x-actor-context': header }) })
+    const refused = await ask('POST', '/v1/admin/things', {
+      ...(await t.token(trusted)),
+      ...(header === undefined ? {} : { 'x-actor-context': header }),
+    })
     expect([refused.status, refused.code]).toEqual([403, code])
   })
 
-  it.each(['signed', 'resolve'])('grants nothing by an actor context in the mode %s as long as there is nothing to check it against', async (mode) => {
-    const strict = await startApplication({ env: { ACTOR_CONTEXT_MODE: mode } })
-    const headers = { ...await strict.token(trusted), 'x-actor-context': contextOf(actor) }
-    const refused = await strict.app.inject({ method: 'POST', url: '/v1/admin/things', headers })
-    expect([refused.statusCode, refused.json()]).toEqual([403, expect.objectContaining({ code: 'actor-context-unsupported' })])
-    expect((await strict.app.inject({ url: '/v1/whoami', headers })).json()).toEqual({ id: 'client-a', name: 'nobody' })
-    await strict.app.close()
-  })
+  it.each(['signed', 'resolve'])(
+    'grants nothing by an actor context in the mode %s as long as there is nothing to check it against',
+    async (mode) => {
+      const strict = await startApplication({ env: { ACTOR_CONTEXT_MODE: mode } })
+      const headers = { ...(await strict.token(trusted)), 'x-actor-context': contextOf(actor) }
+      const refused = await strict.app.inject({ method: 'POST', url: '/v1/admin/things', headers })
+      expect([refused.statusCode, refused.json()]).toEqual([
+        403,
+        expect.objectContaining({ code: 'actor-context-unsupported' }),
+      ])
+      expect((await strict.app.inject({ url: '/v1/whoami', headers })).json()).toEqual({
+        id: 'client-a',
+        name: 'nobody',
+      })
+      await strict.app.close()
+    },
+  )
 })
 
 describe('signed actor contexts', () => {
@@ -182,9 +307,11 @@ describe('signed actor contexts', () => {
 
   const seconds = () => Math.floor(Date.now() / 1000)
   const sign = (claims: object = {}, header: object = {}, key = privateKey) =>
-    new SignJWT({ ...actor, iat: seconds(), exp: seconds() + 300, ...claims }).setProtectedHeader({ ...head, ...header }).sign(key)
+    new SignJWT({ ...actor, iat: seconds(), exp: seconds() + 300, ...claims })
+      .setProtectedHeader({ ...head, ...header })
+      .sign(key)
   async function answerTo(context: string, claims: Partial<TokenClaims> = trusted): Promise<string> {
-    const headers = { ...await signed.token(claims), 'x-actor-context': context }
+    const headers = { ...(await signed.token(claims)), 'x-actor-context': context }
     const { statusCode, body } = await signed.app.inject({ method: 'POST', url: '/v1/admin/things', headers })
     return `${statusCode} ${(JSON.parse(body) as { code?: string }).code ?? ''}`.trim()
   }
@@ -201,14 +328,27 @@ describe('signed actor contexts', () => {
     ['signed by another key', () => sign({}, {}, other)],
     ['signed by a key that is not configured', () => sign({}, { kid: 'unknown' })],
     ['signed by a key that they do not name', () => sign({}, { kid: undefined })],
-    ['altered', async () => (await sign()).replace(/\.([^.]+)\./, `.${Buffer.from(JSON.stringify({ ...actor, user_id: 'root' })).toString('base64url')}.`)],
+    [
+      'altered',
+      async () =>
+        (await sign()).replace(
+          /\.([^.]+)\./,
+          `.${Buffer.from(JSON.stringify({ ...actor, user_id: 'root' })).toString('base64url')}.`,
+        ),
+    ],
     ['another kind of token', () => sign({}, { typ: 'at+jwt' })],
     ['expired', () => sign({ iat: seconds() - 400, exp: seconds() - 100 })],
     ['valid for more than five minutes', () => sign({ exp: seconds() + 301 })],
     ['older than five minutes', () => sign({ iat: seconds() - 600, exp: seconds() + 60 })],
     ['of the future', () => sign({ iat: seconds() + 600, exp: seconds() + 700 })],
     ['without an end', () => sign({ exp: undefined })],
-    ['keyed by the public key as if it were a secret', () => new SignJWT({ ...actor, iat: seconds(), exp: seconds() + 60 }).setProtectedHeader({ ...head, alg: 'HS256' }).sign(Buffer.from(JSON.stringify(jwk)))],
+    [
+      'keyed by the public key as if it were a secret',
+      () =>
+        new SignJWT({ ...actor, iat: seconds(), exp: seconds() + 60 })
+          .setProtectedHeader({ ...head, alg: 'HS256' })
+          .sign(Buffer.from(JSON.stringify(jwk))),
+    ],
   ])('are refused when they are %s', async (_, make) => {
     expect(await answerTo(await make())).toBe('403 actor-context-invalid')
   })
@@ -216,7 +356,11 @@ describe('signed actor contexts', () => {
 
 describe('the administrator secret', () => {
   it('is enough by itself, is logged, and admits to admin routes only', async () => {
-    expect((await ask('POST', '/v1/admin/things', { 'x-admin-api-secret': adminSecret })).body).toEqual({ id: 'bootstrap', name: orgA, note: 'true' })
+    expect((await ask('POST', '/v1/admin/things', { 'x-admin-api-secret': adminSecret })).body).toEqual({
+      id: 'bootstrap',
+      name: orgA,
+      note: 'true',
+    })
     expect(t.log()).toContain('administrator secret used')
     expect(t.log()).not.toContain(adminSecret)
     expect((await ask('GET', '/v1/whoami', { 'x-admin-api-secret': adminSecret })).code).toBe('token-missing')
@@ -224,14 +368,25 @@ describe('the administrator secret', () => {
 
   it('acts for the organisation of a token beside it, and refuses a bad one', async () => {
     const headers = { 'x-admin-api-secret': adminSecret }
-    expect((await ask('POST', '/v1/admin/things', { ...headers, ...await t.token({ orgId: orgB }) })).code).toBe('not-found')
-    expect((await ask('POST', '/v1/admin/things', { ...headers, authorization: 'Bearer abc' })).code).toBe('token-invalid')
+    expect((await ask('POST', '/v1/admin/things', { ...headers, ...(await t.token({ orgId: orgB })) })).code).toBe(
+      'not-found',
+    )
+    expect((await ask('POST', '/v1/admin/things', { ...headers, authorization: 'Bearer abc' })).code).toBe(
+      'token-invalid',
+    )
   })
 
   it('is refused when it is wrong or switched off', async () => {
-    expect(await ask('POST', '/v1/admin/things', { 'x-admin-api-secret': `${adminSecret}x` })).toMatchObject({ status: 401, code: 'admin-secret-invalid' })
+    expect(await ask('POST', '/v1/admin/things', { 'x-admin-api-secret': `${adminSecret}x` })).toMatchObject({
+      status: 401,
+      code: 'admin-secret-invalid',
+    })
     const off = await startApplication()
-    const refused = await off.app.inject({ method: 'POST', url: '/v1/admin/things', headers: { 'x-admin-api-secret': adminSecret } })
+    const refused = await off.app.inject({
+      method: 'POST',
+      url: '/v1/admin/things',
+      headers: { 'x-admin-api-secret': adminSecret },
+    })
     expect(refused.json()).toMatchObject({ code: 'admin-secret-invalid' })
     await off.app.close()
   })
@@ -246,10 +401,23 @@ describe('tokens', () => {
   const tokens = createTokenIssuer(options)
 
   it('issues what it verifies: claims, sorted scopes, lifetime', async () => {
-    const issued = await tokens.issue({ ...client, scopes: ['b:read', 'a:write', 'b:read'], productId: 'p', trustedActorContext: true })
+    const issued = await tokens.issue({
+      ...client,
+      scopes: ['b:read', 'a:write', 'b:read'],
+      productId: 'p',
+      trustedActorContext: true,
+    })
     expect(issued).toMatchObject({ token_type: 'Bearer', expires_in: 3600, scope: 'a:write b:read' })
-    expect(await tokens.verify(issued.access_token)).toMatchObject({ clientId: 'client-a', orgId: orgA, productId: 'p', scopes: ['a:write', 'b:read'], trustedActorContext: true })
-    expect(await tokens.jwks()).toEqual({ keys: [expect.objectContaining({ kty: 'OKP', crv: 'Ed25519', kid: 'key-1' })] })
+    expect(await tokens.verify(issued.access_token)).toMatchObject({
+      clientId: 'client-a',
+      orgId: orgA,
+      productId: 'p',
+      scopes: ['a:write', 'b:read'],
+      trustedActorContext: true,
+    })
+    expect(await tokens.jwks()).toEqual({
+      keys: [expect.objectContaining({ kty: 'OKP', crv: 'Ed25519', kid: 'key-1' })],
+    })
   })
 
   it('knows an expired token, seen before or not', async () => {
@@ -259,16 +427,22 @@ describe('tokens', () => {
     await moving.verify(token)
     now = '2030-01-01T13:00:00Z'
     await expect(moving.verify(token)).rejects.toMatchObject({ reason: 'expired' })
-    await expect(createTokenIssuer({ ...options, now: at(now) }).verify(token)).rejects.toMatchObject({ reason: 'expired' })
+    await expect(createTokenIssuer({ ...options, now: at(now) }).verify(token)).rejects.toMatchObject({
+      reason: 'expired',
+    })
   })
 
   it('verifies with a key that was published after the last look', async () => {
     const later = newTokenKeys('key-2')
-    const published = [...await keys.publicKeys('token')]
+    const published = [...(await keys.publicKeys('token'))]
     let now = new Date('2030-01-01T12:00:00Z')
-    const verifier = createTokenIssuer({ ...options, now: () => now, keys: { ...keys, publicKeys: async () => published } })
+    const verifier = createTokenIssuer({
+      ...options,
+      now: () => now,
+      keys: { ...keys, publicKeys: async () => published },
+    })
     await verifier.verify((await tokens.issue(client)).access_token)
-    published.push(...await later.publicKeys('token'))
+    published.push(...(await later.publicKeys('token')))
     const { access_token: token } = await createTokenIssuer({ ...options, keys: later }).issue(client)
     await expect(verifier.verify(token)).rejects.toMatchObject({ reason: 'invalid' })
     now = new Date('2030-01-01T12:00:06Z')
@@ -277,16 +451,30 @@ describe('tokens', () => {
 
   const claims = { client_id: 'client-a', scope: 'a' }
   const seconds = Date.parse('2030-01-01T12:00:00Z') / 1000
-  const build = (header: { alg: string; typ?: string; kid?: string }, change: (jwt: SignJWT) => SignJWT = (jwt) => jwt) => change(
-    new SignJWT(claims).setProtectedHeader({ typ: 'at+jwt', kid: 'key-1', ...header }).setIssuer(issuer).setAudience(audience).setSubject('client-a').setJti('1').setIssuedAt(seconds).setExpirationTime(seconds + 60),
-  )
+  const build = (
+    header: { alg: string; typ?: string; kid?: string },
+    change: (jwt: SignJWT) => SignJWT = (jwt) => jwt,
+  ) =>
+    change(
+      new SignJWT(claims)
+        .setProtectedHeader({ typ: 'at+jwt', kid: 'key-1', ...header })
+        .setIssuer(issuer)
+        .setAudience(audience)
+        .setSubject('client-a')
+        .setJti('1')
+        .setIssuedAt(seconds)
+        .setExpirationTime(seconds + 60),
+    )
 
   it.each([
     ['another type', () => build({ alg: 'EdDSA', typ: 'JWT' })],
     ['an unknown key', () => build({ alg: 'EdDSA', kid: 'key-9' })],
     ['another issuer', () => build({ alg: 'EdDSA' }, (jwt) => jwt.setIssuer('https://evil.test'))],
     ['another audience', () => build({ alg: 'EdDSA' }, (jwt) => jwt.setAudience('https://evil.test'))],
-    ['an instant of issue in the future', () => build({ alg: 'EdDSA' }, (jwt) => jwt.setIssuedAt(seconds + 600).setExpirationTime(seconds + 900))],
+    [
+      'an instant of issue in the future',
+      () => build({ alg: 'EdDSA' }, (jwt) => jwt.setIssuedAt(seconds + 600).setExpirationTime(seconds + 900)),
+    ],
     ['a start in the future', () => build({ alg: 'EdDSA' }, (jwt) => jwt.setNotBefore(seconds + 600))],
   ])('refuses %s', async (_, jwt) => {
     const { privateKey } = await keys.signingKey('token')
@@ -305,8 +493,10 @@ describe('tokens', () => {
 
   it('refuses a changed payload', async () => {
     const [header = '', payload = '', signature = ''] = (await tokens.issue(client)).access_token.split('.')
-    const changed = { ...JSON.parse(Buffer.from(payload, 'base64url').toString()) as object, org_id: orgB }
-    await expect(tokens.verify(`${header}.${Buffer.from(JSON.stringify(changed)).toString('base64url')}.${signature}`)).rejects.toMatchObject({ reason: 'invalid' })
+    const changed = { ...(JSON.parse(Buffer.from(payload, 'base64url').toString()) as object), org_id: orgB }
+    await expect(
+      tokens.verify(`${header}.${Buffer.from(JSON.stringify(changed)).toString('base64url')}.${signature}`),
+    ).rejects.toMatchObject({ reason: 'invalid' })
   })
 })
 
@@ -315,20 +505,44 @@ describe('the log of refusals', () => {
     const behind = await startApplication({ env: { ADMIN_API_SECRET: adminSecret, TRUSTED_PROXIES: '127.0.0.1' } })
     const send = async (path: string, headers: Record<string, string>, sourceAddress: string) => {
       const before = behind.log().length
-      await behind.app.inject({ method: path.includes('admin') ? 'POST' : 'GET', url: path, remoteAddress: '127.0.0.1', headers: { ...headers, 'x-forwarded-for': `203.0.113.1, ${sourceAddress}` } })
-      const lines = behind.log().slice(before).split('\n').filter((line) => line.includes('sourceAddress')).map((line) => JSON.parse(line) as Record<string, unknown>)
+      await behind.app.inject({
+        method: path.includes('admin') ? 'POST' : 'GET',
+        url: path,
+        remoteAddress: '127.0.0.1',
+        headers: { ...headers, 'x-forwarded-for': `203.0.113.1, ${sourceAddress}` },
+      })
+      const lines = behind
+        .log()
+        .slice(before)
+        .split('\n')
+        .filter((line) => line.includes('sourceAddress'))
+        .map((line) => JSON.parse(line) as Record<string, unknown>)
       return lines.map(({ msg, code, sourceAddress: logged, route }) => [msg, code, logged, route])
     }
     const token = await behind.token()
     const whoami = '/v1/clinical-api/whoami'
     const admin = '/v1/clinical-api/admin/things'
-    expect(await send(whoami, {}, '198.51.100.1')).toEqual([['access refused', 'token-missing', '198.51.100.1', whoami]])
-    expect(await send(whoami, { authorization: 'Bearer abc' }, '198.51.100.2')).toEqual([['access refused', 'token-invalid', '198.51.100.2', whoami]])
-    expect(await send(whoami, { ...token, 'x-actor-context': contextOf(actor) }, '198.51.100.3')).toEqual([['access refused', 'actor-context-not-accepted', '198.51.100.3', whoami]])
-    expect(await send(whoami, { ...await behind.token(trusted), 'x-actor-context': 'a.b.c' }, '198.51.100.4')).toEqual([['access refused', 'actor-context-invalid', '198.51.100.4', whoami]])
-    expect(await send(admin, token, '198.51.100.5')).toEqual([['access refused', 'actor-context-missing', '198.51.100.5', admin]])
-    expect(await send(admin, { 'x-admin-api-secret': 'x'.repeat(40) }, '2001:db8::1')).toEqual([['access refused', 'admin-secret-invalid', '2001:db8::1', admin]])
-    expect(await send(admin, { 'x-admin-api-secret': adminSecret }, '198.51.100.6')).toEqual([['administrator secret used', undefined, '198.51.100.6', admin]])
+    expect(await send(whoami, {}, '198.51.100.1')).toEqual([
+      ['access refused', 'token-missing', '198.51.100.1', whoami],
+    ])
+    expect(await send(whoami, { authorization: 'Bearer abc' }, '198.51.100.2')).toEqual([
+      ['access refused', 'token-invalid', '198.51.100.2', whoami],
+    ])
+    expect(await send(whoami, { ...token, 'x-actor-context': contextOf(actor) }, '198.51.100.3')).toEqual([
+      ['access refused', 'actor-context-not-accepted', '198.51.100.3', whoami],
+    ])
+    expect(
+      await send(whoami, { ...(await behind.token(trusted)), 'x-actor-context': 'a.b.c' }, '198.51.100.4'),
+    ).toEqual([['access refused', 'actor-context-invalid', '198.51.100.4', whoami]])
+    expect(await send(admin, token, '198.51.100.5')).toEqual([
+      ['access refused', 'actor-context-missing', '198.51.100.5', admin],
+    ])
+    expect(await send(admin, { 'x-admin-api-secret': 'x'.repeat(40) }, '2001:db8::1')).toEqual([
+      ['access refused', 'admin-secret-invalid', '2001:db8::1', admin],
+    ])
+    expect(await send(admin, { 'x-admin-api-secret': adminSecret }, '198.51.100.6')).toEqual([
+      ['administrator secret used', undefined, '198.51.100.6', admin],
+    ])
     expect(await send(whoami, token, '198.51.100.7')).toEqual([])
     await behind.app.close()
   })

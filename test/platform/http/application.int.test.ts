@@ -19,7 +19,11 @@ beforeAll(async () => {
 afterAll(() => t.app.close())
 
 function post(path: string, body: unknown, headers: Record<string, string> = {}) {
-  return fetch(`${address}${path}`, { method: 'POST', headers: { 'content-type': 'application/json', ...auth, ...headers }, body: typeof body === 'string' ? body : JSON.stringify(body) })
+  return fetch(`${address}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...auth, ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
 }
 
 /** Sends bytes as they are and returns all that comes back. */
@@ -28,37 +32,59 @@ function raw(text: string, to: string = address): Promise<string> {
     const { port, hostname } = new URL(to)
     const socket = connect(Number(port), hostname, () => socket.write(text))
     let answer = ''
-    socket.on('data', (chunk) => { answer += chunk.toString() })
+    socket.on('data', (chunk) => {
+      answer += chunk.toString()
+    })
     socket.on('close', () => resolve(answer))
     socket.on('error', reject)
   })
 }
 
 describe('the three mounts', () => {
-  it.each(['/v1/clinical-api/things', '/v1/clinical-api/v1/things', '/v1/things'])('%s answers, and Location is the documented path', async (path) => {
-    const response = await post(path, { name: 'x' })
-    expect(response.status).toBe(201)
-    expect(response.headers.get('location')).toBe(`/v1/clinical-api/things/${thingId}`)
-  })
+  it.each(['/v1/clinical-api/things', '/v1/clinical-api/v1/things', '/v1/things'])(
+    '%s answers, and Location is the documented path',
+    async (path) => {
+      const response = await post(path, { name: 'x' })
+      expect(response.status).toBe(201)
+      expect(response.headers.get('location')).toBe(`/v1/clinical-api/things/${thingId}`)
+    },
+  )
 
   it('gives one canonical route to all mounts, with the path values in one case', async () => {
-    const routes = await Promise.all(['/v1/clinical-api', '/v1/clinical-api/v1', '/v1'].map(async (mount) => {
-      const response = await fetch(`${address}${mount}/things/${thingId.toUpperCase()}`, { method: 'PUT', headers: { ...auth, 'content-type': 'application/json' }, body: '{"name":"x"}' })
-      return (await response.json() as { name: string }).name
-    }))
+    const routes = await Promise.all(
+      ['/v1/clinical-api', '/v1/clinical-api/v1', '/v1'].map(async (mount) => {
+        const response = await fetch(`${address}${mount}/things/${thingId.toUpperCase()}`, {
+          method: 'PUT',
+          headers: { ...auth, 'content-type': 'application/json' },
+          body: '{"name":"x"}',
+        })
+        return ((await response.json()) as { name: string }).name
+      }),
+    )
     expect(new Set(routes)).toEqual(new Set([`/clinical-api/things/${thingId}`]))
   })
 
   it('counts an Idempotency-Key once whatever the mount, and apart for another client', async () => {
     const key = { 'idempotency-key': 'k-1' }
-    const ids = await Promise.all(['/v1/clinical-api/things', '/v1/things'].map(async (path) => ((await (await post(path, { name: 'x' }, key)).json()) as { id: string }).id))
+    const ids = await Promise.all(
+      ['/v1/clinical-api/things', '/v1/things'].map(
+        async (path) => ((await (await post(path, { name: 'x' }, key)).json()) as { id: string }).id,
+      ),
+    )
     expect(ids[0]).toBe(ids[1])
     const other = await t.token({ clientId: 'client-b' })
-    expect(((await (await post('/v1/things', { name: 'x' }, { ...key, ...other })).json()) as { id: string }).id).not.toBe(ids[0])
+    expect(
+      ((await (await post('/v1/things', { name: 'x' }, { ...key, ...other })).json()) as { id: string }).id,
+    ).not.toBe(ids[0])
   })
 
   it('refuses a route that does not say who may call it', async () => {
-    const open = { ...thingService, routes: (app: Parameters<typeof thingService.routes>[0]) => { app.get('/open', async () => 'x') } }
+    const open = {
+      ...thingService,
+      routes: (app: Parameters<typeof thingService.routes>[0]) => {
+        app.get('/open', async () => 'x')
+      },
+    }
     await expect(startApplication({ services: [open] })).rejects.toThrow('config.access')
   })
 })
@@ -70,7 +96,10 @@ describe('refusals', () => {
     expect(response.headers.get('content-type')).toContain('application/problem+json')
     const text = await response.text()
     expect(JSON.parse(text)).toMatchObject({
-      type: 'https://clinical-assessment-platform.org/problems/validation-failed', status: 400, code: 'validation-failed', retriable: false,
+      type: 'https://clinical-assessment-platform.org/problems/validation-failed',
+      status: 400,
+      code: 'validation-failed',
+      retriable: false,
       request_id: response.headers.get('x-request-id'),
       errors: expect.arrayContaining([
         { pointer: '/name', detail: 'is required', code: 'required' },
@@ -82,13 +111,16 @@ describe('refusals', () => {
   })
 
   it('writes the codes of rules in kebab case', async () => {
-    const { errors } = await (await post('/v1/things', { name: 'x'.repeat(21) })).json() as { errors: unknown }
+    const { errors } = (await (await post('/v1/things', { name: 'x'.repeat(21) })).json()) as { errors: unknown }
     expect(errors).toEqual([{ pointer: '/name', detail: 'must NOT have more than 20 characters', code: 'max-length' }])
   })
 
   it.each([
-    ['truncated JSON', '{"name":'], ['a lone surrogate', '{"name":"\\ud800"}'], ['U+0000', '{"name":"\\u0000"}'],
-    ['a number out of range', '{"name":"x","count":1e999}'], ['__proto__', '{"name":"x","free":{"__proto__":{}}}'],
+    ['truncated JSON', '{"name":'],
+    ['a lone surrogate', '{"name":"\\ud800"}'],
+    ['U+0000', '{"name":"\\u0000"}'],
+    ['a number out of range', '{"name":"x","count":1e999}'],
+    ['__proto__', '{"name":"x","free":{"__proto__":{}}}'],
     ['deep nesting', `{"name":"x","free":${'['.repeat(100)}${']'.repeat(100)}}`],
   ])('answers 400 malformed-body to %s', async (_, body) => {
     const response = await post('/v1/clinical-api/things', body)
@@ -96,17 +128,26 @@ describe('refusals', () => {
   })
 
   it('answers 400 malformed-body to bytes that are not UTF-8', async () => {
-    const response = await fetch(`${address}/v1/things`, { method: 'POST', headers: { ...auth, 'content-type': 'application/json' }, body: new Uint8Array([0x22, 0xff, 0x22]) })
+    const response = await fetch(`${address}/v1/things`, {
+      method: 'POST',
+      headers: { ...auth, 'content-type': 'application/json' },
+      body: new Uint8Array([0x22, 0xff, 0x22]),
+    })
     expect([response.status, await response.json()]).toEqual([400, expect.objectContaining({ code: 'malformed-body' })])
   })
 
   it('takes a connection that a server breaks off for that server being away', async () => {
     const cutOff: Service = {
-      prefix: 'clinical-api', documentedAt: 'prefixed',
+      prefix: 'clinical-api',
+      documentedAt: 'prefixed',
       routes(app) {
-        app.get('/cut-off', { schema: { operationId: 'cutOff', summary: 'Fails', response: {} }, config: { access: 'public' } }, async () => {
-          throw Object.assign(new Error('aborted'), { code: 'ECONNRESET' })
-        })
+        app.get(
+          '/cut-off',
+          { schema: { operationId: 'cutOff', summary: 'Fails', response: {} }, config: { access: 'public' } },
+          async () => {
+            throw Object.assign(new Error('aborted'), { code: 'ECONNRESET' })
+          },
+        )
       },
     }
     const { app } = await startApplication({ services: [cutOff] })
@@ -116,7 +157,10 @@ describe('refusals', () => {
 
   it('takes a missing body for a body without its members', async () => {
     const response = await fetch(`${address}/v1/things`, { method: 'POST', headers: auth })
-    expect([response.status, await response.json()]).toEqual([400, expect.objectContaining({ code: 'validation-failed' })])
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      expect.objectContaining({ code: 'validation-failed' }),
+    ])
   })
 
   it('answers 405 with Allow, 413, 415', async () => {
@@ -124,22 +168,29 @@ describe('refusals', () => {
     expect([wrongMethod.status, wrongMethod.headers.get('allow')]).toEqual([405, 'GET, HEAD, PUT'])
     expect((await post('/v1/things', { name: 'x'.repeat(1024 * 1024) })).status).toBe(413)
     expect((await post('/v1/things', 'name=x', { 'content-type': 'text/plain' })).status).toBe(415)
-    expect((await post('/v1/things', 'name=x', { 'content-type': 'application/x-www-form-urlencoded' })).status).toBe(415)
+    expect((await post('/v1/things', 'name=x', { 'content-type': 'application/x-www-form-urlencoded' })).status).toBe(
+      415,
+    )
     expect((await post('/v1/things', { name: 'x' }, { 'content-encoding': 'gzip' })).status).toBe(415)
   })
 
   it('answers a malformed id like an unknown address, and both like each other', async () => {
-    const bodies = await Promise.all([`/v1/things/not-a-uuid`, '/v1/nothing', `/v1/things/${'x'.repeat(300)}`, '/v1/things/%zz'].map(async (path) => {
-      const response = await fetch(`${address}${path}`, { headers: { ...auth, 'x-request-id': 'same' } })
-      expect(response.status).toBe(404)
-      return (await response.text()).replace(/urn:uuid:[0-9a-f-]{36}/, 'urn')
-    }))
+    const bodies = await Promise.all(
+      [`/v1/things/not-a-uuid`, '/v1/nothing', `/v1/things/${'x'.repeat(300)}`, '/v1/things/%zz'].map(async (path) => {
+        const response = await fetch(`${address}${path}`, { headers: { ...auth, 'x-request-id': 'same' } })
+        expect(response.status).toBe(404)
+        return (await response.text()).replace(/urn:uuid:[0-9a-f-]{36}/, 'urn')
+      }),
+    )
     expect(new Set(bodies).size).toBe(1)
   })
 
   it('answers 400 to a bad query and coerces a good one', async () => {
     const bad = await fetch(`${address}/v1/things/${thingId}?limit=0`, { headers: auth })
-    expect([bad.status, await bad.json()]).toEqual([400, expect.objectContaining({ errors: [expect.objectContaining({ pointer: '/limit' })] })])
+    expect([bad.status, await bad.json()]).toEqual([
+      400,
+      expect.objectContaining({ errors: [expect.objectContaining({ pointer: '/limit' })] }),
+    ])
     const good = await fetch(`${address}/v1/things/${thingId}?limit=5`, { headers: auth })
     expect(await good.json()).toEqual({ id: thingId, name: `${orgA} number` })
   })
@@ -147,75 +198,139 @@ describe('refusals', () => {
   it('shows nothing of an unknown error, in the answer or the log', async () => {
     const response = await fetch(`${address}/v1/broken`)
     const text = await response.text()
-    expect([response.status, JSON.parse(text)]).toEqual([500, expect.objectContaining({ code: 'internal-error', retriable: true })])
+    expect([response.status, JSON.parse(text)]).toEqual([
+      500,
+      expect.objectContaining({ code: 'internal-error', retriable: true }),
+    ])
     expect(text + t.log()).not.toContain('Jane Doe')
     expect(t.log()).toContain('request failed')
   })
 
   it('answers malformed and oversized heads with a problem', async () => {
-    const answers = [await raw('GET / HTTP/1.1\r\nbroken\r\n\r\n'), await raw(`GET / HTTP/1.1\r\nhost: x\r\nx-big: ${'x'.repeat(40_000)}\r\n\r\n`)]
+    const answers = [
+      await raw('GET / HTTP/1.1\r\nbroken\r\n\r\n'),
+      await raw(`GET / HTTP/1.1\r\nhost: x\r\nx-big: ${'x'.repeat(40_000)}\r\n\r\n`),
+    ]
     expect(answers[0]).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n[^]*application\/problem\+json[^]*malformed-request/)
-    expect(answers[1]).toMatch(/^HTTP\/1\.1 431 Request Header Fields Too Large\r\n[^]*application\/problem\+json[^]*headers-too-large/)
+    expect(answers[1]).toMatch(
+      /^HTTP\/1\.1 431 Request Header Fields Too Large\r\n[^]*application\/problem\+json[^]*headers-too-large/,
+    )
     for (const answer of answers) {
       const requestId = /\r\nx-request-id: ([0-9a-f-]{36})\r\n/.exec(answer)?.[1] ?? 'none'
       expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({ request_id: requestId })
       expect(answer).toMatch(/\r\napi-version: \d+\.\d+\.\d+\r\n/)
       expect(answer).toMatch(/\r\ntraceparent: 00-[0-9a-f-]{52}\r\n/)
-      for (const field of ['cache-control: no-store', 'x-content-type-options: nosniff', 'connection: close']) expect(answer).toContain(`\r\n${field}\r\n`)
+      for (const field of ['cache-control: no-store', 'x-content-type-options: nosniff', 'connection: close'])
+        expect(answer).toContain(`\r\n${field}\r\n`)
     }
   })
 
   it('answers an Expect that it does not know with a problem, and goes on with 100-continue', async () => {
     const unknown = await raw('POST /v1/things HTTP/1.1\r\nhost: x\r\nexpect: something\r\nconnection: close\r\n\r\n')
-    expect(unknown).toMatch(/^HTTP\/1\.1 417 Expectation Failed\r\n[^]*application\/problem\+json[^]*"code":"expectation-failed"/)
-    const known = await raw(`POST /v1/things HTTP/1.1\r\nhost: x\r\nauthorization: ${auth.authorization}\r\nexpect: 100-continue\r\ncontent-type: application/json\r\ncontent-length: 12\r\nconnection: close\r\n\r\n{"name":"x"}`)
+    expect(unknown).toMatch(
+      /^HTTP\/1\.1 417 Expectation Failed\r\n[^]*application\/problem\+json[^]*"code":"expectation-failed"/,
+    )
+    const known = await raw(
+      `POST /v1/things HTTP/1.1\r\nhost: x\r\nauthorization: ${auth.authorization}\r\nexpect: 100-continue\r\ncontent-type: application/json\r\ncontent-length: 12\r\nconnection: close\r\n\r\n{"name":"x"}`,
+    )
     expect(known).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 Created\r\n/)
   })
 
   it('answers HTTP/1.1 without Host with a problem', async () => {
     const answer = await raw('GET /health/live HTTP/1.1\r\nconnection: close\r\n\r\n')
-    expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n[^]*x-request-id[^]*application\/problem\+json[^]*"detail":"The header Host is missing\."[^]*"code":"malformed-request"/)
+    expect(answer).toMatch(
+      /^HTTP\/1\.1 400 Bad Request\r\n[^]*x-request-id[^]*application\/problem\+json[^]*"detail":"The header Host is missing\."[^]*"code":"malformed-request"/,
+    )
     expect(await raw('GET /health/live HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
   })
 
-  it.each(['Host: other', 'Authorization: Bearer other', 'Content-Type: text/plain'])('refuses a second header %s', async (second) => {
-    const head = `POST /v1/things HTTP/1.1\r\nhost: x\r\nauthorization: ${auth.authorization}\r\ncontent-type: application/json\r\ncontent-length: 12\r\nconnection: close\r\n`
-    expect(await raw(`${head}\r\n{"name":"x"}`)).toMatch(/^HTTP\/1\.1 201 Created\r\n/)
-    expect(await raw(`${head}${second}\r\n\r\n{"name":"x"}`)).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n[^]*stands in the request twice[^]*"code":"malformed-request"/)
-  })
+  it.each(['Host: other', 'Authorization: Bearer other', 'Content-Type: text/plain'])(
+    'refuses a second header %s',
+    async (second) => {
+      const head = `POST /v1/things HTTP/1.1\r\nhost: x\r\nauthorization: ${auth.authorization}\r\ncontent-type: application/json\r\ncontent-length: 12\r\nconnection: close\r\n`
+      expect(await raw(`${head}\r\n{"name":"x"}`)).toMatch(/^HTTP\/1\.1 201 Created\r\n/)
+      expect(await raw(`${head}${second}\r\n\r\n{"name":"x"}`)).toMatch(
+        /^HTTP\/1\.1 400 Bad Request\r\n[^]*stands in the request twice[^]*"code":"malformed-request"/,
+      )
+    },
+  )
 
-  it.each(METHODS.filter((method) => method !== 'CONNECT'))('answers %s at an unknown address with 404 and at another address with 405, whatever its body', async (method) => {
-    const before = t.log().length
-    const bodies = ['', 'content-length: 1\r\n\r\n{', 'content-type: application/json\r\ncontent-length: 1\r\n\r\n{', 'content-type: ;\r\ncontent-length: 1\r\n\r\n{']
-    const answers = await Promise.all(bodies.map((body) => raw(`${method} /v1/no/such/address HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${body === '' ? '\r\n' : body}`)))
-    expect(answers.map((answer) => answer.slice(9, 12))).toEqual(bodies.map(() => '404'))
-    expect((await raw(`${method} /v1/things HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)).slice(9, 12)).toBe(method === 'POST' ? '401' : '405')
-    expect(t.log().slice(before)).not.toMatch(/"level":"error"/)
-  })
+  it.each(METHODS.filter((method) => method !== 'CONNECT'))(
+    'answers %s at an unknown address with 404 and at another address with 405, whatever its body',
+    async (method) => {
+      const before = t.log().length
+      const bodies = [
+        '',
+        'content-length: 1\r\n\r\n{',
+        'content-type: application/json\r\ncontent-length: 1\r\n\r\n{',
+        'content-type: ;\r\ncontent-length: 1\r\n\r\n{',
+      ]
+      const answers = await Promise.all(
+        bodies.map((body) =>
+          raw(
+            `${method} /v1/no/such/address HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${body === '' ? '\r\n' : body}`,
+          ),
+        ),
+      )
+      expect(answers.map((answer) => answer.slice(9, 12))).toEqual(bodies.map(() => '404'))
+      expect((await raw(`${method} /v1/things HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)).slice(9, 12)).toBe(
+        method === 'POST' ? '401' : '405',
+      )
+      expect(t.log().slice(before)).not.toMatch(/"level":"error"/)
+    },
+  )
 
   it('answers a head that does not end with 408', async () => {
     const server = createServer({ headersTimeout: 50, requestTimeout: 50, connectionsCheckingInterval: 20 })
     server.on('clientError', createClientErrorHandler('1.0.0'))
-    await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve) })
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve)
+    })
     const { port } = server.address() as AddressInfo
-    expect(await raw('GET / HTTP/1.1\r\nhost:', `http://127.0.0.1:${port}`)).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n[^]*"code":"request-timeout"[^]*"retriable":true/)
+    expect(await raw('GET / HTTP/1.1\r\nhost:', `http://127.0.0.1:${port}`)).toMatch(
+      /^HTTP\/1\.1 408 Request Timeout\r\n[^]*"code":"request-timeout"[^]*"retriable":true/,
+    )
     server.close()
   })
 
   it('documents the refusals of the HTTP server at every operation', async () => {
-    const { paths } = (await t.app.inject({ url: '/openapi.json' })).json<{ paths: Record<string, Record<string, { responses: Record<string, { description: string; content: object }> }>> }>()
-    const lacking = Object.entries(paths).flatMap(([path, operations]) => Object.entries(operations).flatMap(([method, { responses }]) => (
-      ['400 malformed-request', '408 request-timeout', '417 expectation-failed', '431 headers-too-large'].filter((refusal) => {
-        const [status = '', code = ''] = refusal.split(' ')
-        const documented = responses[status]
-        return documented?.description.split(', ').includes(code) !== true || !('application/problem+json' in documented.content)
-      }).map((refusal) => `${method} ${path}: ${refusal}`)
-    )))
+    const { paths } = (await t.app.inject({ url: '/openapi.json' })).json<{
+      paths: Record<string, Record<string, { responses: Record<string, { description: string; content: object }> }>>
+    }>()
+    const lacking = Object.entries(paths).flatMap(([path, operations]) =>
+      Object.entries(operations).flatMap(([method, { responses }]) =>
+        ['400 malformed-request', '408 request-timeout', '417 expectation-failed', '431 headers-too-large']
+          .filter((refusal) => {
+            const [status = '', code = ''] = refusal.split(' ')
+            const documented = responses[status]
+            return (
+              documented?.description.split(', ').includes(code) !== true ||
+              !('application/problem+json' in documented.content)
+            )
+          })
+          .map((refusal) => `${method} ${path}: ${refusal}`),
+      ),
+    )
     expect([Object.keys(paths).length > 5, lacking]).toEqual([true, []])
-    expect(Object.keys(paths['/v1/clinical-api/form']?.['post']?.responses['400']?.content ?? {})).toEqual(['application/problem+json'])
+    expect(Object.keys(paths['/v1/clinical-api/form']?.['post']?.responses['400']?.content ?? {})).toEqual([
+      'application/problem+json',
+    ])
   })
 
-  it.each(['%2e%2e', '%2e%2e/', '%2e%2e/%2e%2e/package.json', '..%2fpackage.json', '%5c..%5c..', '%2e%2e%5c', '/etc/passwd', '.hidden', 'a%00b', '%252e%252e', 'nothing', '%ff'])('answers 404 to the file /docs/static/%s, and logs no error', async (file) => {
+  it.each([
+    '%2e%2e',
+    '%2e%2e/',
+    '%2e%2e/%2e%2e/package.json',
+    '..%2fpackage.json',
+    '%5c..%5c..',
+    '%2e%2e%5c',
+    '/etc/passwd',
+    '.hidden',
+    'a%00b',
+    '%252e%252e',
+    'nothing',
+    '%ff',
+  ])('answers 404 to the file /docs/static/%s, and logs no error', async (file) => {
     const before = t.log().length
     for (const mount of ['/docs/static/', '/docs/']) {
       const answer = await raw(`GET ${mount}${file} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)
@@ -226,8 +341,11 @@ describe('refusals', () => {
 
   it('points at 20 places at most, whatever a body holds', async () => {
     const members = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`m${n}`, 0]))
-    for (const body of [members, { ...members, ...Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`n${n}`, 0])) }]) {
-      const { code, errors } = await (await post('/v1/things', body)).json() as { code: string; errors: unknown[] }
+    for (const body of [
+      members,
+      { ...members, ...Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`n${n}`, 0])) },
+    ]) {
+      const { code, errors } = (await (await post('/v1/things', body)).json()) as { code: string; errors: unknown[] }
       expect([code, errors.length > 0 && errors.length <= 20]).toEqual(['validation-failed', true])
     }
   })
@@ -241,39 +359,61 @@ describe('refusals', () => {
   })
 
   it('speaks RFC 6749 at a token endpoint', async () => {
-    const response = await fetch(`${address}/v1/form`, { method: 'POST', body: new URLSearchParams([['grant', 'a'], ['grant', 'b']]) })
+    const response = await fetch(`${address}/v1/form`, {
+      method: 'POST',
+      body: new URLSearchParams([
+        ['grant', 'a'],
+        ['grant', 'b'],
+      ]),
+    })
     expect([response.status, response.headers.get('content-type')]).toEqual([400, 'application/json; charset=utf-8'])
-    expect(await response.json()).toMatchObject({ error: 'invalid_request', status: 400, title: expect.any(String), type: expect.any(String) })
+    expect(await response.json()).toMatchObject({
+      error: 'invalid_request',
+      status: 400,
+      title: expect.any(String),
+      type: expect.any(String),
+    })
     const good = await fetch(`${address}/v1/form`, { method: 'POST', body: new URLSearchParams({ grant: 'a' }) })
     expect(await good.json()).toEqual({ id: 'form', name: 'a' })
-    const many = await fetch(`${address}/v1/form`, { method: 'POST', body: new URLSearchParams(`grant=a&${'p=&'.repeat(100)}`) })
+    const many = await fetch(`${address}/v1/form`, {
+      method: 'POST',
+      body: new URLSearchParams(`grant=a&${'p=&'.repeat(100)}`),
+    })
     expect([many.status, await many.json()]).toEqual([400, expect.objectContaining({ error: 'invalid_request' })])
   })
 
   it('names the right media type at a token endpoint, as RFC 6749 does', async () => {
     const asked = [
-      { headers: { 'content-type': 'application/json' }, body: '{}' }, { headers: { 'content-type': 'text/plain' }, body: 'grant=a' },
+      { headers: { 'content-type': 'application/json' }, body: '{}' },
+      { headers: { 'content-type': 'text/plain' }, body: 'grant=a' },
       { headers: { 'content-type': 'application/x-www-form-urlencoded', 'content-encoding': 'gzip' }, body: 'grant=a' },
     ]
     for (const request of asked) {
       const response = await fetch(`${address}/v1/form`, { method: 'POST', ...request })
       expect([response.status, response.headers.get('content-type')]).toEqual([415, 'application/json; charset=utf-8'])
       expect(await response.json()).toMatchObject({
-        error: 'invalid_request', error_description: expect.stringContaining('application/x-www-form-urlencoded'), status: 415, type: expect.stringMatching(/unsupported-media-type$/),
+        error: 'invalid_request',
+        error_description: expect.stringContaining('application/x-www-form-urlencoded'),
+        status: 415,
+        type: expect.stringMatching(/unsupported-media-type$/),
       })
     }
   })
 
   it('names the right media type at a token endpoint, as RFC 6749 does', async () => {
     const asked = [
-      { headers: { 'content-type': 'application/json' }, body: '{}' }, { headers: { 'content-type': 'text/plain' }, body: 'grant=a' },
+      { headers: { 'content-type': 'application/json' }, body: '{}' },
+      { headers: { 'content-type': 'text/plain' }, body: 'grant=a' },
       { headers: { 'content-type': 'application/x-www-form-urlencoded', 'content-encoding': 'gzip' }, body: 'grant=a' },
     ]
     for (const request of asked) {
       const response = await fetch(`${address}/v1/form`, { method: 'POST', ...request })
       expect([response.status, response.headers.get('content-type')]).toEqual([415, 'application/json; charset=utf-8'])
       expect(await response.json()).toMatchObject({
-        error: 'invalid_request', error_description: expect.stringContaining('application/x-www-form-urlencoded'), status: 415, type: expect.stringMatching(/unsupported-media-type$/),
+        error: 'invalid_request',
+        error_description: expect.stringContaining('application/x-www-form-urlencoded'),
+        status: 415,
+        type: expect.stringMatching(/unsupported-media-type$/),
       })
     }
   })
@@ -284,7 +424,10 @@ describe('refusals', () => {
       expect([page.statusCode, page.json()]).toEqual([200, expect.objectContaining({ code, status, title })])
     }
     const html = await t.app.inject({ url: '/problems/conflict', headers: { accept: 'text/html' } })
-    expect([html.headers['content-type'], html.body]).toEqual(['text/html; charset=utf-8', expect.stringContaining('<h1>')])
+    expect([html.headers['content-type'], html.body]).toEqual([
+      'text/html; charset=utf-8',
+      expect.stringContaining('<h1>'),
+    ])
     expect((await t.app.inject({ url: '/problems/unheard-of' })).statusCode).toBe(404)
   })
 })
@@ -299,25 +442,39 @@ describe('headers', () => {
 
   it('continues a valid trace and starts one otherwise', async () => {
     const traceId = '0af7651916cd43dd8448eb211c80319c'
-    const continued = await fetch(`${address}/health/live`, { headers: { traceparent: `00-${traceId}-b7ad6b7169203331-00` } })
-    expect(continued.headers.get('traceparent')).toMatch(new RegExp(`^00-${traceId}-(?!b7ad6b7169203331)[0-9a-f]{16}-00$`))
-    const fresh = await fetch(`${address}/health/live`, { headers: { traceparent: `00-${'0'.repeat(32)}-b7ad6b7169203331-00` } })
+    const continued = await fetch(`${address}/health/live`, {
+      headers: { traceparent: `00-${traceId}-b7ad6b7169203331-00` },
+    })
+    expect(continued.headers.get('traceparent')).toMatch(
+      new RegExp(`^00-${traceId}-(?!b7ad6b7169203331)[0-9a-f]{16}-00$`),
+    )
+    const fresh = await fetch(`${address}/health/live`, {
+      headers: { traceparent: `00-${'0'.repeat(32)}-b7ad6b7169203331-00` },
+    })
     expect(fresh.headers.get('traceparent')).toMatch(/^00-(?!0{32})[0-9a-f]{32}-[0-9a-f]{16}-01$/)
   })
 
   it('puts request, trace and caller into the context of a command, under a command id of its own', async () => {
     const response = await post('/v1/things', { name: 'x' }, { 'x-request-id': 'r-1' })
-    const { note } = await response.json() as { note: string }
+    const { note } = (await response.json()) as { note: string }
     expect(JSON.parse(note)).toEqual({
-      commandId: expect.stringMatching(/^[0-9a-f-]{36}$/), correlationId: expect.stringMatching(/^[0-9a-f-]{36}$/),
-      orgId: orgA, clientId: 'client-a', requestId: 'r-1', traceparent: response.headers.get('traceparent'),
+      commandId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      correlationId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      orgId: orgA,
+      clientId: 'client-a',
+      requestId: 'r-1',
+      traceparent: response.headers.get('traceparent'),
     })
   })
 
   it('waits for the read models of a write, unless the caller prefers not to', async () => {
     t.waits.length = 0
     const waited = await post('/v1/things', { name: 'x' })
-    expect([waited.headers.get('x-commit-position'), waited.headers.get('etag'), waited.headers.get('cache-control')]).toEqual(['7/7', '"0"', 'no-store'])
+    expect([
+      waited.headers.get('x-commit-position'),
+      waited.headers.get('etag'),
+      waited.headers.get('cache-control'),
+    ]).toEqual(['7/7', '"0"', 'no-store'])
     expect(t.waits).toEqual([{ position: { commit: 7n, prepare: 7n }, projectors: ['things'], timeoutMs: 500 }])
     const eager = await post('/v1/things', { name: 'x' }, { prefer: 'respond-async' })
     expect([eager.status, eager.headers.get('preference-applied'), t.waits.length]).toEqual([201, 'respond-async', 1])
@@ -327,7 +484,7 @@ describe('headers', () => {
     const slow = await startApplication({ readYourWrites: async () => ({ caughtUp: false, lagMs: 1234.4 }) })
     try {
       const url = `/v1/things/${thingId}`
-      const headers = { ...await slow.token(), 'x-min-commit-position': '9/9' }
+      const headers = { ...(await slow.token()), 'x-min-commit-position': '9/9' }
       const behind = await slow.app.inject({ url, headers })
       expect([behind.statusCode, behind.headers['x-projection-lag-ms']]).toEqual([200, '1234'])
       const wrong = await slow.app.inject({ url, headers: { ...headers, 'x-min-commit-position': 'nine' } })
@@ -348,12 +505,35 @@ describe('headers', () => {
 
 describe('documentation', () => {
   it('is OpenAPI 3.1, with each route once at its own path, named schemas and every status', async () => {
-    const document = (await t.app.inject({ url: '/openapi.json' })).json<{ openapi: string; paths: Record<string, Record<string, { responses: object }>>; components: { schemas: object } }>()
+    const document = (await t.app.inject({ url: '/openapi.json' })).json<{
+      openapi: string
+      paths: Record<string, Record<string, { responses: object }>>
+      components: { schemas: object }
+    }>()
     expect(document.openapi).toBe('3.1.0')
-    expect(Object.keys(document.paths).filter((path) => path.includes('things'))).toEqual(['/v1/clinical-api/things', '/v1/clinical-api/things/{id}', '/v1/clinical-api/admin/things'])
+    expect(Object.keys(document.paths).filter((path) => path.includes('things'))).toEqual([
+      '/v1/clinical-api/things',
+      '/v1/clinical-api/things/{id}',
+      '/v1/clinical-api/admin/things',
+    ])
     expect(Object.keys(document.components.schemas)).toEqual(expect.arrayContaining(['ThingBody', 'Thing', 'Problem']))
     const create = document.paths['/v1/clinical-api/things']?.['post']
-    expect(Object.keys(create?.responses ?? {})).toEqual(['201', '400', '401', '403', '404', '408', '409', '413', '415', '417', '429', '431', '500', '503'])
+    expect(Object.keys(create?.responses ?? {})).toEqual([
+      '201',
+      '400',
+      '401',
+      '403',
+      '404',
+      '408',
+      '409',
+      '413',
+      '415',
+      '417',
+      '429',
+      '431',
+      '500',
+      '503',
+    ])
     expect(create).toMatchObject({
       requestBody: { content: { 'application/json': { schema: { $ref: '#/components/schemas/ThingBody' } } } },
       responses: {
@@ -364,54 +544,160 @@ describe('documentation', () => {
   })
 
   it('has the members that some problems bring along', async () => {
-    const document = (await t.app.inject({ url: '/openapi.json' })).json<{ components: { schemas: { Problem: { required: string[]; properties: object } } } }>()
+    const document = (await t.app.inject({ url: '/openapi.json' })).json<{
+      components: { schemas: { Problem: { required: string[]; properties: object } } }
+    }>()
     const { required, properties } = document.components.schemas.Problem
-    expect(Object.keys(properties).filter((member) => !required.includes(member))).toEqual(['errors', 'required_scopes', 'required_permission', 'missing_image_ids'])
+    expect(Object.keys(properties).filter((member) => !required.includes(member))).toEqual([
+      'errors',
+      'required_scopes',
+      'required_permission',
+      'missing_image_ids',
+    ])
   })
 
   it('gives each answer the headers that it may have, and a body that may be left out as such', async () => {
-    const told: Service = { prefix: 'consent', documentedAt: 'bare', routes: (app) => {
-      const response = { 200: Type.Object({}, { $id: 'Told' }) }
-      const config = { access: 'token', hasEtag: true, servedBy: ['told'], takesWait: true } as const
-      app.get('/told', { schema: { querystring: Type.Object({ cursor: Type.Optional(Type.String()) }), response }, config }, () => ({}))
-      app.post('/told', { schema: { body: Type.Object({}, { $id: 'TellBody' }), response }, config: { access: 'token', mayLackBody: true } }, () => ({}))
-      app.post('/asked', { schema: { body: Type.Object({}, { $id: 'AskBody' }), response }, config: { access: 'token', changesNothing: true } }, () => ({}))
-    } }
+    const told: Service = {
+      prefix: 'consent',
+      documentedAt: 'bare',
+      routes: (app) => {
+        const response = { 200: Type.Object({}, { $id: 'Told' }) }
+        const config = { access: 'token', hasEtag: true, servedBy: ['told'], takesWait: true } as const
+        app.get(
+          '/told',
+          { schema: { querystring: Type.Object({ cursor: Type.Optional(Type.String()) }), response }, config },
+          () => ({}),
+        )
+        app.post(
+          '/told',
+          {
+            schema: { body: Type.Object({}, { $id: 'TellBody' }), response },
+            config: { access: 'token', mayLackBody: true },
+          },
+          () => ({}),
+        )
+        app.post(
+          '/asked',
+          {
+            schema: { body: Type.Object({}, { $id: 'AskBody' }), response },
+            config: { access: 'token', changesNothing: true },
+          },
+          () => ({}),
+        )
+      },
+    }
     const { app } = await startApplication({ services: [told, thingService] })
-    const { paths } = (await app.inject({ url: '/openapi.json' })).json<{ paths: Record<string, Record<string, { requestBody?: { required: boolean }; responses: Record<string, { headers?: object }> }>> }>()
-    const headersOf = (path: string, method: string, status: string) => Object.keys(paths[path]?.[method]?.responses[status]?.headers ?? {})
-    expect(headersOf('/v1/told', 'get', '200')).toEqual(['ETag', 'Link', 'X-Projection-Lag-Ms', 'Preference-Applied', 'Retry-After'])
-    expect(headersOf('/v1/told', 'get', '304')).toEqual(['ETag', 'X-Projection-Lag-Ms', 'Preference-Applied', 'Retry-After'])
-    expect(headersOf('/v1/told', 'post', '200')).toEqual(['X-Commit-Position', 'Idempotency-Replayed', 'Preference-Applied'])
+    const { paths } = (await app.inject({ url: '/openapi.json' })).json<{
+      paths: Record<
+        string,
+        Record<string, { requestBody?: { required: boolean }; responses: Record<string, { headers?: object }> }>
+      >
+    }>()
+    const headersOf = (path: string, method: string, status: string) =>
+      Object.keys(paths[path]?.[method]?.responses[status]?.headers ?? {})
+    expect(headersOf('/v1/told', 'get', '200')).toEqual([
+      'ETag',
+      'Link',
+      'X-Projection-Lag-Ms',
+      'Preference-Applied',
+      'Retry-After',
+    ])
+    expect(headersOf('/v1/told', 'get', '304')).toEqual([
+      'ETag',
+      'X-Projection-Lag-Ms',
+      'Preference-Applied',
+      'Retry-After',
+    ])
+    expect(headersOf('/v1/told', 'post', '200')).toEqual([
+      'X-Commit-Position',
+      'Idempotency-Replayed',
+      'Preference-Applied',
+    ])
     expect(headersOf('/v1/asked', 'post', '200')).toEqual([])
-    expect(headersOf('/v1/clinical-api/things', 'post', '201')).toEqual(['Location', 'X-Commit-Position', 'Idempotency-Replayed', 'Preference-Applied'])
-    expect(['400', '401', '403', '429', '503'].map((status) => headersOf('/v1/told', 'post', status))).toEqual([[], ['WWW-Authenticate'], ['WWW-Authenticate'], ['Retry-After'], ['Retry-After']])
-    expect(paths['/v1/told']?.['post']).toMatchObject({ requestBody: { required: false, content: { 'application/json': { schema: { $ref: '#/components/schemas/TellBody' } } } } })
+    expect(headersOf('/v1/clinical-api/things', 'post', '201')).toEqual([
+      'Location',
+      'X-Commit-Position',
+      'Idempotency-Replayed',
+      'Preference-Applied',
+    ])
+    expect(['400', '401', '403', '429', '503'].map((status) => headersOf('/v1/told', 'post', status))).toEqual([
+      [],
+      ['WWW-Authenticate'],
+      ['WWW-Authenticate'],
+      ['Retry-After'],
+      ['Retry-After'],
+    ])
+    expect(paths['/v1/told']?.['post']).toMatchObject({
+      requestBody: {
+        required: false,
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/TellBody' } } },
+      },
+    })
     expect(paths['/v1/told']?.['post']).not.toHaveProperty('x-body-may-lack')
     expect(paths['/v1/asked']?.['post']?.requestBody?.required).toBe(true)
     await app.close()
   })
 
   it('says that a versioned record may be unmodified', async () => {
-    const document = (await t.app.inject({ url: '/openapi.json' })).json<{ paths: Record<string, Record<string, { responses: object }>> }>()
-    expect(Object.keys(document.paths['/v1/clinical-api/things/{id}']?.['get']?.responses ?? {})).toEqual(['200', '304', '400', '401', '403', '404', '408', '417', '429', '431', '500', '503'])
+    const document = (await t.app.inject({ url: '/openapi.json' })).json<{
+      paths: Record<string, Record<string, { responses: object }>>
+    }>()
+    expect(Object.keys(document.paths['/v1/clinical-api/things/{id}']?.['get']?.responses ?? {})).toEqual([
+      '200',
+      '304',
+      '400',
+      '401',
+      '403',
+      '404',
+      '408',
+      '417',
+      '429',
+      '431',
+      '500',
+      '503',
+    ])
   })
 
   it('names the scopes that a token can have', async () => {
-    const document = (await t.app.inject({ url: '/openapi.json' })).json<{ components: { securitySchemes: { token: { flows: { clientCredentials: { scopes: object } } } } } }>()
+    const document = (await t.app.inject({ url: '/openapi.json' })).json<{
+      components: { securitySchemes: { token: { flows: { clientCredentials: { scopes: object } } } } }
+    }>()
     expect(document.components.securitySchemes.token.flows.clientCredentials.scopes).toEqual({
-      'things:write': 'things:write', 'things:read': 'things:read', 'consents:read': 'consents:read', 'consents:write': 'consents:write',
+      'things:write': 'things:write',
+      'things:read': 'things:read',
+      'consents:read': 'consents:read',
+      'consents:write': 'consents:write',
     })
   })
 
   it('is held against the answers where the application is told to', async () => {
-    const lying: Service = { prefix: 'consent', documentedAt: 'bare', routes: (app) => {
-      app.get('/lie', { schema: { response: { 200: Type.Object({ a: Type.String() }, { $id: 'Truth' }) } }, config: { access: 'public' } }, () => JSON.parse('{"a":1}') as { a: string })
-    } }
+    const lying: Service = {
+      prefix: 'consent',
+      documentedAt: 'bare',
+      routes: (app) => {
+        app.get(
+          '/lie',
+          {
+            schema: { response: { 200: Type.Object({ a: Type.String() }, { $id: 'Truth' }) } },
+            config: { access: 'public' },
+          },
+          () => JSON.parse('{"a":1}') as { a: string },
+        )
+      },
+    }
     const strict = await startApplication({ services: [lying, thingService], checkReplies: true })
     expect((await strict.app.inject({ url: '/v1/lie' })).statusCode).toBe(500)
     expect(strict.log()).toContain('the answer is not as documented: /a type')
-    expect((await strict.app.inject({ method: 'POST', url: '/v1/things', headers: await strict.token(), payload: { name: 'x' } })).statusCode).toBe(201)
+    expect(
+      (
+        await strict.app.inject({
+          method: 'POST',
+          url: '/v1/things',
+          headers: await strict.token(),
+          payload: { name: 'x' },
+        })
+      ).statusCode,
+    ).toBe(201)
     await strict.app.close()
   })
 

@@ -3,7 +3,14 @@ import { Type } from 'typebox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answers } from '../../../platform/http/answers.ts'
 import { tenantOf } from '../../../platform/http/access.ts'
-import { createCursors, listQuery, page, pageMembers, pageRequest, type ListIdentity } from '../../../platform/http/cursors.ts'
+import {
+  createCursors,
+  listQuery,
+  page,
+  pageMembers,
+  pageRequest,
+  type ListIdentity,
+} from '../../../platform/http/cursors.ts'
 import type { Service } from '../../../platform/http/service.ts'
 import { tenantOfFact } from '../../../platform/tenants.ts'
 import { orgA, orgB, startApplication, type TestApplication } from './test-application.ts'
@@ -16,28 +23,58 @@ const service: Service = {
   prefix: 'ai-review',
   documentedAt: 'bare',
   routes(app) {
-    app.get('/owners/:owner/numbers', {
-      schema: {
-        operationId: 'numbers', summary: 'Numbers', params: Type.Object({ owner: Type.String() }),
-        querystring: Type.Object({ ...listQuery, parity: Type.Optional(Type.String()) }),
-        response: answers({ 200: Type.Object({ data: Type.Array(Type.Integer()), ...pageMembers() }, { $id: 'Numbers' }) }, ['invalid-cursor', 'expired-cursor']),
+    app.get(
+      '/owners/:owner/numbers',
+      {
+        schema: {
+          operationId: 'numbers',
+          summary: 'Numbers',
+          params: Type.Object({ owner: Type.String() }),
+          querystring: Type.Object({ ...listQuery, parity: Type.Optional(Type.String()) }),
+          response: answers(
+            { 200: Type.Object({ data: Type.Array(Type.Integer()), ...pageMembers() }, { $id: 'Numbers' }) },
+            ['invalid-cursor', 'expired-cursor'],
+          ),
+        },
+        config: { access: 'token' },
       },
-      config: { access: 'token' },
-    }, async (request, reply) => {
-      const { parity } = request.query
-      const list: ListIdentity = { list: 'numbers', orgId: tenantOf(request.caller), sort: 'number', filters: { parity } }
-      const asked = pageRequest(cursors, list, request.query)
-      const matching = numbers.filter((number) => (parity === undefined || number % 2 === 0) && number > Number(asked.after?.[0] ?? -1))
-      return page(reply, { cursors, list, request: asked, rows: matching.slice(0, asked.fetch), placeOf: (row) => [row], toItem: (row) => row })
-    })
+      async (request, reply) => {
+        const { parity } = request.query
+        const list: ListIdentity = {
+          list: 'numbers',
+          orgId: tenantOf(request.caller),
+          sort: 'number',
+          filters: { parity },
+        }
+        const asked = pageRequest(cursors, list, request.query)
+        const matching = numbers.filter(
+          (number) => (parity === undefined || number % 2 === 0) && number > Number(asked.after?.[0] ?? -1),
+        )
+        return page(reply, {
+          cursors,
+          list,
+          request: asked,
+          rows: matching.slice(0, asked.fetch),
+          placeOf: (row) => [row],
+          toItem: (row) => row,
+        })
+      },
+    )
   },
 }
 
 let t: TestApplication
-beforeAll(async () => { t = await startApplication({ services: [service] }) })
+beforeAll(async () => {
+  t = await startApplication({ services: [service] })
+})
 afterAll(() => t.app.close())
 
-interface Page { data: number[]; next_cursor: string | null; has_more: boolean; code?: string }
+interface Page {
+  data: number[]
+  next_cursor: string | null
+  has_more: boolean
+  code?: string
+}
 
 async function get(url: string, orgId = orgA) {
   const response = await t.app.inject({ url, headers: await t.token({ orgId }) })
@@ -83,7 +120,9 @@ describe('a cursor', () => {
       expect(() => cursors.open(list, changed)).toThrow(expect.objectContaining({ code: 'invalid-cursor' }))
     }
     expect(() => cursors.open(list, 'x')).toThrow(expect.objectContaining({ code: 'invalid-cursor' }))
-    expect(() => cursors.open({ ...list, sort: 'name' }, cursor)).toThrow(expect.objectContaining({ code: 'invalid-cursor' }))
+    expect(() => cursors.open({ ...list, sort: 'name' }, cursor)).toThrow(
+      expect.objectContaining({ code: 'invalid-cursor' }),
+    )
   })
 
   it('expires after 7 days', async () => {

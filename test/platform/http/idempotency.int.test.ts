@@ -7,11 +7,18 @@ import { startApplication, type TestApplication } from './test-application.ts'
 const hmac = (bytes: Uint8Array): string => createHmac('sha256', 'pepper').update(bytes).digest('hex')
 
 let t: TestApplication
-beforeAll(async () => { t = await startApplication() })
+beforeAll(async () => {
+  t = await startApplication()
+})
 afterAll(() => t.app.close())
 
 async function create(key: string) {
-  const response = await t.app.inject({ method: 'POST', url: '/v1/things', headers: { ...await t.token(), 'idempotency-key': key }, payload: { name: 'x' } })
+  const response = await t.app.inject({
+    method: 'POST',
+    url: '/v1/things',
+    headers: { ...(await t.token()), 'idempotency-key': key },
+    payload: { name: 'x' },
+  })
   return response.json<{ id: string; code?: string }>()
 }
 
@@ -26,7 +33,13 @@ describe('the key', () => {
     expect(first).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-5/)
   })
 
-  it.each([['empty', ''], ['only quotes', '""'], ['with a blank', 'a b'], ['of 256 characters', 'x'.repeat(256)], ['beyond ASCII', 'caf\u00e9']])('is refused when it is %s', async (_, key) => {
+  it.each([
+    ['empty', ''],
+    ['only quotes', '""'],
+    ['with a blank', 'a b'],
+    ['of 256 characters', 'x'.repeat(256)],
+    ['beyond ASCII', 'caf\u00e9'],
+  ])('is refused when it is %s', async (_, key) => {
     expect((await create(key)).code).toBe('idempotency-key-invalid')
   })
 
@@ -37,10 +50,14 @@ describe('the key', () => {
 
 describe('the id', () => {
   it('differs by scope, key and part, whatever their characters', () => {
-    assert(property(string(), string(), string(), string(), (scopeA, keyA, scopeB, keyB) => {
-      const isSame = scopeA === scopeB && keyA === keyB
-      return (idempotentId({ scopeId: scopeA, key: keyA }) === idempotentId({ scopeId: scopeB, key: keyB })) === isSame
-    }))
+    assert(
+      property(string(), string(), string(), string(), (scopeA, keyA, scopeB, keyB) => {
+        const isSame = scopeA === scopeB && keyA === keyB
+        return (
+          (idempotentId({ scopeId: scopeA, key: keyA }) === idempotentId({ scopeId: scopeB, key: keyB })) === isSame
+        )
+      }),
+    )
     const one = { scopeId: 's', key: 'k' }
     expect(idempotentId(one, 'patient')).not.toBe(idempotentId(one))
   })
@@ -48,12 +65,16 @@ describe('the id', () => {
 
 describe('the fingerprint', () => {
   it('is the same for the same JSON in another order or notation', () => {
-    expect(fingerprintBody({ a: 1, b: [true, 'é'] }, hmac)).toBe(fingerprintBody(JSON.parse('{"b":[true,"\\u00e9"],"a":1.0}'), hmac))
+    expect(fingerprintBody({ a: 1, b: [true, 'é'] }, hmac)).toBe(
+      fingerprintBody(JSON.parse('{"b":[true,"\\u00e9"],"a":1.0}'), hmac),
+    )
     expect(fingerprintBody(undefined, hmac)).toBe(fingerprintBody(null, hmac))
   })
 
   it('differs for any difference', () => {
-    const different = [{ a: 1 }, { a: '1' }, { a: null }, {}, [], { a: 1, b: undefined, c: 2 }].map((body) => fingerprintBody(body, hmac))
+    const different = [{ a: 1 }, { a: '1' }, { a: null }, {}, [], { a: 1, b: undefined, c: 2 }].map((body) =>
+      fingerprintBody(body, hmac),
+    )
     expect(new Set(different).size).toBe(different.length)
   })
 })

@@ -39,7 +39,10 @@ class NotedSinks implements InlineSinks {
 }
 
 const EchoBody = Type.Object(
-  { images: Type.Optional(Type.Array(Type.Object({ data: Type.String() }, { additionalProperties: false }))), name: Type.Optional(Type.String()) },
+  {
+    images: Type.Optional(Type.Array(Type.Object({ data: Type.String() }, { additionalProperties: false }))),
+    name: Type.Optional(Type.String()),
+  },
   { $id: 'EchoBody', additionalProperties: false },
 )
 const Echo = Type.Object({ body: Type.Unknown(), lengths: Type.Array(Type.Integer()) }, { $id: 'Echo' })
@@ -54,19 +57,32 @@ const service: Service = {
   documentedAt: 'prefixed',
   routes(app) {
     void app.register(async (scope) => {
-      const sinksOf = addInlineBodyParser(scope, { mostBytes, mostRest, open: () => {
-        const opened = new NotedSinks()
-        sinks.push(opened)
-        return opened
-      } })
-      scope.post('/echo', {
-        schema: { operationId: 'echo', summary: 'Echo', body: EchoBody, response: answers({ 200: Echo }, ['object-store-unavailable']) },
-        config: { access: { scopes: ['things:write'] } },
-      }, async (request) => {
-        const opened = sinksOf(request)
-        expect(opened?.discards).toBe(0)
-        return { body: request.body, lengths: (opened?.texts ?? []).map(({ length }) => length) }
+      const sinksOf = addInlineBodyParser(scope, {
+        mostBytes,
+        mostRest,
+        open: () => {
+          const opened = new NotedSinks()
+          sinks.push(opened)
+          return opened
+        },
       })
+      scope.post(
+        '/echo',
+        {
+          schema: {
+            operationId: 'echo',
+            summary: 'Echo',
+            body: EchoBody,
+            response: answers({ 200: Echo }, ['object-store-unavailable']),
+          },
+          config: { access: { scopes: ['things:write'] } },
+        },
+        async (request) => {
+          const opened = sinksOf(request)
+          expect(opened?.discards).toBe(0)
+          return { body: request.body, lengths: (opened?.texts ?? []).map(({ length }) => length) }
+        },
+      )
     })
   },
 }
@@ -87,15 +103,33 @@ interface Answered {
   readonly body: Record<string, unknown>
 }
 
-async function send(body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}, path = '/echo'): Promise<Answered> {
-  const response = await fetch(new URL(`/v1/clinical-api${path}`, address), { method: 'POST', headers: { 'content-type': 'application/json', ...auth, ...headers }, body })
-  const answered = await response.json() as Record<string, unknown>
+async function send(
+  body: string | Uint8Array<ArrayBuffer>,
+  headers: Record<string, string> = {},
+  path = '/echo',
+): Promise<Answered> {
+  const response = await fetch(new URL(`/v1/clinical-api${path}`, address), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...auth, ...headers },
+    body,
+  })
+  const answered = (await response.json()) as Record<string, unknown>
   return { status: response.status, code: answered['code'], body: answered }
 }
 
 function open(headers: readonly string[]): Socket {
   const socket = connect(Number(address.port), address.hostname)
-  socket.write(['POST /v1/clinical-api/echo HTTP/1.1', 'Host: platform', 'Content-Type: application/json', `Authorization: ${auth.authorization}`, ...headers, '', ''].join('\r\n'))
+  socket.write(
+    [
+      'POST /v1/clinical-api/echo HTTP/1.1',
+      'Host: platform',
+      'Content-Type: application/json',
+      `Authorization: ${auth.authorization}`,
+      ...headers,
+      '',
+      '',
+    ].join('\r\n'),
+  )
   return socket
 }
 
@@ -105,17 +139,24 @@ async function answerOn(socket: Socket): Promise<string> {
   return answer
 }
 
-const withData = (...data: readonly string[]) => JSON.stringify({ images: data.map((text) => ({ data: text })), name: 'Ada' })
+const withData = (...data: readonly string[]) =>
+  JSON.stringify({ images: data.map((text) => ({ data: text })), name: 'Ada' })
 
 describe('a body with inline data', () => {
   it('is parsed without them, and they are handed on as they come', async () => {
     const data = ['A'.repeat(300_000), '', 'B'.repeat(200_000)]
     const answer = await send(withData(...data))
-    expect(answer).toMatchObject({ status: 200, body: { body: { images: [{ data: '' }, { data: '' }, { data: '' }], name: 'Ada' }, lengths: [300_000, 0, 200_000] } })
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        body: { images: [{ data: '' }, { data: '' }, { data: '' }], name: 'Ada' },
+        lengths: [300_000, 0, 200_000],
+      },
+    })
     expect(sinks.map(({ texts, discards }) => [texts, discards])).toEqual([[data, 1]])
   })
 
-  it('of no bytes is no body, and one that is no object is its reader\'s matter', async () => {
+  it("of no bytes is no body, and one that is no object is its reader's matter", async () => {
     expect(await send('')).toMatchObject({ status: 400, code: 'validation-failed' })
     expect(await send('[]')).toMatchObject({ status: 400, code: 'validation-failed' })
     expect(await send('{}')).toMatchObject({ status: 200, body: { body: {}, lengths: [] } })
@@ -131,7 +172,8 @@ describe('a body with inline data', () => {
     const socket = open(['Transfer-Encoding: chunked'])
     const part = 'A'.repeat(64 * KiB)
     socket.write('b\r\n{"images":[\r\nc\r\n {"data": "A\r\n')
-    for (let sent = 0; sent <= mostBytes; sent += part.length) socket.write(`${part.length.toString(16)}\r\n${part}\r\n`)
+    for (let sent = 0; sent <= mostBytes; sent += part.length)
+      socket.write(`${part.length.toString(16)}\r\n${part}\r\n`)
     socket.write('0\r\n\r\n')
     expect(await answerOn(socket)).toMatch(/^HTTP\/1\.1 413 [^]*connection: close[^]*body-too-large/i)
     expect(sinks.map(({ discards }) => discards)).toEqual([1])
@@ -141,7 +183,10 @@ describe('a body with inline data', () => {
   it('is taken up to the last byte of the limit', async () => {
     const bare = withData('').length
     expect(await send(withData('A'.repeat(mostBytes - bare)))).toMatchObject({ status: 200 })
-    expect(await send(withData('A'.repeat(mostBytes - bare + 1)))).toMatchObject({ status: 413, code: 'body-too-large' })
+    expect(await send(withData('A'.repeat(mostBytes - bare + 1)))).toMatchObject({
+      status: 413,
+      code: 'body-too-large',
+    })
   })
 
   it('is a 413 when it is large without its data, and is read to its end first', async () => {
@@ -151,7 +196,10 @@ describe('a body with inline data', () => {
   })
 
   it('is not unpacked', async () => {
-    expect(await send(new Uint8Array(gzipSync(withData('A'))), { 'content-encoding': 'gzip' })).toMatchObject({ status: 415, code: 'unsupported-media-type' })
+    expect(await send(new Uint8Array(gzipSync(withData('A'))), { 'content-encoding': 'gzip' })).toMatchObject({
+      status: 415,
+      code: 'unsupported-media-type',
+    })
     expect(sinks.map(({ texts }) => texts)).toEqual([[]])
   })
 
@@ -159,21 +207,33 @@ describe('a body with inline data', () => {
     ['is no JSON from its beginning', `x${withData('A'.repeat(800_000))}`],
     ['has two data of one image', `{"images":[{"data":"A","data":"${'A'.repeat(800_000)}"}]}`],
     ['ends too soon', withData('A'.repeat(800_000)).slice(0, -1)],
-    ['is no UTF-8', Buffer.concat([Buffer.from(withData('A'.repeat(800_000)).slice(0, -2)), Buffer.from([0xff, 0x22, 0x7d])])],
+    [
+      'is no UTF-8',
+      Buffer.concat([Buffer.from(withData('A'.repeat(800_000)).slice(0, -2)), Buffer.from([0xff, 0x22, 0x7d])]),
+    ],
     ['holds U+0000', withData('A').replace('Ada', '\\u0000')],
     ['is nested too deeply', `{"name":${'['.repeat(70)}${']'.repeat(70)}}`],
   ])('that %s is a 400, told after its end', async (_, body) => {
-    expect(await send(typeof body === 'string' ? body : new Uint8Array(body))).toMatchObject({ status: 400, code: 'malformed-body' })
+    expect(await send(typeof body === 'string' ? body : new Uint8Array(body))).toMatchObject({
+      status: 400,
+      code: 'malformed-body',
+    })
     expect(sinks.map(({ discards }) => discards)).toEqual([1])
   })
 
   it('whose data cannot be taken is refused after its end, and nothing of it goes on', async () => {
-    expect(await send(withData(`${'A'.repeat(10)}!`, 'B'.repeat(800_000)))).toMatchObject({ status: 503, code: 'object-store-unavailable' })
+    expect(await send(withData(`${'A'.repeat(10)}!`, 'B'.repeat(800_000)))).toMatchObject({
+      status: 503,
+      code: 'object-store-unavailable',
+    })
     expect(sinks.map(({ texts, discards }) => [texts, discards])).toEqual([[[''], 1]])
   })
 
   it('is given up when anything refuses the request before its route', async () => {
-    expect(await send(withData('AAAA').replace('name', 'unknown'))).toMatchObject({ status: 400, code: 'validation-failed' })
+    expect(await send(withData('AAAA').replace('name', 'unknown'))).toMatchObject({
+      status: 400,
+      code: 'validation-failed',
+    })
     expect(await send(withData('AAAA'), {}, '/echo?a=%00')).toMatchObject({ status: 400, code: 'validation-failed' })
     expect(sinks.map(({ discards }) => discards)).toEqual([1, 1])
   })

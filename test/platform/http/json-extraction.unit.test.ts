@@ -49,7 +49,8 @@ function codeOf(work: () => unknown): string {
 }
 
 const parse = (bytes: Buffer): unknown => readJsonText(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** What should be taken out of a body, told by what it parses to. */
 function expected(body: unknown): { readonly rest: unknown; readonly texts: readonly (readonly [number, string])[] } {
@@ -65,12 +66,29 @@ function expected(body: unknown): { readonly rest: unknown; readonly texts: read
 
 const ascii = fc.string({ unit: 'grapheme-ascii' })
 const anything = fc.jsonValue({ maxDepth: 4 })
-const image = fc.record({ data: fc.oneof(ascii, ascii, anything), mime_type: fc.string(), nested: fc.dictionary(fc.constantFrom('data', 'images', 'x'), anything) }, { requiredKeys: [] })
-const lookAlike = fc.dictionary(fc.constantFrom('images', 'data', 'image', '"', '\\', 'x'), fc.oneof(anything, fc.array(image)))
+const image = fc.record(
+  {
+    data: fc.oneof(ascii, ascii, anything),
+    mime_type: fc.string(),
+    nested: fc.dictionary(fc.constantFrom('data', 'images', 'x'), anything),
+  },
+  { requiredKeys: [] },
+)
+const lookAlike = fc.dictionary(
+  fc.constantFrom('images', 'data', 'image', '"', '\\', 'x'),
+  fc.oneof(anything, fc.array(image)),
+)
 const bodies = fc.oneof(
   anything,
   lookAlike,
-  fc.record({ images: fc.array(fc.oneof(image, image, anything, fc.array(image))), patient: lookAlike, external_reference: fc.string() }, { requiredKeys: ['images'] }),
+  fc.record(
+    {
+      images: fc.array(fc.oneof(image, image, anything, fc.array(image))),
+      patient: lookAlike,
+      external_reference: fc.string(),
+    },
+    { requiredKeys: ['images'] },
+  ),
 )
 const cuts = fc.array(fc.nat(4000), { maxLength: 12 })
 
@@ -79,57 +97,76 @@ function written(value: unknown, escapes: (character: string) => boolean, blank:
   if (typeof value === 'string') {
     const text = value.split('').map((character) => {
       if (character === '/' && escapes('/')) return '\\/'
-      if (/^[\x20-\x7e]$/.test(character) && escapes(character)) return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0').toUpperCase()}`
+      if (/^[\x20-\x7e]$/.test(character) && escapes(character))
+        return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0').toUpperCase()}`
       return JSON.stringify(character).slice(1, -1)
     })
     return `"${text.join('')}"`
   }
-  if (Array.isArray(value)) return `[${blank}${value.map((item) => written(item, escapes, blank)).join(`${blank},${blank}`)}${blank}]`
+  if (Array.isArray(value))
+    return `[${blank}${value.map((item) => written(item, escapes, blank)).join(`${blank},${blank}`)}${blank}]`
   if (!isObject(value)) return JSON.stringify(value)
-  const members = Object.entries(value).map(([name, member]) => `${written(name, escapes, blank)}${blank}:${blank}${written(member, escapes, blank)}`)
+  const members = Object.entries(value).map(
+    ([name, member]) => `${written(name, escapes, blank)}${blank}:${blank}${written(member, escapes, blank)}`,
+  )
   return `{${blank}${members.join(`${blank},${blank}`)}${blank}}`
 }
 
 describe('the data of images in a JSON body', () => {
   it('is taken out wherever the body is cut, and the rest stays as it is', () => {
-    fc.assert(fc.property(bodies, cuts, (body, places) => {
-      const text = JSON.stringify(body)
-      const { rest, texts } = extract(text, places)
-      const { rest: kept, texts: taken } = expected(readJsonText(text))
-      expect(parse(rest)).toEqual(kept)
-      expect(texts).toEqual(taken)
-    }), { numRuns: 500 })
+    fc.assert(
+      fc.property(bodies, cuts, (body, places) => {
+        const text = JSON.stringify(body)
+        const { rest, texts } = extract(text, places)
+        const { rest: kept, texts: taken } = expected(readJsonText(text))
+        expect(parse(rest)).toEqual(kept)
+        expect(texts).toEqual(taken)
+      }),
+      { numRuns: 500 },
+    )
   })
 
   it('is the same by whatever escapes and blanks the body is written', () => {
-    fc.assert(fc.property(bodies, cuts, fc.nat(), fc.constantFrom('', ' ', '\n\t', ' \r\n'), (body, places, seed, blank) => {
-      let turn = seed
-      const escapes = () => (turn = (turn * 31 + 7) % 101) % 3 === 0
-      const text = written(readJsonText(JSON.stringify(body)), escapes, blank)
-      const { rest, texts } = extract(text, places)
-      const { rest: kept, texts: taken } = expected(readJsonText(text))
-      expect(parse(rest)).toEqual(kept)
-      expect(texts).toEqual(taken)
-    }), { numRuns: 300 })
+    fc.assert(
+      fc.property(bodies, cuts, fc.nat(), fc.constantFrom('', ' ', '\n\t', ' \r\n'), (body, places, seed, blank) => {
+        let turn = seed
+        const escapes = () => (turn = (turn * 31 + 7) % 101) % 3 === 0
+        const text = written(readJsonText(JSON.stringify(body)), escapes, blank)
+        const { rest, texts } = extract(text, places)
+        const { rest: kept, texts: taken } = expected(readJsonText(text))
+        expect(parse(rest)).toEqual(kept)
+        expect(texts).toEqual(taken)
+      }),
+      { numRuns: 300 },
+    )
   })
 
   it('is never found in what is no JSON: the rest is none either', () => {
     const broken = fc.tuple(bodies, fc.nat(4000), fc.constantFrom('', '"', '\\', '{', ']', ',', ':', '\u0000', 'x'))
-    fc.assert(fc.property(broken, cuts, ([body, place, added], places) => {
-      const whole = JSON.stringify(body)
-      const at = place % (whole.length + 1)
-      const text = `${whole.slice(0, at)}${added}${whole.slice(at + 1)}`
-      const isJson = succeeds(() => readJsonText(text))
-      const isTaken = succeeds(() => parse(extract(text, places).rest))
-      // A name that stands twice is JSON, and refused.
-      if (!isJson) expect(isTaken).toBe(false)
-    }), { numRuns: 500 })
+    fc.assert(
+      fc.property(broken, cuts, ([body, place, added], places) => {
+        const whole = JSON.stringify(body)
+        const at = place % (whole.length + 1)
+        const text = `${whole.slice(0, at)}${added}${whole.slice(at + 1)}`
+        const isJson = succeeds(() => readJsonText(text))
+        const isTaken = succeeds(() => parse(extract(text, places).rest))
+        // A name that stands twice is JSON, and refused.
+        if (!isJson) expect(isTaken).toBe(false)
+      }),
+      { numRuns: 500 },
+    )
   })
 
   it('is told byte by byte, too', () => {
     const text = JSON.stringify({ images: [{ mime_type: 'é', data: 'AAAA' }, { data: 'B/=' }], a: '€' })
-    const { rest, texts } = extract(text, Array.from({ length: Buffer.byteLength(text) }, (_, place) => place))
-    expect(texts).toEqual([[0, 'AAAA'], [1, 'B/=']])
+    const { rest, texts } = extract(
+      text,
+      Array.from({ length: Buffer.byteLength(text) }, (_, place) => place),
+    )
+    expect(texts).toEqual([
+      [0, 'AAAA'],
+      [1, 'B/='],
+    ])
     expect(parse(rest)).toEqual({ images: [{ mime_type: 'é', data: '' }, { data: '' }], a: '€' })
   })
 
@@ -149,7 +186,9 @@ describe('the data of images in a JSON body', () => {
   })
 
   it('is found by a name that is written with escapes', () => {
-    const { rest, texts } = extract('{"\\u0069\\u006d\\u0061\\u0067\\u0065\\u0073":[1,{"d\\u0061ta":"QUJD\\/\\u002b\\u003D"}]}')
+    const { rest, texts } = extract(
+      '{"\\u0069\\u006d\\u0061\\u0067\\u0065\\u0073":[1,{"d\\u0061ta":"QUJD\\/\\u002b\\u003D"}]}',
+    )
     expect(texts).toEqual([[1, 'QUJD/+=']])
     expect(parse(rest)).toEqual({ images: [1, { data: '' }] })
   })
@@ -176,13 +215,21 @@ describe('the data of images in a JSON body', () => {
     ['a line break', '{"images":[{"data":"a\nb"}]}'],
   ])('is refused with %s', (_, text) => {
     expect(codeOf(() => extract(text))).toBe('malformed-body')
-    expect(codeOf(() => extract(text, Array.from({ length: text.length }, (_unused, place) => place)))).toBe('malformed-body')
+    expect(
+      codeOf(() =>
+        extract(
+          text,
+          Array.from({ length: text.length }, (_unused, place) => place),
+        ),
+      ),
+    ).toBe('malformed-body')
   })
 
   it('may be as long as it likes, the rest as long as is said', () => {
     const body = { images: [{ data: 'A'.repeat(10_000) }, { data: 'B'.repeat(10_000) }], a: '' }
     const bare = JSON.stringify({ images: [{ data: '' }, { data: '' }], a: '' }).length
-    const of = (more: number) => () => extract(JSON.stringify({ ...body, a: 'x'.repeat(more) }), [5_000, 15_000], bare + 100)
+    const of = (more: number) => () =>
+      extract(JSON.stringify({ ...body, a: 'x'.repeat(more) }), [5_000, 15_000], bare + 100)
     expect([codeOf(of(100)), codeOf(of(101))]).toEqual(['none', 'body-too-large'])
   })
 

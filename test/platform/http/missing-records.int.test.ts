@@ -13,13 +13,22 @@ async function answerOf(readModel: { isBehind: boolean; catchesUp: boolean; hasR
     prefix: 'clinical-api',
     documentedAt: 'prefixed',
     routes: (app) => {
-      app.get('/notes/:id', {
-        schema: { operationId: 'getNote', summary: 'A note', params: Type.Object({ id: Type.String() }), response: answers({ 200: Type.Object({ ok: Type.Boolean() }) }) },
-        config: { access: 'token', servedBy: ['notes'] },
-      }, async () => {
-        if (!isThere) throw problem('not-found')
-        return { ok: true }
-      })
+      app.get(
+        '/notes/:id',
+        {
+          schema: {
+            operationId: 'getNote',
+            summary: 'A note',
+            params: Type.Object({ id: Type.String() }),
+            response: answers({ 200: Type.Object({ ok: Type.Boolean() }) }),
+          },
+          config: { access: 'token', servedBy: ['notes'] },
+        },
+        async () => {
+          if (!isThere) throw problem('not-found')
+          return { ok: true }
+        },
+      )
     },
   }
   const application = await startApplication({
@@ -30,17 +39,30 @@ async function answerOf(readModel: { isBehind: boolean; catchesUp: boolean; hasR
       return !readModel.isBehind || readModel.catchesUp
     },
   })
-  const { statusCode, headers, body } = await application.app.inject({ url: '/v1/clinical-api/notes/1', headers: await application.token() })
+  const { statusCode, headers, body } = await application.app.inject({
+    url: '/v1/clinical-api/notes/1',
+    headers: await application.token(),
+  })
   await application.app.close()
   return { status: statusCode, retryAfter: headers['retry-after'], code: /"code":"([^"]+)"/.exec(body)?.[1], asked }
 }
 
 test('a record that a current read model does not hold does not exist', async () => {
-  expect(await answerOf({ isBehind: false, catchesUp: false, hasRecord: false })).toEqual({ status: 404, retryAfter: undefined, code: 'not-found', asked: ['notes'] })
+  expect(await answerOf({ isBehind: false, catchesUp: false, hasRecord: false })).toEqual({
+    status: 404,
+    retryAfter: undefined,
+    code: 'not-found',
+    asked: ['notes'],
+  })
 })
 
 test('a read model that is behind cannot say so: the caller is asked to come back', async () => {
-  expect(await answerOf({ isBehind: true, catchesUp: false, hasRecord: true })).toEqual({ status: 503, retryAfter: '1', code: 'read-model-behind', asked: ['notes'] })
+  expect(await answerOf({ isBehind: true, catchesUp: false, hasRecord: true })).toEqual({
+    status: 503,
+    retryAfter: '1',
+    code: 'read-model-behind',
+    asked: ['notes'],
+  })
 })
 
 test.each([
@@ -52,15 +74,34 @@ test.each([
     prefix: 'clinical-api',
     documentedAt: 'prefixed',
     routes: (app) => {
-      app.get('/notes', { schema: { operationId: 'refuse', summary: 'Refuses', response: answers({ 200: Type.Object({}) }, ['validation-failed', 'not-found']) }, config: { access: 'token', servedBy: ['notes'] } }, async () => {
-        throw problem(code)
-      })
+      app.get(
+        '/notes',
+        {
+          schema: {
+            operationId: 'refuse',
+            summary: 'Refuses',
+            response: answers({ 200: Type.Object({}) }, ['validation-failed', 'not-found']),
+          },
+          config: { access: 'token', servedBy: ['notes'] },
+        },
+        async () => {
+          throw problem(code)
+        },
+      )
     },
   }
-  const application = await startApplication({ services: [service], readYourWrites: async () => ({ caughtUp: false, lagMs: 1234 }) })
+  const application = await startApplication({
+    services: [service],
+    readYourWrites: async () => ({ caughtUp: false, lagMs: 1234 }),
+  })
   const { app } = application
-  const { statusCode, headers } = await app.inject({ url: '/v1/clinical-api/notes', headers: { ...await application.token(), 'x-min-commit-position': '9/9' } })
-  const { paths } = (await app.inject({ url: '/openapi.json' })).json<{ paths: Record<string, { get: { responses: Record<string, { headers?: object }> } }> }>()
+  const { statusCode, headers } = await app.inject({
+    url: '/v1/clinical-api/notes',
+    headers: { ...(await application.token()), 'x-min-commit-position': '9/9' },
+  })
+  const { paths } = (await app.inject({ url: '/openapi.json' })).json<{
+    paths: Record<string, { get: { responses: Record<string, { headers?: object }> } }>
+  }>()
   await app.close()
   expect([statusCode, headers['x-projection-lag-ms']]).toEqual(told)
   const declared = Object.keys(paths['/v1/clinical-api/notes']?.get.responses[statusCode]?.headers ?? {})
@@ -68,5 +109,10 @@ test.each([
 })
 
 test('a record that arrives while the answer waits is answered', async () => {
-  expect(await answerOf({ isBehind: true, catchesUp: true, hasRecord: true })).toEqual({ status: 200, retryAfter: undefined, code: undefined, asked: ['notes'] })
+  expect(await answerOf({ isBehind: true, catchesUp: true, hasRecord: true })).toEqual({
+    status: 200,
+    retryAfter: undefined,
+    code: undefined,
+    asked: ['notes'],
+  })
 })

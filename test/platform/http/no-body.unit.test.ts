@@ -17,6 +17,9 @@ test('no body and {} are the same', () => {
 })
 
 test('a member is named; what is no object is told to be left out', () => {
-  expect(errorsOf({ 'a/b': 1 })).toEqual([{ pointer: '/a~1b', detail: 'is not a member of this request', code: 'unknown-member' }])
-  for (const body of [[], null, 'text', 1]) expect(errorsOf(body)).toEqual([{ pointer: '', detail: 'must be left out, or be {}', code: 'type' }])
+  expect(errorsOf({ 'a/b': 1 })).toEqual([
+    { pointer: '/a~1b', detail: 'is not a member of this request', code: 'unknown-member' },
+  ])
+  for (const body of [[], null, 'text', 1])
+    expect(errorsOf(body)).toEqual([{ pointer: '', detail: 'must be left out, or be {}', code: 'type' }])
 })

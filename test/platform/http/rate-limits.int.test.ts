@@ -2,10 +2,22 @@ import { afterEach, describe, expect, it } from 'vitest'
 import type { Environment } from '../../../platform/configuration.ts'
 import type { Service } from '../../../platform/http/service.ts'
 import type { TokenClaims } from '../../../platform/http/tokens.ts'
-import { adminSecret, orgA, orgB, startApplication, thingId, thingService, type TestApplication } from './test-application.ts'
+import {
+  adminSecret,
+  orgA,
+  orgB,
+  startApplication,
+  thingId,
+  thingService,
+  type TestApplication,
+} from './test-application.ts'
 
 const production = { APP_ENV: 'production' }
-const small = { RATE_LIMIT_CLIENT_PER_MINUTE: '60', RATE_LIMIT_CLIENT_BURST: '3', RATE_LIMIT_ORGANISATION_PER_MINUTE: '0' }
+const small = {
+  RATE_LIMIT_CLIENT_PER_MINUTE: '60',
+  RATE_LIMIT_CLIENT_BURST: '3',
+  RATE_LIMIT_ORGANISATION_PER_MINUTE: '0',
+}
 const apps: TestApplication[] = []
 let nowMs = 0
 
@@ -14,17 +26,27 @@ afterEach(async () => {
 })
 
 /** A create and a token endpoint, as the platform's own are: the token one knows one client, whose secret is right. */
-const limited: Service = { prefix: 'auth', documentedAt: 'prefixed', routes: (app) => {
-  app.post('/creates', { config: { access: { scopes: ['things:write'] }, rateLimit: 'creates' } }, () => ({ id: 'x' }))
-  app.post<{ Body: { id: string; secret: string } }>('/tokens', { config: { access: 'public' } }, (request, reply) => {
-    if (request.body.secret !== 'right') {
-      app.rateLimits.credentialsRefused(request)
-      return reply.code(401).send({})
-    }
-    app.rateLimits.admitToken(reply, request.body.id)
-    return { id: request.body.id }
-  })
-} }
+const limited: Service = {
+  prefix: 'auth',
+  documentedAt: 'prefixed',
+  routes: (app) => {
+    app.post('/creates', { config: { access: { scopes: ['things:write'] }, rateLimit: 'creates' } }, () => ({
+      id: 'x',
+    }))
+    app.post<{ Body: { id: string; secret: string } }>(
+      '/tokens',
+      { config: { access: 'public' } },
+      (request, reply) => {
+        if (request.body.secret !== 'right') {
+          app.rateLimits.credentialsRefused(request)
+          return reply.code(401).send({})
+        }
+        app.rateLimits.admitToken(reply, request.body.id)
+        return { id: request.body.id }
+      },
+    )
+  },
+}
 
 async function start(env: Environment): Promise<TestApplication> {
   nowMs = 1_000_000
@@ -40,17 +62,27 @@ async function get(t: TestApplication, claims: Partial<TokenClaims> = {}, url = 
 /** A dictionary-like reading of the two fields, by the grammar of RFC 9651: quoted strings with integer parameters. */
 function items(field: unknown): Record<string, Record<string, number>> {
   expect(field).toMatch(/^"[a-z]+"(;[a-z]+=\d{1,15})+(, "[a-z]+"(;[a-z]+=\d{1,15})+)*$/)
-  return Object.fromEntries(String(field).split(', ').map((item) => {
-    const [name = '', ...parameters] = item.split(';')
-    return [name.slice(1, -1), Object.fromEntries(parameters.map((one) => [one.split('=')[0], Number(one.split('=')[1])]))]
-  }))
+  return Object.fromEntries(
+    String(field)
+      .split(', ')
+      .map((item) => {
+        const [name = '', ...parameters] = item.split(';')
+        return [
+          name.slice(1, -1),
+          Object.fromEntries(parameters.map((one) => [one.split('=')[0], Number(one.split('=')[1])])),
+        ]
+      }),
+  )
 }
 
 describe('in production', () => {
   it('every answer to a caller says what it may ask and what is left of it', async () => {
     const t = await start(production)
     const first = await get(t)
-    expect(items(first.headers['ratelimit-policy'])).toEqual({ client: { q: 100, w: 10 }, organisation: { q: 6000, w: 60 } })
+    expect(items(first.headers['ratelimit-policy'])).toEqual({
+      client: { q: 100, w: 10 },
+      organisation: { q: 6000, w: 60 },
+    })
     expect(items(first.headers['ratelimit'])).toEqual({ client: { r: 99, t: 1 }, organisation: { r: 5999, t: 1 } })
     const refused = await get(t, { scopes: [] })
     expect([refused.statusCode, refused.headers['ratelimit']]).toEqual([403, undefined])
@@ -60,9 +92,14 @@ describe('in production', () => {
 
   it('a client that asks too often is told to come back, and is served when it does', async () => {
     const t = await start({ ...production, ...small })
-    for (let left = 2; left >= 0; left -= 1) expect(items((await get(t)).headers['ratelimit'])).toEqual({ client: { r: left, t: 3 - left } })
+    for (let left = 2; left >= 0; left -= 1)
+      expect(items((await get(t)).headers['ratelimit'])).toEqual({ client: { r: left, t: 3 - left } })
     const refused = await get(t)
-    expect([refused.statusCode, refused.headers['content-type'], refused.headers['retry-after']]).toEqual([429, 'application/problem+json; charset=utf-8', '1'])
+    expect([refused.statusCode, refused.headers['content-type'], refused.headers['retry-after']]).toEqual([
+      429,
+      'application/problem+json; charset=utf-8',
+      '1',
+    ])
     expect(refused.json()).toMatchObject({ code: 'quota-exceeded', status: 429, retriable: true })
     expect(items(refused.headers['ratelimit'])).toEqual({ client: { r: 0, t: 3 } })
     expect(items(refused.headers['ratelimit-policy'])).toEqual({ client: { q: 3, w: 3 } })
@@ -100,12 +137,20 @@ describe('in production', () => {
 
   it('an actor of the administrator secret counts as a client', async () => {
     const t = await start({ ...production, ...small, ADMIN_API_SECRET: adminSecret })
-    const ask = () => t.app.inject({ method: 'POST', url: '/v1/admin/things', headers: { 'x-admin-api-secret': adminSecret } })
-    expect((await Promise.all([ask(), ask(), ask(), ask()])).filter(({ statusCode }) => statusCode === 429)).toHaveLength(1)
+    const ask = () =>
+      t.app.inject({ method: 'POST', url: '/v1/admin/things', headers: { 'x-admin-api-secret': adminSecret } })
+    expect(
+      (await Promise.all([ask(), ask(), ask(), ask()])).filter(({ statusCode }) => statusCode === 429),
+    ).toHaveLength(1)
   })
 
   it('nobody is counted where anybody may ask, and the services themselves never are', async () => {
-    const t = await start({ ...production, RATE_LIMIT_CLIENT_BURST: '1', SERVICE_CLIENT_ID: 'ours', SERVICE_CLIENT_SECRET: 'x'.repeat(32) })
+    const t = await start({
+      ...production,
+      RATE_LIMIT_CLIENT_BURST: '1',
+      SERVICE_CLIENT_ID: 'ours',
+      SERVICE_CLIENT_SECRET: 'x'.repeat(32),
+    })
     for (let time = 0; time < 5; time += 1) {
       const health = await t.app.inject({ url: '/health/live' })
       expect([health.statusCode, health.headers['ratelimit']]).toEqual([200, undefined])
@@ -115,28 +160,47 @@ describe('in production', () => {
   })
 
   it('0 turns a limit off', async () => {
-    const off = { RATE_LIMIT_CLIENT_PER_MINUTE: '0', RATE_LIMIT_ORGANISATION_PER_MINUTE: '0', RATE_LIMIT_TOKENS_PER_MINUTE: '0', RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE: '0' }
+    const off = {
+      RATE_LIMIT_CLIENT_PER_MINUTE: '0',
+      RATE_LIMIT_ORGANISATION_PER_MINUTE: '0',
+      RATE_LIMIT_TOKENS_PER_MINUTE: '0',
+      RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE: '0',
+    }
     const t = await start({ ...production, ...off, RATE_LIMIT_CLIENT_BURST: '1' })
     const answers = await Promise.all(Array.from({ length: 5 }, () => get(t)))
-    expect(answers.map(({ statusCode, headers }) => [statusCode, headers['ratelimit'], headers['ratelimit-policy']])).toEqual(answers.map(() => [200, undefined, undefined]))
-    const guesses = await Promise.all(Array.from({ length: 50 }, () => t.app.inject({ method: 'POST', url: '/v1/auth/tokens', payload: { id: 'a', secret: 'wrong' } })))
+    expect(
+      answers.map(({ statusCode, headers }) => [statusCode, headers['ratelimit'], headers['ratelimit-policy']]),
+    ).toEqual(answers.map(() => [200, undefined, undefined]))
+    const guesses = await Promise.all(
+      Array.from({ length: 50 }, () =>
+        t.app.inject({ method: 'POST', url: '/v1/auth/tokens', payload: { id: 'a', secret: 'wrong' } }),
+      ),
+    )
     expect(new Set(guesses.map(({ statusCode }) => statusCode))).toEqual(new Set([401]))
   })
 })
 
 describe('the token endpoint, in production', () => {
-  const ask = (t: TestApplication, id: string, secret: string, remoteAddress = '192.0.2.1', headers = {}) => (
+  const ask = (t: TestApplication, id: string, secret: string, remoteAddress = '192.0.2.1', headers = {}) =>
     t.app.inject({ method: 'POST', url: '/v1/auth/tokens', payload: { id, secret }, remoteAddress, headers })
-  )
 
   it('gives each client its number of tokens a minute', async () => {
     const t = await start({ ...production, RATE_LIMIT_TOKENS_PER_MINUTE: '2' })
-    const statuses = [await ask(t, 'a', 'right'), await ask(t, 'a', 'right'), await ask(t, 'a', 'right'), await ask(t, 'b', 'right')].map(({ statusCode }) => statusCode)
+    const statuses = [
+      await ask(t, 'a', 'right'),
+      await ask(t, 'a', 'right'),
+      await ask(t, 'a', 'right'),
+      await ask(t, 'b', 'right'),
+    ].map(({ statusCode }) => statusCode)
     expect(statuses).toEqual([200, 200, 429, 200])
   })
 
   it('lets nobody use up what belongs to a client whose secret it does not know', async () => {
-    const t = await start({ ...production, RATE_LIMIT_TOKENS_PER_MINUTE: '2', RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE: '5' })
+    const t = await start({
+      ...production,
+      RATE_LIMIT_TOKENS_PER_MINUTE: '2',
+      RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE: '5',
+    })
     for (let time = 0; time < 10; time += 1) await ask(t, 'a', 'wrong')
     expect((await ask(t, 'a', 'right', '192.0.2.2')).statusCode).toBe(200)
   })
@@ -161,14 +225,22 @@ describe('the token endpoint, in production', () => {
   it('lets whoever knows the secret in, whatever others of the address do', async () => {
     const t = await start({ ...production, RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE: '1' })
     for (let time = 0; time < 5; time += 1) await ask(t, 'a', 'wrong')
-    expect([(await ask(t, 'a', 'wrong')).statusCode, (await ask(t, 'a', 'right')).statusCode, (await ask(t, 'b', 'right')).statusCode]).toEqual([429, 200, 200])
+    expect([
+      (await ask(t, 'a', 'wrong')).statusCode,
+      (await ask(t, 'a', 'right')).statusCode,
+      (await ask(t, 'b', 'right')).statusCode,
+    ]).toEqual([429, 200, 200])
   })
 
   it('takes the addresses of one network of IPv6, and a mapped one and its own, for one', async () => {
     const t = await start({ ...production, RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE: '1' })
     for (const address of ['2001:db8::1', '2001:db8:0:0:ffff::2']) await ask(t, 'a', 'wrong', address)
     for (const address of ['::ffff:192.0.2.9', '192.0.2.9']) await ask(t, 'a', 'wrong', address)
-    const statuses = await Promise.all(['2001:db8::3', '2001:db8:0:1::3', '192.0.2.9', '192.0.2.8'].map(async (address) => (await ask(t, 'a', 'wrong', address)).statusCode))
+    const statuses = await Promise.all(
+      ['2001:db8::3', '2001:db8:0:1::3', '192.0.2.9', '192.0.2.8'].map(
+        async (address) => (await ask(t, 'a', 'wrong', address)).statusCode,
+      ),
+    )
     expect(statuses).toEqual([429, 401, 429, 401])
   })
 
@@ -177,18 +249,28 @@ describe('the token endpoint, in production', () => {
     const plain = await start({ ...production, RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE: '1' })
     for (const last of [1, 2, 3]) await ask(plain, 'a', 'wrong', '192.0.2.1', forwarded(`198.51.100.${last}`))
     expect((await ask(plain, 'a', 'wrong', '192.0.2.1', forwarded('198.51.100.9'))).statusCode).toBe(429)
-    const behind = await start({ ...production, RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE: '1', TRUSTED_PROXIES: '192.0.2.0/24' })
+    const behind = await start({
+      ...production,
+      RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE: '1',
+      TRUSTED_PROXIES: '192.0.2.0/24',
+    })
     for (let time = 0; time < 3; time += 1) await ask(behind, 'a', 'wrong', '192.0.2.1', forwarded('198.51.100.1'))
-    const statuses = await Promise.all(['198.51.100.1', '198.51.100.2'].map(async (address) => (await ask(behind, 'a', 'wrong', '192.0.2.1', forwarded(address))).statusCode))
+    const statuses = await Promise.all(
+      ['198.51.100.1', '198.51.100.2'].map(
+        async (address) => (await ask(behind, 'a', 'wrong', '192.0.2.1', forwarded(address))).statusCode,
+      ),
+    )
     expect(statuses).toEqual([429, 401])
   })
 })
 
 it('in production a wrong administrator secret makes its address wait, longer each time; the right one passes', async () => {
   const t = await start({ ...production, ADMIN_API_SECRET: adminSecret, RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE: '3' })
-  const ask = (secret: string, remoteAddress = '192.0.2.1') => t.app.inject({ method: 'POST', url: '/v1/admin/things', headers: { 'x-admin-api-secret': secret }, remoteAddress })
+  const ask = (secret: string, remoteAddress = '192.0.2.1') =>
+    t.app.inject({ method: 'POST', url: '/v1/admin/things', headers: { 'x-admin-api-secret': secret }, remoteAddress })
   const wrong = 'x'.repeat(40)
-  for (let time = 0; time < 4; time += 1) expect((await ask(wrong)).json()).toMatchObject({ status: 401, code: 'admin-secret-invalid' })
+  for (let time = 0; time < 4; time += 1)
+    expect((await ask(wrong)).json()).toMatchObject({ status: 401, code: 'admin-secret-invalid' })
   const waits: number[] = []
   for (let time = 0; time < 3; time += 1) {
     const refused = await ask(wrong)
@@ -203,13 +285,27 @@ it('in production a wrong administrator secret makes its address wait, longer ea
 })
 
 it('development tells, and refuses nobody', async () => {
-  const t = await start({ ...small, RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE: '1', RATE_LIMIT_TOKENS_PER_MINUTE: '1', RATE_LIMIT_CREATES_PER_MINUTE: '1' })
+  const t = await start({
+    ...small,
+    RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE: '1',
+    RATE_LIMIT_TOKENS_PER_MINUTE: '1',
+    RATE_LIMIT_CREATES_PER_MINUTE: '1',
+  })
   const headers = await t.token()
   for (let time = 0; time < 8; time += 1) {
     const answer = await get(t)
-    expect([answer.statusCode, items(answer.headers['ratelimit'])['client']?.['r']]).toEqual([200, Math.max(0, 2 - time * 2)])
+    expect([answer.statusCode, items(answer.headers['ratelimit'])['client']?.['r']]).toEqual([
+      200,
+      Math.max(0, 2 - time * 2),
+    ])
     expect((await t.app.inject({ method: 'POST', url: '/v1/creates', headers })).statusCode).toBe(200)
-    expect((await t.app.inject({ method: 'POST', url: '/v1/auth/tokens', payload: { id: 'a', secret: 'wrong' } })).statusCode).toBe(401)
-    expect((await t.app.inject({ method: 'POST', url: '/v1/auth/tokens', payload: { id: 'a', secret: 'right' } })).statusCode).toBe(200)
+    expect(
+      (await t.app.inject({ method: 'POST', url: '/v1/auth/tokens', payload: { id: 'a', secret: 'wrong' } }))
+        .statusCode,
+    ).toBe(401)
+    expect(
+      (await t.app.inject({ method: 'POST', url: '/v1/auth/tokens', payload: { id: 'a', secret: 'right' } }))
+        .statusCode,
+    ).toBe(200)
   }
 })

@@ -39,41 +39,77 @@ function refusalOf(json: string): unknown {
 
 test('a body that says two things is refused where it does; of free-form members no names are told', () => {
   const errors = (pointer: string) => [{ pointer, detail: 'stands twice in its object', code: 'repeated-member' }]
-  expect(refusalOf('{"grace_seconds":0,"grace_seconds":60}')).toEqual({ code: 'malformed-body', errors: errors('/grace_seconds') })
-  expect(refusalOf('{"clinical_context":{"Ada":1,"Ada":2}}')).toEqual({ code: 'malformed-body', errors: errors('/clinical_context') })
+  expect(refusalOf('{"grace_seconds":0,"grace_seconds":60}')).toEqual({
+    code: 'malformed-body',
+    errors: errors('/grace_seconds'),
+  })
+  expect(refusalOf('{"clinical_context":{"Ada":1,"Ada":2}}')).toEqual({
+    code: 'malformed-body',
+    errors: errors('/clinical_context'),
+  })
   expect(refusalOf('{"grace_seconds":60}')).toEqual({ grace_seconds: 60 })
 })
 
 test.each([
-  ['-0', ''], ['{"a":-0.0}', '/a'], ['[1,-0e-5]', '/1'],
-  ['{"a":{"b":[9007199254740991,9007199254740992]}}', '/a/b/1'], ['[-9007199254740993]', '/0'], ['[9007199254740993.0]', '/0'], ['[9007199254740990.5]', '/0'],
-  ['[0,1e16]', '/1'], ['[1e21]', '/0'], ['[1E400]', '/0'], ['[1e-400]', '/0'], ['[3.14159265358979323846]', '/0'], [`[0.${'1'.repeat(500)}]`, '/0'],
+  ['-0', ''],
+  ['{"a":-0.0}', '/a'],
+  ['[1,-0e-5]', '/1'],
+  ['{"a":{"b":[9007199254740991,9007199254740992]}}', '/a/b/1'],
+  ['[-9007199254740993]', '/0'],
+  ['[9007199254740993.0]', '/0'],
+  ['[9007199254740990.5]', '/0'],
+  ['[0,1e16]', '/1'],
+  ['[1e21]', '/0'],
+  ['[1E400]', '/0'],
+  ['[1e-400]', '/0'],
+  ['[3.14159265358979323846]', '/0'],
+  [`[0.${'1'.repeat(500)}]`, '/0'],
 ])('%s has a number that cannot be stored without loss', (json, pointer) => {
   expect(ambiguousPlace(json)).toEqual({ pointer, code: 'number' })
 })
 
 test.each([
-  '0', '0.0', '0e5', '[-1,1.50,1e3,-2.5E-1]', '[9007199254740991,-9007199254740991]', '1e15', '12345678901234.5', '1.5e-308', '5e-324',
-  '0.30000000000000004', '0.10000000000000001', '{"a":"9007199254740993","b":"-0"}',
+  '0',
+  '0.0',
+  '0e5',
+  '[-1,1.50,1e3,-2.5E-1]',
+  '[9007199254740991,-9007199254740991]',
+  '1e15',
+  '12345678901234.5',
+  '1.5e-308',
+  '5e-324',
+  '0.30000000000000004',
+  '0.10000000000000001',
+  '{"a":"9007199254740993","b":"-0"}',
 ])('the numbers of %s survive', (json) => {
   expect(ambiguousPlace(json)).toBeUndefined()
 })
 
 test('a body has 16,384 numbers at most that need the slow check', () => {
-  const list = (count: number) => `[${Array.from({ length: count }, () => '1e5').join(',')},${'1234567890.5,'.repeat(20_000)}0]`
+  const list = (count: number) =>
+    `[${Array.from({ length: count }, () => '1e5').join(',')},${'1234567890.5,'.repeat(20_000)}0]`
   expect(parseJson(Buffer.from(list(16_384)))).toHaveLength(36_385)
-  expect(() => parseJson(Buffer.from(list(16_385)))).toThrow('The body has more than 16384 numbers with an exponent or more than 15 characters.')
+  expect(() => parseJson(Buffer.from(list(16_385)))).toThrow(
+    'The body has more than 16384 numbers with an exponent or more than 15 characters.',
+  )
 })
 
 test('every double survives as JavaScript, Python (shortest form) and C (17 digits) write it', () => {
-  const doubles = fc.double({ noDefaultInfinity: true, noNaN: true }).filter((value) => !Object.is(value, -0) && (!Number.isInteger(value) || Number.isSafeInteger(value)))
-  fc.assert(fc.property(doubles, (value) => {
-    for (const text of [JSON.stringify(value), value.toPrecision(17), value.toExponential(20)]) expect(ambiguousPlace(text)).toBeUndefined()
-  }), { seed: 15, numRuns: 2000 })
+  const doubles = fc
+    .double({ noDefaultInfinity: true, noNaN: true })
+    .filter((value) => !Object.is(value, -0) && (!Number.isInteger(value) || Number.isSafeInteger(value)))
+  fc.assert(
+    fc.property(doubles, (value) => {
+      for (const text of [JSON.stringify(value), value.toPrecision(17), value.toExponential(20)])
+        expect(ambiguousPlace(text)).toBeUndefined()
+    }),
+    { seed: 15, numRuns: 2000 },
+  )
 })
 
 test('a number in a free-form member is refused at the member, before anything of the body is used', () => {
-  const detail = 'cannot be stored without loss: send whole numbers beyond 2^53 and longer decimals as text, and 0 instead of -0'
+  const detail =
+    'cannot be stored without loss: send whole numbers beyond 2^53 and longer decimals as text, and 0 instead of -0'
   const refused = (pointer: string) => ({ code: 'malformed-body', errors: [{ pointer, detail, code: 'number' }] })
   expect(refusalOf('{"clinical_context":{"Ada":[1,9007199254740993]}}')).toEqual(refused('/clinical_context'))
   expect(refusalOf('{"images":[{"size":-0}]}')).toEqual(refused('/images/0/size'))

@@ -17,10 +17,24 @@ describe('etags', () => {
     expect([etagOf(0n), etagOf(12n, 345)]).toEqual(['"0"', '"12.345"'])
   })
 
-  it.each([[undefined, 200], ['*', 200], ['"3"', 200], ['"3.99"', 200], ['"1", "3"', 200], ['"2"', 412], ['W/"3"', 412], ['3', 412]])('If-Match %s answers %i', async (header, status) => {
+  it.each([
+    [undefined, 200],
+    ['*', 200],
+    ['"3"', 200],
+    ['"3.99"', 200],
+    ['"1", "3"', 200],
+    ['"2"', 412],
+    ['W/"3"', 412],
+    ['3', 412],
+  ])('If-Match %s answers %i', async (header, status) => {
     const t = await startApplication()
-    const headers = { ...await t.token(), ...(header === undefined ? {} : { 'if-match': header }) }
-    const response = await t.app.inject({ method: 'PUT', url: `/v1/things/${thingId}`, headers, payload: { name: 'x' } })
+    const headers = { ...(await t.token()), ...(header === undefined ? {} : { 'if-match': header }) }
+    const response = await t.app.inject({
+      method: 'PUT',
+      url: `/v1/things/${thingId}`,
+      headers,
+      payload: { name: 'x' },
+    })
     expect([response.statusCode, response.headers.etag]).toEqual([status, status === 200 ? '"3"' : undefined])
     await t.app.close()
   })

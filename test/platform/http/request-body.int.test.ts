@@ -22,7 +22,13 @@ afterAll(() => t.app.close())
 
 function open(headers: readonly string[]): Socket {
   const socket = connect(port, '127.0.0.1')
-  const head = ['POST /v1/things HTTP/1.1', 'Host: platform', 'Connection: close', 'Content-Type: application/json', `Authorization: ${authorization}`]
+  const head = [
+    'POST /v1/things HTTP/1.1',
+    'Host: platform',
+    'Connection: close',
+    'Content-Type: application/json',
+    `Authorization: ${authorization}`,
+  ]
   socket.write([...head, ...headers, '', ''].join('\r\n'))
   return socket
 }
@@ -61,7 +67,8 @@ describe('a JSON body', () => {
   })
 
   it('is taken up to the last byte of the limit', async () => {
-    const bodyOf = (length: number) => JSON.stringify({ name: 'Ada', free: '' }).replace('""', `"${'x'.repeat(length - 24)}"`)
+    const bodyOf = (length: number) =>
+      JSON.stringify({ name: 'Ada', free: '' }).replace('""', `"${'x'.repeat(length - 24)}"`)
     const answers = [limit, limit + 1].map((length) => {
       const body = bodyOf(length)
       expect(body).toHaveLength(length)
@@ -69,7 +76,10 @@ describe('a JSON body', () => {
       socket.write(body)
       return answerOn(socket)
     })
-    expect(await Promise.all(answers)).toEqual([{ status: 201, code: undefined }, { status: 413, code: 'body-too-large' }])
+    expect(await Promise.all(answers)).toEqual([
+      { status: 201, code: undefined },
+      { status: 413, code: 'body-too-large' },
+    ])
   })
 
   it('is a 413 that its sender hears, by the announced length or by what comes', async () => {

@@ -12,14 +12,30 @@ test('equal schemas share a validator, and what stands in an address is coerced 
   expect(of('body')).toBe(of('body'))
   expect(of('body')).not.toBe(of('querystring'))
   expect(of('querystring')).not.toBe(of('querystring', Type.Object({ limit: Type.Integer(), after: Type.String() })))
-  expect([of('querystring')({ limit: '5' }), of('body')({ limit: '5' }), of('body')({ limit: 5 })]).toEqual([true, false, true])
+  expect([of('querystring')({ limit: '5' }), of('body')({ limit: '5' }), of('body')({ limit: 5 })]).toEqual([
+    true,
+    false,
+    true,
+  ])
 })
 
 test('a distinct list has no two equal items, in any order of their members', () => {
   const list = DistinctList(Type.Object({ a: Type.Integer(), b: Type.Optional(Type.Integer()) }), { maxItems: 3 })
-  const validate = createSchemas().compileValidator({ schema: Type.Object({ list }), httpPart: 'body', method: 'POST', url: '/' })
+  const validate = createSchemas().compileValidator({
+    schema: Type.Object({ list }),
+    httpPart: 'body',
+    method: 'POST',
+    url: '/',
+  })
   expect(validate({ list: [{ a: 1, b: 2 }, { a: 2, b: 1 }, { a: 1 }] })).toBe(true)
-  expect(validate({ list: [{ a: 1, b: 2 }, { b: 2, a: 1 }] })).toBe(false)
+  expect(
+    validate({
+      list: [
+        { a: 1, b: 2 },
+        { b: 2, a: 1 },
+      ],
+    }),
+  ).toBe(false)
   expect(validate.errors).toEqual([expect.objectContaining({ instancePath: '/list', keyword: 'uniqueItems' })])
   expect(validate({ list: [{ a: 1 }, { a: 1 }, { a: 1 }, { a: 1 }] })).toBe(false)
   expect(validate.errors).toContainEqual(expect.objectContaining({ instancePath: '/list', keyword: 'maxItems' }))
@@ -27,7 +43,14 @@ test('a distinct list has no two equal items, in any order of their members', ()
 
 test('of a large value only the first fault is reported, and no item is looked at behind maxItems', () => {
   let looks = 0
-  const watched = new Proxy({}, { get: () => { looks += 1 } })
+  const watched = new Proxy(
+    {},
+    {
+      get: () => {
+        looks += 1
+      },
+    },
+  )
   const schema = Type.Object({ list: DistinctList(Type.Object({ a: Type.Integer() }), { maxItems: 3 }) })
   const validate = createSchemas().compileValidator({ schema, httpPart: 'body', method: 'POST', url: '/' })
   expect(validate({ list: Array.from({ length: 2000 }, () => watched) })).toBe(false)

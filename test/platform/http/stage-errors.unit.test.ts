@@ -14,7 +14,14 @@ import {
   UnknownEventTypeError,
 } from '../../../streams/store/errors.ts'
 
-const head = { id: 'a', type: 'Praised', stream: 'patient-a-b', revision: 0n, position: { commit: 1n, prepare: 1n }, recordedAt: '2026-01-01T00:00:00.000Z' }
+const head = {
+  id: 'a',
+  type: 'Praised',
+  stream: 'patient-a-b',
+  revision: 0n,
+  position: { commit: 1n, prepare: 1n },
+  recordedAt: '2026-01-01T00:00:00.000Z',
+}
 const withCode = (code: string, more: object = {}) => Object.assign(new Error('x'), { code, ...more })
 
 it.each([
@@ -34,8 +41,14 @@ it.each([
   ['database-unavailable', withCode('57P01')],
   ['database-unavailable', withCode('3D000')],
   ['database-unavailable', withCode('53100')],
-  ['database-unavailable', Object.assign(new Error('could not extend file "base/5/1259": File too large'), { code: 'XX000' })],
-  ['database-unavailable', Object.assign(new Error('could not write to file "base/5/1259": Disk quota exceeded'), { code: 'XX000' })],
+  [
+    'database-unavailable',
+    Object.assign(new Error('could not extend file "base/5/1259": File too large'), { code: 'XX000' }),
+  ],
+  [
+    'database-unavailable',
+    Object.assign(new Error('could not write to file "base/5/1259": Disk quota exceeded'), { code: 'XX000' }),
+  ],
   ['read-model-behind', withCode('42P01')],
   ['read-model-behind', withCode('3F000')],
   ['object-store-unavailable', withCode('ECONNREFUSED', { $metadata: { attempts: 3 } })],
@@ -45,7 +58,15 @@ it.each([
 })
 
 it('leaves the rest to be a 500', () => {
-  for (const error of [new Error('x'), withCode('23505'), withCode('XX000'), withCode('NoSuchKey', { $metadata: { httpStatusCode: 404 } }), problem('conflict'), 'x', undefined]) {
+  for (const error of [
+    new Error('x'),
+    withCode('23505'),
+    withCode('XX000'),
+    withCode('NoSuchKey', { $metadata: { httpStatusCode: 404 } }),
+    problem('conflict'),
+    'x',
+    undefined,
+  ]) {
     expect(translateStageError(error)).toBeUndefined()
   }
 })

@@ -7,17 +7,25 @@ import { startApplication } from './test-application.ts'
 
 it('lets requests in flight finish, refuses later ones on open connections, and accepts no new connection', async () => {
   let finish: () => void = () => undefined
-  const finished = new Promise<void>((resolve) => { finish = resolve })
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve
+  })
   let begun: () => void = () => undefined
-  const begins = new Promise<void>((resolve) => { begun = resolve })
-  const slow: Service = { prefix: 'consent', documentedAt: 'bare', routes: (app) => {
-    app.get('/slow', { config: { access: 'public' } }, async () => {
-      begun()
-      await finished
-      return { done: true }
-    })
-    app.get('/quick', { config: { access: 'public' } }, () => ({ done: true }))
-  } }
+  const begins = new Promise<void>((resolve) => {
+    begun = resolve
+  })
+  const slow: Service = {
+    prefix: 'consent',
+    documentedAt: 'bare',
+    routes: (app) => {
+      app.get('/slow', { config: { access: 'public' } }, async () => {
+        begun()
+        await finished
+        return { done: true }
+      })
+      app.get('/quick', { config: { access: 'public' } }, () => ({ done: true }))
+    },
+  }
   const graceful = createGracefulStop({ logger: createLogger({ level: 'silent' }) })
   const t = await startApplication({ services: [slow], isStopping: () => graceful.isStopping })
   graceful.onStop('intake', 'http', () => t.app.close())
@@ -31,7 +39,9 @@ it('lets requests in flight finish, refuses later ones on open connections, and 
   const stopped = graceful.stop()
   const late = new Promise<string>((resolve) => {
     let answer = ''
-    open.on('data', (chunk) => { answer += chunk.toString() })
+    open.on('data', (chunk) => {
+      answer += chunk.toString()
+    })
     open.on('close', () => resolve(answer))
   })
   open.write('\r\n')

@@ -27,14 +27,25 @@ export function newTokenKeys(kid = 'key-1'): TokenKeys {
 }
 
 export const client: TokenClaims = {
-  clientId: 'client-a', orgId: orgA, productId: null, scopes: ['things:write'], trustedActorContext: false,
+  clientId: 'client-a',
+  orgId: orgA,
+  productId: null,
+  scopes: ['things:write'],
+  trustedActorContext: false,
 }
 
 const ThingBody = Type.Object(
-  { name: Type.String({ minLength: 1, maxLength: 20 }), count: Type.Optional(Type.Integer()), free: Type.Optional(Type.Unknown()) },
+  {
+    name: Type.String({ minLength: 1, maxLength: 20 }),
+    count: Type.Optional(Type.Integer()),
+    free: Type.Optional(Type.Unknown()),
+  },
   { $id: 'ThingBody', additionalProperties: false },
 )
-const Thing = Type.Object({ id: Type.String(), name: Type.String(), note: Type.Optional(Type.String()) }, { $id: 'Thing' })
+const Thing = Type.Object(
+  { id: Type.String(), name: Type.String(), note: Type.Optional(Type.String()) },
+  { $id: 'Thing' },
+)
 const ThingParams = Type.Object({ id: Type.String({ format: 'uuid' }) })
 
 /** One route of each kind of access, so that every rule of the platform can be met over HTTP. */
@@ -42,47 +53,140 @@ export const thingService: Service = {
   prefix: 'clinical-api',
   documentedAt: 'prefixed',
   routes(app) {
-    app.post('/things', {
-      schema: { operationId: 'createThing', summary: 'Create', body: ThingBody, response: answers({ 201: Thing }, ['conflict']) },
-      config: { access: { scopes: ['things:write'] } },
-    }, async (request, reply) => {
-      const idempotency = idempotencyOf(request)
-      const id = idempotency === null ? thingId : idempotentId(idempotency)
-      const body = { id, name: request.body.name, note: JSON.stringify(commandContext(request, { orgId: tenantOf(request.caller) })) }
-      return created(reply, { location: `/things/${id}`, body, position: { commit: 7n, prepare: 7n }, projectors: ['things'], revision: 0n, isReplayed: false })
-    })
-    app.put('/things/:id', {
-      schema: { operationId: 'putThing', summary: 'Change', params: ThingParams, body: ThingBody, response: answers({ 200: Thing }, ['precondition-failed']) },
-      config: { access: { scopes: ['things:write'] } },
-    }, async (request, reply) => {
-      requireMatch(request, 3n)
-      return written(reply, { body: { id: request.params.id, name: request.canonicalRoute }, projectors: ['things'], revision: 3n, isReplayed: true })
-    })
-    app.get('/things/:id', {
-      schema: { operationId: 'getThing', summary: 'One', params: ThingParams, querystring: Type.Object({ limit: Type.Optional(Type.Integer({ minimum: 1 })), org_id: Type.Optional(Type.String()) }), response: answers({ 200: Thing }) },
-      config: { access: { scopes: ['things:read'] }, servedBy: ['things'], hasEtag: true },
-    }, async (request, reply) => {
-      const orgId = tenantOf(request.caller, request.query.org_id)
-      return found(reply, { body: { id: request.params.id, name: `${orgId} ${typeof request.query.limit}` }, revision: 3n, signingWindow: 44 })
-    })
-    app.get('/whoami', { schema: { operationId: 'whoami', summary: 'Caller', response: answers({ 200: Thing }) }, config: { access: 'token' } }, (request) => (
-      { id: request.caller.clientId, name: request.caller.actor?.userId ?? 'nobody' }
-    ))
-    app.get('/permits', { schema: { operationId: 'readPermit', summary: 'Consent', response: answers({ 200: Thing }) }, config: { access: { consentScope: 'consents:read' } } }, (request) => (
-      { id: request.caller.clientId, name: 'read' }
-    ))
-    app.post('/permits', { schema: { operationId: 'writePermit', summary: 'Consent', response: answers({ 200: Thing }) }, config: { access: { consentScope: 'consents:write' } } }, (request) => (
-      { id: request.caller.clientId, name: 'written' }
-    ))
-    app.post('/admin/things', { schema: { operationId: 'adminThing', summary: 'Admin', response: answers({ 200: Thing }) }, config: { access: { admin: 'things:admin' } } }, (request) => (
-      { id: request.caller.clientId, name: tenantOf(request.caller, orgA), note: String(request.caller.isBootstrapAdmin) }
-    ))
-    app.post('/form', { schema: { operationId: 'form', summary: 'Form', body: Type.Object({ grant: Type.String() }, { $id: 'FormBody', additionalProperties: false }), response: answers({ 200: Thing }) }, config: { access: 'public', form: true, errors: 'oauth' } }, (request) => (
-      { id: 'form', name: request.body.grant }
-    ))
-    app.get('/broken', { schema: { operationId: 'broken', summary: 'Fails', response: answers({ 200: Thing }) }, config: { access: 'public' } }, async () => {
-      throw new Error('Jane Doe, born 1980-02-03, broke it')
-    })
+    app.post(
+      '/things',
+      {
+        schema: {
+          operationId: 'createThing',
+          summary: 'Create',
+          body: ThingBody,
+          response: answers({ 201: Thing }, ['conflict']),
+        },
+        config: { access: { scopes: ['things:write'] } },
+      },
+      async (request, reply) => {
+        const idempotency = idempotencyOf(request)
+        const id = idempotency === null ? thingId : idempotentId(idempotency)
+        const body = {
+          id,
+          name: request.body.name,
+          note: JSON.stringify(commandContext(request, { orgId: tenantOf(request.caller) })),
+        }
+        return created(reply, {
+          location: `/things/${id}`,
+          body,
+          position: { commit: 7n, prepare: 7n },
+          projectors: ['things'],
+          revision: 0n,
+          isReplayed: false,
+        })
+      },
+    )
+    app.put(
+      '/things/:id',
+      {
+        schema: {
+          operationId: 'putThing',
+          summary: 'Change',
+          params: ThingParams,
+          body: ThingBody,
+          response: answers({ 200: Thing }, ['precondition-failed']),
+        },
+        config: { access: { scopes: ['things:write'] } },
+      },
+      async (request, reply) => {
+        requireMatch(request, 3n)
+        return written(reply, {
+          body: { id: request.params.id, name: request.canonicalRoute },
+          projectors: ['things'],
+          revision: 3n,
+          isReplayed: true,
+        })
+      },
+    )
+    app.get(
+      '/things/:id',
+      {
+        schema: {
+          operationId: 'getThing',
+          summary: 'One',
+          params: ThingParams,
+          querystring: Type.Object({
+            limit: Type.Optional(Type.Integer({ minimum: 1 })),
+            org_id: Type.Optional(Type.String()),
+          }),
+          response: answers({ 200: Thing }),
+        },
+        config: { access: { scopes: ['things:read'] }, servedBy: ['things'], hasEtag: true },
+      },
+      async (request, reply) => {
+        const orgId = tenantOf(request.caller, request.query.org_id)
+        return found(reply, {
+          body: { id: request.params.id, name: `${orgId} ${typeof request.query.limit}` },
+          revision: 3n,
+          signingWindow: 44,
+        })
+      },
+    )
+    app.get(
+      '/whoami',
+      {
+        schema: { operationId: 'whoami', summary: 'Caller', response: answers({ 200: Thing }) },
+        config: { access: 'token' },
+      },
+      (request) => ({ id: request.caller.clientId, name: request.caller.actor?.userId ?? 'nobody' }),
+    )
+    app.get(
+      '/permits',
+      {
+        schema: { operationId: 'readPermit', summary: 'Consent', response: answers({ 200: Thing }) },
+        config: { access: { consentScope: 'consents:read' } },
+      },
+      (request) => ({ id: request.caller.clientId, name: 'read' }),
+    )
+    app.post(
+      '/permits',
+      {
+        schema: { operationId: 'writePermit', summary: 'Consent', response: answers({ 200: Thing }) },
+        config: { access: { consentScope: 'consents:write' } },
+      },
+      (request) => ({ id: request.caller.clientId, name: 'written' }),
+    )
+    app.post(
+      '/admin/things',
+      {
+        schema: { operationId: 'adminThing', summary: 'Admin', response: answers({ 200: Thing }) },
+        config: { access: { admin: 'things:admin' } },
+      },
+      (request) => ({
+        id: request.caller.clientId,
+        name: tenantOf(request.caller, orgA),
+        note: String(request.caller.isBootstrapAdmin),
+      }),
+    )
+    app.post(
+      '/form',
+      {
+        schema: {
+          operationId: 'form',
+          summary: 'Form',
+          body: Type.Object({ grant: Type.String() }, { $id: 'FormBody', additionalProperties: false }),
+          response: answers({ 200: Thing }),
+        },
+        config: { access: 'public', form: true, errors: 'oauth' },
+      },
+      (request) => ({ id: 'form', name: request.body.grant }),
+    )
+    app.get(
+      '/broken',
+      {
+        schema: { operationId: 'broken', summary: 'Fails', response: answers({ 200: Thing }) },
+        config: { access: 'public' },
+      },
+      async () => {
+        throw new Error('Jane Doe, born 1980-02-03, broke it')
+      },
+    )
   },
 }
 
@@ -95,31 +199,60 @@ export interface TestApplication {
   token(claims?: Partial<TokenClaims>): Promise<{ authorization: string }>
 }
 
-export async function startApplication(options: { env?: Environment; readYourWrites?: ReadYourWrites; isCurrent?: IsCurrent; isStopping?: () => boolean; services?: readonly Service[]; checkReplies?: boolean; clockMs?: () => number } = {}): Promise<TestApplication> {
+export async function startApplication(
+  options: {
+    env?: Environment
+    readYourWrites?: ReadYourWrites
+    isCurrent?: IsCurrent
+    isStopping?: () => boolean
+    services?: readonly Service[]
+    checkReplies?: boolean
+    clockMs?: () => number
+  } = {},
+): Promise<TestApplication> {
   const configuration = loadConfiguration(options.env ?? {})
   const lines: string[] = []
-  const destination = new Writable({ write: (chunk: Buffer, _encoding, done) => { lines.push(chunk.toString()); done() } })
+  const destination = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      lines.push(chunk.toString())
+      done()
+    },
+  })
   const logger = createLogger({ level: 'debug', destination })
-  const issuer = createTokenIssuer({ keys: newTokenKeys(), issuer: 'https://platform.test/v1/auth', audience: 'https://platform.test', ttlSeconds: 3600 })
+  const issuer = createTokenIssuer({
+    keys: newTokenKeys(),
+    issuer: 'https://platform.test/v1/auth',
+    audience: 'https://platform.test',
+    ttlSeconds: 3600,
+  })
   const health = createHealth({ profile: configuration.profile })
   const waits: TestApplication['waits'] = []
   const app = await createApplication({
-    configuration, logger, health,
+    configuration,
+    logger,
+    health,
     services: options.services ?? [thingService],
     verifyToken: (token) => issuer.verify(token),
     pseudonymOf: (text) => createHash('sha256').update(text).digest('hex'),
-    readYourWrites: options.readYourWrites ?? (async (position, projectors, timeoutMs) => {
-      waits.push({ position, projectors, timeoutMs })
-      return { caughtUp: true }
-    }),
+    readYourWrites:
+      options.readYourWrites ??
+      (async (position, projectors, timeoutMs) => {
+        waits.push({ position, projectors, timeoutMs })
+        return { caughtUp: true }
+      }),
     checkReplies: options.checkReplies ?? false,
     ...(options.clockMs === undefined ? {} : { clockMs: options.clockMs }),
     ...(options.isCurrent === undefined ? {} : { isCurrent: options.isCurrent }),
     ...(options.isStopping === undefined ? {} : { isStopping: options.isStopping }),
   })
   return {
-    app, issuer, health, waits,
+    app,
+    issuer,
+    health,
+    waits,
     log: () => lines.join(''),
-    token: async (claims = {}) => ({ authorization: `Bearer ${(await issuer.issue({ ...client, ...claims })).access_token}` }),
+    token: async (claims = {}) => ({
+      authorization: `Bearer ${(await issuer.issue({ ...client, ...claims })).access_token}`,
+    }),
   }
 }

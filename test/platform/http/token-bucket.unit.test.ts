@@ -4,7 +4,12 @@ import { createTokenBuckets } from '../../../platform/http/token-bucket.ts'
 
 function moved() {
   let nowMs = 1_000_000
-  return { now: () => nowMs, pass: (ms: number) => { nowMs += ms } }
+  return {
+    now: () => nowMs,
+    pass: (ms: number) => {
+      nowMs += ms
+    },
+  }
 }
 
 describe('a bucket', () => {

@@ -23,23 +23,46 @@ let address: string
 const Reply = Type.Object({ status: Type.String() }, { $id: 'WorkReply' })
 
 /** A record that ends when the test says so. */
-const service: Service = { prefix: 'consent', documentedAt: 'bare', routes: (app) => {
-  const look = async () => {
-    looks += 1
-    onLook(looks)
-    return { ...work }
-  }
-  const isOver = ({ status }: Work) => status === 'completed'
-  app.get('/work', { schema: { operationId: 'getWork', response: answers({ 200: Reply }) }, config: { access: 'token', hasEtag: true, takesWait: true } }, async (_, reply) => {
-    const { status, revision } = await heldRecord(reply, look, isOver)
-    onAnswer()
-    return found(reply, { body: { status }, revision })
-  })
-  app.post('/work', { schema: { operationId: 'startWork', response: answers({ 200: Reply }) }, config: { access: 'token', takesWait: true, takesIfMatch: true } }, async (_, reply) => {
-    const { status, revision } = await app.waiting.hold(reply, look, isOver)
-    return written(reply, { body: { status }, projectors: ['work'], position: { commit: 1n, prepare: 1n }, revision })
-  })
-} }
+const service: Service = {
+  prefix: 'consent',
+  documentedAt: 'bare',
+  routes: (app) => {
+    const look = async () => {
+      looks += 1
+      onLook(looks)
+      return { ...work }
+    }
+    const isOver = ({ status }: Work) => status === 'completed'
+    app.get(
+      '/work',
+      {
+        schema: { operationId: 'getWork', response: answers({ 200: Reply }) },
+        config: { access: 'token', hasEtag: true, takesWait: true },
+      },
+      async (_, reply) => {
+        const { status, revision } = await heldRecord(reply, look, isOver)
+        onAnswer()
+        return found(reply, { body: { status }, revision })
+      },
+    )
+    app.post(
+      '/work',
+      {
+        schema: { operationId: 'startWork', response: answers({ 200: Reply }) },
+        config: { access: 'token', takesWait: true, takesIfMatch: true },
+      },
+      async (_, reply) => {
+        const { status, revision } = await app.waiting.hold(reply, look, isOver)
+        return written(reply, {
+          body: { status },
+          projectors: ['work'],
+          position: { commit: 1n, prepare: 1n },
+          revision,
+        })
+      },
+    )
+  },
+}
 
 beforeEach(async () => {
   work = { status: 'processing', revision: 3n }
@@ -57,9 +80,14 @@ function end(): void {
 }
 
 async function ask(headers: Record<string, string> = {}, method = 'GET') {
-  const response = await fetch(`${address}/v1/work`, { method, headers: { ...await t.token(), ...headers } })
+  const response = await fetch(`${address}/v1/work`, { method, headers: { ...(await t.token()), ...headers } })
   const text = await response.text()
-  return { status: response.status, applied: response.headers.get('preference-applied'), etag: response.headers.get('etag'), body: text === '' ? undefined : JSON.parse(text) as unknown }
+  return {
+    status: response.status,
+    applied: response.headers.get('preference-applied'),
+    etag: response.headers.get('etag'),
+    body: text === '' ? undefined : (JSON.parse(text) as unknown),
+  }
 }
 
 const processing = { status: 200, etag: '"3"', body: { status: 'processing' } }
@@ -73,13 +101,17 @@ describe('an answer with Prefer: wait', () => {
   })
 
   it('comes when the record ends', async () => {
-    onLook = (look) => { if (look === 4) end() }
+    onLook = (look) => {
+      if (look === 4) end()
+    }
     expect(await ask({ prefer: 'wait=20' })).toEqual({ ...completed, applied: 'wait=20' })
     expect(looks).toBe(4)
   })
 
   it('comes after its time with the record as it is then', async () => {
-    onLook = (look) => { work.revision = BigInt(look) }
+    onLook = (look) => {
+      work.revision = BigInt(look)
+    }
     const answer = await ask({ prefer: 'wait=1' })
     expect(answer).toMatchObject({ status: 200, applied: 'wait=1', body: processing.body })
     expect(looks).toBeGreaterThan(3)
@@ -87,7 +119,9 @@ describe('an answer with Prefer: wait', () => {
   })
 
   it('is held for 25 seconds at most, and says so', async () => {
-    onLook = (look) => { if (look === 2) end() }
+    onLook = (look) => {
+      if (look === 2) end()
+    }
     expect(await ask({ prefer: 'wait=9999' })).toEqual({ ...completed, applied: 'wait=25' })
   })
 
@@ -97,30 +131,42 @@ describe('an answer with Prefer: wait', () => {
   })
 
   it('is the last one that could be had where a later look fails', async () => {
-    onLook = (look) => { if (look > 2) throw new Error('the database went away') }
+    onLook = (look) => {
+      if (look > 2) throw new Error('the database went away')
+    }
     expect(await ask({ prefer: 'wait=20' })).toEqual({ ...processing, applied: 'wait=20' })
     expect(looks).toBe(3)
   })
 
   it('is an error where the first look fails', async () => {
-    onLook = () => { throw new Error('the database is away') }
+    onLook = () => {
+      throw new Error('the database is away')
+    }
     expect(await ask({ prefer: 'wait=20' })).toMatchObject({ status: 500, applied: null })
     expect(looks).toBe(1)
   })
 
   it('ends when the server stops', async () => {
-    onLook = (look) => { if (look === 3) isStopping = true }
+    onLook = (look) => {
+      if (look === 3) isStopping = true
+    }
     expect(await ask({ prefer: 'wait=20' })).toEqual({ ...processing, applied: 'wait=20' })
     expect(looks).toBe(3)
   })
 
   it('is looked for no more once its caller is gone', async () => {
-    const asked = httpRequest(`${address}/v1/work`, { headers: { prefer: 'wait=20', ...await t.token() } })
+    const asked = httpRequest(`${address}/v1/work`, { headers: { prefer: 'wait=20', ...(await t.token()) } })
     asked.on('error', () => undefined)
-    const isHeld = new Promise<void>((resolve) => { onLook = (look) => { if (look === 2) resolve() } })
+    const isHeld = new Promise<void>((resolve) => {
+      onLook = (look) => {
+        if (look === 2) resolve()
+      }
+    })
     asked.end()
     await isHeld
-    const isOver = new Promise<void>((resolve) => { onAnswer = resolve })
+    const isOver = new Promise<void>((resolve) => {
+      onAnswer = resolve
+    })
     asked.destroy()
     await isOver
     // Twenty seconds would have been some eighty looks.
@@ -135,25 +181,41 @@ describe('an answer with Prefer: wait', () => {
   })
 
   it('comes at once, without a word of the preference, on top of 50 of the same client or 200 of all', async () => {
-    const asking = async (clientId: string) => ask({ prefer: 'wait=20', ...await t.token({ clientId }) })
-    const isHeld = (count: number) => new Promise<void>((resolve) => { onLook = (look) => { if (look > count) resolve() } })
+    const asking = async (clientId: string) => ask({ prefer: 'wait=20', ...(await t.token({ clientId })) })
+    const isHeld = (count: number) =>
+      new Promise<void>((resolve) => {
+        onLook = (look) => {
+          if (look > count) resolve()
+        }
+      })
     const held = Array.from({ length: 50 }, () => asking('client-0'))
     await isHeld(60)
     expect(await asking('client-0')).toEqual({ ...processing, applied: null })
-    for (const clientId of ['client-1', 'client-2', 'client-3']) held.push(...Array.from({ length: 50 }, () => asking(clientId)))
+    for (const clientId of ['client-1', 'client-2', 'client-3'])
+      held.push(...Array.from({ length: 50 }, () => asking(clientId)))
     looks = 0
     await isHeld(600)
     expect(await asking('client-4')).toEqual({ ...processing, applied: null })
     end()
-    expect((await Promise.all(held)).every(({ applied, body }) => applied === 'wait=20' && JSON.stringify(body) === JSON.stringify(completed.body))).toBe(true)
+    expect(
+      (await Promise.all(held)).every(
+        ({ applied, body }) => applied === 'wait=20' && JSON.stringify(body) === JSON.stringify(completed.body),
+      ),
+    ).toBe(true)
     for (const clientId of ['client-0', 'client-4']) expect((await asking(clientId)).applied).toBe('wait=20')
   })
 })
 
 describe('with If-None-Match', () => {
   it('another version than the known one is waited for', async () => {
-    onLook = (look) => { if (look === 3) work.revision = 8n }
-    expect(await ask({ prefer: 'wait=20', 'if-none-match': '"3"' })).toEqual({ ...processing, etag: '"8"', applied: 'wait=20' })
+    onLook = (look) => {
+      if (look === 3) work.revision = 8n
+    }
+    expect(await ask({ prefer: 'wait=20', 'if-none-match': '"3"' })).toEqual({
+      ...processing,
+      etag: '"8"',
+      applied: 'wait=20',
+    })
     expect(looks).toBe(3)
   })
 
@@ -163,7 +225,12 @@ describe('with If-None-Match', () => {
   })
 
   it('the known version is a 304 once the time is over, and at once when the record is', async () => {
-    expect(await ask({ prefer: 'wait=1', 'if-none-match': 'W/"3"' })).toEqual({ status: 304, etag: '"3"', applied: 'wait=1', body: undefined })
+    expect(await ask({ prefer: 'wait=1', 'if-none-match': 'W/"3"' })).toEqual({
+      status: 304,
+      etag: '"3"',
+      applied: 'wait=1',
+      body: undefined,
+    })
     end()
     looks = 0
     expect(await ask({ prefer: 'wait=20', 'if-none-match': '"4"' })).toMatchObject({ status: 304, applied: 'wait=20' })
@@ -178,9 +245,14 @@ it('a write names both preferences that it honoured', async () => {
 })
 
 it('the document names the headers that a route honours, and 412 where it takes If-Match', async () => {
-  const document = (await t.app.inject({ url: '/openapi.json' })).json<{ paths: Record<string, Record<string, { parameters?: { name: string }[]; responses: object }>> }>()
+  const document = (await t.app.inject({ url: '/openapi.json' })).json<{
+    paths: Record<string, Record<string, { parameters?: { name: string }[]; responses: object }>>
+  }>()
   const { get, post } = document.paths['/v1/work'] ?? {}
   expect(get?.parameters?.map(({ name }) => name)).toEqual(['if-none-match', 'prefer'])
   expect(post?.parameters?.map(({ name }) => name)).toEqual(['idempotency-key', 'if-match', 'prefer'])
-  expect([Object.keys(get?.responses ?? {}).includes('412'), Object.keys(post?.responses ?? {}).includes('412')]).toEqual([false, true])
+  expect([
+    Object.keys(get?.responses ?? {}).includes('412'),
+    Object.keys(post?.responses ?? {}).includes('412'),
+  ]).toEqual([false, true])
 })

@@ -12,16 +12,36 @@ test.each([
   [['serve', '--help'], { name: 'help' }],
   [['up'], { name: 'up' }],
   [['serve'], { name: 'serve', roles: ['api', 'projector', 'processor'] }],
-  [['verify', 'receipt', 'receipt.json', '--jwks', 'keys.json'], { name: 'verify-receipt', order: { file: 'receipt.json', jwks: 'keys.json' } }],
+  [
+    ['verify', 'receipt', 'receipt.json', '--jwks', 'keys.json'],
+    { name: 'verify-receipt', order: { file: 'receipt.json', jwks: 'keys.json' } },
+  ],
   [['serve', '--role', 'processor', '--role', 'api', '--role=api'], { name: 'serve', roles: ['api', 'processor'] }],
 ])('%j is understood', (args, command) => {
   expect(readCommand(args)).toEqual(command)
 })
 
 test('a client is ordered for an organisation by its id, in lower case, or for a new one', () => {
-  expect(readCommand(['clients', 'register', '--org', org, '--new-product', '--scope', 'patients:read', 'cases:read,patients:read', '--trusted-actor-context'])).toEqual({
+  expect(
+    readCommand([
+      'clients',
+      'register',
+      '--org',
+      org,
+      '--new-product',
+      '--scope',
+      'patients:read',
+      'cases:read,patients:read',
+      '--trusted-actor-context',
+    ]),
+  ).toEqual({
     name: 'register-client',
-    order: { orgId: org.toLowerCase(), productId: null, scopes: ['patients:read', 'cases:read'], trustedActorContext: true },
+    order: {
+      orgId: org.toLowerCase(),
+      productId: null,
+      scopes: ['patients:read', 'cases:read'],
+      trustedActorContext: true,
+    },
   })
   expect(readCommand(['clients', 'register', '--new-org', '--product', org, '--scope', 'all'])).toEqual({
     name: 'register-client',
@@ -57,5 +77,7 @@ test('what is missing is named all at once, an empty variable too', () => {
     'serve --role projector needs DATABASE_URL, VAULT_DATABASE_URL, MASTER_KEYS: set them in the environment',
   )
   expect(needsOf(['projector', 'api']).filter((name) => name.startsWith('PROVIDER_'))).toEqual([])
-  expect(needsOf(['processor'])).toEqual(expect.arrayContaining(['BASE_URL', 'SERVICE_CLIENT_SECRET', 'PROVIDER_PASSWORD', 'S3_ENDPOINT']))
+  expect(needsOf(['processor'])).toEqual(
+    expect.arrayContaining(['BASE_URL', 'SERVICE_CLIENT_SECRET', 'PROVIDER_PASSWORD', 'S3_ENDPOINT']),
+  )
 })

@@ -17,7 +17,11 @@ test('the embedded simulator has a control secret in the credentials, and health
   // The start finds it out, before any review.
   const health = await api.call('/health')
   expect(health.status).toBe(200)
-  expect(at(health.body, 'checks')).toContainEqual({ name: 'provider', status: 'ok', detail: 'simulator: results are invented' })
+  expect(at(health.body, 'checks')).toContainEqual({
+    name: 'provider',
+    status: 'ok',
+    detail: 'simulator: results are invented',
+  })
   expect(await provider.calls()).toEqual([])
   const id = await requestAssessment(api, assessmentBody(await consentedPatient(api, terms), [await photograph()]))
   expect(await endOf(api, id)).toMatchObject({ status: 'completed', result: { ai_provider: 'simulator' } })

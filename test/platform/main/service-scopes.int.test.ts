@@ -35,17 +35,26 @@ async function typesOf(clientId: string): Promise<string[]> {
 it('gives the services of an older data folder the scopes that they need now, once, and its other clients none', async () => {
   const configuration = loadConfiguration({ PLATFORM_DATA_DIR: dataDir })
   const made = await keepCredentials(configuration)
-  const older = made.clients.map((client) => (client.org_id === null ? { ...client, scopes: formerScopes } : { ...client, scopes: ['patients:read'] }))
+  const older = made.clients.map((client) =>
+    client.org_id === null ? { ...client, scopes: formerScopes } : { ...client, scopes: ['patients:read'] },
+  )
   await writeFile(join(dataDir, 'credentials.json'), JSON.stringify({ ...made, clients: older }))
   await registerClients(world.store, world.vault, { ...made, clients: older }, world.now())
 
   for (let start = 1; start <= 2; start += 1) {
     const kept = await keepCredentials(configuration)
     await registerClients(world.otherStore, world.vault, kept, world.now())
-    expect(kept.clients.map(({ scopes }) => scopes.toSorted())).toEqual([['patients:read'], ['patients:read'], [...serviceScopes]])
+    expect(kept.clients.map(({ scopes }) => scopes.toSorted())).toEqual([
+      ['patients:read'],
+      ['patients:read'],
+      [...serviceScopes],
+    ])
     const written = JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8')) as Credentials
     expect(written).toEqual(kept)
-    expect(await typesOf(serviceClientOf(kept).client_id)).toEqual(['OauthClientRegistered', 'OauthClientScopesGranted'])
+    expect(await typesOf(serviceClientOf(kept).client_id)).toEqual([
+      'OauthClientRegistered',
+      'OauthClientScopesGranted',
+    ])
     expect(await typesOf(kept.clients[0]?.client_id ?? '')).toEqual(['OauthClientRegistered'])
   }
 })
@@ -54,10 +63,22 @@ it('gives them to the client of roles that run apart, whichever instances start 
   // Any UUID: this one has neither a version nor a variant.
   const clientId = randomUUID().replace(/-4(...)-./, '-0$1-0')
   const secret = randomUUID()
-  const former = { clientId, secret, name: 'platform services', orgId: null, productId: null, scopes: formerScopes, trustedActorContext: false }
+  const former = {
+    clientId,
+    secret,
+    name: 'platform services',
+    orgId: null,
+    productId: null,
+    scopes: formerScopes,
+    trustedActorContext: false,
+  }
   await registerOnce(world.store, world.vault, former, world.now())
   const configuration = loadConfiguration({ SERVICE_CLIENT_ID: clientId, SERVICE_CLIENT_SECRET: secret })
-  await Promise.all([world.store, world.otherStore].map((store) => registerServiceClient(store, world.vault, configuration, world.now())))
+  await Promise.all(
+    [world.store, world.otherStore].map((store) =>
+      registerServiceClient(store, world.vault, configuration, world.now()),
+    ),
+  )
   const granted = await registerOnce(world.store, world.vault, former, world.now())
   expect(granted.scopes.toSorted()).toEqual([...serviceScopes])
   expect(await typesOf(clientId)).toEqual(['OauthClientRegistered', 'OauthClientScopesGranted'])
@@ -66,9 +87,19 @@ it('gives them to the client of roles that run apart, whichever instances start 
 it('gives an organisation’s client nothing that is named as theirs by mistake', async () => {
   const clientId = randomUUID()
   const secret = randomUUID()
-  const own = { clientId, secret, name: 'clinic', orgId: world.orgId, productId: randomUUID(), scopes: formerScopes, trustedActorContext: false }
+  const own = {
+    clientId,
+    secret,
+    name: 'clinic',
+    orgId: world.orgId,
+    productId: randomUUID(),
+    scopes: formerScopes,
+    trustedActorContext: false,
+  }
   await registerOnce(world.store, world.vault, own, world.now())
   const configuration = loadConfiguration({ SERVICE_CLIENT_ID: clientId, SERVICE_CLIENT_SECRET: secret })
-  await expect(registerServiceClient(world.store, world.vault, configuration, world.now())).rejects.toThrow('client of an organisation')
+  await expect(registerServiceClient(world.store, world.vault, configuration, world.now())).rejects.toThrow(
+    'client of an organisation',
+  )
   expect(await typesOf(clientId)).toEqual(['OauthClientRegistered'])
 })

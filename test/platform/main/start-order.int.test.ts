@@ -23,20 +23,31 @@ function isAnswering(port: number): Promise<boolean> {
 }
 
 it('steps begin when the services that they call answer, and not before', async () => {
-  const [dataDir, port, database] = await Promise.all([mkdtemp(join(tmpdir(), 'start-order-')), freePort(), freshDatabase()])
+  const [dataDir, port, database] = await Promise.all([
+    mkdtemp(join(tmpdir(), 'start-order-')),
+    freePort(),
+    freshDatabase(),
+  ])
   const graceful = createGracefulStop({ logger })
   const answers: [name: string, isAnswering: Promise<boolean>][] = []
   // What begins says at once how it is ended.
   const stop: GracefulStop = {
     ...graceful,
-    get isStopping() { return graceful.isStopping },
+    get isStopping() {
+      return graceful.isStopping
+    },
     onStop(stage, name, close) {
       if (name === 'workers') answers.push([name, isAnswering(port)])
       graceful.onStop(stage, name, close)
     },
   }
   try {
-    const env = { PLATFORM_DATA_DIR: dataDir, PORT: String(port), DATABASE_URL: database.url, VAULT_DATABASE_URL: database.vaultUrl }
+    const env = {
+      PLATFORM_DATA_DIR: dataDir,
+      PORT: String(port),
+      DATABASE_URL: database.url,
+      VAULT_DATABASE_URL: database.vaultUrl,
+    }
     await up({ env, logger, stop, onFatal: () => undefined })
     expect(await Promise.all(answers.map(async ([name, answer]) => [name, await answer]))).toEqual([['workers', true]])
   } finally {

@@ -42,7 +42,10 @@ function altered(): string {
 }
 
 function reasonOf(text: string, keys: readonly SigningKey[]) {
-  return verifyReceipt(text, keySet(...keys)).then(() => 'genuine', (error: unknown) => (Object(error) as { reason?: unknown }).reason)
+  return verifyReceipt(text, keySet(...keys)).then(
+    () => 'genuine',
+    (error: unknown) => (Object(error) as { reason?: unknown }).reason,
+  )
 }
 
 describe('a consent receipt', () => {
@@ -70,9 +73,24 @@ describe('a consent receipt', () => {
   })
 
   it.each([
-    ['an access token of the same key', () => new SignJWT({ record }).setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: current.kid }).sign(current.privateKey)],
-    ['a signed text that states something else', () => new SignJWT({}).setProtectedHeader({ alg: 'EdDSA', typ: 'consent-receipt+jws', kid: current.kid }).sign(current.privateKey)],
-    ['a token without a signature', async () => `${Buffer.from('{"alg":"none","typ":"consent-receipt+jws","kid":"x"}').toString('base64url')}.e30.`],
+    [
+      'an access token of the same key',
+      () =>
+        new SignJWT({ record })
+          .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: current.kid })
+          .sign(current.privateKey),
+    ],
+    [
+      'a signed text that states something else',
+      () =>
+        new SignJWT({})
+          .setProtectedHeader({ alg: 'EdDSA', typ: 'consent-receipt+jws', kid: current.kid })
+          .sign(current.privateKey),
+    ],
+    [
+      'a token without a signature',
+      async () => `${Buffer.from('{"alg":"none","typ":"consent-receipt+jws","kid":"x"}').toString('base64url')}.e30.`,
+    ],
     ['two of three parts', async () => receipt.split('.').slice(0, 2).join('.')],
     ['any text', async () => 'no receipt'],
     ['nothing', async () => ''],
@@ -107,7 +125,13 @@ describe('verifying a file', () => {
       await verifyReceiptFile({ file: join(folder, 'missing'), jwks: join(folder, 'jwks.json') }),
     ]
     const { unreadable } = receiptExitCodes
-    expect(verdicts.map(({ code }) => code)).toEqual([receiptExitCodes['no-receipt'], receiptExitCodes['unknown-key'], receiptExitCodes.altered, unreadable, unreadable])
+    expect(verdicts.map(({ code }) => code)).toEqual([
+      receiptExitCodes['no-receipt'],
+      receiptExitCodes['unknown-key'],
+      receiptExitCodes.altered,
+      unreadable,
+      unreadable,
+    ])
     expect(new Set(verdicts.map(({ text }) => text)).size).toBe(verdicts.length)
   })
 })

@@ -41,7 +41,9 @@ describe('subject keys', () => {
   test('a key is made once, kept, and the same for every process', async () => {
     await using one = await open()
     await using two = await open()
-    const keys = await Promise.all(Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? one : two).subjectKeyForWriting('org', 'p1')))
+    const keys = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? one : two).subjectKeyForWriting('org', 'p1')),
+    )
 
     expect(keys[0]).toHaveLength(32)
     expect(keys.every((key) => Buffer.from(key).equals(Buffer.from(keys[0] ?? [])))).toBe(true)
@@ -126,17 +128,24 @@ describe('secrets', () => {
   test('a secret that an event names is read and never made', async () => {
     await using vault = await open()
     const stored = (await rows()).length
-    for (let asked = 0; asked < 2; asked += 1) await expect(vault.storedSecret('webhook', 'lost')).rejects.toThrow(MissingKeyError)
+    for (let asked = 0; asked < 2; asked += 1)
+      await expect(vault.storedSecret('webhook', 'lost')).rejects.toThrow(MissingKeyError)
     expect(await rows()).toHaveLength(stored)
     const made = await vault.secret('webhook', 'found')
     await using later = await open()
-    expect([await vault.storedSecret('webhook', 'found'), await later.storedSecret('webhook', 'found')]).toEqual([made, made])
+    expect([await vault.storedSecret('webhook', 'found'), await later.storedSecret('webhook', 'found')]).toEqual([
+      made,
+      made,
+    ])
   })
 
   test('a key pair for webhooks is a secret too, one for every process', async () => {
     await using one = await open()
     await using two = await open()
-    const [made, again] = await Promise.all([one.secret('webhook-signing', 'pair'), two.secret('webhook-signing', 'pair')])
+    const [made, again] = await Promise.all([
+      one.secret('webhook-signing', 'pair'),
+      two.secret('webhook-signing', 'pair'),
+    ])
     expect(again).toEqual(made)
     expect((await signingKeyOf(made)).publicJwk).toMatchObject({ kty: 'OKP', crv: 'Ed25519' })
   })
@@ -154,7 +163,9 @@ describe('secrets', () => {
   test('nothing is stored unwrapped', async () => {
     await using vault = await open()
     const secret = await vault.secret('webhook', 'hidden')
-    const stored = JSON.stringify((await rows()).map(({ wrapped }) => (wrapped === null ? '' : Buffer.from(wrapped as Buffer).toString('hex'))))
+    const stored = JSON.stringify(
+      (await rows()).map(({ wrapped }) => (wrapped === null ? '' : Buffer.from(wrapped as Buffer).toString('hex'))),
+    )
     expect(stored).not.toContain(Buffer.from(secret).toString('hex'))
   })
 })

@@ -16,7 +16,14 @@ const { signal } = new AbortController()
 const now = () => new Date('2030-01-01T00:00:00.000Z')
 
 /** What is made of an answer whose last name is written with an escape, each time after the name that V8 may take it for: https://github.com/nodejs/node/issues/63785. */
-async function heard(name: string, value: unknown, ask: (egress: ReturnType<typeof createEgress>, configuration: ReturnType<typeof loadConfiguration>) => Promise<unknown>) {
+async function heard(
+  name: string,
+  value: unknown,
+  ask: (
+    egress: ReturnType<typeof createEgress>,
+    configuration: ReturnType<typeof loadConfiguration>,
+  ) => Promise<unknown>,
+) {
   const written = `\\u${name.charCodeAt(0).toString(16).padStart(4, '0')}${name.slice(1)}`
   const planted = written.slice(0, name.length)
   const server = await startOutsideServer(({ route }) => {
@@ -33,7 +40,10 @@ async function heard(name: string, value: unknown, ask: (egress: ReturnType<type
     SERVICE_CLIENT_SECRET: 'secret',
   })
   const egress = createEgress({ configuration })
-  closing.push(() => egress.close(), () => server.close())
+  closing.push(
+    () => egress.close(),
+    () => server.close(),
+  )
   const answers: unknown[] = []
   for (const _ of [1, 2, 3]) answers.push(await ask(egress, configuration))
   return answers
@@ -42,25 +52,46 @@ async function heard(name: string, value: unknown, ask: (egress: ReturnType<type
 const thrice = (value: unknown) => [value, value, value]
 
 test('a case of the provider is found by its name', async () => {
-  expect(await heard('caseId', 7, (egress, configuration) => createProvider(egress, configuration, now).createCase(signal))).toEqual(thrice({ kind: 'ok', value: { providerCaseId: 7 } }))
+  expect(
+    await heard('caseId', 7, (egress, configuration) => createProvider(egress, configuration, now).createCase(signal)),
+  ).toEqual(thrice({ kind: 'ok', value: { providerCaseId: 7 } }))
 })
 
 test('so is an image', async () => {
-  const image = { providerCaseId: 7, imageType: 'DERMOSCOPIC', correlationId: null, contentType: 'image/png', bytes: 1, open: async () => Readable.from(['x']) } as const
-  const answers = await heard('imageId', 8, (egress, configuration) => createProvider(egress, configuration, now).sendImage(image, signal))
+  const image = {
+    providerCaseId: 7,
+    imageType: 'DERMOSCOPIC',
+    correlationId: null,
+    contentType: 'image/png',
+    bytes: 1,
+    open: async () => Readable.from(['x']),
+  } as const
+  const answers = await heard('imageId', 8, (egress, configuration) =>
+    createProvider(egress, configuration, now).sendImage(image, signal),
+  )
   expect(answers).toEqual(thrice({ kind: 'ok', value: { providerImageId: 8, providerImageHash: null } }))
 })
 
 test('so is a checksum', async () => {
-  expect(await heard('checksum', 'c', (egress, configuration) => createProvider(egress, configuration, now).process(7, signal))).toEqual(thrice({ kind: 'ok', value: { checksum: 'c' } }))
+  expect(
+    await heard('checksum', 'c', (egress, configuration) =>
+      createProvider(egress, configuration, now).process(7, signal),
+    ),
+  ).toEqual(thrice({ kind: 'ok', value: { checksum: 'c' } }))
 })
 
 test('so is what a service says', async () => {
   const token = { get: async () => 'token', drop: () => undefined }
-  const answers = await heard('granted', true, (egress, { baseUrl }) => getFromService({ egress, token }, new URL('/v1/thing', baseUrl), signal))
+  const answers = await heard('granted', true, (egress, { baseUrl }) =>
+    getFromService({ egress, token }, new URL('/v1/thing', baseUrl), signal),
+  )
   expect(answers).toEqual(thrice({ kind: 'answer', body: { expires_in: 60, 'of granted': 0, granted: true } }))
 })
 
 test("so is the platform's token", async () => {
-  expect(await heard('access_token', 'held', (egress, configuration) => createPlatformToken(egress, configuration, now).get())).toEqual(thrice('held'))
+  expect(
+    await heard('access_token', 'held', (egress, configuration) =>
+      createPlatformToken(egress, configuration, now).get(),
+    ),
+  ).toEqual(thrice('held'))
 })

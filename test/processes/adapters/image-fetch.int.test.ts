@@ -32,7 +32,14 @@ afterAll(async () => {
 })
 
 async function worldWith(publicEndpoint: string): Promise<{ readonly objects: ObjectStore; readonly egress: Egress }> {
-  const objects = connectObjectStore({ endpoint: store.endpoint, publicEndpoint, region: 'us-east-1', bucket, ...account, now: () => new Date() })
+  const objects = connectObjectStore({
+    endpoint: store.endpoint,
+    publicEndpoint,
+    region: 'us-east-1',
+    bucket,
+    ...account,
+    now: () => new Date(),
+  })
   const egress = createEgress({
     configuration: loadConfiguration({
       S3_ENDPOINT: store.endpoint,
@@ -41,7 +48,10 @@ async function worldWith(publicEndpoint: string): Promise<{ readonly objects: Ob
       S3_SECRET_ACCESS_KEY: account.secretAccessKey,
     }),
   })
-  closers.push(() => egress.close(), () => objects.close())
+  closers.push(
+    () => egress.close(),
+    () => objects.close(),
+  )
   await objects.put('photo', Buffer.from('bytes of a photo'), 'image/jpeg')
   return { objects, egress }
 }
@@ -51,7 +61,10 @@ const closedPort = async () => `http://127.0.0.1:${await freePort()}`
 /** A name that never resolves, with TLS that S3_ENDPOINT does not have. */
 const unknownHost = () => Promise.resolve('https://images.invalid')
 
-describe.each([['a closed port', closedPort], ['an unknown host with TLS', unknownHost]])('an image at the public address of the object store, %s', (_, address) => {
+describe.each([
+  ['a closed port', closedPort],
+  ['an unknown host with TLS', unknownHost],
+])('an image at the public address of the object store, %s', (_, address) => {
   it('is read at S3_ENDPOINT, under the host that its address signs', async () => {
     const publicEndpoint = await address()
     const { objects, egress } = await worldWith(publicEndpoint)
@@ -75,6 +88,8 @@ it('an address of the object store is not read at S3_ENDPOINT for other purposes
   const { objects, egress } = await worldWith(await closedPort())
   const { url } = await objects.presignDownload('photo', 60)
   for (const purpose of ['webhook', 'service', 'provider'] as const) {
-    await expect(egress.request(url, { purpose, timeoutMs: 5_000, maxBytes: 100 })).rejects.toMatchObject({ code: 'address_forbidden' })
+    await expect(egress.request(url, { purpose, timeoutMs: 5_000, maxBytes: 100 })).rejects.toMatchObject({
+      code: 'address_forbidden',
+    })
   }
 })

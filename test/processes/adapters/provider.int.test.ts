@@ -22,18 +22,33 @@ async function providerThat(answer: (asked: Asked) => Reply | 'cut' | Promise<Re
   return { ...adapterOf(server, now), asked: server.asked, logins: () => sessions }
 }
 
-function adapterOf(server: OutsideServer, now = () => new Date(), settings: Partial<Configuration> = {}): { readonly provider: Provider } {
-  const named = loadConfiguration({ PROVIDER_BASE_URL: server.url, PROVIDER_LOGIN: 'platform', PROVIDER_PASSWORD: 'secret', PROVIDER_NAME: 'dermatology' })
+function adapterOf(
+  server: OutsideServer,
+  now = () => new Date(),
+  settings: Partial<Configuration> = {},
+): { readonly provider: Provider } {
+  const named = loadConfiguration({
+    PROVIDER_BASE_URL: server.url,
+    PROVIDER_LOGIN: 'platform',
+    PROVIDER_PASSWORD: 'secret',
+    PROVIDER_NAME: 'dermatology',
+  })
   const configuration = { ...named, ...settings }
   const egress = createEgress({ configuration })
-  closing.push(() => egress.close(), () => server.close())
+  closing.push(
+    () => egress.close(),
+    () => server.close(),
+  )
   return { provider: createProvider(egress, configuration, now) }
 }
 
 describe('a session', () => {
   it('is opened once for all who need one, and used until its time is over', async () => {
     let time = Date.parse('2026-03-01T10:00:00.000Z')
-    const { provider, logins } = await providerThat(() => newCase, () => new Date(time))
+    const { provider, logins } = await providerThat(
+      () => newCase,
+      () => new Date(time),
+    )
     await Promise.all([1, 2, 3].map(() => provider.createCase(signal)))
     expect(logins()).toBe(1)
     time += 1_799_000
@@ -79,7 +94,11 @@ describe('a session', () => {
 
   it('that is refused although it is new ends the call as a matter of credentials', async () => {
     const { provider, asked } = await providerThat(() => ({ status: 401 }))
-    expect(await provider.createCase(signal)).toMatchObject({ kind: 'failed', classification: 'provider_auth_failed', status: 401 })
+    expect(await provider.createCase(signal)).toMatchObject({
+      kind: 'failed',
+      classification: 'provider_auth_failed',
+      status: 401,
+    })
     expect(asked).toEqual(['POST /api5/login', 'POST /api5/case', 'POST /api5/login', 'POST /api5/case'])
   })
 
@@ -104,7 +123,11 @@ describe('a session', () => {
       return logins === 1 ? { status: 200, headers: { authorization: 's1' } } : { status: 401 }
     })
     const { provider } = adapterOf(server)
-    expect(await provider.createCase(signal)).toMatchObject({ kind: 'failed', classification: 'provider_auth_failed', status: 401 })
+    expect(await provider.createCase(signal)).toMatchObject({
+      kind: 'failed',
+      classification: 'provider_auth_failed',
+      status: 401,
+    })
     expect(server.asked).toEqual(['POST /api5/login', 'POST /api5/case', 'POST /api5/login'])
   })
 })
@@ -114,10 +137,13 @@ describe('a logout', () => {
   async function loggingOut(answer: (asked: Asked) => Reply | 'cut' | Promise<Reply | 'cut'> = () => newCase) {
     const tokens: string[] = []
     let time = Date.parse('2026-03-01T10:00:00.000Z')
-    const given = await providerThat((asked) => {
-      if (asked.route === 'POST /api5/logout') tokens.push(asked.token)
-      return answer(asked)
-    }, () => new Date(time))
+    const given = await providerThat(
+      (asked) => {
+        if (asked.route === 'POST /api5/logout') tokens.push(asked.token)
+        return answer(asked)
+      },
+      () => new Date(time),
+    )
     return { ...given, tokens, pass: (seconds: number) => (time += seconds * 1000) }
   }
 
@@ -161,7 +187,9 @@ describe('a logout', () => {
   })
 
   it('that gets no answer holds the stop for about a second and fails nothing', { timeout: 10_000 }, async () => {
-    const { provider } = await loggingOut(({ route }) => (route === 'POST /api5/logout' ? new Promise<never>(() => undefined) : newCase))
+    const { provider } = await loggingOut(({ route }) =>
+      route === 'POST /api5/logout' ? new Promise<never>(() => undefined) : newCase,
+    )
     await provider.createCase(signal)
     expect(await provider.close()).toBeUndefined()
   })
@@ -180,7 +208,9 @@ describe('a logout', () => {
 describe('the simulator', () => {
   const mark = { 'x-provider-simulator': 'true' }
   const simulated = ({ route }: Asked): Reply =>
-    route === 'POST /api5/login' ? { status: 200, headers: { ...mark, authorization: 's' } } : { status: 200, headers: mark, body: { caseId: 7 } }
+    route === 'POST /api5/login'
+      ? { status: 200, headers: { ...mark, authorization: 's' } }
+      : { status: 200, headers: mark, body: { caseId: 7 } }
 
   it.each([
     ['another server', {}, 'provider', 'dermatology'],
@@ -188,7 +218,10 @@ describe('the simulator', () => {
   ])('names the results of %s', async (_, headers, kind, aiProvider) => {
     const { provider } = await providerThat(() => ({ status: 200, headers, body: { status: 'STATUS_PROCESSED' } }))
     expect(provider.server()).toBe('unknown')
-    expect(await provider.result(7, 'c', signal)).toEqual({ kind: 'ok', value: { text: '{"status":"STATUS_PROCESSED"}', aiProvider } })
+    expect(await provider.result(7, 'c', signal)).toEqual({
+      kind: 'ok',
+      value: { text: '{"status":"STATUS_PROCESSED"}', aiProvider },
+    })
     expect(provider.server()).toBe(kind)
   })
 
@@ -202,19 +235,29 @@ describe('the simulator', () => {
   it('is refused in production at its first answer: no case is opened there', async () => {
     const server = await startOutsideServer(simulated)
     const { provider } = adapterOf(server, undefined, { profile: 'production' })
-    expect(await provider.createCase(signal)).toMatchObject({ kind: 'failed', classification: 'provider_upstream_transient', status: null, isUnknown: false })
+    expect(await provider.createCase(signal)).toMatchObject({
+      kind: 'failed',
+      classification: 'provider_upstream_transient',
+      status: null,
+      isUnknown: false,
+    })
     expect([provider.server(), server.asked]).toEqual(['simulator', ['POST /api5/login']])
   })
 
   it('is refused in production when it takes the place of the provider during a session', async () => {
     let isReplaced = false
     const { provider } = await (async () => {
-      const server = await startOutsideServer((asked) => (isReplaced ? simulated(asked) : { status: 200, headers: { authorization: 's' }, body: { caseId: 7 } }))
+      const server = await startOutsideServer((asked) =>
+        isReplaced ? simulated(asked) : { status: 200, headers: { authorization: 's' }, body: { caseId: 7 } },
+      )
       return adapterOf(server, undefined, { profile: 'production' })
     })()
     expect(await provider.createCase(signal)).toMatchObject({ kind: 'ok' })
     isReplaced = true
-    expect(await provider.result(7, 'c', signal)).toMatchObject({ kind: 'failed', classification: 'provider_upstream_transient' })
+    expect(await provider.result(7, 'c', signal)).toMatchObject({
+      kind: 'failed',
+      classification: 'provider_upstream_transient',
+    })
   })
 })
 
@@ -235,7 +278,14 @@ describe('a login that fails leaves nothing of a case unknown', () => {
 })
 
 it('calls what became of a case unknown where the connection breaks off after the call', async () => {
-  const server = await startOutsideServer(({ route }) => (route === 'POST /api5/login' ? { status: 200, headers: { authorization: 's' } } : 'cut'))
+  const server = await startOutsideServer(({ route }) =>
+    route === 'POST /api5/login' ? { status: 200, headers: { authorization: 's' } } : 'cut',
+  )
   const { provider } = adapterOf(server)
-  expect(await provider.createCase(signal)).toMatchObject({ kind: 'failed', classification: 'provider_upstream_transient', status: null, isUnknown: true })
+  expect(await provider.createCase(signal)).toMatchObject({
+    kind: 'failed',
+    classification: 'provider_upstream_transient',
+    status: null,
+    isUnknown: true,
+  })
 })

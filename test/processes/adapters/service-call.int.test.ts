@@ -10,11 +10,16 @@ afterEach(async () => {
 })
 
 /** What a caller hears of a service that gives these answers, the last one for ever, and how often it asks. */
-async function heard(...replies: readonly [Reply, ...Reply[]]): Promise<{ readonly answer: ServiceAnswer; readonly asked: number }> {
+async function heard(
+  ...replies: readonly [Reply, ...Reply[]]
+): Promise<{ readonly answer: ServiceAnswer; readonly asked: number }> {
   let given = 0
   const server = await startOutsideServer(() => replies[Math.min(given++, replies.length - 1)] ?? replies[0])
   const egress = createEgress({ configuration: loadConfiguration({ BASE_URL: server.url }) })
-  closing.push(() => egress.close(), () => server.close())
+  closing.push(
+    () => egress.close(),
+    () => server.close(),
+  )
   const token = { get: async () => 'token', drop: () => undefined }
   const answer = await getFromService({ egress, token }, new URL('/v1/thing', server.url), new AbortController().signal)
   return { answer, asked: server.asked.length }
@@ -27,21 +32,33 @@ test('a token that lacks a scope is renewed once: it may be older than the scope
   const lacking: Reply = { status: 403, body: { code: 'insufficient-scope' } }
   expect(await heard(lacking, granted)).toEqual({ answer: { kind: 'answer', body: { granted: true } }, asked: 2 })
   expect(await heard(lacking)).toEqual({ answer: { kind: 'unavailable', status: 403 }, asked: 2 })
-  expect(await heard({ status: 403, body: { code: 'org-mismatch' } }, granted)).toEqual({ answer: { kind: 'unavailable', status: 403 }, asked: 1 })
+  expect(await heard({ status: 403, body: { code: 'org-mismatch' } }, granted)).toEqual({
+    answer: { kind: 'unavailable', status: 403 },
+    asked: 1,
+  })
 })
 
 test('a service that is about to leave is asked again, until another instance answers', async () => {
-  expect(await heard(refusal('shutting-down'), refusal('shutting-down'), granted)).toEqual({ answer: { kind: 'answer', body: { granted: true } }, asked: 3 })
+  expect(await heard(refusal('shutting-down'), refusal('shutting-down'), granted)).toEqual({
+    answer: { kind: 'answer', body: { granted: true } },
+    asked: 3,
+  })
 })
 
 test('so is one that an instance of a newer version replaces', async () => {
-  expect(await heard(refusal('written-by-newer-version'), granted)).toEqual({ answer: { kind: 'answer', body: { granted: true } }, asked: 2 })
+  expect(await heard(refusal('written-by-newer-version'), granted)).toEqual({
+    answer: { kind: 'answer', body: { granted: true } },
+    asked: 2,
+  })
 })
 
 test('one that goes on answering so is unavailable', async () => {
   expect(await heard(refusal('shutting-down'))).toEqual({ answer: { kind: 'unavailable', status: 503 }, asked: 4 })
 })
 
-test.each(['database-unavailable', 'read-model-behind'])('one that has waited itself and answers %s is not asked again', async (code) => {
-  expect(await heard(refusal(code), granted)).toEqual({ answer: { kind: 'unavailable', status: 503 }, asked: 1 })
-})
+test.each(['database-unavailable', 'read-model-behind'])(
+  'one that has waited itself and answers %s is not asked again',
+  async (code) => {
+    expect(await heard(refusal(code), granted)).toEqual({ answer: { kind: 'unavailable', status: 503 }, asked: 1 })
+  },
+)

@@ -48,26 +48,39 @@ function accepts(secretId: string, headers: Record<string, string>, received = b
 }
 
 /** As a receiver verifies by the key set: any `v1a` of the header that this key made. */
-function acceptsByKey({ publicKey }: WebhookSecret, headers: Awaited<ReturnType<typeof headersOf>>, received = body): boolean {
+function acceptsByKey(
+  { publicKey }: WebhookSecret,
+  headers: Awaited<ReturnType<typeof headersOf>>,
+  received = body,
+): boolean {
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: publicKey?.x ?? '' }, format: 'jwk' })
   const content = Buffer.from(`${headers['webhook-id']}.${headers['webhook-timestamp']}.${received}`)
   const given = headers['webhook-signature'].split(' ').filter((one) => one.startsWith('v1a,'))
   return given.some((one) => verify(null, content, key, Buffer.from(one.slice('v1a,'.length), 'base64')))
 }
 
-const versionsOf = (headers: Awaited<ReturnType<typeof headersOf>>) => headers['webhook-signature'].split(' ').map((one) => one.split(',')[0])
+const versionsOf = (headers: Awaited<ReturnType<typeof headersOf>>) =>
+  headers['webhook-signature'].split(' ').map((one) => one.split(',')[0])
 
 describe('the signatures of a webhook', () => {
   it('are those of the examples: the specification names the first, another implementation made the second', async () => {
     const message = { id, sentAt: new Date(1_614_265_330_000), body: '{"test": 2432232314}' }
     stored.set('webhook/example', new Uint8Array(Buffer.from('MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'base64')))
-    const sign = await signatures.signerOf({ secrets: [{ secretId: 'example', publicKey: null, validUntil: null }], signatureSchemes: ['v1', 'v1a'] }, message.sentAt)
+    const sign = await signatures.signerOf(
+      { secrets: [{ secretId: 'example', publicKey: null, validUntil: null }], signatureSchemes: ['v1', 'v1a'] },
+      message.sentAt,
+    )
     expect(sign(message)).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=')
 
     // RFC 8032, 7.1, test 1.
-    const der = Buffer.from('302e020100300506032b6570042204209d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60', 'hex')
+    const der = Buffer.from(
+      '302e020100300506032b6570042204209d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60',
+      'hex',
+    )
     const key = createPrivateKey({ key: der, type: 'pkcs8', format: 'der' })
-    expect(signEd25519(message, key)).toBe('v1a,fldxM4gAKugP6nnt1hdz3sgGfZ6d99nzrMFnZOELIxbzEHoVmAb2ADpkJK7zgPePmPsle0zV9jSeGlHFG2NVAw==')
+    expect(signEd25519(message, key)).toBe(
+      'v1a,fldxM4gAKugP6nnt1hdz3sgGfZ6d99nzrMFnZOELIxbzEHoVmAb2ADpkJK7zgPePmPsle0zV9jSeGlHFG2NVAw==',
+    )
   })
 
   it('are one of each scheme, which the official verifier and the key set both accept', async () => {
@@ -88,7 +101,11 @@ describe('the signatures of a webhook', () => {
   it('are made with the current secret and with those before it until they end', async () => {
     const sentAt = new Date()
     const ended = (ms: number) => new Date(sentAt.getTime() + ms).toISOString()
-    const [current, previous, oldest] = await Promise.all([secretOf('current'), secretOf('previous', ended(1)), secretOf('oldest', ended(0))])
+    const [current, previous, oldest] = await Promise.all([
+      secretOf('current'),
+      secretOf('previous', ended(1)),
+      secretOf('oldest', ended(0)),
+    ])
     const subscription: Signing = { secrets: [current, previous, oldest], signatureSchemes: ['v1', 'v1a'] }
 
     // Fetched while the oldest one was valid still: what counts is when it is sent.
@@ -108,7 +125,9 @@ describe('the signatures of a webhook', () => {
   it('are none rather than those of another secret where the vault has lost one', async () => {
     const secret = await secretOf('lost')
     stored.delete('webhook/lost')
-    await expect(headersOf({ secrets: [secret], signatureSchemes: ['v1'] }, new Date())).rejects.toThrow(MissingKeyError)
+    await expect(headersOf({ secrets: [secret], signatureSchemes: ['v1'] }, new Date())).rejects.toThrow(
+      MissingKeyError,
+    )
     expect(stored.has('webhook/lost')).toBe(false)
   })
 })

@@ -12,9 +12,21 @@ import { consentPublicFact, reviewPublicFact } from '../../streams/channel-facts
 import { reviewFact, slotFact } from '../../streams/ai-review-facts.ts'
 import { at, ids } from '../../streams/facts.ts'
 
-const asked: GivenEvent = { ...reviewPublicFact('ai_review.requested'), stream: aiReviewChannel, id: ids.requestEvent, revision: 7n }
-const slot = (event: AiReviewSlotEvent): GivenEvent => ({ ...event, stream: aiReviewSlotStream(ids.org, ids.case, ids.product) })
-const review = (event: AiReviewEvent, id: string = ids.review): GivenEvent => ({ ...event, data: { ...event.data, aiReviewId: id }, stream: aiReviewStream(ids.org, id) })
+const asked: GivenEvent = {
+  ...reviewPublicFact('ai_review.requested'),
+  stream: aiReviewChannel,
+  id: ids.requestEvent,
+  revision: 7n,
+}
+const slot = (event: AiReviewSlotEvent): GivenEvent => ({
+  ...event,
+  stream: aiReviewSlotStream(ids.org, ids.case, ids.product),
+})
+const review = (event: AiReviewEvent, id: string = ids.review): GivenEvent => ({
+  ...event,
+  data: { ...event.data, aiReviewId: id },
+  stream: aiReviewStream(ids.org, id),
+})
 const consent = (event: GivenEvent): GivenEvent => ({ ...event, stream: consentChannel })
 
 const claimed = slot(slotFact('AiReviewSlotClaimed'))
@@ -22,10 +34,20 @@ const requested = review(reviewFact('AiReviewRequested'))
 const started = review(reviewFact('AiReviewStarted'))
 const caseCreated = review(reviewFact('AiReviewProviderCaseCreated'))
 const accepted = review(reviewFact('AiReviewProcessingAccepted'))
-const ends = [review(reviewFact('AiReviewCompleted')), review(reviewFact('AiReviewFailed')), review(reviewFact('AiReviewCancelled')), review(reviewFact('AiReviewSuperseded'))]
+const ends = [
+  review(reviewFact('AiReviewCompleted')),
+  review(reviewFact('AiReviewFailed')),
+  review(reviewFact('AiReviewCancelled')),
+  review(reviewFact('AiReviewSuperseded')),
+]
 
 async function steps(...given: GivenEvent[]) {
-  return (await todosAfter(aiReviewProcess, recorded(given))).map(({ key, step, orgId, dueAt }) => ({ key, step, orgId, due: dueAt.toISOString() }))
+  return (await todosAfter(aiReviewProcess, recorded(given))).map(({ key, step, orgId, dueAt }) => ({
+    key,
+    step,
+    orgId,
+    due: dueAt.toISOString(),
+  }))
 }
 
 const todo = (step: string, due: string, key: string = ids.review) => ({ key, step, orgId: ids.org, due })
@@ -49,18 +71,30 @@ describe('what a requested review needs', () => {
 
   it('is its first event when it supersedes another, which needs nothing any more once it is told', async () => {
     const supersedes = { aiReviewId: ids.review, reason: null }
-    const claimedAnew = slot(slotFact('AiReviewSlotClaimed', { aiReviewId: ids.newReview, requestEventId: null, supersedes, claimedAt: at(15) }))
+    const claimedAnew = slot(
+      slotFact('AiReviewSlotClaimed', {
+        aiReviewId: ids.newReview,
+        requestEventId: null,
+        supersedes,
+        claimedAt: at(15),
+      }),
+    )
     const told = review(reviewFact('AiReviewSuperseded'))
     const opened = review(reviewFact('AiReviewRequested', { requestedAt: at(15) }), ids.newReview)
     const open = todo('open', at(17), ids.newReview)
     expect(await steps(asked, claimed, requested, claimedAnew)).toEqual([todo('start', at(2)), open])
     expect(await steps(asked, claimed, requested, claimedAnew, told)).toEqual([open])
-    expect(await steps(asked, claimed, requested, claimedAnew, told, opened)).toEqual([todo('start', at(15), ids.newReview)])
+    expect(await steps(asked, claimed, requested, claimedAnew, told, opened)).toEqual([
+      todo('start', at(15), ids.newReview),
+    ])
   })
 
   it('names the request by its place on the channel, and copies nothing of it', async () => {
     const [claim] = await todosAfter(aiReviewProcess, recorded([asked]))
-    expect(claim?.payload).toEqual({ channelRevision: '7', cause: { eventId: ids.requestEvent, correlationId: expect.any(String) } })
+    expect(claim?.payload).toEqual({
+      channelRevision: '7',
+      cause: { eventId: ids.requestEvent, correlationId: expect.any(String) },
+    })
     const all = await todosAfter(aiReviewProcess, recorded([asked, claimed, requested]))
     expect(JSON.stringify(all)).not.toContain('https://')
   })
@@ -70,7 +104,9 @@ describe('when a review is due again', () => {
   it('is at once after each answer of the provider, and later after a failure or an open circuit', async () => {
     expect(await steps(requested, started)).toEqual([todo('start', at(2))])
     expect(await steps(requested, started, caseCreated)).toEqual([todo('start', at(5))])
-    expect(await steps(requested, started, caseCreated, review(reviewFact('AiReviewImageSent')))).toEqual([todo('start', at(6))])
+    expect(await steps(requested, started, caseCreated, review(reviewFact('AiReviewImageSent')))).toEqual([
+      todo('start', at(6)),
+    ])
     expect(await steps(requested, review(reviewFact('AiReviewStartDeferred')))).toEqual([todo('start', at(7))])
     expect(await steps(requested, review(reviewFact('AiReviewCallPostponed')))).toEqual([todo('start', at(6))])
   })
@@ -79,13 +115,17 @@ describe('when a review is due again', () => {
     const awaiting = [requested, started, caseCreated, accepted]
     expect(await steps(...awaiting)).toEqual([todo('poll', at(13))])
     expect(await steps(...awaiting, review(reviewFact('AiReviewPollDeferred')))).toEqual([todo('poll', at(18))])
-    expect(await steps(...awaiting, review(reviewFact('AiReviewCallPostponed', { call: 'result', retryAt: at(20) })))).toEqual([todo('poll', at(20))])
+    expect(
+      await steps(...awaiting, review(reviewFact('AiReviewCallPostponed', { call: 'result', retryAt: at(20) }))),
+    ).toEqual([todo('poll', at(20))])
   })
 
   it.each(ends)('is never after $type', async (end) => {
     expect(await steps(requested, started, end)).toEqual([])
     expect(await steps(requested, caseCreated, accepted, end)).toEqual([])
-    expect(await steps(requested, caseCreated, accepted, consent(consentPublicFact('consent.withdrawn')), end)).toEqual([])
+    expect(await steps(requested, caseCreated, accepted, consent(consentPublicFact('consent.withdrawn')), end)).toEqual(
+      [],
+    )
   })
 })
 
@@ -93,22 +133,44 @@ describe('a consent that is withdrawn or denied (T24)', () => {
   const start = todo('start', at(2))
   const withdrawal = (due: string, key: string = ids.review) => todo('withdraw', due, key)
 
-  it.each([['consent.withdrawn', at(14)], ['consent.denied', at(10)]] as const)('%s ends each open review of that patient', async (type, due) => {
+  it.each([
+    ['consent.withdrawn', at(14)],
+    ['consent.denied', at(10)],
+  ] as const)('%s ends each open review of that patient', async (type, due) => {
     const other = review(reviewFact('AiReviewRequested'), ids.event)
-    expect(await steps(requested, other, consent(consentPublicFact(type)))).toEqual([start, withdrawal(due), todo('start', at(2), ids.event), withdrawal(due, ids.event)])
+    expect(await steps(requested, other, consent(consentPublicFact(type)))).toEqual([
+      start,
+      withdrawal(due),
+      todo('start', at(2), ids.event),
+      withdrawal(due, ids.event),
+    ])
   })
 
   it('twice before the first is worked off is one withdrawal, the latest', async () => {
-    const [denied, withdrawn] = [consent(consentPublicFact('consent.denied')), consent(consentPublicFact('consent.withdrawn'))]
+    const [denied, withdrawn] = [
+      consent(consentPublicFact('consent.denied')),
+      consent(consentPublicFact('consent.withdrawn')),
+    ]
     expect(await steps(requested, denied, withdrawn, withdrawn)).toEqual([start, withdrawal(at(14))])
     const later = review(reviewFact('AiReviewRequested'), ids.event)
-    expect(await steps(requested, denied, later, withdrawn)).toEqual([start, withdrawal(at(14)), todo('start', at(2), ids.event), withdrawal(at(14), ids.event)])
-    const [, todoOfLatest] = await todosAfter(aiReviewProcess, recorded([requested, denied, { ...withdrawn, id: ids.attempt }]))
+    expect(await steps(requested, denied, later, withdrawn)).toEqual([
+      start,
+      withdrawal(at(14)),
+      todo('start', at(2), ids.event),
+      withdrawal(at(14), ids.event),
+    ])
+    const [, todoOfLatest] = await todosAfter(
+      aiReviewProcess,
+      recorded([requested, denied, { ...withdrawn, id: ids.attempt }]),
+    )
     expect(todoOfLatest?.payload).toMatchObject({ cause: { eventId: ids.attempt } })
   })
 
   it('that a later decision overrides is looked at no more; one that came meanwhile still is', async () => {
-    const [denied, withdrawn] = [consent(consentPublicFact('consent.denied')), consent(consentPublicFact('consent.withdrawn'))]
+    const [denied, withdrawn] = [
+      consent(consentPublicFact('consent.denied')),
+      consent(consentPublicFact('consent.withdrawn')),
+    ]
     const confirmed = review(reviewFact('AiReviewConsentConfirmed', { checkedAt: at(10) }))
     expect(await steps(requested, denied, confirmed)).toEqual([start])
     expect(await steps(requested, denied, withdrawn, confirmed)).toEqual([start, withdrawal(at(14))])

@@ -25,8 +25,13 @@ async function request(caseId: string): Promise<Todo> {
   const { type, data } = reviewPublicFact('ai_review.requested', { caseId, orgId: world.orgId, event_id: id })
   const metadata = { commandId: randomUUID(), $correlationId: randomUUID(), $causationId: randomUUID() }
   const before = await world.store.readLast(aiReviewChannel)
-  const { revision } = await world.store.appendRaw(aiReviewChannel, before?.revision ?? 'no_stream', [{ id, type, data, metadata }])
-  const payload: ClaimPayload = { cause: { eventId: id, correlationId: metadata.$correlationId }, channelRevision: revision.toString() }
+  const { revision } = await world.store.appendRaw(aiReviewChannel, before?.revision ?? 'no_stream', [
+    { id, type, data, metadata },
+  ])
+  const payload: ClaimPayload = {
+    cause: { eventId: id, correlationId: metadata.$correlationId },
+    channelRevision: revision.toString(),
+  }
   return { key: id, step: 'claim', orgId: world.orgId, dueAt: world.now(), payload }
 }
 
@@ -58,7 +63,9 @@ it('opens one review for a request, however often it is worked off', async () =>
   expect(await slotOf(caseId)).toHaveLength(1)
   expect(await holderOf(caseId)).toBe(review)
   const requested = { aiReviewId: review, caseId, orgId: world.orgId, requestedAt: todo.dueAt.toISOString() }
-  expect(await eventsOf(aiReviewStream(world.orgId, review))).toEqual([{ type: 'AiReviewRequested', data: expect.objectContaining(requested) }])
+  expect(await eventsOf(aiReviewStream(world.orgId, review))).toEqual([
+    { type: 'AiReviewRequested', data: expect.objectContaining(requested) },
+  ])
 })
 
 it('answers a request that finds the slot taken, once, and opens nothing for it', async () => {
@@ -70,7 +77,16 @@ it('answers a request that finds the slot taken, once, and opens nothing for it'
   await work(second)
   const aiReviewId = await holderOf(caseId)
   expect((await slotOf(caseId)).slice(1)).toEqual([
-    { type: 'AiReviewRequestAnswered', data: { aiReviewId, caseId, productId: ids.product, requestEventId: second.key, answeredAt: second.dueAt.toISOString() } },
+    {
+      type: 'AiReviewRequestAnswered',
+      data: {
+        aiReviewId,
+        caseId,
+        productId: ids.product,
+        requestEventId: second.key,
+        answeredAt: second.dueAt.toISOString(),
+      },
+    },
   ])
   expect(await eventsOf(aiReviewStream(world.orgId, aiReviewId))).toHaveLength(1)
 })
@@ -99,10 +115,18 @@ it('writes the first event of a review that a crash cut off from its claim, once
   await work(open)
   await work(open)
   const requested = { aiReviewId: review, caseId, patientId: ids.patient, requestedAt: todo.dueAt.toISOString() }
-  expect(await eventsOf(aiReviewStream(world.orgId, review))).toEqual([{ type: 'AiReviewRequested', data: expect.objectContaining(requested) }])
+  expect(await eventsOf(aiReviewStream(world.orgId, review))).toEqual([
+    { type: 'AiReviewRequested', data: expect.objectContaining(requested) },
+  ])
 })
 
 it('has nothing to open where nobody claimed', async () => {
-  const payload: OpenPayload = { cause: { eventId: randomUUID(), correlationId: randomUUID() }, caseId: randomUUID(), productId: ids.product }
-  expect(await work({ key: randomUUID(), step: 'open', orgId: world.orgId, dueAt: world.now(), payload })).toEqual({ kind: 'done' })
+  const payload: OpenPayload = {
+    cause: { eventId: randomUUID(), correlationId: randomUUID() },
+    caseId: randomUUID(),
+    productId: ids.product,
+  }
+  expect(await work({ key: randomUUID(), step: 'open', orgId: world.orgId, dueAt: world.now(), payload })).toEqual({
+    kind: 'done',
+  })
 })

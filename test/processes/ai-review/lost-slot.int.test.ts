@@ -42,14 +42,24 @@ const slotOf = ({ caseId }: SlotClaim) => aiReviewSlotStream(world.orgId, caseId
 async function superseding(old: SlotClaim): Promise<SlotClaim> {
   const supersedes = { aiReviewId: old.aiReviewId, reason: 'new photographs' }
   const claimedAt = world.now().toISOString()
-  const claimed = slotFact('AiReviewSlotClaimed', { ...old, aiReviewId: randomUUID(), requestEventId: null, supersedes, claimedAt })
+  const claimed = slotFact('AiReviewSlotClaimed', {
+    ...old,
+    aiReviewId: randomUUID(),
+    requestEventId: null,
+    supersedes,
+    claimedAt,
+  })
   await world.otherStore.append(aiReviewSlotFold, slotOf(old), 0n, [claimed], contextOf(world))
   return claimed.data
 }
 
 /** The row that stands for a claim whose appends have not all happened. */
 function open({ aiReviewId, caseId, claimedAt }: SlotClaim, deps: ProcessDependencies = world.deps) {
-  const payload: OpenPayload = { cause: { eventId: aiReviewId, correlationId: ids.event }, caseId, productId: ids.product }
+  const payload: OpenPayload = {
+    cause: { eventId: aiReviewId, correlationId: ids.event },
+    caseId,
+    productId: ids.product,
+  }
   return runReviewStep(world, 'open', aiReviewId, { deps, todo: { dueAt: new Date(claimedAt), payload } })
 }
 
@@ -57,7 +67,10 @@ const awaiting = () => [
   fact('AiReviewStarted'),
   fact('AiReviewProviderCaseCreated'),
   fact('AiReviewImageSent'),
-  fact('AiReviewProcessingAccepted', { nextPollAt: world.now().toISOString(), deadlineAt: new Date(world.now().getTime() + 600_000).toISOString() }),
+  fact('AiReviewProcessingAccepted', {
+    nextPollAt: world.now().toISOString(),
+    deadlineAt: new Date(world.now().getTime() + 600_000).toISOString(),
+  }),
 ]
 
 describe('a review that lost its slot', () => {
@@ -112,7 +125,10 @@ describe('a review that loses its slot while a step is under way', () => {
     }
     const deps = { ...world.deps, objects: { ...world.deps.objects, put } }
     expect(await runReviewStep(world, 'poll', old.aiReviewId, { deps })).toMatchObject({ kind: 'done' })
-    expect((await recordedTypes(world, old.aiReviewId)).slice(-2)).toEqual(['AiReviewProcessingAccepted', 'AiReviewCallAttempted'])
+    expect((await recordedTypes(world, old.aiReviewId)).slice(-2)).toEqual([
+      'AiReviewProcessingAccepted',
+      'AiReviewCallAttempted',
+    ])
     expect(stored).toHaveLength(1)
     await expect(world.deps.objects.get(stored[0] ?? '')).rejects.toMatchObject({ name: 'NoSuchKey' })
   })
@@ -138,11 +154,18 @@ describe('a review that loses its slot while a step is under way', () => {
 describe('what a crash cut off from the claim', () => {
   /** Both streams as they have to be in the end, whatever happened on the way. */
   async function expectOpened(old: SlotClaim, made: SlotClaim): Promise<void> {
-    const told = { aiReviewId: old.aiReviewId, supersededById: made.aiReviewId, reason: 'new photographs', supersededAt: made.claimedAt }
+    const told = {
+      aiReviewId: old.aiReviewId,
+      supersededById: made.aiReviewId,
+      reason: 'new photographs',
+      supersededAt: made.claimedAt,
+    }
     expect((await recorded(world, old.aiReviewId)).slice(1)).toEqual([{ type: 'AiReviewSuperseded', data: told }])
     const { aiReviewId, caseId, images, claimedAt } = made
     const requested = { aiReviewId, caseId, images, orgId: world.orgId, requestedAt: claimedAt }
-    expect(await recorded(world, aiReviewId)).toEqual([{ type: 'AiReviewRequested', data: expect.objectContaining(requested) }])
+    expect(await recorded(world, aiReviewId)).toEqual([
+      { type: 'AiReviewRequested', data: expect.objectContaining(requested) },
+    ])
   }
 
   it('is done by `open`, once: the old review is told, and the new one begins', async () => {
@@ -165,7 +188,9 @@ describe('what a crash cut off from the claim', () => {
     const store = watched(world.store, (stream) => {
       if (stream === target) throw new Error('crashed')
     })
-    expect(await open(made, { ...world.deps, store })).toEqual({ error: expect.objectContaining({ message: 'crashed' }) })
+    expect(await open(made, { ...world.deps, store })).toEqual({
+      error: expect.objectContaining({ message: 'crashed' }),
+    })
     expect(await recordedTypes(world, old.aiReviewId)).toEqual(['AiReviewRequested', 'AiReviewSuperseded'])
     expect(await recorded(world, made.aiReviewId)).toEqual([])
     await open(made)
@@ -187,23 +212,29 @@ describe('what a crash cut off from the claim', () => {
   })
 })
 
-it.each(['cancelled', 'superseded'] as const)('keeps nothing of a result that comes after its review was %s', async (end) => {
-  const review = await awaitingReview(world)
-  world.pass(5)
-  const target = { fold: aiReviewFold, stream: aiReviewStream(world.orgId, review) }
-  const claim = slotFact('AiReviewSlotClaimed', { aiReviewId: randomUUID(), supersedes: { aiReviewId: review, reason: null } }).data
-  const command = { claim, request: null, now: world.now() }
-  const decide = end === 'cancelled' ? cancelReview : supersedeReview
-  const stored: string[] = []
-  const put: ProcessDependencies['objects']['put'] = async (...parameters) => {
-    const object = await world.deps.objects.put(...parameters)
-    stored.push(object.key)
-    await execute(world.otherStore, target, (state) => decide(command, state), contextOf(world))
-    return object
-  }
-  await runReviewStep(world, 'poll', review, { deps: { ...world.deps, objects: { ...world.deps.objects, put } } })
-  const last = end === 'cancelled' ? 'AiReviewCancelled' : 'AiReviewSuperseded'
-  expect((await recordedTypes(world, review)).slice(-2)).toEqual(['AiReviewCallAttempted', last])
-  expect(stored).toHaveLength(1)
-  await expect(world.deps.objects.get(stored[0] ?? '')).rejects.toMatchObject({ name: 'NoSuchKey' })
-})
+it.each(['cancelled', 'superseded'] as const)(
+  'keeps nothing of a result that comes after its review was %s',
+  async (end) => {
+    const review = await awaitingReview(world)
+    world.pass(5)
+    const target = { fold: aiReviewFold, stream: aiReviewStream(world.orgId, review) }
+    const claim = slotFact('AiReviewSlotClaimed', {
+      aiReviewId: randomUUID(),
+      supersedes: { aiReviewId: review, reason: null },
+    }).data
+    const command = { claim, request: null, now: world.now() }
+    const decide = end === 'cancelled' ? cancelReview : supersedeReview
+    const stored: string[] = []
+    const put: ProcessDependencies['objects']['put'] = async (...parameters) => {
+      const object = await world.deps.objects.put(...parameters)
+      stored.push(object.key)
+      await execute(world.otherStore, target, (state) => decide(command, state), contextOf(world))
+      return object
+    }
+    await runReviewStep(world, 'poll', review, { deps: { ...world.deps, objects: { ...world.deps.objects, put } } })
+    const last = end === 'cancelled' ? 'AiReviewCancelled' : 'AiReviewSuperseded'
+    expect((await recordedTypes(world, review)).slice(-2)).toEqual(['AiReviewCallAttempted', last])
+    expect(stored).toHaveLength(1)
+    await expect(world.deps.objects.get(stored[0] ?? '')).rejects.toMatchObject({ name: 'NoSuchKey' })
+  },
+)

@@ -44,8 +44,15 @@ it('records what the provider found, and keeps the whole answer under the key of
   expect(await poll(review)).toMatchObject({ kind: 'done', position: expect.anything() })
   const event = await last(review)
   if (event?.type !== 'AiReviewCompleted') throw new Error(`the review did not complete: ${event?.type}`)
-  expect(event.data).toMatchObject({ attemptCount: 1, aiProvider: 'simulator', analysisResult: 'SUCCESSFUL_PROCESSING' })
-  expect(await opened(event.data.rawResponse)).toMatchObject({ status: 'STATUS_PROCESSED', regulatory: expect.anything() })
+  expect(event.data).toMatchObject({
+    attemptCount: 1,
+    aiProvider: 'simulator',
+    analysisResult: 'SUCCESSFUL_PROCESSING',
+  })
+  expect(await opened(event.data.rawResponse)).toMatchObject({
+    status: 'STATUS_PROCESSED',
+    regulatory: expect.anything(),
+  })
   expect(await poll(review)).toEqual({ kind: 'done' })
   expect(await polls()).toBe(1)
 })
@@ -76,21 +83,30 @@ it.each([
   world.pass(5)
   await poll(review)
   const event = await last(review)
-  if (event?.type !== 'AiReviewFailed' || event.data.rawResponse === null) throw new Error('the review did not fail with its answer')
+  if (event?.type !== 'AiReviewFailed' || event.data.rawResponse === null)
+    throw new Error('the review did not fail with its answer')
   expect(event.data).toMatchObject({ classification: 'provider_processing_failed', attemptCount: 1 })
   expect(await opened(event.data.rawResponse)).toMatchObject({ lesionCount: lesions.length })
 })
 
 it('ends a review that the provider could not process, and keeps the verdict, the provider version, the image quality and the answer', async () => {
   const review = await awaitingReview(world)
-  await world.provider.result({ sha256: '*', analysis_result: 'PROCESSING_FAILED', image_quality: 'IMAGE_QUALITY_UNSUITABLE' })
+  await world.provider.result({
+    sha256: '*',
+    analysis_result: 'PROCESSING_FAILED',
+    image_quality: 'IMAGE_QUALITY_UNSUITABLE',
+  })
   world.pass(5)
   await poll(review)
   const imageQuality = [{ imageId: ids.image, quality: 'IMAGE_QUALITY_UNSUITABLE' }]
   const providerOutcome = { analysisResult: 'PROCESSING_FAILED', providerVersion: '5.4.1-simulator', imageQuality }
   expect(await last(review)).toMatchObject({
     type: 'AiReviewFailed',
-    data: { classification: 'provider_processing_failed', providerOutcome, rawResponse: expect.objectContaining({ bytes: expect.any(Number) }) },
+    data: {
+      classification: 'provider_processing_failed',
+      providerOutcome,
+      rawResponse: expect.objectContaining({ bytes: expect.any(Number) }),
+    },
   })
 })
 
@@ -100,9 +116,16 @@ describe('a poll', () => {
     await world.provider.result({ sha256: '*', not_ready_polls: 1 })
     await world.provider.fault({ call: 'result', status: 500 }, { call: 'result', status: 429 })
     world.pass(5)
-    for (const [attemptCount, upstreamStatus, delay] of [[1, 500, 5], [2, 429, 15], [3, null, 30]] as const) {
+    for (const [attemptCount, upstreamStatus, delay] of [
+      [1, 500, 5],
+      [2, 429, 15],
+      [3, null, 30],
+    ] as const) {
       await poll(review)
-      expect(await last(review)).toMatchObject({ type: 'AiReviewPollDeferred', data: { attemptCount, upstreamStatus, nextPollAt: later(delay) } })
+      expect(await last(review)).toMatchObject({
+        type: 'AiReviewPollDeferred',
+        data: { attemptCount, upstreamStatus, nextPollAt: later(delay) },
+      })
       world.pass(delay)
     }
     await poll(review)
@@ -114,17 +137,22 @@ describe('a poll', () => {
     [503, '90', 90],
     [429, '2', 5],
     [429, 'soon', 5],
-  ])('is made again as late as a %i with Retry-After %s asks, and never before the schedule', async (status, retryAfter, seconds) => {
-    const review = await awaitingReview(world)
-    world.pass(5)
-    const server = await startOutsideServer(({ route }) =>
-      route === 'POST /api5/login' ? { status: 200, headers: { authorization: 'session' } } : { status, headers: { 'retry-after': retryAfter } },
-    )
-    await poll(review, { deps: world.rewired({ providerBaseUrl: server.url }) })
-    await server.close()
-    const data = { attemptCount: 1, upstreamStatus: status, nextPollAt: later(seconds) }
-    expect(await last(review)).toMatchObject({ type: 'AiReviewPollDeferred', data })
-  })
+  ])(
+    'is made again as late as a %i with Retry-After %s asks, and never before the schedule',
+    async (status, retryAfter, seconds) => {
+      const review = await awaitingReview(world)
+      world.pass(5)
+      const server = await startOutsideServer(({ route }) =>
+        route === 'POST /api5/login'
+          ? { status: 200, headers: { authorization: 'session' } }
+          : { status, headers: { 'retry-after': retryAfter } },
+      )
+      await poll(review, { deps: world.rewired({ providerBaseUrl: server.url }) })
+      await server.close()
+      const data = { attemptCount: 1, upstreamStatus: status, nextPollAt: later(seconds) }
+      expect(await last(review)).toMatchObject({ type: 'AiReviewPollDeferred', data })
+    },
+  )
 
   it('without a result ends the review at the deadline, at which the last one falls', async () => {
     const review = await awaitingReview(world)
@@ -133,10 +161,16 @@ describe('a poll', () => {
     await poll(review)
     world.pass(5)
     await poll(review)
-    expect(await last(review)).toMatchObject({ type: 'AiReviewPollDeferred', data: { attemptCount: 2, nextPollAt: later(5) } })
+    expect(await last(review)).toMatchObject({
+      type: 'AiReviewPollDeferred',
+      data: { attemptCount: 2, nextPollAt: later(5) },
+    })
     world.pass(5)
     await poll(review)
-    expect(await last(review)).toMatchObject({ type: 'AiReviewFailed', data: { classification: 'provider_result_timeout', attemptCount: 3 } })
+    expect(await last(review)).toMatchObject({
+      type: 'AiReviewFailed',
+      data: { classification: 'provider_result_timeout', attemptCount: 3 },
+    })
   })
 
   it('that fell due during an outage is still made once after the deadline, and takes the result', async () => {
@@ -151,7 +185,10 @@ describe('a poll', () => {
     await world.provider.fault({ call: 'result', status: 404 })
     world.pass(5)
     await poll(review)
-    expect(await last(review)).toMatchObject({ type: 'AiReviewFailed', data: { classification: 'provider_client_error', upstreamStatus: 404, rawResponse: null } })
+    expect(await last(review)).toMatchObject({
+      type: 'AiReviewFailed',
+      data: { classification: 'provider_client_error', upstreamStatus: 404, rawResponse: null },
+    })
   })
 })
 
@@ -159,7 +196,10 @@ it('uses no try while the circuit is open, nor when a stop cuts it off', async (
   const review = await awaitingReview(world)
   world.pass(5)
   const before = await recordedTypes(world, review)
-  expect(await poll(review, { deps: await world.withOpenCircuit('providerBaseUrl') })).toMatchObject({ kind: 'retry', reason: 'circuit_open' })
+  expect(await poll(review, { deps: await world.withOpenCircuit('providerBaseUrl') })).toMatchObject({
+    kind: 'retry',
+    reason: 'circuit_open',
+  })
   expect(await recordedTypes(world, review)).toEqual(before)
 
   const controller = new AbortController()
@@ -168,7 +208,10 @@ it('uses no try while the circuit is open, nor when a stop cuts it off', async (
     controller.abort()
     return new Promise<never>(() => undefined)
   })
-  const stopped = await poll(review, { deps: world.rewired({ providerBaseUrl: server.url }), signal: controller.signal })
+  const stopped = await poll(review, {
+    deps: world.rewired({ providerBaseUrl: server.url }),
+    signal: controller.signal,
+  })
   await server.close()
   expect(stopped).toEqual({ error: controller.signal.reason })
   expect(await recordedTypes(world, review)).toEqual([...before, 'AiReviewCallAttempted'])

@@ -9,7 +9,13 @@ import { given } from '../../support/given-decider.ts'
 
 function awaitingReview(): AwaitingReview {
   const sent = [fact('AiReviewImageSent'), fact('AiReviewImageSent', { imageId: ids.secondImage, providerImageId: 72 })]
-  const { state } = given(aiReviewFold, fact('AiReviewRequested'), fact('AiReviewProviderCaseCreated'), ...sent, fact('AiReviewProcessingAccepted'))
+  const { state } = given(
+    aiReviewFold,
+    fact('AiReviewRequested'),
+    fact('AiReviewProviderCaseCreated'),
+    ...sent,
+    fact('AiReviewProcessingAccepted'),
+  )
   if (state.status !== 'awaiting_result') throw new Error('the review awaits nothing')
   return state
 }
@@ -25,7 +31,10 @@ const payload = {
   reportDate: Date.parse('2026-03-01T10:00:17.000Z'),
   sensitivitySet: null,
   assessedByProviderVersion: '4.2',
-  images: [{ imageId: 72, imageQuality: 'IMAGE_QUALITY_UNSUITABLE' }, { imageId: 71, imageQuality: 'IMAGE_QUALITY_SUITABLE' }],
+  images: [
+    { imageId: 72, imageQuality: 'IMAGE_QUALITY_UNSUITABLE' },
+    { imageId: 71, imageQuality: 'IMAGE_QUALITY_SUITABLE' },
+  ],
   lesions: [{ ...found, lesionNumber, lesionId: providerLesionId, suspectedDiagnosis: 'Naevus', unheardOf: true }],
 }
 
@@ -42,19 +51,35 @@ function refusals(result: ReturnType<typeof read>) {
 
 describe("the provider's result", () => {
   it('is read as far as the specification names it', () => {
-    const { aiReviewId: _, attemptCount: _count, aiProvider: _provider, rawResponse: _raw, completedAt: _at, ...result } = fact('AiReviewCompleted').data
-    const quality = [{ imageId: ids.image, quality: 'IMAGE_QUALITY_SUITABLE' }, { imageId: ids.secondImage, quality: 'IMAGE_QUALITY_UNSUITABLE' }]
+    const {
+      aiReviewId: _,
+      attemptCount: _count,
+      aiProvider: _provider,
+      rawResponse: _raw,
+      completedAt: _at,
+      ...result
+    } = fact('AiReviewCompleted').data
+    const quality = [
+      { imageId: ids.image, quality: 'IMAGE_QUALITY_SUITABLE' },
+      { imageId: ids.secondImage, quality: 'IMAGE_QUALITY_UNSUITABLE' },
+    ]
     expect(read()).toEqual({ ...result, imageQuality: quality })
     expect(refusals(read())).toEqual([])
   })
 
-  it.each([{ status: 'STATUS_PROCESSING' }, { status: 'status_processed' }, { status: null }, { status: 1 }])('is not there yet with $status', (changes) => {
-    expect(readProviderResult(JSON.stringify({ ...payload, ...changes }), review)).toEqual({ kind: 'not-processed' })
-  })
+  it.each([{ status: 'STATUS_PROCESSING' }, { status: 'status_processed' }, { status: null }, { status: 1 }])(
+    'is not there yet with $status',
+    (changes) => {
+      expect(readProviderResult(JSON.stringify({ ...payload, ...changes }), review)).toEqual({ kind: 'not-processed' })
+    },
+  )
 
-  it.each(['null', '[]', '"STATUS_PROCESSED"', '7', '{}', '{"__proto__":{"status":"STATUS_PROCESSED"}}'])('is not there yet in %s', (text) => {
-    expect(readProviderResult(text, review)).toEqual({ kind: 'not-processed' })
-  })
+  it.each(['null', '[]', '"STATUS_PROCESSED"', '7', '{}', '{"__proto__":{"status":"STATUS_PROCESSED"}}'])(
+    'is not there yet in %s',
+    (text) => {
+      expect(readProviderResult(text, review)).toEqual({ kind: 'not-processed' })
+    },
+  )
 
   it('is told by names that are written with an escape, whatever others have written before', () => {
     for (const _ of [1, 2, 3]) {
@@ -66,11 +91,21 @@ describe("the provider's result", () => {
 
   it('has a quality for every image of the request, in its order, null where none is told', () => {
     expect(read({ images: [] }).imageQuality.map(({ quality }) => quality)).toEqual([null, null])
-    expect(read({ images: [{ imageId: 99, imageQuality: 'X' }, { imageId: '71', imageQuality: 'X' }] }).imageQuality.map(({ quality }) => quality)).toEqual([null, null])
+    expect(
+      read({
+        images: [
+          { imageId: 99, imageQuality: 'X' },
+          { imageId: '71', imageQuality: 'X' },
+        ],
+      }).imageQuality.map(({ quality }) => quality),
+    ).toEqual([null, null])
   })
 
   it('numbers the lesions itself where the provider numbers them twice, from zero or not at all', () => {
-    const numbers = (...given: unknown[]) => read({ lesions: given.map((number) => ({ ...found, lesionNumber: number })) }).lesions.map((each) => each.lesionNumber)
+    const numbers = (...given: unknown[]) =>
+      read({ lesions: given.map((number) => ({ ...found, lesionNumber: number })) }).lesions.map(
+        (each) => each.lesionNumber,
+      )
     expect(numbers(3, 1)).toEqual([3, 1])
     expect(numbers(2, 2)).toEqual([1, 2])
     expect(numbers(0, 1)).toEqual([1, 2])
@@ -83,21 +118,45 @@ describe("the provider's result", () => {
     for (const reportDate of [8.64e15, 1e300, -1e15]) expect(read({ reportDate }).reportDate).toBeNull()
     expect(read({ lesionCount: -1 }).lesionCount).toBe(1)
     expect(read({ lesions: null, lesionCount: 2 })).toMatchObject({ lesions: [], lesionCount: 2 })
-    const odd = { ...found, category: 7, priority: '1', coordinates: { x1: 1, y1: 2, x2: 3 }, referralFlag: ['URGENT'], lesionId: 2 ** 31 }
-    expect(read({ lesions: [odd] }).lesions[0]).toMatchObject({ category: null, priority: null, coordinates: null, referralFlag: null, providerLesionId: 0 })
+    const odd = {
+      ...found,
+      category: 7,
+      priority: '1',
+      coordinates: { x1: 1, y1: 2, x2: 3 },
+      referralFlag: ['URGENT'],
+      lesionId: 2 ** 31,
+    }
+    expect(read({ lesions: [odd] }).lesions[0]).toMatchObject({
+      category: null,
+      priority: null,
+      coordinates: null,
+      referralFlag: null,
+      providerLesionId: 0,
+    })
   })
 
   it('can be recorded, whatever it holds', () => {
     const anything = (...usual: readonly unknown[]): Arbitrary<unknown> => oneof(constantFrom(...usual), jsonValue())
     const lesions = record({
-      lesionNumber: anything(1, 2, 2 ** 31), lesionId: anything(9, 2 ** 31), category: anything('Benign'), priority: anything(1, -(2 ** 31) - 1), coordinates: anything({ x1: 1, y1: 1, x2: 2, y2: 2 }),
+      lesionNumber: anything(1, 2, 2 ** 31),
+      lesionId: anything(9, 2 ** 31),
+      category: anything('Benign'),
+      priority: anything(1, -(2 ** 31) - 1),
+      coordinates: anything({ x1: 1, y1: 1, x2: 2, y2: 2 }),
     })
     const hostile = record({
-      analysisResult: anything('SUCCESSFUL_PROCESSING'), analysisStatus: anything('DONE'), lesionCount: anything(1, 2 ** 31), reportDate: anything(0, 1e300),
-      sensitivitySet: anything(null), images: oneof(jsonValue(), array(record({ imageId: anything(71), imageQuality: anything('X') }))), lesions: oneof(jsonValue(), array(lesions)),
+      analysisResult: anything('SUCCESSFUL_PROCESSING'),
+      analysisStatus: anything('DONE'),
+      lesionCount: anything(1, 2 ** 31),
+      reportDate: anything(0, 1e300),
+      sensitivitySet: anything(null),
+      images: oneof(jsonValue(), array(record({ imageId: anything(71), imageQuality: anything('X') }))),
+      lesions: oneof(jsonValue(), array(lesions)),
     })
-    assert(property(hostile, (changes) => {
-      expect(refusals(read(changes))).toEqual([])
-    }))
+    assert(
+      property(hostile, (changes) => {
+        expect(refusals(read(changes))).toEqual([])
+      }),
+    )
   })
 })

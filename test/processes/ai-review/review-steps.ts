@@ -24,13 +24,25 @@ export async function storedImages({ deps, orgId }: Pick<ProcessWorld, 'deps' | 
 
 /** An image under an address that a caller gave. */
 export function imagesAt(presignedUrl: string): Images {
-  return { images: [{ ...image, objectKey: null }], addresses: [{ imageId: ids.image, presignedUrl, presignedUrlExpiresAt: '2999-01-01T00:00:00.000Z' }] }
+  return {
+    images: [{ ...image, objectKey: null }],
+    addresses: [{ imageId: ids.image, presignedUrl, presignedUrlExpiresAt: '2999-01-01T00:00:00.000Z' }],
+  }
 }
 
 /** A review that was asked for now, and to which these facts happened; its id. */
-export async function seedReview(world: ProcessWorld, images: Images, ...facts: readonly AiReviewEvent[]): Promise<string> {
+export async function seedReview(
+  world: ProcessWorld,
+  images: Images,
+  ...facts: readonly AiReviewEvent[]
+): Promise<string> {
   const aiReviewId = randomUUID()
-  const requested = reviewFact('AiReviewRequested', { aiReviewId, orgId: world.orgId, ...images, requestedAt: world.now().toISOString() })
+  const requested = reviewFact('AiReviewRequested', {
+    aiReviewId,
+    orgId: world.orgId,
+    ...images,
+    requestedAt: world.now().toISOString(),
+  })
   const stream = aiReviewStream(world.orgId, aiReviewId)
   await world.store.append(aiReviewFold, stream, 'no_stream', [requested, ...facts], contextOf(world))
   return aiReviewId
@@ -43,15 +55,26 @@ export interface Running {
 }
 
 /** Works off one step of a review as it is due now. */
-export function runReviewStep(world: ProcessWorld, step: string, key: string, { todo, ...running }: Running = {}): Promise<StepResult> {
+export function runReviewStep(
+  world: ProcessWorld,
+  step: string,
+  key: string,
+  { todo, ...running }: Running = {},
+): Promise<StepResult> {
   const payload = { cause: { eventId: randomUUID(), correlationId: randomUUID() } }
-  return workOff(world, aiReviewProcess, { key, step, orgId: world.orgId, dueAt: world.now(), payload, ...todo }, running)
+  return workOff(
+    world,
+    aiReviewProcess,
+    { key, step, orgId: world.orgId, dueAt: world.now(), payload, ...todo },
+    running,
+  )
 }
 
 /** What the review's stream holds. */
 export async function recorded({ otherStore, orgId }: ProcessWorld, aiReviewId: string): Promise<AiReviewEvent[]> {
   const events: AiReviewEvent[] = []
-  for await (const { type, data } of otherStore.readStream(aiReviewStream(orgId, aiReviewId))) events.push({ type, data } as AiReviewEvent)
+  for await (const { type, data } of otherStore.readStream(aiReviewStream(orgId, aiReviewId)))
+    events.push({ type, data } as AiReviewEvent)
   return events
 }
 

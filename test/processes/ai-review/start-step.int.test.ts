@@ -5,7 +5,15 @@ import { aiReviewStream } from '../../../streams/ai-review/stream.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
 import { reviewFact as fact } from '../../streams/ai-review-facts.ts'
 import { openProcessWorld, startOutsideServer, type ProcessWorld } from '../../support/process-world.ts'
-import { recorded, recordedTypes, runReviewStep, seedReview, imagesAt, storedImages, type Running } from './review-steps.ts'
+import {
+  recorded,
+  recordedTypes,
+  runReviewStep,
+  seedReview,
+  imagesAt,
+  storedImages,
+  type Running,
+} from './review-steps.ts'
 
 let world: ProcessWorld
 
@@ -25,7 +33,11 @@ it('makes one provider call per run, each after a consent check of its own', asy
   const review = await newReview()
   const deps = world.rewired({})
   for (const story of [['case'], ['case', 'image'], ['case', 'image', 'process']]) {
-    expect(await start(review, { deps })).toEqual({ kind: 'done', position: expect.anything(), goesOn: story.length < 3 })
+    expect(await start(review, { deps })).toEqual({
+      kind: 'done',
+      position: expect.anything(),
+      goesOn: story.length < 3,
+    })
     expect((await world.provider.calls()).map(({ call }) => call)).toEqual(['login', ...story])
   }
   const events = await recorded(world, review)
@@ -35,7 +47,10 @@ it('makes one provider call per run, each after a consent check of its own', asy
     ['image', later(0)],
     ['process', later(0)],
   ])
-  expect(events.at(-1)).toMatchObject({ type: 'AiReviewProcessingAccepted', data: { nextPollAt: later(5), deadlineAt: later(600) } })
+  expect(events.at(-1)).toMatchObject({
+    type: 'AiReviewProcessingAccepted',
+    data: { nextPollAt: later(5), deadlineAt: later(600) },
+  })
   expect(await start(review)).toEqual({ kind: 'done' })
 })
 
@@ -52,7 +67,10 @@ it('ends a review whose login is refused twice', async () => {
   const review = await newReview()
   await world.provider.fault({ call: 'login', status: 401, times: 2 })
   await start(review, { deps: world.rewired({}) })
-  expect(await last(review)).toMatchObject({ type: 'AiReviewFailed', data: { classification: 'provider_auth_failed', upstreamStatus: 401 } })
+  expect(await last(review)).toMatchObject({
+    type: 'AiReviewFailed',
+    data: { classification: 'provider_auth_failed', upstreamStatus: 401 },
+  })
   expect(await world.provider.story()).toEqual(['login 401', 'login 401'])
 })
 
@@ -61,32 +79,60 @@ it('makes no call on what another instance has overtaken: the attempt is checked
   const { otherStore, orgId } = world
   const stream = aiReviewStream(orgId, review)
   const { revision } = await otherStore.load(aiReviewFold, stream)
-  await otherStore.append(aiReviewFold, stream, revision, [fact('AiReviewCancelled', { aiReviewId: review })], contextOf(world))
+  await otherStore.append(
+    aiReviewFold,
+    stream,
+    revision,
+    [fact('AiReviewCancelled', { aiReviewId: review })],
+    contextOf(world),
+  )
   expect(await start(review)).toEqual({ kind: 'done' })
   expect(await recordedTypes(world, review)).toEqual(['AiReviewRequested', 'AiReviewStarted', 'AiReviewCancelled'])
   expect(await world.provider.calls()).toEqual([])
 })
 
 it('makes no call on a provider case that another instance has replaced', async () => {
-  const review = await seedReview(world, await storedImages(world), fact('AiReviewStarted'), fact('AiReviewProviderCaseCreated', { providerCaseId: 700 }))
+  const review = await seedReview(
+    world,
+    await storedImages(world),
+    fact('AiReviewStarted'),
+    fact('AiReviewProviderCaseCreated', { providerCaseId: 700 }),
+  )
   const { otherStore, orgId } = world
   const stream = aiReviewStream(orgId, review)
   const { revision } = await otherStore.load(aiReviewFold, stream)
-  const replacing = [fact('AiReviewStartDeferred', { aiReviewId: review, abandonsProviderCase: true }), fact('AiReviewProviderCaseCreated', { aiReviewId: review, providerCaseId: 701 })]
+  const replacing = [
+    fact('AiReviewStartDeferred', { aiReviewId: review, abandonsProviderCase: true }),
+    fact('AiReviewProviderCaseCreated', { aiReviewId: review, providerCaseId: 701 }),
+  ]
   await otherStore.append(aiReviewFold, stream, revision, replacing, contextOf(world))
   expect(await start(review)).toEqual({ kind: 'done' })
-  expect((await recordedTypes(world, review)).slice(3)).toEqual(['AiReviewStartDeferred', 'AiReviewProviderCaseCreated'])
+  expect((await recordedTypes(world, review)).slice(3)).toEqual([
+    'AiReviewStartDeferred',
+    'AiReviewProviderCaseCreated',
+  ])
   expect(await world.provider.calls()).toEqual([])
 })
 
 it('ends nothing because of an image that another instance has sent', async () => {
   const images = imagesAt(`${world.configuration.s3Endpoint}/nothing-there`)
-  const review = await seedReview(world, images, fact('AiReviewStarted'), fact('AiReviewProviderCaseCreated', { providerCaseId: 700 }))
+  const review = await seedReview(
+    world,
+    images,
+    fact('AiReviewStarted'),
+    fact('AiReviewProviderCaseCreated', { providerCaseId: 700 }),
+  )
   const { otherStore, orgId } = world
   const stream = aiReviewStream(orgId, review)
   const { revision } = await otherStore.load(aiReviewFold, stream)
   const [image] = images.images
-  await otherStore.append(aiReviewFold, stream, revision, [fact('AiReviewImageSent', { aiReviewId: review, imageId: image?.imageId ?? '' })], contextOf(world))
+  await otherStore.append(
+    aiReviewFold,
+    stream,
+    revision,
+    [fact('AiReviewImageSent', { aiReviewId: review, imageId: image?.imageId ?? '' })],
+    contextOf(world),
+  )
   expect(await start(review)).toMatchObject({ kind: 'done' })
   expect((await recordedTypes(world, review)).slice(3)).toEqual(['AiReviewImageSent'])
 })
@@ -98,11 +144,21 @@ it.each<[string, (orgId: string) => string]>([
 ])('signs no address of an object of %s: the review fails, and nothing is read or sent', async (_, keyOf) => {
   const key = keyOf(world.orgId)
   await world.deps.objects.put(key, Buffer.from('bytes'), 'image/jpeg')
-  const { images: [image] } = await storedImages(world)
+  const {
+    images: [image],
+  } = await storedImages(world)
   if (image === undefined) throw new Error('one image is stored')
-  const review = await seedReview(world, { images: [{ ...image, objectKey: key }], addresses: null }, fact('AiReviewStarted'), fact('AiReviewProviderCaseCreated', { providerCaseId: 700 }))
+  const review = await seedReview(
+    world,
+    { images: [{ ...image, objectKey: key }], addresses: null },
+    fact('AiReviewStarted'),
+    fact('AiReviewProviderCaseCreated', { providerCaseId: 700 }),
+  )
   expect(await start(review)).toMatchObject({ kind: 'done' })
-  expect(await last(review)).toMatchObject({ type: 'AiReviewFailed', data: { classification: 'image_fetch_failed', upstreamStatus: null } })
+  expect(await last(review)).toMatchObject({
+    type: 'AiReviewFailed',
+    data: { classification: 'image_fetch_failed', upstreamStatus: null },
+  })
   expect(await world.provider.calls()).toEqual([])
 })
 
@@ -116,7 +172,11 @@ describe('an open circuit uses no try, and nothing is recorded', () => {
   ] as const)('of %s', async (address, facts) => {
     const review = await seedReview(world, imagesAt('http://127.0.0.1:1/image'), ...facts)
     const deps = await world.withOpenCircuit(address)
-    expect(await start(review, { deps })).toMatchObject({ kind: 'retry', reason: 'circuit_open', after: expect.any(Number) })
+    expect(await start(review, { deps })).toMatchObject({
+      kind: 'retry',
+      reason: 'circuit_open',
+      after: expect.any(Number),
+    })
     expect(await recordedTypes(world, review)).toEqual(['AiReviewRequested', ...facts.map(({ type }) => type)])
     expect(await world.provider.calls()).toEqual([])
   })
@@ -131,7 +191,10 @@ describe('a call that is cut off', () => {
       controller.abort(reason)
       return unanswered()
     })
-    const result = await start(review, { deps: world.rewired({ providerBaseUrl: server.url }), signal: controller.signal })
+    const result = await start(review, {
+      deps: world.rewired({ providerBaseUrl: server.url }),
+      signal: controller.signal,
+    })
     const { asked } = server
     await server.close()
     return { result, asked }
@@ -140,15 +203,28 @@ describe('a call that is cut off', () => {
   it('by a stop has no outcome: its attempt stays open for whoever comes next', async () => {
     const review = await newReview()
     const reason = new DOMException('stopping', 'AbortError')
-    expect(await cutOff(review, reason)).toEqual({ result: { error: reason }, asked: ['POST /api5/login', 'POST /api5/case'] })
-    expect(await recordedTypes(world, review)).toEqual(['AiReviewRequested', 'AiReviewStarted', 'AiReviewCallAttempted'])
+    expect(await cutOff(review, reason)).toEqual({
+      result: { error: reason },
+      asked: ['POST /api5/login', 'POST /api5/case'],
+    })
+    expect(await recordedTypes(world, review)).toEqual([
+      'AiReviewRequested',
+      'AiReviewStarted',
+      'AiReviewCallAttempted',
+    ])
     expect(await start(review)).toEqual({ kind: 'wait', until: new Date(later(20)) })
   })
 
   it('by its time limit is a try, and abandons what the provider may have opened', async () => {
     const review = await newReview()
     await cutOff(review, new DOMException('too long', 'TimeoutError'))
-    const data = { retry: 1, classification: 'provider_upstream_transient', upstreamStatus: null, abandonsProviderCase: true, retryAt: later(2) }
+    const data = {
+      retry: 1,
+      classification: 'provider_upstream_transient',
+      upstreamStatus: null,
+      abandonsProviderCase: true,
+      retryAt: later(2),
+    }
     expect(await last(review)).toMatchObject({ type: 'AiReviewStartDeferred', data })
   })
 
@@ -169,12 +245,18 @@ describe('a call that is cut off', () => {
 })
 
 describe('an answer that nobody foresaw', () => {
-  it.each(['{"caseId":1.5}', '{"caseId":2147483648}', '{"caseId":"7"}', '{}', 'null', 'no JSON'])('such as %s is a counted try, and its case is given up', async (body) => {
-    const review = await newReview()
-    await world.provider.fault({ call: 'case', status: 200, body })
-    await start(review)
-    expect(await last(review)).toMatchObject({ type: 'AiReviewStartDeferred', data: { retry: 1, abandonsProviderCase: true } })
-  })
+  it.each(['{"caseId":1.5}', '{"caseId":2147483648}', '{"caseId":"7"}', '{}', 'null', 'no JSON'])(
+    'such as %s is a counted try, and its case is given up',
+    async (body) => {
+      const review = await newReview()
+      await world.provider.fault({ call: 'case', status: 200, body })
+      await start(review)
+      expect(await last(review)).toMatchObject({
+        type: 'AiReviewStartDeferred',
+        data: { retry: 1, abandonsProviderCase: true },
+      })
+    },
+  )
 
   it('ends the review when the schedule is used up', async () => {
     const review = await newReview()
@@ -185,7 +267,10 @@ describe('an answer that nobody foresaw', () => {
       world.pass(seconds)
     }
     await start(review)
-    expect(await last(review)).toMatchObject({ type: 'AiReviewFailed', data: { classification: 'provider_upstream_transient' } })
+    expect(await last(review)).toMatchObject({
+      type: 'AiReviewFailed',
+      data: { classification: 'provider_upstream_transient' },
+    })
     expect(await start(review)).toEqual({ kind: 'done' })
   })
 
@@ -198,7 +283,10 @@ describe('an answer that nobody foresaw', () => {
     await world.provider.fault({ call: 'image', status: 401 })
     expect(await start(review, { deps })).toEqual({ error: expect.any(Error) })
     await server.close()
-    expect(await last(review)).toMatchObject({ type: 'AiReviewStartDeferred', data: { retry: 1, abandonsProviderCase: true } })
+    expect(await last(review)).toMatchObject({
+      type: 'AiReviewStartDeferred',
+      data: { retry: 1, abandonsProviderCase: true },
+    })
   })
 })
 
@@ -219,13 +307,16 @@ describe('without an answer to its checks', () => {
     expect(await world.provider.calls()).toEqual([])
   })
 
-  it.each(['denied', 'withdrawn'] as const)('but with consent %s, the review fails and the provider hears nothing', async (consent) => {
-    const review = await newReview()
-    world.services.consent = consent
-    await start(review)
-    expect(await last(review)).toMatchObject({ type: 'AiReviewFailed', data: { classification: 'consent_missing' } })
-    expect(await world.provider.calls()).toEqual([])
-  })
+  it.each(['denied', 'withdrawn'] as const)(
+    'but with consent %s, the review fails and the provider hears nothing',
+    async (consent) => {
+      const review = await newReview()
+      world.services.consent = consent
+      await start(review)
+      expect(await last(review)).toMatchObject({ type: 'AiReviewFailed', data: { classification: 'consent_missing' } })
+      expect(await world.provider.calls()).toEqual([])
+    },
+  )
 })
 
 it.each([

@@ -4,7 +4,16 @@ import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import { interrupted } from '../../commands/handling/decision-world.ts'
 import { reviewFact as fact } from '../../streams/ai-review-facts.ts'
 import { openProcessWorld, startOutsideServer, type ProcessWorld, type Reply } from '../../support/process-world.ts'
-import { awaitingReview, recorded, recordedTypes, runReviewStep, seedReview, imagesAt, storedImages, type Running } from './review-steps.ts'
+import {
+  awaitingReview,
+  recorded,
+  recordedTypes,
+  runReviewStep,
+  seedReview,
+  imagesAt,
+  storedImages,
+  type Running,
+} from './review-steps.ts'
 
 let world: ProcessWorld
 
@@ -85,28 +94,37 @@ describe('a circuit that opens after an attempt was recorded', () => {
     ['case', [], ['case']],
     ['image', ['case'], ['case', 'image']],
     ['process', ['case', 'image'], ['case', 'image', 'process']],
-  ] as const)('postpones `%s` without a try, and the provider case is gone on with', async (call, before, afterwards) => {
-    const review = await seedReview(world, await storedImages(world), fact('AiReviewStarted'))
-    for (const _ of before) await start(review)
-    const deps = losingProvider()
-    expect(await start(review, { deps })).toMatchObject({ kind: 'done', position: expect.anything() })
-    expect(await last(review)).toMatchObject({ type: 'AiReviewCallPostponed', data: { call, postponedAt: later(0), retryAt: later(5) } })
-    const recordedBefore = await recordedTypes(world, review)
-    expect(await start(review, { deps })).toEqual({ kind: 'retry', after: 5_000, reason: 'circuit_open' })
-    expect(await recordedTypes(world, review)).toEqual(recordedBefore)
-    expect(await story()).toEqual(before)
+  ] as const)(
+    'postpones `%s` without a try, and the provider case is gone on with',
+    async (call, before, afterwards) => {
+      const review = await seedReview(world, await storedImages(world), fact('AiReviewStarted'))
+      for (const _ of before) await start(review)
+      const deps = losingProvider()
+      expect(await start(review, { deps })).toMatchObject({ kind: 'done', position: expect.anything() })
+      expect(await last(review)).toMatchObject({
+        type: 'AiReviewCallPostponed',
+        data: { call, postponedAt: later(0), retryAt: later(5) },
+      })
+      const recordedBefore = await recordedTypes(world, review)
+      expect(await start(review, { deps })).toEqual({ kind: 'retry', after: 5_000, reason: 'circuit_open' })
+      expect(await recordedTypes(world, review)).toEqual(recordedBefore)
+      expect(await story()).toEqual(before)
 
-    world.pass(5)
-    await start(review)
-    expect(await story()).toEqual(afterwards)
-    expect(recordedBefore).not.toContain('AiReviewStartDeferred')
-  })
+      world.pass(5)
+      await start(review)
+      expect(await story()).toEqual(afterwards)
+      expect(recordedBefore).not.toContain('AiReviewStartDeferred')
+    },
+  )
 
   it('postpones a poll without counting it', async () => {
     const review = await awaitingReview(world)
     world.pass(5)
     await runReviewStep(world, 'poll', review, { deps: losingProvider() })
-    expect(await last(review)).toMatchObject({ type: 'AiReviewCallPostponed', data: { call: 'result', retryAt: later(5) } })
+    expect(await last(review)).toMatchObject({
+      type: 'AiReviewCallPostponed',
+      data: { call: 'result', retryAt: later(5) },
+    })
     world.pass(5)
     await runReviewStep(world, 'poll', review)
     expect(await last(review)).toMatchObject({ type: 'AiReviewCompleted', data: { attemptCount: 1 } })

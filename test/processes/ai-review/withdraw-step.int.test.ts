@@ -44,30 +44,42 @@ it('lets a review go on that awaits its result, too', async () => {
   expect((await last(review))?.type).toBe('AiReviewCompleted')
 })
 
-it.each(['withdrawn', 'denied', null] as const)('fails a review that is starting, once, where consent is %s', async (consent) => {
-  const review = await seedReview(world, await storedImages(world), fact('AiReviewStarted'))
-  world.services.consent = consent
-  await withdraw(review)
-  expect(await recordedTypes(world, review)).toEqual(['AiReviewRequested', 'AiReviewStarted', 'AiReviewFailed'])
-  expect(await last(review)).toMatchObject({ data: { classification: 'consent_missing' } })
-  expect(await world.provider.calls()).toEqual([])
-})
+it.each(['withdrawn', 'denied', null] as const)(
+  'fails a review that is starting, once, where consent is %s',
+  async (consent) => {
+    const review = await seedReview(world, await storedImages(world), fact('AiReviewStarted'))
+    world.services.consent = consent
+    await withdraw(review)
+    expect(await recordedTypes(world, review)).toEqual(['AiReviewRequested', 'AiReviewStarted', 'AiReviewFailed'])
+    expect(await last(review)).toMatchObject({ data: { classification: 'consent_missing' } })
+    expect(await world.provider.calls()).toEqual([])
+  },
+)
 
-it.each(['withdrawn', 'denied', null] as const)('cancels a review that awaits its result, once, where consent is %s', async (consent) => {
-  const review = await awaitingReview(world)
-  world.services.consent = consent
-  await withdraw(review)
-  expect((await recordedTypes(world, review)).slice(-2)).toEqual(['AiReviewProcessingAccepted', 'AiReviewCancelled'])
-  expect(await last(review)).toMatchObject({ data: { reason: 'consent_withdrawn' } })
-  expect(await runReviewStep(world, 'poll', review)).toEqual({ kind: 'done' })
-})
+it.each(['withdrawn', 'denied', null] as const)(
+  'cancels a review that awaits its result, once, where consent is %s',
+  async (consent) => {
+    const review = await awaitingReview(world)
+    world.services.consent = consent
+    await withdraw(review)
+    expect((await recordedTypes(world, review)).slice(-2)).toEqual(['AiReviewProcessingAccepted', 'AiReviewCancelled'])
+    expect(await last(review)).toMatchObject({ data: { reason: 'consent_withdrawn' } })
+    expect(await runReviewStep(world, 'poll', review)).toEqual({ kind: 'done' })
+  },
+)
 
 it('ends each of a patient’s reviews by a fact with an id of its own, although one decision ends them all', async () => {
-  const reviews = [await seedReview(world, await storedImages(world)), await seedReview(world, await storedImages(world)), await awaitingReview(world)]
+  const reviews = [
+    await seedReview(world, await storedImages(world)),
+    await seedReview(world, await storedImages(world)),
+    await awaitingReview(world),
+  ]
   world.services.consent = 'withdrawn'
   const todo = { dueAt: world.now(), payload: { cause: { eventId: randomUUID(), correlationId: randomUUID() } } }
   for (const review of reviews) await runReviewStep(world, 'withdraw', review, { todo })
-  const ends = await Promise.all(reviews.map((review) => world.otherStore.readLast(aiReviewStream(world.orgId, review))))
+  const ends = await Promise.all(
+    reviews.map((review) => world.otherStore.readLast(aiReviewStream(world.orgId, review))),
+  )
   expect(ends.map((end) => end?.type)).toEqual(['AiReviewFailed', 'AiReviewFailed', 'AiReviewCancelled'])
   expect(new Set(ends.map((end) => end?.id)).size).toBe(reviews.length)
 })
@@ -79,13 +91,18 @@ it('ends no review because its worker stops', async () => {
     controller.abort()
     return new Promise<never>(() => undefined)
   }
-  expect(await runReviewStep(world, 'withdraw', review, { signal: controller.signal })).toEqual({ error: controller.signal.reason })
+  expect(await runReviewStep(world, 'withdraw', review, { signal: controller.signal })).toEqual({
+    error: controller.signal.reason,
+  })
   expect((await last(review))?.type).toBe('AiReviewProcessingAccepted')
 })
 
 it('decides nothing while the circuit of the consent service is open', async () => {
   const review = await awaitingReview(world)
   const deps = await world.withOpenCircuit('consentBaseUrl')
-  expect(await runReviewStep(world, 'withdraw', review, { deps })).toMatchObject({ kind: 'retry', reason: 'circuit_open' })
+  expect(await runReviewStep(world, 'withdraw', review, { deps })).toMatchObject({
+    kind: 'retry',
+    reason: 'circuit_open',
+  })
   expect((await last(review))?.type).toBe('AiReviewProcessingAccepted')
 })

@@ -72,13 +72,19 @@ it('ends an assessment at its deadline, once, and not before', async () => {
 
 it('ends an assessment with its review, once, at the instant that the review ended', async () => {
   const assessment = await submitted(world)
-  const todo = await concludeOf(world, assessment, reviewPublicFact('ai_review.completed', { aiProvider: 'another-provider' }))
+  const todo = await concludeOf(
+    world,
+    assessment,
+    reviewPublicFact('ai_review.completed', { aiProvider: 'another-provider' }),
+  )
   world.pass(10)
   await work(todo)
   world.pass(10)
   await work(todo)
   const data = { aiReviewId: ids.review, aiProvider: 'another-provider', completedAt: todo.dueAt.toISOString() }
-  expect(await sinceSubmitted(world, assessment)).toEqual([{ type: 'AssessmentCompleted', data: expect.objectContaining(data) }])
+  expect(await sinceSubmitted(world, assessment)).toEqual([
+    { type: 'AssessmentCompleted', data: expect.objectContaining(data) },
+  ])
   world.pass(3600)
   await work(todoOf(world, 'expire', assessment))
   expect(await sinceSubmitted(world, assessment)).toHaveLength(1)
@@ -89,18 +95,27 @@ it.each([
   [reviewPublicFact('ai_review.failed', { errorClassification: 'provider_result_timeout' }), 'ANALYSIS_TIMEOUT'],
   [reviewPublicFact('ai_review.cancelled'), 'CONSENT_MISSING'],
   [reviewPublicFact('ai_review.cancelled', { reason: 'requested' }), 'CANCELLED'],
-  [reviewPublicFact('ai_review.completed', { imageQuality: [{ imageId: ids.image, quality: 'IMAGE_QUALITY_UNSUITABLE' }] }), 'IMAGE_QUALITY_INSUFFICIENT'],
+  [
+    reviewPublicFact('ai_review.completed', {
+      imageQuality: [{ imageId: ids.image, quality: 'IMAGE_QUALITY_UNSUITABLE' }],
+    }),
+    'IMAGE_QUALITY_INSUFFICIENT',
+  ],
 ] as const)('fails an assessment whose review ended otherwise, case %#', async (ended, code) => {
   const assessment = await submitted(world)
   await work(await concludeOf(world, assessment, ended))
-  expect(await sinceSubmitted(world, assessment)).toEqual([{ type: 'AssessmentFailed', data: expect.objectContaining({ aiReviewId: ids.review, code }) }])
+  expect(await sinceSubmitted(world, assessment)).toEqual([
+    { type: 'AssessmentFailed', data: expect.objectContaining({ aiReviewId: ids.review, code }) },
+  ])
 })
 
 it('takes no result of a review that ends after its assessment has expired', async () => {
   const assessment = await submitted(world)
   world.pass(3600)
   await work(todoOf(world, 'expire', assessment))
-  expect(await work(await concludeOf(world, assessment, reviewPublicFact('ai_review.completed')))).toEqual({ kind: 'done' })
+  expect(await work(await concludeOf(world, assessment, reviewPublicFact('ai_review.completed')))).toEqual({
+    kind: 'done',
+  })
   expect((await sinceSubmitted(world, assessment)).map(({ type }) => type)).toEqual(['AssessmentFailed'])
 })
 
@@ -110,9 +125,13 @@ it('opens the case and asks for a review, each once', async () => {
   await work(todo)
   world.pass(30)
   await work(todo)
-  expect((await eventsOf(world, caseStream(world.orgId, assessment.caseId))).map(({ type }) => type)).toEqual(['CaseOpened'])
+  expect((await eventsOf(world, caseStream(world.orgId, assessment.caseId))).map(({ type }) => type)).toEqual([
+    'CaseOpened',
+  ])
   const requestedAt = todo.dueAt.toISOString()
-  expect(await sinceSubmitted(world, assessment)).toEqual([{ type: 'AssessmentReviewRequested', data: expect.objectContaining({ caseId: assessment.caseId, requestedAt }) }])
+  expect(await sinceSubmitted(world, assessment)).toEqual([
+    { type: 'AssessmentReviewRequested', data: expect.objectContaining({ caseId: assessment.caseId, requestedAt }) },
+  ])
 })
 
 it('asks for no review of an assessment that has ended', async () => {

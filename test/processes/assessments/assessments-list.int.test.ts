@@ -17,7 +17,12 @@ const awaited = own(fact('AssessmentUploadsAwaited'))
 const reviewRequested = own(fact('AssessmentReviewRequested'))
 
 async function steps(...given: GivenEvent[]) {
-  return (await todosAfter(assessmentsProcess, recorded(given))).map(({ key, step, orgId, dueAt: due }) => ({ key, step, orgId, due: due.toISOString() }))
+  return (await todosAfter(assessmentsProcess, recorded(given))).map(({ key, step, orgId, dueAt: due }) => ({
+    key,
+    step,
+    orgId,
+    due: due.toISOString(),
+  }))
 }
 
 const todo = (step: string, due: string) => ({ key: ids.assessment, step, orgId: ids.org, due })
@@ -32,7 +37,13 @@ describe('what a submitted assessment still needs', () => {
     const closing = todo('close-uploads', at(86_400))
     expect(await steps(requested, awaited)).toEqual([closing])
     expect(await steps(requested, awaited, submitted)).toEqual([expiry, todo('request-review', at(0))])
-    expect(await steps(requested, awaited, own(fact('AssessmentFailed', { aiReviewId: null, code: 'UPLOAD_WINDOW_EXPIRED' })))).toEqual([])
+    expect(
+      await steps(
+        requested,
+        awaited,
+        own(fact('AssessmentFailed', { aiReviewId: null, code: 'UPLOAD_WINDOW_EXPIRED' })),
+      ),
+    ).toEqual([])
   })
 
   it('is a review at once, and an end at its deadline', async () => {
@@ -46,15 +57,28 @@ describe('what a submitted assessment still needs', () => {
     expect(dueAt(todos, new Date(at(3600)))).toHaveLength(1)
   })
 
-  it.each(['ai_review.completed', 'ai_review.failed', 'ai_review.cancelled'] as const)('is a conclusion after %s', async (type) => {
-    const ended = channel(published(type))
-    expect(await steps(submitted, reviewRequested, ended)).toEqual([todo('conclude', published(type).data.occurred_at), expiry])
-  })
+  it.each(['ai_review.completed', 'ai_review.failed', 'ai_review.cancelled'] as const)(
+    'is a conclusion after %s',
+    async (type) => {
+      const ended = channel(published(type))
+      expect(await steps(submitted, reviewRequested, ended)).toEqual([
+        todo('conclude', published(type).data.occurred_at),
+        expiry,
+      ])
+    },
+  )
 
   it('names the event of the channel that ended the review, by its place and its cause', async () => {
-    const events = recorded([submitted, { ...channel(published('ai_review.completed')), revision: 41n, metadata: { $correlationId: ids.event } }])
+    const events = recorded([
+      submitted,
+      { ...channel(published('ai_review.completed')), revision: 41n, metadata: { $correlationId: ids.event } },
+    ])
     const [conclusion] = await todosAfter(assessmentsProcess, events)
-    expect(conclusion?.payload).toEqual({ channelRevision: '41', aiReviewId: ids.review, cause: { eventId: events[1]?.id, correlationId: ids.event } })
+    expect(conclusion?.payload).toEqual({
+      channelRevision: '41',
+      aiReviewId: ids.review,
+      cause: { eventId: events[1]?.id, correlationId: ids.event },
+    })
     expect(JSON.stringify(conclusion?.payload)).not.toContain('lesions')
   })
 
@@ -78,11 +102,17 @@ describe('what a submitted assessment still needs', () => {
     expect(await steps(submitted, reviewRequested, failed, superseded, completed)).toEqual([conclusion, expiry])
     const renewed = own(fact('AssessmentReviewRenewed'))
     expect(await steps(submitted, reviewRequested, failed, renewed)).toEqual([todo('conclude', at(9)), expiry])
-    expect(await steps(submitted, reviewRequested, failed, renewed, superseded, completed)).toEqual([conclusion, expiry])
+    expect(await steps(submitted, reviewRequested, failed, renewed, superseded, completed)).toEqual([
+      conclusion,
+      expiry,
+    ])
   })
 
   it('is the conclusion of the later of two ends, whichever is worked off first', async () => {
-    const ends = [channel(published('ai_review.failed')), channel(published('ai_review.completed', { aiReviewId: ids.newReview, occurred_at: at(40) }))]
+    const ends = [
+      channel(published('ai_review.failed')),
+      channel(published('ai_review.completed', { aiReviewId: ids.newReview, occurred_at: at(40) })),
+    ]
     const todos = await todosAfter(assessmentsProcess, recorded([submitted, reviewRequested, ...ends]))
     expect(todos.map(({ step }) => step)).toEqual(['conclude', 'expire'])
     expect(todos[0]).toMatchObject({ dueAt: new Date(at(40)), payload: { aiReviewId: ids.newReview } })

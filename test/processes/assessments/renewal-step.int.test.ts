@@ -9,7 +9,13 @@ import { contextOf } from '../../commands/handling/decision-world.ts'
 import { slotFact } from '../../streams/ai-review-facts.ts'
 import { reviewPublicFact } from '../../streams/channel-facts.ts'
 import { ids } from '../../streams/facts.ts'
-import { openProcessWorld, startOutsideServer, workOff, type OutsideServer, type ProcessWorld } from '../../support/process-world.ts'
+import {
+  openProcessWorld,
+  startOutsideServer,
+  workOff,
+  type OutsideServer,
+  type ProcessWorld,
+} from '../../support/process-world.ts'
 import { concludeOf, sinceSubmitted, submitted, todoOf, type Submitted } from './submitted.ts'
 
 let world: ProcessWorld
@@ -35,10 +41,16 @@ beforeEach(() => {
   asked = []
 })
 
-const expired = reviewPublicFact('ai_review.failed', { errorClassification: 'image_fetch_failed', addressesExpired: true })
+const expired = reviewPublicFact('ai_review.failed', {
+  errorClassification: 'image_fetch_failed',
+  addressesExpired: true,
+})
 const asking = `POST /v1/ai-reviews/${ids.review}/supersede`
 const renewed = { type: 'AssessmentReviewRenewed', data: expect.objectContaining({ aiReviewId: ids.review }) }
-const failedWith = (code: string, aiReviewId: string | null = ids.review) => ({ type: 'AssessmentFailed', data: expect.objectContaining({ aiReviewId, code }) })
+const failedWith = (code: string, aiReviewId: string | null = ids.review) => ({
+  type: 'AssessmentFailed',
+  data: expect.objectContaining({ aiReviewId, code }),
+})
 
 const work = (todo: Todo) => workOff(world, assessmentsProcess, todo, { deps })
 
@@ -51,46 +63,64 @@ it('has a review whose addresses expired superseded, and waits for the new one',
   expect(await sinceSubmitted(world, assessment)).toEqual([renewed])
 })
 
-it.each(['idempotency-key-reused', 'ai-review-already-superseded'])('asks again where the answer was lost, and waits when it is %s', async (code) => {
-  const assessment = await submitted(world)
-  const todo = await concludeOf(world, assessment, expired)
-  answers = []
-  expect(await work(todo)).toEqual({ error: expect.objectContaining({ message: expect.stringContaining('no answer') }) })
-  answers = [{ status: 409, body: { code } }]
-  expect(await work(todo)).toEqual({ kind: 'done' })
-  expect(asked).toEqual([asking, asking])
-  expect(await sinceSubmitted(world, assessment)).toEqual([renewed])
-})
+it.each(['idempotency-key-reused', 'ai-review-already-superseded'])(
+  'asks again where the answer was lost, and waits when it is %s',
+  async (code) => {
+    const assessment = await submitted(world)
+    const todo = await concludeOf(world, assessment, expired)
+    answers = []
+    expect(await work(todo)).toEqual({
+      error: expect.objectContaining({ message: expect.stringContaining('no answer') }),
+    })
+    answers = [{ status: 409, body: { code } }]
+    expect(await work(todo)).toEqual({ kind: 'done' })
+    expect(asked).toEqual([asking, asking])
+    expect(await sinceSubmitted(world, assessment)).toEqual([renewed])
+  },
+)
 
 it.each([400, 404, 422])('fails the assessment when the service refuses for good, as by %i', async (status) => {
   const assessment = await submitted(world)
   answers = [{ status }]
-  expect(await work(await concludeOf(world, assessment, expired))).toMatchObject({ kind: 'done', position: expect.anything() })
+  expect(await work(await concludeOf(world, assessment, expired))).toMatchObject({
+    kind: 'done',
+    position: expect.anything(),
+  })
   expect(await sinceSubmitted(world, assessment)).toEqual([renewed, failedWith('IMAGE_FETCH_FAILED')])
 })
 
-it.each([403, 409, 412, 429, 500, 503])('tries again after a %i, until the deadline ends the assessment', async (status) => {
-  const assessment = await submitted(world)
-  const todo = await concludeOf(world, assessment, expired)
-  for (let attempt = 1; attempt <= 2; attempt += 1) {
-    answers = [{ status, body: { code: 'something' } }]
-    expect(await work(todo)).toEqual({ error: expect.objectContaining({ message: expect.stringContaining(String(status)) }) })
-  }
-  expect(await sinceSubmitted(world, assessment)).toEqual([renewed])
-  world.pass(3600)
-  await work(todoOf(world, 'expire', assessment))
-  asked = []
-  expect(await work(todo)).toEqual({ kind: 'done' })
-  expect(asked).toEqual([])
-  expect(await sinceSubmitted(world, assessment)).toEqual([renewed, failedWith('ANALYSIS_TIMEOUT', null)])
-})
+it.each([403, 409, 412, 429, 500, 503])(
+  'tries again after a %i, until the deadline ends the assessment',
+  async (status) => {
+    const assessment = await submitted(world)
+    const todo = await concludeOf(world, assessment, expired)
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      answers = [{ status, body: { code: 'something' } }]
+      expect(await work(todo)).toEqual({
+        error: expect.objectContaining({ message: expect.stringContaining(String(status)) }),
+      })
+    }
+    expect(await sinceSubmitted(world, assessment)).toEqual([renewed])
+    world.pass(3600)
+    await work(todoOf(world, 'expire', assessment))
+    asked = []
+    expect(await work(todo)).toEqual({ kind: 'done' })
+    expect(asked).toEqual([])
+    expect(await sinceSubmitted(world, assessment)).toEqual([renewed, failedWith('ANALYSIS_TIMEOUT', null)])
+  },
+)
 
 it('asks with a new token after a 403: the old one may be from before the services were given the scope', async () => {
   const assessment = await submitted(world)
   const todo = await concludeOf(world, assessment, expired)
   const own = world.rewired({ aiReviewBaseUrl: service.url, authBaseUrl: service.url })
   const token = { status: 200, body: { access_token: 'token', expires_in: 3600 } }
-  answers = [token, { status: 403, body: { code: 'insufficient-scope' } }, token, { status: 202, body: { aiReviewId: ids.newReview } }]
+  answers = [
+    token,
+    { status: 403, body: { code: 'insufficient-scope' } },
+    token,
+    { status: 202, body: { aiReviewId: ids.newReview } },
+  ]
   expect(await workOff(world, assessmentsProcess, todo, { deps: own })).toEqual({ kind: 'done' })
   const tokenAsked = 'POST /v1/auth/oauth/token'
   expect(asked).toEqual([tokenAsked, asking, tokenAsked, asking])
@@ -107,7 +137,10 @@ it('renews once: when the addresses of the new review expire too, the assessment
   expect(await sinceSubmitted(world, assessment)).toEqual([renewed, failedWith('IMAGE_FETCH_FAILED', ids.newReview)])
 })
 
-it.each([{ addressesExpired: false }, { addressesExpired: true, errorClassification: 'provider_client_error' as const }])('renews nothing that is not an expiry: %j', async (changes) => {
+it.each([
+  { addressesExpired: false },
+  { addressesExpired: true, errorClassification: 'provider_client_error' as const },
+])('renews nothing that is not an expiry: %j', async (changes) => {
   const assessment = await submitted(world)
   const failure = reviewPublicFact('ai_review.failed', { ...expired.data, ...changes })
   const code = failure.data.errorClassification === 'image_fetch_failed' ? 'IMAGE_FETCH_FAILED' : 'PROVIDER_REJECTED'
@@ -121,9 +154,21 @@ it.each([{ addressesExpired: false }, { addressesExpired: true, errorClassificat
 async function superseded({ caseId }: Submitted): Promise<void> {
   const claims = [
     slotFact('AiReviewSlotClaimed', { caseId, orgId: world.orgId, requestEventId: randomUUID() }),
-    slotFact('AiReviewSlotClaimed', { caseId, orgId: world.orgId, aiReviewId: ids.newReview, requestEventId: null, supersedes: { aiReviewId: ids.review, reason: null } }),
+    slotFact('AiReviewSlotClaimed', {
+      caseId,
+      orgId: world.orgId,
+      aiReviewId: ids.newReview,
+      requestEventId: null,
+      supersedes: { aiReviewId: ids.review, reason: null },
+    }),
   ]
-  await world.otherStore.append(aiReviewSlotFold, aiReviewSlotStream(world.orgId, caseId, ids.product), 'no_stream', claims, contextOf(world))
+  await world.otherStore.append(
+    aiReviewSlotFold,
+    aiReviewSlotStream(world.orgId, caseId, ids.product),
+    'no_stream',
+    claims,
+    contextOf(world),
+  )
 }
 
 it.each([
@@ -139,6 +184,10 @@ it.each([
   expect(asked).toEqual([])
   expect(await sinceSubmitted(world, assessment)).toEqual([])
 
-  await work(await concludeOf(world, assessment, reviewPublicFact('ai_review.completed', { aiReviewId: ids.newReview })))
-  expect(await sinceSubmitted(world, assessment)).toEqual([{ type: 'AssessmentCompleted', data: expect.objectContaining({ aiReviewId: ids.newReview }) }])
+  await work(
+    await concludeOf(world, assessment, reviewPublicFact('ai_review.completed', { aiReviewId: ids.newReview })),
+  )
+  expect(await sinceSubmitted(world, assessment)).toEqual([
+    { type: 'AssessmentCompleted', data: expect.objectContaining({ aiReviewId: ids.newReview }) },
+  ])
 })

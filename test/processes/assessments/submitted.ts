@@ -18,12 +18,27 @@ export interface Submitted {
 export async function submitted(world: ProcessWorld): Promise<Submitted> {
   const [assessmentId, caseId] = [randomUUID(), randomUUID()]
   const deadlineAt = new Date(world.now().getTime() + 3_600_000)
-  const images = assessmentFact('AssessmentSubmitted').data.images.map((image) => ({ ...image, object: { ...image.object, key: image.object.key.replace(ids.org, world.orgId) } }))
+  const images = assessmentFact('AssessmentSubmitted').data.images.map((image) => ({
+    ...image,
+    object: { ...image.object, key: image.object.key.replace(ids.org, world.orgId) },
+  }))
   const story = [
     assessmentFact('AssessmentRequested', { assessmentId, organisationId: world.orgId }),
-    assessmentFact('AssessmentSubmitted', { assessmentId, caseId, images, submittedAt: world.now().toISOString(), deadlineAt: deadlineAt.toISOString() }),
+    assessmentFact('AssessmentSubmitted', {
+      assessmentId,
+      caseId,
+      images,
+      submittedAt: world.now().toISOString(),
+      deadlineAt: deadlineAt.toISOString(),
+    }),
   ]
-  await world.store.append(assessmentFold, assessmentStream(world.orgId, assessmentId), 'no_stream', story, contextOf(world))
+  await world.store.append(
+    assessmentFold,
+    assessmentStream(world.orgId, assessmentId),
+    'no_stream',
+    story,
+    contextOf(world),
+  )
   return { assessmentId, caseId, deadlineAt }
 }
 
@@ -33,12 +48,18 @@ export function todoOf(world: ProcessWorld, step: string, { assessmentId }: Subm
 }
 
 /** What is due once a review of the assessment's case has ended so. */
-export async function concludeOf(world: ProcessWorld, assessment: Submitted, ended: AiReviewChannelEvent): Promise<Todo> {
+export async function concludeOf(
+  world: ProcessWorld,
+  assessment: Submitted,
+  ended: AiReviewChannelEvent,
+): Promise<Todo> {
   const id = randomUUID()
   const data = { ...ended.data, caseId: assessment.caseId, orgId: world.orgId, event_id: id }
   const metadata = { commandId: randomUUID(), $correlationId: randomUUID(), $causationId: randomUUID() }
   const before = await world.store.readLast(aiReviewChannel)
-  const { revision } = await world.store.appendRaw(aiReviewChannel, before?.revision ?? 'no_stream', [{ id, type: ended.type, data, metadata }])
+  const { revision } = await world.store.appendRaw(aiReviewChannel, before?.revision ?? 'no_stream', [
+    { id, type: ended.type, data, metadata },
+  ])
   const aiReviewId = 'aiReviewId' in ended.data ? ended.data.aiReviewId : ids.review
   const payload: Omit<ConcludePayload, 'cause'> = { channelRevision: revision.toString(), aiReviewId }
   return todoOf(world, 'conclude', assessment, payload)

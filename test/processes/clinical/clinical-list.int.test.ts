@@ -15,12 +15,19 @@ const channel = (event: GivenEvent): GivenEvent => ({ ...event, stream: aiReview
 const lesions = [lesion, { ...lesion, lesionNumber: 2 }]
 const completed = channel(published('ai_review.completed', { lesions }))
 const superseded = channel(published('ai_review.superseded'))
-const found = (ordinal: number) => own(caseFact('CaseFindingRecorded', { lesionNumber: ordinal, ordinal, lesionCount: 2 }))
-const replaced = (ordinal: number) => own(caseFact('CaseDiagnosisSuperseded', { lesionNumber: ordinal, ordinal, diagnosisCount: 2 }))
+const found = (ordinal: number) =>
+  own(caseFact('CaseFindingRecorded', { lesionNumber: ordinal, ordinal, lesionCount: 2 }))
+const replaced = (ordinal: number) =>
+  own(caseFact('CaseDiagnosisSuperseded', { lesionNumber: ordinal, ordinal, diagnosisCount: 2 }))
 const diagnosed = own(caseFact('CaseDiagnosisRecorded'))
 
 async function steps(...given: GivenEvent[]) {
-  return (await todosAfter(clinicalProcess, recorded(given))).map(({ key, step, orgId, dueAt }) => ({ key, step, orgId, due: dueAt.toISOString() }))
+  return (await todosAfter(clinicalProcess, recorded(given))).map(({ key, step, orgId, dueAt }) => ({
+    key,
+    step,
+    orgId,
+    due: dueAt.toISOString(),
+  }))
 }
 
 const record = { key: ids.review, step: 'record-findings', orgId: ids.org, due: at(18) }
@@ -45,10 +52,13 @@ describe('what is made of an AI review', () => {
     expect(await steps(completed, superseded, replaced(1), replaced(2))).toEqual([record])
   })
 
-  it.each(['ai_review.requested', 'ai_review.started', 'ai_review.failed', 'ai_review.cancelled'] as const)('is nothing after %s', async (type) => {
-    expect(await steps(channel(published(type)))).toEqual([])
-    expect(await steps(channel(published(type)), superseded)).toEqual([])
-  })
+  it.each(['ai_review.requested', 'ai_review.started', 'ai_review.failed', 'ai_review.cancelled'] as const)(
+    'is nothing after %s',
+    async (type) => {
+      expect(await steps(channel(published(type)))).toEqual([])
+      expect(await steps(channel(published(type)), superseded)).toEqual([])
+    },
+  )
 
   it('is nothing where no lesion was found, also once it is superseded', async () => {
     const empty = channel(published('ai_review.completed', { lesions: [] }))
@@ -63,12 +73,20 @@ describe('what is made of an AI review', () => {
 
   it('is the findings of its successor', async () => {
     const next = channel(published('ai_review.completed', { aiReviewId: ids.newReview, occurred_at: at(40) }))
-    expect(await steps(completed, found(1), found(2), superseded, replaced(1), replaced(2), next)).toEqual([{ ...record, key: ids.newReview, due: at(40) }])
+    expect(await steps(completed, found(1), found(2), superseded, replaced(1), replaced(2), next)).toEqual([
+      { ...record, key: ids.newReview, due: at(40) },
+    ])
   })
 
   it('names the events of the channel by their place and cause, and keeps no lesion', async () => {
-    const events = recorded([{ ...completed, revision: 41n, metadata: { $correlationId: ids.event } }, { ...superseded, revision: 52n }])
-    const cause = (index: number) => ({ eventId: events[index]?.id, correlationId: events[index]?.metadata.$correlationId })
+    const events = recorded([
+      { ...completed, revision: 41n, metadata: { $correlationId: ids.event } },
+      { ...superseded, revision: 52n },
+    ])
+    const cause = (index: number) => ({
+      eventId: events[index]?.id,
+      correlationId: events[index]?.metadata.$correlationId,
+    })
     const payloads = (await todosAfter(clinicalProcess, events)).map(({ payload }) => payload)
     expect(payloads).toEqual([
       { cause: { eventId: events[0]?.id, correlationId: ids.event }, channelRevision: '41' },
@@ -77,7 +95,8 @@ describe('what is made of an AI review', () => {
   })
 
   it('keeps no row of a review that was superseded', async () => {
-    const looked = async (...given: GivenEvent[]) => (await rowsAfter(clinicalProcess.list, recorded(given)))['analysed_reviews']
+    const looked = async (...given: GivenEvent[]) =>
+      (await rowsAfter(clinicalProcess.list, recorded(given)))['analysed_reviews']
     expect(await looked(completed)).toEqual([{ ai_review_id: ids.review, org_id: ids.org, channel_revision: '0' }])
     expect(await looked(completed, superseded)).toEqual([])
   })

@@ -18,7 +18,13 @@ import { caseStream } from '../../../streams/case/stream.ts'
 import { aiReviewChannel } from '../../../streams/channels/ai-review.ts'
 import { eventIdOf } from '../../../streams/store/event-ids.ts'
 import type { RecordedEvent } from '../../../streams/store/events.ts'
-import { contextOf, interrupted, openDecisionWorld, watched, type DecisionWorld } from '../../commands/handling/decision-world.ts'
+import {
+  contextOf,
+  interrupted,
+  openDecisionWorld,
+  watched,
+  type DecisionWorld,
+} from '../../commands/handling/decision-world.ts'
 import { lesion } from '../../streams/ai-review-facts.ts'
 import { reviewPublicFact } from '../../streams/channel-facts.ts'
 import { assessmentFact, at as instant, caseFact, ids } from '../../streams/facts.ts'
@@ -55,22 +61,49 @@ async function analysed(found: readonly Lesion[] = lesions, hasAssessment = true
   const { orgId } = world
   if (hasAssessment) {
     const requested = assessmentFact('AssessmentRequested', { assessmentId, organisationId: orgId })
-    await world.otherStore.append(assessmentFold, assessmentStream(orgId, assessmentId), 'no_stream', [requested], contextOf(world))
+    await world.otherStore.append(
+      assessmentFold,
+      assessmentStream(orgId, assessmentId),
+      'no_stream',
+      [requested],
+      contextOf(world),
+    )
   }
-  const opened = caseFact('CaseOpened', { caseId, organisationId: orgId, assessmentId: hasAssessment ? assessmentId : null })
+  const opened = caseFact('CaseOpened', {
+    caseId,
+    organisationId: orgId,
+    assessmentId: hasAssessment ? assessmentId : null,
+  })
   await world.otherStore.append(caseFold, caseStream(orgId, caseId), 'no_stream', [opened], contextOf(world))
   const [eventId, correlationId] = [randomUUID(), randomUUID()]
-  const { type, data } = reviewPublicFact('ai_review.completed', { aiReviewId, caseId, orgId, lesions: [...found], event_id: eventId })
+  const { type, data } = reviewPublicFact('ai_review.completed', {
+    aiReviewId,
+    caseId,
+    orgId,
+    lesions: [...found],
+    event_id: eventId,
+  })
   const before = await world.store.readLast(aiReviewChannel)
   const metadata = { commandId: randomUUID(), $correlationId: correlationId, $causationId: randomUUID() }
-  const { revision } = await world.store.appendRaw(aiReviewChannel, before?.revision ?? 'no_stream', [{ id: eventId, type, data, metadata }])
+  const { revision } = await world.store.appendRaw(aiReviewChannel, before?.revision ?? 'no_stream', [
+    { id: eventId, type, data, metadata },
+  ])
   const row = { key: aiReviewId, orgId }
   const channelRevision = revision.toString()
-  const supersededBy: SupersedePayload = { cause: { eventId: randomUUID(), correlationId }, channelRevision, supersededById: ids.newReview }
+  const supersededBy: SupersedePayload = {
+    cause: { eventId: randomUUID(), correlationId },
+    channelRevision,
+    supersededById: ids.newReview,
+  }
   return {
     caseId,
     aiReviewId,
-    record: { ...row, step: 'record-findings', dueAt: new Date(instant(18)), payload: { cause: { eventId, correlationId }, channelRevision } },
+    record: {
+      ...row,
+      step: 'record-findings',
+      dueAt: new Date(instant(18)),
+      payload: { cause: { eventId, correlationId }, channelRevision },
+    },
     supersede: { ...row, step: 'supersede-diagnoses', dueAt: new Date(instant(20)), payload: supersededBy },
   }
 }
@@ -83,7 +116,8 @@ async function eventsOf({ caseId }: Analysed): Promise<RecordedEvent<CaseEvent>[
   return events.slice(1)
 }
 
-const idOf = (name: string, todo: Todo, index: number) => eventIdOf(stepCommand({ name, ...readCause(todo) }).commandId, index)
+const idOf = (name: string, todo: Todo, index: number) =>
+  eventIdOf(stepCommand({ name, ...readCause(todo) }).commandId, index)
 const typesOf = async (review: Analysed) => (await eventsOf(review)).map(({ type }) => type)
 const pairs = ['CaseFindingRecorded', 'CaseDiagnosisRecorded', 'CaseFindingRecorded', 'CaseDiagnosisRecorded']
 const replaced = ['CaseDiagnosisSuperseded', 'CaseDiagnosisSuperseded']
@@ -98,11 +132,32 @@ it('records a finding and a diagnosis for each lesion, once, at the instant that
   const { aiReviewId, caseId } = review
   const findingId = v5('2', aiReviewId)
   expect(events.slice(2).map(({ data }) => data)).toEqual([
-    { caseId, findingId, source: 'ai', aiReviewId, lesionNumber: 2, bodySiteId: ids.bodySite, coordinates: lesion.coordinates, ordinal: 2, lesionCount: 2, recordedAt: instant(18) },
-    { ...caseFact('CaseDiagnosisRecorded').data, caseId, findingId, diagnosisId: v5('diagnosis', findingId), aiReviewId, lesionNumber: 2, category: null },
+    {
+      caseId,
+      findingId,
+      source: 'ai',
+      aiReviewId,
+      lesionNumber: 2,
+      bodySiteId: ids.bodySite,
+      coordinates: lesion.coordinates,
+      ordinal: 2,
+      lesionCount: 2,
+      recordedAt: instant(18),
+    },
+    {
+      ...caseFact('CaseDiagnosisRecorded').data,
+      caseId,
+      findingId,
+      diagnosisId: v5('diagnosis', findingId),
+      aiReviewId,
+      lesionNumber: 2,
+      category: null,
+    },
   ])
   const cause = readCause(review.record)
-  expect(events.map(({ metadata }) => [metadata.$causationId, metadata.$correlationId])).toEqual(events.map(() => [cause.eventId, cause.correlationId]))
+  expect(events.map(({ metadata }) => [metadata.$causationId, metadata.$correlationId])).toEqual(
+    events.map(() => [cause.eventId, cause.correlationId]),
+  )
 })
 
 it('knows no place where a client opened the case', async () => {
@@ -119,8 +174,20 @@ it('supersedes the diagnoses after the findings were recorded, once', async () =
   const events = await eventsOf(review)
   expect(events.map(({ type }) => type)).toEqual([...pairs, ...replaced])
   const findingId = v5('1', review.aiReviewId)
-  const of = { caseId: review.caseId, findingId, diagnosisId: v5('diagnosis', findingId), aiReviewId: review.aiReviewId }
-  expect(events[4]?.data).toEqual({ ...of, lesionNumber: 1, supersededById: ids.newReview, ordinal: 1, diagnosisCount: 2, supersededAt: instant(20) })
+  const of = {
+    caseId: review.caseId,
+    findingId,
+    diagnosisId: v5('diagnosis', findingId),
+    aiReviewId: review.aiReviewId,
+  }
+  expect(events[4]?.data).toEqual({
+    ...of,
+    lesionNumber: 1,
+    supersededById: ids.newReview,
+    ordinal: 1,
+    diagnosisCount: 2,
+    supersededAt: instant(20),
+  })
 })
 
 it('records the findings first where the diagnoses are superseded first, and not again after', async () => {
@@ -147,19 +214,30 @@ it('comes to the same whoever is first, with the same ids', async () => {
   expect(await named(second)).toEqual(expected(second))
 })
 
-it.each(['the one that records', 'the one that supersedes'])('does both once where both are worked off at once, and %s appends first', async (winner) => {
-  const review = await analysed()
-  const [late, early] = winner === 'the one that records' ? [review.supersede, review.record] : [review.record, review.supersede]
-  const inBetween = interrupted(world.store, 'case', async () => {
-    await work(early, otherDeps)
-  })
-  expect(await work(late, { ...deps, store: inBetween })).toMatchObject({ kind: 'done' })
-  expect(await typesOf(review)).toEqual([...pairs, ...replaced])
-})
+it.each(['the one that records', 'the one that supersedes'])(
+  'does both once where both are worked off at once, and %s appends first',
+  async (winner) => {
+    const review = await analysed()
+    const [late, early] =
+      winner === 'the one that records' ? [review.supersede, review.record] : [review.record, review.supersede]
+    const inBetween = interrupted(world.store, 'case', async () => {
+      await work(early, otherDeps)
+    })
+    expect(await work(late, { ...deps, store: inBetween })).toMatchObject({ kind: 'done' })
+    expect(await typesOf(review)).toEqual([...pairs, ...replaced])
+  },
+)
 
 it('does both once where four workers of two instances have both rows at once', async () => {
   const reviews = [await analysed(), await analysed(), await analysed()]
-  await Promise.all(reviews.flatMap(({ record, supersede }) => [work(record), work(supersede), work(record, otherDeps), work(supersede, otherDeps)]))
+  await Promise.all(
+    reviews.flatMap(({ record, supersede }) => [
+      work(record),
+      work(supersede),
+      work(record, otherDeps),
+      work(supersede, otherDeps),
+    ]),
+  )
   for (const review of reviews) expect(await typesOf(review)).toEqual([...pairs, ...replaced])
 })
 
@@ -192,8 +270,14 @@ it('is an error, tried again, while the case does not exist', async () => {
 async function channelRevisionOfNoCase(): Promise<string> {
   const before = await world.store.readLast(aiReviewChannel)
   const id = randomUUID()
-  const { type, data } = reviewPublicFact('ai_review.completed', { orgId: world.orgId, caseId: randomUUID(), event_id: id })
+  const { type, data } = reviewPublicFact('ai_review.completed', {
+    orgId: world.orgId,
+    caseId: randomUUID(),
+    event_id: id,
+  })
   const metadata = { commandId: randomUUID(), $correlationId: randomUUID(), $causationId: randomUUID() }
-  const { revision } = await world.store.appendRaw(aiReviewChannel, before?.revision ?? 'no_stream', [{ id, type, data, metadata }])
+  const { revision } = await world.store.appendRaw(aiReviewChannel, before?.revision ?? 'no_stream', [
+    { id, type, data, metadata },
+  ])
   return revision.toString()
 }

@@ -34,7 +34,9 @@ beforeAll(async () => {
   world = await openProcessWorld()
   database = await freshDatabase()
   pool = createPool({ url: database.url })
-  pool.on('acquire', () => { connections += 1 })
+  pool.on('acquire', () => {
+    connections += 1
+  })
 })
 afterAll(async () => {
   await pool.end()
@@ -47,7 +49,12 @@ function instance(stagingTtlSeconds = 3600) {
   // No more of the store than what reads past its cache: a sweep of everything would put out what commands need there.
   const store = { readStream: whole.readStream.bind(whole) }
   let passedMs = 0
-  const sweep = createSweep({ store, objects, configuration: { stagingTtlSeconds }, now: () => new Date(begun + passedMs) })
+  const sweep = createSweep({
+    store,
+    objects,
+    configuration: { stagingTtlSeconds },
+    now: () => new Date(begun + passedMs),
+  })
   return (afterMs: number, signal = open): Promise<Swept> => {
     passedMs = afterMs
     return sweep(signal)
@@ -95,10 +102,21 @@ async function append({ assessmentId, imageId }: Declared, closesMs: number, key
     assessmentFact('AssessmentUploadsAwaited', { assessmentId, closesAt: new Date(begun + closesMs).toISOString() }),
     ...(key === undefined ? [] : [assessmentFact('AssessmentSubmitted', { assessmentId, images: [received] })]),
   ]
-  await world.store.append(assessmentFold, assessmentStream(world.orgId, assessmentId), 'no_stream', story, contextOf(world))
+  await world.store.append(
+    assessmentFold,
+    assessmentStream(world.orgId, assessmentId),
+    'no_stream',
+    story,
+    contextOf(world),
+  )
 }
 
-describe.each(['2027-02-28T00:00:00.000Z', '2027-03-10T12:00:00.000Z', '2028-02-28T21:36:00.000Z', '2027-12-31T23:59:59.000Z'])('from %s on', (start) => {
+describe.each([
+  '2027-02-28T00:00:00.000Z',
+  '2027-03-10T12:00:00.000Z',
+  '2028-02-28T21:36:00.000Z',
+  '2027-12-31T23:59:59.000Z',
+])('from %s on', (start) => {
   beforeAll(async () => {
     begun = Date.parse(start)
     day = dayOf(new Date(begun))
@@ -109,7 +127,8 @@ describe.each(['2027-02-28T00:00:00.000Z', '2027-03-10T12:00:00.000Z', '2028-02-
     objects = {
       remove: (key) => store.remove(key),
       async *list(prefix) {
-        for await (const { key, modifiedAt } of store.list(prefix)) yield { key, modifiedAt: new Date(modifiedAt.getTime() + aheadMs) }
+        for await (const { key, modifiedAt } of store.list(prefix))
+          yield { key, modifiedAt: new Date(modifiedAt.getTime() + aheadMs) }
       },
     }
   })
@@ -127,18 +146,21 @@ describe.each(['2027-02-28T00:00:00.000Z', '2027-03-10T12:00:00.000Z', '2028-02-
     expect(await sweep(1.1 * hourMs)).toEqual({ staging: 0, images: 0, uploads: 0 })
   })
 
-  it.each([{ $tb: 2 }, { $tb: 3 }, { $tb: Number.MAX_SAFE_INTEGER }])('keeps what hidden events may name, and reports their stream: %j', async (hiding) => {
-    const owner = declared()
-    const [key, stream] = [owner.imageKey('named'), assessmentStream(world.orgId, owner.assessmentId)]
-    await append(owner, hourMs, key)
-    await stored(key)
-    await world.store.writeMetadata(stream, hiding)
-    await expect(instance()(3 * dayMs)).rejects.toThrow(`${stream} does not show its event at revision 0`)
-    expect(await left(key)).toEqual([key])
-    await world.store.writeMetadata(stream, { $tb: 0 })
-    expect(await instance()(3 * dayMs)).toMatchObject({ images: 0 })
-    await world.deps.objects.remove(key)
-  })
+  it.each([{ $tb: 2 }, { $tb: 3 }, { $tb: Number.MAX_SAFE_INTEGER }])(
+    'keeps what hidden events may name, and reports their stream: %j',
+    async (hiding) => {
+      const owner = declared()
+      const [key, stream] = [owner.imageKey('named'), assessmentStream(world.orgId, owner.assessmentId)]
+      await append(owner, hourMs, key)
+      await stored(key)
+      await world.store.writeMetadata(stream, hiding)
+      await expect(instance()(3 * dayMs)).rejects.toThrow(`${stream} does not show its event at revision 0`)
+      expect(await left(key)).toEqual([key])
+      await world.store.writeMetadata(stream, { $tb: 0 })
+      expect(await instance()(3 * dayMs)).toMatchObject({ images: 0 })
+      await world.deps.objects.remove(key)
+    },
+  )
 
   it('removes what a request has stored and no event names, on a settled day, and nothing else', async () => {
     const [kept, lost] = [declared(), declared()]
@@ -186,15 +208,25 @@ describe.each(['2027-02-28T00:00:00.000Z', '2027-03-10T12:00:00.000Z', '2028-02-
   it('keeps what an image by itself names or awaits, and nothing else of it', async () => {
     const [awaiting, closed, received] = [declared(), declared(), declared()]
     const declare = (image: Declared, closesMs: number) =>
-      imageFact('ImageDeclared', { imageId: image.imageId, organisationId: world.orgId, closesAt: new Date(begun + closesMs).toISOString() })
+      imageFact('ImageDeclared', {
+        imageId: image.imageId,
+        organisationId: world.orgId,
+        closesAt: new Date(begun + closesMs).toISOString(),
+      })
     const object = { key: ownKey(received, 'named'), sha256: hash('a'), bytes: 5 }
     for (const [image, ...story] of [
       [awaiting, declare(awaiting, 7 * dayMs)],
       [closed, declare(closed, hourMs)],
       [received, declare(received, 7 * dayMs), imageFact('ImageReceived', { imageId: received.imageId, object })],
-    ] as const) await world.store.append(imageFold, imageStream(world.orgId, image.imageId), 'no_stream', story, contextOf(world))
+    ] as const)
+      await world.store.append(imageFold, imageStream(world.orgId, image.imageId), 'no_stream', story, contextOf(world))
     const uploadOf = ({ imageId }: Declared) => `uploads/${world.orgId}/${imageId}/${imageId}`
-    await stored(...[awaiting, closed, received].map(uploadOf), object.key, ownKey(received, 'of-a-lost-race'), ownKey(awaiting, 'of-a-crash'))
+    await stored(
+      ...[awaiting, closed, received].map(uploadOf),
+      object.key,
+      ownKey(received, 'of-a-lost-race'),
+      ownKey(awaiting, 'of-a-crash'),
+    )
     const afterADay = await instance()(1.1 * dayMs)
     expect(afterADay).toMatchObject({ uploads: 2 })
     expect(await left('uploads/')).toEqual([uploadOf(awaiting)])
@@ -211,7 +243,12 @@ describe.each(['2027-02-28T00:00:00.000Z', '2027-03-10T12:00:00.000Z', '2028-02-
     const readStream = () => {
       throw new Error('the event store is away')
     }
-    const sweep = createSweep({ store: { readStream }, objects, configuration: { stagingTtlSeconds: 3600 }, now: () => new Date(begun + 3 * dayMs) })
+    const sweep = createSweep({
+      store: { readStream },
+      objects,
+      configuration: { stagingTtlSeconds: 3600 },
+      now: () => new Date(begun + 3 * dayMs),
+    })
     await expect(sweep(open)).rejects.toThrow('the event store is away')
     expect(await left('images/')).toContain(lost.imageKey('of-a-crash'))
     expect(await instance()(3 * dayMs)).toMatchObject({ images: 1 })
@@ -227,7 +264,12 @@ describe.each(['2027-02-28T00:00:00.000Z', '2027-03-10T12:00:00.000Z', '2028-02-
       if (isLocked && key.includes('locked')) throw new Error('locked')
       await objects.remove(key)
     }
-    const sweep = createSweep({ store, objects: { list: objects.list, remove }, configuration: { stagingTtlSeconds: 3600 }, now: () => new Date(begun + 2 * dayMs + hourMs) })
+    const sweep = createSweep({
+      store,
+      objects: { list: objects.list, remove },
+      configuration: { stagingTtlSeconds: 3600 },
+      now: () => new Date(begun + 2 * dayMs + hourMs),
+    })
     await expect(sweep(open)).rejects.toThrow('locked')
     expect(await left('staging/')).toEqual(['staging/locked/0/0'])
     expect([(await left('uploads/')).includes(upload), (await left('images/')).includes(orphan)]).toEqual([false, true])
@@ -262,13 +304,16 @@ it('sweeps at once, again when it is due, and goes on after one that failed', as
 it('is the work of one instance, and of another one once that has ended', async () => {
   const logger = createLogger({ level: 'info', destination: { write: () => undefined } })
   const swept: string[] = []
-  const instanceOf = (name: string) => startSweeps({
-    sweep: async () => {
-      swept.push(name)
-      return { staging: 0, images: 0, uploads: 0 }
-    },
-    everyMs: 1, pool, logger,
-  })
+  const instanceOf = (name: string) =>
+    startSweeps({
+      sweep: async () => {
+        swept.push(name)
+        return { staging: 0, images: 0, uploads: 0 }
+      },
+      everyMs: 1,
+      pool,
+      logger,
+    })
   const first = instanceOf('first')
   await vi.waitFor(() => expect(swept.length).toBeGreaterThan(0))
   const asked = connections

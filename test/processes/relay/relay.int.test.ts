@@ -59,7 +59,14 @@ const channel: ChannelDefinition<undefined> = {
 }
 
 function start(options: Partial<RelayOptions<undefined>> = {}): Relay<undefined> {
-  const relay = createRelay({ eventStore: store, channel, logger: silentLogger, deps: undefined, standbyMs: 30, ...options })
+  const relay = createRelay({
+    eventStore: store,
+    channel,
+    logger: silentLogger,
+    deps: undefined,
+    standbyMs: 30,
+    ...options,
+  })
   relays.push(relay)
   relay.start()
   return relay
@@ -72,7 +79,9 @@ async function published(): Promise<RecordedEvent[]> {
 }
 
 async function openings(): Promise<string[]> {
-  return (await published()).filter(({ type }) => type === 'ticket.opened').map(({ data }) => (data as { ticketId: string }).ticketId)
+  return (await published())
+    .filter(({ type }) => type === 'ticket.opened')
+    .map(({ data }) => (data as { ticketId: string }).ticketId)
 }
 
 function eventually(check: () => Promise<void> | void): Promise<void> {
@@ -87,7 +96,10 @@ describe('the relay', () => {
     await eventually(async () => expect(await published()).toHaveLength(4))
     const events = await published()
     expect(events.map(({ type, data }) => [type, (data as { ticketId: string }).ticketId])).toEqual([
-      ['ticket.opened', '1'], ['ticket.audited', '1'], ['ticket.opened', '2'], ['ticket.audited', '2'],
+      ['ticket.opened', '1'],
+      ['ticket.audited', '1'],
+      ['ticket.opened', '2'],
+      ['ticket.audited', '2'],
     ])
     const source = await store.readLast('ticket-2')
     const audited = events[3]
@@ -103,13 +115,18 @@ describe('the relay', () => {
       correlation_id: source?.metadata.$correlationId,
       hop: 0,
     })
-    expect(audited?.metadata).toMatchObject({ source: formatPosition(position), $causationId: source?.id, $correlationId: source?.metadata.$correlationId })
+    expect(audited?.metadata).toMatchObject({
+      source: formatPosition(position),
+      $causationId: source?.id,
+      $correlationId: source?.metadata.$correlationId,
+    })
   })
 
   it('publishes each fact once, whichever instance is closed when', async () => {
     for (let round = 0; round < 6; round += 1) {
       const relay = start()
-      for (let index = 0; index < 5; index += 1) await say(store, `ticket-${round}-${index}`, opened(`${round}-${index}`))
+      for (let index = 0; index < 5; index += 1)
+        await say(store, `ticket-${round}-${index}`, opened(`${round}-${index}`))
       // Closed wherever it happens to be.
       await relay.close()
     }
@@ -137,7 +154,11 @@ describe('the relay', () => {
     await eventually(async () => expect(await published()).toHaveLength(2))
     const foreigner = EventStoreDBClient.connectionString(node.url)
     for (const ticket of ['2', '3', '4']) {
-      await foreigner.appendToStream(stream, jsonEvent({ id: randomUUID(), type: 'foreign.news', data: { ticket }, metadata: { source: '1/1' } }), { expectedRevision: 'any' })
+      await foreigner.appendToStream(
+        stream,
+        jsonEvent({ id: randomUUID(), type: 'foreign.news', data: { ticket }, metadata: { source: '1/1' } }),
+        { expectedRevision: 'any' },
+      )
       await say(store, `ticket-${ticket}`, opened(ticket))
       await eventually(async () => expect(await openings()).toContain(ticket))
     }
@@ -189,7 +210,15 @@ describe('the relay', () => {
     await relay.close()
     expect(await store.readMetadata(stream)).toMatchObject({ $maxCount: 1_000 })
     const seen: string[] = []
-    const listening: ChannelDefinition<undefined> = { ...channel, translate: { TicketClosed: ({ id }) => { seen.push(id); return [] } } }
+    const listening: ChannelDefinition<undefined> = {
+      ...channel,
+      translate: {
+        TicketClosed: ({ id }) => {
+          seen.push(id)
+          return []
+        },
+      },
+    }
     start({ channel: listening, quietEvents: 20 })
     await say(store, 'ticket-1', closed('1'))
     await eventually(() => expect(seen.length).toBeGreaterThan(0))
@@ -210,7 +239,12 @@ describe('the relay', () => {
     }
     const relay = start({ channel: broken })
     for (const ticket of ['1', '2', '3']) await say(store, `ticket-${ticket}`, opened(ticket))
-    await eventually(() => expect(relay.status()).toMatchObject({ state: 'blocked', blockedBy: { eventType: 'TicketOpened', reason: 'RangeError' } }))
+    await eventually(() =>
+      expect(relay.status()).toMatchObject({
+        state: 'blocked',
+        blockedBy: { eventType: 'TicketOpened', reason: 'RangeError' },
+      }),
+    )
     expect(await openings()).toEqual(['1'])
     isBroken = false
     await eventually(async () => expect(await openings()).toEqual(['1', '2', '3']))
@@ -235,7 +269,9 @@ describe('the relay', () => {
     start({ pool })
     await say(store, 'ticket-1', opened('1'))
     await eventually(async () => expect(await openings()).toEqual(['1']))
-    await pool.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()')
+    await pool.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+    )
     await say(store, 'ticket-2', opened('2'))
     await eventually(async () => expect(await openings()).toEqual(['1', '2']))
   })

@@ -44,7 +44,13 @@ it('is the later of the newest own event and the quiet stretch after it, at the 
   await publish(400n)
   expect(await resumePoint(store, channel)).toEqual({ revision: 2n, source: place(400n) })
 
-  await raw.appendToStream(channel, { id: randomUUID(), type: 'alien', contentType: 'application/json', data: {}, metadata: {} })
+  await raw.appendToStream(channel, {
+    id: randomUUID(),
+    type: 'alien',
+    contentType: 'application/json',
+    data: {},
+    metadata: {},
+  })
   expect(await resumePoint(store, channel)).toEqual({ revision: 3n, source: place(400n) })
 })
 

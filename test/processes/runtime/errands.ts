@@ -1,5 +1,13 @@
 import { defineProjector, insert, patch, remove } from '../../../projections/runtime/projector.ts'
-import { defineProcess, freeLane, laneTodoTable, type LaneBudget, type StepContext, type StepOutcome, type Todo } from '../../../processes/runtime/process.ts'
+import {
+  defineProcess,
+  freeLane,
+  laneTodoTable,
+  type LaneBudget,
+  type StepContext,
+  type StepOutcome,
+  type Todo,
+} from '../../../processes/runtime/process.ts'
 import type { TicketEvent } from '../../projections/runtime/tickets.ts'
 
 /** What steps of these tests do, and on which workers. */
@@ -26,7 +34,9 @@ export const errands = defineProcess<ErrandDeps>({
           lane: data.team === 'free' ? freeLane : data.team,
         }),
       ],
-      TicketRenamed: ({ data }) => [patch(laneTodoTable, { key: data.ticketId, step: 'run' }, { due_at: data.title.slice(3) })],
+      TicketRenamed: ({ data }) => [
+        patch(laneTodoTable, { key: data.ticketId, step: 'run' }, { due_at: data.title.slice(3) }),
+      ],
       TicketClosed: ({ data }) => [remove(laneTodoTable, { key: data.ticketId, step: 'run' })],
     },
   }),

@@ -5,7 +5,15 @@ import { createClaimsPool } from '../../../processes/runtime/claims-pool.ts'
 import type { StepOutcome } from '../../../processes/runtime/process.ts'
 import { createWorkers, type Workers } from '../../../processes/runtime/workers.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../../projections/runtime/runner.ts'
-import { emptyDatabase, filter, opened, renamed, say, silentLogger, ticketFold } from '../../projections/runtime/tickets.ts'
+import {
+  emptyDatabase,
+  filter,
+  opened,
+  renamed,
+  say,
+  silentLogger,
+  ticketFold,
+} from '../../projections/runtime/tickets.ts'
 import { openTicketWorld, type TicketWorld } from '../../projections/runtime/ticket-world.ts'
 import { reminders } from './reminders.ts'
 
@@ -41,15 +49,27 @@ afterEach(async () => {
 })
 
 /** Has the step of one row run, after the first time without its list: `act` says what becomes of each run. Returns the lease of each. */
-async function leasesOf(key: string, act: (run: number) => StepOutcome | undefined | Promise<StepOutcome | undefined>): Promise<string[]> {
+async function leasesOf(
+  key: string,
+  act: (run: number) => StepOutcome | undefined | Promise<StepOutcome | undefined>,
+): Promise<string[]> {
   const { store, pool } = world
   ticket = key
   const leases: string[] = []
-  runner = createProjectionRunner({ eventStore: store, pool, projectors: [reminders.list], filter, logger: silentLogger, heartbeatMs: 50 })
+  runner = createProjectionRunner({
+    eventStore: store,
+    pool,
+    projectors: [reminders.list],
+    filter,
+    logger: silentLogger,
+    heartbeatMs: 50,
+  })
   runner.start()
   await runner.caughtUp()
   const { position } = await say(store, `ticket-${key}`, opened(key, 'at 2029-12-31T00:00:00.000Z'))
-  await vi.waitFor(async () => expect((await pool.query('select from reminder_list.todo')).rowCount).toBe(1), { timeout: 15_000 })
+  await vi.waitFor(async () => expect((await pool.query('select from reminder_list.todo')).rowCount).toBe(1), {
+    timeout: 15_000,
+  })
   const deps = {
     store,
     calls: [],
@@ -58,17 +78,37 @@ async function leasesOf(key: string, act: (run: number) => StepOutcome | undefin
       // The list sees nothing of what a run appends.
       await runner.close()
       const outcome = await act(run)
-      return outcome?.kind === 'done' ? { position: { commit: position.commit + 1_000n, prepare: position.prepare + 1_000n }, ...outcome } : outcome
+      return outcome?.kind === 'done'
+        ? { position: { commit: position.commit + 1_000n, prepare: position.prepare + 1_000n }, ...outcome }
+        : outcome
     },
   }
-  workers = createWorkers({ eventStore: store, pool: claimsPool, processes: [bindProcess(reminders, deps)], filter, logger: silentLogger, runner, now: () => new Date(at), pollMs: 20, ...times })
+  workers = createWorkers({
+    eventStore: store,
+    pool: claimsPool,
+    processes: [bindProcess(reminders, deps)],
+    filter,
+    logger: silentLogger,
+    runner,
+    now: () => new Date(at),
+    pollMs: 20,
+    ...times,
+  })
   workers.start()
   return leases
 }
 
 const goesOn: StepOutcome = { kind: 'done', goesOn: true }
-const isRenamed = (key: string) => vi.waitFor(async () => expect((await world.store.readLast(`ticket-${key}`))?.type).toBe('TicketRenamed'), { timeout: 15_000 })
-const claims = async () => (await world.pool.query<{ worker: string; lease_until: Date | number }>('select worker, lease_until from runtime.claims')).rows
+const isRenamed = (key: string) =>
+  vi.waitFor(async () => expect((await world.store.readLast(`ticket-${key}`))?.type).toBe('TicketRenamed'), {
+    timeout: 15_000,
+  })
+const claims = async () =>
+  (
+    await world.pool.query<{ worker: string; lease_until: Date | number }>(
+      'select worker, lease_until from runtime.claims',
+    )
+  ).rows
 const later = (ms: number) => new Date(begunAt + ms)
 
 it('a step that goes on is run again at once, under the same lease, though its list stands still', async () => {
@@ -140,7 +180,12 @@ it('is given back by workers that are told to stop while its lease is made longe
 })
 
 describe('what threw before a run that went on counts no more', () => {
-  const settled = async () => (await world.pool.query<{ failures: number }>(`select failures from runtime.claims where lease_until = '-infinity'`)).rows
+  const settled = async () =>
+    (
+      await world.pool.query<{ failures: number }>(
+        `select failures from runtime.claims where lease_until = '-infinity'`,
+      )
+    ).rows
 
   it.each([
     ['to a run that throws after it', 1, () => Promise.reject(new Error('of these tests'))],

@@ -86,7 +86,12 @@ describe('a claim by lanes', () => {
   it('takes no more than its limit, of whichever lanes the oldest are', async () => {
     await fill('young', 10, at(-10))
     await fill('old', 10, at(-1_000))
-    expect(await claimedOf(sharesOf([room('young', 8), room('old', 2)]), { limit: 4 })).toEqual(['old-1', 'old-2', 'young-1', 'young-2'])
+    expect(await claimedOf(sharesOf([room('young', 8), room('old', 2)]), { limit: 4 })).toEqual([
+      'old-1',
+      'old-2',
+      'young-1',
+      'young-2',
+    ])
   })
 
   it('takes first of the lanes that have the fewest under way', async () => {
@@ -96,7 +101,12 @@ describe('a claim by lanes', () => {
     await fill('begun', 5, at(-10))
     const known = [...slow.map((lane) => room(lane, 2, false, 6)), room('begun', 7, false, 1)]
     expect(await claimedOf(sharesOf(known), { limit: 1 })).toEqual(['quick-1'])
-    expect((await claimedOf(sharesOf(known), { limit: 4 })).toSorted()).toEqual(['begun-1', 'begun-2', 'quick-2', 'quick-3'])
+    expect((await claimedOf(sharesOf(known), { limit: 4 })).toSorted()).toEqual([
+      'begun-1',
+      'begun-2',
+      'quick-2',
+      'quick-3',
+    ])
   })
 
   it('takes what calls nobody beside all lanes', async () => {
@@ -110,7 +120,12 @@ describe('a claim by lanes', () => {
     const ill = Array.from({ length: 10 }, (_, index) => `ill${index}`)
     for (const lane of ill) await fill(lane, 3, at(-1_000))
     await fill('well', 3)
-    const keys = await claimedOf(sharesOf(ill.map((lane) => room(lane, 1, true)), { ill: 4 }))
+    const keys = await claimedOf(
+      sharesOf(
+        ill.map((lane) => room(lane, 1, true)),
+        { ill: 4 },
+      ),
+    )
     expect([keys.length, countOf(keys, 'well')]).toEqual([6, 2])
     expect(new Set(keys.slice(0, 4).map((key) => key.split('-')[0])).size).toBe(4)
   })
@@ -132,7 +147,11 @@ describe('a claim by lanes', () => {
       for (const lane of begun) lanes.end(lane, { health: 'bad' }, now)
       rounds.push(begun.toSorted())
     }
-    expect(rounds).toEqual([['hog0', 'hog1'], ['hog0', 'recovering'], ['hog0', 'hog1']])
+    expect(rounds).toEqual([
+      ['hog0', 'hog1'],
+      ['hog0', 'recovering'],
+      ['hog0', 'hog1'],
+    ])
   })
 
   it('takes nothing that is not due, that another worker has, or that waits for its time or its list', async () => {
@@ -145,7 +164,9 @@ describe('a claim by lanes', () => {
       { key: 'a-3', step: 'run', notBefore: now, fence: { commit: 5n, prepare: 5n }, failures: 0 },
     ])
     expect(await claimedOf(sharesOf([room('a', 4)]))).toEqual(['a-4'])
-    await pool.query(`update runtime.projectors set commit_position = 5, prepare_position = 5 where name = 'errand_list'`)
+    await pool.query(
+      `update runtime.projectors set commit_position = 5, prepare_position = 5 where name = 'errand_list'`,
+    )
     expect(await claimedOf(sharesOf([room('a', 4)]))).toEqual(['a-3'])
   })
 
@@ -163,7 +184,11 @@ describe('a claim by lanes', () => {
     try {
       const claimed = await Promise.all(
         Array.from({ length: 4 }, async (_, index) => {
-          const claims = new Claims(several, { name: 'errands', list: { name: 'errand_list', version: 1 }, steps: ['run'] }, `worker-${index}`)
+          const claims = new Claims(
+            several,
+            { name: 'errands', list: { name: 'errand_list', version: 1 }, steps: ['run'] },
+            `worker-${index}`,
+          )
           return claims.claim(64, now, lease, sharesOf([], { others: 4 }))
         }),
       )
@@ -198,12 +223,22 @@ describe('a lane that stands still', () => {
     const paused = sharesOf([room('dead', 0)])
     const ill = sharesOf([room('dead', 1, true)])
     let keys: string[] = []
-    expect(await readsOf(async () => { keys = await claimedOf(paused) })).toBeLessThan(60)
+    expect(
+      await readsOf(async () => {
+        keys = await claimedOf(paused)
+      }),
+    ).toBeLessThan(60)
     expect(keys.toSorted()).toEqual(['a-1', 'a-2', 'b-1', 'b-2'])
-    expect(await readsOf(async () => { keys = await claimedOf(ill) })).toBeLessThan(60)
+    expect(
+      await readsOf(async () => {
+        keys = await claimedOf(ill)
+      }),
+    ).toBeLessThan(60)
     expect(keys).toEqual(['dead-1', 'a-3', 'b-3'])
     expect(await readsOf(() => claimsOf().nextDueByLane(now, paused))).toBeLessThan(60)
-    expect(await readsOf(() => pool.query('select count(*) from errand_list.todo where payload is not null'))).toBeGreaterThan(100_000)
+    expect(
+      await readsOf(() => pool.query('select count(*) from errand_list.todo where payload is not null')),
+    ).toBeGreaterThan(100_000)
   })
 
   it('costs no more where the planner takes it for one of many small ones', async () => {
@@ -215,7 +250,11 @@ describe('a lane that stands still', () => {
     )
     await pool.query('analyze errand_list.todo')
     let keys: string[] = []
-    expect(await readsOf(async () => { keys = await claimedOf(sharesOf([room('dead', 1, true)]), { limit: 1_000 }) })).toBeLessThan(5_000)
+    expect(
+      await readsOf(async () => {
+        keys = await claimedOf(sharesOf([room('dead', 1, true)]), { limit: 1_000 })
+      }),
+    ).toBeLessThan(5_000)
     expect([keys.length, countOf(keys, 'dead')]).toEqual([501, 1])
   })
 })

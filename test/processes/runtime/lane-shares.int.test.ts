@@ -24,7 +24,9 @@ let now: Date
 beforeAll(async () => {
   world = await openTicketWorld({ connections: 8 })
   workersPool = createClaimsPool({ url: world.database.url, max: 8 })
-  workersPool.on('acquire', () => { asked += 1 })
+  workersPool.on('acquire', () => {
+    asked += 1
+  })
 })
 afterAll(async () => {
   await workersPool.end()
@@ -32,7 +34,14 @@ afterAll(async () => {
 })
 beforeEach(async () => {
   await emptyDatabase(world.pool)
-  runner = createProjectionRunner({ eventStore: world.store, pool: world.pool, projectors: [errands.list, farewells.list], filter, logger: silentLogger, heartbeatMs: 50 })
+  runner = createProjectionRunner({
+    eventStore: world.store,
+    pool: world.pool,
+    projectors: [errands.list, farewells.list],
+    filter,
+    logger: silentLogger,
+    heartbeatMs: 50,
+  })
   runner.start()
   await runner.caughtUp()
   hanging = Promise.withResolvers<void>()
@@ -65,7 +74,10 @@ async function sayBye(): Promise<string> {
   return `bye${nextBye}`
 }
 
-function start(run: (key: string, ...rest: Parameters<ErrandDeps['run']>) => Promise<StepOutcome>, budget: Partial<LaneBudget> = {}): void {
+function start(
+  run: (key: string, ...rest: Parameters<ErrandDeps['run']>) => Promise<StepOutcome>,
+  budget: Partial<LaneBudget> = {},
+): void {
   const deps: ErrandDeps = {
     budget: { slots: 8, perLane: 4, stepTimeoutMs: 55_000, ...budget },
     run: (todo, context) => {
@@ -73,10 +85,25 @@ function start(run: (key: string, ...rest: Parameters<ErrandDeps['run']>) => Pro
       return run(todo.key, todo, context)
     },
   }
-  const processes = [bindProcess(errands, deps), bindProcess(farewells, { told: ({ key }) => { said.push(key) } })]
+  const processes = [
+    bindProcess(errands, deps),
+    bindProcess(farewells, {
+      told: ({ key }) => {
+        said.push(key)
+      },
+    }),
+  ]
   workers = createWorkers({
-    eventStore: world.store, pool: workersPool, processes, filter, logger: silentLogger, runner, now: () => now, random: () => 0.5,
-    workers: 2, pollMs: 60_000,
+    eventStore: world.store,
+    pool: workersPool,
+    processes,
+    filter,
+    logger: silentLogger,
+    runner,
+    now: () => now,
+    random: () => 0.5,
+    workers: 2,
+    pollMs: 60_000,
   })
   workers.start()
 }
@@ -155,11 +182,14 @@ it('a lane whose receiver cannot be reached pauses, is asked after no more, and 
 it('its steps have a time limit and a lease of their own', async () => {
   await dueIn('a', 1)
   const leases: string[] = []
-  start(async (_key, _todo, { leaseUntil, signal }) => {
-    leases.push(leaseUntil)
-    await new Promise((resolve) => signal.addEventListener('abort', resolve))
-    return { kind: 'retry', after: 3_600_000, reason: 'done' }
-  }, { stepTimeoutMs: 30 })
+  start(
+    async (_key, _todo, { leaseUntil, signal }) => {
+      leases.push(leaseUntil)
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      return { kind: 'retry', after: 3_600_000, reason: 'done' }
+    },
+    { stepTimeoutMs: 30 },
+  )
   await eventually(() => expect(leases).toHaveLength(1))
   // As much longer than the time limit as the lease of every step.
   expect(leases).toEqual(['2030-01-01T00:00:05.030Z'])

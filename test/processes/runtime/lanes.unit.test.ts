@@ -88,7 +88,8 @@ it('spreads the ends of pauses', () => {
 it('counts an answer, good or bad, as reached', () => {
   for (const health of ['good', 'bad'] as const) {
     const { lanes, step } = lanesOf()
-    for (const verdict of ['unreachable', 'unreachable', health, 'unreachable', 'unreachable'] as const) step('a', { health: verdict })
+    for (const verdict of ['unreachable', 'unreachable', health, 'unreachable', 'unreachable'] as const)
+      step('a', { health: verdict })
     expect(lanes.nextPauseEnd(start)).toBeUndefined()
   }
 })
@@ -175,7 +176,12 @@ it('tells a claim that may have left rows from one that took all', () => {
   const { lanes, begin, step } = lanesOf()
   step('grown', { health: 'good' })
   const isFull = (...taken: string[]) => isAnyLaneFull(lanes.shares(start), taken)
-  expect([isFull(), isFull('new'), isFull('grown', 'grown'), isFull(...Array.from({ length: 15 }, () => freeLane))]).toEqual([false, false, false, false])
+  expect([
+    isFull(),
+    isFull('new'),
+    isFull('grown', 'grown'),
+    isFull(...Array.from({ length: 15 }, () => freeLane)),
+  ]).toEqual([false, false, false, false])
   expect([isFull('new', 'new'), isFull('grown', 'grown', 'grown')]).toEqual([true, true])
   for (const ill of ['ill0', 'ill1', 'ill2', 'ill3']) step(ill, { health: 'bad' })
   expect([isFull(), isFull('ill0'), isFull('ill0', 'ill1', 'ill2', 'ill3')]).toEqual([false, true, true])

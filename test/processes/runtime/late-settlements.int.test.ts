@@ -35,13 +35,22 @@ beforeEach(async () => {
   await pool.query('truncate runtime.claims')
   for (const key of ['their-late', 'our-late', 'fresh']) {
     const due = key === 'fresh' ? at(25_000) : at(-1)
-    await pool.query(`insert into errand_list.todo (key, step, due_at, payload, lane) values ($1, 'run', $2, '{}', $1)`, [key, due])
+    await pool.query(
+      `insert into errand_list.todo (key, step, due_at, payload, lane) values ($1, 'run', $2, '{}', $1)`,
+      [key, due],
+    )
   }
   expect((await theirs.claim(1, now, at(20_000))).length + (await ours.claim(1, now, at(20_000))).length).toBe(2)
   await pool.query(`update runtime.claims set worker = case key when 'our-late' then 'ours' else 'theirs' end`)
 })
 
-const settlementOf = (key: string): Settlement => ({ key, step: 'run', notBefore: at(60_000), fence: undefined, failures: 0 })
+const settlementOf = (key: string): Settlement => ({
+  key,
+  step: 'run',
+  notBefore: at(60_000),
+  fence: undefined,
+  failures: 0,
+})
 
 /** They give back a row whose lease is over, and have not committed it. */
 async function whileTheySettle(work: (client: PoolClient) => Promise<unknown>): Promise<void> {
@@ -54,16 +63,24 @@ async function whileTheySettle(work: (client: PoolClient) => Promise<unknown>): 
 const keysOf = async (claiming: ReturnType<Claims['claim']>) => (await claiming).map(({ todo }) => todo.key)
 
 describe('a claim whose lease is over and which is just being given back', () => {
-  it.each([['with lanes', shares], ['without', undefined]])('is passed over by one who gives back and claims, %s', async (_, lanes) => {
+  it.each([
+    ['with lanes', shares],
+    ['without', undefined],
+  ])('is passed over by one who gives back and claims, %s', async (_, lanes) => {
     await whileTheySettle(async () => {
-      expect(await keysOf(ours.settleAndClaim([settlementOf('our-late')], 16, at(30_000), at(50_000), lanes))).toEqual(['fresh'])
+      expect(await keysOf(ours.settleAndClaim([settlementOf('our-late')], 16, at(30_000), at(50_000), lanes))).toEqual([
+        'fresh',
+      ])
     })
-    expect(await keysOf(ours.claim(16, at(60_000), at(80_000), lanes))).toEqual(expect.arrayContaining(['our-late', 'their-late']))
+    expect(await keysOf(ours.claim(16, at(60_000), at(80_000), lanes))).toEqual(
+      expect.arrayContaining(['our-late', 'their-late']),
+    )
   })
 
   it('is passed over by whoever forgets those of rows that are gone', async () => {
     await pool.query('delete from errand_list.todo')
-    const left = async () => (await pool.query<{ key: string }>('select key from runtime.claims')).rows.map(({ key }) => key)
+    const left = async () =>
+      (await pool.query<{ key: string }>('select key from runtime.claims')).rows.map(({ key }) => key)
     await whileTheySettle(async () => {
       await ours.sweep(at(30_000))
       expect(await left()).toEqual(['their-late'])

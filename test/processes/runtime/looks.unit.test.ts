@@ -75,7 +75,11 @@ describe('the next instant', () => {
     look()
     expect([looks.asksAtMs, looks.asksAfter(1_019), looks.asksAfter(1_020)]).toEqual([1_020, undefined, now])
     looks.listed(now, later(5_000))
-    expect([looks.asksAtMs, looks.asksAfter(1_020), looks.nextAt(nothing)]).toEqual([undefined, undefined, later(5_000)])
+    expect([looks.asksAtMs, looks.asksAfter(1_020), looks.nextAt(nothing)]).toEqual([
+      undefined,
+      undefined,
+      later(5_000),
+    ])
     looks.stir()
     expect(looks.asksAfter(2_000)).toBeUndefined()
   })

@@ -8,7 +8,12 @@ const now = new Date('2026-03-01T10:00:00.000Z')
 
 describe('the retry schedule', () => {
   it('gives the delay after each try, and none when they are used up', () => {
-    expect([1, 2, 3, 4].map((attempt) => nextDelay([2_000, 4_000, 8_000], attempt))).toEqual([2_000, 4_000, 8_000, undefined])
+    expect([1, 2, 3, 4].map((attempt) => nextDelay([2_000, 4_000, 8_000], attempt))).toEqual([
+      2_000,
+      4_000,
+      8_000,
+      undefined,
+    ])
     expect(nextDelay([], 1)).toBeUndefined()
   })
 
@@ -27,7 +32,12 @@ describe('a lease', () => {
 
 describe('the command of a step', () => {
   it('follows from the event that caused it', () => {
-    const cause = { name: 'ai_review.start', eventId: '0f4cbb1e-0f36-4d5c-8f4a-0c8a34a1a111', correlationId: 'c', orgId: 'o' }
+    const cause = {
+      name: 'ai_review.start',
+      eventId: '0f4cbb1e-0f36-4d5c-8f4a-0c8a34a1a111',
+      correlationId: 'c',
+      orgId: 'o',
+    }
     expect(stepCommand(cause)).toEqual(stepCommand({ ...cause }))
     expect(stepCommand(cause)).toMatchObject({ causationId: cause.eventId, correlationId: 'c', orgId: 'o' })
     expect(stepCommand({ ...cause, name: 'ai_review.poll' }).commandId).not.toBe(stepCommand(cause).commandId)
@@ -42,11 +52,21 @@ describe('what becomes of a claim', () => {
 
   it('fences a step that appended behind its append', () => {
     const position = { commit: 5n, prepare: 5n }
-    expect(settled({ kind: 'done', position })).toEqual({ key: 'k', step: 's', notBefore: now, fence: position, failures: 0 })
+    expect(settled({ kind: 'done', position })).toEqual({
+      key: 'k',
+      step: 's',
+      notBefore: now,
+      fence: position,
+      failures: 0,
+    })
   })
 
   it('looks less and less often at a row that its stream no longer wants, or whose step throws', () => {
-    expect(settled({ kind: 'done' })).toMatchObject({ notBefore: new Date(now.getTime() + 400), fence: undefined, failures: 3 })
+    expect(settled({ kind: 'done' })).toMatchObject({
+      notBefore: new Date(now.getTime() + 400),
+      fence: undefined,
+      failures: 3,
+    })
     expect(settled({ error: new Error('x') })).toMatchObject({ notBefore: new Date(now.getTime() + 800), failures: 3 })
   })
 
@@ -56,6 +76,9 @@ describe('what becomes of a claim', () => {
   })
 
   it('puts off without counting a failure', () => {
-    expect(settled({ kind: 'retry', after: 1_500, reason: 'circuit_open' })).toMatchObject({ notBefore: new Date('2026-03-01T10:00:01.500Z'), failures: 0 })
+    expect(settled({ kind: 'retry', after: 1_500, reason: 'circuit_open' })).toMatchObject({
+      notBefore: new Date('2026-03-01T10:00:01.500Z'),
+      failures: 0,
+    })
   })
 })

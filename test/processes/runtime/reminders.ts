@@ -1,5 +1,11 @@
 import { defineProjector, patch, remove, insert } from '../../../projections/runtime/projector.ts'
-import { defineProcess, todoTable, type StepContext, type StepOutcome, type Todo } from '../../../processes/runtime/process.ts'
+import {
+  defineProcess,
+  todoTable,
+  type StepContext,
+  type StepOutcome,
+  type Todo,
+} from '../../../processes/runtime/process.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import { RevisionConflictError } from '../../../streams/store/errors.ts'
 import { stepCommand } from '../../../processes/runtime/step-command.ts'
@@ -34,7 +40,10 @@ export const reminders = defineProcess<ReminderDeps>({
           payload: { eventId: id, correlationId: metadata.$correlationId },
         }),
       ],
-      TicketRenamed: ({ data }) => (data.title.startsWith('retry at ') ? [patch(todoTable, { key: data.ticketId, step: 'rename' }, { due_at: data.title.slice(9) })] : [remove(todoTable, { key: data.ticketId, step: 'rename' })]),
+      TicketRenamed: ({ data }) =>
+        data.title.startsWith('retry at ')
+          ? [patch(todoTable, { key: data.ticketId, step: 'rename' }, { due_at: data.title.slice(9) })]
+          : [remove(todoTable, { key: data.ticketId, step: 'rename' })],
     },
   }),
   steps: {
@@ -56,7 +65,10 @@ export async function appendRenaming(store: EventStore, todo: Todo, title: strin
   const { eventId, correlationId } = todo.payload as { eventId: string; correlationId: string }
   try {
     const command = stepCommand({ name: 'reminders.rename', eventId, correlationId })
-    return { kind: 'done', position: (await store.append(ticketFold, stream, revision, [renamed(todo.key, title)], command)).position }
+    return {
+      kind: 'done',
+      position: (await store.append(ticketFold, stream, revision, [renamed(todo.key, title)], command)).position,
+    }
   } catch (error) {
     if (error instanceof RevisionConflictError) return { kind: 'done' }
     throw error

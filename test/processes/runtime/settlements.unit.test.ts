@@ -4,7 +4,11 @@ import { Settlements } from '../../../processes/runtime/settlements.ts'
 
 const at = (place: bigint) => ({ commit: place, prepare: place })
 const settlement = (key: string, place?: bigint): Settlement => ({
-  key, step: 'run', notBefore: new Date(0), fence: place === undefined ? undefined : at(place), failures: 0,
+  key,
+  step: 'run',
+  notBefore: new Date(0),
+  fence: place === undefined ? undefined : at(place),
+  failures: 0,
 })
 const keysOf = (settlements: readonly Settlement[]) => settlements.map(({ key }) => key)
 

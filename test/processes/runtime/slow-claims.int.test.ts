@@ -26,24 +26,45 @@ afterEach(async () => {
 async function claimedFor(ms: number, act: (context: StepContext) => Promise<void>): Promise<void> {
   const { store, pool } = world
   const key = `slow-${ms}`
-  runner = createProjectionRunner({ eventStore: store, pool, projectors: [reminders.list], filter, logger: silentLogger, heartbeatMs: 50 })
+  runner = createProjectionRunner({
+    eventStore: store,
+    pool,
+    projectors: [reminders.list],
+    filter,
+    logger: silentLogger,
+    heartbeatMs: 50,
+  })
   runner.start()
   await runner.caughtUp()
   await say(store, `ticket-${key}`, opened(key, 'at 2029-12-31T00:00:00.000Z'))
-  await vi.waitFor(async () => expect((await pool.query('select from reminder_list.todo')).rowCount).toBe(1), { timeout: 15_000 })
+  await vi.waitFor(async () => expect((await pool.query('select from reminder_list.todo')).rowCount).toBe(1), {
+    timeout: 15_000,
+  })
   let at = begunAt
   const deps = { store, calls: [], act: (_todo: unknown, context: StepContext) => act(context).then(() => undefined) }
   const times = { now: () => new Date(at), pollMs: 20, stepTimeoutMs: 55_000, stepLeaseMs: 60_000 }
-  const workers = createWorkers({ eventStore: store, pool, processes: [bindProcess(reminders, deps)], filter, logger: silentLogger, runner, ...times })
+  const workers = createWorkers({
+    eventStore: store,
+    pool,
+    processes: [bindProcess(reminders, deps)],
+    filter,
+    logger: silentLogger,
+    runner,
+    ...times,
+  })
   try {
     await inTransaction(pool, async (client) => {
       await client.query('lock table runtime.claims in access exclusive mode')
       workers.start()
       const waiting = `select from pg_locks where relation = 'runtime.claims'::regclass and not granted`
-      await vi.waitFor(async () => expect((await client.query(waiting)).rowCount).toBeGreaterThan(0), { timeout: 15_000 })
+      await vi.waitFor(async () => expect((await client.query(waiting)).rowCount).toBeGreaterThan(0), {
+        timeout: 15_000,
+      })
       at += ms
     })
-    await vi.waitFor(async () => expect((await store.readLast(`ticket-${key}`))?.type).toBe('TicketRenamed'), { timeout: 20_000 })
+    await vi.waitFor(async () => expect((await store.readLast(`ticket-${key}`))?.type).toBe('TicketRenamed'), {
+      timeout: 20_000,
+    })
   } finally {
     await workers.close(200)
   }

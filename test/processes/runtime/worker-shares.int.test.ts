@@ -7,7 +7,15 @@ import { createWorkers, type Workers } from '../../../processes/runtime/workers.
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import { freshEventStore, type TestEventStore } from '../../support/event-store.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
-import { closed, emptyDatabase, filter, opened, openTicketStore, say, silentLogger } from '../../projections/runtime/tickets.ts'
+import {
+  closed,
+  emptyDatabase,
+  filter,
+  opened,
+  openTicketStore,
+  say,
+  silentLogger,
+} from '../../projections/runtime/tickets.ts'
 import { farewells } from './farewells.ts'
 import { reminders } from './reminders.ts'
 
@@ -30,7 +38,9 @@ beforeAll(async () => {
   database = await freshDatabase()
   pool = createPool({ url: database.url, max: 8 })
   workersPool = createClaimsPool({ url: database.url, max: 8 })
-  workersPool.on('acquire', () => { asked += 1 })
+  workersPool.on('acquire', () => {
+    asked += 1
+  })
 })
 afterAll(async () => {
   await store.close()
@@ -40,7 +50,14 @@ afterAll(async () => {
 })
 beforeEach(async () => {
   await emptyDatabase(pool)
-  runner = createProjectionRunner({ eventStore: store, pool, projectors: [reminders.list, farewells.list], filter, logger: silentLogger, heartbeatMs: 50 })
+  runner = createProjectionRunner({
+    eventStore: store,
+    pool,
+    projectors: [reminders.list, farewells.list],
+    filter,
+    logger: silentLogger,
+    heartbeatMs: 50,
+  })
   runner.start()
   hanging = Promise.withResolvers<void>()
   calls = []
@@ -74,8 +91,17 @@ async function hangTen(): Promise<{ readonly said: Promise<string> }> {
     bindProcess(farewells, { told: ({ key }) => resolve(key) }),
   ]
   workers = createWorkers({
-    eventStore: store, pool: workersPool, processes, filter, logger: silentLogger, runner, now: () => now,
-    workers: 10, pollMs: 60_000, stepTimeoutMs: 55_000, stepLeaseMs: 60_000,
+    eventStore: store,
+    pool: workersPool,
+    processes,
+    filter,
+    logger: silentLogger,
+    runner,
+    now: () => now,
+    workers: 10,
+    pollMs: 60_000,
+    stepTimeoutMs: 55_000,
+    stepLeaseMs: 60_000,
   })
   workers.start()
   await full.promise

@@ -29,7 +29,14 @@ afterEach(async () => {
 })
 
 async function startList(): Promise<void> {
-  runner = createProjectionRunner({ eventStore: store, pool, projectors: [reminders.list], filter, logger: silentLogger, heartbeatMs: 50 })
+  runner = createProjectionRunner({
+    eventStore: store,
+    pool,
+    projectors: [reminders.list],
+    filter,
+    logger: silentLogger,
+    heartbeatMs: 50,
+  })
   runner.start()
   await runner.caughtUp()
 }
@@ -40,7 +47,16 @@ function dependencies(act: ReminderDeps['act'] = async () => undefined): Reminde
 
 function startWorkers(deps: ReminderDeps, options: Partial<WorkersOptions> = {}): Workers {
   const processes = [bindProcess(reminders, deps)]
-  const workers = createWorkers({ eventStore: store, pool, processes, filter, logger: silentLogger, pollMs: 200, runner, ...options })
+  const workers = createWorkers({
+    eventStore: store,
+    pool,
+    processes,
+    filter,
+    logger: silentLogger,
+    pollMs: 200,
+    runner,
+    ...options,
+  })
   running.push(workers)
   workers.start()
   return workers
@@ -81,9 +97,12 @@ describe('workers', () => {
   it('take nothing of a list of another version, and forget no claim of it', async () => {
     await startList()
     await runner.stop(reminders.list.name)
-    await pool.query(`insert into reminder_list.todo (key, step, due_at, payload) values ('other', 'rename', '2020-01-01', '{}')`)
+    await pool.query(
+      `insert into reminder_list.todo (key, step, due_at, payload) values ('other', 'rename', '2020-01-01', '{}')`,
+    )
     const soon = new Date(Date.now() + 60_000)
-    const claimsOf = (version: number) => new Claims(pool, { name: 'reminders', list: { name: 'reminder_list', version }, steps: ['rename'] }, randomUUID())
+    const claimsOf = (version: number) =>
+      new Claims(pool, { name: 'reminders', list: { name: 'reminder_list', version }, steps: ['rename'] }, randomUUID())
     await pool.query(`update runtime.projectors set version = 2, status = 'running'`)
     expect(await claimsOf(1).claim(10, new Date(), soon)).toEqual([])
     expect((await claimsOf(2).claim(10, new Date(), soon)).map(({ todo }) => todo.key)).toEqual(['other'])
@@ -134,7 +153,9 @@ describe('workers', () => {
     // The list stands still from here on, while the row is still there for everyone to see.
     await runner.close()
     hasStopped.resolve()
-    await eventually(async () => expect((await pool.query(`select key from runtime.claims where lease_until <= now()`)).rows).toEqual([{ key }]))
+    await eventually(async () =>
+      expect((await pool.query(`select key from runtime.claims where lease_until <= now()`)).rows).toEqual([{ key }]),
+    )
     expect(await titleOf(key)).toBe('renamed')
     expect(await todos()).toBe(1)
     for (const workers of running) workers.wake()
@@ -209,10 +230,13 @@ describe('workers', () => {
     await startList()
     const reasons: unknown[] = []
     const deps = dependencies((_todo, { signal }, call) => {
-      if (call === 1) return new Promise((_resolve, reject) => signal.addEventListener('abort', () => {
-        reasons.push((signal.reason as Error).name)
-        reject(new Error('stopped'))
-      }))
+      if (call === 1)
+        return new Promise((_resolve, reject) =>
+          signal.addEventListener('abort', () => {
+            reasons.push((signal.reason as Error).name)
+            reject(new Error('stopped'))
+          }),
+        )
       return call === 2 ? new Promise(() => undefined) : Promise.resolve(undefined)
     })
     startWorkers(deps, { stepTimeoutMs: 30, stepLeaseMs: 60, workers: 1 })
@@ -255,7 +279,9 @@ describe('workers', () => {
   it('forget what an instance claimed whose clock was ahead, once the list has it no more', async () => {
     await startList()
     await runner.stop(reminders.list.name)
-    await pool.query(`insert into reminder_list.todo (key, step, due_at, payload) values ('gone', 'rename', '2020-01-01', '{}')`)
+    await pool.query(
+      `insert into reminder_list.todo (key, step, due_at, payload) values ('gone', 'rename', '2020-01-01', '{}')`,
+    )
     await pool.query(`update runtime.projectors set status = 'running'`)
     const claims = new Claims(pool, { name: 'reminders', list: reminders.list, steps: ['rename'] }, 'dead')
     const ahead = (ms: number) => new Date(Date.now() + 3 * 3_600_000 + ms)
@@ -270,7 +296,9 @@ describe('workers', () => {
     await say(store, `ticket-${key}`, opened(key), renamed(key, 'long done'))
     await startList()
     await runner.close()
-    await pool.query(`insert into reminder_list.todo values ($1, 'rename', null, now() - interval '1 hour', '{}')`, [key])
+    await pool.query(`insert into reminder_list.todo values ($1, 'rename', null, now() - interval '1 hour', '{}')`, [
+      key,
+    ])
     await pool.query(`update runtime.projectors set commit_position = 1, prepare_position = 1`)
     const deps = dependencies()
     const workers = startWorkers(deps, { pollMs: 10 })
@@ -315,7 +343,13 @@ describe('workers', () => {
     await startList()
     const key = fresh()
     const { position } = await say(store, `ticket-${key}`, opened(key))
-    const todo = { key, step: 'rename', orgId: null, dueAt: new Date(0), payload: { eventId: '0f4cbb1e-0f36-4d5c-8f4a-0c8a34a1a111', correlationId: 'c' } }
+    const todo = {
+      key,
+      step: 'rename',
+      orgId: null,
+      dueAt: new Date(0),
+      payload: { eventId: '0f4cbb1e-0f36-4d5c-8f4a-0c8a34a1a111', correlationId: 'c' },
+    }
     const outcomes = await Promise.all(Array.from({ length: 5 }, () => appendRenaming(store, todo, 'renamed')))
     expect(outcomes.every(({ kind }) => kind === 'done')).toBe(true)
     const last = await store.readLast(`ticket-${key}`)

@@ -30,12 +30,24 @@ export async function submitAnalysis(world: ProcessWorld, patientId: string = ra
   const [assessmentId, caseId] = [randomUUID(), randomUUID()]
   const submittedAt = world.now()
   world.services.patientId = patientId
-  const key = imageKey({ day: dayOf(submittedAt), orgId: world.orgId, ownerId: assessmentId, imageId: ids.image, randomPart: '0' })
+  const key = imageKey({
+    day: dayOf(submittedAt),
+    orgId: world.orgId,
+    ownerId: assessmentId,
+    imageId: ids.image,
+    randomPart: '0',
+  })
   const object = await world.deps.objects.put(key, Buffer.from(`bytes ${randomUUID()}`), 'image/jpeg')
   const deadlineAt = new Date(submittedAt.getTime() + world.configuration.assessmentDeadlineSeconds * 1000)
   const images = [{ imageId: ids.image, captureType: 'dermoscopic' as const, mimeType: 'image/jpeg' as const }]
   const story = [
-    assessmentFact('AssessmentRequested', { assessmentId, organisationId: world.orgId, patientId, images, requestedAt: submittedAt.toISOString() }),
+    assessmentFact('AssessmentRequested', {
+      assessmentId,
+      organisationId: world.orgId,
+      patientId,
+      images,
+      requestedAt: submittedAt.toISOString(),
+    }),
     assessmentFact('AssessmentSubmitted', {
       assessmentId,
       caseId,
@@ -44,18 +56,35 @@ export async function submitAnalysis(world: ProcessWorld, patientId: string = ra
       deadlineAt: deadlineAt.toISOString(),
     }),
   ]
-  await world.store.append(assessmentFold, assessmentStream(world.orgId, assessmentId), 'no_stream', story, contextOf(world))
+  await world.store.append(
+    assessmentFold,
+    assessmentStream(world.orgId, assessmentId),
+    'no_stream',
+    story,
+    contextOf(world),
+  )
   return { assessmentId, caseId, submittedAt }
 }
 
 /** A decision of the patient whose case was opened last, and what the consent service answers from then on. */
-export async function decideConsent(world: ProcessWorld, decision: 'granted' | 'denied' | 'withdrawn', told: ProcessWorld['services']['consent'] = decision): Promise<void> {
+export async function decideConsent(
+  world: ProcessWorld,
+  decision: 'granted' | 'denied' | 'withdrawn',
+  told: ProcessWorld['services']['consent'] = decision,
+): Promise<void> {
   world.services.consent = told
   const patientId = world.services.patientId ?? ids.patient
   const stream = consentStream(world.orgId, patientId)
   const { revision } = await world.store.load(consentFold, stream, { fresh: true })
   const recordedAt = world.now().toISOString()
-  const decided = consentFact('ConsentRecorded', { consentId: randomUUID(), organisationId: world.orgId, patientId, decision, recordedAt, createdAt: recordedAt })
+  const decided = consentFact('ConsentRecorded', {
+    consentId: randomUUID(),
+    organisationId: world.orgId,
+    patientId,
+    decision,
+    recordedAt,
+    createdAt: recordedAt,
+  })
   await world.store.append(consentFold, stream, revision, [decided], contextOf(world))
 }
 
@@ -67,7 +96,10 @@ export async function subscribeReceiver(world: ProcessWorld): Promise<WebhookRec
 }
 
 /** What the GET of the review of its case says; null without one. */
-export async function findReview({ timeline: { pool }, world: { orgId } }: GivenTimeline, { caseId }: Analysis): Promise<AiReviewDetails | null> {
+export async function findReview(
+  { timeline: { pool }, world: { orgId } }: GivenTimeline,
+  { caseId }: Analysis,
+): Promise<AiReviewDetails | null> {
   const org = tenantOfFact(orgId)
   const [review] = await listReviews(pool, org, { caseId }, null, 2)
   return review === undefined ? null : (await getReview(pool, org, review.ai_review_id)).details
@@ -83,21 +115,31 @@ export async function reviewEventsOf(given: GivenTimeline, analysis: Analysis): 
   const { id } = await reviewOf(given, analysis)
   const { otherStore, orgId } = given.world
   const events: AiReviewEvent[] = []
-  for await (const { type, data } of otherStore.readStream(aiReviewStream(orgId, id))) events.push({ type, data } as AiReviewEvent)
+  for await (const { type, data } of otherStore.readStream(aiReviewStream(orgId, id)))
+    events.push({ type, data } as AiReviewEvent)
   return events
 }
 
 /** The assessment's events after its submission. */
-export async function assessmentEventsOf({ world: { otherStore, orgId } }: GivenTimeline, { assessmentId }: Analysis): Promise<AssessmentEvent[]> {
+export async function assessmentEventsOf(
+  { world: { otherStore, orgId } }: GivenTimeline,
+  { assessmentId }: Analysis,
+): Promise<AssessmentEvent[]> {
   const events: AssessmentEvent[] = []
-  for await (const { type, data } of otherStore.readStream(assessmentStream(orgId, assessmentId))) events.push({ type, data } as AssessmentEvent)
+  for await (const { type, data } of otherStore.readStream(assessmentStream(orgId, assessmentId)))
+    events.push({ type, data } as AssessmentEvent)
   return events.slice(2)
 }
 
 /** Seconds from the attempt of `process` to that of each poll. */
 export function pollInstants(events: readonly AiReviewEvent[]): number[] {
-  const attempts = (call: string) => events.flatMap((event) => (event.type === 'AiReviewCallAttempted' && event.data.call === call ? [Date.parse(event.data.attemptedAt)] : []))
-  const accepted = events.flatMap((event) => (event.type === 'AiReviewProcessingAccepted' ? [Date.parse(event.data.acceptedAt)] : []))
+  const attempts = (call: string) =>
+    events.flatMap((event) =>
+      event.type === 'AiReviewCallAttempted' && event.data.call === call ? [Date.parse(event.data.attemptedAt)] : [],
+    )
+  const accepted = events.flatMap((event) =>
+    event.type === 'AiReviewProcessingAccepted' ? [Date.parse(event.data.acceptedAt)] : [],
+  )
   return attempts('result').map((instant) => (instant - (accepted[0] ?? 0)) / 1000)
 }
 
@@ -119,6 +161,10 @@ export async function endingOf(given: GivenTimeline, analysis: Analysis): Promis
     event.type === 'AssessmentCompleted' ? ['completed'] : event.type === 'AssessmentFailed' ? [event.data.code] : [],
   )
   const bodies = given.receiver.received.map(({ body }) => JSON.parse(body) as unknown)
-  const webhooks = bodies.flatMap((body) => (memberAt(body, 'id') === analysis.assessmentId ? [String(memberAt(body, 'error', 'code') ?? memberAt(body, 'status'))] : []))
+  const webhooks = bodies.flatMap((body) =>
+    memberAt(body, 'id') === analysis.assessmentId
+      ? [String(memberAt(body, 'error', 'code') ?? memberAt(body, 'status'))]
+      : [],
+  )
   return { assessment, review: review?.status ?? null, classification: review?.errorClassification ?? null, webhooks }
 }

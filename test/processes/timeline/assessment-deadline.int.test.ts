@@ -15,7 +15,12 @@ async function expires(analysis: Analysis): Promise<void> {
   expect(await endingOf(given, analysis)).toMatchObject(ended)
   expect((await assessmentEventsOf(given, analysis)).at(-1)).toEqual({
     type: 'AssessmentFailed',
-    data: { assessmentId: analysis.assessmentId, aiReviewId: null, code: 'ANALYSIS_TIMEOUT', failedAt: new Date(deadline).toISOString() },
+    data: {
+      assessmentId: analysis.assessmentId,
+      aiReviewId: null,
+      code: 'ANALYSIS_TIMEOUT',
+      failedAt: new Date(deadline).toISOString(),
+    },
   })
 }
 
@@ -38,7 +43,11 @@ it('ends an assessment whose review cannot begin, and the review ends by itself'
 
   // A circuit that is open for an hour lets one try through each time.
   await given.timeline.runFor(6 * 3600)
-  expect(await endingOf(given, analysis)).toEqual({ ...ended, review: 'failed', classification: 'provider_upstream_transient' })
+  expect(await endingOf(given, analysis)).toEqual({
+    ...ended,
+    review: 'failed',
+    classification: 'provider_upstream_transient',
+  })
 })
 
 it('ends an assessment whose request for a review lies unread, and the review that comes of it later ends, too', async () => {

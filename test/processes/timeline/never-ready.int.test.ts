@@ -7,7 +7,12 @@ const given = givenTimeline()
 
 beforeEach(() => given.world.provider.result({ sha256: '*', not_ready_polls: 1_000 }))
 
-const timedOut = { assessment: ['ANALYSIS_TIMEOUT'], review: 'failed', classification: 'provider_result_timeout', webhooks: ['ANALYSIS_TIMEOUT'] }
+const timedOut = {
+  assessment: ['ANALYSIS_TIMEOUT'],
+  review: 'failed',
+  classification: 'provider_result_timeout',
+  webhooks: ['ANALYSIS_TIMEOUT'],
+}
 
 /** The instants of all polls of a review whose provider is never ready, in seconds after `process`, and how it ended. */
 async function waitInVain(options: TimelineOptions = {}) {

@@ -32,29 +32,87 @@ interface Story {
 }
 
 const completed = { type: 'AiReviewCompleted' }
-const failed = (classification: string, upstreamStatus: number | null, attemptCount: number) => ({ type: 'AiReviewFailed', data: { classification, upstreamStatus, attemptCount } })
-const reply = (status: number, retryAfter?: string) => (): Answered => ({ status, ...(retryAfter === undefined ? {} : { headers: { 'retry-after': retryAfter } }) })
+const failed = (classification: string, upstreamStatus: number | null, attemptCount: number) => ({
+  type: 'AiReviewFailed',
+  data: { classification, upstreamStatus, attemptCount },
+})
+const reply = (status: number, retryAfter?: string) => (): Answered => ({
+  status,
+  ...(retryAfter === undefined ? {} : { headers: { 'retry-after': retryAfter } }),
+})
 const toDeadline = [5, 10, 25, 55, 115, 235, 535, 600]
 
 const stories: readonly Story[] = [
   { what: 'a 500', answers: [reply(500)], polls: [5, 10], deferred: [[1, 500]], end: completed },
-  { what: 'a 503 that asks for 40 s', answers: [reply(503, '40')], polls: [5, 45], deferred: [[1, 503]], end: completed },
-  { what: 'a 429 that asks for 40 s', answers: [reply(429, '40')], polls: [5, 45], deferred: [[1, 429]], end: completed },
+  {
+    what: 'a 503 that asks for 40 s',
+    answers: [reply(503, '40')],
+    polls: [5, 45],
+    deferred: [[1, 503]],
+    end: completed,
+  },
+  {
+    what: 'a 429 that asks for 40 s',
+    answers: [reply(429, '40')],
+    polls: [5, 45],
+    deferred: [[1, 429]],
+    end: completed,
+  },
   {
     what: 'a 503 that asks for an instant 70 s away',
-    answers: [(now) => ({ status: 503, headers: { 'retry-after': new Date(Math.ceil(now.getTime() / 1000) * 1000 + 70_000).toUTCString() } })],
+    answers: [
+      (now) => ({
+        status: 503,
+        headers: { 'retry-after': new Date(Math.ceil(now.getTime() / 1000) * 1000 + 70_000).toUTCString() },
+      }),
+    ],
     polls: [5, expect.closeTo(75.5, -1) as number],
     deferred: [[1, 503]],
     end: completed,
   },
-  { what: 'a 429 that asks for an hour', answers: [reply(429, '3600')], polls: [5, 600], deferred: [[1, 429]], end: completed },
+  {
+    what: 'a 429 that asks for an hour',
+    answers: [reply(429, '3600')],
+    polls: [5, 600],
+    deferred: [[1, 429]],
+    end: completed,
+  },
   { what: 'a connection that is cut', answers: [() => 'cut'], polls: [5, 10], deferred: [[1, null]], end: completed },
   { what: 'no answer in time', answers: [() => 'hang'], polls: [5, 10], deferred: [[1, null]], end: completed },
-  { what: 'a body that is no JSON', faults: [{ call: 'result', status: 200, body: 'no JSON' }], polls: [5, 10], deferred: [[1, 200]], end: completed },
-  { what: 'one error after the other', answers: [reply(500), () => 'cut', reply(429, '2'), reply(502)], polls: [5, 10, 25, 55, 115], deferred: [[1, 500], [2, null], [3, 429], [4, 502]], end: completed },
+  {
+    what: 'a body that is no JSON',
+    faults: [{ call: 'result', status: 200, body: 'no JSON' }],
+    polls: [5, 10],
+    deferred: [[1, 200]],
+    end: completed,
+  },
+  {
+    what: 'one error after the other',
+    answers: [reply(500), () => 'cut', reply(429, '2'), reply(502)],
+    polls: [5, 10, 25, 55, 115],
+    deferred: [
+      [1, 500],
+      [2, null],
+      [3, 429],
+      [4, 502],
+    ],
+    end: completed,
+  },
   { what: 'a 400', answers: [reply(400)], polls: [5], deferred: [], end: failed('provider_client_error', 400, 1) },
-  { what: 'a 401 and then a session', faults: [{ call: 'result', status: 401 }], polls: [5], deferred: [], end: completed },
-  { what: 'a 401 twice', faults: [{ call: 'result', status: 401, times: 2 }], polls: [5], deferred: [], end: failed('provider_auth_failed', 401, 1) },
+  {
+    what: 'a 401 and then a session',
+    faults: [{ call: 'result', status: 401 }],
+    polls: [5],
+    deferred: [],
+    end: completed,
+  },
+  {
+    what: 'a 401 twice',
+    faults: [{ call: 'result', status: 401, times: 2 }],
+    polls: [5],
+    deferred: [],
+    end: failed('provider_auth_failed', 401, 1),
+  },
   {
     what: 'nothing but 500',
     answers: Array.from({ length: 9 }, () => reply(500)),
@@ -74,7 +132,8 @@ it.each(stories)('$what to a poll', async (story) => {
   answers = [...(story.answers ?? [])]
   const unreliable = given.world.rewired({ providerBaseUrl: flaky.url, stepTimeoutMs: 400 })
   // The start is the simulator's, and so is every poll that the test has no answer of its own for.
-  const result: typeof unreliable.provider.result = (...call) => (answers.length > 0 ? unreliable : given.world.deps).provider.result(...call)
+  const result: typeof unreliable.provider.result = (...call) =>
+    (answers.length > 0 ? unreliable : given.world.deps).provider.result(...call)
   await given.open({ deps: { ...given.world.deps, provider: { ...given.world.deps.provider, result } } })
   const analysis = await submitAnalysis(given.world)
   await given.timeline.settle()
@@ -83,10 +142,16 @@ it.each(stories)('$what to a poll', async (story) => {
 
   const events = await reviewEventsOf(given, analysis)
   expect(pollInstants(events)).toEqual(story.polls)
-  const deferred = events.flatMap((event) => (event.type === 'AiReviewPollDeferred' ? [[event.data.attemptCount, event.data.upstreamStatus]] : []))
+  const deferred = events.flatMap((event) =>
+    event.type === 'AiReviewPollDeferred' ? [[event.data.attemptCount, event.data.upstreamStatus]] : [],
+  )
   expect(deferred).toEqual(story.deferred)
   expect(events.at(-1)).toMatchObject(story.end)
   const { classification, ...ending } = await endingOf(given, analysis)
   const told = classification === null ? 'completed' : endings[classification as keyof typeof endings]
-  expect(ending).toEqual({ assessment: [told], review: classification === null ? 'completed' : 'failed', webhooks: [told] })
+  expect(ending).toEqual({
+    assessment: [told],
+    review: classification === null ? 'completed' : 'failed',
+    webhooks: [told],
+  })
 })

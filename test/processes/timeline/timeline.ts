@@ -41,23 +41,51 @@ const settleLimitMs = 30_000
  * Over a database that is the world's alone. Needs a world with a node of its own. Moves its clock past the present: what the
  * node records bears the present.
  */
-export async function openTimeline(world: ProcessWorld, pool: Pool, { deps = world.deps, lateMs = () => 0, stopped = [] }: TimelineOptions = {}): Promise<Timeline> {
+export async function openTimeline(
+  world: ProcessWorld,
+  pool: Pool,
+  { deps = world.deps, lateMs = () => 0, stopped = [] }: TimelineOptions = {},
+): Promise<Timeline> {
   const ahead = Date.now() + 3_600_000 - world.now().getTime()
   if (ahead > 0) world.pass(ahead / 1000)
   const { store } = world
   const filter = { streamPrefixes: projectedStreams }
   const projectors = [...readModels, ...processes.map(({ list }) => list)]
-  const runner = createProjectionRunner({ eventStore: store, pool, projectors, filter, logger: silentLogger, heartbeatMs: 200 })
+  const runner = createProjectionRunner({
+    eventStore: store,
+    pool,
+    projectors,
+    filter,
+    logger: silentLogger,
+    heartbeatMs: 200,
+  })
   runner.start()
   await runner.caughtUp()
   for (const name of stopped) await runner.stop(name)
-  const relays = channels.map((channel) => ({ sources: channel.sources, relay: createRelay({ eventStore: store, channel, logger: silentLogger, deps }) }))
+  const relays = channels.map((channel) => ({
+    sources: channel.sources,
+    relay: createRelay({ eventStore: store, channel, logger: silentLogger, deps }),
+  }))
   for (const { relay } of relays) relay.start()
   const bound = processes.map((process) => bindProcess(process, deps))
-  const workers = createWorkers({ eventStore: store, pool, processes: bound, filter, logger: silentLogger, runner, now: world.now, pollMs: 100, random: deps.random })
+  const workers = createWorkers({
+    eventStore: store,
+    pool,
+    processes: bound,
+    filter,
+    logger: silentLogger,
+    runner,
+    now: world.now,
+    pollMs: 100,
+    random: deps.random,
+  })
   workers.start()
   const halted = new Set(stopped)
-  const desks = bound.map(({ name, list, steps }) => ({ name, list: list.name, claims: new Claims(pool, { name, list, steps: [...steps.keys()] }, 'timeline') }))
+  const desks = bound.map(({ name, list, steps }) => ({
+    name,
+    list: list.name,
+    claims: new Claims(pool, { name, list, steps: [...steps.keys()] }, 'timeline'),
+  }))
 
   let seen: Position | undefined
   let wanted: readonly Position[] = []
@@ -66,13 +94,21 @@ export async function openTimeline(world: ProcessWorld, pool: Pool, { deps = wor
   async function isSettled(): Promise<boolean> {
     const head = await store.head(filter)
     // Nothing that is relayed is outside of what is projected, and a look for it may go through the whole log.
-    if (seen === undefined || comparePositions(seen, head) !== 0) wanted = await Promise.all(relays.map(({ sources }) => store.head({ streamPrefixes: sources })))
+    if (seen === undefined || comparePositions(seen, head) !== 0)
+      wanted = await Promise.all(relays.map(({ sources }) => store.head({ streamPrefixes: sources })))
     seen = head
     if (relays.some(({ relay }, place) => !hasReached(relay.status().position, wanted[place] ?? head))) return false
     const running = projectors.map(({ name }) => name).filter((name) => !halted.has(name))
     const checkpoints = await readCheckpoints(pool, running)
     if (running.some((name) => !hasReached(checkpoints.get(name)?.position, head))) return false
-    if ((await openWork(desks.filter(({ list }) => !halted.has(list)), pool, world.now())) > 0) return false
+    if (
+      (await openWork(
+        desks.filter(({ list }) => !halted.has(list)),
+        pool,
+        world.now(),
+      )) > 0
+    )
+      return false
     return comparePositions(await store.head(filter), head) === 0
   }
 
@@ -80,7 +116,8 @@ export async function openTimeline(world: ProcessWorld, pool: Pool, { deps = wor
     workers.wake()
     const deadline = performance.now() + settleLimitMs
     while (!(await isSettled())) {
-      if (performance.now() > deadline) throw new Error(`does not settle at ${world.now().toISOString()}: ${JSON.stringify(await rowsOf(desks, pool))}`)
+      if (performance.now() > deadline)
+        throw new Error(`does not settle at ${world.now().toISOString()}: ${JSON.stringify(await rowsOf(desks, pool))}`)
       await sleep(5)
     }
   }

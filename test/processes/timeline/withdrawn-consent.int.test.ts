@@ -3,18 +3,33 @@ import { describe, expect, it } from 'vitest'
 import type { Provider } from '../../../processes/adapters/provider.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import { waitFor } from '../../support/platform.ts'
-import { assessmentEventsOf, decideConsent, endingOf, reviewEventsOf, reviewOf, submitAnalysis, type Analysis } from './analyses.ts'
+import {
+  assessmentEventsOf,
+  decideConsent,
+  endingOf,
+  reviewEventsOf,
+  reviewOf,
+  submitAnalysis,
+  type Analysis,
+} from './analyses.ts'
 import { givenTimeline } from './given-timeline.ts'
 
 const given = givenTimeline()
 
-
 const refusals = ['withdrawn', 'denied'] as const
-const failed = { assessment: ['CONSENT_MISSING'], review: 'failed', classification: 'consent_missing', webhooks: ['CONSENT_MISSING'] }
+const failed = {
+  assessment: ['CONSENT_MISSING'],
+  review: 'failed',
+  classification: 'consent_missing',
+  webhooks: ['CONSENT_MISSING'],
+}
 const cancelled = { ...failed, review: 'cancelled', classification: null }
 
 /** The world's dependencies, but that something happens after the provider has answered a call and before that is recorded. */
-function after(call: keyof Pick<Provider, 'createCase' | 'sendImage' | 'process' | 'result'>, happens: () => Promise<void>): ProcessDependencies {
+function after(
+  call: keyof Pick<Provider, 'createCase' | 'sendImage' | 'process' | 'result'>,
+  happens: () => Promise<void>,
+): ProcessDependencies {
   const { provider } = given.world.deps
   const answered = async (...parameters: readonly unknown[]): Promise<unknown> => {
     const answer: unknown = await Reflect.apply(provider[call], provider, parameters)
@@ -29,7 +44,9 @@ async function endsFor(analysis: Analysis, ending: object, story: readonly strin
   await given.timeline.runFor(7200)
   expect(await endingOf(given, analysis)).toEqual(ending)
   expect((await given.world.provider.caseCalls()).map(({ call }) => call)).toEqual(story)
-  const ends = (await reviewEventsOf(given, analysis)).filter(({ type }) => ['AiReviewCompleted', 'AiReviewFailed', 'AiReviewCancelled'].includes(type))
+  const ends = (await reviewEventsOf(given, analysis)).filter(({ type }) =>
+    ['AiReviewCompleted', 'AiReviewFailed', 'AiReviewCancelled'].includes(type),
+  )
   expect(ends).toHaveLength(1)
   expect(await reviewOf(given, analysis)).toMatchObject({ result: null, lesions: [] })
 }
@@ -120,7 +137,12 @@ it('a consent withdrawn and granted again at once ends nothing', async () => {
   await given.timeline.settle()
   for (const decision of ['withdrawn', 'granted'] as const) await decideConsent(given.world, decision, 'granted')
   await given.timeline.runFor(7200)
-  expect(await endingOf(given, analysis)).toEqual({ assessment: ['completed'], review: 'completed', classification: null, webhooks: ['completed'] })
+  expect(await endingOf(given, analysis)).toEqual({
+    assessment: ['completed'],
+    review: 'completed',
+    classification: null,
+    webhooks: ['completed'],
+  })
 })
 
 it('a consent withdrawn after the end changes nothing', async () => {
@@ -131,5 +153,9 @@ it('a consent withdrawn after the end changes nothing', async () => {
   await decideConsent(given.world, 'withdrawn')
   await given.timeline.runFor(7200)
   expect(await assessmentEventsOf(given, analysis)).toEqual(before)
-  expect(await endingOf(given, analysis)).toMatchObject({ assessment: ['completed'], review: 'completed', webhooks: ['completed'] })
+  expect(await endingOf(given, analysis)).toMatchObject({
+    assessment: ['completed'],
+    review: 'completed',
+    webhooks: ['completed'],
+  })
 })

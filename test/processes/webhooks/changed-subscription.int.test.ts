@@ -13,9 +13,16 @@ const minuteMs = 60_000
 const given = givenDeliveries()
 const { due, later } = given
 
-const isSignedWith = async (secretId: string, { headers, body }: { headers: Readonly<Record<string, string>>; body: string }) => {
+const isSignedWith = async (
+  secretId: string,
+  { headers, body }: { headers: Readonly<Record<string, string>>; body: string },
+) => {
   const secret = await given.world.vault.secret('webhook', secretId)
-  const expected = new Webhook(secret, { format: 'raw' }).sign(headers['webhook-id'] ?? '', new Date(Number(headers['webhook-timestamp']) * 1000), body)
+  const expected = new Webhook(secret, { format: 'raw' }).sign(
+    headers['webhook-id'] ?? '',
+    new Date(Number(headers['webhook-timestamp']) * 1000),
+    body,
+  )
   return (headers['webhook-signature'] ?? '').split(' ').includes(expected)
 }
 
@@ -27,10 +34,19 @@ describe('a subscription that another process has changed', () => {
       const delivery = due()
       await delivery.work()
       const { url } = elsewhere
-      await given.subscription.append(subscriptionFact('WebhookSubscriptionChanged', { subscriptionId: given.subscription.subscriptionId, url, payloadMode: 'thin', changedAt: later(0) }))
+      await given.subscription.append(
+        subscriptionFact('WebhookSubscriptionChanged', {
+          subscriptionId: given.subscription.subscriptionId,
+          url,
+          payloadMode: 'thin',
+          changedAt: later(0),
+        }),
+      )
       await delivery.workAgain()
       expect(delivery.receivedBy(given.receiver)).toHaveLength(1)
-      expect(delivery.receivedBy(elsewhere).map(({ body }) => JSON.parse(body) as unknown)).toEqual([{ id: ids.assessment, status: 'failed' }])
+      expect(delivery.receivedBy(elsewhere).map(({ body }) => JSON.parse(body) as unknown)).toEqual([
+        { id: ids.assessment, status: 'failed' },
+      ])
       expect(await delivery.last()).toMatchObject({ type: 'WebhookDelivered', data: { attempt: 2 } })
     } finally {
       await elsewhere.close()
@@ -40,31 +56,48 @@ describe('a subscription that another process has changed', () => {
   it('signs with its new secret at once, and with the one before it until that ends', async () => {
     const [before, during, after] = [due(), due(), due()]
     const secretId = randomUUID()
-    const rotated = { subscriptionId: given.subscription.subscriptionId, secretId, publicKey: null, rotatedAt: later(0), previousValidUntil: later(minuteMs), request: null }
+    const rotated = {
+      subscriptionId: given.subscription.subscriptionId,
+      secretId,
+      publicKey: null,
+      rotatedAt: later(0),
+      previousValidUntil: later(minuteMs),
+      request: null,
+    }
     await before.work()
     await given.world.vault.secret('webhook', secretId)
     await given.subscription.append(subscriptionFact('WebhookSecretRotated', rotated))
     await during.work()
     given.world.pass(60)
     await after.work()
-    const signed = [before, during, after].map((delivery) => delivery.receivedBy(given.receiver)[0] ?? { headers: {}, body: '' })
-    expect(await Promise.all(signed.map((one) => isSignedWith(given.subscription.subscriptionId, one)))).toEqual([true, true, false])
+    const signed = [before, during, after].map(
+      (delivery) => delivery.receivedBy(given.receiver)[0] ?? { headers: {}, body: '' },
+    )
+    expect(await Promise.all(signed.map((one) => isSignedWith(given.subscription.subscriptionId, one)))).toEqual([
+      true,
+      true,
+      false,
+    ])
     expect(await Promise.all(signed.map((one) => isSignedWith(secretId, one)))).toEqual([false, true, true])
   })
 
-  it.each(['subscription_disabled', 'subscription_deleted'] as const)('is sent nothing once it is gone: %s', async (reason) => {
-    const { subscriptionId } = given.subscription
-    const end = reason === 'subscription_deleted'
-      ? subscriptionFact('WebhookSubscriptionDeleted', { subscriptionId, deletedAt: later(0) })
-      : subscriptionFact('WebhookSubscriptionDisabled', { subscriptionId, disabledAt: later(0) })
-    await given.subscription.append(end)
-    const delivery = due()
-    expect(await delivery.work()).toMatchObject({ kind: 'done', position: expect.anything() })
-    expect(await delivery.types()).toEqual(['WebhookDeliveryScheduled', 'WebhookDeliveryCancelled'])
-    expect(await delivery.last()).toMatchObject({ data: { reason } })
-    expect(delivery.receivedBy(given.receiver)).toEqual([])
-    expect(await delivery.cancel(reason)).toEqual({ kind: 'done' })
-  })
+  it.each(['subscription_disabled', 'subscription_deleted'] as const)(
+    'is sent nothing once it is gone: %s',
+    async (reason) => {
+      const { subscriptionId } = given.subscription
+      const end =
+        reason === 'subscription_deleted'
+          ? subscriptionFact('WebhookSubscriptionDeleted', { subscriptionId, deletedAt: later(0) })
+          : subscriptionFact('WebhookSubscriptionDisabled', { subscriptionId, disabledAt: later(0) })
+      await given.subscription.append(end)
+      const delivery = due()
+      expect(await delivery.work()).toMatchObject({ kind: 'done', position: expect.anything() })
+      expect(await delivery.types()).toEqual(['WebhookDeliveryScheduled', 'WebhookDeliveryCancelled'])
+      expect(await delivery.last()).toMatchObject({ data: { reason } })
+      expect(delivery.receivedBy(given.receiver)).toEqual([])
+      expect(await delivery.cancel(reason)).toEqual({ kind: 'done' })
+    },
+  )
 
   /** An attempt that is answered once something has happened to its subscription. */
   async function during(happens: (of: Subscribed) => Promise<void>, code: number) {
@@ -88,11 +121,21 @@ describe('a subscription that another process has changed', () => {
       await server.close()
     }
   }
-  const disable = (of: Subscribed) => of.append(subscriptionFact('WebhookSubscriptionDisabled', { subscriptionId: of.subscriptionId, disabledAt: later(0) }))
+  const disable = (of: Subscribed) =>
+    of.append(
+      subscriptionFact('WebhookSubscriptionDisabled', { subscriptionId: of.subscriptionId, disabledAt: later(0) }),
+    )
 
   it('does not answer at its new address for an attempt that was under way to the old one', async () => {
     const { delivery, endpointRevision } = await during(
-      (of) => of.append(subscriptionFact('WebhookSubscriptionChanged', { subscriptionId: of.subscriptionId, url: given.receiver.url, changedAt: later(0) })),
+      (of) =>
+        of.append(
+          subscriptionFact('WebhookSubscriptionChanged', {
+            subscriptionId: of.subscriptionId,
+            url: given.receiver.url,
+            changedAt: later(0),
+          }),
+        ),
       500,
     )
     expect(await delivery.last()).toMatchObject({ data: { endpoint: { revision: endpointRevision } } })
@@ -109,7 +152,11 @@ describe('a subscription that another process has changed', () => {
   })
 
   it.each([
-    ['since it was enabled again, sent all the same', true, ['WebhookRedeliveryUnneeded', 'WebhookDeliveryCancelled', 'WebhookRedeliveryRequested']],
+    [
+      'since it was enabled again, sent all the same',
+      true,
+      ['WebhookRedeliveryUnneeded', 'WebhookDeliveryCancelled', 'WebhookRedeliveryRequested'],
+    ],
     ['before it was disabled, cancelled', false, ['WebhookRedeliveryUnneeded', 'WebhookDeliveryCancelled']],
   ])('has what was pending then, and asked for again %s', async (_, isSince, expected) => {
     given.status = 500
@@ -118,7 +165,9 @@ describe('a subscription that another process has changed', () => {
     await delivery.work()
     const switched = async () => {
       await disable(given.subscription)
-      await given.subscription.append(subscriptionFact('WebhookSubscriptionEnabled', { subscriptionId, enabledAt: later(0) }))
+      await given.subscription.append(
+        subscriptionFact('WebhookSubscriptionEnabled', { subscriptionId, enabledAt: later(0) }),
+      )
     }
     if (isSince) await switched()
     await delivery.askAgain(given.subscription, { key: hash('c'), fingerprint: hash('f') })
@@ -137,7 +186,12 @@ describe('a subscription that another process has changed', () => {
     const [pending, delivered] = [due(), due()]
     await pending.work()
     expect(await pending.cancel()).toMatchObject({ kind: 'done', position: expect.anything() })
-    expect(await pending.types()).toEqual(['WebhookDeliveryScheduled', 'WebhookDeliveryAttempted', 'WebhookDeliveryAttemptFailed', 'WebhookDeliveryCancelled'])
+    expect(await pending.types()).toEqual([
+      'WebhookDeliveryScheduled',
+      'WebhookDeliveryAttempted',
+      'WebhookDeliveryAttemptFailed',
+      'WebhookDeliveryCancelled',
+    ])
     given.status = 204
     await delivered.work()
     expect(await delivered.cancel()).toEqual({ kind: 'done' })
@@ -147,7 +201,16 @@ describe('a subscription that another process has changed', () => {
 it('sends nothing, and begins nothing, with a secret that the vault has lost', async () => {
   const lost = await subscribe(given.world, { url: given.receiver.url })
   const secretId = randomUUID()
-  await lost.append(subscriptionFact('WebhookSecretRotated', { subscriptionId: lost.subscriptionId, secretId, publicKey: null, rotatedAt: later(0), previousValidUntil: later(0), request: null }))
+  await lost.append(
+    subscriptionFact('WebhookSecretRotated', {
+      subscriptionId: lost.subscriptionId,
+      secretId,
+      publicKey: null,
+      rotatedAt: later(0),
+      previousValidUntil: later(0),
+      request: null,
+    }),
+  )
   const delivery = due(lost)
   await expect(delivery.work()).rejects.toThrow(MissingKeyError)
   expect([await delivery.types(), delivery.receivedBy(given.receiver)]).toEqual([[], []])

@@ -20,24 +20,49 @@ describe('a delivery', () => {
     expect(await delivery.types()).toEqual(['WebhookDeliveryScheduled', 'WebhookDeliveryAttempted', 'WebhookDelivered'])
     const [first, ...more] = delivery.receivedBy(given.receiver)
     expect(more).toEqual([])
-    expect(JSON.parse(first?.body ?? '')).toMatchObject({ id: ids.assessment, status: 'failed', error: { code: 'ANALYSIS_FAILED' } })
-    expect(first?.headers).toMatchObject({ 'webhook-event-type': 'assessment.failed', 'content-type': 'application/json' })
+    expect(JSON.parse(first?.body ?? '')).toMatchObject({
+      id: ids.assessment,
+      status: 'failed',
+      error: { code: 'ANALYSIS_FAILED' },
+    })
+    expect(first?.headers).toMatchObject({
+      'webhook-event-type': 'assessment.failed',
+      'content-type': 'application/json',
+    })
   })
 
   it('sends id and status alone to a thin subscription', async () => {
     const delivery = due(await subscribe(given.world, { url: given.receiver.url, payloadMode: 'thin' }))
     await delivery.work()
-    expect(delivery.receivedBy(given.receiver).map(({ body }) => JSON.parse(body) as unknown)).toEqual([{ id: ids.assessment, status: 'failed' }])
+    expect(delivery.receivedBy(given.receiver).map(({ body }) => JSON.parse(body) as unknown)).toEqual([
+      { id: ids.assessment, status: 'failed' },
+    ])
   })
 
   it('waits for an attempt that somebody else may be at, and makes it again under the same number once its lease has ended', async () => {
     const delivery = due()
     const { id: deliveryId, eventId } = delivery
-    const named = { deliveryId, subscriptionId: given.subscription.subscriptionId, eventId, organisationId: given.world.orgId }
-    const told = { origin: 'event' as const, eventType: 'assessment.failed' as const, assessmentId: ids.assessment, occurredAt: later(0), request: null }
+    const named = {
+      deliveryId,
+      subscriptionId: given.subscription.subscriptionId,
+      eventId,
+      organisationId: given.world.orgId,
+    }
+    const told = {
+      origin: 'event' as const,
+      eventType: 'assessment.failed' as const,
+      assessmentId: ids.assessment,
+      occurredAt: later(0),
+      request: null,
+    }
     const leaseUntil = new Date(given.world.now().getTime() + 20_000)
     const other = { delivery: { ...named, ...told }, now: given.world.now(), leaseUntil }
-    await execute(given.world.otherStore, delivery.target, (state) => attemptDelivery(other, state), contextOf(given.world))
+    await execute(
+      given.world.otherStore,
+      delivery.target,
+      (state) => attemptDelivery(other, state),
+      contextOf(given.world),
+    )
 
     expect(await delivery.work()).toEqual({ kind: 'wait', until: leaseUntil })
     expect(delivery.receivedBy(given.receiver)).toEqual([])
@@ -67,7 +92,11 @@ describe('a delivery', () => {
       })
       expect((await Promise.all(working)).toSorted()).toEqual(['done', 'wait', 'wait', 'wait', 'wait'])
       expect(server.asked).toHaveLength(1)
-      expect(await delivery.types()).toEqual(['WebhookDeliveryScheduled', 'WebhookDeliveryAttempted', 'WebhookDelivered'])
+      expect(await delivery.types()).toEqual([
+        'WebhookDeliveryScheduled',
+        'WebhookDeliveryAttempted',
+        'WebhookDelivered',
+      ])
     } finally {
       await server.close()
     }
@@ -114,17 +143,25 @@ describe('an attempt that fails', () => {
     const delivery = due()
     await delivery.work()
     for (let attempt = 2; attempt <= 10; attempt += 1) await delivery.workAgain()
-    expect(await delivery.last()).toMatchObject({ type: 'WebhookDeliveryFailed', data: { attempt: 10, statusCode: 503 } })
+    expect(await delivery.last()).toMatchObject({
+      type: 'WebhookDeliveryFailed',
+      data: { attempt: 10, statusCode: 503 },
+    })
     expect(await delivery.work()).toEqual({ kind: 'done' })
     expect(delivery.receivedBy(given.receiver)).toHaveLength(10)
-    expect(new Set(delivery.receivedBy(given.receiver).map(({ headers }) => headers['webhook-timestamp'])).size).toBe(10)
+    expect(new Set(delivery.receivedBy(given.receiver).map(({ headers }) => headers['webhook-timestamp'])).size).toBe(
+      10,
+    )
   })
 
   it('is the last one when the receiver says that it is gone', async () => {
     given.status = 410
     const delivery = due()
     await delivery.work()
-    expect(await delivery.last()).toMatchObject({ type: 'WebhookDeliveryFailed', data: { attempt: 1, statusCode: 410, endpoint: { revision: expect.any(Number) } } })
+    expect(await delivery.last()).toMatchObject({
+      type: 'WebhookDeliveryFailed',
+      data: { attempt: 1, statusCode: 410, endpoint: { revision: expect.any(Number) } },
+    })
   })
 
   async function answered(reply: Reply | 'cut') {
@@ -154,7 +191,10 @@ describe('an attempt that fails', () => {
 
   it.each([301, 302, 307, 308])('is one that was sent elsewhere by %i, where nobody goes', async (code) => {
     const { last, asked } = await answered({ status: code, headers: { location: given.receiver.url } })
-    expect(last).toMatchObject({ type: 'WebhookDeliveryAttemptFailed', data: { statusCode: code, errorClass: 'redirect' } })
+    expect(last).toMatchObject({
+      type: 'WebhookDeliveryAttemptFailed',
+      data: { statusCode: code, errorClass: 'redirect' },
+    })
     expect(asked).toEqual(['POST /hooks'])
   })
 
@@ -168,10 +208,16 @@ describe('an attempt that fails', () => {
   it('is one that the receiver did not answer in time', async () => {
     const server = await startOutsideServer(() => new Promise(() => undefined))
     try {
-      const impatient = { ...given.deps, webhooks: createWebhookSender(given.egress, { webhookTimeoutMs: 100, profile: 'development' }) }
+      const impatient = {
+        ...given.deps,
+        webhooks: createWebhookSender(given.egress, { webhookTimeoutMs: 100, profile: 'development' }),
+      }
       const delivery = due(await subscribe(given.world, { url: server.url }), {}, impatient)
       expect(await delivery.work()).toMatchObject({ kind: 'done', health: 'unreachable' })
-      expect(await delivery.last()).toMatchObject({ type: 'WebhookDeliveryAttemptFailed', data: { statusCode: null, errorClass: 'timeout' } })
+      expect(await delivery.last()).toMatchObject({
+        type: 'WebhookDeliveryAttemptFailed',
+        data: { statusCode: null, errorClass: 'timeout' },
+      })
     } finally {
       await server.close()
     }

@@ -20,7 +20,10 @@ beforeEach(async () => {
   signed = []
   const presignDownload = async (key: string, ttlSeconds: number) => {
     signed.push(key)
-    return { url: `https://objects.example/${key}?at=${world.now().getTime()}`, expiresAt: new Date(world.now().getTime() + ttlSeconds * 1000) }
+    return {
+      url: `https://objects.example/${key}?at=${world.now().getTime()}`,
+      expiresAt: new Date(world.now().getTime() + ttlSeconds * 1000),
+    }
   }
   bodies = createDeliveryBodies({ ...world, objects: { presignDownload } })
   assessmentId = await ended()
@@ -70,7 +73,10 @@ it('that could not be made are made again', async () => {
     assessmentFold,
     assessmentStream(world.orgId, id),
     'no_stream',
-    [assessmentFact('AssessmentRequested', { assessmentId: id }), assessmentFact('AssessmentFailed', { assessmentId: id })],
+    [
+      assessmentFact('AssessmentRequested', { assessmentId: id }),
+      assessmentFact('AssessmentFailed', { assessmentId: id }),
+    ],
     contextOf(world),
   )
   expect(JSON.parse(await bodies.of(told('thin', id)))).toEqual({ id, status: 'failed' })

@@ -25,7 +25,10 @@ afterAll(async () => {
 
 const now = () => world.now().toISOString()
 
-function destroy({ subscriptionId }: Subscribed, cause = { eventId: randomUUID(), correlationId: randomUUID() }): Promise<StepOutcome> {
+function destroy(
+  { subscriptionId }: Subscribed,
+  cause = { eventId: randomUUID(), correlationId: randomUUID() },
+): Promise<StepOutcome> {
   const dueAt = new Date(world.now().getTime() - 86_400_000)
   const todo = { key: subscriptionId, step: 'destroy-secrets', orgId: world.orgId, dueAt, payload: { cause } }
   return whenWorkedOff(webhooksProcess, todo, processDependencies(world, egress), world.now())
@@ -34,7 +37,16 @@ function destroy({ subscriptionId }: Subscribed, cause = { eventId: randomUUID()
 async function rotated(of: Subscribed): Promise<string> {
   const secretId = randomUUID()
   await world.vault.secret('webhook', secretId)
-  await of.append(subscriptionFact('WebhookSecretRotated', { subscriptionId: of.subscriptionId, secretId, publicKey: null, rotatedAt: now(), previousValidUntil: now(), request: null }))
+  await of.append(
+    subscriptionFact('WebhookSecretRotated', {
+      subscriptionId: of.subscriptionId,
+      secretId,
+      publicKey: null,
+      rotatedAt: now(),
+      previousValidUntil: now(),
+      request: null,
+    }),
+  )
   return secretId
 }
 
@@ -48,7 +60,9 @@ it('destroys every secret that a deleted subscription ever had, and says so once
   const gone = await subscribe(world, { url: 'https://gone.example/', signatureSchemes: ['v1', 'v1a'], publicKey })
   await world.vault.secret('webhook-signing', gone.subscriptionId)
   const secretId = await rotated(gone)
-  await gone.append(subscriptionFact('WebhookSubscriptionDeleted', { subscriptionId: gone.subscriptionId, deletedAt: now() }))
+  await gone.append(
+    subscriptionFact('WebhookSubscriptionDeleted', { subscriptionId: gone.subscriptionId, deletedAt: now() }),
+  )
 
   const cause = { eventId: randomUUID(), correlationId: randomUUID() }
   expect(await destroy(gone, cause)).toMatchObject({ kind: 'done', position: expect.anything() })

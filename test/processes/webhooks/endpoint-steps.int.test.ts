@@ -59,12 +59,20 @@ describe('an endpoint that takes nothing', () => {
     const since = given.world.now()
     const eventId = await endAssessment(given.world)
     await given.timeline.runFor(6 * daySeconds)
-    expect(await story(since)).toEqual([['failing 50', 2.5], ['failing 70', 3.5], ['failing 90', 4.5], ['disabled no_success', 5]])
+    expect(await story(since)).toEqual([
+      ['failing 50', 2.5],
+      ['failing 70', 3.5],
+      ['failing 90', 4.5],
+      ['disabled no_success', 5],
+    ])
     expect((await deliveryOf(eventId)).at(-1)).toBe('WebhookDeliveryFailed')
     const named = { subscription_id: subscription.subscriptionId, org_id: given.world.orgId }
     const failingSince = since.toISOString()
     expect(await published()).toMatchObject([
-      ...[50, 70, 90].map((percent) => ({ type: 'webhook.endpoint.failing', data: { ...named, percent, failing_since: failingSince } })),
+      ...[50, 70, 90].map((percent) => ({
+        type: 'webhook.endpoint.failing',
+        data: { ...named, percent, failing_since: failingSince },
+      })),
       { type: 'webhook.endpoint.disabled', data: { ...named, reason: 'no_success' } },
     ])
     expect(JSON.stringify(await published())).not.toContain(failing.url)
@@ -80,7 +88,10 @@ describe('an endpoint that takes nothing', () => {
     status = 500
     await endAssessment(given.world)
     await given.timeline.runFor(3 * daySeconds)
-    expect(await story(since)).toEqual([['failing 50', 2.5], ['failing 50', 8.5]])
+    expect(await story(since)).toEqual([
+      ['failing 50', 2.5],
+      ['failing 50', 8.5],
+    ])
     expect(await subscription.current()).toMatchObject({ status: 'active' })
   })
 
@@ -90,7 +101,13 @@ describe('an endpoint that takes nothing', () => {
     await given.timeline.runFor(daySeconds)
     status = 204
     const { subscriptionId } = subscription
-    await subscription.append(subscriptionFact('WebhookSubscriptionChanged', { subscriptionId, url: failing.url, changedAt: given.world.now().toISOString() }))
+    await subscription.append(
+      subscriptionFact('WebhookSubscriptionChanged', {
+        subscriptionId,
+        url: failing.url,
+        changedAt: given.world.now().toISOString(),
+      }),
+    )
     await given.timeline.runFor(6 * daySeconds)
     expect(await story(since)).toEqual([])
   })
@@ -103,7 +120,12 @@ describe('an endpoint that takes nothing', () => {
     given.world.pass(3 * daySeconds)
     await given.open()
     await given.timeline.runFor(3 * daySeconds)
-    expect(await story(since)).toEqual([['failing 50', 4], ['failing 70', 5], ['failing 90', 6], ['disabled no_success', 6.5]])
+    expect(await story(since)).toEqual([
+      ['failing 50', 4],
+      ['failing 70', 5],
+      ['failing 90', 6],
+      ['disabled no_success', 6.5],
+    ])
   })
 })
 

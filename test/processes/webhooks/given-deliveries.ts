@@ -43,7 +43,8 @@ export function givenDeliveries(status = 204): GivenDeliveries {
       return opened(subscription)
     },
     status,
-    due: (of = given.subscription, changes = {}, using = given.deps) => new GivenDelivery(given.world, using, of.subscriptionId, changes),
+    due: (of = given.subscription, changes = {}, using = given.deps) =>
+      new GivenDelivery(given.world, using, of.subscriptionId, changes),
     later: (ms) => new Date(given.world.now().getTime() + ms).toISOString(),
   }
   beforeAll(async () => {

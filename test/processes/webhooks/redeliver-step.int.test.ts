@@ -13,7 +13,10 @@ it('makes what has ended pending again, once for each recovery', async () => {
   await delivery.work()
   const first = recovery()
   expect(await delivery.recover(first)).toMatchObject({ kind: 'done', position: expect.anything() })
-  expect(await delivery.last()).toMatchObject({ type: 'WebhookRedeliveryRequested', data: { recoveryId: first.id, request: null } })
+  expect(await delivery.last()).toMatchObject({
+    type: 'WebhookRedeliveryRequested',
+    data: { recoveryId: first.id, request: null },
+  })
   expect(await delivery.recover(first)).toEqual({ kind: 'wait', until: new Date(later(hourMs)) })
   expect(await delivery.recover(recovery())).toMatchObject({ kind: 'done', position: expect.anything() })
   expect(await delivery.last()).toMatchObject({ type: 'WebhookRedeliveryUnneeded' })
@@ -28,7 +31,10 @@ it('has it sent again under its id, through a round of the schedule from its beg
   const again = delivery.again()
   expect(again.id).toBe(delivery.id)
   await again.work()
-  expect(await delivery.last()).toMatchObject({ type: 'WebhookDeliveryAttemptFailed', data: { attempt: 2, nextAttemptAt: later(5_000) } })
+  expect(await delivery.last()).toMatchObject({
+    type: 'WebhookDeliveryAttemptFailed',
+    data: { attempt: 2, nextAttemptAt: later(5_000) },
+  })
   given.status = 204
   await again.workAgain()
   expect(await delivery.last()).toMatchObject({ type: 'WebhookDelivered', data: { attempt: 3 } })
@@ -46,7 +52,9 @@ it('sends nothing for a subscription that was disabled since', async () => {
   const delivery = due()
   await delivery.work()
   const { subscriptionId } = given.subscription
-  await given.subscription.append(subscriptionFact('WebhookSubscriptionDisabled', { subscriptionId, disabledAt: later(0) }))
+  await given.subscription.append(
+    subscriptionFact('WebhookSubscriptionDisabled', { subscriptionId, disabledAt: later(0) }),
+  )
   expect(await delivery.recover(recovery())).toEqual({ kind: 'wait', until: new Date(later(hourMs)) })
   expect(await delivery.last()).toMatchObject({ type: 'WebhookDeliveryFailed' })
 })

@@ -12,7 +12,10 @@ function storeOf() {
   return {
     log,
     reads,
-    load: async <State, Event extends DomainEvent>({ initialState, evolve }: Fold<State, Event>, stream: string): Promise<Loaded<State>> => {
+    load: async <State, Event extends DomainEvent>(
+      { initialState, evolve }: Fold<State, Event>,
+      stream: string,
+    ): Promise<Loaded<State>> => {
       const seen = log.length
       const end = Promise.withResolvers<void>()
       reads.push({ stream, seen, end })
@@ -40,7 +43,10 @@ it('reads once for all who asked while another read was under way, and once per 
   const reader = createSubscriptionReader(store)
   const asked = Array.from({ length: 20 }, () => reader.read(ids.org, ids.subscription))
   const other = reader.read(ids.otherOrg, ids.subscription)
-  expect(store.reads.map(({ stream }) => stream)).toEqual([webhookSubscriptionsStream(ids.org), webhookSubscriptionsStream(ids.otherOrg)])
+  expect(store.reads.map(({ stream }) => stream)).toEqual([
+    webhookSubscriptionsStream(ids.org),
+    webhookSubscriptionsStream(ids.otherOrg),
+  ])
   store.reads[0]?.end.resolve()
   await asked[0]
   store.reads[2]?.end.resolve()

@@ -28,7 +28,8 @@ beforeEach(() => {
 })
 afterEach(() => attempts.stop())
 
-const addressesOf = (addresses: readonly string[]): LookupAddress[] => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+const addressesOf = (addresses: readonly string[]): LookupAddress[] =>
+  addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
 
 /** What the log says of a delivery to an address, each name resolving to what a test says. */
 async function deliveredTo(url: string, env: Environment, resolvesTo: () => readonly string[]) {
@@ -48,14 +49,20 @@ async function deliveredTo(url: string, env: Environment, resolvesTo: () => read
 }
 
 /** The first of each kind of spelling, and the last. */
-const some = ([what, spellings]: readonly [string, readonly ForbiddenSpelling[]]) => [what, spellings.filter((_, place) => place % 6 === 0 || place === spellings.length - 1)] as const
+const some = ([what, spellings]: readonly [string, readonly ForbiddenSpelling[]]) =>
+  [what, spellings.filter((_, place) => place % 6 === 0 || place === spellings.length - 1)] as const
 
-async function wronglySent(env: Environment, expected: string, spellings: readonly ForbiddenSpelling[]): Promise<readonly string[]> {
+async function wronglySent(
+  env: Environment,
+  expected: string,
+  spellings: readonly ForbiddenSpelling[],
+): Promise<readonly string[]> {
   const wrong: string[] = []
   for (const { url, resolvesTo } of spellings) {
     const { errorClass, log } = await deliveredTo(url, env, () => resolvesTo ?? ['8.8.8.8'])
     if (errorClass !== expected) wrong.push(`${url}: ${errorClass}`)
-    for (const secret of [url, ...(resolvesTo ?? [])]) if (secret.length > 6 && log.includes(secret)) wrong.push(`${url} is in the log`)
+    for (const secret of [url, ...(resolvesTo ?? [])])
+      if (secret.length > 6 && log.includes(secret)) wrong.push(`${url} is in the log`)
   }
   return wrong
 }
@@ -78,8 +85,14 @@ it('a tenant cannot tell a name that does not resolve, a closed port, an address
   const server = await startOutsideServer(() => ({ status: 200 }))
   try {
     const port = Number(new URL(server.url).port)
-    const unresolved = (): never => { throw Object.assign(new Error('none'), { code: 'ENOTFOUND' }) }
-    const env = { APP_ENV: 'production', EGRESS_ALLOW: '127.0.0.1', ESDB_URL: `esdb://platform:secret@127.0.0.1:${port}` }
+    const unresolved = (): never => {
+      throw Object.assign(new Error('none'), { code: 'ENOTFOUND' })
+    }
+    const env = {
+      APP_ENV: 'production',
+      EGRESS_ALLOW: '127.0.0.1',
+      ESDB_URL: `esdb://platform:secret@127.0.0.1:${port}`,
+    }
     const targets: [url: string, resolvesTo: () => readonly string[]][] = [
       ['http://nowhere.test/', unresolved],
       ['http://127.0.0.1:1/', () => []],
@@ -87,9 +100,16 @@ it('a tenant cannot tell a name that does not resolve, a closed port, an address
       [server.url, () => []],
       [`http://ours.test:${port}/`, () => ['127.0.0.1']],
     ]
-    const told = await Promise.all(targets.map(async ([url, resolvesTo]) => (await deliveredTo(url, env, resolvesTo)).errorClass))
+    const told = await Promise.all(
+      targets.map(async ([url, resolvesTo]) => (await deliveredTo(url, env, resolvesTo)).errorClass),
+    )
     expect(told).toEqual(targets.map(() => 'connection_failed'))
-    const development = await Promise.all(targets.map(async ([url, resolvesTo]) => (await deliveredTo(url, { ...env, APP_ENV: 'development' }, resolvesTo)).errorClass))
+    const development = await Promise.all(
+      targets.map(
+        async ([url, resolvesTo]) =>
+          (await deliveredTo(url, { ...env, APP_ENV: 'development' }, resolvesTo)).errorClass,
+      ),
+    )
     expect(development).toEqual(['dns', 'connect', expect.any(String), 'address_forbidden', 'address_forbidden'])
     expect(server.asked).toEqual([])
   } finally {

@@ -29,13 +29,23 @@ export interface Subscribed {
   current(): Promise<WebhookSubscription>
 }
 
-export async function subscribe(world: DecisionWorld, changes: Parameters<typeof subscriptionFact<'WebhookSubscribed'>>[1]): Promise<Subscribed> {
+export async function subscribe(
+  world: DecisionWorld,
+  changes: Parameters<typeof subscriptionFact<'WebhookSubscribed'>>[1],
+): Promise<Subscribed> {
   const subscriptionId = randomUUID()
   const stream = webhookSubscriptionsStream(world.orgId)
   const append = async (...events: readonly WebhookSubscriptionEvent[]): Promise<void> => {
     await execute(world.otherStore, { fold: webhookSubscriptionsFold, stream }, () => events, contextOf(world))
   }
-  const subscribed = { subscriptionId, organisationId: world.orgId, secretId: subscriptionId, signatureSchemes: ['v1' as const], publicKey: null, createdAt: world.now().toISOString() }
+  const subscribed = {
+    subscriptionId,
+    organisationId: world.orgId,
+    secretId: subscriptionId,
+    signatureSchemes: ['v1' as const],
+    publicKey: null,
+    createdAt: world.now().toISOString(),
+  }
   await world.vault.secret('webhook', changes?.secretId ?? subscriptionId)
   await append(subscriptionFact('WebhookSubscribed', { ...subscribed, ...changes }))
   return {
@@ -76,12 +86,21 @@ export class GivenDelivery {
   readonly #payload: DeliverPayload
   #dueAt: Date
 
-  constructor(world: DecisionWorld, deps: ProcessDependencies, subscriptionId: string, changes: Partial<DeliverPayload> = {}) {
+  constructor(
+    world: DecisionWorld,
+    deps: ProcessDependencies,
+    subscriptionId: string,
+    changes: Partial<DeliverPayload> = {},
+  ) {
     const eventId = randomUUID()
     this.#world = world
     this.#deps = deps
     this.#dueAt = world.now()
-    const told = { eventType: 'assessment.failed' as const, assessmentId: ids.assessment, occurredAt: world.now().toISOString() }
+    const told = {
+      eventType: 'assessment.failed' as const,
+      assessmentId: ids.assessment,
+      occurredAt: world.now().toISOString(),
+    }
     this.#payload = { cause: { eventId, correlationId: randomUUID() }, subscriptionId, eventId, ...told, ...changes }
   }
 
@@ -113,7 +132,9 @@ export class GivenDelivery {
   }
 
   /** As the list has it when the subscription was disabled or deleted while this was pending. */
-  async cancel(reason: 'subscription_disabled' | 'subscription_deleted' = 'subscription_disabled'): Promise<StepOutcome> {
+  async cancel(
+    reason: 'subscription_disabled' | 'subscription_deleted' = 'subscription_disabled',
+  ): Promise<StepOutcome> {
     const payload = { cause: this.#payload.cause, reason, delivery: this.#payload }
     return whenWorkedOff(webhooksProcess, this.#todo('cancel', payload), this.#deps, this.#world.now())
   }
@@ -121,20 +142,37 @@ export class GivenDelivery {
   /** As the list has it when a recovery named it; each recovery has an id of its own. */
   async recover(recovery: { readonly id: string; readonly eventId: string }): Promise<StepOutcome> {
     const { subscriptionId, cause } = this.#payload
-    const payload = { cause: { ...cause, eventId: recovery.eventId }, subscriptionId, deliveryId: this.id, recoveryId: recovery.id }
+    const payload = {
+      cause: { ...cause, eventId: recovery.eventId },
+      subscriptionId,
+      deliveryId: this.id,
+      recoveryId: recovery.id,
+    }
     return whenWorkedOff(webhooksProcess, this.#todo('redeliver', payload), this.#deps, this.#world.now())
   }
 
   /** A client asks for it again, as things stand. */
   async askAgain(of: Subscribed, request: CausingRequest): Promise<void> {
     const { subscriptionId, status, endpointRevision, disabledRevision } = await of.current()
-    const command = { subscriptionId, due: null, isActive: status === 'active', endpointRevision, disabledRevision, recoveryId: null, request, now: this.#world.now() }
+    const command = {
+      subscriptionId,
+      due: null,
+      isActive: status === 'active',
+      endpointRevision,
+      disabledRevision,
+      recoveryId: null,
+      request,
+      now: this.#world.now(),
+    }
     await execute(this.#world.otherStore, this.target, (state) => redeliver(command, state), contextOf(this.#world))
   }
 
   /** The row that a redelivery made: the delivery's stream is there. */
   again(): GivenDelivery {
-    return new GivenDelivery(this.#world, this.#deps, this.#payload.subscriptionId, { ...this.#payload, occurredAt: null })
+    return new GivenDelivery(this.#world, this.#deps, this.#payload.subscriptionId, {
+      ...this.#payload,
+      occurredAt: null,
+    })
   }
 
   async events(): Promise<RecordedEvent<WebhookDeliveryEvent>[]> {

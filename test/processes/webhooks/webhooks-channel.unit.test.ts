@@ -9,7 +9,9 @@ import { subscriptionFact } from '../../streams/webhook-facts.ts'
 
 /** What the relay would append for one fact. */
 async function published(...[type, changes]: Parameters<typeof subscriptionFact>) {
-  const [event] = recorded([{ ...subscriptionFact(type, changes), stream: webhookSubscriptionsStream(ids.org), metadata: { orgId: ids.org } }])
+  const [event] = recorded([
+    { ...subscriptionFact(type, changes), stream: webhookSubscriptionsStream(ids.org), metadata: { orgId: ids.org } },
+  ])
   if (event === undefined) throw new Error('nothing was recorded')
   const outputs = (await webhookEventsChannel.translate[type]?.(event, undefined)) ?? []
   const events = publicEvents(webhookEventsChannel, event, outputs)
@@ -25,11 +27,22 @@ it('warns of an endpoint that takes nothing, by ids and instants alone', async (
   expect(JSON.stringify(await published('WebhookEndpointFailing'))).not.toContain('receiver.example')
 })
 
-it.each(['requested', 'gone', 'no_success'] as const)('says that a subscription was disabled, and why: %s', async (reason) => {
-  const disabled = { ...named, reason, disabled_at: at(20), occurred_at: at(20) }
-  expect(await published('WebhookSubscriptionDisabled', { reason })).toMatchObject([{ type: 'webhook.endpoint.disabled', data: disabled }])
-})
+it.each(['requested', 'gone', 'no_success'] as const)(
+  'says that a subscription was disabled, and why: %s',
+  async (reason) => {
+    const disabled = { ...named, reason, disabled_at: at(20), occurred_at: at(20) }
+    expect(await published('WebhookSubscriptionDisabled', { reason })).toMatchObject([
+      { type: 'webhook.endpoint.disabled', data: disabled },
+    ])
+  },
+)
 
-it.each(['WebhookSubscribed', 'WebhookSubscriptionChanged', 'WebhookSubscriptionEnabled', 'WebhookSecretRotated', 'WebhookSubscriptionDeleted'] as const)('keeps %s to itself', async (type) => {
+it.each([
+  'WebhookSubscribed',
+  'WebhookSubscriptionChanged',
+  'WebhookSubscriptionEnabled',
+  'WebhookSecretRotated',
+  'WebhookSubscriptionDeleted',
+] as const)('keeps %s to itself', async (type) => {
   expect(await published(type)).toEqual([])
 })

@@ -8,18 +8,35 @@ import { recorded, rowsAfter, type GivenEvent } from '../../support/given-projec
 import { assessmentFact, at, ids } from '../../streams/facts.ts'
 import { deliveryFact, recovery, recoveryFact, subscriptionFact } from '../../streams/webhook-facts.ts'
 
-const ofSubscription = (...[type, changes]: Parameters<typeof subscriptionFact>): GivenEvent => ({ ...subscriptionFact(type, changes), stream: webhookSubscriptionsStream(ids.org) })
-const ofDelivery = (...[type, changes]: Parameters<typeof deliveryFact>): GivenEvent => ({ ...deliveryFact(type, changes), stream: webhookDeliveryStream(ids.org, ids.delivery) })
+const ofSubscription = (...[type, changes]: Parameters<typeof subscriptionFact>): GivenEvent => ({
+  ...subscriptionFact(type, changes),
+  stream: webhookSubscriptionsStream(ids.org),
+})
+const ofDelivery = (...[type, changes]: Parameters<typeof deliveryFact>): GivenEvent => ({
+  ...deliveryFact(type, changes),
+  stream: webhookDeliveryStream(ids.org, ids.delivery),
+})
 
-const completed: GivenEvent = { ...assessmentFact('AssessmentCompleted'), stream: assessmentStream(ids.org, ids.assessment), id: ids.event }
-const failed: GivenEvent = { ...assessmentFact('AssessmentFailed'), stream: assessmentStream(ids.org, ids.assessment), id: ids.event }
+const completed: GivenEvent = {
+  ...assessmentFact('AssessmentCompleted'),
+  stream: assessmentStream(ids.org, ids.assessment),
+  id: ids.event,
+}
+const failed: GivenEvent = {
+  ...assessmentFact('AssessmentFailed'),
+  stream: assessmentStream(ids.org, ids.assessment),
+  id: ids.event,
+}
 const subscribed = ofSubscription('WebhookSubscribed')
 const another: GivenEvent = ofSubscription('WebhookSubscribed', { subscriptionId: ids.claim })
 const disabled = ofSubscription('WebhookSubscriptionDisabled')
 const enabled = ofSubscription('WebhookSubscriptionEnabled')
 const deleted = ofSubscription('WebhookSubscriptionDeleted')
 const moved = ofSubscription('WebhookSubscriptionChanged')
-const redescribed = ofSubscription('WebhookSubscriptionChanged', { isNewEndpoint: false, eventTypes: ['assessment.failed'] })
+const redescribed = ofSubscription('WebhookSubscriptionChanged', {
+  isNewEndpoint: false,
+  eventTypes: ['assessment.failed'],
+})
 const attemptFailed = ofDelivery('WebhookDeliveryAttemptFailed')
 
 /** What is due in which lane, and when; ordered by key and step. */
@@ -39,10 +56,27 @@ async function payloads(...given: GivenEvent[]): Promise<unknown[]> {
 }
 
 const key = `${ids.subscription}.${ids.event}`
-const deliver = (seconds: number, subscription: string = ids.subscription) => ({ key: `${subscription}.${ids.event}`, step: 'deliver', org: ids.org, lane: subscription, due: at(seconds) })
-const free = (of: string, step: string, seconds: number) => ({ key: of, step, org: ids.org, lane: '-', due: at(seconds) })
+const deliver = (seconds: number, subscription: string = ids.subscription) => ({
+  key: `${subscription}.${ids.event}`,
+  step: 'deliver',
+  org: ids.org,
+  lane: subscription,
+  due: at(seconds),
+})
+const free = (of: string, step: string, seconds: number) => ({
+  key: of,
+  step,
+  org: ids.org,
+  lane: '-',
+  due: at(seconds),
+})
 const cause = (eventId: unknown = expect.any(String)) => ({ eventId, correlationId: expect.any(String) })
-const told = { subscriptionId: ids.subscription, eventId: ids.event, eventType: 'assessment.completed', assessmentId: ids.assessment }
+const told = {
+  subscriptionId: ids.subscription,
+  eventId: ids.event,
+  eventType: 'assessment.completed',
+  assessmentId: ids.assessment,
+}
 
 describe('who is told of the end of an assessment', () => {
   it('is each subscription of its organisation that wants to know', async () => {
@@ -74,14 +108,24 @@ describe('who is told of the end of an assessment', () => {
 describe('when a delivery is due again', () => {
   it('is after each failed attempt, at the instant that it names', async () => {
     expect(await steps(subscribed, completed, attemptFailed)).toContainEqual(deliver(37))
-    expect(await steps(subscribed, completed, ofDelivery('WebhookDeliveryScheduled'), ofDelivery('WebhookDeliveryAttempted'))).toEqual([deliver(30)])
+    expect(
+      await steps(
+        subscribed,
+        completed,
+        ofDelivery('WebhookDeliveryScheduled'),
+        ofDelivery('WebhookDeliveryAttempted'),
+      ),
+    ).toEqual([deliver(30)])
   })
 
-  it.each(['WebhookDelivered', 'WebhookDeliveryFailed', 'WebhookDeliveryCancelled'] as const)('is never after %s', async (type) => {
-    const end = ofDelivery(type, type === 'WebhookDeliveryFailed' ? { endpoint: null } : {})
-    expect(await steps(subscribed, completed, end)).toEqual([])
-    expect(await steps(subscribed, another, completed, end)).toEqual([deliver(30, ids.claim)])
-  })
+  it.each(['WebhookDelivered', 'WebhookDeliveryFailed', 'WebhookDeliveryCancelled'] as const)(
+    'is never after %s',
+    async (type) => {
+      const end = ofDelivery(type, type === 'WebhookDeliveryFailed' ? { endpoint: null } : {})
+      expect(await steps(subscribed, completed, end)).toEqual([])
+      expect(await steps(subscribed, another, completed, end)).toEqual([deliver(30, ids.claim)])
+    },
+  )
 
   it('is at once when it is asked for, whatever it came to', async () => {
     const again = ofDelivery('WebhookRedeliveryRequested')
@@ -99,21 +143,31 @@ describe('when a delivery is due again', () => {
 })
 
 describe('a recovery', () => {
-  const recovered: GivenEvent = { ...recoveryFact('WebhookRecoveryRequested'), stream: webhookRecoveryStream(ids.org, recovery) }
+  const recovered: GivenEvent = {
+    ...recoveryFact('WebhookRecoveryRequested'),
+    stream: webhookRecoveryStream(ids.org, recovery),
+  }
 
   it('has each of its deliveries asked for again, once', async () => {
     expect(await steps(subscribed, recovered)).toEqual([free(key, 'redeliver', 61)])
-    expect(await payloads(subscribed, recovered)).toEqual([{ cause: cause(), subscriptionId: ids.subscription, deliveryId: ids.delivery, recoveryId: recovery }])
+    expect(await payloads(subscribed, recovered)).toEqual([
+      { cause: cause(), subscriptionId: ids.subscription, deliveryId: ids.delivery, recoveryId: recovery },
+    ])
     expect(await steps(subscribed, recovered, ofDelivery('WebhookRedeliveryRequested'))).toEqual([deliver(60)])
     expect(await steps(subscribed, recovered, recovered)).toEqual([free(key, 'redeliver', 61)])
   })
 
-  it.each([ofDelivery('WebhookDelivered'), ofDelivery('WebhookRedeliveryUnneeded'), disabled, deleted])('is over for one with $type', async (event) => {
-    expect(await stepsButDestroying(subscribed, recovered, event)).toEqual([])
-  })
+  it.each([ofDelivery('WebhookDelivered'), ofDelivery('WebhookRedeliveryUnneeded'), disabled, deleted])(
+    'is over for one with $type',
+    async (event) => {
+      expect(await stepsButDestroying(subscribed, recovered, event)).toEqual([])
+    },
+  )
 
   it('is over where it finds that there is nothing to do, and takes nothing away that is under way', async () => {
-    expect(await steps(subscribed, completed, recovered, ofDelivery('WebhookRedeliveryUnneeded'))).toEqual([deliver(30)])
+    expect(await steps(subscribed, completed, recovered, ofDelivery('WebhookRedeliveryUnneeded'))).toEqual([
+      deliver(30),
+    ])
   })
 
   it.each([disabled, deleted])('has nothing asked for again after $type, which would stand for ever', async (event) => {
@@ -126,9 +180,18 @@ describe('a subscription that is disabled or deleted', () => {
     { event: disabled, reason: 'subscription_disabled', seconds: 20 },
     { event: deleted, reason: 'subscription_deleted', seconds: 50 },
   ])('has what is pending cancelled: $event.type', async ({ event, reason, seconds }) => {
-    expect(await stepsButDestroying(subscribed, another, completed, event)).toEqual([free(key, 'cancel', seconds), deliver(30, ids.claim)])
-    const payload = (await payloads(subscribed, another, completed, event)).find((one) => Object.hasOwn(Object(one), 'reason'))
-    expect(payload).toEqual({ cause: cause(), reason, delivery: { cause: cause(ids.event), ...told, occurredAt: at(30) } })
+    expect(await stepsButDestroying(subscribed, another, completed, event)).toEqual([
+      free(key, 'cancel', seconds),
+      deliver(30, ids.claim),
+    ])
+    const payload = (await payloads(subscribed, another, completed, event)).find((one) =>
+      Object.hasOwn(Object(one), 'reason'),
+    )
+    expect(payload).toEqual({
+      cause: cause(),
+      reason,
+      delivery: { cause: cause(ids.event), ...told, occurredAt: at(30) },
+    })
   })
 
   it('has it cancelled also when it is enabled again at once', async () => {
@@ -137,19 +200,30 @@ describe('a subscription that is disabled or deleted', () => {
   })
 
   it('has it cancelled and due again where it was asked for in between', async () => {
-    const asked = [subscribed, completed, disabled, enabled, ofDelivery('WebhookRedeliveryUnneeded', { endpointRevision: 3 })]
+    const asked = [
+      subscribed,
+      completed,
+      disabled,
+      enabled,
+      ofDelivery('WebhookRedeliveryUnneeded', { endpointRevision: 3 }),
+    ]
     expect(await steps(...asked)).toEqual([free(key, 'cancel', 20)])
     const again = ofDelivery('WebhookRedeliveryRequested', { endpointRevision: 3, request: null })
     expect(await steps(...asked, ofDelivery('WebhookDeliveryCancelled'), again)).toEqual([deliver(60)])
   })
 
-  it.each(['WebhookDeliveryCancelled', 'WebhookDelivered'] as const)('has nothing left to cancel after %s', async (type) => {
-    expect(await steps(subscribed, completed, disabled, ofDelivery(type))).toEqual([])
-  })
+  it.each(['WebhookDeliveryCancelled', 'WebhookDelivered'] as const)(
+    'has nothing left to cancel after %s',
+    async (type) => {
+      expect(await steps(subscribed, completed, disabled, ofDelivery(type))).toEqual([])
+    },
+  )
 
   it('may be told of an attempt that failed meanwhile, which makes nothing due', async () => {
     await expect(steps(subscribed, completed, disabled, attemptFailed)).resolves.toEqual([free(key, 'cancel', 20)])
-    await expect(stepsButDestroying(subscribed, completed, deleted, attemptFailed)).resolves.toEqual([free(key, 'cancel', 50)])
+    await expect(stepsButDestroying(subscribed, completed, deleted, attemptFailed)).resolves.toEqual([
+      free(key, 'cancel', 50),
+    ])
     const afterwards = ofDelivery('WebhookDeliveryAttemptFailed', { nextAttemptAt: null })
     expect(await steps(subscribed, completed, disabled, ofDelivery('WebhookDeliveryCancelled'), afterwards)).toEqual([])
   })
@@ -164,26 +238,40 @@ describe('a subscription that is disabled or deleted', () => {
 
 describe('an endpoint that fails', () => {
   const watch = free(ids.subscription, 'watch', 216_032)
-  const again = ofDelivery('WebhookDeliveryAttemptFailed', { attempt: 2, failedAt: at(40), nextAttemptAt: at(340), endpoint: { revision: 0, reviewAt: at(216_040) } })
+  const again = ofDelivery('WebhookDeliveryAttemptFailed', {
+    attempt: 2,
+    failedAt: at(40),
+    nextAttemptAt: at(340),
+    endpoint: { revision: 0, reviewAt: at(216_040) },
+  })
   const delivered = ofDelivery('WebhookDelivered', { deliveredAt: at(50) })
 
   it('is looked at when half of its time has passed since the first failure', async () => {
     expect(await steps(subscribed, completed, attemptFailed)).toEqual([watch, deliver(37)])
     expect(await steps(subscribed, completed, attemptFailed, again)).toEqual([watch, deliver(340)])
     expect(await steps(subscribed, completed, ofDelivery('WebhookDeliveryFailed'))).toEqual([watch])
-    expect(await payloads(subscribed, attemptFailed)).toEqual([{ cause: cause(), endpointRevision: 0, failingSince: at(32) }])
+    expect(await payloads(subscribed, attemptFailed)).toEqual([
+      { cause: cause(), endpointRevision: 0, failingSince: at(32) },
+    ])
   })
 
   it('is watched no more after a success, and anew after the next failure', async () => {
     expect(await steps(subscribed, completed, attemptFailed, delivered)).toEqual([])
-    expect(await steps(subscribed, completed, attemptFailed, delivered, again)).toEqual([free(ids.subscription, 'watch', 216_040)])
+    expect(await steps(subscribed, completed, attemptFailed, delivered, again)).toEqual([
+      free(ids.subscription, 'watch', 216_040),
+    ])
   })
 
-  it.each([moved, disabled, deleted])('is watched no more after $type, and does not answer for what was under way then', async (event) => {
-    expect(await stepsButDestroying(subscribed, attemptFailed, event)).toEqual([])
-    expect(await stepsButDestroying(subscribed, attemptFailed, event, again)).toEqual([])
-    expect(await stepsButDestroying(subscribed, event, again, ofDelivery('WebhookDeliveryFailed', { statusCode: 410 }))).toEqual([])
-  })
+  it.each([moved, disabled, deleted])(
+    'is watched no more after $type, and does not answer for what was under way then',
+    async (event) => {
+      expect(await stepsButDestroying(subscribed, attemptFailed, event)).toEqual([])
+      expect(await stepsButDestroying(subscribed, attemptFailed, event, again)).toEqual([])
+      expect(
+        await stepsButDestroying(subscribed, event, again, ofDelivery('WebhookDeliveryFailed', { statusCode: 410 })),
+      ).toEqual([])
+    },
+  )
 
   it('is watched all the same when only its description changes', async () => {
     expect(await steps(subscribed, attemptFailed, redescribed)).toEqual([watch])
@@ -196,18 +284,29 @@ describe('an endpoint that fails', () => {
   })
 
   it('is looked at next when the last warning says, if that is of this row of failures', async () => {
-    expect(await steps(subscribed, attemptFailed, ofSubscription('WebhookEndpointFailing'))).toEqual([free(ids.subscription, 'watch', 302_432)])
-    expect(await steps(subscribed, attemptFailed, ofSubscription('WebhookEndpointFailing', { failingSince: at(1) }))).toEqual([watch])
+    expect(await steps(subscribed, attemptFailed, ofSubscription('WebhookEndpointFailing'))).toEqual([
+      free(ids.subscription, 'watch', 302_432),
+    ])
+    expect(
+      await steps(subscribed, attemptFailed, ofSubscription('WebhookEndpointFailing', { failingSince: at(1) })),
+    ).toEqual([watch])
     expect(await steps(subscribed, ofSubscription('WebhookEndpointFailing'))).toEqual([])
   })
 
   it('is not failing for a test, nor for what was recorded before endpoints were counted', async () => {
-    expect(await steps(subscribed, completed, ofDelivery('WebhookDeliveryAttemptFailed', { endpoint: null }))).toEqual([deliver(37)])
-    expect(await steps(subscribed, ofDelivery('WebhookDeliveryFailed', { endpoint: null, statusCode: 410 }))).toEqual([])
+    expect(await steps(subscribed, completed, ofDelivery('WebhookDeliveryAttemptFailed', { endpoint: null }))).toEqual([
+      deliver(37),
+    ])
+    expect(await steps(subscribed, ofDelivery('WebhookDeliveryFailed', { endpoint: null, statusCode: 410 }))).toEqual(
+      [],
+    )
   })
 
   it('is to be disabled when it has answered 410', async () => {
-    expect(await steps(subscribed, completed, ofDelivery('WebhookDeliveryFailed', { statusCode: 410 }))).toEqual([free(ids.subscription, 'disable', 32), watch])
+    expect(await steps(subscribed, completed, ofDelivery('WebhookDeliveryFailed', { statusCode: 410 }))).toEqual([
+      free(ids.subscription, 'disable', 32),
+      watch,
+    ])
     expect(await steps(subscribed, ofDelivery('WebhookDeliveryFailed', { statusCode: 410 }), disabled)).toEqual([])
   })
 })

@@ -48,7 +48,13 @@ describe('the AI reviews read model', () => {
   it('has the request and its images, and no address of any', async () => {
     const all = await rows(requested)
     expect(all['ai_reviews']).toEqual([review])
-    const image = { ai_review_id: ids.review, provider_image_id: null, provider_image_hash: null, image_quality: null, created_at: at(2) }
+    const image = {
+      ai_review_id: ids.review,
+      provider_image_id: null,
+      provider_image_hash: null,
+      image_quality: null,
+      created_at: at(2),
+    }
     expect(all['ai_review_images']).toEqual([
       { ...image, clinical_image_id: ids.image, ordinal: 0, image_type: 'DERMOSCOPIC' },
       { ...image, clinical_image_id: ids.secondImage, ordinal: 1, image_type: 'MACROSCOPIC' },
@@ -69,15 +75,32 @@ describe('the AI reviews read model', () => {
     const inProgress = { status: 'in_progress', provider_case_id: 700 }
     expect(await changes(requested, caseCreated)).toEqual({ ...inProgress, updated_at: at(5), stream_revision: '1' })
     const awaiting = { ...inProgress, status: 'awaiting_result', provider_checksum: 'checksum' }
-    expect(await changes(requested, caseCreated, accepted)).toEqual({ ...awaiting, updated_at: at(8), stream_revision: '2' })
+    expect(await changes(requested, caseCreated, accepted)).toEqual({
+      ...awaiting,
+      updated_at: at(8),
+      stream_revision: '2',
+    })
     const polled = fact('AiReviewPollDeferred', { attemptCount: 3 })
-    expect(await changes(requested, caseCreated, accepted, polled)).toEqual({ ...awaiting, attempt_count: 3, updated_at: at(13), stream_revision: '3' })
+    expect(await changes(requested, caseCreated, accepted, polled)).toEqual({
+      ...awaiting,
+      attempt_count: 3,
+      updated_at: at(13),
+      stream_revision: '3',
+    })
   })
 
   it('forgets what a provider case held that was replaced (T29)', async () => {
     const { ai_review_images: images } = await rows(requested, caseCreated, sent)
-    expect(images?.map((image) => [image['provider_image_id'], image['provider_image_hash']])).toEqual([[71, 'h71'], [null, null]])
-    const replaced = await rows(requested, caseCreated, sent, fact('AiReviewProviderCaseCreated', { providerCaseId: 701 }))
+    expect(images?.map((image) => [image['provider_image_id'], image['provider_image_hash']])).toEqual([
+      [71, 'h71'],
+      [null, null],
+    ])
+    const replaced = await rows(
+      requested,
+      caseCreated,
+      sent,
+      fact('AiReviewProviderCaseCreated', { providerCaseId: 701 }),
+    )
     expect(replaced['ai_review_images']?.map((image) => image['provider_image_id'])).toEqual([null, null])
     expect(replaced['ai_reviews']?.[0]).toMatchObject({ provider_case_id: 701, status: 'in_progress' })
   })
@@ -101,7 +124,9 @@ describe('the AI reviews read model', () => {
       },
     ])
     const result = { analysis_status: 'DONE', lesion_count: 2, processing_type: 'STANDARD', sensitivity_set: null }
-    expect(all['ai_review_results']).toEqual([{ ai_review_id: ids.review, ...result, report_date: at(17), created_at: at(18) }])
+    expect(all['ai_review_results']).toEqual([
+      { ai_review_id: ids.review, ...result, report_date: at(17), created_at: at(18) },
+    ])
     expect(all['ai_review_lesions']).toEqual([
       { ai_review_id: ids.review, lesion_number: 1, lesion, created_at: at(18) },
       { ai_review_id: ids.review, lesion_number: 2, lesion: second, created_at: at(18) },
@@ -117,7 +142,14 @@ describe('the AI reviews read model', () => {
   })
 
   it('says why a review failed, and why it was cancelled', async () => {
-    const failed = { status: 'failed', error_classification: 'provider_client_error', upstream_status: 422, updated_at: at(9), completed_at: at(9), stream_revision: '1' }
+    const failed = {
+      status: 'failed',
+      error_classification: 'provider_client_error',
+      upstream_status: 422,
+      updated_at: at(9),
+      completed_at: at(9),
+      stream_revision: '1',
+    }
     expect(await changes(requested, fact('AiReviewFailed'))).toEqual(failed)
     for (const reason of ['requested', 'consent_withdrawn'] as const) {
       const cancelled = { status: 'cancelled', cancel_reason: reason, updated_at: at(14), stream_revision: '1' }
@@ -128,18 +160,38 @@ describe('the AI reviews read model', () => {
   it('has the verdict, provider version and image quality of a review that failed after processing', async () => {
     const imageQuality = [{ imageId: ids.image, quality: 'IMAGE_QUALITY_UNSUITABLE' }]
     const providerOutcome = { analysisResult: 'PROCESSING_FAILED', providerVersion: '4.2', imageQuality }
-    const all = await rows(requested, caseCreated, sent, accepted, fact('AiReviewFailed', { classification: 'provider_processing_failed', providerOutcome }))
-    expect(all['ai_reviews']).toMatchObject([{ status: 'failed', analysis_result: 'PROCESSING_FAILED', provider_version: '4.2' }])
+    const all = await rows(
+      requested,
+      caseCreated,
+      sent,
+      accepted,
+      fact('AiReviewFailed', { classification: 'provider_processing_failed', providerOutcome }),
+    )
+    expect(all['ai_reviews']).toMatchObject([
+      { status: 'failed', analysis_result: 'PROCESSING_FAILED', provider_version: '4.2' },
+    ])
     expect(all['ai_review_images']?.map((image) => image['image_quality'])).toEqual(['IMAGE_QUALITY_UNSUITABLE', null])
     expect(all['ai_review_results']).toEqual([])
   })
 
   it('says which review superseded one, and when, whatever it had come to', async () => {
-    const superseded = { status: 'superseded', superseded_by_id: ids.newReview, superseded_at: at(15), updated_at: at(15) }
+    const superseded = {
+      status: 'superseded',
+      superseded_by_id: ids.newReview,
+      superseded_at: at(15),
+      updated_at: at(15),
+    }
     expect(await changes(requested, fact('AiReviewSuperseded'))).toEqual({ ...superseded, stream_revision: '1' })
     const cancelled = await changes(requested, fact('AiReviewCancelled'), fact('AiReviewSuperseded'))
     expect(cancelled).toEqual({ ...superseded, cancel_reason: 'consent_withdrawn', stream_revision: '2' })
-    const all = await rows(requested, caseCreated, sent, accepted, fact('AiReviewCompleted'), fact('AiReviewSuperseded'))
+    const all = await rows(
+      requested,
+      caseCreated,
+      sent,
+      accepted,
+      fact('AiReviewCompleted'),
+      fact('AiReviewSuperseded'),
+    )
     expect(all['ai_reviews']).toMatchObject([{ ...superseded, completed_at: at(18), provider_version: '4.2' }])
     expect(all['ai_review_results']).toHaveLength(1)
   })

@@ -38,22 +38,41 @@ describe('the assessments read model', () => {
     expect(waiting).toEqual([{ ...row, case_id: null, status: 'awaiting_images', stream_revision: '1' }])
 
     const expired = fact('AssessmentFailed', { aiReviewId: null, code: 'UPLOAD_WINDOW_EXPIRED', failedAt: at(86_400) })
-    const { assessments: over, assessment_images: images } = await rowsAfter(assessmentsProjector, recorded([requested, awaited, expired]))
-    expect(over).toEqual([{ ...row, case_id: null, status: 'failed', failure_code: 'UPLOAD_WINDOW_EXPIRED', updated_at: at(86_400) }])
+    const { assessments: over, assessment_images: images } = await rowsAfter(
+      assessmentsProjector,
+      recorded([requested, awaited, expired]),
+    )
+    expect(over).toEqual([
+      { ...row, case_id: null, status: 'failed', failure_code: 'UPLOAD_WINDOW_EXPIRED', updated_at: at(86_400) },
+    ])
     expect(images?.map((image) => image['object_key'])).toEqual([null, null])
   })
 
   it('has the case and the places of the images once it is submitted', async () => {
-    const { assessments, assessment_images: images } = await rowsAfter(assessmentsProjector, recorded([requested, submitted, reviewRequested]))
+    const { assessments, assessment_images: images } = await rowsAfter(
+      assessmentsProjector,
+      recorded([requested, submitted, reviewRequested]),
+    )
     expect(assessments).toEqual([row])
     expect(images?.map((image) => image['object_key'])).toEqual(submitted.data.images.map(({ object }) => object.key))
   })
 
   it('has the result, or why there is none', async () => {
     const completed = fact('AssessmentCompleted')
-    const { assessments: done } = await rowsAfter(assessmentsProjector, recorded([requested, submitted, reviewRequested, completed]))
+    const { assessments: done } = await rowsAfter(
+      assessmentsProjector,
+      recorded([requested, submitted, reviewRequested, completed]),
+    )
     const { aiProvider: ai_provider, outcome, completedAt: completed_at } = completed.data
-    expect(done).toEqual([{ ...row, status: 'completed', result: { ai_provider, outcome, completed_at }, updated_at: at(30), stream_revision: '3' }])
+    expect(done).toEqual([
+      {
+        ...row,
+        status: 'completed',
+        result: { ai_provider, outcome, completed_at },
+        updated_at: at(30),
+        stream_revision: '3',
+      },
+    ])
 
     const failed = fact('AssessmentFailed', { aiReviewId: null, code: 'ANALYSIS_TIMEOUT' })
     const { assessments: over } = await rowsAfter(assessmentsProjector, recorded([requested, submitted, failed]))
@@ -62,7 +81,11 @@ describe('the assessments read model', () => {
 
   it('keeps assessments apart', async () => {
     const id = ids.event
-    const events = [requested, { ...fact('AssessmentRequested', { assessmentId: id, organisationId: ids.otherOrg }), stream: 'other' }, submitted]
+    const events = [
+      requested,
+      { ...fact('AssessmentRequested', { assessmentId: id, organisationId: ids.otherOrg }), stream: 'other' },
+      submitted,
+    ]
     const { assessments, assessment_images: images } = await rowsAfter(assessmentsProjector, recorded(events))
     expect(assessments?.map((each) => [each['assessment_id'], each['org_id'], each['status']])).toEqual([
       [id, ids.otherOrg, 'processing'],

@@ -29,8 +29,15 @@ describe('the patients read model', () => {
   const stream = patientStream(ids.org, ids.patient)
 
   it('has a row for each registered patient', async () => {
-    const other = patientFact('PatientRegistered', { patientId: ids.otherPatient, organisationId: ids.otherOrg, identifiers: [] })
-    const { patients, patient_identifiers: identifiers } = await rowsAfter(patientsProjector, recorded([registered, { ...other, stream: 'other' }]))
+    const other = patientFact('PatientRegistered', {
+      patientId: ids.otherPatient,
+      organisationId: ids.otherOrg,
+      identifiers: [],
+    })
+    const { patients, patient_identifiers: identifiers } = await rowsAfter(
+      patientsProjector,
+      recorded([registered, { ...other, stream: 'other' }]),
+    )
     expect(patients).toEqual([row, { ...row, patient_id: ids.otherPatient, org_id: ids.otherOrg, identifiers: [] }])
     expect(identifiers).toEqual([ofPatient('nhs', 'canary-9434765919')])
   })
@@ -43,29 +50,71 @@ describe('the patients read model', () => {
   it('reads as nothing but ids and instants after the subject was erased', async () => {
     const erased = patientFact('PatientRegistered', { givenName: null, familyName: null, dob: null, identifiers: null })
     const nobody = { ...row, given_name: null, family_name: null, dob: null, identifiers: null }
-    expect(await rowsAfter(patientsProjector, recorded([erased]))).toEqual({ patients: [nobody], patient_identifiers: [] })
-    const corrected = patientFact('PatientCorrected', { givenName: null, familyName: null, dob: null, identifiers: null })
-    const rows = await rowsAfter(patientsProjector, recorded([{ ...erased, stream }, { ...corrected, stream }]))
-    expect(rows).toEqual({ patients: [{ ...nobody, updated_at: at(5), stream_revision: '1' }], patient_identifiers: [] })
+    expect(await rowsAfter(patientsProjector, recorded([erased]))).toEqual({
+      patients: [nobody],
+      patient_identifiers: [],
+    })
+    const corrected = patientFact('PatientCorrected', {
+      givenName: null,
+      familyName: null,
+      dob: null,
+      identifiers: null,
+    })
+    const rows = await rowsAfter(
+      patientsProjector,
+      recorded([
+        { ...erased, stream },
+        { ...corrected, stream },
+      ]),
+    )
+    expect(rows).toEqual({
+      patients: [{ ...nobody, updated_at: at(5), stream_revision: '1' }],
+      patient_identifiers: [],
+    })
   })
 
   it('shows a patient as last corrected, under the identifiers of then alone', async () => {
     const events = [
       registered,
       patientFact('PatientCorrected'),
-      patientFact('PatientCorrected', { identifiers: [{ scheme: 'mrn', value: 'canary-17' }, { scheme: 'mrn', value: 'canary-18' }], correctedAt: at(7) }),
+      patientFact('PatientCorrected', {
+        identifiers: [
+          { scheme: 'mrn', value: 'canary-17' },
+          { scheme: 'mrn', value: 'canary-18' },
+        ],
+        correctedAt: at(7),
+      }),
     ].map((event) => ({ ...event, stream }))
     const rows = await rowsAfter(patientsProjector, recorded(events))
-    const identifiers = [{ scheme: 'mrn', value: 'canary-17' }, { scheme: 'mrn', value: 'canary-18' }]
+    const identifiers = [
+      { scheme: 'mrn', value: 'canary-17' },
+      { scheme: 'mrn', value: 'canary-18' },
+    ]
     expect(rows).toEqual({
-      patients: [{ ...row, given_name: 'Canary-corrected', dob: '1970-03-01', identifiers, updated_at: at(7), stream_revision: '2' }],
+      patients: [
+        {
+          ...row,
+          given_name: 'Canary-corrected',
+          dob: '1970-03-01',
+          identifiers,
+          updated_at: at(7),
+          stream_revision: '2',
+        },
+      ],
       patient_identifiers: [ofPatient('mrn', 'canary-17'), ofPatient('mrn', 'canary-18')],
     })
   })
 
   it('takes identifiers that are one to Postgres for one, and the longest there are', async () => {
-    const identifiers = [{ scheme: 'a', value: 'b\u0000' }, { scheme: 'a', value: 'b\u{fffd}' }, { scheme: randomText(255), value: randomText(255) }]
-    const { patient_identifiers: rows } = await rowsAfter(patientsProjector, recorded([patientFact('PatientRegistered', { identifiers })]))
+    const identifiers = [
+      { scheme: 'a', value: 'b\u0000' },
+      { scheme: 'a', value: 'b\u{fffd}' },
+      { scheme: randomText(255), value: randomText(255) },
+    ]
+    const { patient_identifiers: rows } = await rowsAfter(
+      patientsProjector,
+      recorded([patientFact('PatientRegistered', { identifiers })]),
+    )
     expect(rows).toEqual(expect.arrayContaining([ofPatient('a', 'b\u{fffd}')]))
     expect(rows).toHaveLength(2)
   })
@@ -74,15 +123,34 @@ describe('the patients read model', () => {
 describe('the cases read model', () => {
   it('has a row for each case, without what was said of it freely', async () => {
     const opened = caseFact('CaseOpened')
-    const own = caseFact('CaseOpened', { caseId: ids.event, productId: null, assessmentId: null, externalReference: null })
+    const own = caseFact('CaseOpened', {
+      caseId: ids.event,
+      productId: null,
+      assessmentId: null,
+      externalReference: null,
+    })
     const { cases } = await rowsAfter(casesProjector, recorded([opened, { ...own, stream: 'other' }]))
-    const row = { case_id: ids.case, org_id: ids.org, patient_id: ids.patient, product_id: ids.product, external_reference: 'canary-reference', opened_at: at(0), updated_at: at(0), stream_revision: '0' }
+    const row = {
+      case_id: ids.case,
+      org_id: ids.org,
+      patient_id: ids.patient,
+      product_id: ids.product,
+      external_reference: 'canary-reference',
+      opened_at: at(0),
+      updated_at: at(0),
+      stream_revision: '0',
+    }
     expect(cases).toEqual([{ ...row, case_id: ids.event, product_id: null, external_reference: null }, row])
   })
 
   it('has a row for each finding and each diagnosis, and moves the case on', async () => {
     const stream = caseStream(ids.org, ids.case)
-    const [opened, found, diagnosed, superseded] = [caseFact('CaseOpened'), caseFact('CaseFindingRecorded'), caseFact('CaseDiagnosisRecorded'), caseFact('CaseDiagnosisSuperseded')].map((event) => ({ ...event, stream }))
+    const [opened, found, diagnosed, superseded] = [
+      caseFact('CaseOpened'),
+      caseFact('CaseFindingRecorded'),
+      caseFact('CaseDiagnosisRecorded'),
+      caseFact('CaseDiagnosisSuperseded'),
+    ].map((event) => ({ ...event, stream }))
     const events = [opened, found, diagnosed, superseded].filter((event) => event !== undefined)
     const finding = {
       finding_id: ids.finding,
@@ -112,10 +180,18 @@ describe('the cases read model', () => {
       stream_revision: '2',
     }
     const before = await rowsAfter(casesProjector, recorded(events.slice(0, 3)))
-    expect(before).toMatchObject({ findings: [finding], diagnoses: [diagnosis], cases: [{ updated_at: at(18), stream_revision: '2' }] })
+    expect(before).toMatchObject({
+      findings: [finding],
+      diagnoses: [diagnosis],
+      cases: [{ updated_at: at(18), stream_revision: '2' }],
+    })
     const after = await rowsAfter(casesProjector, recorded(events))
     expect(after['findings']).toEqual([finding])
-    expect(after['diagnoses']).toEqual([{ ...diagnosis, status: 'superseded', superseded_at: at(20), stream_revision: '3' }])
-    expect(after['cases']).toMatchObject([{ case_id: ids.case, opened_at: at(0), updated_at: at(20), stream_revision: '3' }])
+    expect(after['diagnoses']).toEqual([
+      { ...diagnosis, status: 'superseded', superseded_at: at(20), stream_revision: '3' },
+    ])
+    expect(after['cases']).toMatchObject([
+      { case_id: ids.case, opened_at: at(0), updated_at: at(20), stream_revision: '3' },
+    ])
   })
 })

@@ -23,8 +23,20 @@ describe('the consent types read model', () => {
   }
 
   it('has a row for each type and for each of its text versions, in the organisation that its stream names', async () => {
-    const second = { ...consentTypeFact('ConsentTextVersionPublished', { textVersionId: ids.event, locale: 'fr-FR', text: "J'accepte.", contentHash: hash('c'), createdAt: at(2) }), stream }
-    const { consent_types: types, text_versions: versions } = await rowsAfter(consentTypesProjector, recorded([created, published, second]))
+    const second = {
+      ...consentTypeFact('ConsentTextVersionPublished', {
+        textVersionId: ids.event,
+        locale: 'fr-FR',
+        text: "J'accepte.",
+        contentHash: hash('c'),
+        createdAt: at(2),
+      }),
+      stream,
+    }
+    const { consent_types: types, text_versions: versions } = await rowsAfter(
+      consentTypesProjector,
+      recorded([created, published, second]),
+    )
     expect(types).toEqual([{ ...type, stream_revision: '2' }])
     const version = {
       text_version_id: ids.textVersion,
@@ -36,11 +48,24 @@ describe('the consent types read model', () => {
       effective_from: at(1),
       created_at: at(1),
     }
-    expect(versions).toEqual([version, { ...version, text_version_id: ids.event, locale: 'fr-FR', text: "J'accepte.", content_hash: hash('c'), created_at: at(2) }])
+    expect(versions).toEqual([
+      version,
+      {
+        ...version,
+        text_version_id: ids.event,
+        locale: 'fr-FR',
+        text: "J'accepte.",
+        content_hash: hash('c'),
+        created_at: at(2),
+      },
+    ])
   })
 
   it('stands at the revision of its stream once the type is used', async () => {
-    const { consent_types: types } = await rowsAfter(consentTypesProjector, recorded([created, { ...consentTypeFact('ConsentTypeUsed'), stream }]))
+    const { consent_types: types } = await rowsAfter(
+      consentTypesProjector,
+      recorded([created, { ...consentTypeFact('ConsentTypeUsed'), stream }]),
+    )
     expect(types).toEqual([{ ...type, stream_revision: '1' }])
   })
 
@@ -48,16 +73,27 @@ describe('the consent types read model', () => {
     const updated = { ...consentTypeFact('ConsentTypeUpdated'), stream }
     const { consent_types: types } = await rowsAfter(consentTypesProjector, recorded([created, published, updated]))
     const { displayName, description, required, updatedAt } = updated.data
-    expect(types).toEqual([{ ...type, display_name: displayName, description, required, updated_at: updatedAt, stream_revision: '2' }])
+    expect(types).toEqual([
+      { ...type, display_name: displayName, description, required, updated_at: updatedAt, stream_revision: '2' },
+    ])
     const deleted = { ...consentTypeFact('ConsentTypeDeleted'), stream }
-    expect(await rowsAfter(consentTypesProjector, recorded([created, published, updated, deleted]))).toEqual({ consent_types: [], text_versions: [] })
+    expect(await rowsAfter(consentTypesProjector, recorded([created, published, updated, deleted]))).toEqual({
+      consent_types: [],
+      text_versions: [],
+    })
   })
 
   it('allows a code once in an organisation, and again in another', async () => {
-    const other = { ...consentTypeFact('ConsentTypeCreated', { consentTypeId: ids.event, organisationId: ids.otherOrg }), stream: consentTypeStream(ids.otherOrg, ids.event) }
+    const other = {
+      ...consentTypeFact('ConsentTypeCreated', { consentTypeId: ids.event, organisationId: ids.otherOrg }),
+      stream: consentTypeStream(ids.otherOrg, ids.event),
+    }
     const { consent_types: types } = await rowsAfter(consentTypesProjector, recorded([created, other]))
     expect(types).toHaveLength(2)
-    const doubled = { ...consentTypeFact('ConsentTypeCreated', { consentTypeId: ids.event }), stream: consentTypeStream(ids.org, ids.event) }
+    const doubled = {
+      ...consentTypeFact('ConsentTypeCreated', { consentTypeId: ids.event }),
+      stream: consentTypeStream(ids.org, ids.event),
+    }
     await expect(rowsAfter(consentTypesProjector, recorded([created, doubled]))).rejects.toThrow('duplicate key')
   })
 
@@ -69,7 +105,12 @@ describe('the consent types read model', () => {
 describe('the consent records read model', () => {
   it('keeps every decision, with the revision that breaks ties', async () => {
     const granted = consentFact('ConsentRecorded')
-    const withdrawn = consentFact('ConsentRecorded', { consentId: ids.event, decision: 'withdrawn', recordedBy: null, createdAt: at(9) })
+    const withdrawn = consentFact('ConsentRecorded', {
+      consentId: ids.event,
+      decision: 'withdrawn',
+      recordedBy: null,
+      createdAt: at(9),
+    })
     const { consent_records: rows } = await rowsAfter(consentRecordsProjector, recorded([granted, withdrawn]))
     const row = {
       consent_id: ids.consent,
@@ -85,6 +126,16 @@ describe('the consent records read model', () => {
       created_at: at(0),
       stream_revision: '0',
     }
-    expect(rows).toEqual([row, { ...row, consent_id: ids.event, decision: 'withdrawn', recorded_by: null, created_at: at(9), stream_revision: '1' }])
+    expect(rows).toEqual([
+      row,
+      {
+        ...row,
+        consent_id: ids.event,
+        decision: 'withdrawn',
+        recorded_by: null,
+        created_at: at(9),
+        stream_revision: '1',
+      },
+    ])
   })
 })

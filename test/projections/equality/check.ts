@@ -31,16 +31,25 @@ export interface EqualityResult extends Figures {
 export async function checkEquality(options: EqualityOptions): Promise<EqualityResult> {
   const { databaseUrl, projectors = allProjectors, cases, seed, path, mostMoves = 60, onCase } = options
   const count = path === undefined ? Math.min(options.lanes ?? 4, cases) : 1
-  const figures: Figures = { cases: 0, events: 0, disturbances: { none: 0, cut: 0, kill: 0, restart: 0, break: 0, stop: 0 } }
+  const figures: Figures = {
+    cases: 0,
+    events: 0,
+    disturbances: { none: 0, cut: 0, kill: 0, restart: 0, break: 0, stop: 0 },
+  }
   const failures: string[] = []
   const runLane = async (number: number): Promise<void> => {
     const lane = await Lane.open(databaseUrl, projectors, number, figures)
     try {
-      const property = fc.asyncProperty(histories(mostMoves), courses, fc.constantFrom(1, 7, 50, 10_000), async (moves, course, rebuildSize) => {
-        const difference = await lane.run(moves, course, rebuildSize)
-        onCase?.(figures)
-        if (difference !== undefined) throw new Error(difference)
-      })
+      const property = fc.asyncProperty(
+        histories(mostMoves),
+        courses,
+        fc.constantFrom(1, 7, 50, 10_000),
+        async (moves, course, rebuildSize) => {
+          const difference = await lane.run(moves, course, rebuildSize)
+          onCase?.(figures)
+          if (difference !== undefined) throw new Error(difference)
+        },
+      )
       const numRuns = Math.floor(cases / count) + (number < cases % count ? 1 : 0)
       const result = await fc.check(property, { seed: seed + number, numRuns, ...(path === undefined ? {} : { path }) })
       if (result.failed) failures.push(inWords(result))
@@ -52,7 +61,13 @@ export async function checkEquality(options: EqualityOptions): Promise<EqualityR
   return { ...figures, failures }
 }
 
-function inWords<Case>({ seed, counterexamplePath, counterexample, errorInstance, numShrinks }: fc.RunDetails<Case>): string {
+function inWords<Case>({
+  seed,
+  counterexamplePath,
+  counterexample,
+  errorInstance,
+  numShrinks,
+}: fc.RunDetails<Case>): string {
   const why = errorInstance instanceof Error ? errorInstance.message : String(errorInstance)
   const repeat = `--seed ${seed} --path ${counterexamplePath ?? ''}`
   return `${repeat} (made smaller ${numShrinks} times)\n${why}\nof ${JSON.stringify(counterexample)}`

@@ -38,7 +38,10 @@ const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
 export const courses: fc.Arbitrary<Course> = fc.record({
   disturbances: fc.array(disturbance, { maxLength: 3 }),
   delivery: fc.record({
-    batches: fc.array(fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 8 }), fc.integer({ min: 20, max: 1_000 })), { minLength: 1, maxLength: 5 }),
+    batches: fc.array(fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 8 }), fc.integer({ min: 20, max: 1_000 })), {
+      minLength: 1,
+      maxLength: 5,
+    }),
     repeated: fc.array(fc.oneof(fc.constant(0), fc.nat(30)), { minLength: 1, maxLength: 4 }),
     checkpointEvery: fc.nat(3),
   }),

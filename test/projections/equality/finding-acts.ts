@@ -29,7 +29,12 @@ export const supersedeDiagnoses: Act = (story, random, text) => {
   analysis.areSuperseded = true
   const lesions = analysis.lesionNumbers.map((lesionNumber) => ({ ...lesion, lesionNumber }))
   const of = { aiReviewId: review.id, supersededById: analysis.supersededById }
-  const command = { ...of, share: { lesions, before: 0 }, diagnosisCount: lesions.length, now: new Date(story.instant(random)) }
+  const command = {
+    ...of,
+    share: { lesions, before: 0 },
+    diagnosisCount: lesions.length,
+    now: new Date(story.instant(random)),
+  }
   append(story, analysis, supersededOf(command, stateOf(story, analysis)))
 }
 
@@ -37,22 +42,44 @@ function record(story: Story, random: SeededRandom, analysis: Analysis, text: st
   analysis.isRecorded = true
   const { review, lesionNumbers } = analysis
   if (!story.casesOfReviews.has(review.caseId)) openCase(story, random, analysis, text)
-  const lesions = lesionNumbers.map((lesionNumber) => ({ ...lesion, lesionNumber, category: random.oneIn(3) ? null : text, coordinates: random.oneIn(2) ? null : lesion.coordinates }))
+  const lesions = lesionNumbers.map((lesionNumber) => ({
+    ...lesion,
+    lesionNumber,
+    category: random.oneIn(3) ? null : text,
+    coordinates: random.oneIn(2) ? null : lesion.coordinates,
+  }))
   const bodySiteId = random.oneIn(2) ? null : ids.bodySite
-  const command = { aiReviewId: review.id, share: { lesions, before: 0 }, lesionCount: lesions.length, bodySiteId, now: new Date(story.instant(random)) }
+  const command = {
+    aiReviewId: review.id,
+    share: { lesions, before: 0 },
+    lesionCount: lesions.length,
+    bodySiteId,
+    now: new Date(story.instant(random)),
+  }
   append(story, analysis, findingsOf(command, stateOf(story, analysis)))
 }
 
-function openCase(story: Story, random: SeededRandom, { review: { orgId, caseId, patient } }: Analysis, text: string): void {
+function openCase(
+  story: Story,
+  random: SeededRandom,
+  { review: { orgId, caseId, patient } }: Analysis,
+  text: string,
+): void {
   story.casesOfReviews.add(caseId)
   const said = patient === undefined || patient.readsAsNull ? null : text
   const phi = { externalReference: said, clinicalContext: said === null ? null : { [text]: text } }
   const of = { caseId, organisationId: orgId, patientId: patient?.id ?? ids.patient, assessmentId: null }
-  story.append(orgId, caseStream(orgId, caseId), caseFact('CaseOpened', { ...of, openedAt: story.instant(random), ...phi }))
+  story.append(
+    orgId,
+    caseStream(orgId, caseId),
+    caseFact('CaseOpened', { ...of, openedAt: story.instant(random), ...phi }),
+  )
 }
 
 function stateOf(story: Story, { review: { orgId, caseId } }: Analysis) {
-  const told = story.appends.filter(({ stream }) => stream === caseStream(orgId, caseId)).flatMap(({ events }) => events)
+  const told = story.appends
+    .filter(({ stream }) => stream === caseStream(orgId, caseId))
+    .flatMap(({ events }) => events)
   return (told as CaseEvent[]).reduce(caseFold.evolve, caseFold.initialState)
 }
 

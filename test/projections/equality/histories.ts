@@ -57,10 +57,29 @@ export interface Move {
 }
 
 /** What callers write, down to what JSON can say and Postgres cannot hold. */
-const texts = ['', 'plain', 'Größe', '\u{1F9EA}', 'a\u0000b', '\ud83e alone', `it's "quoted" \\ $1`, '__proto__', 'x'.repeat(3_000)]
+const texts = [
+  '',
+  'plain',
+  'Größe',
+  '\u{1F9EA}',
+  'a\u0000b',
+  '\ud83e alone',
+  `it's "quoted" \\ $1`,
+  '__proto__',
+  'x'.repeat(3_000),
+]
 
 /** What takes a story deep happens more often. */
-const weights: Partial<Record<keyof typeof acts, number>> = { advanceReview: 10, advanceAssessment: 4, advanceDelivery: 4, changeSubscription: 2, claimSlot: 2, publishDecision: 2, recordFindings: 3, supersedeDiagnoses: 3 }
+const weights: Partial<Record<keyof typeof acts, number>> = {
+  advanceReview: 10,
+  advanceAssessment: 4,
+  advanceDelivery: 4,
+  changeSubscription: 2,
+  claimSlot: 2,
+  publishDecision: 2,
+  recordFindings: 3,
+  supersedeDiagnoses: 3,
+}
 const names = Object.keys(acts).filter((name): name is keyof typeof acts => name in acts)
 
 const move: fc.Arbitrary<Move> = fc.record({

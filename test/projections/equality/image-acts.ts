@@ -7,10 +7,20 @@ export const declareImage: Act = (story, random) => {
   if (story.patients.length === 0) return
   const patient = random.pick(story.patients)
   const image = { id: story.id(random), orgId: patient.orgId, isReceived: false }
-  const of = { patientId: patient.id, caseId: random.oneIn(2) ? null : story.id(random), bodySiteId: random.oneIn(2) ? null : story.id(random) }
+  const of = {
+    patientId: patient.id,
+    caseId: random.oneIn(2) ? null : story.id(random),
+    bodySiteId: random.oneIn(2) ? null : story.id(random),
+  }
   const captureType = random.pick(['dermoscopic', 'macroscopic', 'other'] as const)
   const instants = { declaredAt: story.instant(random), closesAt: story.instant(random) }
-  const declared = imageFact('ImageDeclared', { imageId: image.id, organisationId: image.orgId, captureType, ...of, ...instants })
+  const declared = imageFact('ImageDeclared', {
+    imageId: image.id,
+    organisationId: image.orgId,
+    captureType,
+    ...of,
+    ...instants,
+  })
   story.append(image.orgId, imageStream(image.orgId, image.id), declared)
   story.images.push(image)
 }

@@ -16,7 +16,11 @@ export interface Instance {
 
 const patienceMs = 120_000
 
-export async function startInstance(databaseUrl: string, projectors: readonly Projector[], reading: Pick<ProjectionRunnerOptions, 'eventStore' | 'filter'>): Promise<Instance> {
+export async function startInstance(
+  databaseUrl: string,
+  projectors: readonly Projector[],
+  reading: Pick<ProjectionRunnerOptions, 'eventStore' | 'filter'>,
+): Promise<Instance> {
   const { proxy, url } = await CuttingProxy.open(databaseUrl)
   const pool = createPool({ url, max: 4, name: 'equality' })
   const runner = createProjectionRunner({ ...reading, pool, projectors, logger: silentLogger, heartbeatMs: 20 })
@@ -37,16 +41,30 @@ export async function startInstance(databaseUrl: string, projectors: readonly Pr
  * operator stopped, which are not waited for.
  * @throws when a projector fails, which no valid history makes it do, or nothing comes of it in two minutes
  */
-export async function settled({ runner, proxy }: Instance, position: Position, stopped: readonly string[]): Promise<void> {
+export async function settled(
+  { runner, proxy }: Instance,
+  position: Position,
+  stopped: readonly string[],
+): Promise<void> {
   const deadline = performance.now() + patienceMs
   while (!proxy.isDead) {
     const statuses = runner.status()
     const failed = statuses.find(({ state }) => state === 'failed')
-    if (failed?.failure !== undefined) throw new Error(`${failed.name} stopped at ${failed.failure.eventType}: ${failed.failure.reason}`)
-    const isThere = (reached: Position | undefined): boolean => reached !== undefined && comparePositions(reached, position) >= 0
-    if (statuses.every(({ name, state, position: reached }) => stopped.includes(name) || (state === 'live' && isThere(reached)))) return
+    if (failed?.failure !== undefined)
+      throw new Error(`${failed.name} stopped at ${failed.failure.eventType}: ${failed.failure.reason}`)
+    const isThere = (reached: Position | undefined): boolean =>
+      reached !== undefined && comparePositions(reached, position) >= 0
+    if (
+      statuses.every(
+        ({ name, state, position: reached }) => stopped.includes(name) || (state === 'live' && isThere(reached)),
+      )
+    )
+      return
     if (performance.now() > deadline) {
-      const late = statuses.map(({ name, state, position: reached }) => `${name} ${state} ${reached === undefined ? '' : formatPosition(reached)}`)
+      const late = statuses.map(
+        ({ name, state, position: reached }) =>
+          `${name} ${state} ${reached === undefined ? '' : formatPosition(reached)}`,
+      )
       throw new Error(`not at ${formatPosition(position)} in time: ${late.join(', ')}`)
     }
     await pause(2)

@@ -29,16 +29,30 @@ export class Lane {
   /** Killed instances on their way out: they find nobody to take leave of, which takes them seconds. */
   readonly #buried: Promise<void>[] = []
 
-  private constructor(databaseUrl: string, pool: Pool, projectors: readonly Projector[], number: number, figures: Figures) {
+  private constructor(
+    databaseUrl: string,
+    pool: Pool,
+    projectors: readonly Projector[],
+    number: number,
+    figures: Figures,
+  ) {
     this.#databaseUrl = databaseUrl
     this.#pool = pool
     this.#figures = figures
-    const named = (suffix: string) => new Map(projectors.map((projector) => [projector.name, { ...projector, name: `${projector.name}_${suffix}${number}` }]))
+    const named = (suffix: string) =>
+      new Map(
+        projectors.map((projector) => [projector.name, { ...projector, name: `${projector.name}_${suffix}${number}` }]),
+      )
     this.#live = named('live')
     this.#copies = named('copy')
   }
 
-  static async open(databaseUrl: string, projectors: readonly Projector[], number: number, figures: Figures): Promise<Lane> {
+  static async open(
+    databaseUrl: string,
+    projectors: readonly Projector[],
+    number: number,
+    figures: Figures,
+  ): Promise<Lane> {
     const pool = createPool({ url: databaseUrl, max: 4 })
     await ensureRuntimeSchema(pool)
     return new Lane(databaseUrl, pool, projectors, number, figures)
@@ -50,7 +64,11 @@ export class Lane {
   }
 
   /** Runs one case; resolves to the first row in which live read models and rebuilt ones differ, in words. */
-  async run(moves: readonly Move[], { disturbances, delivery }: Course, rebuildSize: number): Promise<string | undefined> {
+  async run(
+    moves: readonly Move[],
+    { disturbances, delivery }: Course,
+    rebuildSize: number,
+  ): Promise<string | undefined> {
     const events = recordedLog(told(moves, namespace).appends)
     const log = new ToldLog(events, delivery)
     await empty(this.#pool, [...this.#live.values()])
@@ -62,7 +80,8 @@ export class Lane {
       for (const disturbance of disturbances.toSorted((a, b) => a.share - b.share)) {
         this.#figures.disturbances[disturbance.kind] += 1
         const isKill = disturbance.kind === 'kill'
-        if (isKill || disturbance.kind === 'cut') instance.proxy.cutAfter(disturbance.statements, disturbance.moment, isKill)
+        if (isKill || disturbance.kind === 'cut')
+          instance.proxy.cutAfter(disturbance.statements, disturbance.moment, isKill)
         log.reach(Math.ceil((events.length * disturbance.share) / 100))
         await settled(instance, log.newest, stopped)
         if (isKill) {
@@ -84,7 +103,10 @@ export class Lane {
   }
 
   #begin(log: ToldLog): Promise<Instance> {
-    return startInstance(this.#databaseUrl, [...this.#live.values()], { eventStore: log, filter: { streamPrefixes: [] } })
+    return startInstance(this.#databaseUrl, [...this.#live.values()], {
+      eventStore: log,
+      filter: { streamPrefixes: [] },
+    })
   }
 
   async #replace(instance: Instance, log: ToldLog, overlaps: boolean): Promise<Instance> {
@@ -107,7 +129,9 @@ export class Lane {
   /** Reads where the live ones stand and what they hold at one moment, and fills the copies to exactly there. */
   async #compare(log: ToldLog, rebuildSize: number): Promise<string | undefined> {
     const live = await read(this.#pool, this.#live)
-    const reached = new Map([...this.#copies].map(([name, copy]) => [copy.name, live.positions.get(name) ?? startOfLog]))
+    const reached = new Map(
+      [...this.#copies].map(([name, copy]) => [copy.name, live.positions.get(name) ?? startOfLog]),
+    )
     await rebuild(this.#pool, log, [...this.#copies.values()], rebuildSize, (name) => reached.get(name) ?? startOfLog)
     return firstDifference(live.contents, (await read(this.#pool, this.#copies)).contents)
   }

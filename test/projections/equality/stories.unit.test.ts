@@ -30,7 +30,10 @@ describe('random stories', () => {
       const entry = catalogue.entry(type)
       if (entry === undefined) return [`${type} is not in the catalogue`]
       const phi = entry.phiMembers.map((member) => `/${member}`)
-      return entry.refusals(data).filter(({ pointer }) => !phi.includes(pointer)).map(({ pointer, message }) => `${type}${pointer} ${message}`)
+      return entry
+        .refusals(data)
+        .filter(({ pointer }) => !phi.includes(pointer))
+        .map(({ pointer, message }) => `${type}${pointer} ${message}`)
     })
     expect(refused).toEqual([])
   })
@@ -40,7 +43,8 @@ describe('random stories', () => {
       const log = recordedLog(told(moves, namespace).appends)
       expect(recordedLog(told(moves, namespace).appends)).toEqual(log)
       expect(log.toSorted((a, b) => comparePositions(a.position, b.position))).toEqual(log)
-      for (const ofStream of Map.groupBy(log, ({ stream }) => stream).values()) expect(ofStream.map(({ revision }) => revision)).toEqual(ofStream.map((_, index) => BigInt(index)))
+      for (const ofStream of Map.groupBy(log, ({ stream }) => stream).values())
+        expect(ofStream.map(({ revision }) => revision)).toEqual(ofStream.map((_, index) => BigInt(index)))
     }
   })
 })

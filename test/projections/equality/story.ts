@@ -134,7 +134,13 @@ export class Story {
 
   newPatient(random: SeededRandom): Patient {
     const isErased = random.oneIn(4)
-    const patient = { id: this.id(random), orgId: random.pick(this.organisations), isErased, readsAsNull: isErased && !this.#hasCodec, isRevoked: false }
+    const patient = {
+      id: this.id(random),
+      orgId: random.pick(this.organisations),
+      isErased,
+      readsAsNull: isErased && !this.#hasCodec,
+      isRevoked: false,
+    }
     this.patients.push(patient)
     return patient
   }

@@ -40,11 +40,18 @@ export class ToldLog {
 
   /** As the store reads a piece of the log for a rebuild. */
   async *readLog({ after, upTo, wants, batchSize }: LogRead): AsyncGenerator<LogBatch, void, undefined> {
-    const within = this.#events.filter(({ position }) => comparePositions(position, after) > 0 && comparePositions(position, upTo) <= 0)
+    const within = this.#events.filter(
+      ({ position }) => comparePositions(position, after) > 0 && comparePositions(position, upTo) <= 0,
+    )
     for (let first = 0; first < within.length; first += batchSize) {
       const batch = within.slice(first, first + batchSize)
       const last = first + batchSize >= within.length ? upTo : (batch.at(-1)?.position ?? upTo)
-      yield { events: batch.filter(({ type }) => wants(type)), undecodable: [], position: last, considered: batch.length }
+      yield {
+        events: batch.filter(({ type }) => wants(type)),
+        undecodable: [],
+        position: last,
+        considered: batch.length,
+      }
     }
     if (within.length === 0) yield { events: [], undecodable: [], position: upTo, considered: 0 }
   }
@@ -67,17 +74,26 @@ export class ToldLog {
     this.#open.add(breakOff)
     const ended = this.#deliver(options, broken.signal).finally(() => this.#open.delete(breakOff))
     const position = options.from
-    return { ended, stats: () => ({ name: options.name, connected: true, caughtUp: true, lastEventAt: null, position, restarts: 0 }) }
+    return {
+      ended,
+      stats: () => ({ name: options.name, connected: true, caughtUp: true, lastEventAt: null, position, restarts: 0 }),
+    }
   }
 
   async #deliver(options: AllSubscription, broken: AbortSignal): Promise<void> {
     const from = options.from === 'start' ? startOfLog : options.from
     const first = this.#events.findIndex(({ position }) => comparePositions(position, from) > 0)
-    let next = Math.max(0, (first === -1 ? this.#events.length : first) - this.#turn(this.#delivery.repeated, this.#subscription))
+    let next = Math.max(
+      0,
+      (first === -1 ? this.#events.length : first) - this.#turn(this.#delivery.repeated, this.#subscription),
+    )
     this.#subscription += 1
     const over = AbortSignal.any([options.signal, broken])
-    for (let isTold = false; !over.aborted; ) {
-      const batch = this.#events.slice(next, Math.min(this.#reached, next + Math.max(1, this.#turn(this.#delivery.batches, this.#batch))))
+    for (let isTold = false; !over.aborted;) {
+      const batch = this.#events.slice(
+        next,
+        Math.min(this.#reached, next + Math.max(1, this.#turn(this.#delivery.batches, this.#batch))),
+      )
       const last = batch.at(-1)
       if (last === undefined) {
         if (!isTold) await options.onCaughtUp?.()
@@ -92,7 +108,8 @@ export class ToldLog {
       else for (const event of batch) await options.onEvent?.(event)
       const { checkpointEvery } = this.#delivery
       // A place between two events, as the server tells one after events that the filter kept out.
-      if (checkpointEvery > 0 && this.#batch % checkpointEvery === 0) await options.onCheckpoint?.({ commit: last.position.commit, prepare: last.position.prepare + 1n })
+      if (checkpointEvery > 0 && this.#batch % checkpointEvery === 0)
+        await options.onCheckpoint?.({ commit: last.position.commit, prepare: last.position.prepare + 1n })
     }
     if (broken.aborted && !options.signal.aborted) throw new Error('the subscription was broken off')
   }

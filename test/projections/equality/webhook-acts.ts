@@ -14,10 +14,20 @@ export const subscribe: Act = (story, random, text) => {
   const orgId = random.pick(story.organisations)
   const id = story.id(random)
   const eventTypes = random.pick(wishes)
-  const names = { subscriptionId: id, organisationId: orgId, eventTypes: [...eventTypes], secretId: id, publicKey: keyOf(story, random) }
+  const names = {
+    subscriptionId: id,
+    organisationId: orgId,
+    eventTypes: [...eventTypes],
+    secretId: id,
+    publicKey: keyOf(story, random),
+  }
   const described = { description: random.oneIn(3) ? null : text, payloadMode: random.pick(['full', 'thin'] as const) }
   const subscription: Subscription = { id, orgId, eventTypes, status: 'active', endpointRevision: 0 }
-  subscription.endpointRevision = say(story, subscription, subscriptionFact('WebhookSubscribed', { ...names, ...described, createdAt: story.instant(random) }))
+  subscription.endpointRevision = say(
+    story,
+    subscription,
+    subscriptionFact('WebhookSubscribed', { ...names, ...described, createdAt: story.instant(random) }),
+  )
   story.subscriptions.push(subscription)
 }
 
@@ -31,34 +41,77 @@ export const changeSubscription: Act = (story, random, text) => {
     case 0: {
       const isNewEndpoint = random.oneIn(2)
       subscription.eventTypes = random.pick(wishes)
-      const changed = { subscriptionId, eventTypes: [...subscription.eventTypes], description: text, isNewEndpoint, changedAt: at }
+      const changed = {
+        subscriptionId,
+        eventTypes: [...subscription.eventTypes],
+        description: text,
+        isNewEndpoint,
+        changedAt: at,
+      }
       const revision = say(story, subscription, subscriptionFact('WebhookSubscriptionChanged', changed))
       if (isNewEndpoint) subscription.endpointRevision = revision
       return
     }
     case 1:
       if (status === 'active') {
-        say(story, subscription, subscriptionFact('WebhookSubscriptionDisabled', { subscriptionId, reason: random.pick(['requested', 'gone', 'no_success'] as const), disabledAt: at }))
+        say(
+          story,
+          subscription,
+          subscriptionFact('WebhookSubscriptionDisabled', {
+            subscriptionId,
+            reason: random.pick(['requested', 'gone', 'no_success'] as const),
+            disabledAt: at,
+          }),
+        )
         subscription.status = 'disabled'
       } else {
-        subscription.endpointRevision = say(story, subscription, subscriptionFact('WebhookSubscriptionEnabled', { subscriptionId, enabledAt: at }))
+        subscription.endpointRevision = say(
+          story,
+          subscription,
+          subscriptionFact('WebhookSubscriptionEnabled', { subscriptionId, enabledAt: at }),
+        )
         subscription.status = 'active'
       }
       return
     case 2: {
-      const rotated = { subscriptionId, secretId: story.id(random), publicKey: keyOf(story, random), previousValidUntil: story.instant(random), rotatedAt: at }
+      const rotated = {
+        subscriptionId,
+        secretId: story.id(random),
+        publicKey: keyOf(story, random),
+        previousValidUntil: story.instant(random),
+        rotatedAt: at,
+      }
       say(story, subscription, subscriptionFact('WebhookSecretRotated', rotated))
       return
     }
     case 3: {
-      const instants = { failingSince: at, disableAt: story.instant(random), nextReviewAt: story.instant(random), warnedAt: story.instant(random) }
-      if (status === 'active') say(story, subscription, subscriptionFact('WebhookEndpointFailing', { subscriptionId, percent: random.pick([50, 70, 90] as const), ...instants }))
+      const instants = {
+        failingSince: at,
+        disableAt: story.instant(random),
+        nextReviewAt: story.instant(random),
+        warnedAt: story.instant(random),
+      }
+      if (status === 'active')
+        say(
+          story,
+          subscription,
+          subscriptionFact('WebhookEndpointFailing', {
+            subscriptionId,
+            percent: random.pick([50, 70, 90] as const),
+            ...instants,
+          }),
+        )
       return
     }
     default:
       if (!random.oneIn(3)) return
       say(story, subscription, subscriptionFact('WebhookSubscriptionDeleted', { subscriptionId, deletedAt: at }))
-      if (random.oneIn(2)) say(story, subscription, subscriptionFact('WebhookSecretsDestroyed', { subscriptionId, destroyedAt: story.instant(random) }))
+      if (random.oneIn(2))
+        say(
+          story,
+          subscription,
+          subscriptionFact('WebhookSecretsDestroyed', { subscriptionId, destroyedAt: story.instant(random) }),
+        )
       subscription.status = 'deleted'
   }
 }
@@ -69,7 +122,15 @@ export const testSubscription: Act = (story, random) => {
   const { id: subscriptionId, orgId } = random.pick(active)
   const eventId = story.id(random)
   const delivery: Delivery = {
-    id: deliveryIdOf(subscriptionId, eventId), orgId, subscriptionId, eventId, eventType: 'webhook.test', assessmentId: null, status: 'due', attempts: 0, isScheduled: false,
+    id: deliveryIdOf(subscriptionId, eventId),
+    orgId,
+    subscriptionId,
+    eventId,
+    eventType: 'webhook.test',
+    assessmentId: null,
+    status: 'due',
+    attempts: 0,
+    isScheduled: false,
   }
   tell(story, delivery, schedule(story, random, delivery))
   story.deliveries.push(delivery)
@@ -84,26 +145,57 @@ export const advanceDelivery: Act = (story, random) => {
   const subscription = story.subscriptions.find(({ id }) => id === delivery.subscriptionId)
   if (subscription?.status !== 'active') {
     const reason = subscription?.status === 'disabled' ? 'subscription_disabled' : 'subscription_deleted'
-    tell(story, delivery, ...scheduled, deliveryFact('WebhookDeliveryCancelled', { ...namesOf(delivery), reason, cancelledAt: story.instant(random) }))
+    tell(
+      story,
+      delivery,
+      ...scheduled,
+      deliveryFact('WebhookDeliveryCancelled', { ...namesOf(delivery), reason, cancelledAt: story.instant(random) }),
+    )
     delivery.status = 'over'
     return
   }
   delivery.attempts += 1
   const attempt = { deliveryId: delivery.id, attempt: delivery.attempts }
-  tell(story, delivery, ...scheduled, deliveryFact('WebhookDeliveryAttempted', { ...attempt, attemptedAt: story.instant(random), leaseUntil: story.instant(random) }))
+  tell(
+    story,
+    delivery,
+    ...scheduled,
+    deliveryFact('WebhookDeliveryAttempted', {
+      ...attempt,
+      attemptedAt: story.instant(random),
+      leaseUntil: story.instant(random),
+    }),
+  )
   tell(story, delivery, outcome(story, random, delivery, subscription))
 }
 
 export const redeliver: Act = (story, random) => {
-  const over = story.deliveries.filter(({ status, subscriptionId }) => status === 'over' && isActive(story, subscriptionId))
+  const over = story.deliveries.filter(
+    ({ status, subscriptionId }) => status === 'over' && isActive(story, subscriptionId),
+  )
   if (over.length === 0) return
   const delivery = random.pick(over)
   if (random.oneIn(4)) {
-    tell(story, delivery, deliveryFact('WebhookRedeliveryUnneeded', { ...namesOf(delivery), recoveryId: story.id(random), request: null, decidedAt: story.instant(random) }))
+    tell(
+      story,
+      delivery,
+      deliveryFact('WebhookRedeliveryUnneeded', {
+        ...namesOf(delivery),
+        recoveryId: story.id(random),
+        request: null,
+        decidedAt: story.instant(random),
+      }),
+    )
     return
   }
   const { eventType, assessmentId } = delivery
-  const asked = { eventType, assessmentId, recoveryId: random.oneIn(2) ? null : story.id(random), request: null, requestedAt: story.instant(random) }
+  const asked = {
+    eventType,
+    assessmentId,
+    recoveryId: random.oneIn(2) ? null : story.id(random),
+    request: null,
+    requestedAt: story.instant(random),
+  }
   tell(story, delivery, deliveryFact('WebhookRedeliveryRequested', { ...namesOf(delivery), ...asked }))
   delivery.status = 'due'
 }
@@ -113,11 +205,17 @@ export const recover: Act = (story, random) => {
   if (active.length === 0) return
   const { id: subscriptionId, orgId } = random.pick(active)
   const recoveryId = story.id(random)
-  const found = story.deliveries.filter((one) => one.subscriptionId === subscriptionId && one.status === 'over' && one.assessmentId !== null)
+  const found = story.deliveries.filter(
+    (one) => one.subscriptionId === subscriptionId && one.status === 'over' && one.assessmentId !== null,
+  )
   const deliveries = found.map(({ id: deliveryId, eventId }) => ({ deliveryId, eventId }))
   const period = { since: story.instant(random), until: story.instant(random), requestedAt: story.instant(random) }
   const names = { recoveryId, subscriptionId, organisationId: orgId, deliveries }
-  story.append(orgId, webhookRecoveryStream(orgId, recoveryId), recoveryFact('WebhookRecoveryRequested', { ...names, ...period }))
+  story.append(
+    orgId,
+    webhookRecoveryStream(orgId, recoveryId),
+    recoveryFact('WebhookRecoveryRequested', { ...names, ...period }),
+  )
 }
 
 function schedule(story: Story, random: SeededRandom, delivery: Delivery): WebhookDeliveryEvent {
@@ -125,18 +223,36 @@ function schedule(story: Story, random: SeededRandom, delivery: Delivery): Webho
   const origin = assessmentId === null ? 'test' : 'event'
   const instants = { occurredAt: story.instant(random), scheduledAt: story.instant(random) }
   delivery.isScheduled = true
-  return deliveryFact('WebhookDeliveryScheduled', { ...namesOf(delivery), organisationId, eventType, assessmentId, origin, ...instants })
+  return deliveryFact('WebhookDeliveryScheduled', {
+    ...namesOf(delivery),
+    organisationId,
+    eventType,
+    assessmentId,
+    origin,
+    ...instants,
+  })
 }
 
 /** A test has one attempt, and counts against no endpoint. */
-function outcome(story: Story, random: SeededRandom, delivery: Delivery, { endpointRevision }: Subscription): WebhookDeliveryEvent {
+function outcome(
+  story: Story,
+  random: SeededRandom,
+  delivery: Delivery,
+  { endpointRevision }: Subscription,
+): WebhookDeliveryEvent {
   const isTest = delivery.assessmentId === null
   const about = { ...namesOf(delivery), attempt: delivery.attempts }
   const at = story.instant(random)
   // Now and then it was the endpoint before this one that did not answer.
   const revision = random.oneIn(4) ? Math.max(0, endpointRevision - 1) : endpointRevision
   const endpoint = isTest ? null : { revision, reviewAt: story.instant(random) }
-  if (!isTest && random.oneIn(3)) return deliveryFact('WebhookDeliveryAttemptFailed', { ...about, endpoint, failedAt: at, nextAttemptAt: story.instant(random) })
+  if (!isTest && random.oneIn(3))
+    return deliveryFact('WebhookDeliveryAttemptFailed', {
+      ...about,
+      endpoint,
+      failedAt: at,
+      nextAttemptAt: story.instant(random),
+    })
   delivery.status = 'over'
   if (random.oneIn(2)) return deliveryFact('WebhookDelivered', { ...about, deliveredAt: at })
   const answered = random.oneIn(2) ? { statusCode: 410, errorClass: 'http_status' as const } : {}

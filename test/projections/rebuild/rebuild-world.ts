@@ -58,7 +58,15 @@ export class RebuildWorld {
   }
 
   start(projectors: readonly Projector[], options: Partial<ProjectionRunnerOptions> = {}): ProjectionRunner {
-    const runner = createProjectionRunner({ eventStore: this.store, pool: this.pool, projectors, filter, logger: silentLogger, heartbeatMs: 50, ...options })
+    const runner = createProjectionRunner({
+      eventStore: this.store,
+      pool: this.pool,
+      projectors,
+      filter,
+      logger: silentLogger,
+      heartbeatMs: 50,
+      ...options,
+    })
     this.#runners.push(runner)
     runner.start()
     return runner
@@ -68,12 +76,15 @@ export class RebuildWorld {
   async filled(projectors: readonly Projector[]): Promise<void> {
     const runner = this.start(projectors)
     await runner.caughtUp()
-    await vi.waitFor(async () => {
-      for (const { name } of projectors) {
-        const status = (await this.stored(name))?.status
-        if (status === 'rebuilding') throw new Error(`${name} is not filled yet`)
-      }
-    }, { timeout: 10_000, interval: 20 })
+    await vi.waitFor(
+      async () => {
+        for (const { name } of projectors) {
+          const status = (await this.stored(name))?.status
+          if (status === 'rebuilding') throw new Error(`${name} is not filled yet`)
+        }
+      },
+      { timeout: 10_000, interval: 20 },
+    )
     await runner.close()
   }
 

@@ -7,7 +7,17 @@ import { rebuild } from '../../../projections/rebuild/rebuild.ts'
 import { requestStop } from '../../../projections/runtime/checkpoints.ts'
 import { formatPosition } from '../../../streams/store/positions.ts'
 import { readRows } from '../../support/given-projector.ts'
-import { closed, filter, opened, renamed, say, ticketBoard, ticketCounts, tickets, type TicketEvent } from '../runtime/tickets.ts'
+import {
+  closed,
+  filter,
+  opened,
+  renamed,
+  say,
+  ticketBoard,
+  ticketCounts,
+  tickets,
+  type TicketEvent,
+} from '../runtime/tickets.ts'
 import { eventually, RebuildWorld } from './rebuild-world.ts'
 
 const world = RebuildWorld.ofThisFile()
@@ -20,10 +30,17 @@ function picky(bad: string, isMended: boolean): Projector {
     tables: [tickets],
     handlers: {
       TicketOpened: ({ data, recordedAt, revision }) => [
-        insert(tickets, { ticket_id: data.ticketId, title: data.title, team: 'x', opened_at: recordedAt, stream_revision: revision }),
+        insert(tickets, {
+          ticket_id: data.ticketId,
+          title: data.title,
+          team: 'x',
+          opened_at: recordedAt,
+          stream_revision: revision,
+        }),
       ],
       TicketRenamed: ({ data }) => {
-        if (data.ticketId === bad) return [patch(tickets, { ticket_id: isMended ? bad : 'nobody' }, { title: data.title })]
+        if (data.ticketId === bad)
+          return [patch(tickets, { ticket_id: isMended ? bad : 'nobody' }, { title: data.title })]
         return []
       },
     },
@@ -36,7 +53,13 @@ const wrongBoard = defineProjector<TicketEvent>()({
   handlers: {
     ...ticketBoard.handlers,
     TicketOpened: ({ data, recordedAt, revision }) => [
-      insert(tickets, { ticket_id: data.ticketId, title: 'planted', team: data.team, opened_at: recordedAt, stream_revision: revision }),
+      insert(tickets, {
+        ticket_id: data.ticketId,
+        title: 'planted',
+        team: data.team,
+        opened_at: recordedAt,
+        stream_revision: revision,
+      }),
     ],
   },
 })
@@ -50,7 +73,13 @@ describe('a rebuild', () => {
     const before = { rows: await readRows(world.pool, ticketBoard), stored: await world.stored('ticket_board') }
     const progress: RebuildProgress[] = []
     const [outcome] = await rebuild(world.context({ onProgress: (step) => progress.push(step) }), [ticketBoard])
-    expect(outcome).toMatchObject({ kind: 'switched', versions: { from: 1, to: 1 }, position: before.stored?.position, status: 'running', comparison: { isEqual: true } })
+    expect(outcome).toMatchObject({
+      kind: 'switched',
+      versions: { from: 1, to: 1 },
+      position: before.stored?.position,
+      status: 'running',
+      comparison: { isEqual: true },
+    })
     expect(await readRows(world.pool, ticketBoard)).toEqual(before.rows)
     expect(await readRows(world.pool, { ...ticketBoard, name: 'ticket_board__previous' })).toEqual(before.rows)
     const after = await world.stored('ticket_board')
@@ -58,7 +87,10 @@ describe('a rebuild', () => {
     expect(after?.copyId).not.toBe(before.stored?.copyId)
     expect(await world.copies('ticket_board')).toEqual(['ticket_board__previous'])
     expect([...new Set(progress.map(({ phase }) => phase))]).toEqual(['filling', 'comparing', 'switching'])
-    expect(progress.findLast(({ phase }) => phase === 'filling')).toMatchObject({ position: before.stored?.position, target: before.stored?.position })
+    expect(progress.findLast(({ phase }) => phase === 'filling')).toMatchObject({
+      position: before.stored?.position,
+      target: before.stored?.position,
+    })
   })
 
   it('fills several read models in one reading of the log, each as far as it has come', async () => {
@@ -76,7 +108,9 @@ describe('a rebuild', () => {
     expect(readLog).toHaveBeenCalledOnce()
     readLog.mockRestore()
     expect(await world.stored('ticket_counts')).toMatchObject({ status: 'stopped', position: at })
-    expect((await readRows(world.pool, ticketCounts))['counts']?.filter((row) => row['ticket_id'] === ticket)).toHaveLength(1)
+    expect(
+      (await readRows(world.pool, ticketCounts))['counts']?.filter((row) => row['ticket_id'] === ticket),
+    ).toHaveLength(1)
     expect((await world.titles(ticketBoard))[ticket]).toBe('later')
   })
 
@@ -85,8 +119,13 @@ describe('a rebuild', () => {
     await say(world.store, `ticket-${ticket}`, opened(ticket, 'secret title'))
     await world.filled([ticketBoard])
     const [outcome] = await rebuild(world.context(), [wrongBoard])
-    expect(outcome).toMatchObject({ kind: 'differs', comparison: { isEqual: false, difference: { kind: 'changed', table: 'tickets', columns: ['title'] } } })
-    expect(JSON.stringify(outcome, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))).not.toMatch(/secret|planted/)
+    expect(outcome).toMatchObject({
+      kind: 'differs',
+      comparison: { isEqual: false, difference: { kind: 'changed', table: 'tickets', columns: ['title'] } },
+    })
+    expect(
+      JSON.stringify(outcome, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
+    ).not.toMatch(/secret|planted/)
     expect((await world.titles(ticketBoard))[ticket]).toBe('secret title')
     expect(await world.copies('ticket_board')).toEqual([])
   })
@@ -108,7 +147,11 @@ describe('a rebuild', () => {
     await eventually(() => expect(runner.status()[0]?.state).toBe('failed'))
     const failedAt = await world.stored('picky_board')
     const [outcome] = await rebuild(world.context(), [picky(bad, true)])
-    expect(outcome).toMatchObject({ kind: 'switched', status: 'rebuilding', comparison: { isEqual: true, position: failedAt?.position } })
+    expect(outcome).toMatchObject({
+      kind: 'switched',
+      status: 'rebuilding',
+      comparison: { isEqual: true, position: failedAt?.position },
+    })
     expect((await world.titles(picky(bad, true)))[bad]).toBe('mended')
     await say(world.store, `ticket-${later}`, opened(later))
     await eventually(async () => expect((await world.titles(picky(bad, true)))[later]).toBe(`title of ${later}`))
@@ -120,7 +163,10 @@ describe('a rebuild', () => {
     await say(world.store, `ticket-${bad}`, opened(bad, 'secret'), renamed(bad, 'secret too'))
     await world.filled([picky(bad, true), ticketCounts])
     const outcomes = await rebuild(world.context(), [picky(bad, false), ticketCounts])
-    expect(outcomes[0]).toMatchObject({ kind: 'failed', failure: { eventType: 'TicketRenamed', reason: 'patch of a missing row of tickets' } })
+    expect(outcomes[0]).toMatchObject({
+      kind: 'failed',
+      failure: { eventType: 'TicketRenamed', reason: 'patch of a missing row of tickets' },
+    })
     expect(outcomes[1]).toMatchObject({ kind: 'switched' })
     expect((await world.titles(picky(bad, true)))[bad]).toBe('secret too')
     expect(await world.stored('picky_board')).toMatchObject({ status: 'running' })
@@ -151,7 +197,9 @@ describe('a rebuild', () => {
     const onProgress = ({ phase }: RebuildProgress): void => {
       if (phase === 'comparing') isSkipped = true
     }
-    expect(await rebuild(world.context({ skips, onProgress }), [ticketBoard])).toMatchObject([{ kind: 'refused', message: expect.stringContaining('skipped while') as unknown }])
+    expect(await rebuild(world.context({ skips, onProgress }), [ticketBoard])).toMatchObject([
+      { kind: 'refused', message: expect.stringContaining('skipped while') as unknown },
+    ])
     expect(await world.copies('ticket_board')).toEqual([])
     expect((await world.titles(ticketBoard))[ticket]).toBe(`title of ${ticket}`)
   })
@@ -174,8 +222,16 @@ describe('a rebuild', () => {
       { name: 'ticket_counts', kind: 'refused', reason: 'never-filled' },
       { name: 'ticket_board', kind: 'refused', reason: 'newer-version' },
     ])
-    const both = await Promise.all([rebuild(world.context(), [{ ...ticketBoard, version: 2 }]), rebuild(world.context(), [{ ...ticketBoard, version: 2 }])])
-    expect(both.flat().map(({ kind }) => kind).sort()).toEqual(['refused', 'switched'])
+    const both = await Promise.all([
+      rebuild(world.context(), [{ ...ticketBoard, version: 2 }]),
+      rebuild(world.context(), [{ ...ticketBoard, version: 2 }]),
+    ])
+    expect(
+      both
+        .flat()
+        .map(({ kind }) => kind)
+        .sort(),
+    ).toEqual(['refused', 'switched'])
     expect(both.flat().find(({ kind }) => kind === 'refused')).toMatchObject({ reason: 'under-way' })
   })
 
@@ -201,7 +257,9 @@ describe('a rebuild', () => {
       expect(await world.stored('ticket_board')).toMatchObject({ position: before?.position, copyId: before?.copyId })
       expect(await world.copies('ticket_board')).toEqual([])
     }
-    expect(await rebuild(world.context(), [ticketBoard])).toMatchObject([{ kind: 'switched', comparison: { isEqual: true } }])
+    expect(await rebuild(world.context(), [ticketBoard])).toMatchObject([
+      { kind: 'switched', comparison: { isEqual: true } },
+    ])
   })
 
   it('begins with an empty copy, whatever a killed one left', async () => {
@@ -211,7 +269,9 @@ describe('a rebuild', () => {
     const copy = await emptyCopy(world.context(), wrongBoard, 'ticket_board__next')
     await fill(world.context(), [{ copy, upTo: await world.store.head(filter) }])
     expect((await world.titles(copy.projector))[ticket]).toBe('planted')
-    expect(await rebuild(world.context(), [ticketBoard])).toMatchObject([{ kind: 'switched', comparison: { isEqual: true } }])
+    expect(await rebuild(world.context(), [ticketBoard])).toMatchObject([
+      { kind: 'switched', comparison: { isEqual: true } },
+    ])
     expect((await world.titles(ticketBoard))[ticket]).toBe(`title of ${ticket}`)
   })
 
@@ -219,9 +279,22 @@ describe('a rebuild', () => {
     const ticket = world.fresh()
     await say(world.store, `ticket-${ticket}`, opened(ticket))
     await world.filled([ticketBoard])
-    const next = { ...wrongBoard, version: 2, tables: wrongBoard.tables.map((table) => (table.name === 'news' ? { ...table, columns: { ...table.columns, extra: { type: 'text', nullable: true } as const } } : table)) }
+    const next = {
+      ...wrongBoard,
+      version: 2,
+      tables: wrongBoard.tables.map((table) =>
+        table.name === 'news'
+          ? { ...table, columns: { ...table.columns, extra: { type: 'text', nullable: true } as const } }
+          : table,
+      ),
+    }
     const [outcome] = await rebuild(world.context(), [next])
-    expect(outcome).toMatchObject({ kind: 'switched', versions: { from: 1, to: 2 }, status: 'rebuilding', comparison: { isEqual: false, difference: { kind: 'changed', table: 'tickets' } } })
+    expect(outcome).toMatchObject({
+      kind: 'switched',
+      versions: { from: 1, to: 2 },
+      status: 'rebuilding',
+      comparison: { isEqual: false, difference: { kind: 'changed', table: 'tickets' } },
+    })
     expect((await world.titles(next))[ticket]).toBe('planted')
     expect(await world.stored('ticket_board')).toMatchObject({ version: 2 })
   })
@@ -236,14 +309,20 @@ describe('a rebuild', () => {
     const skips = async (name: string) => new Set(isSkipped && name === 'two' ? [formatPosition(position)] : [])
     let taking: Promise<Copy> | undefined
     const onProgress = ({ phase, projector }: RebuildProgress): void => {
-      if (phase === 'comparing' && projector === 'ticket_board') taking = emptyCopy(world.context(), { ...ticketCounts, name: 'one' }, 'one__next')
+      if (phase === 'comparing' && projector === 'ticket_board')
+        taking = emptyCopy(world.context(), { ...ticketCounts, name: 'one' }, 'one__next')
       isSkipped ||= phase === 'comparing' && projector === 'two'
     }
     const outcomes = await rebuild(world.context({ skips, onProgress }), projectors)
     expect(outcomes).toMatchObject([
       { name: 'ticket_board', kind: 'switched' },
       { name: 'one', kind: 'refused', reason: 'interrupted' },
-      { name: 'two', kind: 'refused', reason: 'interrupted', message: expect.stringContaining('skipped while') as unknown },
+      {
+        name: 'two',
+        kind: 'refused',
+        reason: 'interrupted',
+        message: expect.stringContaining('skipped while') as unknown,
+      },
       { name: 'ticket_counts', kind: 'switched' },
     ])
     // What somebody else fills under that name by now is not this one's to drop.
@@ -257,9 +336,17 @@ describe('a rebuild', () => {
     await say(world.store, `ticket-${ticket}`, opened(ticket))
     const upTo = await world.store.head(filter)
     await world.filled([ticketBoard, ticketCounts])
-    const [lost, kept] = [await emptyCopy(world.context(), ticketBoard, 'ticket_board__next'), await emptyCopy(world.context(), ticketCounts, 'ticket_counts__next')]
+    const [lost, kept] = [
+      await emptyCopy(world.context(), ticketBoard, 'ticket_board__next'),
+      await emptyCopy(world.context(), ticketCounts, 'ticket_counts__next'),
+    ]
     await world.pool.query(`delete from runtime.projectors where name = 'ticket_board__next'`)
-    await expect(fill(world.context(), [{ copy: lost, upTo }, { copy: kept, upTo }])).rejects.toThrow('ticket_board__next is not this process')
+    await expect(
+      fill(world.context(), [
+        { copy: lost, upTo },
+        { copy: kept, upTo },
+      ]),
+    ).rejects.toThrow('ticket_board__next is not this process')
     expect(kept.position).toEqual(upTo)
     expect(await world.stored('ticket_counts__next')).toMatchObject({ position: upTo })
   })
@@ -277,21 +364,29 @@ describe('a rebuild', () => {
     await say(world.store, `ticket-${ticket}`, opened(ticket))
     await eventually(async () => expect((await world.titles(ticketBoard))[ticket]).toBe(`title of ${ticket}`))
     await runner.close()
-    expect(await rebuild(world.context(), [{ ...ticketBoard, version: 2 }])).toMatchObject([{ kind: 'switched', versions: { from: 1, to: 2 } }])
+    expect(await rebuild(world.context(), [{ ...ticketBoard, version: 2 }])).toMatchObject([
+      { kind: 'switched', versions: { from: 1, to: 2 } },
+    ])
   })
 
   it('of a version with other keys counts the rows of both', async () => {
     const ticket = world.fresh()
     await say(world.store, `ticket-${ticket}`, opened(ticket), renamed(ticket, 'a'))
     await world.filled([ticketCounts])
-    const touches = defineTable({ name: 'counts', columns: { touch_id: 'uuid', ticket_id: 'text' }, primaryKey: ['touch_id'] })
+    const touches = defineTable({
+      name: 'counts',
+      columns: { touch_id: 'uuid', ticket_id: 'text' },
+      primaryKey: ['touch_id'],
+    })
     const next = defineProjector<TicketEvent>()({
       name: 'ticket_counts',
       version: 2,
       tables: [touches],
       handlers: { TicketOpened: ({ id, data }) => [insert(touches, { touch_id: id, ticket_id: data.ticketId })] },
     })
-    const { rows } = await world.pool.query<{ served: number }>(`select count(*)::int as served from ticket_counts.counts`)
+    const { rows } = await world.pool.query<{ served: number }>(
+      `select count(*)::int as served from ticket_counts.counts`,
+    )
     const [outcome] = await rebuild(world.context(), [next])
     expect(outcome).toMatchObject({
       kind: 'switched',
@@ -307,10 +402,18 @@ describe('a rebuild', () => {
 
   it('whose connections are cut again and again changes nothing that serves, and comes through once they hold', async () => {
     const ticket = world.fresh()
-    await say(world.store, `ticket-${ticket}`, opened(ticket), ...Array.from({ length: 60 }, (_, index) => renamed(ticket, `title ${index}`)))
+    await say(
+      world.store,
+      `ticket-${ticket}`,
+      opened(ticket),
+      ...Array.from({ length: 60 }, (_, index) => renamed(ticket, `title ${index}`)),
+    )
     const runner = world.start([ticketBoard])
     await runner.caughtUp()
-    const cut = () => world.pool.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()')
+    const cut = () =>
+      world.pool.query(
+        'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+      )
     for (let round = 0; round < 6; round += 1) {
       let steps = 0
       const onProgress = (): void => {
@@ -322,7 +425,9 @@ describe('a rebuild', () => {
         ([outcome]) => outcome?.kind === 'switched',
         () => false,
       )
-      await eventually(async () => expect((await world.stored('ticket_board'))?.copyId !== before?.copyId).toBe(isSwitched))
+      await eventually(async () =>
+        expect((await world.stored('ticket_board'))?.copyId !== before?.copyId).toBe(isSwitched),
+      )
       expect((await world.titles(ticketBoard))[ticket]).toBe('title 59')
     }
     await eventually(async () => {

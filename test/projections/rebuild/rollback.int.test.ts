@@ -89,7 +89,10 @@ describe('a rollback', () => {
     await say(world.store, `ticket-${ticket}`, renamed(ticket, 'kept'))
     await eventually(async () => expect((await world.titles(ticketBoard))[ticket]).toBe('kept'))
     const before = await world.stored('ticket_board')
-    expect(await rollback(world.context(), ticketBoard)).toMatchObject({ kind: 'failed', failure: { eventType: 'TicketRenamed' } })
+    expect(await rollback(world.context(), ticketBoard)).toMatchObject({
+      kind: 'failed',
+      failure: { eventType: 'TicketRenamed' },
+    })
     expect((await world.stored('ticket_board'))?.copyId).toBe(before?.copyId)
     expect((await world.titles(ticketBoard))[ticket]).toBe('kept')
   })
@@ -105,9 +108,14 @@ describe('a rollback', () => {
     const previous = await world.stored('ticket_board__previous')
     for (const program of [next, ticketBoard]) {
       expect(await refusal(rollback(world.context(), program))).toBe('other-version')
-      await expect(rollback(world.context(), program)).rejects.toThrow('a version cannot be taken back: deploy a program with a higher version')
+      await expect(rollback(world.context(), program)).rejects.toThrow(
+        'a version cannot be taken back: deploy a program with a higher version',
+      )
     }
-    expect(await world.stored('ticket_board__previous')).toMatchObject({ position: previous?.position, copyId: previous?.copyId })
+    expect(await world.stored('ticket_board__previous')).toMatchObject({
+      position: previous?.position,
+      copyId: previous?.copyId,
+    })
   })
 
   it('works until the previous copy is dropped', async () => {

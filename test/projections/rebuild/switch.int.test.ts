@@ -37,7 +37,10 @@ function startLoad(ticket: string) {
     let seen = 0
     while (!ending.signal.aborted) {
       try {
-        const { rows } = await world.pool.query<{ count: number }>('select count(*)::int as count from ticket_counts.counts where ticket_id = $1', [ticket])
+        const { rows } = await world.pool.query<{ count: number }>(
+          'select count(*)::int as count from ticket_counts.counts where ticket_id = $1',
+          [ticket],
+        )
         const count = rows[0]?.count ?? 0
         if (count < seen) throw new Error(`${count} rows after ${seen}`)
         seen = count
@@ -58,7 +61,10 @@ function startLoad(ticket: string) {
 }
 
 async function waiting(query: string): Promise<void> {
-  const { rows } = await world.pool.query(`select from pg_stat_activity where wait_event_type = 'Lock' and query like $1`, [query])
+  const { rows } = await world.pool.query(
+    `select from pg_stat_activity where wait_event_type = 'Lock' and query like $1`,
+    [query],
+  )
   expect(rows).toHaveLength(1)
 }
 
@@ -76,7 +82,9 @@ describe('a switch', () => {
     const load = startLoad(ticket)
     const copies = new Set<string | undefined>()
     for (let round = 0; round < 20; round += 1) {
-      expect(await rebuild(world.context(), [ticketCounts])).toMatchObject([{ kind: 'switched', status: 'running', comparison: { isEqual: true } }])
+      expect(await rebuild(world.context(), [ticketCounts])).toMatchObject([
+        { kind: 'switched', status: 'running', comparison: { isEqual: true } },
+      ])
       copies.add((await world.stored('ticket_counts'))?.copyId)
     }
     const { appended, selects } = await load.end()
@@ -105,7 +113,10 @@ describe('a switch', () => {
     const { position: to } = await say(world.store, `ticket-${ticket}`, renamed(ticket, 'in flight'))
     const writer = await world.pool.connect()
     await writer.query('begin')
-    await writer.query(`update runtime.projectors set commit_position = $1, prepare_position = $2 where name = 'ticket_counts'`, [to.commit.toString(), to.prepare.toString()])
+    await writer.query(
+      `update runtime.projectors set commit_position = $1, prepare_position = $2 where name = 'ticket_counts'`,
+      [to.commit.toString(), to.prepare.toString()],
+    )
     await writer.query(`insert into ticket_counts.counts select gen_random_uuid(), $1`, [ticket])
     let isSwitched = false
     const switching = rebuild(world.context(), [ticketCounts]).then((outcomes) => {
@@ -113,7 +124,9 @@ describe('a switch', () => {
       return outcomes
     })
     await eventually(async () => {
-      const { rows } = await world.pool.query(`select from pg_stat_activity where wait_event_type = 'Lock' and query like '%runtime.projectors%'`)
+      const { rows } = await world.pool.query(
+        `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%runtime.projectors%'`,
+      )
       expect(rows.length).toBeGreaterThan(0)
     })
     expect(isSwitched).toBe(false)
@@ -137,7 +150,8 @@ describe('a switch', () => {
     let reads = 0
     const skips = async (): Promise<ReadonlySet<string>> => {
       reads += 1
-      if (reads === 2) await holder.query(`begin; select from runtime.projectors where name = 'ticket_counts__next' for update`)
+      if (reads === 2)
+        await holder.query(`begin; select from runtime.projectors where name = 'ticket_counts__next' for update`)
       return new Set()
     }
     const switching = rebuild(world.context({ skips }), [ticketCounts])
@@ -160,7 +174,8 @@ describe('a switch', () => {
     let reads = 0
     const skips = async (): Promise<ReadonlySet<string>> => {
       reads += 1
-      if (reads === 2) await holder.query(`begin; select from runtime.projectors where name = 'ticket_board' for update`)
+      if (reads === 2)
+        await holder.query(`begin; select from runtime.projectors where name = 'ticket_board' for update`)
       return new Set()
     }
     const switching = rebuild(world.context({ skips }), [ticketBoard])
@@ -182,10 +197,14 @@ describe('a switch', () => {
     const skips = async (): Promise<ReadonlySet<string>> => {
       reads += 1
       if (reads !== 2) return new Set()
-      await world.pool.query(`create function ticket_counts__next.slow() returns trigger language plpgsql as $$ begin perform pg_sleep(3); return null; end $$;
+      await world.pool
+        .query(`create function ticket_counts__next.slow() returns trigger language plpgsql as $$ begin perform pg_sleep(3); return null; end $$;
         create trigger slow after insert on ticket_counts__next.counts for each statement execute function ticket_counts__next.slow()`)
       ;({ position: to } = await say(world.store, `ticket-${ticket}`, renamed(ticket, 'slow')))
-      await world.pool.query(`update runtime.projectors set commit_position = $1, prepare_position = $2 where name = 'ticket_counts'`, [to.commit.toString(), to.prepare.toString()])
+      await world.pool.query(
+        `update runtime.projectors set commit_position = $1, prepare_position = $2 where name = 'ticket_counts'`,
+        [to.commit.toString(), to.prepare.toString()],
+      )
       return new Set()
     }
     expect(await rebuild(world.context({ skips }), [ticketCounts])).toMatchObject([{ kind: 'switched', position: to }])
@@ -200,7 +219,9 @@ describe('a switch', () => {
     await say(world.store, `ticket-${ticket}`, opened(ticket))
     let held = 0
     const lockable = async (): Promise<void> => {
-      const { rows } = await world.pool.query(`select from runtime.projectors where name = 'ticket_board' for update skip locked`)
+      const { rows } = await world.pool.query(
+        `select from runtime.projectors where name = 'ticket_board' for update skip locked`,
+      )
       if (rows.length === 0) held += 1
     }
     const asked: string[] = []
@@ -230,7 +251,9 @@ describe('a switch', () => {
     await say(world.store, `ticket-${ticket}`, opened(ticket))
     await world.filled([ticketCounts])
     const isLocked = async (): Promise<boolean> => {
-      const { rows } = await world.pool.query(`select from runtime.projectors where name = 'ticket_counts' for update skip locked`)
+      const { rows } = await world.pool.query(
+        `select from runtime.projectors where name = 'ticket_counts' for update skip locked`,
+      )
       return rows.length === 0
     }
     const released = Promise.withResolvers<void>()
@@ -253,7 +276,10 @@ describe('a switch', () => {
         // The writer goes on after the switch has asked where the log ends, and before it locks; once more if the lock was gone before it was looked for.
         if (seen.tries > 0 && !seen.isUnderLock) {
           ;({ position: to } = await say(world.store, `ticket-${ticket}`, renamed(ticket, 'since')))
-          await world.pool.query(`update runtime.projectors set commit_position = $1, prepare_position = $2 where name = 'ticket_counts'`, [to.commit.toString(), to.prepare.toString()])
+          await world.pool.query(
+            `update runtime.projectors set commit_position = $1, prepare_position = $2 where name = 'ticket_counts'`,
+            [to.commit.toString(), to.prepare.toString()],
+          )
           seen.isDue = true
         }
         return head
@@ -295,8 +321,12 @@ describe('a switch', () => {
     }
     let isFilled = false
     const eventStore = {
-      head: (...given: Parameters<typeof world.store.head>) => (isFilled && fails('head') ? Promise.reject(new EventStoreUnavailableError('$all')) : world.store.head(...given)),
-      readLog: (read: LogRead) => (isFilled && fails('readLog') ? readingAfter(() => Promise.reject(new EventStoreUnavailableError('$all')), read) : world.store.readLog(read)),
+      head: (...given: Parameters<typeof world.store.head>) =>
+        isFilled && fails('head') ? Promise.reject(new EventStoreUnavailableError('$all')) : world.store.head(...given),
+      readLog: (read: LogRead) =>
+        isFilled && fails('readLog')
+          ? readingAfter(() => Promise.reject(new EventStoreUnavailableError('$all')), read)
+          : world.store.readLog(read),
     }
     const skips = async (): Promise<ReadonlySet<string>> => {
       if (isFilled && fails('skips')) throw new EventStoreUnavailableError('projection-ticket_board')
@@ -305,7 +335,9 @@ describe('a switch', () => {
     const onProgress = ({ phase }: RebuildProgress): void => {
       isFilled ||= phase === 'switching'
     }
-    expect(await rebuild(world.context({ eventStore, skips, onProgress }), [ticketBoard])).toMatchObject([{ kind: 'switched', position: before?.position }])
+    expect(await rebuild(world.context({ eventStore, skips, onProgress }), [ticketBoard])).toMatchObject([
+      { kind: 'switched', position: before?.position },
+    ])
     expect(Math.max(...Object.values(away))).toBeLessThanOrEqual(0)
   })
 
@@ -320,7 +352,9 @@ describe('a switch', () => {
     await say(world.store, `ticket-${ticket}`, opened(ticket))
     await world.filled([ticketBoard])
     const ended = AbortSignal.abort(new Error('the connection was lost'))
-    expect(await switchOver(world.context({ signal: ended }), copy)).toMatchObject({ position: (await world.stored('ticket_board'))?.position })
+    expect(await switchOver(world.context({ signal: ended }), copy)).toMatchObject({
+      position: (await world.stored('ticket_board'))?.position,
+    })
     expect(await world.stored('ticket_board')).toMatchObject({ copyId: copy.copyId })
   })
 
@@ -335,7 +369,10 @@ describe('a switch', () => {
     await reader.query('select * from ticket_board__previous.tickets')
     await reader.query('select * from ticket_board.tickets')
     const warn = vi.fn()
-    const switching = rebuild(world.context({ logger: { debug: () => undefined, info: () => undefined, error: () => undefined, warn } }), [ticketBoard])
+    const switching = rebuild(
+      world.context({ logger: { debug: () => undefined, info: () => undefined, error: () => undefined, warn } }),
+      [ticketBoard],
+    )
     await eventually(() => expect(warn).toHaveBeenCalled())
     // The switch is done; only what served before the previous copy waits for the reader.
     expect((await world.stored('ticket_board'))?.copyId).not.toBe(before?.copyId)
@@ -351,7 +388,10 @@ describe('a switch', () => {
     await say(world.store, `ticket-${ticket}`, opened(ticket))
     const runner = world.start([ticketBoard, ticketCounts])
     await runner.caughtUp()
-    const readers = [createReadPositions({ pool: world.pool, projectors: [ticketBoard] }), createReadPositions({ pool: world.pool, projectors: [ticketBoard], runner })]
+    const readers = [
+      createReadPositions({ pool: world.pool, projectors: [ticketBoard] }),
+      createReadPositions({ pool: world.pool, projectors: [ticketBoard], runner }),
+    ]
     const ending = new AbortController()
     let checked = 0
     let last: Position | undefined
@@ -364,7 +404,9 @@ describe('a switch', () => {
         const { caughtUp } = await positions.waitFor(position, ['ticket_board'], 10_000)
         const { rows } = await world.pool.query('select from ticket_board.tickets where ticket_id = $1', [mine])
         expect([caughtUp, rows.length]).toEqual([true, 1])
-        expect(await positions.requireHead((asked) => world.store.head(filter, asked), 'ticket_board', 10_000)).toBe(true)
+        expect(await positions.requireHead((asked) => world.store.head(filter, asked), 'ticket_board', 10_000)).toBe(
+          true,
+        )
         checked += 1
       }
     })

@@ -11,8 +11,16 @@ import { RebuildWorld } from './rebuild-world.ts'
 
 const world = RebuildWorld.ofThisFile()
 
-const entries = defineTable({ name: 'entries', columns: { entry_id: 'uuid', ticket_id: 'text', title: { type: 'text', nullable: true }, weight: 'numeric' }, primaryKey: ['entry_id'] })
-const links = defineTable({ name: 'links', columns: { ticket_id: 'text', number: 'integer', detail: 'jsonb' }, primaryKey: ['ticket_id', 'number'] })
+const entries = defineTable({
+  name: 'entries',
+  columns: { entry_id: 'uuid', ticket_id: 'text', title: { type: 'text', nullable: true }, weight: 'numeric' },
+  primaryKey: ['entry_id'],
+})
+const links = defineTable({
+  name: 'links',
+  columns: { ticket_id: 'text', number: 'integer', detail: 'jsonb' },
+  primaryKey: ['ticket_id', 'number'],
+})
 
 /** Rows with an id for a key, and rows whose key is text and a number. */
 const register = defineProjector<TicketEvent>()({
@@ -32,7 +40,9 @@ async function filledRegister(): Promise<readonly string[]> {
   const ticket = world.fresh()
   await say(world.store, `ticket-${ticket}`, opened(ticket, 'secret title'), renamed(ticket, 'x'), renamed(ticket, 'y'))
   await world.filled([register])
-  const { rows } = await world.pool.query<{ entry_id: string }>('select entry_id from register.entries order by entry_id')
+  const { rows } = await world.pool.query<{ entry_id: string }>(
+    'select entry_id from register.entries order by entry_id',
+  )
   return rows.map(({ entry_id }) => entry_id)
 }
 
@@ -60,14 +70,28 @@ describe('a check of a read model', () => {
 
   it('names the first damaged row by its key, and the columns, never a value', async () => {
     const [first] = await filledRegister()
-    await world.pool.query(`update register.entries set title = 'damaged secret', weight = 9 where entry_id = $1`, [first])
-    expect(await difference()).toEqual({ kind: 'changed', table: 'entries', key: { entry_id: first }, columns: ['title', 'weight'] })
+    await world.pool.query(`update register.entries set title = 'damaged secret', weight = 9 where entry_id = $1`, [
+      first,
+    ])
+    expect(await difference()).toEqual({
+      kind: 'changed',
+      table: 'entries',
+      key: { entry_id: first },
+      columns: ['title', 'weight'],
+    })
   })
 
   it('tells a null from an empty text', async () => {
     await filledRegister()
-    const { rows } = await world.pool.query<{ entry_id: string }>(`update register.entries set title = '' where title is null and entry_id = (select entry_id from register.entries where title is null order by entry_id limit 1) returning entry_id`)
-    expect(await difference()).toEqual({ kind: 'changed', table: 'entries', key: { entry_id: rows[0]?.entry_id }, columns: ['title'] })
+    const { rows } = await world.pool.query<{ entry_id: string }>(
+      `update register.entries set title = '' where title is null and entry_id = (select entry_id from register.entries where title is null order by entry_id limit 1) returning entry_id`,
+    )
+    expect(await difference()).toEqual({
+      kind: 'changed',
+      table: 'entries',
+      key: { entry_id: rows[0]?.entry_id },
+      columns: ['title'],
+    })
   })
 
   it('finds a row that is missing, first, in the middle and last', async () => {
@@ -76,7 +100,10 @@ describe('a check of a read model', () => {
       const { rows } = await world.pool.query('delete from register.entries where entry_id = $1 returning *', [id])
       expect(await difference()).toEqual({ kind: 'missing', table: 'entries', key: { entry_id: id } })
       const [row] = rows
-      await world.pool.query('insert into register.entries (entry_id, ticket_id, title, weight) values ($1, $2, $3, $4)', [row.entry_id, row.ticket_id, row.title, row.weight])
+      await world.pool.query(
+        'insert into register.entries (entry_id, ticket_id, title, weight) values ($1, $2, $3, $4)',
+        [row.entry_id, row.ticket_id, row.title, row.weight],
+      )
     }
     expect(await verify(world.context(), [register])).toMatchObject([{ kind: 'equal' }])
   })
@@ -92,9 +119,16 @@ describe('a check of a read model', () => {
 
   it('shows a key that is no id as a hash', async () => {
     await filledRegister()
-    await world.pool.query(`update register.links set detail = '{}' where ticket_id = (select min(ticket_id) from register.links)`)
+    await world.pool.query(
+      `update register.links set detail = '{}' where ticket_id = (select min(ticket_id) from register.links)`,
+    )
     const found = await difference()
-    expect(found).toMatchObject({ kind: 'changed', table: 'links', columns: ['detail'], key: { number: '1', ticket_id: expect.stringMatching(/^#[0-9a-f]{12}$/) as unknown } })
+    expect(found).toMatchObject({
+      kind: 'changed',
+      table: 'links',
+      columns: ['detail'],
+      key: { number: '1', ticket_id: expect.stringMatching(/^#[0-9a-f]{12}$/) as unknown },
+    })
   })
 
   it('finds differences beyond the first page of rows', async () => {
@@ -103,7 +137,10 @@ describe('a check of a read model', () => {
     await world.filled([register])
     await world.pool.query(`insert into register.links select 'a', n, '{}' from generate_series(1, 12000) n`)
     const [outcome] = await verify(world.context(), [register])
-    expect(outcome).toMatchObject({ kind: 'differs', comparison: { difference: { kind: 'surplus', table: 'links', key: { number: '1' } } } })
+    expect(outcome).toMatchObject({
+      kind: 'differs',
+      comparison: { difference: { kind: 'surplus', table: 'links', key: { number: '1' } } },
+    })
     const tables = outcome?.kind === 'differs' ? outcome.comparison.tables : []
     expect(tables[1]?.rows).toBe((tables[1]?.copyRows ?? 0) + 12_000)
   })
@@ -117,7 +154,9 @@ describe('a check of a read model', () => {
   it('of another version is refused before anything is filled', async () => {
     await filledRegister()
     const begun = vi.fn()
-    expect(await verify(world.context({ onProgress: begun }), [{ ...register, version: 2 }])).toMatchObject([{ kind: 'refused', reason: 'other-version' }])
+    expect(await verify(world.context({ onProgress: begun }), [{ ...register, version: 2 }])).toMatchObject([
+      { kind: 'refused', reason: 'other-version' },
+    ])
     expect(begun).not.toHaveBeenCalled()
   })
 
@@ -128,10 +167,14 @@ describe('a check of a read model', () => {
     await runner.caughtUp()
     const unloading = new AbortController()
     const load = (async () => {
-      for (let index = 0; !unloading.signal.aborted; index += 1) await say(world.store, `ticket-${ticket}`, renamed(ticket, `title ${index}`))
+      for (let index = 0; !unloading.signal.aborted; index += 1)
+        await say(world.store, `ticket-${ticket}`, renamed(ticket, `title ${index}`))
     })()
     for (let round = 0; round < 5; round += 1) {
-      expect(await verify(world.context(), [ticketBoard, ticketCounts])).toMatchObject([{ kind: 'equal' }, { kind: 'equal' }])
+      expect(await verify(world.context(), [ticketBoard, ticketCounts])).toMatchObject([
+        { kind: 'equal' },
+        { kind: 'equal' },
+      ])
       await pause(10)
     }
     unloading.abort()

@@ -26,7 +26,9 @@ it('compares both numbers of a position: events of one append share the first', 
   const first = { commit: 100n, prepare: 80n }
   const second = { commit: 100n, prepare: 90n }
   await writeShares(pool, [shareOf(ticketCounts, events, position, second)])
-  await expect(writeShares(pool, [shareOf(ticketCounts, [], first, { commit: 200n, prepare: 200n })])).rejects.toThrow(CheckpointLostError)
+  await expect(writeShares(pool, [shareOf(ticketCounts, [], first, { commit: 200n, prepare: 200n })])).rejects.toThrow(
+    CheckpointLostError,
+  )
   await writeShares(pool, [shareOf(ticketCounts, [], second, { commit: 200n, prepare: 200n })])
   const { rows } = await pool.query('select commit_position::text as at from runtime.projectors')
   expect(rows).toEqual([{ at: '200' }])

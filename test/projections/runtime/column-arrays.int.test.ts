@@ -32,7 +32,10 @@ describe('rows as an array a column', () => {
   async function readBack(list: ColumnList, rows: readonly Readonly<Record<string, unknown>>[]): Promise<unknown[]> {
     const arrays = list.map(([, type], index) => `$${index + 1}::${type}[]`)
     const names = list.map(([name]) => name)
-    const answer = await pool.query(`select * from unnest(${arrays.join(', ')}) as x(${names.join(', ')})`, columnArrays(list, rows))
+    const answer = await pool.query(
+      `select * from unnest(${arrays.join(', ')}) as x(${names.join(', ')})`,
+      columnArrays(list, rows),
+    )
     return answer.rows
   }
 
@@ -49,18 +52,40 @@ describe('rows as an array a column', () => {
     }
     const none = Object.fromEntries(columns.map(([name]) => [name, null]))
 
-    expect(await readBack(columns, [full, {}, { ...none }])).toEqual([{ ...full, an_instant: new Date(full.an_instant) }, none, none])
-    expect(await readBack([['a_numeric', 'numeric'], ['a_text', 'text']], [{ a_numeric: 0.1, a_text: '' }])).toEqual([{ a_numeric: '0.1', a_text: '' }])
+    expect(await readBack(columns, [full, {}, { ...none }])).toEqual([
+      { ...full, an_instant: new Date(full.an_instant) },
+      none,
+      none,
+    ])
+    expect(
+      await readBack(
+        [
+          ['a_numeric', 'numeric'],
+          ['a_text', 'text'],
+        ],
+        [{ a_numeric: 0.1, a_text: '' }],
+      ),
+    ).toEqual([{ a_numeric: '0.1', a_text: '' }])
     expect(await readBack(columns, [])).toEqual([])
   })
 
   it('hold any text and any JSON that Postgres can store', async () => {
     const text = string({ unit: 'binary' }).filter((value) => !value.includes('\0') && value.isWellFormed())
-    const json = jsonValue({ stringUnit: 'grapheme', noUnicodeString: false }).filter((value) => value !== null && !JSON.stringify(value).includes('\\u0000') && !JSON.stringify(value).includes('-0'))
+    const json = jsonValue({ stringUnit: 'grapheme', noUnicodeString: false }).filter(
+      (value) => value !== null && !JSON.stringify(value).includes('\\u0000') && !JSON.stringify(value).includes('-0'),
+    )
     await assert(
       asyncProperty(array(option(text), { minLength: 1 }), json, async (texts, value) => {
         const rows = texts.map((a_text) => ({ a_text, a_jsonb: value }))
-        expect(await readBack([['a_text', 'text'], ['a_jsonb', 'jsonb']], rows)).toEqual(rows)
+        expect(
+          await readBack(
+            [
+              ['a_text', 'text'],
+              ['a_jsonb', 'jsonb'],
+            ],
+            rows,
+          ),
+        ).toEqual(rows)
       }),
       { numRuns: 50 },
     )
@@ -68,7 +93,13 @@ describe('rows as an array a column', () => {
 
   it('have a replacement for each character that Postgres cannot store', async () => {
     const odd = 'a\0b\ud800c'
-    const rows = await readBack([['a_text', 'text'], ['a_jsonb', 'jsonb']], [{ a_text: odd, a_jsonb: { [odd]: [odd] } }])
+    const rows = await readBack(
+      [
+        ['a_text', 'text'],
+        ['a_jsonb', 'jsonb'],
+      ],
+      [{ a_text: odd, a_jsonb: { [odd]: [odd] } }],
+    )
     const stored = 'a\uFFFDb\uFFFDc'
 
     expect(rows).toEqual([{ a_text: stored, a_jsonb: { [stored]: [stored] } }])

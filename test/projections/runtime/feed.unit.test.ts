@@ -19,7 +19,12 @@ function member(name: string, position: Position): Member {
 
 /** What was written, per batch and member: how many events, and the move of its checkpoint. */
 function written(batches: readonly (readonly MemberBatch[])[]): string[][] {
-  return batches.map((batch) => batch.map(({ member: { projector }, events: own, share }) => `${projector.name} ${own.length} ${share?.from.commit}-${share?.to.commit}`))
+  return batches.map((batch) =>
+    batch.map(
+      ({ member: { projector }, events: own, share }) =>
+        `${projector.name} ${own.length} ${share?.from.commit}-${share?.to.commit}`,
+    ),
+  )
 }
 
 function listenerInto(batches: (readonly MemberBatch[])[]) {
@@ -33,23 +38,44 @@ function listenerInto(batches: (readonly MemberBatch[])[]) {
 describe('a feed', () => {
   it('begins where the member that is furthest behind is, and passes over what others have', async () => {
     const batches: (readonly MemberBatch[])[] = []
-    const feed = new Feed([member('ahead', at(1)), member('behind', startOfLog), member('far', at(3))], listenerInto(batches))
+    const feed = new Feed(
+      [member('ahead', at(1)), member('behind', startOfLog), member('far', at(3))],
+      listenerInto(batches),
+    )
     expect(feed.position).toEqual(startOfLog)
     await feed.takeEvents(events.slice(0, 1))
     await feed.takeEvents(events.slice(1, 3))
     await feed.takeEvents(events.slice(3))
     await feed.settled()
-    expect(written(batches)).toEqual([['behind 1 0-100'], ['ahead 1 200-300', 'behind 2 100-300'], ['ahead 1 300-400', 'behind 1 300-400']])
+    expect(written(batches)).toEqual([
+      ['behind 1 0-100'],
+      ['ahead 1 200-300', 'behind 2 100-300'],
+      ['ahead 1 300-400', 'behind 1 300-400'],
+    ])
   })
 
   it('moves checkpoints with the server’s, and gives a handler that throws no share', async () => {
     const batches: (readonly MemberBatch[])[] = []
-    const thrower = defineProjector<TicketEvent>()({ ...ticketCounts, name: 'thrower', handlers: { TicketOpened: () => { throw new Error('no') } } })
-    const feed = new Feed([member('counts', startOfLog), { projector: thrower, position: startOfLog, isActive: true, copyId: 'one' }], listenerInto(batches))
+    const thrower = defineProjector<TicketEvent>()({
+      ...ticketCounts,
+      name: 'thrower',
+      handlers: {
+        TicketOpened: () => {
+          throw new Error('no')
+        },
+      },
+    })
+    const feed = new Feed(
+      [member('counts', startOfLog), { projector: thrower, position: startOfLog, isActive: true, copyId: 'one' }],
+      listenerInto(batches),
+    )
     await feed.takeCheckpoint({ commit: 50n, prepare: 50n })
     await feed.takeEvents(events.slice(0, 2))
     await feed.settled()
-    expect(written(batches)).toEqual([['counts 0 0-50', 'thrower 0 0-50'], ['counts 2 50-200', 'thrower 2 undefined-undefined']])
+    expect(written(batches)).toEqual([
+      ['counts 0 0-50', 'thrower 0 0-50'],
+      ['counts 2 50-200', 'thrower 2 undefined-undefined'],
+    ])
   })
 
   it('hands over one batch while the one before it is being written, and not two', async () => {
@@ -90,23 +116,36 @@ describe('a feed', () => {
 
 describe('readings of the log', () => {
   it('become one, that of the one behind, whichever is the live one', async () => {
-    for (const [live, late] of [[0, 2], [2, 0]] as const) {
+    for (const [live, late] of [
+      [0, 2],
+      [2, 0],
+    ] as const) {
       const subscriptions: AllSubscription[] = []
       const batches: (readonly MemberBatch[])[] = []
       const eventStore = {
         subscribeToAll: (options: AllSubscription) => {
           subscriptions.push(options)
           const ended = new Promise<void>((resolve) => options.signal.addEventListener('abort', () => resolve()))
-          return { ended, stats: () => { throw new Error('nobody asks') } }
+          return {
+            ended,
+            stats: () => {
+              throw new Error('nobody asks')
+            },
+          }
         },
       }
       const caughtUp: string[][] = []
-      const readings = new LogReadings({ eventStore, filter: { streamPrefixes: [] }, batchSize: 10 }, {
-        write: async (batch) => void batches.push(batch),
-        caughtUp: async (members) => void caughtUp.push(members.map(({ projector }) => projector.name)),
-        undecodable: async () => undefined,
-        broke: (_members, error) => { throw error },
-      })
+      const readings = new LogReadings(
+        { eventStore, filter: { streamPrefixes: [] }, batchSize: 10 },
+        {
+          write: async (batch) => void batches.push(batch),
+          caughtUp: async (members) => void caughtUp.push(members.map(({ projector }) => projector.name)),
+          undecodable: async () => undefined,
+          broke: (_members, error) => {
+            throw error
+          },
+        },
+      )
       readings.add([member('live', at(live))])
       readings.add([member('late', at(late))])
       for (const subscription of subscriptions) await subscription.onCaughtUp?.()

@@ -1,7 +1,16 @@
 import { array, assert, asyncProperty, constantFrom, oneof, record, type Arbitrary } from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database.ts'
-import { defineTable, insert, patch, patchWhere, remove, removeWhere, upsert, type RowChange } from '../../../projections/runtime/projector.ts'
+import {
+  defineTable,
+  insert,
+  patch,
+  patchWhere,
+  remove,
+  removeWhere,
+  upsert,
+  type RowChange,
+} from '../../../projections/runtime/projector.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { singly, writePlanned, type Batch } from './planned-writes.ts'
 
@@ -35,7 +44,9 @@ let pool: Pool
 beforeAll(async () => {
   database = await freshDatabase()
   pool = createPool({ url: database.url, max: 1 })
-  await pool.query('create schema folded; create table folded.steps (list text, step text, owner text, primary key (list, step))')
+  await pool.query(
+    'create schema folded; create table folded.steps (list text, step text, owner text, primary key (list, step))',
+  )
 })
 
 afterAll(async () => {
@@ -55,7 +66,11 @@ async function contents(): Promise<unknown[]> {
 }
 
 /** As the runtime does: one by one where the batch is refused, up to the first that is refused by itself. */
-async function outcomeOf(before: readonly RowChange[], batch: readonly RowChange[], isFolded: boolean): Promise<unknown> {
+async function outcomeOf(
+  before: readonly RowChange[],
+  batch: readonly RowChange[],
+  isFolded: boolean,
+): Promise<unknown> {
   await fill(before)
   let taken = isFolded && (await write(singly(batch))) ? batch.length : 0
   while (taken < batch.length && (await write(singly(batch.slice(taken, taken + 1))))) taken += 1
@@ -64,9 +79,13 @@ async function outcomeOf(before: readonly RowChange[], batch: readonly RowChange
 
 it('removals of rows by their values leave in one batch what they leave one after the other', async () => {
   await assert(
-    asyncProperty(array(change, { maxLength: 6 }), array(change, { minLength: 1, maxLength: 10 }), async (before, batch) => {
-      expect(await outcomeOf(before, batch, true)).toEqual(await outcomeOf(before, batch, false))
-    }),
+    asyncProperty(
+      array(change, { maxLength: 6 }),
+      array(change, { minLength: 1, maxLength: 10 }),
+      async (before, batch) => {
+        expect(await outcomeOf(before, batch, true)).toEqual(await outcomeOf(before, batch, false))
+      },
+    ),
     { numRuns: 40 },
   )
 })
@@ -79,19 +98,26 @@ it('a row that the same event has removed by its values is not in the way of a n
     insert(steps, { list: 'a', step: 'x', owner: 'p' }),
   ]
   expect(await write([moved])).toBe(true)
-  expect(await contents()).toEqual([{ list: 'a', step: 'x', owner: 'p' }, { list: 'b', step: 'x', owner: null }])
+  expect(await contents()).toEqual([
+    { list: 'a', step: 'x', owner: 'p' },
+    { list: 'b', step: 'x', owner: null },
+  ])
 })
 
 it('what one event changes is taken as it is one after the other, or refused', async () => {
   await assert(
-    asyncProperty(array(change, { maxLength: 4 }), array(change, { minLength: 2, maxLength: 6 }), async (before, changes) => {
-      const outcomes: unknown[] = []
-      for (const batches of [[[changes]], changes.map((each) => [[each]])]) {
-        await fill(before)
-        outcomes.push({ isTaken: await write(...batches), rows: await contents() })
-      }
-      expect(outcomes[0]).toEqual(outcomes[1])
-    }),
+    asyncProperty(
+      array(change, { maxLength: 4 }),
+      array(change, { minLength: 2, maxLength: 6 }),
+      async (before, changes) => {
+        const outcomes: unknown[] = []
+        for (const batches of [[[changes]], changes.map((each) => [[each]])]) {
+          await fill(before)
+          outcomes.push({ isTaken: await write(...batches), rows: await contents() })
+        }
+        expect(outcomes[0]).toEqual(outcomes[1])
+      },
+    ),
     { numRuns: 60 },
   )
 })

@@ -13,7 +13,16 @@ import { ShareWriter } from '../../../projections/runtime/share-writer.ts'
 import { createWritePool } from '../../../projections/runtime/write-pool.ts'
 import { readRows, recorded } from '../../support/given-projector.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
-import { closed, emptyDatabase, opened, renamed, silentLogger, ticketBoard, ticketCounts, type TicketEvent } from './tickets.ts'
+import {
+  closed,
+  emptyDatabase,
+  opened,
+  renamed,
+  silentLogger,
+  ticketBoard,
+  ticketCounts,
+  type TicketEvent,
+} from './tickets.ts'
 
 const watched = (team: string, watcher: string): TicketEvent => ({ type: 'TeamWatched', data: { team, watcher } })
 const unwatched = (team: string, watcher: string): TicketEvent => ({ type: 'TeamUnwatched', data: { team, watcher } })
@@ -48,7 +57,8 @@ beforeEach(async () => {
   copies.clear()
   reached.clear()
   await ensureRuntimeSchema(other)
-  for (const projector of [ticketBoard, ticketCounts]) await inTransaction(other, (client) => prepareProjector(client, projector))
+  for (const projector of [ticketBoard, ticketCounts])
+    await inTransaction(other, (client) => prepareProjector(client, projector))
 })
 afterEach(() => emptyDatabase(other))
 
@@ -56,7 +66,11 @@ afterEach(() => emptyDatabase(other))
 const batchOf = (events: readonly TicketEvent[]) => recorded(events.map((event) => ({ ...event, id: randomUUID() })))
 
 /** Writes the events as one batch behind what is written; `isJoinable: false` as one that knows no copies. */
-async function write(projectors: readonly Projector[], events: readonly TicketEvent[], { isJoinable = true } = {}): Promise<string[]> {
+async function write(
+  projectors: readonly Projector[],
+  events: readonly TicketEvent[],
+  { isJoinable = true } = {},
+): Promise<string[]> {
   const batch = batchOf(events)
   const shares = projectors.map((projector) => {
     const at = reached.get(projector.name) ?? 0n
@@ -79,27 +93,40 @@ async function sentBy(work: () => Promise<unknown>): Promise<string[]> {
 
 /** Of each projector, where it is stored to be. */
 async function stored(): Promise<Record<string, number>> {
-  const { rows } = await other.query<{ name: string; place: number }>('select name, commit_position::int as place from runtime.projectors')
+  const { rows } = await other.query<{ name: string; place: number }>(
+    'select name, commit_position::int as place from runtime.projectors',
+  )
   return Object.fromEntries(rows.map((row) => [row.name, row.place]))
 }
 
-const errorOf = (work: Promise<unknown>): Promise<unknown> => work.then(() => undefined, (error: unknown) => error)
+const errorOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
 
 async function ticketsIn(schema: string): Promise<string[]> {
-  const { rows } = await other.query<{ ticket_id: string }>(`select ticket_id from ${schema}.tickets order by ticket_id`)
+  const { rows } = await other.query<{ ticket_id: string }>(
+    `select ticket_id from ${schema}.tickets order by ticket_id`,
+  )
   return rows.map(({ ticket_id: id }) => id)
 }
 
 describe('a small batch', () => {
   it('is one statement from the second on, for all projectors together', async () => {
-    expect(await sentBy(() => write([ticketBoard, ticketCounts], [opened('1'), watched('blue', 'ann')]))).toHaveLength(7)
+    expect(await sentBy(() => write([ticketBoard, ticketCounts], [opened('1'), watched('blue', 'ann')]))).toHaveLength(
+      7,
+    )
     let changed: string[] = []
     const sent = await sentBy(async () => {
       changed = await write([ticketBoard, ticketCounts], [opened('2', 'b', 'blue'), renamed('2', 'c')])
     })
     expect(sent).toEqual([expect.stringMatching(/^with held as /)])
     expect(changed.toSorted()).toEqual(['ticket_board.news', 'ticket_board.tickets', 'ticket_counts.counts'])
-    expect((await readRows(other, ticketBoard))['tickets']).toMatchObject([{ ticket_id: '1' }, { ticket_id: '2', title: 'c' }])
+    expect((await readRows(other, ticketBoard))['tickets']).toMatchObject([
+      { ticket_id: '1' },
+      { ticket_id: '2', title: 'c' },
+    ])
     expect((await readRows(other, ticketBoard))['news']).toMatchObject([{ watcher: 'ann', detail: { ticket: '2' } }])
     expect((await readRows(other, ticketCounts))['counts']).toHaveLength(3)
     expect(await stored()).toEqual({ ticket_board: 2, ticket_counts: 2 })
@@ -107,13 +134,15 @@ describe('a small batch', () => {
 
   it('tells of those tables only in which a row was written', async () => {
     await write([ticketBoard, ticketCounts], [opened('1')])
-    expect(await sentBy(async () => {
-      // Nobody watches, nothing is there to be removed, and the other one does not listen to it.
-      expect(await write([ticketBoard, ticketCounts], [closed('1')])).toEqual(['ticket_board.tickets'])
-      expect(await write([ticketBoard, ticketCounts], [closed('1')])).toEqual([])
-      expect(await write([ticketBoard, ticketCounts], [teamRenamed('none', 'red')])).toEqual([])
-      expect(await write([ticketCounts], [])).toEqual([])
-    })).toHaveLength(4)
+    expect(
+      await sentBy(async () => {
+        // Nobody watches, nothing is there to be removed, and the other one does not listen to it.
+        expect(await write([ticketBoard, ticketCounts], [closed('1')])).toEqual(['ticket_board.tickets'])
+        expect(await write([ticketBoard, ticketCounts], [closed('1')])).toEqual([])
+        expect(await write([ticketBoard, ticketCounts], [teamRenamed('none', 'red')])).toEqual([])
+        expect(await write([ticketCounts], [])).toEqual([])
+      }),
+    ).toHaveLength(4)
     expect(await stored()).toEqual({ ticket_board: 4, ticket_counts: 5 })
   })
 
@@ -139,7 +168,9 @@ describe('small batches that are ever others', () => {
     const counters = Array.from({ length: 7 }, (_, index) => ({ ...ticketCounts, name: `counts_${index}` }))
     for (const counter of counters) await inTransaction(other, (client) => prepareProjector(client, counter))
     await write(counters, [])
-    const sets = Array.from({ length: 127 }, (_, index) => counters.filter((_counter, bit) => ((index + 1) & (1 << bit)) !== 0))
+    const sets = Array.from({ length: 127 }, (_, index) =>
+      counters.filter((_counter, bit) => ((index + 1) & (1 << bit)) !== 0),
+    )
     const sent = await sentBy(async () => {
       for (const set of sets) await write(set, [opened('1')])
     })
@@ -154,19 +185,31 @@ describe('small batches that are ever others', () => {
 describe('what cannot be taken of a small batch', () => {
   it.each<[string, readonly TicketEvent[], string]>([
     ['an insert of a row that is there', [opened('1')], 'Postgres 23505 tickets tickets_pkey'],
-    ['a patch of a row that is not there', [renamed('nobody', 'x'), watched('red', 'ann')], 'patch of a missing row of tickets'],
-    ['an insert of a row that is there, and its removal', [opened('1'), closed('1')], 'insert of an existing row of tickets'],
-  ])('%s: nothing of it is written, and the error is the one of the writing step by step', async (_name, events, reason) => {
-    await write([ticketBoard, ticketCounts], [opened('1'), opened('2')])
-    const before = [await readRows(other, ticketBoard), await readRows(other, ticketCounts), await stored()]
-    const reasons: string[] = []
-    const sent = await sentBy(async () => {
-      for (const isJoinable of [true, false]) reasons.push(reasonOf(await errorOf(write([ticketCounts, ticketBoard], events, { isJoinable }))))
-    })
-    expect(reasons).toEqual([reason, reason])
-    expect(sent.slice(0, 2)).toEqual([expect.stringMatching(/^with held as /), 'begin'])
-    expect([await readRows(other, ticketBoard), await readRows(other, ticketCounts), await stored()]).toEqual(before)
-  })
+    [
+      'a patch of a row that is not there',
+      [renamed('nobody', 'x'), watched('red', 'ann')],
+      'patch of a missing row of tickets',
+    ],
+    [
+      'an insert of a row that is there, and its removal',
+      [opened('1'), closed('1')],
+      'insert of an existing row of tickets',
+    ],
+  ])(
+    '%s: nothing of it is written, and the error is the one of the writing step by step',
+    async (_name, events, reason) => {
+      await write([ticketBoard, ticketCounts], [opened('1'), opened('2')])
+      const before = [await readRows(other, ticketBoard), await readRows(other, ticketCounts), await stored()]
+      const reasons: string[] = []
+      const sent = await sentBy(async () => {
+        for (const isJoinable of [true, false])
+          reasons.push(reasonOf(await errorOf(write([ticketCounts, ticketBoard], events, { isJoinable }))))
+      })
+      expect(reasons).toEqual([reason, reason])
+      expect(sent.slice(0, 2)).toEqual([expect.stringMatching(/^with held as /), 'begin'])
+      expect([await readRows(other, ticketBoard), await readRows(other, ticketCounts), await stored()]).toEqual(before)
+    },
+  )
 
   it('a checkpoint that another instance has moved, beside one that it has not', async () => {
     await write([ticketBoard, ticketCounts], [opened('1')])
@@ -187,7 +230,10 @@ describe('what cannot be taken of a small batch', () => {
     await write([ticketBoard], [opened('1')])
     const [tickets, ...rest] = ticketBoard.tables
     if (tickets === undefined) throw new TypeError('no table')
-    for (const foreign of [{ ...ticketBoard, version: 0 }, { ...ticketBoard, tables: [{ ...tickets, indexes: [] }, ...rest] }]) {
+    for (const foreign of [
+      { ...ticketBoard, version: 0 },
+      { ...ticketBoard, tables: [{ ...tickets, indexes: [] }, ...rest] },
+    ]) {
       expect(await errorOf(write([foreign], [opened('2')]))).toEqual(new CheckpointLostError(['ticket_board']))
     }
     expect(await ticketsIn('ticket_board')).toEqual(['1'])
@@ -205,7 +251,9 @@ describe('what cannot be taken of a small batch', () => {
     }
     await writer.write([batch(0n, '1')])
     const holder = await other.connect()
-    await holder.query(`begin; update runtime.projectors set commit_position = 2, prepare_position = 2 where name = 'ticket_counts'`)
+    await holder.query(
+      `begin; update runtime.projectors set commit_position = 2, prepare_position = 2 where name = 'ticket_counts'`,
+    )
     const writing = writer.write([batch(1n, '2')])
     await vi.waitFor(() => expect(warn).toHaveBeenCalled(), { timeout: 15_000 })
     await holder.query('commit')
@@ -254,7 +302,10 @@ describe('a batch that is no small one', () => {
     await write([ticketBoard], [opened('1')], { isJoinable: false })
     await write([ticketBoard], events, { isJoinable: false })
     // News are keyed by events, which are others the second time.
-    const comparable = ({ news, ...tables }: typeof rows) => ({ ...tables, news: news?.map(({ watcher, detail }) => ({ watcher, detail })) })
+    const comparable = ({ news, ...tables }: typeof rows) => ({
+      ...tables,
+      news: news?.map(({ watcher, detail }) => ({ watcher, detail })),
+    })
     expect(comparable(await readRows(other, ticketBoard))).toEqual(comparable(rows))
   })
 })
@@ -276,10 +327,16 @@ describe('any batches', () => {
   const stepped = { ...ticketBoard, name: 'stepped' }
 
   it('come to the same rows, the same tables told of and the same refusals, joined and step by step', async () => {
-    for (const projector of [joined, stepped]) await inTransaction(other, (client) => prepareProjector(client, projector))
+    for (const projector of [joined, stepped])
+      await inTransaction(other, (client) => prepareProjector(client, projector))
     const outcomeOf = async (projector: Projector, batch: ReturnType<typeof batchOf>) => {
       const at = reached.get(projector.name) ?? 0n
-      const writing = async () => writeShares(pool, [shareOf(projector, batch, place(at), place(at + 1n))], projector === joined ? { copies } : {})
+      const writing = async () =>
+        writeShares(
+          pool,
+          [shareOf(projector, batch, place(at), place(at + 1n))],
+          projector === joined ? { copies } : {},
+        )
       const outcome = await writing().then(
         (changed) => changed.map((name) => name.slice(projector.name.length)).toSorted(),
         (error: unknown) => reasonOf(error).replaceAll(projector.name, ''),
@@ -289,19 +346,28 @@ describe('any batches', () => {
     }
     let together = 0
     await assert(
-      asyncProperty(array(array(event, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 8 }), async (batches) => {
-        for (const name of ['joined', 'stepped']) await other.query(`truncate ${name}.tickets, ${name}.watchers, ${name}.news`)
-        for (const events of batches) {
-          const batch = batchOf(events)
-          let outcome: unknown
-          const sent = await sentBy(async () => { outcome = await outcomeOf(joined, batch) })
-          if (sent.length === 1) together += 1
-          expect(outcome).toEqual(await outcomeOf(stepped, batch))
-        }
-      }),
+      asyncProperty(
+        array(array(event, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 8 }),
+        async (batches) => {
+          for (const name of ['joined', 'stepped'])
+            await other.query(`truncate ${name}.tickets, ${name}.watchers, ${name}.news`)
+          for (const events of batches) {
+            const batch = batchOf(events)
+            let outcome: unknown
+            const sent = await sentBy(async () => {
+              outcome = await outcomeOf(joined, batch)
+            })
+            if (sent.length === 1) together += 1
+            expect(outcome).toEqual(await outcomeOf(stepped, batch))
+          }
+        },
+      ),
       { numRuns: 40 },
     )
     expect(together).toBeGreaterThan(20)
-    expect(await stored()).toMatchObject({ joined: Number(reached.get('joined')), stepped: Number(reached.get('stepped')) })
+    expect(await stored()).toMatchObject({
+      joined: Number(reached.get('joined')),
+      stepped: Number(reached.get('stepped')),
+    })
   })
 })

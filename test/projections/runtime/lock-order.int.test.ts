@@ -29,10 +29,17 @@ afterAll(async () => {
 
 const changes: Record<string, () => Promise<unknown>> = {
   'a heartbeat': () => inTransaction(pool, (client) => beat(client, [later.name, earlier.name])),
-  'a batch': () => writeShares(pool, [later, earlier].map((projector) => shareOf(projector, [], start, end))),
+  'a batch': () =>
+    writeShares(
+      pool,
+      [later, earlier].map((projector) => shareOf(projector, [], start, end)),
+    ),
   'the end of a rebuild': async () => {
     const known = await readCheckpoints(pool, [later.name, earlier.name])
-    return markCaughtUp(pool, [...known.values()].map(({ name, copyId, position }) => ({ name, copyId, position })))
+    return markCaughtUp(
+      pool,
+      [...known.values()].map(({ name, copyId, position }) => ({ name, copyId, position })),
+    )
   },
 }
 
@@ -43,12 +50,20 @@ describe('whoever waits for a projector', () => {
       await holder.query('begin')
       await holder.query('select from runtime.projectors where name = $1 for no key update', [earlier.name])
       const changing = change()
-      await vi.waitFor(async () => {
-        const { rows } = await pool.query("select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")
-        expect(rows).toHaveLength(1)
-      }, { timeout: 20_000 })
+      await vi.waitFor(
+        async () => {
+          const { rows } = await pool.query(
+            "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+          )
+          expect(rows).toHaveLength(1)
+        },
+        { timeout: 20_000 },
+      )
 
-      const { rowCount } = await holder.query('select from runtime.projectors where name = $1 for no key update nowait', [later.name])
+      const { rowCount } = await holder.query(
+        'select from runtime.projectors where name = $1 for no key update nowait',
+        [later.name],
+      )
 
       expect(rowCount).toBe(1)
       await holder.query('commit')

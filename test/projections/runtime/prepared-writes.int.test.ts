@@ -29,13 +29,20 @@ afterAll(async () => {
 /** Writes the events as one batch behind what is written. */
 async function write(projector: Projector, ...events: readonly TicketEvent[]): Promise<void> {
   const at = reached.get(projector.name) ?? 0n
-  await writeShares(pool, [shareOf(projector, recorded(events), { commit: at, prepare: at }, { commit: at + 1n, prepare: at + 1n })])
+  await writeShares(pool, [
+    shareOf(projector, recorded(events), { commit: at, prepare: at }, { commit: at + 1n, prepare: at + 1n }),
+  ])
   reached.set(projector.name, at + 1n)
 }
 
 /** How many statements like this one the connection has prepared. */
 async function preparedLike(text: string): Promise<number> {
-  const { rows: [row] } = await pool.query<{ count: number }>('select count(*)::int as count from pg_prepared_statements where statement like $1', [text])
+  const {
+    rows: [row],
+  } = await pool.query<{ count: number }>(
+    'select count(*)::int as count from pg_prepared_statements where statement like $1',
+    [text],
+  )
   return row?.count ?? 0
 }
 
@@ -50,7 +57,9 @@ describe('a prepared write', () => {
 
   it('goes to the copy that takes the place of the one it was prepared on, also while it waits, and back', async () => {
     const ticketsIn = async (schema: string) => {
-      const { rows } = await other.query<{ ticket_id: string }>(`select ticket_id from ${schema}.tickets where ticket_id like 't%' order by ticket_id`)
+      const { rows } = await other.query<{ ticket_id: string }>(
+        `select ticket_id from ${schema}.tickets where ticket_id like 't%' order by ticket_id`,
+      )
       return rows.map(({ ticket_id: id }) => id)
     }
     await write(ticketBoard, opened('t1'))
@@ -62,13 +71,17 @@ describe('a prepared write', () => {
     const writing = write(ticketBoard, opened('t3'))
     const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%shape_id%'`
     await expect.poll(async () => (await other.query(waiting)).rows.length).toBe(1)
-    await switching.query('alter schema ticket_board rename to ticket_board__previous; alter schema ticket_board__next rename to ticket_board; commit')
+    await switching.query(
+      'alter schema ticket_board rename to ticket_board__previous; alter schema ticket_board__next rename to ticket_board; commit',
+    )
     await writing
     await write(ticketBoard, opened('t4'))
     expect(await ticketsIn('ticket_board')).toEqual(['t3', 't4'])
     expect(await ticketsIn('ticket_board__previous')).toEqual(['t1', 't2'])
 
-    await switching.query('begin; alter schema ticket_board rename to ticket_board__next; alter schema ticket_board__previous rename to ticket_board; commit')
+    await switching.query(
+      'begin; alter schema ticket_board rename to ticket_board__next; alter schema ticket_board__previous rename to ticket_board; commit',
+    )
     switching.release()
     await write(ticketBoard, opened('t5'))
     expect(await ticketsIn('ticket_board')).toEqual(['t1', 't2', 't5'])

@@ -8,7 +8,17 @@ import type { EventStore } from '../../../streams/store/event-store.ts'
 import type { Fold } from '../../../streams/store/events.ts'
 import { defineEvent } from '../../../streams/store/schema.ts'
 import { readRows } from '../../support/given-projector.ts'
-import { emptyDatabase, filter, openTicketStore, opened, renamed, say, silentLogger, ticketBoard, ticketCounts } from './tickets.ts'
+import {
+  emptyDatabase,
+  filter,
+  openTicketStore,
+  opened,
+  renamed,
+  say,
+  silentLogger,
+  ticketBoard,
+  ticketCounts,
+} from './tickets.ts'
 import { openTicketWorld, type TicketWorld } from './ticket-world.ts'
 
 let world: TicketWorld
@@ -29,7 +39,14 @@ afterEach(async () => {
 })
 
 async function startRunner(): Promise<void> {
-  runner = createProjectionRunner({ eventStore: store, pool, projectors: [ticketBoard, ticketCounts], filter, logger: silentLogger, heartbeatMs: 50 })
+  runner = createProjectionRunner({
+    eventStore: store,
+    pool,
+    projectors: [ticketBoard, ticketCounts],
+    filter,
+    logger: silentLogger,
+    heartbeatMs: 50,
+  })
   runner.start()
   await runner.caughtUp()
   await vi.waitFor(() => expect(runner.status().every(({ state }) => state === 'live')).toBe(true))
@@ -37,7 +54,12 @@ async function startRunner(): Promise<void> {
 
 function reader(options: { isInProcess: boolean; silenceMs?: number }): ReadPositions {
   const { isInProcess, ...rest } = options
-  const positions = createReadPositions({ pool, projectors: [ticketBoard, ticketCounts], ...rest, ...(isInProcess ? { runner } : {}) })
+  const positions = createReadPositions({
+    pool,
+    projectors: [ticketBoard, ticketCounts],
+    ...rest,
+    ...(isInProcess ? { runner } : {}),
+  })
   readers.push(positions)
   return positions
 }
@@ -146,10 +168,16 @@ describe('the head that a consent check requires', () => {
     await startRunner()
     const asked: bigint[] = []
     const known = await head()
-    expect(await reader({ isInProcess: false }).requireHead((question) => {
-      asked.push(question.downTo.commit)
-      return store.head(filter, question)
-    }, 'ticket_counts', 10_000)).toBe(true)
+    expect(
+      await reader({ isInProcess: false }).requireHead(
+        (question) => {
+          asked.push(question.downTo.commit)
+          return store.head(filter, question)
+        },
+        'ticket_counts',
+        10_000,
+      ),
+    ).toBe(true)
     expect(asked).toEqual([known.commit])
   })
 
@@ -159,10 +187,19 @@ describe('the head that a consent check requires', () => {
     await runner.close()
     const newer = await openTicketStore(world.node.url, { TicketEaten: defineEvent('TicketEaten', Type.Object({})) })
     nextTicket += 1
-    const eaten: Fold<number, { readonly type: 'TicketEaten'; readonly data: object }> = { category: 'ticket', initialState: 0, evolve: (count) => count + 1 }
-    await newer.append(eaten, `ticket-${nextTicket}`, 'no_stream', [{ type: 'TicketEaten', data: {} }], { commandId: randomUUID(), correlationId: randomUUID() })
+    const eaten: Fold<number, { readonly type: 'TicketEaten'; readonly data: object }> = {
+      category: 'ticket',
+      initialState: 0,
+      evolve: (count) => count + 1,
+    }
+    await newer.append(eaten, `ticket-${nextTicket}`, 'no_stream', [{ type: 'TicketEaten', data: {} }], {
+      commandId: randomUUID(),
+      correlationId: randomUUID(),
+    })
     await newer.close()
     await say(store, 'ticket-watched', { type: 'TeamWatched', data: { team: 'red', watcher: 'ann' } })
-    expect(await reader({ isInProcess: false }).requireHead((asked) => store.head(filter, asked), 'ticket_counts', 50)).toBe(false)
+    expect(
+      await reader({ isInProcess: false }).requireHead((asked) => store.head(filter, asked), 'ticket_counts', 50),
+    ).toBe(false)
   })
 })

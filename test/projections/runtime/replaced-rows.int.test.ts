@@ -14,7 +14,11 @@ function told(existing: { readonly existing?: 'replace' }) {
         insertSelect(news, {
           from: watchers,
           where: { team: data.team },
-          columns: { key: { column: 'watcher' }, watcher: { column: 'watcher' }, detail: { json: { ticket: { value: data.ticketId } } } },
+          columns: {
+            key: { column: 'watcher' },
+            watcher: { column: 'watcher' },
+            detail: { json: { ticket: { value: data.ticketId } } },
+          },
           ...existing,
         }),
       ],

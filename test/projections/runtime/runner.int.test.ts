@@ -8,7 +8,20 @@ import type { EventStore } from '../../../streams/store/event-store.ts'
 import { freshEventStore } from '../../support/event-store.ts'
 import { readRows } from '../../support/given-projector.ts'
 import { freshDatabase } from '../../support/postgres.ts'
-import { closed, emptyDatabase, filter, opened, openTicketStore, renamed, say, silentLogger, ticketBoard, ticketCounts, tickets, type TicketEvent } from './tickets.ts'
+import {
+  closed,
+  emptyDatabase,
+  filter,
+  opened,
+  openTicketStore,
+  renamed,
+  say,
+  silentLogger,
+  ticketBoard,
+  ticketCounts,
+  tickets,
+  type TicketEvent,
+} from './tickets.ts'
 import { openTicketWorld, type TicketWorld } from './ticket-world.ts'
 
 let world: TicketWorld
@@ -27,7 +40,15 @@ afterEach(async () => {
 })
 
 function start(projectors: readonly Projector[], options: Partial<ProjectionRunnerOptions> = {}): ProjectionRunner {
-  const runner = createProjectionRunner({ eventStore: store, pool, projectors, filter, logger: silentLogger, heartbeatMs: 50, ...options })
+  const runner = createProjectionRunner({
+    eventStore: store,
+    pool,
+    projectors,
+    filter,
+    logger: silentLogger,
+    heartbeatMs: 50,
+    ...options,
+  })
   runners.push(runner)
   runner.start()
   return runner
@@ -58,9 +79,14 @@ describe('the projection runner', () => {
     expect((await titles(ticketBoard))[one]).toBe('before')
     await say(store, `ticket-${other}`, opened(other))
     await say(store, `ticket-${one}`, renamed(one, 'after'))
-    await eventually(async () => expect(await titles(ticketBoard)).toMatchObject({ [one]: 'after', [other]: `title of ${other}` }))
+    await eventually(async () =>
+      expect(await titles(ticketBoard)).toMatchObject({ [one]: 'after', [other]: `title of ${other}` }),
+    )
     await eventually(() => expect(runner.status().map(({ state }) => state)).toEqual(['live', 'live']))
-    expect((await readCheckpoints(pool, ['ticket_board'])).get('ticket_board')).toMatchObject({ status: 'running', version: 1 })
+    expect((await readCheckpoints(pool, ['ticket_board'])).get('ticket_board')).toMatchObject({
+      status: 'running',
+      version: 1,
+    })
   })
 
   it('moves every projector with every event, also with those that it does not handle', async () => {
@@ -96,9 +122,16 @@ describe('the projection runner', () => {
       name: 'picky_board',
       handlers: {
         TicketOpened: ({ data, recordedAt }) => [
-          insert(tickets, { ticket_id: data.ticketId, title: data.title, team: 'x', opened_at: recordedAt, stream_revision: 0n }),
+          insert(tickets, {
+            ticket_id: data.ticketId,
+            title: data.title,
+            team: 'x',
+            opened_at: recordedAt,
+            stream_revision: 0n,
+          }),
         ],
-        TicketRenamed: ({ data }) => (data.ticketId === bad ? [patch(tickets, { ticket_id: 'nobody' }, { title: 'x' })] : []),
+        TicketRenamed: ({ data }) =>
+          data.ticketId === bad ? [patch(tickets, { ticket_id: 'nobody' }, { title: 'x' })] : [],
       },
     })
     const runner = start([picky, ticketCounts])
@@ -110,13 +143,19 @@ describe('the projection runner', () => {
       const { counts = [] } = await readRows(pool, ticketCounts)
       expect(counts.filter((row) => row['ticket_id'] === good)).toHaveLength(2)
     })
-    await eventually(() => expect(runner.status()[0]).toMatchObject({
-      state: 'failed',
-      failure: { eventType: 'TicketRenamed', category: 'ticket', reason: 'patch of a missing row of tickets' },
-    }))
+    await eventually(() =>
+      expect(runner.status()[0]).toMatchObject({
+        state: 'failed',
+        failure: { eventType: 'TicketRenamed', category: 'ticket', reason: 'patch of a missing row of tickets' },
+      }),
+    )
     expect((await titles(picky))[good]).toBe(`title of ${good}`)
-    const { rows } = await pool.query(`select status, failed_event_type, failed_reason from runtime.projectors where name = 'picky_board'`)
-    expect(rows).toEqual([{ status: 'failed', failed_event_type: 'TicketRenamed', failed_reason: 'patch of a missing row of tickets' }])
+    const { rows } = await pool.query(
+      `select status, failed_event_type, failed_reason from runtime.projectors where name = 'picky_board'`,
+    )
+    expect(rows).toEqual([
+      { status: 'failed', failed_event_type: 'TicketRenamed', failed_reason: 'patch of a missing row of tickets' },
+    ])
   })
 
   it('names the class and place of a handler that throws, not its message', async () => {
@@ -147,7 +186,8 @@ describe('the projection runner', () => {
     await runner.close()
     const later = start([ticketCounts])
     await eventually(() => expect(later.status()[0]?.state).toBe('stopped'))
-    const seen = async () => (await readRows(pool, ticketCounts))['counts']?.filter((row) => row['ticket_id'] === ticket).length
+    const seen = async () =>
+      (await readRows(pool, ticketCounts))['counts']?.filter((row) => row['ticket_id'] === ticket).length
     expect(await seen()).toBe(0)
     await pool.query(`update runtime.projectors set status = 'running' where name = 'ticket_counts'`)
     await eventually(async () => expect(await seen()).toBe(1))
@@ -165,7 +205,13 @@ describe('the projection runner', () => {
       version: 2,
       handlers: {
         TicketOpened: ({ data, recordedAt }) => [
-          insert(tickets, { ticket_id: data.ticketId, title: 'second version', team: 'x', opened_at: recordedAt, stream_revision: 0n }),
+          insert(tickets, {
+            ticket_id: data.ticketId,
+            title: 'second version',
+            team: 'x',
+            opened_at: recordedAt,
+            stream_revision: 0n,
+          }),
         ],
       },
     })
@@ -197,7 +243,9 @@ describe('the projection runner', () => {
     await say(store, `ticket-${ticket}`, opened(ticket))
     for (let round = 0; round < 15; round += 1) {
       await say(store, `ticket-${ticket}`, renamed(ticket, `round ${round}`))
-      await pool.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()')
+      await pool.query(
+        'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+      )
     }
     await eventually(async () => {
       const { counts = [] } = await readRows(pool, ticketCounts)
@@ -220,8 +268,24 @@ describe('the projection runner', () => {
   })
 
   it('refuses names that Postgres would not take plainly, and two of one name', () => {
-    expect(() => createProjectionRunner({ eventStore: store, pool, projectors: [{ ...ticketBoard, name: 'Ticket-Board' }], filter, logger: silentLogger })).toThrow('snake_case')
-    expect(() => createProjectionRunner({ eventStore: store, pool, projectors: [ticketBoard, ticketBoard], filter, logger: silentLogger })).toThrow('two projectors')
+    expect(() =>
+      createProjectionRunner({
+        eventStore: store,
+        pool,
+        projectors: [{ ...ticketBoard, name: 'Ticket-Board' }],
+        filter,
+        logger: silentLogger,
+      }),
+    ).toThrow('snake_case')
+    expect(() =>
+      createProjectionRunner({
+        eventStore: store,
+        pool,
+        projectors: [ticketBoard, ticketBoard],
+        filter,
+        logger: silentLogger,
+      }),
+    ).toThrow('two projectors')
   })
 })
 

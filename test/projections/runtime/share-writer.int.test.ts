@@ -52,10 +52,14 @@ describe('the writer of batches', () => {
     // Somebody holds the checkpoint until the first try has given up, and has then moved it where that try would have.
     const holder = await pool.connect()
     await holder.query('begin')
-    await holder.query(`update runtime.projectors set commit_position = 300, prepare_position = 300 where name = 'ticket_counts'`)
+    await holder.query(
+      `update runtime.projectors set commit_position = 300, prepare_position = 300 where name = 'ticket_counts'`,
+    )
     const told = listener()
     const warn = vi.fn()
-    const writing = new ShareWriter(impatient, { ...silentLogger, warn }, told, new AbortController().signal).write([batch])
+    const writing = new ShareWriter(impatient, { ...silentLogger, warn }, told, new AbortController().signal).write([
+      batch,
+    ])
     await vi.waitFor(() => expect(warn).toHaveBeenCalled(), { timeout: 15_000 })
     await holder.query('commit')
     holder.release()
@@ -82,10 +86,15 @@ describe('the writer of batches', () => {
     const told = listener()
     const [stopped, kept] = [batchOf(ticketBoard, given), batchOf(ticketCounts, given)]
     await new ShareWriter(pool, silentLogger, told, new AbortController().signal).write([stopped, kept])
-    expect(told.failed).toHaveBeenCalledExactlyOnceWith(stopped.member, expect.objectContaining({ eventId: given[2]?.id, reason: 'patch of a missing row of tickets' }))
+    expect(told.failed).toHaveBeenCalledExactlyOnceWith(
+      stopped.member,
+      expect.objectContaining({ eventId: given[2]?.id, reason: 'patch of a missing row of tickets' }),
+    )
     expect((await readRows(pool, ticketBoard))['tickets']).toMatchObject([{ ticket_id: '1', title: 'a' }])
     expect((await readRows(pool, ticketCounts))['counts']).toHaveLength(4)
-    const { rows } = await pool.query(`select name, commit_position::int as place, status from runtime.projectors order by name`)
+    const { rows } = await pool.query(
+      `select name, commit_position::int as place, status from runtime.projectors order by name`,
+    )
     expect(rows).toEqual([
       { name: 'ticket_board', place: 200, status: 'failed' },
       { name: 'ticket_counts', place: 500, status: 'rebuilding' },
@@ -99,7 +108,9 @@ describe('the writer of batches', () => {
     const { member } = batchOf(ticketCounts)
     const to = { commit: 450n, prepare: 450n }
     const told = listener()
-    await new ShareWriter(pool, silentLogger, told, new AbortController().signal).write([{ member, events, share: shareOf(ticketCounts, events, startOfLog, to) }])
+    await new ShareWriter(pool, silentLogger, told, new AbortController().signal).write([
+      { member, events, share: shareOf(ticketCounts, events, startOfLog, to) },
+    ])
     expect((await readRows(pool, ticketCounts))['counts']).toHaveLength(3)
     expect((await readCheckpoints(pool, ['ticket_counts'])).get('ticket_counts')?.position).toEqual(to)
     expect(told.written).toHaveBeenLastCalledWith([member], to, [])
@@ -121,7 +132,9 @@ describe('the writer of batches', () => {
     const [event] = recorded([renamed('nobody', 'x')])
     if (event === undefined) throw new TypeError('no event')
     const { member } = batchOf(ticketBoard)
-    await pool.query(`update runtime.projectors set commit_position = 100, prepare_position = 100 where name = 'ticket_board'`)
+    await pool.query(
+      `update runtime.projectors set commit_position = 100, prepare_position = 100 where name = 'ticket_board'`,
+    )
     const told = listener()
     await new ShareWriter(pool, silentLogger, told, new AbortController().signal).fail(member, failureOf(event, 'any'))
     expect(told.lost).toHaveBeenCalledExactlyOnceWith(member)
@@ -129,7 +142,13 @@ describe('the writer of batches', () => {
   })
 
   it('writes nothing under a version or with tables that are not those that serve', async () => {
-    const [one, other] = [batchOf({ ...ticketBoard, version: 2 }), batchOf({ ...ticketCounts, tables: ticketCounts.tables.map((table) => ({ ...table, indexes: [{ columns: ['ticket_id'] }] })) })]
+    const [one, other] = [
+      batchOf({ ...ticketBoard, version: 2 }),
+      batchOf({
+        ...ticketCounts,
+        tables: ticketCounts.tables.map((table) => ({ ...table, indexes: [{ columns: ['ticket_id'] }] })),
+      }),
+    ]
     const told = listener()
     await new ShareWriter(pool, silentLogger, told, new AbortController().signal).write([one, other])
     expect(told.lost).toHaveBeenCalledTimes(2)

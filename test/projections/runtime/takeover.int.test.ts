@@ -28,7 +28,10 @@ afterEach(async () => {
   await emptyDatabase(pool)
 })
 
-function start(projectors: readonly Projector[], eventStore: Pick<EventStore, 'subscribeToAll' | 'readLog' | 'head'> = store): ProjectionRunner {
+function start(
+  projectors: readonly Projector[],
+  eventStore: Pick<EventStore, 'subscribeToAll' | 'readLog' | 'head'> = store,
+): ProjectionRunner {
   const runner = createProjectionRunner({ eventStore, pool, projectors, filter, logger: silentLogger, heartbeatMs: 50 })
   runners.push(runner)
   runner.start()
@@ -51,9 +54,13 @@ describe('a checkpoint', () => {
     const events = recorded([opened('t1'), renamed('t1', 'a')])
     const to = events[1]?.position ?? position
     await writeShares(pool, [shareOf(ticketCounts, events, position, to)])
-    await expect(writeShares(pool, [shareOf(ticketCounts, recorded([opened('t9')]), position, to)])).rejects.toThrow(CheckpointLostError)
+    await expect(writeShares(pool, [shareOf(ticketCounts, recorded([opened('t9')]), position, to)])).rejects.toThrow(
+      CheckpointLostError,
+    )
     const older = { ...ticketCounts, version: 0 }
-    await expect(writeShares(pool, [shareOf(older, [], to, { commit: 999n, prepare: 999n })])).rejects.toThrow(CheckpointLostError)
+    await expect(writeShares(pool, [shareOf(older, [], to, { commit: 999n, prepare: 999n })])).rejects.toThrow(
+      CheckpointLostError,
+    )
     expect(await rowsOf(ticketCounts)).toBe(2)
   })
 
@@ -63,19 +70,23 @@ describe('a checkpoint', () => {
     await pool.query(`update runtime.projectors set commit_position = 0, prepare_position = 0 where name = 'moved'`)
     await pool.query('truncate moved.counts')
     await say(store, 'ticket-m', opened('m'))
-    await vi.waitFor(async () => {
-      const { rows } = await pool.query('select from moved.counts')
-      const all = await countTouches()
-      expect(rows).toHaveLength(all)
-      expect(runner.status()[0]?.state).toBe('live')
-    }, { timeout: 10_000 })
+    await vi.waitFor(
+      async () => {
+        const { rows } = await pool.query('select from moved.counts')
+        const all = await countTouches()
+        expect(rows).toHaveLength(all)
+        expect(runner.status()[0]?.state).toBe('live')
+      },
+      { timeout: 10_000 },
+    )
   })
 })
 
 async function countTouches(): Promise<number> {
   let count = 0
   for (const stream of ['ticket-m', 'ticket-a', 'ticket-b']) {
-    for await (const { type } of store.readStream(stream)) if (type === 'TicketOpened' || type === 'TicketRenamed') count += 1
+    for await (const { type } of store.readStream(stream))
+      if (type === 'TicketOpened' || type === 'TicketRenamed') count += 1
   }
   return count
 }
@@ -101,11 +112,14 @@ describe('projectors that lag', () => {
     }
     const unloading = new AbortController()
     const load = (async () => {
-      for (let index = 0; !unloading.signal.aborted; index += 1) await say(store, 'ticket-b', index === 0 ? opened('b') : renamed('b', `${index}`))
+      for (let index = 0; !unloading.signal.aborted; index += 1)
+        await say(store, 'ticket-b', index === 0 ? opened('b') : renamed('b', `${index}`))
     })()
     const runner = start([early, counter('late'), counter('later')], counting)
     await runner.caughtUp()
-    await vi.waitFor(() => expect(runner.status().every(({ state }) => state === 'live')).toBe(true), { timeout: 10_000 })
+    await vi.waitFor(() => expect(runner.status().every(({ state }) => state === 'live')).toBe(true), {
+      timeout: 10_000,
+    })
     unloading.abort()
     await load
     const total = await countTouches()

@@ -1,7 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
 import type { Pool } from '../../../platform/database.ts'
-import { defineProjector, defineTable, insert, insertSelect, patch, patchWhere, remove, removeWhere, upsert } from '../../../projections/runtime/projector.ts'
+import {
+  defineProjector,
+  defineTable,
+  insert,
+  insertSelect,
+  patch,
+  patchWhere,
+  remove,
+  removeWhere,
+  upsert,
+} from '../../../projections/runtime/projector.ts'
 import { publicData } from '../../../streams/channels/envelope.ts'
 import { createCatalogue } from '../../../streams/store/catalogue.ts'
 import { openEventStore, type EventStore } from '../../../streams/store/event-store.ts'
@@ -11,7 +21,10 @@ import { defineEvent, type EventDefinition, type EventOf } from '../../../stream
 
 /** A made-up aggregate, so that the runtime is tested without any service. */
 export const ticketEvents = {
-  opened: defineEvent('TicketOpened', Type.Object({ ticketId: Type.String(), title: Type.String(), team: Type.String() })),
+  opened: defineEvent(
+    'TicketOpened',
+    Type.Object({ ticketId: Type.String(), title: Type.String(), team: Type.String() }),
+  ),
   renamed: defineEvent('TicketRenamed', Type.Object({ ticketId: Type.String(), title: Type.String() })),
   closed: defineEvent('TicketClosed', Type.Object({ ticketId: Type.String() })),
   watched: defineEvent('TeamWatched', Type.Object({ team: Type.String(), watcher: Type.String() })),
@@ -31,11 +44,22 @@ const otherCategories = [
   },
 ]
 
-export const ticketFold: Fold<number, TicketEvent> = { category: 'ticket', initialState: 0, evolve: (count) => count + 1 }
+export const ticketFold: Fold<number, TicketEvent> = {
+  category: 'ticket',
+  initialState: 0,
+  evolve: (count) => count + 1,
+}
 
 export const tickets = defineTable({
   name: 'tickets',
-  columns: { ticket_id: 'text', title: 'text', team: 'text', opened_at: 'timestamptz', stream_revision: 'bigint', note: { type: 'text', nullable: true } },
+  columns: {
+    ticket_id: 'text',
+    title: 'text',
+    team: 'text',
+    opened_at: 'timestamptz',
+    stream_revision: 'bigint',
+    note: { type: 'text', nullable: true },
+  },
   primaryKey: ['ticket_id'],
   indexes: [{ columns: ['team'] }],
 })
@@ -58,18 +82,28 @@ export const ticketBoard = defineProjector<TicketEvent>()({
   tables: [tickets, watchers, news],
   handlers: {
     TicketOpened: ({ id, data, recordedAt, revision }) => [
-      insert(tickets, { ticket_id: data.ticketId, title: data.title, team: data.team, opened_at: recordedAt, stream_revision: revision }),
+      insert(tickets, {
+        ticket_id: data.ticketId,
+        title: data.title,
+        team: data.team,
+        opened_at: recordedAt,
+        stream_revision: revision,
+      }),
       insertSelect(news, {
         from: watchers,
         where: { team: data.team, tags: { contains: ['all'] } },
         columns: {
           key: { concat: [{ column: 'watcher' }, { value: ':' }, { value: id }] },
           watcher: { column: 'watcher' },
-          detail: { json: { ticket: { value: data.ticketId }, "watcher's": { column: 'watcher' }, tags: { column: 'tags' } } },
+          detail: {
+            json: { ticket: { value: data.ticketId }, "watcher's": { column: 'watcher' }, tags: { column: 'tags' } },
+          },
         },
       }),
     ],
-    TicketRenamed: ({ data, revision }) => [patch(tickets, { ticket_id: data.ticketId }, { title: data.title, stream_revision: revision })],
+    TicketRenamed: ({ data, revision }) => [
+      patch(tickets, { ticket_id: data.ticketId }, { title: data.title, stream_revision: revision }),
+    ],
     TicketClosed: ({ data }) => [remove(tickets, { ticket_id: data.ticketId })],
     TeamWatched: ({ data }) => [upsert(watchers, { team: data.team, watcher: data.watcher, tags: ['all', data.team] })],
     TeamUnwatched: ({ data }) => [removeWhere(watchers, { team: data.team, watcher: data.watcher })],
@@ -78,7 +112,11 @@ export const ticketBoard = defineProjector<TicketEvent>()({
 })
 
 /** How often each ticket was touched; patches nothing, so that it takes any history. */
-const counts = defineTable({ name: 'counts', columns: { event_id: 'uuid', ticket_id: 'text' }, primaryKey: ['event_id'] })
+const counts = defineTable({
+  name: 'counts',
+  columns: { event_id: 'uuid', ticket_id: 'text' },
+  primaryKey: ['event_id'],
+})
 export const ticketCounts = defineProjector<TicketEvent>()({
   name: 'ticket_counts',
   version: 1,
@@ -97,7 +135,10 @@ const noSubjects: KeyVault = {
 }
 
 /** `newer` are event types of a later version of the program. */
-export function openTicketStore(url: string, newer: Readonly<Record<string, EventDefinition>> = {}): Promise<EventStore> {
+export function openTicketStore(
+  url: string,
+  newer: Readonly<Record<string, EventDefinition>> = {},
+): Promise<EventStore> {
   const catalogue = createCatalogue([{ category: 'ticket', events: { ...ticketEvents, ...newer } }, ...otherCategories])
   return openEventStore({ url, catalogue, vault: noSubjects })
 }
@@ -107,7 +148,13 @@ export const filter = { streamPrefixes: ['ticket-', 'noise-'] }
 /** Appends to a stream at its end, whatever that is. */
 export async function say(store: EventStore, stream: string, ...events: TicketEvent[]): Promise<Appended> {
   const { revision } = await store.load(ticketFold, stream, { fresh: true })
-  return store.append(ticketFold, stream, revision, events, { commandId: randomUUID(), correlationId: randomUUID(), orgId: 'org-1', clientId: 'client-1', userId: 'user-1' })
+  return store.append(ticketFold, stream, revision, events, {
+    commandId: randomUUID(),
+    correlationId: randomUUID(),
+    orgId: 'org-1',
+    clientId: 'client-1',
+    userId: 'user-1',
+  })
 }
 
 export function opened(ticketId: string, title = `title of ${ticketId}`, team = 'red'): TicketEvent {
@@ -131,4 +178,9 @@ export async function emptyDatabase(pool: Pool): Promise<void> {
 }
 
 /** Takes log messages and keeps none. */
-export const silentLogger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+export const silentLogger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+}

@@ -21,7 +21,13 @@ const openings = defineProjector<TicketEvent>()({
   tables: [tickets],
   handlers: {
     TicketOpened: ({ data, recordedAt, revision }) => [
-      insert(tickets, { ticket_id: data.ticketId, title: data.title, team: data.team, opened_at: recordedAt, stream_revision: revision }),
+      insert(tickets, {
+        ticket_id: data.ticketId,
+        title: data.title,
+        team: data.team,
+        opened_at: recordedAt,
+        stream_revision: revision,
+      }),
     ],
   },
 })
@@ -42,7 +48,14 @@ beforeEach(async () => {
   outsider = EventStoreDBClient.connectionString(node.url)
   database = await freshDatabase()
   pool = createPool({ url: database.url, max: 12 })
-  runner = createProjectionRunner({ eventStore: store, pool, projectors: [openings, ticketCounts], filter, logger: silentLogger, heartbeatMs: 50 })
+  runner = createProjectionRunner({
+    eventStore: store,
+    pool,
+    projectors: [openings, ticketCounts],
+    filter,
+    logger: silentLogger,
+    heartbeatMs: 50,
+  })
   runner.start()
   await runner.caughtUp()
 })
@@ -56,7 +69,11 @@ afterEach(async () => {
 })
 
 async function plant(stream: string, type: string): Promise<void> {
-  await outsider.appendToStream(stream, jsonEvent({ id: randomUUID(), type, data: { ticketId: 'x' }, metadata: { secret: 'none' } }), { expectedRevision: 'any' })
+  await outsider.appendToStream(
+    stream,
+    jsonEvent({ id: randomUUID(), type, data: { ticketId: 'x' }, metadata: { secret: 'none' } }),
+    { expectedRevision: 'any' },
+  )
 }
 
 function states(): string[] {
@@ -74,7 +91,11 @@ describe('an event that cannot be read', () => {
     await say(store, 'ticket-3', opened('3'))
     await vi.waitFor(() => expect(states()).toEqual(['live', 'failed']), { timeout: 10_000 })
     await vi.waitFor(async () => expect(await ticketCount()).toBe(2), { timeout: 10_000 })
-    expect(runner.status()[1]?.failure).toMatchObject({ eventType: 'TicketRenamed', category: 'ticket', reason: expect.stringMatching(/0@ticket-2 cannot be read: .+ \(malformed\)$/) })
+    expect(runner.status()[1]?.failure).toMatchObject({
+      eventType: 'TicketRenamed',
+      category: 'ticket',
+      reason: expect.stringMatching(/0@ticket-2 cannot be read: .+ \(malformed\)$/),
+    })
     expect((await readRows(pool, ticketCounts))['counts']).toHaveLength(1)
   })
 
@@ -87,11 +108,19 @@ describe('an event that cannot be read', () => {
     const context = { eventStore: store, pool, filter, logger: silentLogger }
     expect(await rebuild(context, [openings, ticketCounts])).toMatchObject([
       { kind: 'switched', comparison: { isEqual: true } },
-      { kind: 'failed', failure: { eventType: 'TicketRenamed', reason: expect.stringMatching(/0@ticket-2 cannot be read: .+ \(malformed\)$/) } },
+      {
+        kind: 'failed',
+        failure: {
+          eventType: 'TicketRenamed',
+          reason: expect.stringMatching(/0@ticket-2 cannot be read: .+ \(malformed\)$/),
+        },
+      },
     ])
     const position = runner.status()[1]?.failure?.position
     const skips = async () => new Set(position === undefined ? [] : [formatPosition(position)])
-    expect(await rebuild({ ...context, skips }, [ticketCounts])).toMatchObject([{ kind: 'switched', status: 'rebuilding' }])
+    expect(await rebuild({ ...context, skips }, [ticketCounts])).toMatchObject([
+      { kind: 'switched', status: 'rebuilding' },
+    ])
     await vi.waitFor(() => expect(states()).toEqual(['live', 'live']), { timeout: 10_000 })
     expect((await readRows(pool, ticketCounts))['counts']).toHaveLength(2)
   })
@@ -99,10 +128,16 @@ describe('an event that cannot be read', () => {
   it('of a type that only a newer program knows stops everyone', async () => {
     const newer = await openTicketStore(node.url, { TicketEaten: defineEvent('TicketEaten', Type.Object({})) })
     const fold = { category: 'ticket', initialState: 0, evolve: (count: number) => count + 1 }
-    await newer.append(fold, 'ticket-2', 'no_stream', [{ type: 'TicketEaten', data: {} }], { commandId: randomUUID(), correlationId: randomUUID() })
+    await newer.append(fold, 'ticket-2', 'no_stream', [{ type: 'TicketEaten', data: {} }], {
+      commandId: randomUUID(),
+      correlationId: randomUUID(),
+    })
     await newer.close()
     await vi.waitFor(() => expect(states()).toEqual(['failed', 'failed']), { timeout: 10_000 })
-    expect(runner.status()[0]?.failure).toMatchObject({ eventType: 'TicketEaten', reason: expect.stringMatching(/0@ticket-2 cannot be read: .+ \(unknown-type\)$/) })
+    expect(runner.status()[0]?.failure).toMatchObject({
+      eventType: 'TicketEaten',
+      reason: expect.stringMatching(/0@ticket-2 cannot be read: .+ \(unknown-type\)$/),
+    })
   })
 
   it('on a channel, where others publish too, is passed over', async () => {

@@ -17,9 +17,17 @@ function board(version: number, given: Partial<Projector> = {}): Projector {
     version,
     handlers: {
       TicketOpened: ({ data, recordedAt, revision }) => [
-        insert(tickets, { ticket_id: data.ticketId, title: `v${version} ${data.title}`, team: data.team, opened_at: recordedAt, stream_revision: revision }),
+        insert(tickets, {
+          ticket_id: data.ticketId,
+          title: `v${version} ${data.title}`,
+          team: data.team,
+          opened_at: recordedAt,
+          stream_revision: revision,
+        }),
       ],
-      TicketRenamed: ({ data }) => [patch(tickets, { ticket_id: data.ticketId }, { title: `v${version} ${data.title}` })],
+      TicketRenamed: ({ data }) => [
+        patch(tickets, { ticket_id: data.ticketId }, { title: `v${version} ${data.title}` }),
+      ],
     },
     ...given,
   })
@@ -52,12 +60,19 @@ describe('a newer version of a projector', () => {
     await say(world.store, `ticket-${ticket}`, renamed(ticket, 'c'))
     await eventually(async () => expect((await world.titles(board(2)))[ticket]).toBe('v2 c'))
     await eventually(() => expect([older.status()[0]?.state, newer.status()[0]?.state]).toEqual(['standby', 'live']))
-    await eventually(async () => expect(await world.stored('ticket_board')).toMatchObject({ version: 2, status: 'running' }))
+    await eventually(async () =>
+      expect(await world.stored('ticket_board')).toMatchObject({ version: 2, status: 'running' }),
+    )
   })
 
   it('and an older one side by side never fight: the newer one serves, once', async () => {
     const ticket = await ticketNamed('a')
-    const programs = [world.start([board(1)]), world.start([board(2)]), world.start([board(1)]), world.start([board(2)])]
+    const programs = [
+      world.start([board(1)]),
+      world.start([board(2)]),
+      world.start([board(1)]),
+      world.start([board(2)]),
+    ]
     await Promise.all(programs.map((runner) => runner.caughtUp()))
     await eventually(async () => expect((await world.stored('ticket_board'))?.version).toBe(2))
     const served = (await world.stored('ticket_board'))?.copyId
@@ -110,7 +125,11 @@ describe('a newer version of a projector', () => {
     const newer = world.start([watched])
     await newer.caughtUp()
     expect(taken.slice(before)).toHaveLength(1)
-    expect(await world.titles(watched)).toMatchObject({ [first]: 'v2 first', [second]: 'v2 second', [third]: 'v2 third' })
+    expect(await world.titles(watched)).toMatchObject({
+      [first]: 'v2 first',
+      [second]: 'v2 second',
+      [third]: 'v2 third',
+    })
   })
 
   it('begins its copy anew where an event was skipped that the copy had taken already', async () => {
@@ -140,7 +159,12 @@ describe('a newer version of a projector', () => {
       },
     })
     const newer = world.start([picky])
-    await eventually(() => expect(newer.status()[0]).toMatchObject({ state: 'failed', failure: { eventType: 'TicketOpened', reason: 'insert of an existing row of tickets' } }))
+    await eventually(() =>
+      expect(newer.status()[0]).toMatchObject({
+        state: 'failed',
+        failure: { eventType: 'TicketOpened', reason: 'insert of an existing row of tickets' },
+      }),
+    )
     await say(world.store, `ticket-${bad}`, renamed(bad, 'older goes on'))
     await eventually(async () => expect((await world.titles(board(1)))[bad]).toBe('v1 older goes on'))
     expect(await world.stored('ticket_board')).toMatchObject({ version: 1, status: 'running' })
@@ -156,13 +180,15 @@ describe('a newer version of a projector', () => {
   it('that finds no room on the disk gives its copy up, and tries again only when it is let go on', async () => {
     const ticket = await ticketNamed('a')
     await world.filled([board(1)])
-    await world.pool.query(`create function runtime.full() returns trigger language plpgsql as $$ begin raise exception 'no space left' using errcode = '53100'; end $$;
+    await world.pool
+      .query(`create function runtime.full() returns trigger language plpgsql as $$ begin raise exception 'no space left' using errcode = '53100'; end $$;
       create trigger full_disk before update on runtime.projectors for each row when (new.name = 'ticket_board__next' and new.commit_position > 0) execute function runtime.full()`)
     const error = vi.fn()
     const older = world.start([board(1)])
     const newer = world.start([board(2)], { logger: { ...silentLogger, error } })
     await eventually(() => expect(newer.status()[0]).toMatchObject({ state: 'failed', failure: undefined }))
-    const tables = async () => (await world.pool.query(`select from pg_tables where schemaname = 'ticket_board__next'`)).rowCount
+    const tables = async () =>
+      (await world.pool.query(`select from pg_tables where schemaname = 'ticket_board__next'`)).rowCount
     expect(await tables()).toBe(0)
     await world.pool.query('drop trigger full_disk on runtime.projectors')
     await say(world.store, `ticket-${ticket}`, renamed(ticket, 'older goes on'))
@@ -194,7 +220,9 @@ describe('a newer version of a projector', () => {
     for (let look = 0; look < 20; look += 1) await world.stored('ticket_board')
     gate.resolve()
     await newer.caughtUp()
-    await eventually(async () => expect(await world.stored('ticket_board')).toMatchObject({ version: 2, status: 'running' }))
+    await eventually(async () =>
+      expect(await world.stored('ticket_board')).toMatchObject({ version: 2, status: 'running' }),
+    )
     expect(most).toBe(1)
   })
 
@@ -206,12 +234,19 @@ describe('a newer version of a projector', () => {
     expect(await world.stored('ticket_board')).toMatchObject({ version: 1, status: 'stopped' })
     expect(await world.copies('ticket_board')).toEqual([])
     expect(await newer.resume('ticket_board')).toBe(true)
-    await eventually(async () => expect(await world.stored('ticket_board')).toMatchObject({ version: 2, status: 'running' }))
+    await eventually(async () =>
+      expect(await world.stored('ticket_board')).toMatchObject({ version: 2, status: 'running' }),
+    )
   })
 
   it('takes an older one that had failed past its event', async () => {
     const ticket = world.fresh()
-    const failing = board(1, { handlers: { TicketOpened: ({ stream }) => (stream === `ticket-${ticket}` ? [patch(tickets, { ticket_id: 'nobody' }, { title: 'x' })] : []) } })
+    const failing = board(1, {
+      handlers: {
+        TicketOpened: ({ stream }) =>
+          stream === `ticket-${ticket}` ? [patch(tickets, { ticket_id: 'nobody' }, { title: 'x' })] : [],
+      },
+    })
     await world.filled([failing])
     await say(world.store, `ticket-${ticket}`, opened(ticket, 'a'))
     const older = world.start([failing])
@@ -220,7 +255,9 @@ describe('a newer version of a projector', () => {
     const newer = world.start([board(2)])
     await newer.caughtUp()
     await eventually(async () => expect((await world.titles(board(2)))[ticket]).toBe('v2 a'))
-    await eventually(async () => expect(await world.stored('ticket_board')).toMatchObject({ version: 2, status: 'running' }))
+    await eventually(async () =>
+      expect(await world.stored('ticket_board')).toMatchObject({ version: 2, status: 'running' }),
+    )
   })
 })
 
@@ -273,7 +310,10 @@ describe('other tables that cannot be filled', () => {
     for (let look = 0; look < 10; look += 1) {
       const since = (await world.pool.query<{ at: Date }>('select clock_timestamp() as at')).rows[0]?.at
       await eventually(async () => {
-        const { rows } = await world.pool.query('select from runtime.projectors where name = $1 and heartbeat_at > $2', ['other_board', since])
+        const { rows } = await world.pool.query(
+          'select from runtime.projectors where name = $1 and heartbeat_at > $2',
+          ['other_board', since],
+        )
         expect(rows).toHaveLength(1)
       })
     }
@@ -291,7 +331,10 @@ describe('what an older installation has', () => {
     await world.pool.query('alter table runtime.projectors drop column copy_id, drop column shape_id')
     const runner = world.start([board(1)])
     await runner.caughtUp()
-    expect(await world.stored('ticket_board')).toMatchObject({ position: before?.position, copyId: expect.stringMatching(/^[0-9a-f-]{36}$/) as unknown })
+    expect(await world.stored('ticket_board')).toMatchObject({
+      position: before?.position,
+      copyId: expect.stringMatching(/^[0-9a-f-]{36}$/) as unknown,
+    })
     const ticket = await ticketNamed('b')
     await eventually(async () => expect((await world.titles(board(1)))[ticket]).toBe('v1 b'))
     expect(await world.store.head(filter)).toBeDefined()

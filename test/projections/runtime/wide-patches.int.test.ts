@@ -1,13 +1,26 @@
 import { array, assert, asyncProperty, constantFrom, oneof, record, type Arbitrary } from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database.ts'
-import { defineTable, insert, patch, patchWhere, remove, upsert, type RowChange } from '../../../projections/runtime/projector.ts'
+import {
+  defineTable,
+  insert,
+  patch,
+  patchWhere,
+  remove,
+  upsert,
+  type RowChange,
+} from '../../../projections/runtime/projector.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { singly, statementsFor, writePlanned } from './planned-writes.ts'
 
 const parts = defineTable({
   name: 'parts',
-  columns: { parent: 'uuid', place: 'integer', label: { type: 'text', nullable: true }, weight: { type: 'integer', nullable: true } },
+  columns: {
+    parent: 'uuid',
+    place: 'integer',
+    label: { type: 'text', nullable: true },
+    weight: { type: 'integer', nullable: true },
+  },
   primaryKey: ['parent', 'place'],
 })
 
@@ -24,10 +37,18 @@ const change: Arbitrary<RowChange> = oneof(
   record({ ...key, weight }).map((row) => upsert(parts, row)),
   record({ ...key, label }).map(({ parent, place, label: text }) => patch(parts, { parent, place }, { label: text })),
   record(key).map((row) => remove(parts, row)),
-  record({ parent: key.parent, label }).map(({ parent, label: text }) => patchWhere(parts, { parent: parent.toUpperCase() }, { label: text })),
-  record({ parent: key.parent, weight }).map(({ parent, weight: grams }) => patchWhere(parts, { parent }, { weight: grams })),
-  record({ place: key.place, weight }).map(({ place, weight: grams }) => patchWhere(parts, { place }, { weight: grams })),
-  record({ label, weight }).map(({ label: text, weight: grams }) => patchWhere(parts, { label: text }, { weight: grams })),
+  record({ parent: key.parent, label }).map(({ parent, label: text }) =>
+    patchWhere(parts, { parent: parent.toUpperCase() }, { label: text }),
+  ),
+  record({ parent: key.parent, weight }).map(({ parent, weight: grams }) =>
+    patchWhere(parts, { parent }, { weight: grams }),
+  ),
+  record({ place: key.place, weight }).map(({ place, weight: grams }) =>
+    patchWhere(parts, { place }, { weight: grams }),
+  ),
+  record({ label, weight }).map(({ label: text, weight: grams }) =>
+    patchWhere(parts, { label: text }, { weight: grams }),
+  ),
 )
 
 describe('patches of all rows of a parent', () => {
@@ -37,7 +58,9 @@ describe('patches of all rows of a parent', () => {
   beforeAll(async () => {
     database = await freshDatabase()
     pool = createPool({ url: database.url, max: 1 })
-    await pool.query('create schema wide; create table wide.parts (parent uuid, place integer, label text, weight integer, primary key (parent, place))')
+    await pool.query(
+      'create schema wide; create table wide.parts (parent uuid, place integer, label text, weight integer, primary key (parent, place))',
+    )
   })
 
   beforeEach(async () => {
@@ -57,15 +80,19 @@ describe('patches of all rows of a parent', () => {
 
   it('leave in one batch what they leave one after the other', async () => {
     await assert(
-      asyncProperty(array(change, { maxLength: 12 }), array(change, { minLength: 1, maxLength: 12 }), async (before, changes) => {
-        const outcomes: unknown[] = []
-        for (const batches of [[changes], changes.map((each) => [each])]) {
-          await pool.query('truncate wide.parts')
-          for (const each of before) await write([[each]])
-          outcomes.push({ isTaken: await write(batches), rows: await contents() })
-        }
-        expect(outcomes[0]).toEqual(outcomes[1])
-      }),
+      asyncProperty(
+        array(change, { maxLength: 12 }),
+        array(change, { minLength: 1, maxLength: 12 }),
+        async (before, changes) => {
+          const outcomes: unknown[] = []
+          for (const batches of [[changes], changes.map((each) => [each])]) {
+            await pool.query('truncate wide.parts')
+            for (const each of before) await write([[each]])
+            outcomes.push({ isTaken: await write(batches), rows: await contents() })
+          }
+          expect(outcomes[0]).toEqual(outcomes[1])
+        },
+      ),
       { numRuns: 60 },
     )
   })
@@ -81,6 +108,8 @@ describe('patches of all rows of a parent', () => {
 
     expect(statements.map(({ text }) => text('x').split(' ')[0])).toEqual(['update', 'insert'])
     expect(await write([changes])).toBe(true)
-    expect(await contents()).toEqual([one, other].map((parent) => ({ parent: parent.toLowerCase(), place: 1, label: null, weight: 2 })))
+    expect(await contents()).toEqual(
+      [one, other].map((parent) => ({ parent: parent.toLowerCase(), place: 1, label: null, weight: 2 })),
+    )
   })
 })

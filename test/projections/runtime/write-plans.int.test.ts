@@ -29,7 +29,10 @@ afterAll(async () => {
 
 /** Writes one event as a batch of its own. */
 async function write(event: TicketEvent): Promise<void> {
-  const [from, to] = [{ commit: at, prepare: at }, { commit: at + 1n, prepare: at + 1n }]
+  const [from, to] = [
+    { commit: at, prepare: at },
+    { commit: at + 1n, prepare: at + 1n },
+  ]
   await writeShares(pool, [shareOf(ticketBoard, recorded([event]), from, to)], { copies })
   at += 1n
 }
@@ -39,7 +42,9 @@ async function readsOf(work: () => Promise<void>): Promise<number> {
   const count = async () => {
     await pool.query('select pg_stat_force_next_flush()')
     await pool.query('select 1')
-    const { rows: [row] } = await pool.query<{ reads: number }>(
+    const {
+      rows: [row],
+    } = await pool.query<{ reads: number }>(
       `select (sum(t.seq_tup_read) + (select sum(idx_tup_read) from pg_stat_user_indexes where schemaname = 'ticket_board'))::float8 as reads
        from pg_stat_user_tables t where t.schemaname = 'ticket_board'`,
     )
@@ -64,9 +69,14 @@ it('plans that were made while tables were empty read none of them whole once th
     await write(opened(`early-${round}`))
     for (const event of Object.values(kinds)) await write(event(`early-${round}`)).catch(() => undefined)
   }
-  await pool.query(`insert into ticket_board.tickets select 'late-' || n, 'title', 'team of late-' || n, now(), 0, null from generate_series(1, ${grown}) n`)
-  await pool.query(`insert into ticket_board.watchers select 'team ' || n, 'watcher', '["all"]' from generate_series(1, ${grown}) n`)
+  await pool.query(
+    `insert into ticket_board.tickets select 'late-' || n, 'title', 'team of late-' || n, now(), 0, null from generate_series(1, ${grown}) n`,
+  )
+  await pool.query(
+    `insert into ticket_board.watchers select 'team ' || n, 'watcher', '["all"]' from generate_series(1, ${grown}) n`,
+  )
   const reads: Record<string, boolean> = {}
-  for (const [number, [kind, event]] of Object.entries(kinds).entries()) reads[kind] = (await readsOf(() => write(event(`late-${number + 1}`)))) < 100
+  for (const [number, [kind, event]] of Object.entries(kinds).entries())
+    reads[kind] = (await readsOf(() => write(event(`late-${number + 1}`)))) < 100
   expect(reads).toEqual(Object.fromEntries(Object.keys(kinds).map((kind) => [kind, true])))
 })

@@ -35,45 +35,98 @@ const pending = {
   next_attempt_at: at(31),
   stream_revision: '0',
 }
-const open = { delivery_id: ids.delivery, attempt: 1, at: at(31), status_code: null, duration_ms: null, error_class: null }
+const open = {
+  delivery_id: ids.delivery,
+  attempt: 1,
+  at: at(31),
+  status_code: null,
+  duration_ms: null,
+  error_class: null,
+}
 const refused = { ...open, status_code: 500, duration_ms: 120, error_class: 'http_status' }
 
 const subscribed = { ...subscriptionFact('WebhookSubscribed'), stream: webhookSubscriptionsStream(ids.org) }
-const completed: GivenEvent = { ...assessmentFact('AssessmentCompleted'), stream: assessmentStream(ids.org, ids.assessment), id: ids.event }
-const due = { ...pending, delivery_id: deliveryIdOf(ids.subscription, ids.event), next_attempt_at: at(30), stream_revision: '-1' }
+const completed: GivenEvent = {
+  ...assessmentFact('AssessmentCompleted'),
+  stream: assessmentStream(ids.org, ids.assessment),
+  id: ids.event,
+}
+const due = {
+  ...pending,
+  delivery_id: deliveryIdOf(ids.subscription, ids.event),
+  next_attempt_at: at(30),
+  stream_revision: '-1',
+}
 
 describe('a delivery', () => {
   const deliveriesAfter = async (...given: readonly GivenEvent[]) => (await rowsOf(...given)).deliveries
-  const ofDue = (...[type, changes]: Parameters<typeof fact>): GivenEvent => ({ ...fact(type, { ...changes, deliveryId: due.delivery_id }), stream: 'due' })
+  const ofDue = (...[type, changes]: Parameters<typeof fact>): GivenEvent => ({
+    ...fact(type, { ...changes, deliveryId: due.delivery_id }),
+    stream: 'due',
+  })
 
   it('is pending from its event on, under the id of its stream', async () => {
     expect(await deliveriesAfter(subscribed, completed)).toEqual([due])
-    expect(await deliveriesAfter(subscribed, completed, ofDue('WebhookDeliveryScheduled'))).toEqual([{ ...due, next_attempt_at: at(31), stream_revision: '0' }])
-    const delivered = await deliveriesAfter(subscribed, completed, ofDue('WebhookDeliveryScheduled'), ofDue('WebhookDeliveryAttempted'), ofDue('WebhookDelivered'))
+    expect(await deliveriesAfter(subscribed, completed, ofDue('WebhookDeliveryScheduled'))).toEqual([
+      { ...due, next_attempt_at: at(31), stream_revision: '0' },
+    ])
+    const delivered = await deliveriesAfter(
+      subscribed,
+      completed,
+      ofDue('WebhookDeliveryScheduled'),
+      ofDue('WebhookDeliveryAttempted'),
+      ofDue('WebhookDelivered'),
+    )
     expect(delivered).toEqual([{ ...due, status: 'delivered', next_attempt_at: null, stream_revision: '2' }])
   })
 
   it('has the same id as in the streams, for whatever ids', async () => {
     const events = Array.from({ length: 64 }, (_, index) => ({ ...completed, id: v5(`event ${index}`, ids.event) }))
     const subscriptions = Array.from({ length: 4 }, (_, index) => v5(`subscription ${index}`, ids.subscription))
-    const subscribing = subscriptions.map((subscriptionId) => ({ ...subscriptionFact('WebhookSubscribed', { subscriptionId }), stream: webhookSubscriptionsStream(ids.org) }))
+    const subscribing = subscriptions.map((subscriptionId) => ({
+      ...subscriptionFact('WebhookSubscribed', { subscriptionId }),
+      stream: webhookSubscriptionsStream(ids.org),
+    }))
     const found = (await deliveriesAfter(...subscribing, ...events)).map(({ delivery_id }) => String(delivery_id))
-    expect(found.toSorted()).toEqual(subscriptions.flatMap((subscriptionId) => events.map(({ id }) => deliveryIdOf(subscriptionId, id))).toSorted())
+    expect(found.toSorted()).toEqual(
+      subscriptions.flatMap((subscriptionId) => events.map(({ id }) => deliveryIdOf(subscriptionId, id))).toSorted(),
+    )
   })
 
   it('is one row for each row of the to-do list of the process, whatever became of the subscriptions', async () => {
     const random = new SeededRandom(20_261_123)
-    const acts = ['requestAssessment', 'requestAssessment', 'advanceAssessment', 'advanceAssessment', 'advanceDelivery', 'subscribe', 'changeSubscription', 'redeliver', 'testSubscription'] as const
-    const moves = Array.from({ length: 700 }, (): Move => ({ act: random.pick(acts), chance: random.below(2 ** 32), text: 'text' }))
+    const acts = [
+      'requestAssessment',
+      'requestAssessment',
+      'advanceAssessment',
+      'advanceAssessment',
+      'advanceDelivery',
+      'subscribe',
+      'changeSubscription',
+      'redeliver',
+      'testSubscription',
+    ] as const
+    const moves = Array.from({ length: 700 }, (): Move => ({
+      act: random.pick(acts),
+      chance: random.below(2 ** 32),
+      text: 'text',
+    }))
     const { appends, deliveries: all } = told(moves, ids.event)
     const events = recordedLog(appends)
     const { deliveries } = await rowsAfter(webhookDeliveriesProjector, events)
     const { todo = [] } = await rowsAfter(webhooksToDo, events)
-    const keysOfBegun = new Set(all.filter(({ isScheduled }) => isScheduled).map(({ subscriptionId, eventId }) => `${subscriptionId}.${eventId}`))
-    const untouched = todo.filter(({ step, key }) => (step === 'deliver' || step === 'cancel') && !keysOfBegun.has(String(key)))
-    const listed = deliveries?.filter(({ status, stream_revision }) => status === 'pending' && stream_revision === '-1') ?? []
+    const keysOfBegun = new Set(
+      all.filter(({ isScheduled }) => isScheduled).map(({ subscriptionId, eventId }) => `${subscriptionId}.${eventId}`),
+    )
+    const untouched = todo.filter(
+      ({ step, key }) => (step === 'deliver' || step === 'cancel') && !keysOfBegun.has(String(key)),
+    )
+    const listed =
+      deliveries?.filter(({ status, stream_revision }) => status === 'pending' && stream_revision === '-1') ?? []
     expect(untouched.map(({ step }) => step)).toEqual(expect.arrayContaining(['deliver', 'cancel']))
-    expect(listed.map(({ subscription_id, event_id }) => `${String(subscription_id)}.${String(event_id)}`).toSorted()).toEqual(untouched.map(({ key }) => String(key).toLowerCase()).toSorted())
+    expect(
+      listed.map(({ subscription_id, event_id }) => `${String(subscription_id)}.${String(event_id)}`).toSorted(),
+    ).toEqual(untouched.map(({ key }) => String(key).toLowerCase()).toSorted())
     expect(deliveries?.length).toBe(all.length)
   })
 })
@@ -81,21 +134,29 @@ describe('a delivery', () => {
 describe('the log of deliveries', () => {
   it('has a delivery from the moment that it is scheduled, and its attempts', async () => {
     expect(await rowsOf(scheduled)).toEqual({ deliveries: [pending], attempts: [] })
-    expect(await rowsOf(scheduled, attempted)).toEqual({ deliveries: [{ ...pending, stream_revision: '1' }], attempts: [open] })
+    expect(await rowsOf(scheduled, attempted)).toEqual({
+      deliveries: [{ ...pending, stream_revision: '1' }],
+      attempts: [open],
+    })
   })
 
   it('has a test, which is about no assessment', async () => {
     const test = fact('WebhookDeliveryScheduled', { eventType: 'webhook.test', assessmentId: null, origin: 'test' })
-    expect(await rowsOf(test)).toEqual({ deliveries: [{ ...pending, event_type: 'webhook.test', assessment_id: null, origin: 'test' }], attempts: [] })
+    expect(await rowsOf(test)).toEqual({
+      deliveries: [{ ...pending, event_type: 'webhook.test', assessment_id: null, origin: 'test' }],
+      attempts: [],
+    })
   })
 
   it('says what an attempt came to, and when the next one is due', async () => {
     const delivered = { ...pending, status: 'delivered', next_attempt_at: null, stream_revision: '2' }
     expect(await rowsOf(scheduled, attempted, fact('WebhookDelivered'))).toEqual({
-      deliveries: [delivered], attempts: [{ ...open, status_code: 204, duration_ms: 120 }],
+      deliveries: [delivered],
+      attempts: [{ ...open, status_code: 204, duration_ms: 120 }],
     })
     expect(await rowsOf(scheduled, attempted, attemptFailed)).toEqual({
-      deliveries: [{ ...pending, next_attempt_at: at(37), stream_revision: '2' }], attempts: [refused],
+      deliveries: [{ ...pending, next_attempt_at: at(37), stream_revision: '2' }],
+      attempts: [refused],
     })
     const last = fact('WebhookDeliveryFailed', { attempt: 2 })
     expect(await rowsOf(scheduled, attempted, attemptFailed, second, last)).toEqual({
@@ -111,16 +172,28 @@ describe('the log of deliveries', () => {
   })
 
   it('has it pending again once it is asked for again, its attempts going on', async () => {
-    const { deliveries, attempts } = await rowsOf(scheduled, attempted, fact('WebhookDeliveryFailed', { attempt: 1 }), fact('WebhookRedeliveryRequested'), second)
+    const { deliveries, attempts } = await rowsOf(
+      scheduled,
+      attempted,
+      fact('WebhookDeliveryFailed', { attempt: 1 }),
+      fact('WebhookRedeliveryRequested'),
+      second,
+    )
     expect(deliveries).toEqual([{ ...pending, next_attempt_at: at(60), stream_revision: '4' }])
-    expect(attempts.map(({ attempt, duration_ms }) => [attempt, duration_ms])).toEqual([[1, 120], [2, null]])
+    expect(attempts.map(({ attempt, duration_ms }) => [attempt, duration_ms])).toEqual([
+      [1, 120],
+      [2, null],
+    ])
   })
 
   it('has it cancelled, and delivered all the same where the receiver took what was under way', async () => {
     const cancelled = fact('WebhookDeliveryCancelled')
     const row = { ...pending, status: 'cancelled', next_attempt_at: null }
     expect(await rowsOf(scheduled, cancelled)).toEqual({ deliveries: [{ ...row, stream_revision: '1' }], attempts: [] })
-    expect(await rowsOf(scheduled, attempted, cancelled)).toEqual({ deliveries: [{ ...row, stream_revision: '2' }], attempts: [open] })
+    expect(await rowsOf(scheduled, attempted, cancelled)).toEqual({
+      deliveries: [{ ...row, stream_revision: '2' }],
+      attempts: [open],
+    })
     const late = await rowsOf(scheduled, attempted, cancelled, fact('WebhookDelivered'))
     expect(late.deliveries).toEqual([{ ...row, status: 'delivered', stream_revision: '3' }])
     expect(late.attempts).toEqual([{ ...open, status_code: 204, duration_ms: 120 }])
@@ -128,7 +201,9 @@ describe('the log of deliveries', () => {
 
   it('has it cancelled still where the receiver refused what was under way, and the attempt over', async () => {
     const cancelled = fact('WebhookDeliveryCancelled')
-    expect(await rowsOf(scheduled, attempted, cancelled, fact('WebhookDeliveryAttemptFailed', { nextAttemptAt: null }))).toEqual({
+    expect(
+      await rowsOf(scheduled, attempted, cancelled, fact('WebhookDeliveryAttemptFailed', { nextAttemptAt: null })),
+    ).toEqual({
       deliveries: [{ ...pending, status: 'cancelled', next_attempt_at: null, stream_revision: '3' }],
       attempts: [refused],
     })

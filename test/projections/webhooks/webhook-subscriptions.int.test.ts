@@ -5,10 +5,18 @@ import { recorded, rowsAfter } from '../../support/given-projector.ts'
 import { at, ids } from '../../streams/facts.ts'
 import { publicKey, subscriptionFact as fact } from '../../streams/webhook-facts.ts'
 
-const rowsOf = (...events: readonly WebhookSubscriptionEvent[]) => rowsAfter(webhookSubscriptionsProjector, recorded(events))
+const rowsOf = (...events: readonly WebhookSubscriptionEvent[]) =>
+  rowsAfter(webhookSubscriptionsProjector, recorded(events))
 
 const subscribed = fact('WebhookSubscribed')
-const unsigned = fact('WebhookSubscribed', { subscriptionId: ids.event, signatureSchemes: ['v1'], publicKey: null, eventTypes: ['assessment.failed'], description: null, payloadMode: 'thin' })
+const unsigned = fact('WebhookSubscribed', {
+  subscriptionId: ids.event,
+  signatureSchemes: ['v1'],
+  publicKey: null,
+  eventTypes: ['assessment.failed'],
+  description: null,
+  payloadMode: 'thin',
+})
 
 const row = {
   subscription_id: ids.subscription,
@@ -27,7 +35,13 @@ const row = {
   updated_at: at(0),
   stream_revision: '0',
 }
-const keyRow = { subscription_id: ids.subscription, kid: publicKey.kid, x: publicKey.x, created_at: at(0), retired_at: null }
+const keyRow = {
+  subscription_id: ids.subscription,
+  kid: publicKey.kid,
+  x: publicKey.x,
+  created_at: at(0),
+  retired_at: null,
+}
 
 it('has a row for each subscription, with its place in the organisation stream, and one for each key', async () => {
   const { webhook_subscriptions: rows, webhook_keys: keys } = await rowsOf(subscribed, unsigned)
@@ -46,15 +60,33 @@ it('has a row for each subscription, with its place in the organisation stream, 
 })
 
 it('shows what was changed, and the revision of the last change of that one', async () => {
-  const { webhook_subscriptions: rows } = await rowsOf(subscribed, unsigned, fact('WebhookSubscriptionChanged', { eventTypes: ['assessment.failed'] }), fact('WebhookSubscriptionDisabled', { subscriptionId: ids.event }))
-  const changed = { ...row, url: 'https://receiver.example/moved', event_types: ['assessment.failed'], updated_at: at(10), stream_revision: '2' }
+  const { webhook_subscriptions: rows } = await rowsOf(
+    subscribed,
+    unsigned,
+    fact('WebhookSubscriptionChanged', { eventTypes: ['assessment.failed'] }),
+    fact('WebhookSubscriptionDisabled', { subscriptionId: ids.event }),
+  )
+  const changed = {
+    ...row,
+    url: 'https://receiver.example/moved',
+    event_types: ['assessment.failed'],
+    updated_at: at(10),
+    stream_revision: '2',
+  }
   expect(rows?.[0]).toEqual(changed)
   expect(rows?.[1]).toMatchObject({ subscription_id: ids.event, status: 'disabled', stream_revision: '3' })
 })
 
 it('says why it is disabled, and nothing of it once enabled', async () => {
   const disabled = fact('WebhookSubscriptionDisabled', { reason: 'no_success' })
-  const off = { ...row, status: 'disabled', disabled_reason: 'no_success', disabled_at: at(20), updated_at: at(20), stream_revision: '1' }
+  const off = {
+    ...row,
+    status: 'disabled',
+    disabled_reason: 'no_success',
+    disabled_at: at(20),
+    updated_at: at(20),
+    stream_revision: '1',
+  }
   expect((await rowsOf(subscribed, disabled)).webhook_subscriptions).toEqual([off])
   const { webhook_subscriptions: rows } = await rowsOf(subscribed, disabled, fact('WebhookSubscriptionEnabled'))
   expect(rows).toEqual([{ ...row, updated_at: at(30), stream_revision: '2' }])
@@ -65,8 +97,16 @@ it('does not change at a warning', async () => {
 })
 
 it('names the current key, and keeps the one before with its end', async () => {
-  const third = fact('WebhookSecretRotated', { publicKey: { ...publicKey, kid: 'third-key' }, rotatedAt: at(50), previousValidUntil: at(60) })
-  const { webhook_subscriptions: rows, webhook_keys: keys } = await rowsOf(subscribed, fact('WebhookSecretRotated'), third)
+  const third = fact('WebhookSecretRotated', {
+    publicKey: { ...publicKey, kid: 'third-key' },
+    rotatedAt: at(50),
+    previousValidUntil: at(60),
+  })
+  const { webhook_subscriptions: rows, webhook_keys: keys } = await rowsOf(
+    subscribed,
+    fact('WebhookSecretRotated'),
+    third,
+  )
   expect(rows).toEqual([{ ...row, public_key_id: 'third-key', updated_at: at(50), stream_revision: '2' }])
   const ends = { [publicKey.kid]: at(86_440), 'second-key': at(60), 'third-key': null }
   expect(Object.fromEntries((keys ?? []).map(({ kid, retired_at }) => [kid, retired_at]))).toEqual(ends)
@@ -80,7 +120,12 @@ it('of a scheme without keys has none, also when its secret is replaced', async 
 
 it('forgets what was deleted, and its keys, but not those of another', async () => {
   const other = fact('WebhookSubscribed', { subscriptionId: ids.claim, publicKey: { ...publicKey, kid: 'other-key' } })
-  const { webhook_subscriptions: rows, webhook_keys: keys } = await rowsOf(subscribed, other, fact('WebhookSecretRotated'), fact('WebhookSubscriptionDeleted'))
+  const { webhook_subscriptions: rows, webhook_keys: keys } = await rowsOf(
+    subscribed,
+    other,
+    fact('WebhookSecretRotated'),
+    fact('WebhookSubscriptionDeleted'),
+  )
   expect(rows?.map(({ subscription_id }) => subscription_id)).toEqual([ids.claim])
   expect(keys?.map(({ kid }) => kid)).toEqual(['other-key'])
 })

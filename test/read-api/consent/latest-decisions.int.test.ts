@@ -8,7 +8,11 @@ afterEach(() => tables.close())
 
 let next = 0
 /** A decision as the patient's stream has it, in order. */
-function decided(decision: 'granted' | 'denied' | 'withdrawn', recordedAt: string, changes: Partial<ReturnType<typeof consentFact>['data']> = {}) {
+function decided(
+  decision: 'granted' | 'denied' | 'withdrawn',
+  recordedAt: string,
+  changes: Partial<ReturnType<typeof consentFact>['data']> = {},
+) {
   next += 1
   const consentId = `00000000-0000-4000-8000-${String(next).padStart(12, '0')}`
   const patientId = changes.patientId ?? ids.patient
@@ -29,28 +33,52 @@ async function latestAsOf(asOf: Date | null) {
 
 describe('the latest decision on a consent', () => {
   it('is the one of the greatest instant, whatever was recorded last', async () => {
-    expect(await latest(decided('granted', at(1)), decided('withdrawn', at(3)), decided('granted', at(2)))).toEqual({ ai_analysis: 'withdrawn' })
+    expect(await latest(decided('granted', at(1)), decided('withdrawn', at(3)), decided('granted', at(2)))).toEqual({
+      ai_analysis: 'withdrawn',
+    })
   })
 
   it('is the one that was recorded last of those of one instant', async () => {
-    expect(await latest(decided('granted', at(1)), decided('withdrawn', at(1)), decided('granted', at(1)), decided('denied', at(1)))).toEqual({ ai_analysis: 'denied' })
+    expect(
+      await latest(
+        decided('granted', at(1)),
+        decided('withdrawn', at(1)),
+        decided('granted', at(1)),
+        decided('denied', at(1)),
+      ),
+    ).toEqual({ ai_analysis: 'denied' })
   })
 
   it('as of an instant counts what had been decided by then, to the millisecond, whenever it was recorded', async () => {
-    await latest(decided('granted', at(1)), decided('withdrawn', at(5)), decided('denied', at(3)), decided('granted', at(5)))
+    await latest(
+      decided('granted', at(1)),
+      decided('withdrawn', at(5)),
+      decided('denied', at(3)),
+      decided('granted', at(5)),
+    )
     const asOf = async (instant: string) => (await latestAsOf(new Date(instant)))['ai_analysis']
     expect(await asOf('2026-03-01T10:00:00.999Z')).toBeUndefined()
-    expect([await asOf(at(1)), await asOf(at(2)), await asOf(at(3)), await asOf(at(4))]).toEqual(['granted', 'granted', 'denied', 'denied'])
+    expect([await asOf(at(1)), await asOf(at(2)), await asOf(at(3)), await asOf(at(4))]).toEqual([
+      'granted',
+      'granted',
+      'denied',
+      'denied',
+    ])
     expect([await asOf(at(5)), await asOf(at(1_000))]).toEqual(['granted', 'granted'])
   })
 
   it('is of each type by itself', async () => {
     const research = { consentTypeCode: 'research' }
-    expect(await latest(decided('granted', at(1)), decided('denied', at(2), research), decided('granted', at(1), research))).toEqual({ ai_analysis: 'granted', research: 'denied' })
+    expect(
+      await latest(decided('granted', at(1)), decided('denied', at(2), research), decided('granted', at(1), research)),
+    ).toEqual({ ai_analysis: 'granted', research: 'denied' })
   })
 
   it('is of that patient in that organisation', async () => {
-    const foreign = [decided('withdrawn', at(9), { patientId: ids.otherPatient }), decided('withdrawn', at(9), { organisationId: ids.otherOrg })]
+    const foreign = [
+      decided('withdrawn', at(9), { patientId: ids.otherPatient }),
+      decided('withdrawn', at(9), { organisationId: ids.otherOrg }),
+    ]
     expect(await latest(decided('granted', at(1)), ...foreign)).toEqual({ ai_analysis: 'granted' })
     const other = await latestDecisions(tables.pool, otherOrg, ids.patient, ['ai_analysis'])
     expect([...other.values()].map(({ decision }) => decision)).toEqual(['withdrawn'])

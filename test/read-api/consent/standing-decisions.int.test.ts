@@ -13,13 +13,25 @@ const stream = consentTypeStream(ids.org, ids.consentType)
 
 /** A text version by its number, in effect from an instant of the story. */
 function text(number: number, effectiveFrom: number, locale = 'en-GB'): GivenEvent {
-  return { ...consentTypeFact('ConsentTextVersionPublished', { textVersionId: id('1', number), locale, effectiveFrom: at(effectiveFrom) }), stream }
+  return {
+    ...consentTypeFact('ConsentTextVersionPublished', {
+      textVersionId: id('1', number),
+      locale,
+      effectiveFrom: at(effectiveFrom),
+    }),
+    stream,
+  }
 }
 
 let next = 0
 function decided(decision: 'granted' | 'denied' | 'withdrawn', recordedAt: number, textNumber: number): GivenEvent {
   next += 1
-  return consentFact('ConsentRecorded', { consentId: id('2', next), decision, recordedAt: at(recordedAt), textVersionId: id('1', textNumber) })
+  return consentFact('ConsentRecorded', {
+    consentId: id('2', next),
+    decision,
+    recordedAt: at(recordedAt),
+    textVersionId: id('1', textNumber),
+  })
 }
 
 async function given(...events: readonly GivenEvent[]): Promise<void> {
@@ -70,10 +82,23 @@ describe('where a decision stands', () => {
 
 describe('the history', () => {
   it('is newest first by what was said, ties by what was recorded later, of one type where one is named', async () => {
-    const research = consentFact('ConsentRecorded', { consentId: id('3', 1), consentTypeCode: 'research', recordedAt: at(15) })
+    const research = consentFact('ConsentRecorded', {
+      consentId: id('3', 1),
+      consentTypeCode: 'research',
+      recordedAt: at(15),
+    })
     await given(decided('granted', 10, 1), decided('withdrawn', 20, 1), decided('denied', 20, 1), research)
-    const shown = async (code: string | null) => (await listDecisions(tables.pool, org, ids.patient, { code, after: null, limit: 50 })).map((row) => [row.consent_type_code, row.decision])
-    const [denied, withdrawn, ofResearch, granted] = [['ai_analysis', 'denied'], ['ai_analysis', 'withdrawn'], ['research', 'granted'], ['ai_analysis', 'granted']]
+    const shown = async (code: string | null) =>
+      (await listDecisions(tables.pool, org, ids.patient, { code, after: null, limit: 50 })).map((row) => [
+        row.consent_type_code,
+        row.decision,
+      ])
+    const [denied, withdrawn, ofResearch, granted] = [
+      ['ai_analysis', 'denied'],
+      ['ai_analysis', 'withdrawn'],
+      ['research', 'granted'],
+      ['ai_analysis', 'granted'],
+    ]
     expect(await shown(null)).toEqual([denied, withdrawn, ofResearch, granted])
     expect(await shown('ai_analysis')).toEqual([denied, withdrawn, granted])
     expect(await shown('unknown')).toEqual([])

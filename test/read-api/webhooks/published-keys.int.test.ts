@@ -13,15 +13,25 @@ let t: TestApplication
 let now = new Date(at(86_440))
 
 beforeAll(async () => {
-  tables = await openReadTables([
-    fact('WebhookSubscribed'),
-    fact('WebhookSecretRotated'),
-    fact('WebhookSubscribed', { subscriptionId: ids.event, organisationId: ids.otherOrg, publicKey: named('other-key'), createdAt: at(1) }),
-    fact('WebhookSubscribed', { subscriptionId: ids.claim, publicKey: named('deleted-key') }),
-    fact('WebhookSubscriptionDeleted', { subscriptionId: ids.claim }),
-  ].map((event) => ({ ...event, stream: 'subscriptions' })))
+  tables = await openReadTables(
+    [
+      fact('WebhookSubscribed'),
+      fact('WebhookSecretRotated'),
+      fact('WebhookSubscribed', {
+        subscriptionId: ids.event,
+        organisationId: ids.otherOrg,
+        publicKey: named('other-key'),
+        createdAt: at(1),
+      }),
+      fact('WebhookSubscribed', { subscriptionId: ids.claim, publicKey: named('deleted-key') }),
+      fact('WebhookSubscriptionDeleted', { subscriptionId: ids.claim }),
+    ].map((event) => ({ ...event, stream: 'subscriptions' })),
+  )
   const deps = { pool: tables.pool, now: () => now }
-  t = await startApplication({ services: [{ prefix: 'clinical-api', documentedAt: 'prefixed', routes: (app) => webhookKeysRoute(app, deps) }], checkReplies: true })
+  t = await startApplication({
+    services: [{ prefix: 'clinical-api', documentedAt: 'prefixed', routes: (app) => webhookKeysRoute(app, deps) }],
+    checkReplies: true,
+  })
 })
 afterAll(async () => {
   await t.app.close()
@@ -47,6 +57,8 @@ it('are a JWK set that anybody may keep for five minutes', async () => {
   const answer = await t.app.inject({ url: `/v1/clinical-api/.well-known/webhook-keys?kid=${publicKey.kid}` })
   expect([answer.statusCode, answer.headers['cache-control']]).toEqual([200, 'public, max-age=300'])
   expect(answer.json()).toEqual({ keys: [{ kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', use: 'sig', ...publicKey }] })
-  expect((await t.app.inject({ url: '/v1/clinical-api/.well-known/webhook-keys?kid=unknown' })).json()).toEqual({ keys: [] })
+  expect((await t.app.inject({ url: '/v1/clinical-api/.well-known/webhook-keys?kid=unknown' })).json()).toEqual({
+    keys: [],
+  })
   expect((await t.app.inject({ url: '/v1/clinical-api/.well-known/webhook-keys?sub=x' })).statusCode).toBe(400)
 })

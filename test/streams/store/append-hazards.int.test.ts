@@ -53,7 +53,9 @@ describe('a store without room', () => {
     })
     await using store = await openTestStore({ ...quick, url: server.url, appendBudgetMs: 300 })
 
-    await expect(store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).rejects.toThrow(AppendOutcomeUnknownError)
+    await expect(store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).rejects.toThrow(
+      AppendOutcomeUnknownError,
+    )
     expect(await store.isFull()).toBe(true)
   })
 
@@ -66,7 +68,9 @@ describe('a store without room', () => {
     })
     await using store = await openTestStore({ catalogue, appendTimeoutMs: 2_000, url: server.url })
 
-    await expect(store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).rejects.toThrow(EventStoreFullError)
+    await expect(store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).rejects.toThrow(
+      EventStoreFullError,
+    )
     await expect(store.isFull()).rejects.toThrow('no answer in time')
     await expect(store.isFull()).rejects.toThrow()
     expect(server.appends.every(({ deadlineMs }) => deadlineMs > 3_600_000)).toBe(true)
@@ -89,7 +93,9 @@ describe('appends against a server that misbehaves', () => {
 
     const appending = ours.append(fold, stream(), 'no_stream', [noted(1)], newContext())
     await until(() => late !== undefined)
-    await expect(theirs.append(fold, stream(), 'no_stream', [noted(2)], newContext())).rejects.toThrow(AppendOutcomeUnknownError)
+    await expect(theirs.append(fold, stream(), 'no_stream', [noted(2)], newContext())).rejects.toThrow(
+      AppendOutcomeUnknownError,
+    )
 
     late?.()
     expect(await appending).toEqual({ revision: 0n, position: { commit: 10n, prepare: 10n } })
@@ -170,11 +176,16 @@ describe('appends against a server that misbehaves', () => {
     await writeFile(file, tls.certificate)
     try {
       await using server = await ScriptedServer.start({ onAppend: answerFrom(1), tls })
-      await using store = await openTestStore({ ...patient, url: `${server.url.replace('://', '://admin:secret@')}&tlsCAFile=${file}` })
+      await using store = await openTestStore({
+        ...patient,
+        url: `${server.url.replace('://', '://admin:secret@')}&tlsCAFile=${file}`,
+      })
 
       await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())
       // The scripted server refuses the other path.
-      expect(server.appends.map(({ authorization }) => authorization)).toEqual([`Basic ${Buffer.from('admin:secret').toString('base64')}`])
+      expect(server.appends.map(({ authorization }) => authorization)).toEqual([
+        `Basic ${Buffer.from('admin:secret').toString('base64')}`,
+      ])
     } finally {
       await rm(folder, { recursive: true, force: true })
     }
@@ -233,14 +244,18 @@ describe('appends against a server that misbehaves', () => {
     })
     await using store = await openTestStore({ ...quick, url: server.url, appendBudgetMs: 400 })
 
-    await expect(store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).rejects.toThrow(AppendOutcomeUnknownError)
+    await expect(store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).rejects.toThrow(
+      AppendOutcomeUnknownError,
+    )
   })
 
   test('a first refusal is told as one', async () => {
     await using server = await ScriptedServer.start({ onAppend: (request, call) => call.write(accessDenied(request)) })
     await using store = await openTestStore({ ...patient, url: server.url })
 
-    await expect(store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).rejects.toThrow(EventStoreRefusedError)
+    await expect(store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).rejects.toThrow(
+      EventStoreRefusedError,
+    )
     expect(server.appends).toHaveLength(1)
   })
 
@@ -251,7 +266,17 @@ describe('appends against a server that misbehaves', () => {
       onRead: (call) => {
         const ids = server.appends[0]?.ids ?? []
         ids.forEach((id, index) =>
-          call.write(wireEvent({ id, stream: name, type: 'VisitNoted', revision: 4 + index, position: 40 + index, data: '{}', metadata: '{}' })),
+          call.write(
+            wireEvent({
+              id,
+              stream: name,
+              type: 'VisitNoted',
+              revision: 4 + index,
+              position: 40 + index,
+              data: '{}',
+              metadata: '{}',
+            }),
+          ),
         )
         call.end()
       },
@@ -268,7 +293,9 @@ describe('appends against a server that misbehaves', () => {
     await using store = await openTestStore({ ...patient, url: server.url })
     const half = noted(1, 'x'.repeat(524_288))
 
-    await expect(store.append(fold, stream(), 'no_stream', [half, half], newContext())).rejects.toThrow(AppendTooLargeError)
+    await expect(store.append(fold, stream(), 'no_stream', [half, half], newContext())).rejects.toThrow(
+      AppendTooLargeError,
+    )
     expect(server.appends).toHaveLength(0)
   })
 
@@ -276,7 +303,9 @@ describe('appends against a server that misbehaves', () => {
     await using server = await ScriptedServer.start({ onAppend: (request, call) => call.write(tooLarge(request)) })
     await using store = await openTestStore({ ...patient, url: server.url })
 
-    await expect(store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).rejects.toThrow(AppendTooLargeError)
+    await expect(store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).rejects.toThrow(
+      AppendTooLargeError,
+    )
   })
 
   test('every append names an exact revision', async () => {

@@ -4,7 +4,9 @@ import { backoffMs, pause } from '../../../streams/store/backoff.ts'
 const backoff = { firstMs: 100, mostMs: 1_000 }
 
 it('doubles up to its limit', () => {
-  expect([1, 2, 3, 10, 1_000].map((attempt) => backoffMs(backoff, attempt, () => 1))).toEqual([100, 200, 400, 1_000, 1_000])
+  expect([1, 2, 3, 10, 1_000].map((attempt) => backoffMs(backoff, attempt, () => 1))).toEqual([
+    100, 200, 400, 1_000, 1_000,
+  ])
 })
 
 it('leaves half of each wait to chance', () => {

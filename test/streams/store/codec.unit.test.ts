@@ -15,16 +15,30 @@ const begin = { stream, expected: 'no_stream' } as const
 const contacts = Phi(Type.Array(Type.Object({ phone: Type.String() })))
 const VisitOpened = defineEvent(
   'VisitOpened',
-  Type.Object({ patientId: Type.String(), room: Type.Integer(), name: Type.Optional(Phi(Type.String())), contacts: Type.Optional(contacts) }),
+  Type.Object({
+    patientId: Type.String(),
+    room: Type.Integer(),
+    name: Type.Optional(Phi(Type.String())),
+    contacts: Type.Optional(contacts),
+  }),
   { subject: 'patientId' },
 )
 /** The same type without PHI, so that a test can sign a sealed member at another place. */
-const sealedAsData = defineEvent('VisitOpened', Type.Object({ patientId: Type.String(), room: Type.Integer(), name: Type.Unknown(), contacts: Type.Unknown() }))
+const sealedAsData = defineEvent(
+  'VisitOpened',
+  Type.Object({ patientId: Type.String(), room: Type.Integer(), name: Type.Unknown(), contacts: Type.Unknown() }),
+)
 const VisitMoved = defineEvent('VisitMoved', Type.Object({ to: Type.Object({ room: Type.Integer() }) }))
 const events = { VisitOpened, VisitMoved }
-const opened = { type: 'VisitOpened', data: { patientId: 'p1', room: 3, name: 'Ada Canary', contacts: [{ phone: '555-canary' }] } }
+const opened = {
+  type: 'VisitOpened',
+  data: { patientId: 'p1', room: 3, name: 'Ada Canary', contacts: [{ phone: '555-canary' }] },
+}
 
-async function codecFor(catalogued: Parameters<typeof createCatalogue>[0] = [{ category: 'visit', events }], keys = new MemoryKeys()) {
+async function codecFor(
+  catalogued: Parameters<typeof createCatalogue>[0] = [{ category: 'visit', events }],
+  keys = new MemoryKeys(),
+) {
   return { codec: createCodec(createCatalogue(catalogued), keys, await keys.eventSigningKey()), keys }
 }
 
@@ -37,7 +51,16 @@ function stored(event: OutgoingEvent, overrides: Partial<StoredEvent> = {}): Sto
   const { id, type, text, metadata = '' } = event
   const place = { streamId: stream, revision: 0n, created: new Date(0), position: { commit: 5n, prepare: 5n } }
   const bytes = { dataBytes: Buffer.from(text), metadataBytes: Buffer.from(metadata) }
-  return { ...place, id, type, isJson: true, data: dataOf(event), metadata: JSON.parse(metadata), ...bytes, ...overrides }
+  return {
+    ...place,
+    id,
+    type,
+    isJson: true,
+    data: dataOf(event),
+    metadata: JSON.parse(metadata),
+    ...bytes,
+    ...overrides,
+  }
 }
 
 async function roundTrip(codec: Codec, event: DomainEvent) {
@@ -52,7 +75,12 @@ describe('encoding', () => {
     const { codec } = await codecFor()
     const { encoded, decoded } = await roundTrip(codec, opened)
 
-    expect(decoded).toMatchObject({ ...opened, stream, position: { commit: 5n }, recordedAt: '1970-01-01T00:00:00.000Z' })
+    expect(decoded).toMatchObject({
+      ...opened,
+      stream,
+      position: { commit: 5n },
+      recordedAt: '1970-01-01T00:00:00.000Z',
+    })
     expect(encoded.text).not.toMatch(/canary/i)
     expect(dataOf(encoded)).toMatchObject({ patientId: 'p1', room: 3, name: { $phi: expect.any(String) } })
   })
@@ -61,7 +89,9 @@ describe('encoding', () => {
     const { codec } = await codecFor()
     const events = [opened, { type: 'VisitMoved', data: { to: { room: 4 }, ignored: undefined } }]
     const append = await codec.encode(events, newContext(), begin)
-    const read = await Promise.all(append.events.map(async (event, index) => codec.decode(stored(event, { revision: BigInt(index) }))))
+    const read = await Promise.all(
+      append.events.map(async (event, index) => codec.decode(stored(event, { revision: BigInt(index) }))),
+    )
 
     expect(read.map(({ type, data }) => ({ type, data }))).toEqual(append.decoded)
   })
@@ -72,14 +102,25 @@ describe('encoding', () => {
     const moved = { type: 'VisitMoved', data: { to: { room: 4 } } }
     const append = await codec.encode([moved, moved], context, begin)
 
-    expect(append.events.map(({ id }) => id)).toEqual([eventIdOf(context.commandId, 0), eventIdOf(context.commandId, 1)])
+    expect(append.events.map(({ id }) => id)).toEqual([
+      eventIdOf(context.commandId, 0),
+      eventIdOf(context.commandId, 1),
+    ])
     expect(eventIdOf('6f8e3a52-8e4f-4d39-9a67-8b5b9a3b0a11', 0)).toBe('23ede143-3dd8-5fff-bde2-ad81fb59604c')
   })
 
   test.each([
     ['data that the schema refuses', { type: 'VisitOpened', data: { patientId: 'p1', room: 'x-canary' } }, '/room'],
-    ['a member that no schema declares', { type: 'VisitMoved', data: { to: { room: 1 }, nickname: 'canary' } }, '/nickname'],
-    ['an undeclared member further down', { type: 'VisitMoved', data: { to: { room: 1, note: 'canary' } } }, '/to/note'],
+    [
+      'a member that no schema declares',
+      { type: 'VisitMoved', data: { to: { room: 1 }, nickname: 'canary' } },
+      '/nickname',
+    ],
+    [
+      'an undeclared member further down',
+      { type: 'VisitMoved', data: { to: { room: 1, note: 'canary' } } },
+      '/to/note',
+    ],
     ['a type that no definition declares', { type: 'VisitLost', data: {} }, ''],
     ['data that is no object', { type: 'VisitMoved', data: ['canary'] }, ''],
   ])('%s is refused by name and pointer, never by value', async (_, event, pointer) => {
@@ -93,7 +134,9 @@ describe('encoding', () => {
 
   test('an event belongs to the streams of its category', async () => {
     const { codec } = await codecFor()
-    await expect(codec.encode([opened], newContext(), { ...begin, stream: 'patient-org-1' })).rejects.toThrow(/belongs to visit, not to patient/)
+    await expect(codec.encode([opened], newContext(), { ...begin, stream: 'patient-org-1' })).rejects.toThrow(
+      /belongs to visit, not to patient/,
+    )
   })
 
   test('PHI without an organisation is refused', async () => {
@@ -128,13 +171,28 @@ describe('decoding', () => {
     ['it has another type', (event) => stored(event, { type: 'VisitMoved' })],
     ['it stands in another stream', (event) => stored(event, { streamId: 'visit-org-2' })],
     ['it stands at another revision', (event) => stored(event, { revision: 1n })],
-    ['it has a signature of other letters', (event) => stored({ ...event, metadata: event.metadata?.replace(/.{43}"}$/, `${'A'.repeat(43)}"}`) })],
-    ['its signature is not the last member', (event) => stored({ ...event, metadata: event.metadata?.replace(/}$/, ',"userId":"x"}') })],
+    [
+      'it has a signature of other letters',
+      (event) => stored({ ...event, metadata: event.metadata?.replace(/.{43}"}$/, `${'A'.repeat(43)}"}`) }),
+    ],
+    [
+      'its signature is not the last member',
+      (event) => stored({ ...event, metadata: event.metadata?.replace(/}$/, ',"userId":"x"}') }),
+    ],
     ['its metadata is shorter than a signature', (event) => stored(event, { metadataBytes: Buffer.from('{}') })],
-    ...['commandId', '$correlationId', 'orgId', 'clientId', 'requestId', 'schemaVersion'].map((member): [string, (event: OutgoingEvent) => StoredEvent] => [
-      `its ${member} is replaced`,
-      (event) => stored({ ...event, metadata: JSON.stringify({ ...Object(JSON.parse(event.metadata ?? '')), [member]: member === 'schemaVersion' ? 2 : 'x' }) }),
-    ]),
+    ...['commandId', '$correlationId', 'orgId', 'clientId', 'requestId', 'schemaVersion'].map(
+      (member): [string, (event: OutgoingEvent) => StoredEvent] => [
+        `its ${member} is replaced`,
+        (event) =>
+          stored({
+            ...event,
+            metadata: JSON.stringify({
+              ...Object(JSON.parse(event.metadata ?? '')),
+              [member]: member === 'schemaVersion' ? 2 : 'x',
+            }),
+          }),
+      ],
+    ),
   ])('an event is refused when %s', async (_, change) => {
     const { codec, encoded } = await encodedOpened()
     expect(codec.decode(stored(encoded))).toBeDefined()
@@ -168,7 +226,9 @@ describe('decoding', () => {
     const { codec, keys, encoded } = await encodedOpened()
     const elsewhere = { ...begin, stream: 'visit-org-2' }
     const { codec: plain } = await codecFor([{ category: 'visit', events: { Sealed: sealedAsData } }], keys)
-    const { events: [moved] } = await plain.encode([{ type: 'VisitOpened', data: dataOf(encoded) }], newContext(), elsewhere)
+    const {
+      events: [moved],
+    } = await plain.encode([{ type: 'VisitOpened', data: dataOf(encoded) }], newContext(), elsewhere)
     if (moved === undefined) throw new Error('nothing encoded')
     await expect(codec.decode(stored(moved, { streamId: elsewhere.stream }))).rejects.toEqual(undecodable('decryption'))
   })
@@ -188,7 +248,10 @@ describe('decoding', () => {
   test('a type that no definition declares is an error of its own', async () => {
     const keys = new MemoryKeys()
     const { codec } = await codecFor(undefined, keys)
-    const { codec: later } = await codecFor([{ category: 'visit', events: { ...events, New: defineEvent('VisitNew', Type.Object({})) } }], keys)
+    const { codec: later } = await codecFor(
+      [{ category: 'visit', events: { ...events, New: defineEvent('VisitNew', Type.Object({})) } }],
+      keys,
+    )
     const { encoded } = await roundTrip(later, { type: 'VisitNew', data: {} })
 
     expect(() => codec.decode(stored(encoded))).toThrow(UnknownEventTypeError)
@@ -215,13 +278,17 @@ describe('decoding', () => {
 describe('versions', () => {
   const keys = new MemoryKeys()
   const first = defineEvent('VisitMoved', Type.Object({ room: Type.Integer() }))
-  const third = defineEvent('VisitMoved', Type.Object({ to: Type.Object({ room: Type.Integer(), floor: Type.Integer() }) }), {
-    version: 3,
-    upcasters: {
-      1: (data) => ({ to: data }),
-      2: (data) => ({ to: { ...Object(Object(data).to), floor: 0 } }),
+  const third = defineEvent(
+    'VisitMoved',
+    Type.Object({ to: Type.Object({ room: Type.Integer(), floor: Type.Integer() }) }),
+    {
+      version: 3,
+      upcasters: {
+        1: (data) => ({ to: data }),
+        2: (data) => ({ to: { ...Object(Object(data).to), floor: 0 } }),
+      },
     },
-  })
+  )
 
   test('an old shape is brought to the newest, step by step', async () => {
     const { codec: old } = await codecFor([{ category: 'visit', events: { first } }], keys)

@@ -24,8 +24,20 @@ const untouched = [1, 2, 3].map(() => values.map((value) => Object.entries(value
 
 describe('names that are written with an escape', () => {
   test('are what they are in stored events', () => {
-    const event = { id: '00000000-0000-4000-8000-000000000001', stream: 'visit-org-1', type: 'VisitNoted', revision: 0, position: 5, metadata: '{}' }
-    expect(reading((value) => frameOf(Buffer.from(wireEvent({ ...event, data: JSON.stringify(value) }).serializeBinary()))?.open().data)).toEqual(untouched)
+    const event = {
+      id: '00000000-0000-4000-8000-000000000001',
+      stream: 'visit-org-1',
+      type: 'VisitNoted',
+      revision: 0,
+      position: 5,
+      metadata: '{}',
+    }
+    expect(
+      reading(
+        (value) =>
+          frameOf(Buffer.from(wireEvent({ ...event, data: JSON.stringify(value) }).serializeBinary()))?.open().data,
+      ),
+    ).toEqual(untouched)
   })
 
   test('are what they are in sealed members', () => {
@@ -41,7 +53,10 @@ describe('names that are written with an escape', () => {
     const codec = createCodec(catalogue, keys, await keys.eventSigningKey())
     const { commandId, correlationId } = newContext()
     const encoded = (value: Record<string, number>) =>
-      codec.encodeRaw([{ id: commandId, type: 'VisitMeasured', data: value, metadata: { commandId, $correlationId: correlationId } }], { stream: 'visit-org-1', expected: 'no_stream' })
+      codec.encodeRaw(
+        [{ id: commandId, type: 'VisitMeasured', data: value, metadata: { commandId, $correlationId: correlationId } }],
+        { stream: 'visit-org-1', expected: 'no_stream' },
+      )
     expect(reading((value) => encoded(value).decoded[0]?.data)).toEqual(untouched)
   })
 })

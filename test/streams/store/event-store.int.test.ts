@@ -33,7 +33,9 @@ afterAll(async () => {
   await node.stop()
 })
 
-async function collected<Event extends DomainEvent>(events: AsyncIterable<RecordedEvent<Event>>): Promise<RecordedEvent<Event>[]> {
+async function collected<Event extends DomainEvent>(
+  events: AsyncIterable<RecordedEvent<Event>>,
+): Promise<RecordedEvent<Event>[]> {
   const all: RecordedEvent<Event>[] = []
   for await (const event of events) all.push(event)
   return all
@@ -58,7 +60,10 @@ describe('load and append', () => {
   })
 
   test('a stream without events loads as the initial state', async () => {
-    expect(await store.load(fold, stream(), { fresh: true })).toEqual({ state: fold.initialState, revision: 'no_stream' })
+    expect(await store.load(fold, stream(), { fresh: true })).toEqual({
+      state: fold.initialState,
+      revision: 'no_stream',
+    })
   })
 
   test('cached state is answered as it was until a fresh load reads what others wrote', async () => {
@@ -135,20 +140,28 @@ describe('load and append', () => {
     if (node.isReal) await sleep(500)
 
     expect(await store.load(uncached(), name)).toEqual({ state: fold.initialState, revision: 'no_stream' })
-    await expect(store.append(uncached(), name, 'no_stream', [noted(4)], newContext())).rejects.toThrow(StreamRevivedError)
-    await expect(store.load(uncached(), name)).rejects.toMatchObject({ code: 'undecodable-event-signature', head: { revision: 3n } })
+    await expect(store.append(uncached(), name, 'no_stream', [noted(4)], newContext())).rejects.toThrow(
+      StreamRevivedError,
+    )
+    await expect(store.load(uncached(), name)).rejects.toMatchObject({
+      code: 'undecodable-event-signature',
+      head: { revision: 3n },
+    })
   })
 
-  test.each([{ $tb: 1 }, { $maxCount: 2 }])('a stream whose first event is hidden by %j is refused, not folded from the rest', async (hiding) => {
-    const name = stream()
-    await store.append(fold, name, 'no_stream', [noted(1), noted(2), noted(3)], newContext())
-    await store.writeMetadata(name, hiding)
+  test.each([{ $tb: 1 }, { $maxCount: 2 }])(
+    'a stream whose first event is hidden by %j is refused, not folded from the rest',
+    async (hiding) => {
+      const name = stream()
+      await store.append(fold, name, 'no_stream', [noted(1), noted(2), noted(3)], newContext())
+      await store.writeMetadata(name, hiding)
 
-    await expect(store.load(uncached(), name)).rejects.toThrow(StreamTruncatedError)
-    await expect(store.load(uncached(), name)).rejects.toThrow(`${name} does not show its event at revision 0`)
-    expect((await collected(store.readStream(name, { from: 1n }))).map(({ revision }) => revision)).toEqual([1n, 2n])
-    expect((await store.load(fold, name, { fresh: true })).state.rooms).toEqual([1, 2, 3])
-  })
+      await expect(store.load(uncached(), name)).rejects.toThrow(StreamTruncatedError)
+      await expect(store.load(uncached(), name)).rejects.toThrow(`${name} does not show its event at revision 0`)
+      expect((await collected(store.readStream(name, { from: 1n }))).map(({ revision }) => revision)).toEqual([1n, 2n])
+      expect((await store.load(fold, name, { fresh: true })).state.rooms).toEqual([1, 2, 3])
+    },
+  )
 
   test('a stream whose events are all hidden is refused by a reader that asks for the whole stream', async () => {
     const [name, deleted, absent] = [stream(), stream(), stream()]
@@ -156,7 +169,8 @@ describe('load and append', () => {
     await store.writeMetadata(name, { $tb: 9 })
     await raw.deleteStream(deleted)
 
-    for (const each of [name, deleted]) await expect(collected(store.readStream(each, { isWhole: true }))).rejects.toThrow(StreamTruncatedError)
+    for (const each of [name, deleted])
+      await expect(collected(store.readStream(each, { isWhole: true }))).rejects.toThrow(StreamTruncatedError)
     expect(await collected(store.readStream(absent, { isWhole: true }))).toEqual([])
   })
 
@@ -186,7 +200,13 @@ describe('load and append', () => {
 describe('reading', () => {
   test('a stream is read in both directions, from any place and up to a count', async () => {
     const name = stream()
-    await store.append(fold, name, 'no_stream', [1, 2, 3, 4, 5].map((room) => noted(room)), newContext())
+    await store.append(
+      fold,
+      name,
+      'no_stream',
+      [1, 2, 3, 4, 5].map((room) => noted(room)),
+      newContext(),
+    )
     const rooms = async (options: Parameters<EventStore['readStream']>[1]) =>
       (await collected(store.readStream<VisitEvent>(name, options))).map(({ data }) => data.room)
 
@@ -230,7 +250,13 @@ describe('reading', () => {
   })
 
   test('events that others put on a channel are passed over on demand, and errors otherwise', async () => {
-    await raw.appendToStream(channel, { id: crypto.randomUUID(), type: 'alien', contentType: 'application/json', data: {}, metadata: {} })
+    await raw.appendToStream(channel, {
+      id: crypto.randomUUID(),
+      type: 'alien',
+      contentType: 'application/json',
+      data: {},
+      metadata: {},
+    })
 
     expect(await store.readLast(channel, { skipForeign: true })).toMatchObject({ type: `${category}.opened` })
     await expect(store.readLast(channel)).rejects.toThrow(UndecodableEventError)
@@ -243,7 +269,9 @@ describe('reading', () => {
 
     expect(await store.readMetadata(name)).toEqual({ $maxCount: 2, source: '7/7' })
     expect(await store.readMetadata(stream())).toEqual({})
-    expect((await collected(store.readStream<VisitEvent>(name, { direction: 'backwards' }))).map(({ data }) => data.room)).toEqual([3, 2])
+    expect(
+      (await collected(store.readStream<VisitEvent>(name, { direction: 'backwards' }))).map(({ data }) => data.room),
+    ).toEqual([3, 2])
   })
 
   test('the head is the newest event that the filter lets through', async () => {
@@ -285,7 +313,13 @@ describe('reading', () => {
     const filter = { streamPrefixes: [id] }
     const wants = (type: string) => type === 'VisitOpened'
     const { position: first } = await store.append(fold, id, 'no_stream', [opened('p1', 1, 'Ada')], newContext())
-    await store.append(fold, id, 0n, Array.from({ length: 498 }, (_, room) => noted(room)), newContext())
+    await store.append(
+      fold,
+      id,
+      0n,
+      Array.from({ length: 498 }, (_, room) => noted(room)),
+      newContext(),
+    )
     const { position: early } = await store.append(fold, id, 498n, [noted(0)], newContext())
     expect(await store.head(filter, { wants })).toEqual(first)
     const { position: late } = await store.append(fold, id, 499n, [noted(0)], newContext())
@@ -307,7 +341,13 @@ describe('reading', () => {
   test('reads that were left early do not keep a store from closing', async () => {
     const name = stream()
     const leaving = await openTestStore({ url: node.url, catalogue, vault })
-    await store.append(fold, name, 'no_stream', Array.from({ length: 40 }, (_, room) => noted(room)), newContext())
+    await store.append(
+      fold,
+      name,
+      'no_stream',
+      Array.from({ length: 40 }, (_, room) => noted(room)),
+      newContext(),
+    )
     for await (const event of leaving.readStream(name)) {
       expect(event.revision).toBe(0n)
       break
@@ -322,6 +362,8 @@ describe('reading', () => {
     await closed.close()
 
     await expect(closed.load(fold, stream())).rejects.toThrow(EventStoreClosedError)
-    await expect(closed.append(fold, stream(), 'no_stream', [noted(1)], newContext())).rejects.toThrow(EventStoreClosedError)
+    await expect(closed.append(fold, stream(), 'no_stream', [noted(1)], newContext())).rejects.toThrow(
+      EventStoreClosedError,
+    )
   })
 })

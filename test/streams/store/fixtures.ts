@@ -58,7 +58,13 @@ export function opened(patientId: string, room: number, name?: string): VisitEve
 }
 
 export function newContext(): CommandContext {
-  return { commandId: randomUUID(), correlationId: randomUUID(), orgId: 'org', clientId: 'client', requestId: 'request' }
+  return {
+    commandId: randomUUID(),
+    correlationId: randomUUID(),
+    orgId: 'org',
+    clientId: 'client',
+    requestId: 'request',
+  }
 }
 
 /** Keys in memory, with the vault's rules; `destroy` erases a subject and `lose` drops a key that ought to exist. */

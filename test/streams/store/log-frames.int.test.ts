@@ -24,7 +24,11 @@ const bytes = Uint8Array.from([0, 255, 128, 10, 0xe2, 0x82])
 function events(): EventData[] {
   const stream = `linked-${randomUUID()}`
   return [
-    jsonEvent({ type: 'Noted', data: { text: 'née Ünsal \u2028 \ud83d\ude00' }, metadata: { $correlationId: 'c', room: 1 } }),
+    jsonEvent({
+      type: 'Noted',
+      data: { text: 'née Ünsal \u2028 \ud83d\ude00' },
+      metadata: { $correlationId: 'c', room: 1 },
+    }),
     jsonEvent({ type: 'Noted', data: {} }),
     jsonEvent({ type: 'note', data: [1, null, 'x'] as never, metadata: bytes }),
     binaryEvent({ type: 'Scanned', data: bytes, metadata: bytes }),
@@ -74,7 +78,10 @@ test('a stream of links is what the client hands over', async () => {
   if (last.position === undefined) throw new Error('no position')
   const expected = []
   for await (const { event } of client.readStream(links)) if (event !== undefined) expected.push(event)
-  const found = await framesOf(await openRawStream(client, links, { from: 'start', direction: 'forwards', limit: 100 }), last.position)
+  const found = await framesOf(
+    await openRawStream(client, links, { from: 'start', direction: 'forwards', limit: 100 }),
+    last.position,
+  )
 
   expect(found).toHaveLength(2)
   expect(found).toEqual(expected)

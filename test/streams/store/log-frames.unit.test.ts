@@ -8,7 +8,15 @@ import { WireReader } from '../../../streams/store/wire-reader.ts'
 import { caughtUp, checkpoint, confirmation, wireEvent } from './wire-messages.ts'
 
 const id = '00000000-0000-4000-8000-000000000001'
-const stored = { id, stream: 'visit-org-1', type: 'VisitNoted', revision: 3, position: 4096, data: '{"room":1}', metadata: '{"commandId":"c"}' }
+const stored = {
+  id,
+  stream: 'visit-org-1',
+  type: 'VisitNoted',
+  revision: 3,
+  position: 4096,
+  data: '{"room":1}',
+  metadata: '{"commandId":"c"}',
+}
 
 const bytesOf = (message: ReadResp): Buffer => Buffer.from(message.serializeBinary())
 
@@ -26,7 +34,9 @@ function recordedIn(message: ReadResp) {
 
 function entriesOf(message: ReadResp): (readonly [string, string])[] {
   const entries: (readonly [string, string])[] = []
-  recordedIn(message).getMetadataMap().forEach((value, key) => entries.push([key, value]))
+  recordedIn(message)
+    .getMetadataMap()
+    .forEach((value, key) => entries.push([key, value]))
   return entries
 }
 
@@ -34,7 +44,11 @@ describe('events in the bytes that a server sends', () => {
   test('an event comes out as it was put in', () => {
     const found = frame(wireEvent(stored))
 
-    expect([found.type, found.stream, found.position]).toEqual(['VisitNoted', 'visit-org-1', { commit: 4096n, prepare: 4096n }])
+    expect([found.type, found.stream, found.position]).toEqual([
+      'VisitNoted',
+      'visit-org-1',
+      { commit: 4096n, prepare: 4096n },
+    ])
     expect(found.open()).toEqual({
       id,
       type: 'VisitNoted',
@@ -56,20 +70,34 @@ describe('events in the bytes that a server sends', () => {
       property(text, text, text, nat(), (type, stream, note, revision) => {
         const data = JSON.stringify({ note })
         const event = frame(wireEvent({ ...stored, type, stream, data, revision })).open()
-        expect(event).toMatchObject({ type, streamId: stream, dataBytes: Buffer.from(data), data: { note }, revision: BigInt(revision) })
+        expect(event).toMatchObject({
+          type,
+          streamId: stream,
+          dataBytes: Buffer.from(data),
+          data: { note },
+          revision: BigInt(revision),
+        })
       }),
     )
   })
 
-  test.each(['9007199254740991', '9007199254740993', '18446744073709551615', '562949953421311', '562949953421312'])('no digit of the position %s is lost', (digits) => {
-    const message = wireEvent(stored)
-    message.getEvent()?.getEvent()?.setCommitPosition(digits)
-    const found = frame(message)
-    const upTo = (commit: bigint, prepare: bigint): boolean => found.isUpTo({ commit, prepare })
+  test.each(['9007199254740991', '9007199254740993', '18446744073709551615', '562949953421311', '562949953421312'])(
+    'no digit of the position %s is lost',
+    (digits) => {
+      const message = wireEvent(stored)
+      message.getEvent()?.getEvent()?.setCommitPosition(digits)
+      const found = frame(message)
+      const upTo = (commit: bigint, prepare: bigint): boolean => found.isUpTo({ commit, prepare })
 
-    expect(found.position).toEqual({ commit: BigInt(digits), prepare: 4096n })
-    expect([upTo(BigInt(digits), 4096n), upTo(BigInt(digits) + 1n, 0n), upTo(BigInt(digits), 4095n), upTo(BigInt(digits) - 1n, 9999n)]).toEqual([true, true, false, false])
-  })
+      expect(found.position).toEqual({ commit: BigInt(digits), prepare: 4096n })
+      expect([
+        upTo(BigInt(digits), 4096n),
+        upTo(BigInt(digits) + 1n, 0n),
+        upTo(BigInt(digits), 4095n),
+        upTo(BigInt(digits) - 1n, 9999n),
+      ]).toEqual([true, true, false, false])
+    },
+  )
 
   test.each<[string, (message: ReadResp) => void]>([
     ['as ours are', () => undefined],
@@ -77,22 +105,42 @@ describe('events in the bytes that a server sends', () => {
     ['JSON null', (message) => recordedIn(message).setData(Buffer.from('null').toString('base64'))],
     ['no data', (message) => recordedIn(message).setData('')],
     ['bytes', (message) => recordedIn(message).getMetadataMap().set('content-type', 'application/octet-stream')],
-    ['no bytes', (message) => {
-      recordedIn(message).getMetadataMap().del('content-type')
-      recordedIn(message).setData('')
-    }],
-    ['metadata that is no JSON', (message) => recordedIn(message).setCustomMetadata(Buffer.from('nothing').toString('base64'))],
+    [
+      'no bytes',
+      (message) => {
+        recordedIn(message).getMetadataMap().del('content-type')
+        recordedIn(message).setData('')
+      },
+    ],
+    [
+      'metadata that is no JSON',
+      (message) => recordedIn(message).setCustomMetadata(Buffer.from('nothing').toString('base64')),
+    ],
     ['metadata null', (message) => recordedIn(message).setCustomMetadata(Buffer.from('null').toString('base64'))],
     ['no metadata', (message) => recordedIn(message).setCustomMetadata('')],
     ['no type and no time', (message) => recordedIn(message).getMetadataMap().clear()],
     ['an empty type', (message) => recordedIn(message).getMetadataMap().set('type', '')],
-    ['keys as long as known ones, behind them', (message) => recordedIn(message).getMetadataMap().set('note', 'VisitOpened').set('encoded', '1').set('content-hash', 'x')],
-    ['keys as long as known ones, before them', (message) => {
-      const entries = entriesOf(message)
-      const map = recordedIn(message).getMetadataMap()
-      map.clear()
-      for (const [key, value] of [['note', 'VisitOpened'], ['encoded', '1'], ['content-hash', 'x'], ['', ''], ...entries.toReversed()] as const) map.set(key, value)
-    }],
+    [
+      'keys as long as known ones, behind them',
+      (message) =>
+        recordedIn(message).getMetadataMap().set('note', 'VisitOpened').set('encoded', '1').set('content-hash', 'x'),
+    ],
+    [
+      'keys as long as known ones, before them',
+      (message) => {
+        const entries = entriesOf(message)
+        const map = recordedIn(message).getMetadataMap()
+        map.clear()
+        for (const [key, value] of [
+          ['note', 'VisitOpened'],
+          ['encoded', '1'],
+          ['content-hash', 'x'],
+          ['', ''],
+          ...entries.toReversed(),
+        ] as const)
+          map.set(key, value)
+      },
+    ],
   ])('whatever comes, it is what the client makes of it: %s', (_, change) => {
     const message = wireEvent(stored)
     change(message)
@@ -101,16 +149,22 @@ describe('events in the bytes that a server sends', () => {
 
     expect(found).toEqual(expected)
     const recorded = recordedIn(message)
-    expect([dataBytes, metadataBytes]).toEqual([Buffer.from(recorded.getData_asB64(), 'base64'), Buffer.from(recorded.getCustomMetadata_asB64(), 'base64')])
+    expect([dataBytes, metadataBytes]).toEqual([
+      Buffer.from(recorded.getData_asB64(), 'base64'),
+      Buffer.from(recorded.getCustomMetadata_asB64(), 'base64'),
+    ])
   })
 
   test('members that a later server adds are passed over', () => {
-    const before = Buffer.from([0xc8, 0x01, 0x96, 0x01, 0xcd, 0x01, 1, 2, 3, 4, 0xd1, 0x01, 1, 2, 3, 4, 5, 6, 7, 8, 0xda, 0x01, 2, 9, 9])
+    const before = Buffer.from([
+      0xc8, 0x01, 0x96, 0x01, 0xcd, 0x01, 1, 2, 3, 4, 0xd1, 0x01, 1, 2, 3, 4, 5, 6, 7, 8, 0xda, 0x01, 2, 9, 9,
+    ])
     expect(frameOf(Buffer.concat([before, bytesOf(wireEvent(stored))]))?.type).toBe('VisitNoted')
   })
 
   test('what is no event is none', () => {
-    for (const message of [confirmation(), caughtUp(), checkpoint(7), new streams.ReadResp()]) expect(frameOf(bytesOf(message))).toBeUndefined()
+    for (const message of [confirmation(), caughtUp(), checkpoint(7), new streams.ReadResp()])
+      expect(frameOf(bytesOf(message))).toBeUndefined()
   })
 
   test('a message that is cut off is refused', () => {

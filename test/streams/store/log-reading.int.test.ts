@@ -1,6 +1,10 @@
 import streams from '@eventstore/db-client/generated/streams_pb.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { EventStoreRefusedError, EventStoreUnavailableError, UnknownEventTypeError } from '../../../streams/store/errors.ts'
+import {
+  EventStoreRefusedError,
+  EventStoreUnavailableError,
+  UnknownEventTypeError,
+} from '../../../streams/store/errors.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import type { RecordedEvent } from '../../../streams/store/events.ts'
 import type { LogBatch, LogRead } from '../../../streams/store/log-reading.ts'
@@ -37,7 +41,13 @@ describe('a piece of the log', () => {
     before = await store.head({ streamPrefixes: [] })
     const name = stream()
     await store.append(fold, name, 'no_stream', [opened('patient', 0, 'Ada'), noted(1, 'née Ünsal')], newContext())
-    await store.append(fold, stream(), 'no_stream', Array.from({ length: 40 }, (_, room) => noted(room)), newContext())
+    await store.append(
+      fold,
+      stream(),
+      'no_stream',
+      Array.from({ length: 40 }, (_, room) => noted(room)),
+      newContext(),
+    )
     await store.append(fold, name, 1n, [opened('patient', 2, 'Grace'), noted(3)], newContext())
     written = []
     for await (const event of store.readStream(name)) written.push(event)
@@ -55,7 +65,9 @@ describe('a piece of the log', () => {
 
     expect(events).toHaveLength(44)
     expect(events.filter(({ stream: name }) => name === written[0]?.stream)).toEqual(written)
-    expect(events.map(({ position }) => position.commit)).toEqual(events.map(({ position }) => position.commit).toSorted((a, b) => (a < b ? -1 : 1)))
+    expect(events.map(({ position }) => position.commit)).toEqual(
+      events.map(({ position }) => position.commit).toSorted((a, b) => (a < b ? -1 : 1)),
+    )
     expect(batches.every(({ events: some }) => some.length <= 10)).toBe(true)
     expect(batches.at(-1)?.position).toEqual(upTo)
   })
@@ -64,7 +76,12 @@ describe('a piece of the log', () => {
     const strangers = await openTestStore({ url: node.url, catalogue, vault: new MemoryKeys() })
     const upTo = await store.head(filter)
     const batches = await batchesOf(strangers, { after: before, upTo, wants: () => false, batchSize: 5 })
-    const wanted = await batchesOf(store, { after: before, upTo, wants: (type) => type === 'VisitOpened', batchSize: 100 })
+    const wanted = await batchesOf(store, {
+      after: before,
+      upTo,
+      wants: (type) => type === 'VisitOpened',
+      batchSize: 100,
+    })
     await strangers.close()
 
     expect(eventsOf(batches)).toEqual([])
@@ -85,19 +102,25 @@ describe('a piece of the log', () => {
 
     expect(unread?.undecodable.map(({ reason }) => reason)).toEqual(Array.from({ length: 44 }, () => 'signature'))
     expect(sealed?.events).toHaveLength(42)
-    expect(sealed?.undecodable.map(({ reason, head }) => [reason, head.revision])).toEqual([['key-missing', 0n], ['key-missing', 2n]])
+    expect(sealed?.undecodable.map(({ reason, head }) => [reason, head.revision])).toEqual([
+      ['key-missing', 0n],
+      ['key-missing', 2n],
+    ])
   })
 
   test('begins behind its start and ends with its end', async () => {
     const [first, second, third, fourth] = written
-    if (first === undefined || second === undefined || third === undefined || fourth === undefined) throw new Error('four were written')
+    if (first === undefined || second === undefined || third === undefined || fourth === undefined)
+      throw new Error('four were written')
     const inner = await batchesOf(store, { after: first.position, upTo: third.position, wants: all, batchSize: 1_000 })
     const events = eventsOf(inner)
 
     expect(events).toHaveLength(42)
     expect(events.at(0)).toEqual(second)
     expect(events.at(-1)).toEqual(third)
-    expect(await batchesOf(store, { after: fourth.position, upTo: fourth.position, wants: all, batchSize: 10 })).toEqual([])
+    expect(
+      await batchesOf(store, { after: fourth.position, upTo: fourth.position, wants: all, batchSize: 10 }),
+    ).toEqual([])
   })
 
   test('an abort ends it with its reason', async () => {
@@ -136,8 +159,10 @@ function event(place: number, type = 'VisitNoted', streamName = `${category}-org
 }
 
 const at = (place: number): Position => ({ commit: BigInt(place), prepare: BigInt(place) })
-const isBackwards = (call: ReadCall): boolean => call.request.getOptions()?.getReadDirection() === streams.ReadReq.Options.ReadDirection.BACKWARDS
-const placesOf = (batches: readonly LogBatch[]): number[] => eventsOf(batches).map(({ position }) => Number(position.commit))
+const isBackwards = (call: ReadCall): boolean =>
+  call.request.getOptions()?.getReadDirection() === streams.ReadReq.Options.ReadDirection.BACKWARDS
+const placesOf = (batches: readonly LogBatch[]): number[] =>
+  eventsOf(batches).map(({ position }) => Number(position.commit))
 
 describe('a server that does not send the piece in one go', () => {
   test('a reading that breaks goes on where it broke, each event once', async () => {
@@ -209,8 +234,12 @@ describe('a server that does not send the piece in one go', () => {
     })
     await using store = await openTestStore({ url: server.url, catalogue, vault, readBudgetMs: 200 })
 
-    await expect(batchesOf(store, { after: startOfLog, upTo: at(6), wants: all, batchSize: 10 })).rejects.toThrow(EventStoreUnavailableError)
-    expect(server.reads.some(({ options }) => options?.readDirection === streams.ReadReq.Options.ReadDirection.BACKWARDS)).toBe(true)
+    await expect(batchesOf(store, { after: startOfLog, upTo: at(6), wants: all, batchSize: 10 })).rejects.toThrow(
+      EventStoreUnavailableError,
+    )
+    expect(
+      server.reads.some(({ options }) => options?.readDirection === streams.ReadReq.Options.ReadDirection.BACKWARDS),
+    ).toBe(true)
     expect(server.readsOfLeader).toBe(server.reads.length)
   })
 

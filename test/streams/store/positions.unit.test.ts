@@ -15,6 +15,7 @@ describe('positions', () => {
 
   it('come back from their text, and nothing else does', () => {
     expect(parsePosition(formatPosition(late))).toEqual(late)
-    for (const text of ['', '1', '1/', '/1', '-1/1', '1/1 ', '1/x', '123456789012345678901/1']) expect(parsePosition(text)).toBeUndefined()
+    for (const text of ['', '1', '1/', '/1', '-1/1', '1/1 ', '1/x', '123456789012345678901/1'])
+      expect(parsePosition(text)).toBeUndefined()
   })
 })

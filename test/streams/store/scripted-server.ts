@@ -1,4 +1,11 @@
-import { Metadata, Server, ServerCredentials, status, type ServerDuplexStream, type ServerWritableStream } from '@grpc/grpc-js'
+import {
+  Metadata,
+  Server,
+  ServerCredentials,
+  status,
+  type ServerDuplexStream,
+  type ServerWritableStream,
+} from '@grpc/grpc-js'
 import { ServerFeaturesService } from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js'
 import features from '@eventstore/db-client/generated/serverfeatures_pb.js'
 import { StreamsService } from '@eventstore/db-client/generated/streams_grpc_pb.js'
@@ -53,7 +60,9 @@ export class ScriptedServer implements AsyncDisposable {
       )
     })
     const scripted = new ScriptedServer(server, port, script.tls !== undefined)
-    server.addService(ServerFeaturesService, { getSupportedMethods: (_: unknown, answer: Answer) => answer(null, supported()) })
+    server.addService(ServerFeaturesService, {
+      getSupportedMethods: (_: unknown, answer: Answer) => answer(null, supported()),
+    })
     server.addService(StreamsService, {
       batchAppend: (call: AppendCall) => scripted.#serveAppends(call, script),
       read: (call: ReadCall) => scripted.#serveRead(call, script),
@@ -88,7 +97,9 @@ export class ScriptedServer implements AsyncDisposable {
 
 function credentialsOf({ tls }: Script): ServerCredentials {
   if (tls === undefined) return ServerCredentials.createInsecure()
-  return ServerCredentials.createSsl(null, [{ private_key: Buffer.from(tls.key), cert_chain: Buffer.from(tls.certificate) }])
+  return ServerCredentials.createSsl(null, [
+    { private_key: Buffer.from(tls.key), cert_chain: Buffer.from(tls.certificate) },
+  ])
 }
 
 type Answer = (error: null, value: InstanceType<typeof features.SupportedMethods>) => void

@@ -2,8 +2,16 @@ import { expect, it } from 'vitest'
 import type { Fold } from '../../../streams/store/events.ts'
 import { StateCache } from '../../../streams/store/state-cache.ts'
 
-const fold: Fold<string, { type: 'Noted'; data: object }> = { category: 'note', initialState: '', evolve: (state) => state }
-const at = (revision: bigint) => ({ state: `at ${revision}`, revision, position: { commit: revision, prepare: revision } })
+const fold: Fold<string, { type: 'Noted'; data: object }> = {
+  category: 'note',
+  initialState: '',
+  evolve: (state) => state,
+}
+const at = (revision: bigint) => ({
+  state: `at ${revision}`,
+  revision,
+  position: { commit: revision, prepare: revision },
+})
 
 it('keeps the newest state, whichever comes last', () => {
   const cache = new StateCache(10)

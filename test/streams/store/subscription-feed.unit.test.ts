@@ -7,7 +7,15 @@ const item = (message: ReadResp) => itemOf(Buffer.from(message.serializeBinary()
 
 describe('messages of a subscription', () => {
   test('an event is found', () => {
-    const event = { id: '00000000-0000-4000-8000-000000000001', stream: 'visit-org-1', type: 'VisitNoted', revision: 3, position: 4096, data: '{}', metadata: '{}' }
+    const event = {
+      id: '00000000-0000-4000-8000-000000000001',
+      stream: 'visit-org-1',
+      type: 'VisitNoted',
+      revision: 3,
+      position: 4096,
+      data: '{}',
+      metadata: '{}',
+    }
     expect(item(wireEvent(event))).toMatchObject({ type: 'VisitNoted', stream: 'visit-org-1' })
   })
 
@@ -16,7 +24,9 @@ describe('messages of a subscription', () => {
     expect(item(caughtUp())).toEqual(new Marker('caught-up'))
     expect(item(fellBehind())).toEqual(new Marker('fell-behind'))
     for (const place of [1, 300, 2 ** 31, Number.MAX_SAFE_INTEGER]) {
-      expect(item(checkpoint(place))).toEqual(new Marker('checkpoint', { commit: BigInt(place), prepare: BigInt(place) }))
+      expect(item(checkpoint(place))).toEqual(
+        new Marker('checkpoint', { commit: BigInt(place), prepare: BigInt(place) }),
+      )
     }
   })
 

@@ -13,7 +13,11 @@ const signer = createSigner(await vault.eventSigningKey())
 const filter = { streamPrefixes: [`${category}-`] }
 
 /** A well-formed event at a position of the log, of about as many bytes as its text has. */
-function eventAt(position: number, overrides: { readonly data?: string; readonly metadata?: string } = {}, text?: string) {
+function eventAt(
+  position: number,
+  overrides: { readonly data?: string; readonly metadata?: string } = {},
+  text?: string,
+) {
   const id = `00000000-0000-4000-8000-${String(position).padStart(12, '0')}`
   const data = JSON.stringify({ room: position, text })
   const place = { id, stream: `${category}-org-1`, type: 'VisitNoted' }
@@ -77,7 +81,12 @@ describe('subscriptions to a server that misbehaves', () => {
     const { told, subscription, stop } = follow(store, { first: () => untilItRests(() => server.reads.length) })
 
     await until(() => told.includes('event 12'))
-    expect(told).toEqual([...numbers(1, 10).map((position) => `event ${position}`), 'checkpoint 11', 'caught up', 'event 12'])
+    expect(told).toEqual([
+      ...numbers(1, 10).map((position) => `event ${position}`),
+      'checkpoint 11',
+      'caught up',
+      'event 12',
+    ])
     stop()
     await subscription.ended
   })
@@ -365,7 +374,11 @@ function sealedEvent() {
   const id = '00000000-0000-4000-8000-000000000001'
   const data = JSON.stringify({ patientId: 'gone', room: 1, name: { $phi: 'AAAA' } })
   const place = { id, stream: `${category}-org-1`, type: 'VisitOpened' }
-  const metadata = signer.sign({ ...place, revision: 1n }, data, JSON.stringify({ commandId: id, $correlationId: id, orgId: 'org', schemaVersion: 1 }))
+  const metadata = signer.sign(
+    { ...place, revision: 1n },
+    data,
+    JSON.stringify({ commandId: id, $correlationId: id, orgId: 'org', schemaVersion: 1 }),
+  )
   return wireEvent({ ...place, revision: 1, position: 1, data, metadata })
 }
 

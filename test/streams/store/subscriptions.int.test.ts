@@ -209,7 +209,13 @@ describe.runIf(!isRealEventStore)('a node that is killed and started again', () 
 
   test('a read goes on where the node left it', async () => {
     const name = stream()
-    await store.append(fold, name, 'no_stream', Array.from({ length: 3_000 }, (_, room) => noted(room)), newContext())
+    await store.append(
+      fold,
+      name,
+      'no_stream',
+      Array.from({ length: 3_000 }, (_, room) => noted(room)),
+      newContext(),
+    )
     const revisions: bigint[] = []
     for await (const { revision } of store.readStream(name)) {
       revisions.push(revision)

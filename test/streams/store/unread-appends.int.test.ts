@@ -9,7 +9,13 @@ const messageBytes = 65_536
 const text = JSON.stringify({ text: 'x'.repeat(messageBytes) })
 
 /** Appends to a server that reads the first one, answers none of those, and stops reading until it is told to go on. */
-async function withUnread(work: (world: { readonly server: ScriptedServer; readonly send: (withinMs: number) => Promise<unknown>; readonly stopped: AppendCall }) => Promise<void>): Promise<void> {
+async function withUnread(
+  work: (world: {
+    readonly server: ScriptedServer
+    readonly send: (withinMs: number) => Promise<unknown>
+    readonly stopped: AppendCall
+  }) => Promise<void>,
+): Promise<void> {
   let stopped: AppendCall | undefined
   await using server = await ScriptedServer.start({
     onAppend: (request, call, number) => {
@@ -20,7 +26,10 @@ async function withUnread(work: (world: { readonly server: ScriptedServer; reado
   const connection = connectEventStore({ url: server.url })
   const send = (withinMs: number) => {
     const event = { id: randomUUID(), type: 'VisitNoted', text, metadata: undefined }
-    return connection.appends.send({ stream: 'visit-org-1', expected: 'any', events: [event], deadline: new Date(8e15) }, withinMs)
+    return connection.appends.send(
+      { stream: 'visit-org-1', expected: 'any', events: [event], deadline: new Date(8e15) },
+      withinMs,
+    )
   }
   try {
     const first = send(60_000).catch(() => undefined)
@@ -38,7 +47,9 @@ describe('appends that their server does not read', () => {
     await withUnread(async ({ server, send, stopped }) => {
       for (let round = 1; round <= 10; round += 1) {
         const tries = await Promise.allSettled(Array.from({ length: 60 }, () => send(20)))
-        expect(tries.map((each) => (each.status === 'rejected' ? String(each.reason) : 'answered'))).toEqual(tries.map(() => 'Error: no answer in time'))
+        expect(tries.map((each) => (each.status === 'rejected' ? String(each.reason) : 'answered'))).toEqual(
+          tries.map(() => 'Error: no answer in time'),
+        )
       }
       const last = send(60_000)
       stopped.resume()

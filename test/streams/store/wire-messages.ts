@@ -25,7 +25,11 @@ export function wireEvent(event: WireEvent): ReadResp {
   recorded.setStreamRevision(String(event.revision))
   recorded.setCommitPosition(String(event.position))
   recorded.setPreparePosition(String(event.position))
-  recorded.getMetadataMap().set('type', event.type).set('content-type', 'application/json').set('created', '17000000000000000')
+  recorded
+    .getMetadataMap()
+    .set('type', event.type)
+    .set('content-type', 'application/json')
+    .set('created', '17000000000000000')
   recorded.setData(Buffer.from(event.data).toString('base64'))
   recorded.setCustomMetadata(Buffer.from(event.metadata).toString('base64'))
   const read = new streams.ReadResp.ReadEvent()

@@ -5,10 +5,13 @@ import { placeOf, text, type Fact } from '../facts.ts'
 import type { Checked, Finding } from './checked.ts'
 
 /** Has a round begin for one that was asked for before it was cancelled: its request is in the log already. */
-const isContinuation = ({ type, data }: Fact): boolean => type === 'WebhookRedeliveryRequested' && at(data, 'request') === null
+const isContinuation = ({ type, data }: Fact): boolean =>
+  type === 'WebhookRedeliveryRequested' && at(data, 'request') === null
 
 /** The event that each write comes to, and the member that holds the id which its answer names. The load asks for each but once. */
-const factOfWrite: Readonly<Record<Operation, { readonly type: string; readonly or?: string; readonly member: string }>> = {
+const factOfWrite: Readonly<
+  Record<Operation, { readonly type: string; readonly or?: string; readonly member: string }>
+> = {
   patient: { type: 'PatientRegistered', member: 'patientId' },
   consent: { type: 'ConsentRecorded', member: 'consentId' },
   assessment: { type: 'AssessmentRequested', member: 'assessmentId' },
@@ -23,7 +26,17 @@ const factOfWrite: Readonly<Record<Operation, { readonly type: string; readonly 
   redeliver: { type: 'WebhookRedeliveryRequested', or: 'WebhookRedeliveryUnneeded', member: 'deliveryId' },
 }
 /** Writes whose events have no other cause: what nobody was told of may only be what was never answered. */
-const ofClientsAlone: readonly Operation[] = ['patient', 'consent', 'assessment', 'subscription', 'readdress', 'disable', 'enable', 'unsubscribe', 'redeliver']
+const ofClientsAlone: readonly Operation[] = [
+  'patient',
+  'consent',
+  'assessment',
+  'subscription',
+  'readdress',
+  'disable',
+  'enable',
+  'unsubscribe',
+  'redeliver',
+]
 
 /** Every acknowledged write is in the log once, under one id for each key, not behind the position that was told. */
 export function checkAcknowledged(acknowledged: readonly Acknowledged[], log: readonly Fact[]): Checked {
@@ -36,19 +49,26 @@ export function checkAcknowledged(acknowledged: readonly Acknowledged[], log: re
     const [first] = found
     const where = `${operation} ${key} ${id}`
     if (first === undefined) findings.push({ what: 'acknowledged, but not in the log', where })
-    for (const second of found.slice(1)) findings.push({ what: 'acknowledged once, twice in the log', where: placeOf(second) })
+    for (const second of found.slice(1))
+      findings.push({ what: 'acknowledged once, twice in the log', where: placeOf(second) })
     const other = ids.get(key)
     if (other !== undefined && other !== id) findings.push({ what: `one key, another id before: ${other}`, where })
     ids.set(key, id)
     if (position === null) continue
-    if (!positions.has(position)) findings.push({ what: `acknowledged at ${position}, where the log has nothing`, where })
-    else if (first !== undefined && isBehind(first.position, position)) findings.push({ what: `acknowledged at ${position}, before its event`, where: placeOf(first) })
+    if (!positions.has(position))
+      findings.push({ what: `acknowledged at ${position}, where the log has nothing`, where })
+    else if (first !== undefined && isBehind(first.position, position))
+      findings.push({ what: `acknowledged at ${position}, before its event`, where: placeOf(first) })
   }
   return { check: `acknowledged writes in the log once (${ids.size} keys)`, examined: acknowledged.length, findings }
 }
 
 /** No write of a client is in the log that nobody was told of, but for those whose keys were never answered. */
-export function checkUntold(acknowledged: readonly Acknowledged[], summary: LoadSummary, log: readonly Fact[]): Checked {
+export function checkUntold(
+  acknowledged: readonly Acknowledged[],
+  summary: LoadSummary,
+  log: readonly Fact[],
+): Checked {
   const findings: Finding[] = []
   let examined = 0
   for (const operation of ofClientsAlone) {
@@ -63,7 +83,11 @@ export function checkUntold(acknowledged: readonly Acknowledged[], summary: Load
 }
 
 /** Problems that a client may run into who does what the load does. */
-const expectedRefusals = ['409 ai-review-not-cancellable', '409 ai-review-already-superseded', '404 not-found of what is done']
+const expectedRefusals = [
+  '409 ai-review-not-cancellable',
+  '409 ai-review-already-superseded',
+  '404 not-found of what is done',
+]
 /** No connection, or one that broke; the front's own; and what says that it passes, and when to come back. */
 const expectedOutage = /^(none|502 undefined|503 [a-z-]+)$/
 
@@ -75,14 +99,21 @@ export function checkAnswers({ answers, sent, unsettled }: LoadSummary): Checked
     if (!isExpected) findings.push({ what: 'an answer that has no place here', where: `${answer}, ${count} times` })
   }
   for (const operation of operations) {
-    if (unsettled[operation] > 0) findings.push({ what: 'requests that never got an answer that settles them', where: `${operation}, ${unsettled[operation]} times` })
+    if (unsettled[operation] > 0)
+      findings.push({
+        what: 'requests that never got an answer that settles them',
+        where: `${operation}, ${unsettled[operation]} times`,
+      })
   }
   return { check: 'only documented answers', examined: sent, findings }
 }
 
 function factsOf(operation: Operation, log: readonly Fact[]): ReadonlyMap<string, readonly Fact[]> {
   const { type, or, member } = factOfWrite[operation]
-  return Map.groupBy(log.filter((fact) => (fact.type === type && !isContinuation(fact)) || fact.type === or), (fact) => text(fact, member))
+  return Map.groupBy(
+    log.filter((fact) => (fact.type === type && !isContinuation(fact)) || fact.type === or),
+    (fact) => text(fact, member),
+  )
 }
 
 function isBehind(event: string, told: string): boolean {

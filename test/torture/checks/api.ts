@@ -15,19 +15,38 @@ const pathOf: Readonly<Partial<Record<Operation, (id: string) => string>>> = {
 const atOnce = 8
 
 /** Every acknowledged write is what the API answers with, each patient's consent the last that was recorded, each subscription as it became. */
-export async function checkApi(api: Pick<ApiClient, 'call'>, acknowledged: readonly Acknowledged[], log: readonly Fact[]): Promise<Checked> {
-  const questions = new Map<string, { readonly status?: 404; readonly id: unknown; readonly idOf: (body: unknown) => unknown }>()
+export async function checkApi(
+  api: Pick<ApiClient, 'call'>,
+  acknowledged: readonly Acknowledged[],
+  log: readonly Fact[],
+): Promise<Checked> {
+  const questions = new Map<
+    string,
+    { readonly status?: 404; readonly id: unknown; readonly idOf: (body: unknown) => unknown }
+  >()
   for (const { operation, id } of acknowledged) {
     const path = pathOf[operation]?.(id)
     if (path !== undefined) questions.set(path, { id, idOf: (body) => at(body, 'id') })
   }
   for (const fact of log.filter(({ type }) => type === 'ConsentRecorded')) {
-    const query = new URLSearchParams({ patientId: text(fact, 'patientId'), consentTypeCode: text(fact, 'consentTypeCode') })
-    questions.set(`/v1/consent-records?${query.toString()}`, { id: text(fact, 'consentId'), idOf: (body) => at(body, 'record', 'id') })
+    const query = new URLSearchParams({
+      patientId: text(fact, 'patientId'),
+      consentTypeCode: text(fact, 'consentTypeCode'),
+    })
+    questions.set(`/v1/consent-records?${query.toString()}`, {
+      id: text(fact, 'consentId'),
+      idOf: (body) => at(body, 'record', 'id'),
+    })
   }
   for (const { id, status, url } of subscribedIn(log).subscriptions.values()) {
-    const asItIs = { id: `${id} ${status} ${url}`, idOf: (body: unknown) => [at(body, 'id'), at(body, 'status'), at(body, 'url')].join(' ') }
-    questions.set(`/v1/clinical-api/webhook-subscriptions/${id}`, status === 'deleted' ? { status: 404, id: 'not-found', idOf: (body) => at(body, 'code') } : asItIs)
+    const asItIs = {
+      id: `${id} ${status} ${url}`,
+      idOf: (body: unknown) => [at(body, 'id'), at(body, 'status'), at(body, 'url')].join(' '),
+    }
+    questions.set(
+      `/v1/clinical-api/webhook-subscriptions/${id}`,
+      status === 'deleted' ? { status: 404, id: 'not-found', idOf: (body) => at(body, 'code') } : asItIs,
+    )
   }
   const left = [...questions]
   const findings: Finding[] = []
@@ -35,7 +54,8 @@ export async function checkApi(api: Pick<ApiClient, 'call'>, acknowledged: reado
     for (let next = left.pop(); next !== undefined; next = left.pop()) {
       const [path, { status: expected = 200, id, idOf }] = next
       const { status, body } = await api.call(path)
-      if (status !== expected || idOf(body) !== id) findings.push({ what: `answered ${status}, and not with ${String(id)}`, where: path })
+      if (status !== expected || idOf(body) !== id)
+        findings.push({ what: `answered ${status}, and not with ${String(id)}`, where: path })
     }
   }
   await Promise.all(Array.from({ length: atOnce }, ask))

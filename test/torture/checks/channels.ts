@@ -29,7 +29,10 @@ const clinicalTypes: Readonly<Record<string, string>> = {
 }
 const ofRecords = (fact: Fact) => clinicalTypes[fact.type]
 
-const assessmentTypes: Readonly<Record<string, string>> = { AssessmentCompleted: 'assessment.completed', AssessmentFailed: 'assessment.failed' }
+const assessmentTypes: Readonly<Record<string, string>> = {
+  AssessmentCompleted: 'assessment.completed',
+  AssessmentFailed: 'assessment.failed',
+}
 
 const webhookTypes: Readonly<Record<string, string>> = {
   WebhookEndpointFailing: 'webhook.endpoint.failing',
@@ -38,10 +41,21 @@ const webhookTypes: Readonly<Record<string, string>> = {
 
 /** Written down once more, apart from the relays: by what they themselves say, nothing could be missing. */
 export const channels: Readonly<Record<string, readonly Source[]>> = {
-  'ai_review.events': [{ category: 'assessment', publicType: ofReview }, { category: 'ai_review', publicType: ofReview }],
+  'ai_review.events': [
+    { category: 'assessment', publicType: ofReview },
+    { category: 'ai_review', publicType: ofReview },
+  ],
   'assessment.events': [{ category: 'assessment', publicType: (fact) => assessmentTypes[fact.type] }],
-  'clinical.events': [{ category: 'patient', publicType: ofRecords }, { category: 'case', publicType: ofRecords }],
-  'consent.events': [{ category: 'consent', publicType: (fact) => (fact.type === 'ConsentRecorded' ? `consent.${text(fact, 'decision')}` : undefined) }],
+  'clinical.events': [
+    { category: 'patient', publicType: ofRecords },
+    { category: 'case', publicType: ofRecords },
+  ],
+  'consent.events': [
+    {
+      category: 'consent',
+      publicType: (fact) => (fact.type === 'ConsentRecorded' ? `consent.${text(fact, 'decision')}` : undefined),
+    },
+  ],
   'webhook.events': [{ category: 'webhook_subscriptions', publicType: (fact) => webhookTypes[fact.type] }],
 }
 
@@ -57,23 +71,34 @@ export function checkChannel(channel: string, log: readonly Fact[]): Checked {
     const cause = String(at(fact.metadata, '$causationId'))
     const place = order.get(cause)
     if (place === undefined) findings.push({ what: `${channel} holds an event of no source`, where: placeOf(fact) })
-    else if (seen.has(cause)) findings.push({ what: `${channel} holds a second event of ${cause}`, where: placeOf(fact) })
+    else if (seen.has(cause))
+      findings.push({ what: `${channel} holds a second event of ${cause}`, where: placeOf(fact) })
     else if (place < last) findings.push({ what: `${channel} is out of order`, where: placeOf(fact) })
-    else if (due[place]?.publicType !== fact.type) findings.push({ what: `${channel} says ${fact.type} where ${due[place]?.publicType} is due`, where: placeOf(fact) })
+    else if (due[place]?.publicType !== fact.type)
+      findings.push({
+        what: `${channel} says ${fact.type} where ${due[place]?.publicType} is due`,
+        where: placeOf(fact),
+      })
     seen.add(cause)
     last = Math.max(last, place ?? last)
   }
-  for (const source of missingOn(channel, log)) findings.push({ what: `${channel} lacks an event`, where: placeOf(source) })
+  for (const source of missingOn(channel, log))
+    findings.push({ what: `${channel} lacks an event`, where: placeOf(source) })
   return { check: `channel ${channel} complete, in order, without doubles`, examined: due.length, findings }
 }
 
 /** Source events that are not on the channel yet. */
 export function missingOn(channel: string, log: readonly Fact[]): readonly Fact[] {
-  const causes = new Set(log.filter(({ stream }) => stream === channel).map(({ metadata }) => String(at(metadata, '$causationId'))))
+  const causes = new Set(
+    log.filter(({ stream }) => stream === channel).map(({ metadata }) => String(at(metadata, '$causationId'))),
+  )
   return sourcesOf(channel, log).flatMap(({ source }) => (causes.has(source.id) ? [] : [source]))
 }
 
-function sourcesOf(channel: string, log: readonly Fact[]): readonly { readonly source: Fact; readonly publicType: string }[] {
+function sourcesOf(
+  channel: string,
+  log: readonly Fact[],
+): readonly { readonly source: Fact; readonly publicType: string }[] {
   const sources = channels[channel] ?? []
   return log.flatMap((source) => {
     const publicType = sources.find(({ category }) => category === categoryOf(source))?.publicType(source)

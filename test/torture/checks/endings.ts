@@ -26,7 +26,8 @@ export function checkEndings(log: readonly Fact[]): Checked {
   for (const { facts } of lives) {
     const found = endsOf(facts)
     const superseded = facts.filter(({ type }) => type === overtaken)
-    for (const second of [...found.slice(1), ...superseded.slice(1)]) findings.push({ what: 'a second end', where: placeOf(second) })
+    for (const second of [...found.slice(1), ...superseded.slice(1)])
+      findings.push({ what: 'a second end', where: placeOf(second) })
     const end = found[0] === undefined ? -1 : facts.indexOf(found[0])
     const after = end === -1 ? [] : facts.slice(end + 1).filter((fact) => fact !== found[1] && fact.type !== overtaken)
     for (const fact of after) findings.push({ what: 'an event after the end', where: placeOf(fact) })
@@ -46,7 +47,8 @@ export function checkSlots(log: readonly Fact[]): Checked {
   const superseded = new Set(log.filter(({ type }) => type === overtaken).map(({ stream }) => stream))
   for (const facts of reviews.values()) {
     const standing = facts.filter(({ stream }) => !superseded.has(stream))
-    for (const second of standing.slice(1)) findings.push({ what: 'a second review of a case stands', where: placeOf(second) })
+    for (const second of standing.slice(1))
+      findings.push({ what: 'a second review of a case stands', where: placeOf(second) })
   }
   return { check: 'one standing review for each case', examined: reviews.size, findings }
 }
@@ -58,6 +60,9 @@ function endsOf(facts: readonly Fact[]): readonly Fact[] {
 }
 
 function livesOf(log: readonly Fact[]): readonly { readonly stream: string; readonly facts: readonly Fact[] }[] {
-  const streams = Map.groupBy(log.filter((fact) => categoryOf(fact) in ends), ({ stream }) => stream)
+  const streams = Map.groupBy(
+    log.filter((fact) => categoryOf(fact) in ends),
+    ({ stream }) => stream,
+  )
   return [...streams].flatMap(([stream, facts]) => roundsOf(facts).map((round) => ({ stream, facts: decisive(round) })))
 }

@@ -3,13 +3,18 @@ import { placeOf, text, type Fact } from '../facts.ts'
 import type { Checked, Finding } from './checked.ts'
 
 /** What completed reviews lead to: `<review> <lesion>` for each lesion, and whether another review took its place after that. */
-function expectedOf(log: readonly Fact[]): ReadonlyMap<string, { readonly isSuperseded: boolean; readonly source: Fact }> {
+function expectedOf(
+  log: readonly Fact[],
+): ReadonlyMap<string, { readonly isSuperseded: boolean; readonly source: Fact }> {
   const superseded = new Set(log.filter(({ type }) => type === 'AiReviewSuperseded').map(({ stream }) => stream))
   const expected = new Map<string, { readonly isSuperseded: boolean; readonly source: Fact }>()
   for (const source of log.filter(({ type }) => type === 'AiReviewCompleted')) {
     const lesions: unknown = at(source.data, 'lesions')
     for (const lesion of Array.isArray(lesions) ? lesions : []) {
-      expected.set(`${text(source, 'aiReviewId')} ${String(at(lesion, 'lesionNumber'))}`, { isSuperseded: superseded.has(source.stream), source })
+      expected.set(`${text(source, 'aiReviewId')} ${String(at(lesion, 'lesionNumber'))}`, {
+        isSuperseded: superseded.has(source.stream),
+        source,
+      })
     }
   }
   return expected
@@ -23,7 +28,9 @@ const types = ['CaseFindingRecorded', 'CaseDiagnosisRecorded', 'CaseDiagnosisSup
 
 /** Lesions whose findings, diagnoses or the end of these are not recorded yet. */
 export function withoutFindings(log: readonly Fact[]): readonly string[] {
-  const recorded = new Set(log.filter(({ type }) => types.some((one) => one === type)).map((fact) => `${fact.type} ${lesionOf(fact)}`))
+  const recorded = new Set(
+    log.filter(({ type }) => types.some((one) => one === type)).map((fact) => `${fact.type} ${lesionOf(fact)}`),
+  )
   return [...expectedOf(log)].flatMap(([lesion, { isSuperseded }]) => {
     const due = isSuperseded ? types : types.slice(0, 2)
     return due.map((type) => `${type} ${lesion}`).filter((one) => !recorded.has(one))
@@ -40,7 +47,8 @@ export function checkFindings(log: readonly Fact[]): Checked {
       const lesion = lesionOf(fact)
       const due = expected.get(lesion)
       if (due === undefined) findings.push({ what: `${type} of no lesion`, where: placeOf(fact) })
-      else if (type === 'CaseDiagnosisSuperseded' && !due.isSuperseded) findings.push({ what: 'superseded, though its review is not', where: placeOf(fact) })
+      else if (type === 'CaseDiagnosisSuperseded' && !due.isSuperseded)
+        findings.push({ what: 'superseded, though its review is not', where: placeOf(fact) })
       if (seen.has(lesion)) findings.push({ what: `a second ${type}`, where: placeOf(fact) })
       seen.add(lesion)
     }

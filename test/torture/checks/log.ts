@@ -8,10 +8,15 @@ export function checkRevisions(log: readonly Fact[]): Checked {
   const ids = new Map<string, Fact>()
   for (const fact of log) {
     const due = next.get(fact.stream) ?? 0n
-    if (fact.revision !== due) findings.push({ what: `a stream goes on with revision ${fact.revision} where ${due} is due`, where: placeOf(fact) })
+    if (fact.revision !== due)
+      findings.push({
+        what: `a stream goes on with revision ${fact.revision} where ${due} is due`,
+        where: placeOf(fact),
+      })
     next.set(fact.stream, fact.revision + 1n)
     const other = ids.get(fact.id)
-    if (other !== undefined) findings.push({ what: `an event id stands in the log twice, first as ${placeOf(other)}`, where: placeOf(fact) })
+    if (other !== undefined)
+      findings.push({ what: `an event id stands in the log twice, first as ${placeOf(other)}`, where: placeOf(fact) })
     ids.set(fact.id, fact)
   }
   return { check: `revisions of ${next.size} streams without gaps`, examined: log.length, findings }
@@ -26,7 +31,10 @@ export function checkSameOrder(what: string, first: readonly Fact[], later: read
   const place = first.findIndex((fact, index) => !isSame(fact, later[index]))
   if (place !== -1) {
     const shown = (fact: Fact | undefined) => (fact === undefined ? 'nothing' : placeOf(fact))
-    findings.push({ what: `event ${place} of ${first.length} and ${later.length} is not the same`, where: `${shown(first[place])} | ${shown(later[place])}` })
+    findings.push({
+      what: `event ${place} of ${first.length} and ${later.length} is not the same`,
+      where: `${shown(first[place])} | ${shown(later[place])}`,
+    })
   }
   return { check: `order: ${what}`, examined: first.length, findings }
 }
@@ -35,7 +43,15 @@ export function checkSameOrder(what: string, first: readonly Fact[], later: read
 export function checkSubscriber(before: readonly Fact[], given: readonly Fact[], after: readonly Fact[]): Checked {
   const ordered = checkSameOrder('as a subscriber saw it who followed all the time', given, after)
   const lacking = before[given.length]
-  return lacking === undefined ? ordered : { ...ordered, findings: [...ordered.findings, { what: `a subscriber was given ${given.length} of ${before.length} events`, where: placeOf(lacking) }] }
+  return lacking === undefined
+    ? ordered
+    : {
+        ...ordered,
+        findings: [
+          ...ordered.findings,
+          { what: `a subscriber was given ${given.length} of ${before.length} events`, where: placeOf(lacking) },
+        ],
+      }
 }
 
 function isSame(fact: Fact, other: Fact | undefined): boolean {

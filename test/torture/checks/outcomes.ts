@@ -16,6 +16,9 @@ export function checkOutcomes(log: readonly Fact[]): Checked {
   const outcomes = Object.entries(outcomesOf(log)).filter(([outcome]) => !askedFor.includes(outcome))
   const examined = outcomes.reduce((sum, [, count]) => sum + count, 0)
   const completed = outcomes.find(([outcome]) => outcome === 'completed')?.[1] ?? 0
-  const findings = completed * 10 >= examined * 9 && examined > 0 ? [] : [{ what: 'too few completed', where: outcomes.map(([outcome, count]) => `${outcome} ${count}`).join(', ') }]
+  const findings =
+    completed * 10 >= examined * 9 && examined > 0
+      ? []
+      : [{ what: 'too few completed', where: outcomes.map(([outcome, count]) => `${outcome} ${count}`).join(', ') }]
   return { check: 'assessments complete in spite of the kills', examined, findings }
 }

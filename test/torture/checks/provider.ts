@@ -17,11 +17,24 @@ export function checkProviderCalls(log: readonly Fact[], calls: readonly Provide
   for (const effect of effects) {
     const attempted = attempts.filter((fact) => text(fact, 'call') === effect).length
     const answered = done.filter(({ call }) => call === effect).length
-    if (answered > attempted) findings.push({ what: 'more calls than attempts on record', where: `${effect}: ${answered} calls, ${attempted} attempts` })
+    if (answered > attempted)
+      findings.push({
+        what: 'more calls than attempts on record',
+        where: `${effect}: ${answered} calls, ${attempted} attempts`,
+      })
   }
-  const images = Map.groupBy(done.filter(({ call }) => call === 'image'), ({ caseId, sha256 }) => `${caseId} ${sha256}`)
-  for (const [image, sent] of images) if (sent.length > 1) findings.push({ what: `an image ${sent.length} times in one provider case`, where: `case and digest ${image}` })
-  for (const facts of Map.groupBy(log.filter(({ stream }) => stream.startsWith('ai_review-')), ({ stream }) => stream).values()) findings.push(...repeatsOf(facts, done))
+  const images = Map.groupBy(
+    done.filter(({ call }) => call === 'image'),
+    ({ caseId, sha256 }) => `${caseId} ${sha256}`,
+  )
+  for (const [image, sent] of images)
+    if (sent.length > 1)
+      findings.push({ what: `an image ${sent.length} times in one provider case`, where: `case and digest ${image}` })
+  for (const facts of Map.groupBy(
+    log.filter(({ stream }) => stream.startsWith('ai_review-')),
+    ({ stream }) => stream,
+  ).values())
+    findings.push(...repeatsOf(facts, done))
   return { check: `provider asked once for each effect (${done.length} calls)`, examined: attempts.length, findings }
 }
 
@@ -42,7 +55,8 @@ function repeatsOf(facts: readonly Fact[], done: readonly ProviderCall[]): reado
         const call = text(fact, 'call')
         isAbandoned ||= open === 'case' || open === 'image'
         if (isOver) refuse('the provider is asked after the end', fact)
-        if (call === 'case' && providerCase !== undefined && !isAbandoned) refuse('a second provider case without need', fact)
+        if (call === 'case' && providerCase !== undefined && !isAbandoned)
+          refuse('a second provider case without need', fact)
         if (call !== 'case' && (providerCase === undefined || isAbandoned)) {
           refuse('a provider case is gone on with that is not known', fact)
           isAbandoned = false
@@ -83,7 +97,8 @@ function repeatsOf(facts: readonly Fact[], done: readonly ProviderCall[]): reado
         isOver = true
     }
     const processed = done.filter(({ call, caseId }) => call === 'process' && caseId === providerCase).length
-    if (fact.type === 'AiReviewProcessingAccepted' && processed > processAttempts) refuse(`processing asked ${processed} times in ${processAttempts} attempts`, fact)
+    if (fact.type === 'AiReviewProcessingAccepted' && processed > processAttempts)
+      refuse(`processing asked ${processed} times in ${processAttempts} attempts`, fact)
   }
   return findings
 }

@@ -24,7 +24,8 @@ export function checkReadModels(live: readonly TableContent[], rebuilt: readonly
       if (other === undefined) findings.push({ what: 'a row that a rebuild does not have', where: `${table} ${key}` })
       else if (other !== row) findings.push({ what: 'a row that a rebuild fills otherwise', where: `${table} ${key}` })
     }
-    for (const key of theirs.keys()) if (!ours.has(key)) findings.push({ what: 'a row that only a rebuild has', where: `${table} ${key}` })
+    for (const key of theirs.keys())
+      if (!ours.has(key)) findings.push({ what: 'a row that only a rebuild has', where: `${table} ${key}` })
   }
   return { check: `read models equal to a rebuild (${names.size} tables)`, examined, findings }
 }

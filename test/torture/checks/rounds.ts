@@ -29,5 +29,8 @@ export function decisive(round: readonly Fact[]): readonly Fact[] {
 
 /** The deliveries of a log by their streams. */
 export function deliveriesOf(log: readonly Fact[]): ReadonlyMap<string, readonly Fact[]> {
-  return Map.groupBy(log.filter((fact) => categoryOf(fact) === 'webhook_delivery'), ({ stream }) => stream)
+  return Map.groupBy(
+    log.filter((fact) => categoryOf(fact) === 'webhook_delivery'),
+    ({ stream }) => stream,
+  )
 }

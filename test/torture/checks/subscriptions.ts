@@ -32,7 +32,10 @@ export interface Subscribed {
   readonly due: readonly Due[]
 }
 
-const publicTypes: Readonly<Record<string, string>> = { AssessmentCompleted: 'assessment.completed', AssessmentFailed: 'assessment.failed' }
+const publicTypes: Readonly<Record<string, string>> = {
+  AssessmentCompleted: 'assessment.completed',
+  AssessmentFailed: 'assessment.failed',
+}
 
 /** Who was subscribed to what, and what is due to whom: an end is told to whom it finds active, by the order of the log. */
 export function subscribedIn(log: readonly Fact[]): Subscribed {
@@ -41,8 +44,12 @@ export function subscribedIn(log: readonly Fact[]): Subscribed {
   for (const [place, fact] of log.entries()) {
     const told = publicTypes[fact.type]
     if (told !== undefined) {
-      const asking = [...subscriptions.values()].filter(({ status, eventTypes }) => status === 'active' && eventTypes.includes(told))
-      due.push(...asking.map(({ id }) => ({ subscriptionId: id, assessmentId: text(fact, 'assessmentId'), end: fact, place })))
+      const asking = [...subscriptions.values()].filter(
+        ({ status, eventTypes }) => status === 'active' && eventTypes.includes(told),
+      )
+      due.push(
+        ...asking.map(({ id }) => ({ subscriptionId: id, assessmentId: text(fact, 'assessmentId'), end: fact, place })),
+      )
     }
     const id = text(fact, 'subscriptionId')
     const next = followed(subscriptions.get(id), id, fact, place)
@@ -62,7 +69,8 @@ export function hasStoodFrom({ letGo }: Pick<Subscription, 'letGo'>, revision: u
 }
 
 function followed(before: Subscription | undefined, id: string, fact: Fact, place: number): Subscription | undefined {
-  if (fact.type === 'WebhookSubscribed') return { id, status: 'active', addresses: [addressOf(fact)], letGo: [], ...asked(fact) }
+  if (fact.type === 'WebhookSubscribed')
+    return { id, status: 'active', addresses: [addressOf(fact)], letGo: [], ...asked(fact) }
   if (before === undefined) return undefined
   switch (fact.type) {
     case 'WebhookSubscriptionChanged': {
@@ -75,7 +83,12 @@ function followed(before: Subscription | undefined, id: string, fact: Fact, plac
     case 'WebhookSubscriptionDisabled':
       return { ...before, status: 'disabled', letGo: [...before.letGo, { place, revision: fact.revision }] }
     case 'WebhookSubscriptionDeleted':
-      return { ...before, status: 'deleted', letGo: [...before.letGo, { place, revision: fact.revision }], addresses: givenUp(before, place) }
+      return {
+        ...before,
+        status: 'deleted',
+        letGo: [...before.letGo, { place, revision: fact.revision }],
+        addresses: givenUp(before, place),
+      }
     default:
       return undefined
   }

@@ -23,18 +23,34 @@ const isTaken = ({ status }: ReceivedLine) => status < 300
  */
 export function checkWebhooks(log: readonly Fact[], received: readonly ReceivedLine[]): Checked {
   const subscribed = subscribedIn(log)
-  const findings = [...missing(subscribed, received), ...uncalledFor(subscribed, received), ...misrecorded(subscribed, log, received)]
-  return { check: `webhooks at least once under one id (${received.length} came)`, examined: subscribed.due.length, findings }
+  const findings = [
+    ...missing(subscribed, received),
+    ...uncalledFor(subscribed, received),
+    ...misrecorded(subscribed, log, received),
+  ]
+  return {
+    check: `webhooks at least once under one id (${received.length} came)`,
+    examined: subscribed.due.length,
+    findings,
+  }
 }
 
 /** Deliveries that have no outcome in the log yet. */
 export function deliveriesWithoutOutcome(log: readonly Fact[]): number {
-  const ended = new Set(log.filter(({ type }) => roundEnds.includes(type)).map((fact) => `${text(fact, 'subscriptionId')} ${text(fact, 'eventId')}`))
+  const ended = new Set(
+    log
+      .filter(({ type }) => roundEnds.includes(type))
+      .map((fact) => `${text(fact, 'subscriptionId')} ${text(fact, 'eventId')}`),
+  )
   return subscribedIn(log).due.filter(({ subscriptionId, end }) => !ended.has(`${subscriptionId} ${end.id}`)).length
 }
 
 function addressesOf({ subscriptions }: Subscribed) {
-  return new Map([...subscriptions.values()].flatMap(({ id, addresses }) => addresses.map(({ path, until }) => [path, { id, until }] as const)))
+  return new Map(
+    [...subscriptions.values()].flatMap(({ id, addresses }) =>
+      addresses.map(({ path, until }) => [path, { id, until }] as const),
+    ),
+  )
 }
 
 function keyOf({ subscriptionId, assessmentId }: Pick<Due, 'subscriptionId' | 'assessmentId'>): string {
@@ -43,7 +59,9 @@ function keyOf({ subscriptionId, assessmentId }: Pick<Due, 'subscriptionId' | 'a
 
 function missing(subscribed: Subscribed, received: readonly ReceivedLine[]): readonly Finding[] {
   const addresses = addressesOf(subscribed)
-  const about = Map.groupBy(received, ({ path, assessmentId }) => keyOf({ subscriptionId: addresses.get(path)?.id ?? path, assessmentId }))
+  const about = Map.groupBy(received, ({ path, assessmentId }) =>
+    keyOf({ subscriptionId: addresses.get(path)?.id ?? path, assessmentId }),
+  )
   return subscribed.due.flatMap((due): Finding[] => {
     const lines = about.get(keyOf(due)) ?? []
     const ids = new Set(lines.map(({ id }) => id))
@@ -71,14 +89,20 @@ function uncalledFor(subscribed: Subscribed, received: readonly ReceivedLine[]):
     byId.set(id, told)
     return [
       ...(asked === undefined ? [{ what: 'a webhook that no subscription asked for', where }] : []),
-      ...(asked !== undefined && address !== undefined && address.until < asked.place ? [{ what: 'a webhook to an address that was given up before', where }] : []),
+      ...(asked !== undefined && address !== undefined && address.until < asked.place
+        ? [{ what: 'a webhook to an address that was given up before', where }]
+        : []),
       ...(other === told ? [] : [{ what: `one webhook id for two things, the other ${other}`, where }]),
     ]
   })
 }
 
 /** What the log says of deliveries, held against what came and against the subscriptions. */
-function misrecorded({ subscriptions, due }: Subscribed, log: readonly Fact[], received: readonly ReceivedLine[]): readonly Finding[] {
+function misrecorded(
+  { subscriptions, due }: Subscribed,
+  log: readonly Fact[],
+  received: readonly ReceivedLine[],
+): readonly Finding[] {
   const places = new Map(log.map(({ id }, place) => [id, place]))
   const dueAt = new Map(due.map(({ subscriptionId, end, place }) => [`${subscriptionId} ${end.id}`, place]))
   const taken = Map.groupBy(received.filter(isTaken), ({ id }) => id)
@@ -97,10 +121,17 @@ function misrecorded({ subscriptions, due }: Subscribed, log: readonly Fact[], r
       const asked = round.filter((fact) => fact.type === remembered && (places.get(fact.id) ?? Infinity) < endedAt)
       const isWanted = asked.some(({ data }) => hasStoodFrom(subscription, at(data, 'endpointRevision'), endedAt))
       const isLast = index === rounds.length - 1
-      if (end.type === 'WebhookDeliveryCancelled' && isWanted && isLast) return [{ what: 'asked for again, and cancelled', where: placeOf(end) }]
-      if (end.type === 'WebhookDeliveryCancelled' && isStanding) return [{ what: 'cancelled, though its subscription stood', where: placeOf(end) }]
-      return end.type === 'WebhookDeliveryFailed' && isAgain && isStanding ? [{ what: 'asked for again, and not taken', where: placeOf(end) }] : []
+      if (end.type === 'WebhookDeliveryCancelled' && isWanted && isLast)
+        return [{ what: 'asked for again, and cancelled', where: placeOf(end) }]
+      if (end.type === 'WebhookDeliveryCancelled' && isStanding)
+        return [{ what: 'cancelled, though its subscription stood', where: placeOf(end) }]
+      return end.type === 'WebhookDeliveryFailed' && isAgain && isStanding
+        ? [{ what: 'asked for again, and not taken', where: placeOf(end) }]
+        : []
     })
-    return [...untaken.map((fact) => ({ what: 'recorded as delivered, though it was not taken', where: placeOf(fact) })), ...ofRounds]
+    return [
+      ...untaken.map((fact) => ({ what: 'recorded as delivered, though it was not taken', where: placeOf(fact) })),
+      ...ofRounds,
+    ]
   })
 }

@@ -1,5 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { at, createApiClient, requestToken, textAt, type ApiAnswer, type ApiRequest, type ClientSecrets } from '../../../platform/demo/api-client.ts'
+import {
+  at,
+  createApiClient,
+  requestToken,
+  textAt,
+  type ApiAnswer,
+  type ApiRequest,
+  type ClientSecrets,
+} from '../../../platform/demo/api-client.ts'
 import { limited } from '../../../platform/time-limits.ts'
 import { operations, type Acknowledged, type DurableLines, type LoadSummary, type Operation } from '../acknowledged.ts'
 
@@ -53,7 +61,13 @@ export class PatientClient {
       if (answer !== undefined && !isPassing(answer.status)) {
         if (answer.status >= 300 && answer.status !== write.doneStatus) return undefined
         const { operation, key, idOf } = write
-        const acknowledged: Acknowledged = { operation, key, status: answer.status, id: idOf(answer.body), position: answer.headers.get('x-commit-position') }
+        const acknowledged: Acknowledged = {
+          operation,
+          key,
+          status: answer.status,
+          id: idOf(answer.body),
+          position: answer.headers.get('x-commit-position'),
+        }
         this.#log.write(acknowledged)
         return answer
       }
@@ -72,7 +86,9 @@ export class PatientClient {
       const answer = await limited(answerMs, createApiClient(this.#baseUrl, this.#token).call(path, request))
       const code = answer.status >= 300 ? ` ${String(at(answer.body, 'code'))}` : ''
       const isWithout = answer.status === 503 && !answer.headers.has('retry-after')
-      this.#count(`${answer.status}${code}${isWithout ? ' without Retry-After' : ''}${answer.status === doneStatus ? ' of what is done' : ''}`)
+      this.#count(
+        `${answer.status}${code}${isWithout ? ' without Retry-After' : ''}${answer.status === doneStatus ? ' of what is done' : ''}`,
+      )
       return answer
     } catch (error) {
       // What fetch throws where the connection breaks; text that is no JSON is an answer that nobody should have sent.
@@ -82,8 +98,15 @@ export class PatientClient {
   }
 
   summary(): LoadSummary {
-    const unsettled = Object.fromEntries(operations.map((operation) => [operation, this.#unsettled.get(operation) ?? 0])) as Record<Operation, number>
-    return { sent: this.#sent, repeated: this.#repeated, unsettled, answers: Object.fromEntries([...this.#answers].toSorted(([a], [b]) => a.localeCompare(b))) }
+    const unsettled = Object.fromEntries(
+      operations.map((operation) => [operation, this.#unsettled.get(operation) ?? 0]),
+    ) as Record<Operation, number>
+    return {
+      sent: this.#sent,
+      repeated: this.#repeated,
+      unsettled,
+      answers: Object.fromEntries([...this.#answers].toSorted(([a], [b]) => a.localeCompare(b))),
+    }
   }
 
   async #keepLoggedIn(): Promise<void> {

@@ -41,7 +41,15 @@ process.stdout.write(`${JSON.stringify({ ready: true })}\n`)
 const users = Array.from({ length: order.users }, (_, index) => {
   const name = `user${index + 1}`
   const random = new SeededRandom(order.seed + 7_919 * (index + 1))
-  return new User({ name, client, random, terms, receiverUrl: order.receiverUrl, isSubscriber: index < 3, isOver: () => isOver })
+  return new User({
+    name,
+    client,
+    random,
+    terms,
+    receiverUrl: order.receiverUrl,
+    isSubscriber: index < 3,
+    isOver: () => isOver,
+  })
 })
 await Promise.all(users.map((user) => user.work()))
 log.close()

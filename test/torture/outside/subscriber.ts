@@ -51,8 +51,17 @@ export class Subscriber {
   }
 
   async #subscribe(): Promise<void> {
-    const body = { url: this.#newAddress(), event_types: this.#eventTypes(), payload_mode: this.#options.random.oneIn(2) ? 'thin' : 'full' }
-    const made = await this.#send({ operation: 'subscription', path: subscriptions, request: { body }, idOf: (answered) => textAt(answered, 'id') })
+    const body = {
+      url: this.#newAddress(),
+      event_types: this.#eventTypes(),
+      payload_mode: this.#options.random.oneIn(2) ? 'thin' : 'full',
+    }
+    const made = await this.#send({
+      operation: 'subscription',
+      path: subscriptions,
+      request: { body },
+      idOf: (answered) => textAt(answered, 'id'),
+    })
     if (made !== undefined) this.#standing = { id: textAt(made.body, 'id'), isActive: true, wasDisabled: false }
   }
 
@@ -67,11 +76,22 @@ export class Subscriber {
   }
 
   #change(operation: Operation, id: string, body: unknown, idMember: string): Promise<ApiAnswer | undefined> {
-    return this.#send({ operation, path: `${subscriptions}/${id}`, request: { method: 'PATCH', body }, idOf: (answered) => textAt(answered, idMember) })
+    return this.#send({
+      operation,
+      path: `${subscriptions}/${id}`,
+      request: { method: 'PATCH', body },
+      idOf: (answered) => textAt(answered, idMember),
+    })
   }
 
   async #delete({ id }: Standing): Promise<void> {
-    const deleted = await this.#send({ operation: 'unsubscribe', path: `${subscriptions}/${id}`, request: { method: 'DELETE' }, idOf: () => id, doneStatus: 404 })
+    const deleted = await this.#send({
+      operation: 'unsubscribe',
+      path: `${subscriptions}/${id}`,
+      request: { method: 'DELETE' },
+      idOf: () => id,
+      doneStatus: 404,
+    })
     if (deleted !== undefined) this.#standing = undefined
   }
 
@@ -79,10 +99,17 @@ export class Subscriber {
   async #redeliver({ id }: Standing): Promise<void> {
     const { client, random } = this.#options
     const data = at((await client.ask(`${subscriptions}/${id}/deliveries?limit=20`))?.body, 'data')
-    const ids = (Array.isArray(data) ? data : []).map((delivery) => textAt(delivery, 'id')).filter((one) => !this.#askedAgain.has(one))
+    const ids = (Array.isArray(data) ? data : [])
+      .map((delivery) => textAt(delivery, 'id'))
+      .filter((one) => !this.#askedAgain.has(one))
     const chosen = ids[random.below(Math.max(1, ids.length))]
     if (chosen === undefined) return
     this.#askedAgain.add(chosen)
-    await this.#send({ operation: 'redeliver', path: `${subscriptions}/${id}/deliveries/${chosen}/redeliver`, request: { method: 'POST' }, idOf: (answered) => textAt(answered, 'id') })
+    await this.#send({
+      operation: 'redeliver',
+      path: `${subscriptions}/${id}/deliveries/${chosen}/redeliver`,
+      request: { method: 'POST' },
+      idOf: (answered) => textAt(answered, 'id'),
+    })
   }
 }

@@ -24,7 +24,10 @@ const uploadTries = 20
 
 async function isUploaded(record: unknown, photographs: readonly Photograph[]): Promise<boolean> {
   for (let left = uploadTries; left > 0; left -= 1) {
-    const isTaken = await uploadAll(record, photographs).then(() => true, () => false)
+    const isTaken = await uploadAll(record, photographs).then(
+      () => true,
+      () => false,
+    )
     if (isTaken) return true
     await sleep(150)
   }
@@ -54,7 +57,11 @@ export class User {
   }
 
   async #consentedPatient(): Promise<string | undefined> {
-    const registered = await this.#write('patient', '/v1/clinical-api/patients', { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29' })
+    const registered = await this.#write('patient', '/v1/clinical-api/patients', {
+      given_name: 'Ada',
+      family_name: 'Example',
+      dob: '1980-02-29',
+    })
     if (registered === undefined) return undefined
     const patientId = textAt(registered.body, 'id')
     return (await this.#decide(patientId, 'granted')) === undefined ? undefined : patientId
@@ -66,9 +73,18 @@ export class User {
 
   async #assess(patientId: string): Promise<void> {
     const { random } = this.#options
-    const photographs = [await photograph(random.oneIn(2) ? 'dermoscopic' : 'macroscopic', random.oneIn(2) ? 'lesion-1.jpg' : 'lesion-2.jpg')]
+    const photographs = [
+      await photograph(
+        random.oneIn(2) ? 'dermoscopic' : 'macroscopic',
+        random.oneIn(2) ? 'lesion-1.jpg' : 'lesion-2.jpg',
+      ),
+    ]
     const isInline = !random.oneIn(3)
-    const asked = await this.#write('assessment', assessments, isInline ? assessmentBody(patientId, photographs) : declaration(patientId, photographs))
+    const asked = await this.#write(
+      'assessment',
+      assessments,
+      isInline ? assessmentBody(patientId, photographs) : declaration(patientId, photographs),
+    )
     if (asked === undefined) return
     const record = isInline ? asked.body : await this.#submitted(asked.body, photographs)
     const next = random.below(10)
@@ -96,7 +112,12 @@ export class User {
       presignedUrl,
       presignedUrlExpiresAt: new Date(Date.now() + 600_000).toISOString(),
     }
-    await this.#write('supersede', `/v1/ai-reviews/${review}/supersede`, { reason: 'once more', images: [image] }, 'aiReviewId')
+    await this.#write(
+      'supersede',
+      `/v1/ai-reviews/${review}/supersede`,
+      { reason: 'once more', images: [image] },
+      'aiReviewId',
+    )
   }
 
   /** Found once the read models have it; not at all while too much lies in ruins. */

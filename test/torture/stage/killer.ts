@@ -16,10 +16,16 @@ export interface Kills {
 }
 
 /** Strikes as the schedule says; `told` hears of each one. Rejects when something does not come up again. */
-export async function strikeAll(stage: Stage, schedule: readonly Strike[], signal: AbortSignal, told: (strike: Strike, index: number) => void): Promise<Kills> {
+export async function strikeAll(
+  stage: Stage,
+  schedule: readonly Strike[],
+  signal: AbortSignal,
+  told: (strike: Strike, index: number) => void,
+): Promise<Kills> {
   const kills = { strikes: 0, killed: 0, amidRecovery: 0, longestRecoveryMs: 0 }
   for (const [index, strike] of schedule.entries()) {
-    if (strike.after === 'recovery') kills.longestRecoveryMs = Math.max(kills.longestRecoveryMs, await recovered(stage, signal))
+    if (strike.after === 'recovery')
+      kills.longestRecoveryMs = Math.max(kills.longestRecoveryMs, await recovered(stage, signal))
     await sleep(strike.pauseMs, undefined, { signal })
     told(strike, index)
     const victims = strike.victims.map((name) => stage.part(name))
@@ -37,7 +43,9 @@ export async function recovered(stage: Stage, signal: AbortSignal): Promise<numb
   const begun = performance.now()
   const over = new AbortController()
   const ended = AbortSignal.any([signal, over.signal])
-  const late = sleep(recoveryMs, undefined, { signal: ended }).then(() => Promise.reject(new Error(`not up again within ${recoveryMs} ms: ${stage.down().join(', ')}`)))
+  const late = sleep(recoveryMs, undefined, { signal: ended }).then(() =>
+    Promise.reject(new Error(`not up again within ${recoveryMs} ms: ${stage.down().join(', ')}`)),
+  )
   try {
     await Promise.race([stage.up(), late])
     return performance.now() - begun
@@ -49,8 +57,12 @@ export async function recovered(stage: Stage, signal: AbortSignal): Promise<numb
 
 /** Nothing that ran may end by itself because something else was killed: a supervisor is for what was killed. */
 export function checkOwnEnds(stage: Stage): Checked {
-  const findings: Finding[] = stage.all().flatMap(({ name, ownEnds }) =>
-    ownEnds.whileRunning > 0 ? [{ what: 'a process that ran ended by itself', where: `${name}, ${ownEnds.whileRunning} times` }] : [],
-  )
+  const findings: Finding[] = stage
+    .all()
+    .flatMap(({ name, ownEnds }) =>
+      ownEnds.whileRunning > 0
+        ? [{ what: 'a process that ran ended by itself', where: `${name}, ${ownEnds.whileRunning} times` }]
+        : [],
+    )
   return { check: 'nothing ends because something else does', examined: stage.all().length, findings }
 }

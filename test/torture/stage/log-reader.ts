@@ -10,7 +10,10 @@ const catchUpMs = 15_000
 /** One reading of everything that users have recorded, forwards or backwards; the oldest comes first in either case. */
 export async function readWholeLog(url: string, direction: 'forwards' | 'backwards'): Promise<readonly Fact[]> {
   const client = EventStoreDBClient.connectionString(url)
-  const reading = direction === 'forwards' ? client.readAll({ fromPosition: START, direction: FORWARDS }) : client.readAll({ fromPosition: END, direction: BACKWARDS })
+  const reading =
+    direction === 'forwards'
+      ? client.readAll({ fromPosition: START, direction: FORWARDS })
+      : client.readAll({ fromPosition: END, direction: BACKWARDS })
   try {
     const facts: Fact[] = []
     for await (const { event } of reading) if (event !== undefined && isOfUsers(event)) facts.push(factOf(event))
@@ -64,7 +67,9 @@ export class Follower {
 
   async #subscribe(client: EventStoreDBClient): Promise<void> {
     const last = this.facts.at(-1)
-    const subscription = client.subscribeToAll({ fromPosition: (last === undefined ? undefined : parsePosition(last.position)) ?? START })
+    const subscription = client.subscribeToAll({
+      fromPosition: (last === undefined ? undefined : parsePosition(last.position)) ?? START,
+    })
     this.#end = () => void subscription.unsubscribe().catch(() => undefined)
     if (this.#closing.signal.aborted) return this.#end()
     await new Promise<void>((resolve, reject) => {

@@ -16,9 +16,17 @@ export interface Outside {
 }
 
 /** Starts `outside/<name>-main.ts`; resolves when it says that it is ready. */
-export async function startOutside(name: 'load' | 'receiver', args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Outside> {
+export async function startOutside(
+  name: 'load' | 'receiver',
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Outside> {
   const file = fileURLToPath(new URL(`../outside/${name}-main.ts`, import.meta.url))
-  const child = spawn(process.execPath, [file, ...args], { detached: true, env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [file, ...args], {
+    detached: true,
+    env: { ...process.env, ...env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
   child.stdin.on('error', () => undefined)
   const exited = once(child, 'exit')
   const said = linesOf(child)
@@ -36,7 +44,9 @@ export async function startOutside(name: 'load' | 'receiver', args: readonly str
   }
 }
 
-async function* linesOf(child: ChildProcessByStdio<Writable, Readable, null>): AsyncGenerator<unknown, undefined, undefined> {
+async function* linesOf(
+  child: ChildProcessByStdio<Writable, Readable, null>,
+): AsyncGenerator<unknown, undefined, undefined> {
   for await (const line of createInterface({ input: child.stdout })) yield JSON.parse(line)
   return undefined
 }

@@ -24,11 +24,20 @@ export async function compareWithRebuild(stage: Stage): Promise<Checked> {
   const url = stage.databaseUrl('rebuilt')
   await ensureDatabase(url)
   const logger = createLogger({ level: 'silent' })
-  const vault = await openVault({ url: stage.databaseUrl('vault'), masterKeys: parseMasterKeys(stage.settings['MASTER_KEYS'] ?? '') })
+  const vault = await openVault({
+    url: stage.databaseUrl('vault'),
+    masterKeys: parseMasterKeys(stage.settings['MASTER_KEYS'] ?? ''),
+  })
   const eventStore = await openEventStore({ url: stage.esdbUrl, catalogue, vault })
   const pool = createPool({ url, max: 10, name: 'rebuilt', logger })
   await ensureRuntimeSchema(pool)
-  const runner = createProjectionRunner({ eventStore, pool, projectors, filter: { streamPrefixes: projectedStreams }, logger })
+  const runner = createProjectionRunner({
+    eventStore,
+    pool,
+    projectors,
+    filter: { streamPrefixes: projectedStreams },
+    logger,
+  })
   runner.start()
   const live = createPool({ url: stage.databaseUrl('platform'), max: 2, name: 'live', logger })
   try {
@@ -55,7 +64,9 @@ async function contentOf(pool: Pool): Promise<readonly TableContent[]> {
     tables.map(async ({ schema, name, primaryKey }) => {
       const place = `${escapeIdentifier(schema)}.${escapeIdentifier(name)}`
       const key = primaryKey.map((column) => `${escapeIdentifier(column)}::text`).join(', ')
-      const { rows } = await pool.query<{ key: string; row: string }>(`select concat_ws(' ', ${key}) as key, to_jsonb(t)::text as row from ${place} t`)
+      const { rows } = await pool.query<{ key: string; row: string }>(
+        `select concat_ws(' ', ${key}) as key, to_jsonb(t)::text as row from ${place} t`,
+      )
       return { table: `${schema}.${name}`, rows: new Map(rows.map(({ key: id, row }) => [id, row])) }
     }),
   )

@@ -11,8 +11,15 @@ const quietMs = 1_500
 /** What is still under way according to the log, in words; nothing when all has settled. */
 export function underWay(log: readonly Fact[]): readonly string[] {
   const deliveries = deliveriesWithoutOutcome(log)
-  const unpublished = Object.keys(channels).flatMap((channel) => missingOn(channel, log).map(({ id }) => `${channel} lacks ${id}`))
-  return [...withoutEnd(log), ...(deliveries > 0 ? [`${deliveries} deliveries`] : []), ...unpublished, ...withoutFindings(log)]
+  const unpublished = Object.keys(channels).flatMap((channel) =>
+    missingOn(channel, log).map(({ id }) => `${channel} lacks ${id}`),
+  )
+  return [
+    ...withoutEnd(log),
+    ...(deliveries > 0 ? [`${deliveries} deliveries`] : []),
+    ...unpublished,
+    ...withoutFindings(log),
+  ]
 }
 
 /** Waits until nothing is under way and the log has been quiet; what is left after the limit, which the checks then find. */

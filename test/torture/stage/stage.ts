@@ -62,9 +62,22 @@ export async function startStage(folder: string, signal: AbortSignal): Promise<S
     await Promise.all(closers.map((close) => close()))
     await Promise.all(running.filter(isServer).map((each) => each.stop()))
   }
-  function begin(name: string, args: readonly string[], env: Readonly<Record<string, string>>, needs: readonly Supervised[] = []): Supervised {
-    const inherited = Object.entries(process.env).flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const]))
-    const started = new Supervised({ name, args, env: { ...Object.fromEntries(inherited), ...env }, log: data(`${name}.log`), needs })
+  function begin(
+    name: string,
+    args: readonly string[],
+    env: Readonly<Record<string, string>>,
+    needs: readonly Supervised[] = [],
+  ): Supervised {
+    const inherited = Object.entries(process.env).flatMap(([key, value]) =>
+      value === undefined ? [] : [[key, value] as const],
+    )
+    const started = new Supervised({
+      name,
+      args,
+      env: { ...Object.fromEntries(inherited), ...env },
+      log: data(`${name}.log`),
+      needs,
+    })
     running.push(started)
     started.start()
     return started
@@ -75,10 +88,46 @@ export async function startStage(folder: string, signal: AbortSignal): Promise<S
     const [front, eventStore, postgres, objectStore, provider, ...own] = await freePorts()
     const secret = randomBytes(24).toString('hex')
     const urlOf = (database: string) => databaseUrl(postgres, secret, database)
-    const node = begin('node', [embeddedMain('eventstore'), '--data', data('node'), '--port', String(eventStore), '--exit-with-parent'], {})
-    const cluster = begin('postgres', [embeddedMain('postgres'), '--data', data('postgres'), '--port', String(postgres), '--database', 'platform', '--database', 'vault', '--exit-with-parent'], { POSTGRES_PASSWORD: secret })
-    begin('object-store', [embeddedMain('object-store'), '--data', data('objects'), '--port', String(objectStore), '--bucket', 'clinical-assessments', '--exit-with-parent'], { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secret })
-    begin('provider', [embeddedMain('provider'), '--data', data('provider'), '--port', String(provider), '--exit-with-parent'], { PROVIDER_LOGIN: 'platform', PROVIDER_PASSWORD: secret, PROVIDER_CONTROL_SECRET: secret })
+    const node = begin(
+      'node',
+      [embeddedMain('eventstore'), '--data', data('node'), '--port', String(eventStore), '--exit-with-parent'],
+      {},
+    )
+    const cluster = begin(
+      'postgres',
+      [
+        embeddedMain('postgres'),
+        '--data',
+        data('postgres'),
+        '--port',
+        String(postgres),
+        '--database',
+        'platform',
+        '--database',
+        'vault',
+        '--exit-with-parent',
+      ],
+      { POSTGRES_PASSWORD: secret },
+    )
+    begin(
+      'object-store',
+      [
+        embeddedMain('object-store'),
+        '--data',
+        data('objects'),
+        '--port',
+        String(objectStore),
+        '--bucket',
+        'clinical-assessments',
+        '--exit-with-parent',
+      ],
+      { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secret },
+    )
+    begin(
+      'provider',
+      [embeddedMain('provider'), '--data', data('provider'), '--port', String(provider), '--exit-with-parent'],
+      { PROVIDER_LOGIN: 'platform', PROVIDER_PASSWORD: secret, PROVIDER_CONTROL_SECRET: secret },
+    )
     await unlessAborted(signal, Promise.all([compileOnce(), ...running.map((each) => each.up())]))
 
     const shared = {
@@ -111,7 +160,9 @@ export async function startStage(folder: string, signal: AbortSignal): Promise<S
     const opened = await startFront(front, apis)
     closers.push(() => opened.close())
     const stage: Stage = {
-      folder, credentials, stop,
+      folder,
+      credentials,
+      stop,
       settings: told,
       esdbUrl: shared.ESDB_URL,
       providerUrl: shared.PROVIDER_BASE_URL,

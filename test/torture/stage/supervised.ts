@@ -93,7 +93,10 @@ export class Supervised {
     if (child !== undefined) {
       child.kill('SIGTERM')
       const over = new AbortController()
-      const late = sleep(stopLimitMs, undefined, { signal: over.signal }).then(() => this.kill(), () => undefined)
+      const late = sleep(stopLimitMs, undefined, { signal: over.signal }).then(
+        () => this.kill(),
+        () => undefined,
+      )
       await this.#exited
       over.abort()
       await late

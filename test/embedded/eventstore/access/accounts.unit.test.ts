@@ -8,12 +8,22 @@ const alice = { kind: 'user', login: 'alice', groups: ['doctors'] }
 test('a password is known by its hash, which differs each time', async () => {
   const [one, other] = [await hashPassword('geheim ✓'), await hashPassword('geheim ✓')]
   expect(one).not.toBe(other)
-  expect(await Promise.all([isPassword('geheim ✓', one), isPassword('geheim ✓', other), isPassword('geheim', one), isPassword('', one)])).toEqual([true, true, false, false])
+  expect(
+    await Promise.all([
+      isPassword('geheim ✓', one),
+      isPassword('geheim ✓', other),
+      isPassword('geheim', one),
+      isPassword('', one),
+    ]),
+  ).toEqual([true, true, false, false])
 })
 
-test.each(['', 'secret', 'scrypt$16384$8$1$', 'bcrypt$1$1$1$aa$bb', 'scrypt$1048576$64$1$c2FsdA$aGFzaA'])('%s is no hash', (text) => {
-  expect(isPasswordHash(text)).toBe(false)
-})
+test.each(['', 'secret', 'scrypt$16384$8$1$', 'bcrypt$1$1$1$aa$bb', 'scrypt$1048576$64$1$c2FsdA$aGFzaA'])(
+  '%s is no hash',
+  (text) => {
+    expect(isPasswordHash(text)).toBe(false)
+  },
+)
 
 test('who somebody is needs to be proven once', async () => {
   const accounts = new Accounts([{ login: 'alice', password: await hashPassword('secret'), groups: ['doctors'] }])

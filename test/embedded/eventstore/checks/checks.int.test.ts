@@ -8,7 +8,12 @@ const quietly = (): void => {}
 
 describe('random operations', () => {
   test.each([1, 2])('are answered as the model answers them, over restarts: seed %i', async (seed) => {
-    const { differences, operations } = await checkAgainstModel({ operations: 600, seed, operationsPerRestart: 150, progress: quietly })
+    const { differences, operations } = await checkAgainstModel({
+      operations: 600,
+      seed,
+      operationsPerRestart: 150,
+      progress: quietly,
+    })
     expect(differences).toEqual([])
     expect(operations).toBe(600)
   })

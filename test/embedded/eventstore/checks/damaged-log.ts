@@ -21,11 +21,18 @@ export type WrittenLog = {
 /** Writes a log of random appends in one to several segments. */
 export async function writtenLog(random: SeededRandom): Promise<WrittenLog> {
   const folder = new LogFolder()
-  const streams = Array.from({ length: 2 + random.below(8) }, (_, n) => random.pick(['plain', 'größe', 'a@b']) + `-${n}`)
+  const streams = Array.from(
+    { length: 2 + random.below(8) },
+    (_, n) => random.pick(['plain', 'größe', 'a@b']) + `-${n}`,
+  )
   if (random.oneIn(2)) await writeSegments(random, folder, streams)
   await writeMore(random, folder, streams, 5 + random.below(40))
   const acknowledgedTexts = await everythingIn(folder)
-  const newest = readdirSync(join(folder.path, 'log')).filter((name) => name.endsWith('.segment')).toSorted().at(-1) ?? ''
+  const newest =
+    readdirSync(join(folder.path, 'log'))
+      .filter((name) => name.endsWith('.segment'))
+      .toSorted()
+      .at(-1) ?? ''
   const acknowledgedSize = statSync(join(folder.path, 'log', newest)).size
   const oldMark = join(folder.path, 'mark-before')
   copyFileSync(folder.mark, oldMark)
@@ -61,7 +68,13 @@ async function writeSegments(random: SeededRandom, folder: LogFolder, streams: s
   for (let left = 10 + random.below(40); left > 0; left -= 1) {
     const stream = random.pick(streams)
     const firstRevision = heads.get(stream) ?? 0
-    const events = textsOf(random).map((text) => ({ id: randomUUID(), type: 'Noted', contentType: 'application/json', data: Buffer.from(JSON.stringify({ text })), metadata: Buffer.alloc(0) }))
+    const events = textsOf(random).map((text) => ({
+      id: randomUUID(),
+      type: 'Noted',
+      contentType: 'application/json',
+      data: Buffer.from(JSON.stringify({ text })),
+      metadata: Buffer.alloc(0),
+    }))
     heads.set(stream, firstRevision + events.length)
     await new Promise<void>((resolve) => {
       log.append({ stream, firstRevision, createdAt: Date.now(), events }, resolve)
@@ -87,5 +100,7 @@ async function everythingIn(folder: LogFolder): Promise<string[]> {
 }
 
 function textsOf(random: SeededRandom): string[] {
-  return Array.from({ length: random.oneIn(3) ? 1 + random.below(5) : 1 }, () => 'x'.repeat(random.oneIn(12) ? random.below(5000) : random.below(60)))
+  return Array.from({ length: random.oneIn(3) ? 1 + random.below(5) : 1 }, () =>
+    'x'.repeat(random.oneIn(12) ? random.below(5000) : random.below(60)),
+  )
 }

@@ -5,15 +5,23 @@ const LONGEST = 300
 /** Where two lists of texts part, or undefined. */
 export function firstDifference(expected: string[], found: string[]): string | undefined {
   for (let at = 0; at < Math.max(expected.length, found.length); at += 1) {
-    if (expected[at] !== found[at]) return `at ${at} of ${expected.length} and ${found.length}: expected ${shortened(expected[at])}, found ${shortened(found[at])}`
+    if (expected[at] !== found[at])
+      return `at ${at} of ${expected.length} and ${found.length}: expected ${shortened(expected[at])}, found ${shortened(found[at])}`
   }
   return undefined
 }
 
 /** An operation and its two answers, short enough to read. */
-export function describeDifference(number: number, operation: Operation, expected: Answer, found: Answer, message = ''): string {
+export function describeDifference(
+  number: number,
+  operation: Operation,
+  expected: Answer,
+  found: Answer,
+  message = '',
+): string {
   const asked = shortened(JSON.stringify(operation))
-  if (expected.outcome === 'events' && found.outcome === 'events') return `operation ${number}, ${asked}: ${firstDifference(expected.events, found.events)}`
+  if (expected.outcome === 'events' && found.outcome === 'events')
+    return `operation ${number}, ${asked}: ${firstDifference(expected.events, found.events)}`
   return `operation ${number}, ${asked}: expected ${shortened(JSON.stringify(expected))}, found ${shortened(JSON.stringify(found))} ${message}`
 }
 

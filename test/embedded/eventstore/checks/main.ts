@@ -13,11 +13,17 @@ const USAGE = `Checks of the embedded event store node. Each prints its seed, wi
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
-  options: { operations: { type: 'string' }, rounds: { type: 'string' }, seed: { type: 'string' }, help: { type: 'boolean', default: false } },
+  options: {
+    operations: { type: 'string' },
+    rounds: { type: 'string' },
+    seed: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
 })
 
 const CHECKS: Record<string, (seed: number) => Promise<{ differences: string[] }>> = {
-  model: (seed) => checkAgainstModel({ operations: countOf(values.operations, 100_000), seed, operationsPerRestart: 2500, progress }),
+  model: (seed) =>
+    checkAgainstModel({ operations: countOf(values.operations, 100_000), seed, operationsPerRestart: 2500, progress }),
   real: (seed) => checkAgainstServer(process.env['ESDB_URL'] ?? '', countOf(values.operations, 20_000), seed, progress),
   damage: (seed) => checkDamage(countOf(values.rounds, 2000), seed, progress),
 }
@@ -33,7 +39,9 @@ if (values.help || check === undefined) {
   const result = await check(seed)
   const { differences, ...figures } = result
   const seconds = Math.round((performance.now() - startedAt) / 1000)
-  process.stdout.write(`${JSON.stringify({ check: positionals[0], seed, ...figures, differences: differences.length, seconds })}\n`)
+  process.stdout.write(
+    `${JSON.stringify({ check: positionals[0], seed, ...figures, differences: differences.length, seconds })}\n`,
+  )
   process.exitCode = differences.length === 0 ? 0 : 1
 }
 

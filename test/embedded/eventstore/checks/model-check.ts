@@ -19,7 +19,12 @@ export const DIFFERENCES_SHOWN = 20
  * R3: random operations on a fresh node, each answer compared with the model's; now and then the node is killed or stopped and
  * started again on its folder, and all of `$all` is compared. Ends at the first differences.
  */
-export async function checkAgainstModel({ operations, seed, operationsPerRestart, progress }: ModelCheck): Promise<CheckResult> {
+export async function checkAgainstModel({
+  operations,
+  seed,
+  operationsPerRestart,
+  progress,
+}: ModelCheck): Promise<CheckResult> {
   const dataDir = await mkdtemp(join(tmpdir(), 'event-store-check-'))
   const random = new SeededRandom(seed)
   const model = new StoreModel()
@@ -46,8 +51,10 @@ export async function checkAgainstModel({ operations, seed, operationsPerRestart
       const expected = model.apply(operation)
       result.operations += 1
       const isSame = JSON.stringify(answer) === JSON.stringify(expected)
-      if (isSame && operation.kind === 'append' && expected.outcome === 'written') generated.wrote(operation, expected.revision)
-      if (!isSame) addDifference(result, progress, describeDifference(result.operations, operation, expected, answer, message))
+      if (isSame && operation.kind === 'append' && expected.outcome === 'written')
+        generated.wrote(operation, expected.revision)
+      if (!isSame)
+        addDifference(result, progress, describeDifference(result.operations, operation, expected, answer, message))
       progress(result.operations)
     }
     compareAll(result, progress, model.everything(), await store.everything())
@@ -62,7 +69,8 @@ export async function checkAgainstModel({ operations, seed, operationsPerRestart
 
 function compareAll(result: CheckResult, progress: Progress, expected: string[], found: string[]): void {
   const difference = firstDifference(expected, found)
-  if (difference !== undefined) addDifference(result, progress, `$all after ${result.operations} operations: ${difference}`)
+  if (difference !== undefined)
+    addDifference(result, progress, `$all after ${result.operations} operations: ${difference}`)
 }
 
 export function addDifference(result: CheckResult, progress: Progress, difference: string): void {

@@ -1,4 +1,14 @@
-import { canonicalJson, eventText, resolvedText, type Answer, type Expected, type NameFilter, type Operation, type Place, type Written } from './operation.ts'
+import {
+  canonicalJson,
+  eventText,
+  resolvedText,
+  type Answer,
+  type Expected,
+  type NameFilter,
+  type Operation,
+  type Place,
+  type Written,
+} from './operation.ts'
 
 type ModelEvent = Written & { stream: string; revision: number; isTombstone: boolean }
 type Metadata = { $maxCount?: number; $tb?: number; [key: string]: unknown }
@@ -17,14 +27,22 @@ export class StoreModel {
 
   apply(operation: Operation): Answer {
     switch (operation.kind) {
-      case 'append': return this.append(operation.stream, operation.expected, operation.events)
-      case 'delete': return this.softDelete(operation.stream, operation.expected)
-      case 'tombstone': return this.tombstone(operation.stream, operation.expected)
-      case 'read': return this.read(operation)
-      case 'metadata': return this.readMetadata(operation.stream)
-      case 'read-all': return this.readAll(operation)
-      case 'subscribe': return this.subscribe(operation)
-      case 'subscribe-all': return this.subscribeAll(operation)
+      case 'append':
+        return this.append(operation.stream, operation.expected, operation.events)
+      case 'delete':
+        return this.softDelete(operation.stream, operation.expected)
+      case 'tombstone':
+        return this.tombstone(operation.stream, operation.expected)
+      case 'read':
+        return this.read(operation)
+      case 'metadata':
+        return this.readMetadata(operation.stream)
+      case 'read-all':
+        return this.readAll(operation)
+      case 'subscribe':
+        return this.subscribe(operation)
+      case 'subscribe-all':
+        return this.subscribeAll(operation)
     }
   }
 
@@ -57,7 +75,8 @@ export class StoreModel {
     const head = this.head(stream)
     const repeated = this.repeatedRevision(stream, expected, events)
     if (repeated === 'conflict') return wrongVersion(head)
-    if (repeated !== undefined) return { outcome: 'written', revision: repeated, hasPosition: this.isReadable(stream, repeated) }
+    if (repeated !== undefined)
+      return { outcome: 'written', revision: repeated, hasPosition: this.isReadable(stream, repeated) }
     const isRevived = this.isSoftDeleted(stream)
     const original = stream.startsWith('$$') ? stream.slice(2) : undefined
     const isOriginalRevived = original !== undefined && this.isSoftDeleted(original)
@@ -73,14 +92,18 @@ export class StoreModel {
     if (this.ended.has(stream) || (stream.startsWith('$$') && this.ended.has(stream.slice(2)))) return DELETED
     if (expected !== 'stream_exists') return undefined
     if (this.isSoftDeleted(stream)) return DELETED
-    return this.head(stream) < 0 && this.head(`$$${stream}`) < 0 && !this.ended.has(`$$${stream}`) ? wrongVersion(-1) : undefined
+    return this.head(stream) < 0 && this.head(`$$${stream}`) < 0 && !this.ended.has(`$$${stream}`)
+      ? wrongVersion(-1)
+      : undefined
   }
 
   /** Where a repeated append ended the first time, 'conflict' where it is none and does not fit, undefined where it is new. */
   private repeatedRevision(stream: string, expected: Expected, events: Written[]): number | 'conflict' | undefined {
     const head = this.head(stream)
     if (expected === 'any' || expected === 'stream_exists') {
-      const known = events.map(({ id }) => this.recent.get(id)).map((event) => (event?.stream === stream ? event.revision : undefined))
+      const known = events
+        .map(({ id }) => this.recent.get(id))
+        .map((event) => (event?.stream === stream ? event.revision : undefined))
       if (known[0] === undefined) return undefined
       return known.includes(undefined) ? 'conflict' : known.at(-1)
     }
@@ -104,14 +127,25 @@ export class StoreModel {
   private tombstone(stream: string, expected: Expected): Answer {
     const refusal = this.check(stream, expected) ?? this.checkRevision(stream, expected)
     if (refusal !== undefined) return refusal
-    const event: ModelEvent = { stream, revision: this.head(stream) + 1, id: '', type: '$streamDeleted', isJson: false, data: '', metadata: '', isTombstone: true }
+    const event: ModelEvent = {
+      stream,
+      revision: this.head(stream) + 1,
+      id: '',
+      type: '$streamDeleted',
+      isJson: false,
+      data: '',
+      metadata: '',
+      isTombstone: true,
+    }
     this.log.push(event)
     this.ended.add(stream)
     return { outcome: 'done' }
   }
 
   private checkRevision(stream: string, expected: Expected): Answer | undefined {
-    const repeated = this.repeatedRevision(stream, expected, [{ id: 'new', type: '', isJson: false, data: '', metadata: '' }])
+    const repeated = this.repeatedRevision(stream, expected, [
+      { id: 'new', type: '', isJson: false, data: '', metadata: '' },
+    ])
     return repeated === undefined ? undefined : wrongVersion(this.head(stream))
   }
 
@@ -125,7 +159,13 @@ export class StoreModel {
   }
 
   private writeMetadata(stream: string, metadata: Metadata): void {
-    this.write(`$$${stream}`, { id: `own ${this.log.length}`, type: '$metadata', isJson: true, data: canonicalJson(metadata), metadata: '' })
+    this.write(`$$${stream}`, {
+      id: `own ${this.log.length}`,
+      type: '$metadata',
+      isJson: true,
+      data: canonicalJson(metadata),
+      metadata: '',
+    })
   }
 
   /** Adds `$tb` to the last metadata, whatever their content type. Data that is no JSON stays as it is. */
@@ -167,7 +207,10 @@ export class StoreModel {
 
   private readMetadata(stream: string): Answer {
     const events = this.readable(`$$${stream}`)
-    if (!Array.isArray(events)) return events.outcome === 'refused' && events.type === 'stream-not-found' ? { outcome: 'metadata', metadata: '' } : events
+    if (!Array.isArray(events))
+      return events.outcome === 'refused' && events.type === 'stream-not-found'
+        ? { outcome: 'metadata', metadata: '' }
+        : events
     const last = events.at(-1)
     return { outcome: 'metadata', metadata: last?.isJson === true ? asClientNames(last.data) : '' }
   }
@@ -181,12 +224,18 @@ export class StoreModel {
   private subscribe({ stream, after, resolve }: Extract<Operation, { kind: 'subscribe' }>): Answer {
     const events = this.readable(stream)
     if (!Array.isArray(events)) return events
-    return this.shown(events.filter(({ revision }) => after === 'start' || revision > after), resolve)
+    return this.shown(
+      events.filter(({ revision }) => after === 'start' || revision > after),
+      resolve,
+    )
   }
 
   private subscribeAll({ after, resolve, filter }: Extract<Operation, { kind: 'subscribe-all' }>): Answer {
     const behind = this.log.slice(after === 'start' ? 0 : this.indexOf(after) + 1)
-    return this.shown(behind.filter((event) => filter === undefined || passes(filter, event)), resolve)
+    return this.shown(
+      behind.filter((event) => filter === undefined || passes(filter, event)),
+      resolve,
+    )
   }
 
   private indexOf(place: Place): number {
@@ -196,20 +245,29 @@ export class StoreModel {
   }
 
   private shown(events: ModelEvent[], resolve: boolean): Answer {
-    return { outcome: 'events', events: events.map((event) => (resolve && event.type === '$>' ? resolvedText(this.targetOf(event), textOf(event)) : textOf(event))) }
+    return {
+      outcome: 'events',
+      events: events.map((event) =>
+        resolve && event.type === '$>' ? resolvedText(this.targetOf(event), textOf(event)) : textOf(event),
+      ),
+    }
   }
 
   private targetOf(link: ModelEvent): string | undefined {
     const at = link.data.indexOf('@')
     const events = this.readable(link.data.slice(at + 1))
-    const target = Array.isArray(events) ? events.find(({ revision }) => revision === Number(link.data.slice(0, at))) : undefined
+    const target = Array.isArray(events)
+      ? events.find(({ revision }) => revision === Number(link.data.slice(0, at)))
+      : undefined
     return target === undefined ? undefined : textOf(target)
   }
 }
 
 function passes(filter: NameFilter, event: ModelEvent): boolean {
   const name = filter.on === 'stream' ? event.stream : event.type
-  return 'regex' in filter ? new RegExp(filter.regex, 'u').test(name) : filter.prefixes.some((prefix) => name.startsWith(prefix))
+  return 'regex' in filter
+    ? new RegExp(filter.regex, 'u').test(name)
+    : filter.prefixes.some((prefix) => name.startsWith(prefix))
 }
 
 function textOf(event: ModelEvent): string {
@@ -218,7 +276,12 @@ function textOf(event: ModelEvent): string {
 
 /** The client calls what it knows of metadata by names of its own. */
 function asClientNames(json: string): string {
-  const names: Record<string, string> = { $maxCount: 'maxCount', $maxAge: 'maxAge', $tb: 'truncateBefore', $cacheControl: 'cacheControl' }
+  const names: Record<string, string> = {
+    $maxCount: 'maxCount',
+    $maxAge: 'maxAge',
+    $tb: 'truncateBefore',
+    $cacheControl: 'cacheControl',
+  }
   const values: Metadata = JSON.parse(json)
   return canonicalJson(Object.fromEntries(Object.entries(values).map(([key, value]) => [names[key] ?? key, value])))
 }

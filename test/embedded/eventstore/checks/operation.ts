@@ -13,7 +13,14 @@ export type NameFilter = { on: 'stream' | 'type'; prefixes: string[] } | { on: '
 export type Operation =
   | { kind: 'append'; stream: string; expected: Expected; events: Written[]; call: 'batch' | 'single' }
   | { kind: 'delete' | 'tombstone'; stream: string; expected: ExpectedOfDelete }
-  | { kind: 'read'; stream: string; backwards: boolean; from: 'start' | 'end' | number; count: number; resolve: boolean }
+  | {
+      kind: 'read'
+      stream: string
+      backwards: boolean
+      from: 'start' | 'end' | number
+      count: number
+      resolve: boolean
+    }
   | { kind: 'metadata'; stream: string }
   | { kind: 'read-all'; backwards: boolean; from: 'start' | 'end' | Place; count: number; resolve: boolean }
   | { kind: 'subscribe'; stream: string; after: 'start' | number; resolve: boolean }
@@ -30,7 +37,15 @@ export type Answer =
 /** Types of the events that a store writes by itself; only their ids are its own. */
 const OWN_TYPES = ['$metadata', '$streamDeleted']
 
-export type TextParts = { stream: string; revision: string; id: string; type: string; isJson: boolean; data: string; metadata: string }
+export type TextParts = {
+  stream: string
+  revision: string
+  id: string
+  type: string
+  isJson: boolean
+  data: string
+  metadata: string
+}
 
 /** An event with all that must be equal, on one line. */
 export function eventText(event: TextParts): string {
@@ -46,6 +61,8 @@ export function resolvedText(event: string | undefined, link: string | undefined
 /** JSON with its keys in order, since stores write what they change in an order of their own. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) =>
-    typeof part === 'object' && part !== null && !Array.isArray(part) ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1))) : part,
+    typeof part === 'object' && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
   )
 }

@@ -58,7 +58,11 @@ export class RandomOperations {
     if (this.recentAppends.length > 0 && this.random.oneIn(6)) return this.repeat(this.random.pick(this.recentAppends))
     const stream = this.random.oneIn(60) ? `$$${this.stream()}` : this.stream()
     const count = this.random.oneIn(40) ? 0 : this.random.oneIn(4) ? 1 + this.random.below(8) : 1
-    return this.appended(stream, this.expected(stream), Array.from({ length: count }, () => this.event()))
+    return this.appended(
+      stream,
+      this.expected(stream),
+      Array.from({ length: count }, () => this.event()),
+    )
   }
 
   private deletion(kind: 'delete' | 'tombstone'): Operation {
@@ -81,7 +85,8 @@ export class RandomOperations {
 
   private appended(stream: string, expected: Expected, events: Written[]): Operation {
     const original = stream.replace(/^\$\$/, '')
-    if (this.isComparable && original !== stream && this.model.isTombstoned(original)) return { kind: 'metadata', stream: original }
+    if (this.isComparable && original !== stream && this.model.isTombstoned(original))
+      return { kind: 'metadata', stream: original }
     return { kind: 'append', stream, expected, events, call: this.random.oneIn(5) ? 'single' : 'batch' }
   }
 
@@ -94,7 +99,13 @@ export class RandomOperations {
     if (this.random.oneIn(4)) metadata['$maxAge'] = 86_400
     if (this.random.oneIn(4)) metadata['$cacheControl'] = 30
     if (this.random.oneIn(4)) metadata['owner'] = { team: `t${this.random.below(5)}`, of: ['a', 1.5, null] }
-    const event = { id: this.ids.uuid(), type: '$metadata', isJson: !this.random.oneIn(8), data: canonicalJson(metadata), metadata: '' }
+    const event = {
+      id: this.ids.uuid(),
+      type: '$metadata',
+      isJson: !this.random.oneIn(8),
+      data: canonicalJson(metadata),
+      metadata: '',
+    }
     return this.appended(`$$${stream}`, this.random.oneIn(3) ? this.expected(`$$${stream}`) : 'any', [event])
   }
 
@@ -103,12 +114,28 @@ export class RandomOperations {
     const backwards = this.random.oneIn(2)
     const from = this.random.pick(['start', backwards ? 'end' : 'start', this.near(stream), this.near(stream)] as const)
     const edge = this.random.oneIn(100)
-    return { kind: 'read', stream, backwards, from: edge ? 'end' : from, count: this.random.oneIn(100) ? 0 : this.count(), resolve: this.random.oneIn(2) }
+    return {
+      kind: 'read',
+      stream,
+      backwards,
+      from: edge ? 'end' : from,
+      count: this.random.oneIn(100) ? 0 : this.count(),
+      resolve: this.random.oneIn(2),
+    }
   }
 
   private readAll(): Operation {
-    const from = this.places.length > 0 && !this.random.oneIn(5) ? this.random.pick(this.places) : this.random.pick(['start', 'end'] as const)
-    return { kind: 'read-all', backwards: this.random.oneIn(2), from, count: this.count(), resolve: this.random.oneIn(2) }
+    const from =
+      this.places.length > 0 && !this.random.oneIn(5)
+        ? this.random.pick(this.places)
+        : this.random.pick(['start', 'end'] as const)
+    return {
+      kind: 'read-all',
+      backwards: this.random.oneIn(2),
+      from,
+      count: this.count(),
+      resolve: this.random.oneIn(2),
+    }
   }
 
   /** Only what ends: a subscription to a soft-deleted stream waits until it comes back. */
@@ -116,14 +143,24 @@ export class RandomOperations {
     const stream = this.stream()
     const isReadable = this.model.head(stream) >= 0 && !this.model.isSoftDeleted(stream)
     if (!isReadable && !this.model.isTombstoned(stream)) return this.read()
-    return { kind: 'subscribe', stream, after: this.random.oneIn(3) ? 'start' : this.near(stream), resolve: this.random.oneIn(2) }
+    return {
+      kind: 'subscribe',
+      stream,
+      after: this.random.oneIn(3) ? 'start' : this.near(stream),
+      resolve: this.random.oneIn(2),
+    }
   }
 
   private subscribeAll(): Operation {
     const recent = this.places.slice(-40)
     if (recent.length === 0) return this.read()
     const after = this.random.oneIn(150) ? 'start' : this.random.pick(recent)
-    return { kind: 'subscribe-all', after, resolve: this.random.oneIn(2), filter: this.random.oneIn(4) ? undefined : this.filter() }
+    return {
+      kind: 'subscribe-all',
+      after,
+      resolve: this.random.oneIn(2),
+      filter: this.random.oneIn(4) ? undefined : this.filter(),
+    }
   }
 
   private filter(): NameFilter {
@@ -139,7 +176,13 @@ export class RandomOperations {
   private event(): Written {
     if (this.random.oneIn(8)) {
       const target = this.random.oneIn(12) ? `$$${this.stream()}` : this.stream()
-      return { id: this.ids.uuid(), type: '$>', isJson: false, data: `${Math.max(0, this.near(target))}@${target}`, metadata: '' }
+      return {
+        id: this.ids.uuid(),
+        type: '$>',
+        isJson: false,
+        data: `${Math.max(0, this.near(target))}@${target}`,
+        metadata: '',
+      }
     }
     const isJson = !this.random.oneIn(5)
     const filler = 'x'.repeat(this.random.oneIn(30) ? this.random.below(6000) : this.random.below(80))
@@ -177,6 +220,9 @@ export class RandomOperations {
 
   private newName(): string {
     this.created += 1
-    return this.random.pick(['', '', '', '', this.isComparable ? 'groesse-' : 'größe-', 'a@b-', 'with space-', '$own-']) + `${this.run}-${this.created}`
+    return (
+      this.random.pick(['', '', '', '', this.isComparable ? 'groesse-' : 'größe-', 'a@b-', 'with space-', '$own-']) +
+      `${this.run}-${this.created}`
+    )
   }
 }

@@ -13,7 +13,12 @@ import { StoreUnderCheck } from './store-under-check.ts'
  * R3b: random operations on a fresh node and on a real server, answers and errors compared word by word, positions by their order.
  * The model goes along, so that it is held to the real server too. What is documented to differ is not asked.
  */
-export async function checkAgainstServer(realUrl: string, operations: number, seed: number, progress: Progress): Promise<CheckResult> {
+export async function checkAgainstServer(
+  realUrl: string,
+  operations: number,
+  seed: number,
+  progress: Progress,
+): Promise<CheckResult> {
   if (realUrl === '') throw new Error('ESDB_URL names no server')
   const dataDir = await mkdtemp(join(tmpdir(), 'event-store-check-'))
   const random = new SeededRandom(seed)
@@ -33,9 +38,26 @@ export async function checkAgainstServer(realUrl: string, operations: number, se
       result.operations += 1
       const isSame = JSON.stringify(found) === JSON.stringify(real)
       const isModelled = JSON.stringify(real.answer) === JSON.stringify(modelled)
-      if (!isSame) addDifference(result, progress, describeDifference(result.operations, operation, real.answer, found.answer, `${real.message} | ${found.message}`))
-      else if (!isModelled) addDifference(result, progress, `the model alone: ${describeDifference(result.operations, operation, real.answer, modelled)}`)
-      else if (operation.kind === 'append' && modelled.outcome === 'written') generated.wrote(operation, modelled.revision)
+      if (!isSame)
+        addDifference(
+          result,
+          progress,
+          describeDifference(
+            result.operations,
+            operation,
+            real.answer,
+            found.answer,
+            `${real.message} | ${found.message}`,
+          ),
+        )
+      else if (!isModelled)
+        addDifference(
+          result,
+          progress,
+          `the model alone: ${describeDifference(result.operations, operation, real.answer, modelled)}`,
+        )
+      else if (operation.kind === 'append' && modelled.outcome === 'written')
+        generated.wrote(operation, modelled.revision)
       progress(result.operations)
     }
     const difference = firstDifference(await theirs.everything(), await ours.everything())

@@ -19,7 +19,18 @@ import {
   type ResolvedEvent,
   type StreamSubscription,
 } from '@eventstore/db-client'
-import { canonicalJson, eventText, resolvedText, type Answer, type Expected, type ExpectedOfDelete, type NameFilter, type Operation, type Place, type Written } from './operation.ts'
+import {
+  canonicalJson,
+  eventText,
+  resolvedText,
+  type Answer,
+  type Expected,
+  type ExpectedOfDelete,
+  type NameFilter,
+  type Operation,
+  type Place,
+  type Written,
+} from './operation.ts'
 
 type Resolved = ResolvedEvent | AllStreamResolvedEvent
 type Subscription = StreamSubscription | AllStreamSubscription
@@ -61,7 +72,8 @@ export class StoreUnderCheck {
 
   /** Takes what `$all` holds so far for the past of others. */
   async begin(): Promise<void> {
-    for await (const { event } of this.client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 })) this.origin = event?.position ?? 'start'
+    for await (const { event } of this.client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 }))
+      this.origin = event?.position ?? 'start'
   }
 
   /** Throws what is no answer of a store, such as a broken connection. */
@@ -70,8 +82,12 @@ export class StoreUnderCheck {
     try {
       return { answer: await this.ask(operation), message: undefined }
     } catch (error) {
-      if (!(error instanceof Error) || !('type' in error) || error.type === 'unavailable') throw new Error(`no answer to ${JSON.stringify(operation)}`, { cause: error })
-      const actual = 'actualVersion' in error ? { actual: error.actualVersion === 'no_stream' ? -1 : Number(error.actualVersion) } : {}
+      if (!(error instanceof Error) || !('type' in error) || error.type === 'unavailable')
+        throw new Error(`no answer to ${JSON.stringify(operation)}`, { cause: error })
+      const actual =
+        'actualVersion' in error
+          ? { actual: error.actualVersion === 'no_stream' ? -1 : Number(error.actualVersion) }
+          : {}
       return { answer: { outcome: 'refused', type: String(error.type), ...actual }, message: error.message }
     }
   }
@@ -79,7 +95,8 @@ export class StoreUnderCheck {
   /** All events of this run in `$all`, in order. */
   async everything(): Promise<string[]> {
     const texts: string[] = []
-    for await (const event of this.client.readAll({ fromPosition: this.origin })) if (this.isOwn(event)) texts.push(textOf(event))
+    for await (const event of this.client.readAll({ fromPosition: this.origin }))
+      if (this.isOwn(event)) texts.push(textOf(event))
     return texts
   }
 
@@ -92,24 +109,42 @@ export class StoreUnderCheck {
 
   private async ask(operation: Operation): Promise<Answer> {
     switch (operation.kind) {
-      case 'append': return this.append(operation)
-      case 'delete': return this.done(this.client.deleteStream(operation.stream, { expectedRevision: revisionOf(operation.expected) }))
-      case 'tombstone': return this.done(this.client.tombstoneStream(operation.stream, { expectedRevision: revisionOf(operation.expected) }))
-      case 'read': return this.read(operation)
+      case 'append':
+        return this.append(operation)
+      case 'delete':
+        return this.done(
+          this.client.deleteStream(operation.stream, { expectedRevision: revisionOf(operation.expected) }),
+        )
+      case 'tombstone':
+        return this.done(
+          this.client.tombstoneStream(operation.stream, { expectedRevision: revisionOf(operation.expected) }),
+        )
+      case 'read':
+        return this.read(operation)
       case 'metadata': {
         const { metadata } = await this.client.getStreamMetadata(operation.stream)
         return { outcome: 'metadata', metadata: metadata === undefined ? '' : canonicalJson(metadata) }
       }
-      case 'read-all': return this.readAll(operation)
+      case 'read-all':
+        return this.readAll(operation)
       case 'subscribe': {
         const { stream, after, resolve } = operation
         const fromRevision = after === 'start' ? after : BigInt(after)
-        return untilCaughtUp(this.client.subscribeToStream(stream, { fromRevision, resolveLinkTos: resolve }), () => true)
+        return untilCaughtUp(
+          this.client.subscribeToStream(stream, { fromRevision, resolveLinkTos: resolve }),
+          () => true,
+        )
       }
       case 'subscribe-all': {
         const { after, resolve, filter } = operation
-        const options = { fromPosition: after === 'start' ? this.origin : this.positionOf(after), resolveLinkTos: resolve }
-        return untilCaughtUp(this.client.subscribeToAll(filter === undefined ? options : { ...options, filter: clientFilter(filter) }), (event) => this.isOwn(event))
+        const options = {
+          fromPosition: after === 'start' ? this.origin : this.positionOf(after),
+          resolveLinkTos: resolve,
+        }
+        return untilCaughtUp(
+          this.client.subscribeToAll(filter === undefined ? options : { ...options, filter: clientFilter(filter) }),
+          (event) => this.isOwn(event),
+        )
       }
     }
   }
@@ -121,7 +156,8 @@ export class StoreUnderCheck {
     const { nextExpectedRevision, position } = await this.client.appendToStream(stream, events.map(proposed), way)
     const revision = Number(nextExpectedRevision)
     if (events.length > 0 && position !== undefined && revision > (this.heads.get(stream) ?? -1)) {
-      if (position.commit <= this.latest) throw new Error(`${stream}/${revision} was written at ${position.commit}, which is not behind ${this.latest}`)
+      if (position.commit <= this.latest)
+        throw new Error(`${stream}/${revision} was written at ${position.commit}, which is not behind ${this.latest}`)
       this.latest = position.commit
       this.heads.set(stream, revision)
       this.positions.set(`${stream}/${revision}`, position)
@@ -134,21 +170,44 @@ export class StoreUnderCheck {
     return { outcome: 'done' }
   }
 
-  private async read({ stream, backwards, from, count, resolve }: Extract<Operation, { kind: 'read' }>): Promise<Answer> {
+  private async read({
+    stream,
+    backwards,
+    from,
+    count,
+    resolve,
+  }: Extract<Operation, { kind: 'read' }>): Promise<Answer> {
     const direction = backwards ? BACKWARDS : FORWARDS
     const fromRevision = typeof from === 'number' ? BigInt(from) : from
-    return { outcome: 'events', events: await texts(this.client.readStream(stream, { direction, fromRevision, maxCount: count, resolveLinkTos: resolve })) }
+    return {
+      outcome: 'events',
+      events: await texts(
+        this.client.readStream(stream, { direction, fromRevision, maxCount: count, resolveLinkTos: resolve }),
+      ),
+    }
   }
 
-  private async readAll({ backwards, from, count, resolve }: Extract<Operation, { kind: 'read-all' }>): Promise<Answer> {
-    const fromPosition = from === 'end' ? from : from === 'start' ? (backwards ? from : this.origin) : this.positionOf(from)
+  private async readAll({
+    backwards,
+    from,
+    count,
+    resolve,
+  }: Extract<Operation, { kind: 'read-all' }>): Promise<Answer> {
+    const fromPosition =
+      from === 'end' ? from : from === 'start' ? (backwards ? from : this.origin) : this.positionOf(from)
     const maxCount = this.isReal ? count + FOREIGN : count
-    const read = this.client.readAll({ direction: backwards ? BACKWARDS : FORWARDS, fromPosition, maxCount, resolveLinkTos: resolve })
+    const read = this.client.readAll({
+      direction: backwards ? BACKWARDS : FORWARDS,
+      fromPosition,
+      maxCount,
+      resolveLinkTos: resolve,
+    })
     const found: string[] = []
     let before: bigint | undefined
     for await (const event of read) {
       const at = (event.link ?? event.event)?.position?.commit ?? -1n
-      if (before !== undefined && (backwards ? at > before : at < before)) throw new Error(`$all is out of order at ${at}`)
+      if (before !== undefined && (backwards ? at > before : at < before))
+        throw new Error(`$all is out of order at ${at}`)
       before = at
       if (this.isOwn(event) && found.length < count) found.push(textOf(event))
     }
@@ -201,7 +260,8 @@ function textOf({ event, link }: Resolved): string {
 }
 
 function recordText(record: RecordedEvent): string {
-  const data = record.data instanceof Uint8Array ? Buffer.from(record.data).toString('utf8') : canonicalJson(record.data)
+  const data =
+    record.data instanceof Uint8Array ? Buffer.from(record.data).toString('utf8') : canonicalJson(record.data)
   return eventText({
     stream: record.streamId,
     revision: record.revision === TOMBSTONE ? 'end' : String(record.revision),

@@ -13,9 +13,11 @@ afterEach(async () => {
   await as('admin').appendToStream('$settings', jsonEvent({ type: '$settings', data: {} }))
 })
 
-const setDefaults = (data: object): Promise<unknown> => as('admin').appendToStream('$settings', jsonEvent({ type: '$settings', data: { ...data } }))
+const setDefaults = (data: object): Promise<unknown> =>
+  as('admin').appendToStream('$settings', jsonEvent({ type: '$settings', data: { ...data } }))
 const readAll = (client: EventStoreDBClient): Promise<unknown[]> => collect(client.readAll({ maxCount: 1 }))
-const subscribeToAll = (client: EventStoreDBClient): Promise<unknown[]> => takeUntil(client.subscribeToAll({ fromPosition: START }), (events) => events.length === 1)
+const subscribeToAll = (client: EventStoreDBClient): Promise<unknown[]> =>
+  takeUntil(client.subscribeToAll({ fromPosition: START }), (events) => events.length === 1)
 
 test.each(['nobody', 'bob', 'operator'] as const)('$all is not for %s', async (account) => {
   expect(await failure(readAll(as(account)))).toMatchObject(DENIED)

@@ -1,4 +1,8 @@
-import { persistentSubscriptionToAllSettingsFromDefaults, persistentSubscriptionToStreamSettingsFromDefaults, type EventStoreDBClient } from '@eventstore/db-client'
+import {
+  persistentSubscriptionToAllSettingsFromDefaults,
+  persistentSubscriptionToStreamSettingsFromDefaults,
+  type EventStoreDBClient,
+} from '@eventstore/db-client'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { counted, failure } from './contract-store.ts'
 import { TestConsumer, consumer, settings } from './persistent-consumer.ts'
@@ -17,8 +21,10 @@ beforeEach(async () => {
 })
 
 const MANAGING: Record<string, (client: EventStoreDBClient) => Promise<unknown>> = {
-  create: (client) => client.createPersistentSubscriptionToStream(name, 'another', persistentSubscriptionToStreamSettingsFromDefaults()),
-  'create on $all': (client) => client.createPersistentSubscriptionToAll(name, persistentSubscriptionToAllSettingsFromDefaults()),
+  create: (client) =>
+    client.createPersistentSubscriptionToStream(name, 'another', persistentSubscriptionToStreamSettingsFromDefaults()),
+  'create on $all': (client) =>
+    client.createPersistentSubscriptionToAll(name, persistentSubscriptionToAllSettingsFromDefaults()),
   update: (client) => client.updatePersistentSubscriptionToStream(name, GROUP, settings({ maxRetryCount: 3 })),
   'replay parked': (client) => client.replayParkedMessagesToStream(name, GROUP),
   delete: (client) => client.deletePersistentSubscriptionToStream(name, GROUP),
@@ -39,7 +45,9 @@ test('what is there: every account', async () => {
 
 describe('consume', () => {
   const refusal = async (client: EventStoreDBClient, ofAll = false): Promise<unknown[]> => {
-    const subscription = ofAll ? client.subscribeToPersistentSubscriptionToAll(name) : client.subscribeToPersistentSubscriptionToStream(name, GROUP)
+    const subscription = ofAll
+      ? client.subscribeToPersistentSubscriptionToAll(name)
+      : client.subscribeToPersistentSubscriptionToStream(name, GROUP)
     const { errors } = new TestConsumer(subscription)
     await expect.poll(() => errors).not.toHaveLength(0)
     return errors

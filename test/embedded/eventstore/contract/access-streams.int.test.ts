@@ -18,7 +18,8 @@ async function streamWith(acl: StreamMetadata['acl'], category?: string): Promis
 /** Everything that one can do to a stream, by the right that it takes. */
 const ACTIONS: Record<string, (client: EventStoreDBClient, name: string) => Promise<unknown>> = {
   read: (client, name) => collect(client.readStream(name)),
-  'read backwards': (client, name) => collect(client.readStream(name, { direction: 'backwards', fromRevision: 'end', maxCount: 1 })),
+  'read backwards': (client, name) =>
+    collect(client.readStream(name, { direction: 'backwards', fromRevision: 'end', maxCount: 1 })),
   subscribe: (client, name) => takeUntil(client.subscribeToStream(name), (events) => events.length === 2),
   append: (client, name) => client.appendToStream(name, counted(2)),
   'read metadata': (client, name) => client.getStreamMetadata(name),
@@ -36,7 +37,8 @@ describe.each(Object.entries(ACTIONS))('%s', (_name, action) => {
 
   test('a system stream: administrators only', async () => {
     const name = await streamWith(undefined, '$secured')
-    for (const account of ['nobody', 'bob', 'operator'] as const) expect(await failure(action(as(account), name))).toMatchObject(DENIED)
+    for (const account of ['nobody', 'bob', 'operator'] as const)
+      expect(await failure(action(as(account), name))).toMatchObject(DENIED)
     await action(as('admin'), name)
   })
 
@@ -82,7 +84,9 @@ describe.each([
 
   test('leaves the other rights as they are', async () => {
     const name = await streamWith({ [right]: [] })
-    const others = ['read', 'append', 'read metadata', 'write metadata', 'delete'].filter((action) => !granted.includes(action))
+    const others = ['read', 'append', 'read metadata', 'write metadata', 'delete'].filter(
+      (action) => !granted.includes(action),
+    )
     for (const action of right === 'deleteRoles' ? others.filter((other) => other !== 'delete') : others) {
       expect(await allowed('bob', action, name)).toBe(true)
     }

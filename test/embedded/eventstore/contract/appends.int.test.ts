@@ -17,7 +17,12 @@ describe('expected revision', () => {
     const name = stream()
     await append(name, 3)
     const error = await failure(client().appendToStream(name, counted(9), { expectedRevision: 'no_stream' }))
-    expect(error).toMatchObject({ type: 'wrong-expected-version', streamName: name, expectedVersion: 'no_stream', actualVersion: 2n })
+    expect(error).toMatchObject({
+      type: 'wrong-expected-version',
+      streamName: name,
+      expectedVersion: 'no_stream',
+      actualVersion: 2n,
+    })
   })
 
   test('exactly the head: appended behind it', async () => {
@@ -31,7 +36,11 @@ describe('expected revision', () => {
     const name = stream()
     await append(name, 2)
     const error = await failure(client().appendToStream(name, counted(2), { expectedRevision }))
-    expect(error).toMatchObject({ type: 'wrong-expected-version', expectedVersion: expectedRevision, actualVersion: 1n })
+    expect(error).toMatchObject({
+      type: 'wrong-expected-version',
+      expectedVersion: expectedRevision,
+      actualVersion: 1n,
+    })
   })
 
   test('a revision of a missing stream: wrong expected version, actual no_stream', async () => {
@@ -42,7 +51,11 @@ describe('expected revision', () => {
   test('stream exists: refused for a missing stream, accepted for an existing one', async () => {
     const name = stream()
     const error = await failure(client().appendToStream(name, counted(0), { expectedRevision: 'stream_exists' }))
-    expect(error).toMatchObject({ type: 'wrong-expected-version', expectedVersion: 'stream_exists', actualVersion: 'no_stream' })
+    expect(error).toMatchObject({
+      type: 'wrong-expected-version',
+      expectedVersion: 'stream_exists',
+      actualVersion: 'no_stream',
+    })
     await append(name, 1)
     const result = await client().appendToStream(name, counted(1), { expectedRevision: 'stream_exists' })
     expect(result.nextExpectedRevision).toBe(1n)
@@ -57,7 +70,11 @@ describe('expected revision', () => {
 
   test('fifty concurrent appends with no stream: one succeeds', async () => {
     const name = stream()
-    const outcomes = await Promise.allSettled(Array.from({ length: 50 }, (_, n) => client().appendToStream(name, counted(n), { expectedRevision: 'no_stream' })))
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 50 }, (_, n) =>
+        client().appendToStream(name, counted(n), { expectedRevision: 'no_stream' }),
+      ),
+    )
     const refused = outcomes.filter((outcome) => outcome.status === 'rejected')
     expect(refused).toHaveLength(49)
     expect(refused.every(({ reason }) => reason.type === 'wrong-expected-version')).toBe(true)
@@ -66,9 +83,15 @@ describe('expected revision', () => {
 
   test('concurrent appends to one stream get revisions without a gap, each with a rising position', async () => {
     const name = stream()
-    const results = await Promise.all(Array.from({ length: 40 }, (_, n) => client().appendToStream(name, [counted(n), counted(n)], { expectedRevision: 'any' })))
+    const results = await Promise.all(
+      Array.from({ length: 40 }, (_, n) =>
+        client().appendToStream(name, [counted(n), counted(n)], { expectedRevision: 'any' }),
+      ),
+    )
     const byRevision = results.toSorted((a, b) => Number(a.nextExpectedRevision - b.nextExpectedRevision))
-    expect(byRevision.map((result) => Number(result.nextExpectedRevision))).toEqual(Array.from({ length: 40 }, (_, n) => 2 * n + 1))
+    expect(byRevision.map((result) => Number(result.nextExpectedRevision))).toEqual(
+      Array.from({ length: 40 }, (_, n) => 2 * n + 1),
+    )
     const positions = byRevision.map((result) => result.position?.commit ?? 0n)
     expect(positions).toEqual(positions.toSorted((a, b) => (a < b ? -1 : 1)))
     expect(await revisions(client().readStream(name))).toEqual(Array.from({ length: 80 }, (_, n) => n))
@@ -104,9 +127,20 @@ describe('what comes back', () => {
     const name = stream()
     const id = randomUUID()
     const before = Date.now()
-    await client().appendToStream(name, jsonEvent({ id, type: 'Größe', data: { text: 'naïve 漢字 🙂', list: [1, 2] }, metadata: { by: 'x' } }))
+    await client().appendToStream(
+      name,
+      jsonEvent({ id, type: 'Größe', data: { text: 'naïve 漢字 🙂', list: [1, 2] }, metadata: { by: 'x' } }),
+    )
     const [read] = await collect(client().readStream(name))
-    expect(read?.event).toMatchObject({ id, type: 'Größe', streamId: name, revision: 0n, isJson: true, data: { text: 'naïve 漢字 🙂', list: [1, 2] }, metadata: { by: 'x' } })
+    expect(read?.event).toMatchObject({
+      id,
+      type: 'Größe',
+      streamId: name,
+      revision: 0n,
+      isJson: true,
+      data: { text: 'naïve 漢字 🙂', list: [1, 2] },
+      metadata: { by: 'x' },
+    })
     expect(Math.abs((read?.event?.created.getTime() ?? 0) - before)).toBeLessThan(60_000)
   })
 
@@ -168,7 +202,10 @@ describe('size', () => {
   test('a large append sent in several messages is one append', async () => {
     const name = stream()
     const events = Array.from({ length: 60 }, () => ofBytes(15_000))
-    const result = await client().appendToStream(name, events, { batchAppendSize: 100_000, expectedRevision: 'no_stream' })
+    const result = await client().appendToStream(name, events, {
+      batchAppendSize: 100_000,
+      expectedRevision: 'no_stream',
+    })
     expect(result.nextExpectedRevision).toBe(59n)
     expect(await revisions(client().readStream(name))).toHaveLength(60)
   })
@@ -186,7 +223,10 @@ describe('the call for one append, which credentials select', () => {
 
   test('success', async () => {
     const name = stream()
-    const result = await client().appendToStream(name, [counted(0), counted(1)], { expectedRevision: 'no_stream', credentials })
+    const result = await client().appendToStream(name, [counted(0), counted(1)], {
+      expectedRevision: 'no_stream',
+      credentials,
+    })
     expect(result).toMatchObject({ success: true, nextExpectedRevision: 1n })
   })
 

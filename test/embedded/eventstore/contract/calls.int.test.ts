@@ -14,7 +14,9 @@ describe('a deadline that has passed', () => {
   test('ends a single append, a delete and a tombstone, which do nothing', async () => {
     const [missing, existing] = [stream(), stream()]
     await append(existing, 2)
-    expect((await failure(client().appendToStream(missing, counted(0), { ...PAST, ...ALONE }))).type).toBe('deadline-exceeded')
+    expect((await failure(client().appendToStream(missing, counted(0), { ...PAST, ...ALONE }))).type).toBe(
+      'deadline-exceeded',
+    )
     expect((await failure(client().deleteStream(existing, PAST))).type).toBe('deadline-exceeded')
     expect((await failure(client().tombstoneStream(existing, PAST))).type).toBe('deadline-exceeded')
     expect((await failure(collect(client().readStream(missing)))).type).toBe('stream-not-found')
@@ -47,7 +49,10 @@ describe('a call that its client cancels', () => {
     const name = stream()
     await append(name, 1)
     for (let n = 0; n < 100; n += 1) {
-      const subscription = n % 2 === 0 ? client().subscribeToStream(name) : client().subscribeToAll({ filter: streamNameFilter({ prefixes: [name] }) })
+      const subscription =
+        n % 2 === 0
+          ? client().subscribeToStream(name)
+          : client().subscribeToAll({ filter: streamNameFilter({ prefixes: [name] }) })
       await takeUntil(subscription, (events) => events.length === 1)
       await subscription.unsubscribe()
     }
@@ -101,8 +106,15 @@ describe('a connection that breaks', () => {
 
   test('in a read: an error, and the next read is whole', async () => {
     const name = stream()
-    await client().appendToStream(name, Array.from({ length: 8 }, () => binaryEvent({ type: 'Large', data: Buffer.alloc(100_000) })))
-    for (let n = 0; n < 9; n += 1) await client().appendToStream(name, Array.from({ length: 8 }, () => binaryEvent({ type: 'Large', data: Buffer.alloc(100_000) })))
+    await client().appendToStream(
+      name,
+      Array.from({ length: 8 }, () => binaryEvent({ type: 'Large', data: Buffer.alloc(100_000) })),
+    )
+    for (let n = 0; n < 9; n += 1)
+      await client().appendToStream(
+        name,
+        Array.from({ length: 8 }, () => binaryEvent({ type: 'Large', data: Buffer.alloc(100_000) })),
+      )
     const cutInside = async (): Promise<void> => {
       for await (const { event } of through().behind.readStream(name)) if (event?.revision === 3n) through().relay.cut()
     }
@@ -131,7 +143,9 @@ describe('a connection that breaks', () => {
     const names = Array.from({ length: 20 }, () => stream())
     const events = names.map(() => [counted(0), counted(1), counted(2)])
     await through().behind.appendToStream(stream(), counted(0))
-    const first = names.map((name, index) => through().behind.appendToStream(name, events[index] ?? [], { expectedRevision: 'no_stream' }))
+    const first = names.map((name, index) =>
+      through().behind.appendToStream(name, events[index] ?? [], { expectedRevision: 'no_stream' }),
+    )
     const outcomes = Promise.allSettled(first)
     through().relay.cut()
     await outcomes
@@ -156,18 +170,32 @@ describe('a connection that breaks', () => {
 })
 
 describe('sizes', () => {
-  test.each([['batch', {}], ['alone', ALONE]])('%s: 1 MiB of data whole or in many events is taken, a byte more is not, metadata does not count', async (_call, options) => {
-    const [whole, many] = [stream(), stream()]
-    const bytes = (size: number, metadata = 0): ReturnType<typeof binaryEvent> => {
-      return binaryEvent({ type: 'Large', data: Buffer.alloc(size, 7), ...(metadata > 0 ? { metadata: Buffer.alloc(metadata, 8) } : {}) })
-    }
-    await client().appendToStream(whole, bytes(1 << 20, 1 << 20), options)
-    await client().appendToStream(many, Array.from({ length: 1_024 }, () => bytes(1_024)), options)
-    const refused = await failure(client().appendToStream(whole, bytes((1 << 20) + 1), options))
-    expect(refused.type).toBe('maximum-append-size-exceeded')
-    const [read] = await collect(client().readStream(whole))
-    expect(read?.event?.data).toHaveLength(1 << 20)
-    expect(read?.event?.metadata).toHaveLength(1 << 20)
-    expect(await collect(client().readStream(many))).toHaveLength(1_024)
-  })
+  test.each([
+    ['batch', {}],
+    ['alone', ALONE],
+  ])(
+    '%s: 1 MiB of data whole or in many events is taken, a byte more is not, metadata does not count',
+    async (_call, options) => {
+      const [whole, many] = [stream(), stream()]
+      const bytes = (size: number, metadata = 0): ReturnType<typeof binaryEvent> => {
+        return binaryEvent({
+          type: 'Large',
+          data: Buffer.alloc(size, 7),
+          ...(metadata > 0 ? { metadata: Buffer.alloc(metadata, 8) } : {}),
+        })
+      }
+      await client().appendToStream(whole, bytes(1 << 20, 1 << 20), options)
+      await client().appendToStream(
+        many,
+        Array.from({ length: 1_024 }, () => bytes(1_024)),
+        options,
+      )
+      const refused = await failure(client().appendToStream(whole, bytes((1 << 20) + 1), options))
+      expect(refused.type).toBe('maximum-append-size-exceeded')
+      const [read] = await collect(client().readStream(whole))
+      expect(read?.event?.data).toHaveLength(1 << 20)
+      expect(read?.event?.metadata).toHaveLength(1 << 20)
+      expect(await collect(client().readStream(many))).toHaveLength(1_024)
+    },
+  )
 })

@@ -18,9 +18,14 @@ test('esdb+discover finds the node by gossip', async () => {
 })
 
 test('the server tells its version and that it can append in batches', async () => {
-  const features = new ServerFeaturesClient(new URL(store().url.replace('esdb:', 'http:')).host, credentials.createInsecure())
+  const features = new ServerFeaturesClient(
+    new URL(store().url.replace('esdb:', 'http:')).host,
+    credentials.createInsecure(),
+  )
   const answer = await new Promise<SupportedMethods>((resolve, reject) => {
-    features.getSupportedMethods(new shared.Empty(), (error, methods) => (error === null ? resolve(methods) : reject(error)))
+    features.getSupportedMethods(new shared.Empty(), (error, methods) =>
+      error === null ? resolve(methods) : reject(error),
+    )
   })
   features.close()
   expect(answer.getEventStoreServerVersion()).toMatch(/^2\d\.\d+\.\d+$/)
@@ -31,7 +36,9 @@ test('the server tells its version and that it can append in batches', async () 
 
 test('an append whose deadline has passed on arrival times out and writes nothing', async () => {
   const name = stream()
-  await expect(client().appendToStream(name, counted(0), { deadline: -60_000 })).rejects.toMatchObject({ type: 'deadline-exceeded' })
+  await expect(client().appendToStream(name, counted(0), { deadline: -60_000 })).rejects.toMatchObject({
+    type: 'deadline-exceeded',
+  })
   await append(name, 1, { expectedRevision: 'no_stream' })
   expect(await revisions(client().readStream(name))).toEqual([0])
 })
@@ -39,7 +46,11 @@ test('an append whose deadline has passed on arrival times out and writes nothin
 test('many clients at once', async () => {
   const clients = Array.from({ length: 8 }, () => EventStoreDBClient.connectionString(store().url))
   const names = clients.map(() => stream())
-  await Promise.all(clients.map((each, index) => each.appendToStream(names[index] ?? '', [counted(0), counted(1)], { expectedRevision: 'no_stream' })))
+  await Promise.all(
+    clients.map((each, index) =>
+      each.appendToStream(names[index] ?? '', [counted(0), counted(1)], { expectedRevision: 'no_stream' }),
+    ),
+  )
   const read = await Promise.all(clients.map((each, index) => revisions(each.readStream(names.at(index - 1) ?? ''))))
   expect(read).toEqual(clients.map(() => [0, 1]))
   await Promise.all(clients.map((each) => each.dispose()))

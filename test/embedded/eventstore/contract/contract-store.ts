@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { EventStoreDBClient, jsonEvent, type AllStreamResolvedEvent, type AppendExpectedRevision, type JSONEventType, type ResolvedEvent } from '@eventstore/db-client'
+import {
+  EventStoreDBClient,
+  jsonEvent,
+  type AllStreamResolvedEvent,
+  type AppendExpectedRevision,
+  type JSONEventType,
+  type ResolvedEvent,
+} from '@eventstore/db-client'
 import { afterAll, beforeAll } from 'vitest'
 import { freshEventStore, type TestEventStore } from '../../../support/event-store.ts'
 
@@ -12,7 +19,11 @@ export type ContractStore = {
   /** A stream name of this run; the category is unique to the run too. */
   stream: (category?: string) => string
   /** Appends events with n = first, first + 1, …; returns them. */
-  append: (stream: string, count: number, options?: { expectedRevision?: AppendExpectedRevision; first?: number }) => Promise<ReturnType<typeof counted>[]>
+  append: (
+    stream: string,
+    count: number,
+    options?: { expectedRevision?: AppendExpectedRevision; first?: number },
+  ) => Promise<ReturnType<typeof counted>[]>
 }
 
 export function counted(n: number, type = 'Counted'): ReturnType<typeof jsonEvent<Counted>> {
@@ -74,7 +85,10 @@ export async function failure(call: Promise<unknown>): Promise<{ type?: unknown;
 }
 
 /** Takes events off a subscription until `enough` says so. */
-export async function takeUntil<Event>(subscription: AsyncIterable<Event>, enough: (events: Event[]) => boolean): Promise<Event[]> {
+export async function takeUntil<Event>(
+  subscription: AsyncIterable<Event>,
+  enough: (events: Event[]) => boolean,
+): Promise<Event[]> {
   const events: Event[] = []
   for await (const event of subscription) {
     events.push(event)

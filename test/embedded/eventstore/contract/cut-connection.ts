@@ -16,12 +16,17 @@ export async function cutConnection(url: string): Promise<CutConnection> {
   const sockets = new Set<Socket>()
   const server = createServer((client) => {
     const store = connect(Number(target.port), target.hostname)
-    for (const [from, to] of [[client, store], [store, client]] as const) {
+    for (const [from, to] of [
+      [client, store],
+      [store, client],
+    ] as const) {
       sockets.add(from)
-      from.on('error', () => {}).on('close', () => {
-        sockets.delete(from)
-        to.destroy()
-      })
+      from
+        .on('error', () => {})
+        .on('close', () => {
+          sockets.delete(from)
+          to.destroy()
+        })
       from.pipe(to)
     }
   })

@@ -22,7 +22,9 @@ describe('soft delete', () => {
     const { position } = await client().deleteStream(name)
     expect(position?.commit).toBeGreaterThan(0n)
     expect((await failure(collect(client().readStream(name)))).type).toBe('stream-not-found')
-    expect((await failure(collect(client().readStream(name, { direction: BACKWARDS, fromRevision: END })))).type).toBe('stream-not-found')
+    expect((await failure(collect(client().readStream(name, { direction: BACKWARDS, fromRevision: END })))).type).toBe(
+      'stream-not-found',
+    )
   })
 
   test('an append with no stream succeeds and continues the count', async () => {
@@ -47,22 +49,32 @@ describe('soft delete', () => {
     const name = stream()
     await append(name, 3)
     await softDelete(name)
-    expect((await failure(client().appendToStream(name, counted(3), { expectedRevision: 'stream_exists' }))).type).toBe('stream-deleted')
+    expect((await failure(client().appendToStream(name, counted(3), { expectedRevision: 'stream_exists' }))).type).toBe(
+      'stream-deleted',
+    )
   })
 
   test('with the right and the wrong expected revision', async () => {
     const name = stream()
     await append(name, 3)
     const error = await failure(client().deleteStream(name, { expectedRevision: 1n }))
-    expect(error).toMatchObject({ type: 'wrong-expected-version', streamName: name, expectedVersion: 1n, actualVersion: 2n })
+    expect(error).toMatchObject({
+      type: 'wrong-expected-version',
+      streamName: name,
+      expectedVersion: 1n,
+      actualVersion: 2n,
+    })
     await client().deleteStream(name, { expectedRevision: 2n })
     expect((await failure(collect(client().readStream(name)))).type).toBe('stream-not-found')
   })
 
-  test.each([['any' as const], ['no_stream' as const], [3n]])('of a missing stream with %s: wrong expected version, actual -1', async (expectedRevision) => {
-    const error = await failure(client().deleteStream(stream(), { expectedRevision }))
-    expect(error).toMatchObject({ type: 'wrong-expected-version', actualVersion: -1n })
-  })
+  test.each([['any' as const], ['no_stream' as const], [3n]])(
+    'of a missing stream with %s: wrong expected version, actual -1',
+    async (expectedRevision) => {
+      const error = await failure(client().deleteStream(stream(), { expectedRevision }))
+      expect(error).toMatchObject({ type: 'wrong-expected-version', actualVersion: -1n })
+    },
+  )
 
   test('twice is no error', async () => {
     const name = stream()
@@ -85,7 +97,10 @@ describe('soft delete', () => {
     const name = stream()
     await append(name, 3)
     await softDelete(name)
-    await client().appendToStream(`$$${name}`, binaryEvent({ type: '$metadata', data: Buffer.from('{"$maxCount":100,"owner":"x"}') }))
+    await client().appendToStream(
+      `$$${name}`,
+      binaryEvent({ type: '$metadata', data: Buffer.from('{"$maxCount":100,"owner":"x"}') }),
+    )
     expect(await revisions(client().readStream(name))).toEqual([])
     expect((await client().getStreamMetadata(name)).metadata).toEqual({ maxCount: 100, owner: 'x', truncateBefore: 3 })
     await append(name, 1, { first: 3 })
@@ -114,7 +129,10 @@ describe('soft delete', () => {
     const first = await client().appendToStream(name, [counted(0), counted(1)])
     await client().deleteStream(name)
     const events = await collect(client().readAll({ fromPosition: first.position ?? 'start', maxCount: 2 }))
-    expect(events.map(({ event }) => [event?.streamId, event?.type])).toEqual([[name, 'Counted'], [`$$${name}`, '$metadata']])
+    expect(events.map(({ event }) => [event?.streamId, event?.type])).toEqual([
+      [name, 'Counted'],
+      [`$$${name}`, '$metadata'],
+    ])
   })
 })
 
@@ -123,10 +141,17 @@ describe('tombstone', () => {
     const name = stream()
     await append(name, 2)
     await client().tombstoneStream(name)
-    expect(await failure(collect(client().readStream(name)))).toMatchObject({ type: 'stream-deleted', streamName: name })
-    expect((await failure(collect(client().readStream(name, { direction: BACKWARDS, fromRevision: END })))).type).toBe('stream-deleted')
+    expect(await failure(collect(client().readStream(name)))).toMatchObject({
+      type: 'stream-deleted',
+      streamName: name,
+    })
+    expect((await failure(collect(client().readStream(name, { direction: BACKWARDS, fromRevision: END })))).type).toBe(
+      'stream-deleted',
+    )
     expect((await failure(client().appendToStream(name, counted(2)))).type).toBe('stream-deleted')
-    expect((await failure(client().appendToStream(name, counted(2), { expectedRevision: 'no_stream' }))).type).toBe('stream-deleted')
+    expect((await failure(client().appendToStream(name, counted(2), { expectedRevision: 'no_stream' }))).type).toBe(
+      'stream-deleted',
+    )
     expect((await failure(client().deleteStream(name))).type).toBe('stream-deleted')
     expect((await failure(client().tombstoneStream(name))).type).toBe('stream-deleted')
   })
@@ -165,7 +190,12 @@ describe('tombstone', () => {
     const last = await client().appendToStream(name, counted(0))
     await client().tombstoneStream(name)
     const [, event] = await collect(client().readAll({ fromPosition: last.position ?? 'start', maxCount: 2 }))
-    expect(event?.event).toMatchObject({ streamId: name, type: '$streamDeleted', revision: 9223372036854775807n, isJson: false })
+    expect(event?.event).toMatchObject({
+      streamId: name,
+      type: '$streamDeleted',
+      revision: 9223372036854775807n,
+      isJson: false,
+    })
   })
 
   test('a live subscription to the stream sees it and ends with stream deleted', async () => {

@@ -1,4 +1,10 @@
-import { eventTypeFilter, excludeSystemEvents, streamNameFilter, type Filter, type Position } from '@eventstore/db-client'
+import {
+  eventTypeFilter,
+  excludeSystemEvents,
+  streamNameFilter,
+  type Filter,
+  type Position,
+} from '@eventstore/db-client'
 import { describe, expect, test } from 'vitest'
 import { contractStore, counted, emitted, failure, collect, takeUntil } from './contract-store.ts'
 
@@ -12,7 +18,10 @@ async function filtered(filter: (run: string) => Filter, count: number): Promise
   for (const category of ['alpha', 'beta', 'gamma']) {
     await client().appendToStream(`${run}${category}-1`, [counted(1, `${run}Created`), counted(2, `${run}Changed`)])
   }
-  const seen = await takeUntil(client().subscribeToAll({ fromPosition: position ?? 'start', filter: filter(run) }), (events) => events.length === count)
+  const seen = await takeUntil(
+    client().subscribeToAll({ fromPosition: position ?? 'start', filter: filter(run) }),
+    (events) => events.length === count,
+  )
   return seen.map(({ event }) => `${event?.streamId} ${event?.type}`.replaceAll(run, ''))
 }
 
@@ -47,13 +56,19 @@ describe('what passes', () => {
     const { position } = await client().appendToStream(name, counted(0))
     await client().setStreamMetadata(name, { maxCount: 5 })
     await append(name, 1, { first: 1 })
-    const seen = await takeUntil(client().subscribeToAll({ fromPosition: position ?? 'start', filter: excludeSystemEvents() }), (events) => events.some(({ event }) => event?.streamId === name))
+    const seen = await takeUntil(
+      client().subscribeToAll({ fromPosition: position ?? 'start', filter: excludeSystemEvents() }),
+      (events) => events.some(({ event }) => event?.streamId === name),
+    )
     expect(seen.filter(({ event }) => event?.type.startsWith('$'))).toEqual([])
   })
 
   test('live events too', async () => {
     const run = unique()
-    const subscription = client().subscribeToAll({ fromPosition: 'end', filter: streamNameFilter({ prefixes: [`${run}a-`] }) })
+    const subscription = client().subscribeToAll({
+      fromPosition: 'end',
+      filter: streamNameFilter({ prefixes: [`${run}a-`] }),
+    })
     const seen = takeUntil(subscription, (events) => events.length === 2)
     await emitted(subscription, 'caughtUp')
     for (const category of ['b', 'a', 'c', 'a']) await append(`${run}${category}-1`, 1)
@@ -74,7 +89,10 @@ describe('checkpoints', () => {
     let caughtUp = 0
     const subscription = client().subscribeToAll({
       fromPosition: position ?? 'start',
-      filter: streamNameFilter({ prefixes: [unique()], checkpointReached: async (_subscription, reached) => void checkpoints.push(reached) }),
+      filter: streamNameFilter({
+        prefixes: [unique()],
+        checkpointReached: async (_subscription, reached) => void checkpoints.push(reached),
+      }),
     })
     subscription.on('caughtUp', () => (caughtUp += 1)).on('data', () => {})
     await emitted(subscription, 'caughtUp')
@@ -95,7 +113,12 @@ describe('checkpoints', () => {
     const checkpoints: Position[] = []
     const subscription = client().subscribeToAll({
       fromPosition: position ?? 'start',
-      filter: streamNameFilter({ prefixes: [unique()], maxSearchWindow: 50, checkpointInterval: 2, checkpointReached: async (_subscription, reached) => void checkpoints.push(reached) }),
+      filter: streamNameFilter({
+        prefixes: [unique()],
+        maxSearchWindow: 50,
+        checkpointInterval: 2,
+        checkpointReached: async (_subscription, reached) => void checkpoints.push(reached),
+      }),
     })
     subscription.on('data', () => {})
     await emitted(subscription, 'caughtUp')
@@ -126,7 +149,10 @@ describe('checkpoints', () => {
     await emitted(subscription, 'caughtUp')
     await expect.poll(() => seen.length).toBe(5)
     await subscription.unsubscribe()
-    const after = await takeUntil(client().subscribeToAll({ fromPosition: checkpoint, filter: streamNameFilter({ prefixes: [run] }) }), (events) => events.at(-1)?.event?.revision === 4n)
+    const after = await takeUntil(
+      client().subscribeToAll({ fromPosition: checkpoint, filter: streamNameFilter({ prefixes: [run] }) }),
+      (events) => events.at(-1)?.event?.revision === 4n,
+    )
     const resumed = after.map(({ event }) => Number(event?.revision))
     expect([0, 1, 2, 3, 4].filter((revision) => !before.includes(revision) && !resumed.includes(revision))).toEqual([])
   })

@@ -47,7 +47,9 @@ describe('a repeat of an event that readers do not find any more: success withou
     const metastream = `$$${stream()}`
     const event = jsonEvent({ type: '$metadata', data: { $maxCount: 5 } })
     const first = await client().appendToStream(metastream, event, { expectedRevision: 'no_stream' })
-    expect(await client().appendToStream(metastream, event, { expectedRevision: 'no_stream' })).toMatchObject({ position: first.position })
+    expect(await client().appendToStream(metastream, event, { expectedRevision: 'no_stream' })).toMatchObject({
+      position: first.position,
+    })
     await append(metastream, 1)
     const again = await client().appendToStream(metastream, event, { expectedRevision: 'no_stream' })
     expect(again.nextExpectedRevision).toBe(0n)
@@ -143,9 +145,13 @@ test('an id that came twice in two streams is remembered for the first', async (
 test('retries beside their original, all in flight: one set of events', async () => {
   const name = stream()
   const events = [counted(0), counted(1)]
-  const outcomes = await Promise.allSettled([1, 2, 3].map(() => client().appendToStream(name, events, { expectedRevision: 'no_stream' })))
+  const outcomes = await Promise.allSettled(
+    [1, 2, 3].map(() => client().appendToStream(name, events, { expectedRevision: 'no_stream' })),
+  )
   // The server lets a retry time out that arrives before its original is written; the client has to try again then.
-  const settled = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value.nextExpectedRevision : outcome.reason.type))
+  const settled = outcomes.map((outcome) =>
+    outcome.status === 'fulfilled' ? outcome.value.nextExpectedRevision : outcome.reason.type,
+  )
   expect(settled).toContain(1n)
   expect(settled.every((value) => value === 1n || value === 'deadline-exceeded')).toBe(true)
   expect(await revisions(client().readStream(name))).toEqual([0, 1])

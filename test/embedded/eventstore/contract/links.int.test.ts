@@ -7,13 +7,17 @@ const { client, stream, append } = contractStore()
 
 /** `stream/revision` of event and link, `-` where there is none. */
 function parts({ event, link: from }: { event?: ResolvedEvent['event']; link?: ResolvedEvent['link'] }): string {
-  const name = (part: { streamId: string; revision: bigint } | undefined): string => (part === undefined ? '-' : `${part.streamId}/${part.revision}`)
+  const name = (part: { streamId: string; revision: bigint } | undefined): string =>
+    part === undefined ? '-' : `${part.streamId}/${part.revision}`
   return `${name(event)} ${name(from)}`
 }
 
 async function linkedStream(...targets: string[]): Promise<string> {
   const name = stream('linking')
-  await client().appendToStream(name, targets.map((target) => link(target)))
+  await client().appendToStream(
+    name,
+    targets.map((target) => link(target)),
+  )
   return name
 }
 
@@ -47,8 +51,20 @@ describe('a link is resolved on request', () => {
     const pointing = link(`0@${target}`)
     const { position: linkPosition } = await client().appendToStream(name, pointing)
     const [read] = await collect(client().readStream(name, { resolveLinkTos: true }))
-    expect(read?.event).toMatchObject({ id: written.id, type: 'Measured', data: { n: 1 }, metadata: { by: 'me' }, position })
-    expect(read?.link).toMatchObject({ id: pointing.id, type: '$>', revision: 0n, streamId: name, position: linkPosition })
+    expect(read?.event).toMatchObject({
+      id: written.id,
+      type: 'Measured',
+      data: { n: 1 },
+      metadata: { by: 'me' },
+      position,
+    })
+    expect(read?.link).toMatchObject({
+      id: pointing.id,
+      type: '$>',
+      revision: 0n,
+      streamId: name,
+      position: linkPosition,
+    })
     expect(read?.commitPosition).toBe(linkPosition?.commit)
   })
 
@@ -75,11 +91,15 @@ describe('a link is resolved on request', () => {
     const target = stream()
     const first = await client().appendToStream(target, counted(0))
     const name = await linkedStream(`0@${target}`)
-    const forwards = await collect(client().readAll({ fromPosition: first.position ?? 'start', maxCount: 200, resolveLinkTos: true }))
+    const forwards = await collect(
+      client().readAll({ fromPosition: first.position ?? 'start', maxCount: 200, resolveLinkTos: true }),
+    )
     const mine = forwards.find(({ link: from }) => from?.streamId === name)
     expect(parts(mine ?? {})).toBe(`${target}/0 ${name}/0`)
     expect(mine?.commitPosition).toBe(mine?.link?.position?.commit)
-    const backwards = await collect(client().readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 200, resolveLinkTos: true }))
+    const backwards = await collect(
+      client().readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 200, resolveLinkTos: true }),
+    )
     expect(parts(backwards.find(({ link: from }) => from?.streamId === name) ?? {})).toBe(`${target}/0 ${name}/0`)
   })
 })
@@ -87,7 +107,9 @@ describe('a link is resolved on request', () => {
 describe('a link that leads nowhere comes alone', () => {
   const lost = async (target: string): Promise<string[]> => {
     const name = await linkedStream(target)
-    return (await collect(client().readStream(name, { resolveLinkTos: true }))).map((read) => parts(read).replace(name, 'link'))
+    return (await collect(client().readStream(name, { resolveLinkTos: true }))).map((read) =>
+      parts(read).replace(name, 'link'),
+    )
   }
 
   test('to a missing stream, and to a revision behind the end', async () => {
@@ -133,7 +155,9 @@ describe('the number of a link', () => {
     const target = stream()
     await append(target, 3)
     const name = await linkedStream(`-1@${target}`)
-    expect((await collect(client().readStream(name, { resolveLinkTos: true }))).map(parts)).toEqual([`${target}/2 ${name}/0`])
+    expect((await collect(client().readStream(name, { resolveLinkTos: true }))).map(parts)).toEqual([
+      `${target}/2 ${name}/0`,
+    ])
   })
 
   test('may have spaces around it, a sign and zeros in front', async () => {
@@ -148,7 +172,9 @@ describe('the number of a link', () => {
     const target = stream()
     await append(target, 1)
     const name = await linkedStream(`x@${target}`, '', `1.0@${target}`, `99999999999999999999@${target}`)
-    expect((await collect(client().readStream(name, { resolveLinkTos: true }))).map(parts)).toEqual([0, 1, 2, 3].map((revision) => `${name}/${revision} -`))
+    expect((await collect(client().readStream(name, { resolveLinkTos: true }))).map(parts)).toEqual(
+      [0, 1, 2, 3].map((revision) => `${name}/${revision} -`),
+    )
   })
 })
 
@@ -162,7 +188,12 @@ describe('subscriptions', () => {
     await emitted(subscription, 'caughtUp')
     await client().appendToStream(name, [link(`0@${target}`), link(`9@${target}`), link(`x@${target}`)])
     expect((await seen).map(parts)).toEqual([
-      `${target}/2 ${name}/0`, `- ${name}/1`, `${name}/2 -`, `${target}/0 ${name}/3`, `- ${name}/4`, `- ${name}/5`,
+      `${target}/2 ${name}/0`,
+      `- ${name}/1`,
+      `${name}/2 -`,
+      `${target}/0 ${name}/3`,
+      `- ${name}/4`,
+      `- ${name}/5`,
     ])
   })
 
@@ -170,7 +201,11 @@ describe('subscriptions', () => {
     const target = stream()
     const { position } = await client().appendToStream(target, counted(0))
     const name = await linkedStream(`0@${target}`)
-    const subscription = client().subscribeToAll({ resolveLinkTos: true, fromPosition: position ?? 'start', filter: streamNameFilter({ prefixes: [name] }) })
+    const subscription = client().subscribeToAll({
+      resolveLinkTos: true,
+      fromPosition: position ?? 'start',
+      filter: streamNameFilter({ prefixes: [name] }),
+    })
     const seen = takeUntil(subscription, (events) => events.length === 2)
     await emitted(subscription, 'caughtUp')
     await client().appendToStream(name, link(`0@${target}`))

@@ -7,10 +7,24 @@ const { client, stream, append } = contractStore()
 test('metadata is read back as written, custom keys too', async () => {
   const name = stream()
   await append(name, 1)
-  await client().setStreamMetadata(name, { maxCount: 7, maxAge: 3600, truncateBefore: 1, cacheControl: 30, acl: { readRoles: ['$all'] }, owner: { team: 'x' } })
+  await client().setStreamMetadata(name, {
+    maxCount: 7,
+    maxAge: 3600,
+    truncateBefore: 1,
+    cacheControl: 30,
+    acl: { readRoles: ['$all'] },
+    owner: { team: 'x' },
+  })
   const { metadata, streamName } = await client().getStreamMetadata(name)
   expect(streamName).toBe(name)
-  expect(metadata).toEqual({ maxCount: 7, maxAge: 3600, truncateBefore: 1, cacheControl: 30, acl: { readRoles: ['$all'] }, owner: { team: 'x' } })
+  expect(metadata).toEqual({
+    maxCount: 7,
+    maxAge: 3600,
+    truncateBefore: 1,
+    cacheControl: 30,
+    acl: { readRoles: ['$all'] },
+    owner: { team: 'x' },
+  })
 })
 
 test('a stream without metadata has none', async () => {

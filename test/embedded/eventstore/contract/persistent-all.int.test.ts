@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { END, START, eventTypeFilter, persistentSubscriptionToAllSettingsFromDefaults, streamNameFilter, type Filter, type PersistentSubscriptionToAllSettings } from '@eventstore/db-client'
+import {
+  END,
+  START,
+  eventTypeFilter,
+  persistentSubscriptionToAllSettingsFromDefaults,
+  streamNameFilter,
+  type Filter,
+  type PersistentSubscriptionToAllSettings,
+} from '@eventstore/db-client'
 import { afterEach, describe, expect, test } from 'vitest'
 import { collect, contractStore, counted, failure } from './contract-store.ts'
 import { SOON, TestConsumer } from './persistent-consumer.ts'
@@ -9,14 +17,25 @@ const { client, stream, append } = contractStore()
 const made: string[] = []
 
 afterEach(async () => {
-  for (const group of made.splice(0)) await client().deletePersistentSubscriptionToAll(group).catch(() => undefined)
+  for (const group of made.splice(0))
+    await client()
+      .deletePersistentSubscriptionToAll(group)
+      .catch(() => undefined)
 })
 
 function settings(changes: Partial<PersistentSubscriptionToAllSettings> = {}): PersistentSubscriptionToAllSettings {
-  return persistentSubscriptionToAllSettingsFromDefaults({ startFrom: START, checkPointLowerBound: 1, checkPointUpperBound: 1, ...changes })
+  return persistentSubscriptionToAllSettingsFromDefaults({
+    startFrom: START,
+    checkPointLowerBound: 1,
+    checkPointUpperBound: 1,
+    ...changes,
+  })
 }
 
-async function group(filter: Filter | undefined, changes: Partial<PersistentSubscriptionToAllSettings> = {}): Promise<string> {
+async function group(
+  filter: Filter | undefined,
+  changes: Partial<PersistentSubscriptionToAllSettings> = {},
+): Promise<string> {
   const name = `group-${randomUUID()}`
   made.push(name)
   await client().createPersistentSubscriptionToAll(name, settings(changes), filter === undefined ? {} : { filter })
@@ -38,7 +57,9 @@ describe('a group on $all', () => {
     await append(name, 2, { first: 1 })
     const one = await consumer(await group(undefined, { startFrom: position ?? START }))
     await one.got(3)
-    expect(one.delivered.slice(0, 3).map(({ event }) => [event?.streamId, event?.revision])).toEqual([0n, 1n, 2n].map((revision) => [name, revision]))
+    expect(one.delivered.slice(0, 3).map(({ event }) => [event?.streamId, event?.revision])).toEqual(
+      [0n, 1n, 2n].map((revision) => [name, revision]),
+    )
   })
 
   test('from the end: only what comes', async () => {
@@ -47,7 +68,9 @@ describe('a group on $all', () => {
     const name = stream()
     await append(name, 2)
     await expect.poll(() => one.delivered.filter(({ event }) => event?.streamId === name).length, SOON).toBe(2)
-    expect(one.delivered.some(({ event }) => event?.streamId.startsWith('contract-') === true && event.streamId !== name)).toBe(false)
+    expect(
+      one.delivered.some(({ event }) => event?.streamId.startsWith('contract-') === true && event.streamId !== name),
+    ).toBe(false)
   })
 
   test('never what groups on $all note for themselves; nor does a read', async () => {
@@ -59,8 +82,19 @@ describe('a group on $all', () => {
     const mine = one.delivered.flatMap(({ event }, place) => (event?.streamId === name ? [place] : []))
     await one.nack('park', 'later', mine[0] ?? -1)
     await one.ack(...[...one.delivered.keys()].filter((place) => place !== mine[0]))
-    await expect.poll(async () => (await client().getPersistentSubscriptionToAllInfo(own)).stats.parkedMessageCount, SOON).toBe(1n)
-    await expect.poll(async () => collect(client().readStream(`$persistentsubscription-$all::${own}-checkpoint`)).then(({ length }) => length, () => 0), SOON).toBeGreaterThan(0)
+    await expect
+      .poll(async () => (await client().getPersistentSubscriptionToAllInfo(own)).stats.parkedMessageCount, SOON)
+      .toBe(1n)
+    await expect
+      .poll(
+        async () =>
+          collect(client().readStream(`$persistentsubscription-$all::${own}-checkpoint`)).then(
+            ({ length }) => length,
+            () => 0,
+          ),
+        SOON,
+      )
+      .toBeGreaterThan(0)
     await append(name, 1, { first: 2 })
     await expect.poll(() => one.numbers, SOON).toContain(2)
     expect(one.delivered.filter(({ event }) => isNote(event?.streamId))).toEqual([])
@@ -76,9 +110,23 @@ describe('a group on $all', () => {
     await one.got(3)
     await one.ack(0, 1)
     const second = one.delivered[1]?.event?.position
-    await expect.poll(async () => (await client().getPersistentSubscriptionToAllInfo(own)).stats.lastCheckpointedEventPosition, SOON).toEqual(second)
+    await expect
+      .poll(
+        async () => (await client().getPersistentSubscriptionToAllInfo(own)).stats.lastCheckpointedEventPosition,
+        SOON,
+      )
+      .toEqual(second)
     const checkpoints = `$persistentsubscription-$all::${own}-checkpoint`
-    await expect.poll(async () => collect(client().readStream(checkpoints)).then((events) => events.at(-1)?.event?.data, () => undefined), SOON).toBe(`C:${second?.commit}/P:${second?.prepare}`)
+    await expect
+      .poll(
+        async () =>
+          collect(client().readStream(checkpoints)).then(
+            (events) => events.at(-1)?.event?.data,
+            () => undefined,
+          ),
+        SOON,
+      )
+      .toBe(`C:${second?.commit}/P:${second?.prepare}`)
     await client().updatePersistentSubscriptionToAll(own, settings())
     await expect.poll(() => one.errors, SOON).toEqual(['persistent-subscription-dropped'])
     const two = await consumer(own)
@@ -93,17 +141,30 @@ describe('a group on $all', () => {
     await append(name, 1)
     await one.got(1)
     await one.nack('park', 'later', 0)
-    await expect.poll(async () => (await client().getPersistentSubscriptionToAllInfo(own)).stats.parkedMessageCount, SOON).toBe(1n)
+    await expect
+      .poll(async () => (await client().getPersistentSubscriptionToAllInfo(own)).stats.parkedMessageCount, SOON)
+      .toBe(1n)
     await client().replayParkedMessagesToAll(own)
     await one.got(2)
-    expect(one.delivered[1]).toMatchObject({ event: { streamId: name, revision: 0n }, link: { streamId: `$persistentsubscription-$all::${own}-parked` } })
+    expect(one.delivered[1]).toMatchObject({
+      event: { streamId: name, revision: 0n },
+      link: { streamId: `$persistentsubscription-$all::${own}-parked` },
+    })
   })
 })
 
 describe('with a filter', () => {
   test.each([
-    ['stream names by prefix', (own: string) => streamNameFilter({ prefixes: [`one${own}`, `two${own}`] }), [0, 1, 10, 11]],
-    ['stream names by regular expression', (own: string) => streamNameFilter({ regex: `^(one|three)${own}` }), [0, 1, 20, 21]],
+    [
+      'stream names by prefix',
+      (own: string) => streamNameFilter({ prefixes: [`one${own}`, `two${own}`] }),
+      [0, 1, 10, 11],
+    ],
+    [
+      'stream names by regular expression',
+      (own: string) => streamNameFilter({ regex: `^(one|three)${own}` }),
+      [0, 1, 20, 21],
+    ],
     ['event types by prefix', (own: string) => eventTypeFilter({ prefixes: [`Even${own}`] }), [0, 10, 20]],
     ['event types by regular expression', (own: string) => eventTypeFilter({ regex: `^Odd${own}$` }), [1, 11, 21]],
   ])('%s, what is there and what comes', async (_name, filter, expected) => {
@@ -128,7 +189,13 @@ describe('with a filter', () => {
     await one.ack(0)
     await append(stream(), 40)
     const first = one.delivered[0]?.event?.position?.commit ?? 0n
-    await expect.poll(async () => (await client().getPersistentSubscriptionToAllInfo(own)).stats.lastCheckpointedEventPosition?.commit ?? 0n, SOON).toBeGreaterThan(first)
+    await expect
+      .poll(
+        async () =>
+          (await client().getPersistentSubscriptionToAllInfo(own)).stats.lastCheckpointedEventPosition?.commit ?? 0n,
+        SOON,
+      )
+      .toBeGreaterThan(first)
   })
 
   test('survives a change of the group', async () => {
@@ -144,14 +211,22 @@ describe('with a filter', () => {
 
   test('and links resolved: a link that is appended passes by the event it leads to', async () => {
     const [target, links] = [stream(), stream()]
-    const byTarget = await consumer(await group(streamNameFilter({ prefixes: [target] }), { startFrom: END, resolveLinkTos: true }))
-    const byLink = await consumer(await group(streamNameFilter({ prefixes: [links] }), { startFrom: END, resolveLinkTos: true }))
+    const byTarget = await consumer(
+      await group(streamNameFilter({ prefixes: [target] }), { startFrom: END, resolveLinkTos: true }),
+    )
+    const byLink = await consumer(
+      await group(streamNameFilter({ prefixes: [links] }), { startFrom: END, resolveLinkTos: true }),
+    )
     await append(target, 1)
     await client().appendToStream(links, [link(`0@${target}`), counted(1)])
     await append(target, 1, { first: 2 })
     await byTarget.got(3)
     await byLink.got(1)
-    expect(byTarget.delivered.map(({ event, link: by }) => [event?.streamId, by?.streamId])).toEqual([[target, undefined], [target, links], [target, undefined]])
+    expect(byTarget.delivered.map(({ event, link: by }) => [event?.streamId, by?.streamId])).toEqual([
+      [target, undefined],
+      [target, links],
+      [target, undefined],
+    ])
     expect(byLink.numbers).toEqual([1])
   })
 
@@ -160,10 +235,17 @@ describe('with a filter', () => {
     const { position } = await client().appendToStream(target, counted(0))
     await client().appendToStream(links, [link(`0@${target}`), counted(1)])
     const startFrom = position ?? START
-    const byLink = await consumer(await group(streamNameFilter({ prefixes: [links] }), { startFrom, resolveLinkTos: true }))
-    const byTarget = await consumer(await group(streamNameFilter({ prefixes: [target] }), { startFrom, resolveLinkTos: true }))
+    const byLink = await consumer(
+      await group(streamNameFilter({ prefixes: [links] }), { startFrom, resolveLinkTos: true }),
+    )
+    const byTarget = await consumer(
+      await group(streamNameFilter({ prefixes: [target] }), { startFrom, resolveLinkTos: true }),
+    )
     await byLink.got(2)
-    expect(byLink.delivered.map(({ event, link: by }) => [event?.streamId, by?.streamId])).toEqual([[target, links], [links, undefined]])
+    expect(byLink.delivered.map(({ event, link: by }) => [event?.streamId, by?.streamId])).toEqual([
+      [target, links],
+      [links, undefined],
+    ])
     await byTarget.got(1)
     await append(target, 1, { first: 2 })
     await byTarget.got(2)
@@ -171,20 +253,35 @@ describe('with a filter', () => {
   })
 
   test('that is no regular expression: refused', async () => {
-    expect((await failure(client().createPersistentSubscriptionToAll('broken', settings(), { filter: eventTypeFilter({ regex: '(' }) }))).type).toBe('unknown')
+    expect(
+      (
+        await failure(
+          client().createPersistentSubscriptionToAll('broken', settings(), { filter: eventTypeFilter({ regex: '(' }) }),
+        )
+      ).type,
+    ).toBe('unknown')
   })
 })
 
 describe('asked for', () => {
   test('twice, or not there', async () => {
     const own = await group(undefined)
-    expect(await failure(client().createPersistentSubscriptionToAll(own, settings()))).toMatchObject({ type: 'persistent-subscription-exists', streamName: '$all', groupName: own })
+    expect(await failure(client().createPersistentSubscriptionToAll(own, settings()))).toMatchObject({
+      type: 'persistent-subscription-exists',
+      streamName: '$all',
+      groupName: own,
+    })
     for (const call of [
       () => client().updatePersistentSubscriptionToAll('nobody', settings()),
       () => client().deletePersistentSubscriptionToAll('nobody'),
       () => client().getPersistentSubscriptionToAllInfo('nobody'),
       () => client().replayParkedMessagesToAll('nobody'),
-    ]) expect(await failure(call())).toMatchObject({ type: 'persistent-subscription-does-not-exist', streamName: '$all', groupName: 'nobody' })
+    ])
+      expect(await failure(call())).toMatchObject({
+        type: 'persistent-subscription-does-not-exist',
+        streamName: '$all',
+        groupName: 'nobody',
+      })
   })
 
   test('from a position that is not written yet', async () => {
@@ -196,7 +293,10 @@ describe('asked for', () => {
   })
 
   test('info and list', async () => {
-    const own = await group(streamNameFilter({ prefixes: ['nothing-'] }), { startFrom: END, consumerStrategyName: 'DispatchToSingle' })
+    const own = await group(streamNameFilter({ prefixes: ['nothing-'] }), {
+      startFrom: END,
+      consumerStrategyName: 'DispatchToSingle',
+    })
     expect(await client().getPersistentSubscriptionToAllInfo(own)).toMatchObject({
       eventSource: '$all',
       groupName: own,

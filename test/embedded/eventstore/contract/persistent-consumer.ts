@@ -16,8 +16,15 @@ type Subscription = PersistentSubscriptionToStream | PersistentSubscriptionToAll
 export const SOON = { timeout: 20_000 }
 
 /** Settings of a group that begins at the start and notes every step; `changes` win. */
-export function settings(changes: Partial<PersistentSubscriptionToStreamSettings> = {}): PersistentSubscriptionToStreamSettings {
-  return persistentSubscriptionToStreamSettingsFromDefaults({ startFrom: 'start', checkPointLowerBound: 1, checkPointUpperBound: 1, ...changes })
+export function settings(
+  changes: Partial<PersistentSubscriptionToStreamSettings> = {},
+): PersistentSubscriptionToStreamSettings {
+  return persistentSubscriptionToStreamSettingsFromDefaults({
+    startFrom: 'start',
+    checkPointLowerBound: 1,
+    checkPointUpperBound: 1,
+    ...changes,
+  })
 }
 
 /** A consumer of a group that keeps what it gets and answers only when told to. */
@@ -80,7 +87,12 @@ export class TestConsumer {
 }
 
 /** Joins a group on a stream; resolves when the server has let the consumer in. */
-export async function consumer(client: EventStoreDBClient, stream: string, group: string, bufferSize = 10): Promise<TestConsumer> {
+export async function consumer(
+  client: EventStoreDBClient,
+  stream: string,
+  group: string,
+  bufferSize = 10,
+): Promise<TestConsumer> {
   return new TestConsumer(client.subscribeToPersistentSubscriptionToStream(stream, group, { bufferSize })).joined()
 }
 

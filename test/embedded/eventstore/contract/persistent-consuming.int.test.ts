@@ -12,8 +12,15 @@ async function group(changes: Parameters<typeof settings>[0] = {}, count = 0): P
   return name
 }
 
-function statsOf(name: string): Promise<{ parkedMessageCount: bigint; outstandingMessagesCount: number; retryBufferCount: number; lastCheckpointedEventRevision?: bigint | undefined }> {
-  return client().getPersistentSubscriptionToStreamInfo(name, 'group').then(({ stats }) => stats)
+function statsOf(name: string): Promise<{
+  parkedMessageCount: bigint
+  outstandingMessagesCount: number
+  retryBufferCount: number
+  lastCheckpointedEventRevision?: bigint | undefined
+}> {
+  return client()
+    .getPersistentSubscriptionToStreamInfo(name, 'group')
+    .then(({ stats }) => stats)
 }
 
 describe('what a consumer gets', () => {
@@ -31,7 +38,9 @@ describe('what a consumer gets', () => {
     const name = await group({}, 2)
     const read = await collect(client().readStream(name))
     const one = await consumer(client(), name, 'group')
-    expect((await one.got(2)).map(({ event, commitPosition }) => [event, commitPosition])).toEqual(read.map(({ event, commitPosition }) => [event, commitPosition]))
+    expect((await one.got(2)).map(({ event, commitPosition }) => [event, commitPosition])).toEqual(
+      read.map(({ event, commitPosition }) => [event, commitPosition]),
+    )
     expect(one.subscription.id).toBe(`${name}::group`)
   })
 
@@ -70,12 +79,17 @@ describe('what a consumer gets', () => {
   })
 
   test('not a group at all with a buffer of less than that', async () => {
-    const joining = new TestConsumer(client().subscribeToPersistentSubscriptionToStream(await group(), 'group', { bufferSize: -1 }))
+    const joining = new TestConsumer(
+      client().subscribeToPersistentSubscriptionToStream(await group(), 'group', { bufferSize: -1 }),
+    )
     await expect.poll(() => joining.errors, SOON).toEqual(['unknown'])
   })
 
   test('many more events than its group buffers, each once', async () => {
-    const name = await group({ historyBufferSize: 20, readBatchSize: 7, liveBufferSize: 10, checkPointUpperBound: 50 }, 150)
+    const name = await group(
+      { historyBufferSize: 20, readBatchSize: 7, liveBufferSize: 10, checkPointUpperBound: 50 },
+      150,
+    )
     const one = await consumer(client(), name, 'group', 5)
     let answered = 0
     const answer = async (): Promise<void> => {
@@ -109,11 +123,13 @@ describe('what a consumer gets', () => {
     await one.got(2)
     expect(one.delivered.at(-1)?.event?.type).toBe('$streamDeleted')
     await client().updatePersistentSubscriptionToStream(name, 'group', settings())
-    await expect.poll(async () => {
-      const next = new TestConsumer(client().subscribeToPersistentSubscriptionToStream(name, 'group'))
-      await expect.poll(() => next.errors.length, SOON).toBe(1)
-      return next.errors
-    }, SOON).toEqual(['persistent-subscription-dropped'])
+    await expect
+      .poll(async () => {
+        const next = new TestConsumer(client().subscribeToPersistentSubscriptionToStream(name, 'group'))
+        await expect.poll(() => next.errors.length, SOON).toBe(1)
+        return next.errors
+      }, SOON)
+      .toEqual(['persistent-subscription-dropped'])
   })
 })
 
@@ -204,7 +220,9 @@ describe('what a consumer answers', () => {
     const one = await consumer(client(), name, 'group')
     await one.got(2)
     const stranger = counted(7)
-    await one.subscription.ack({ event: { ...stranger, streamId: name, revision: 0n, isJson: true, created: new Date(), metadata: undefined } })
+    await one.subscription.ack({
+      event: { ...stranger, streamId: name, revision: 0n, isJson: true, created: new Date(), metadata: undefined },
+    })
     await one.ack(0)
     await one.ack(0)
     await expect.poll(async () => (await statsOf(name)).lastCheckpointedEventRevision, SOON).toBe(0n)
@@ -215,10 +233,16 @@ describe('what a consumer answers', () => {
 describe('several consumers', () => {
   test('share the events; none gets what another has', async () => {
     const name = await group()
-    const all = [await consumer(client(), name, 'group'), await consumer(client(), name, 'group'), await consumer(client(), name, 'group')]
+    const all = [
+      await consumer(client(), name, 'group'),
+      await consumer(client(), name, 'group'),
+      await consumer(client(), name, 'group'),
+    ]
     await append(name, 9)
     await expect.poll(() => all.flatMap(({ numbers }) => numbers).length, SOON).toBe(9)
-    expect(all.flatMap(({ numbers }) => numbers).toSorted((low, high) => Number(low) - Number(high))).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8])
+    expect(all.flatMap(({ numbers }) => numbers).toSorted((low, high) => Number(low) - Number(high))).toEqual([
+      0, 1, 2, 3, 4, 5, 6, 7, 8,
+    ])
     expect(all.map(({ delivered }) => delivered.length)).toEqual([3, 3, 3])
   })
 
@@ -252,7 +276,9 @@ describe('several consumers', () => {
     const two = new TestConsumer(client().subscribeToPersistentSubscriptionToStream(name, 'group'))
     await expect.poll(() => two.errors, SOON).toEqual(['maximum-subscribers-reached'])
     await one.leave()
-    await expect.poll(async () => (await client().getPersistentSubscriptionToStreamInfo(name, 'group')).connections, SOON).toEqual([])
+    await expect
+      .poll(async () => (await client().getPersistentSubscriptionToStreamInfo(name, 'group')).connections, SOON)
+      .toEqual([])
     const three = await consumer(client(), name, 'group')
     await append(name, 1)
     await three.got(1)
@@ -265,7 +291,10 @@ describe('several consumers', () => {
     const [one, two] = [await consumer(client(), name, 'group'), await consumer(client(), name, 'other')]
     await one.got(2)
     await two.got(2)
-    expect([one.numbers, two.numbers]).toEqual([[0, 1], [0, 1]])
+    expect([one.numbers, two.numbers]).toEqual([
+      [0, 1],
+      [0, 1],
+    ])
     expect(await revisions(client().readStream(name))).toEqual([0, 1])
   })
 })

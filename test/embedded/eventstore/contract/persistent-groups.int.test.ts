@@ -18,22 +18,41 @@ describe('a group is made', () => {
 
   test('under any name, the empty one too, and several on one stream', async () => {
     const name = stream()
-    for (const group of ['', 'one', 'two', 'drei::vier']) await client().createPersistentSubscriptionToStream(name, group, settings())
+    for (const group of ['', 'one', 'two', 'drei::vier'])
+      await client().createPersistentSubscriptionToStream(name, group, settings())
     const listed = await client().listPersistentSubscriptionsToStream(name)
     expect(listed.map(({ groupName }) => groupName)).toEqual(['', 'one', 'two', 'drei::vier'])
   })
 
   test('not with batches as large as its buffer', async () => {
-    const error = await failure(client().createPersistentSubscriptionToStream(stream(), 'group', settings({ readBatchSize: 20, historyBufferSize: 20 })))
-    expect(error).toMatchObject({ type: 'persistent-subscription-failed', groupName: 'group', reason: expect.stringContaining('ReadBatchSize') })
+    const error = await failure(
+      client().createPersistentSubscriptionToStream(
+        stream(),
+        'group',
+        settings({ readBatchSize: 20, historyBufferSize: 20 }),
+      ),
+    )
+    expect(error).toMatchObject({
+      type: 'persistent-subscription-failed',
+      groupName: 'group',
+      reason: expect.stringContaining('ReadBatchSize'),
+    })
   })
 
   test('not on $all by the name of a stream', async () => {
-    expect((await failure(client().createPersistentSubscriptionToStream('$all', 'group', settings()))).type).toBe('unknown')
+    expect((await failure(client().createPersistentSubscriptionToStream('$all', 'group', settings()))).type).toBe(
+      'unknown',
+    )
   })
 
   test('not from a revision that cannot be', async () => {
-    expect((await failure(client().createPersistentSubscriptionToStream(stream(), 'group', settings({ startFrom: 2n ** 63n })))).type).toBe('unknown')
+    expect(
+      (
+        await failure(
+          client().createPersistentSubscriptionToStream(stream(), 'group', settings({ startFrom: 2n ** 63n })),
+        )
+      ).type,
+    ).toBe('unknown')
   })
 })
 
@@ -45,12 +64,19 @@ describe('a group that is not there', () => {
     ['replay', (name: string) => client().replayParkedMessagesToStream(name, 'group')],
   ])('%s', async (_call, call) => {
     const name = stream()
-    expect(await failure(call(name))).toMatchObject({ type: 'persistent-subscription-does-not-exist', streamName: name, groupName: 'group' })
+    expect(await failure(call(name))).toMatchObject({
+      type: 'persistent-subscription-does-not-exist',
+      streamName: name,
+      groupName: 'group',
+    })
   })
 
   test('list of a stream without any', async () => {
     const name = stream()
-    expect(await failure(client().listPersistentSubscriptionsToStream(name))).toMatchObject({ type: 'persistent-subscription-does-not-exist', streamName: name })
+    expect(await failure(client().listPersistentSubscriptionsToStream(name))).toMatchObject({
+      type: 'persistent-subscription-does-not-exist',
+      streamName: name,
+    })
   })
 
   test('cannot be joined', async () => {
@@ -93,9 +119,17 @@ describe('info tells', () => {
 
   test('zeroes as the server takes them: any number of consumers, checkpoints by count only', async () => {
     const name = stream()
-    await client().createPersistentSubscriptionToStream(name, 'group', settings({ messageTimeout: 0, checkPointAfter: 0 }))
+    await client().createPersistentSubscriptionToStream(
+      name,
+      'group',
+      settings({ messageTimeout: 0, checkPointAfter: 0 }),
+    )
     const info = await client().getPersistentSubscriptionToStreamInfo(name, 'group')
-    expect(info.settings).toMatchObject({ messageTimeout: 0, checkPointAfter: 2_147_483_647, maxSubscriberCount: 'unbounded' })
+    expect(info.settings).toMatchObject({
+      messageTimeout: 0,
+      checkPointAfter: 2_147_483_647,
+      maxSubscriberCount: 'unbounded',
+    })
   })
 
   test('what is going on', async () => {
@@ -118,9 +152,13 @@ describe('info tells', () => {
       lastKnownEventRevision: 4n,
       lastCheckpointedEventRevision: 0n,
     })
-    expect(info.connections).toMatchObject([{ username: 'system', totalItems: 4n, availableSlots: 0, inFlightMessages: 3 }])
+    expect(info.connections).toMatchObject([
+      { username: 'system', totalItems: 4n, availableSlots: 0, inFlightMessages: 3 },
+    ])
     const [connection] = info.connections
-    expect([...(connection?.extraStatistics?.keys() ?? [])]).toEqual(expect.arrayContaining(['mean', 'median', 'fastest', 'quintile 5', '99.9%', 'highest']))
+    expect([...(connection?.extraStatistics?.keys() ?? [])]).toEqual(
+      expect.arrayContaining(['mean', 'median', 'fastest', 'quintile 5', '99.9%', 'highest']),
+    )
   })
 
   test('all groups of all streams', async () => {
@@ -139,8 +177,19 @@ describe('a group is changed', () => {
     const one = await consumer(client(), name, 'group')
     await one.got(4)
     await one.ack(0, 1)
-    await expect.poll(async () => (await client().getPersistentSubscriptionToStreamInfo(name, 'group')).stats.lastCheckpointedEventRevision, SOON).toBe(1n)
-    await expect.poll(async () => collect(client().readStream(`$persistentsubscription-${name}::group-checkpoint`)).catch(() => []), SOON).not.toEqual([])
+    await expect
+      .poll(
+        async () =>
+          (await client().getPersistentSubscriptionToStreamInfo(name, 'group')).stats.lastCheckpointedEventRevision,
+        SOON,
+      )
+      .toBe(1n)
+    await expect
+      .poll(
+        async () => collect(client().readStream(`$persistentsubscription-${name}::group-checkpoint`)).catch(() => []),
+        SOON,
+      )
+      .not.toEqual([])
     await client().updatePersistentSubscriptionToStream(name, 'group', settings({ maxRetryCount: 99 }))
     await expect.poll(() => one.errors, SOON).toEqual(['persistent-subscription-dropped'])
     const two = await consumer(client(), name, 'group')
@@ -160,10 +209,14 @@ describe('a group is deleted', () => {
     await one.ack(0, 1, 2)
     await client().deletePersistentSubscriptionToStream(name, 'group')
     await expect.poll(() => one.errors, SOON).toEqual(['persistent-subscription-dropped'])
-    expect((await failure(client().getPersistentSubscriptionToStreamInfo(name, 'group'))).type).toBe('persistent-subscription-does-not-exist')
+    expect((await failure(client().getPersistentSubscriptionToStreamInfo(name, 'group'))).type).toBe(
+      'persistent-subscription-does-not-exist',
+    )
     expect(await client().listPersistentSubscriptionsToStream(name)).toEqual([])
     const checkpoints = `$persistentsubscription-${name}::group-checkpoint`
-    await expect.poll(async () => (await failure(collect(client().readStream(checkpoints)))).type, SOON).toBe('stream-not-found')
+    await expect
+      .poll(async () => (await failure(collect(client().readStream(checkpoints)))).type, SOON)
+      .toBe('stream-not-found')
     await client().createPersistentSubscriptionToStream(name, 'group', settings())
     const two = await consumer(client(), name, 'group')
     await two.got(3)
@@ -183,7 +236,9 @@ test('deleted amid acknowledgements: nothing is noted behind its end', async () 
   const two = await consumer(client(), name, 'group')
   await two.got(1)
   expect(two.numbers[0]).toBe(0)
-  expect((await failure(collect(client().readStream(`$persistentsubscription-${name}::group-checkpoint`)))).type).toBe('stream-not-found')
+  expect((await failure(collect(client().readStream(`$persistentsubscription-${name}::group-checkpoint`)))).type).toBe(
+    'stream-not-found',
+  )
 })
 
 test('the subsystem starts anew: consumers are dropped, groups stay', async () => {
@@ -193,10 +248,26 @@ test('the subsystem starts anew: consumers are dropped, groups stay', async () =
   const one = await consumer(client(), name, 'group')
   await one.got(3)
   await one.ack(0, 1)
-  await expect.poll(async () => collect(client().readStream(`$persistentsubscription-${name}::group-checkpoint`)).catch(() => []), SOON).not.toEqual([])
+  await expect
+    .poll(
+      async () => collect(client().readStream(`$persistentsubscription-${name}::group-checkpoint`)).catch(() => []),
+      SOON,
+    )
+    .not.toEqual([])
   await client().restartPersistentSubscriptionSubsystem()
   await expect.poll(() => one.errors, SOON).toEqual(['persistent-subscription-dropped'])
-  await expect.poll(async () => client().getPersistentSubscriptionToStreamInfo(name, 'group').then(({ status }) => status, () => ''), SOON).toBe('Live')
+  await expect
+    .poll(
+      async () =>
+        client()
+          .getPersistentSubscriptionToStreamInfo(name, 'group')
+          .then(
+            ({ status }) => status,
+            () => '',
+          ),
+      SOON,
+    )
+    .toBe('Live')
   const two = await consumer(client(), name, 'group')
   await two.got(1)
   expect(two.numbers.at(-1)).toBe(2)

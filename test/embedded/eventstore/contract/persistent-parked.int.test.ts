@@ -6,7 +6,10 @@ import { link } from './written-links.ts'
 const { client, stream, append } = contractStore()
 
 /** A group whose consumer has parked the first `count` of its messages. */
-async function withParked(count: number, changes: Parameters<typeof settings>[0] = {}): Promise<{ name: string; one: TestConsumer }> {
+async function withParked(
+  count: number,
+  changes: Parameters<typeof settings>[0] = {},
+): Promise<{ name: string; one: TestConsumer }> {
   const name = stream()
   await append(name, count)
   await client().createPersistentSubscriptionToStream(name, 'group', settings(changes))
@@ -18,7 +21,12 @@ async function withParked(count: number, changes: Parameters<typeof settings>[0]
 }
 
 async function parked(name: string, count: number): Promise<void> {
-  await expect.poll(async () => (await client().getPersistentSubscriptionToStreamInfo(name, 'group')).stats.parkedMessageCount, SOON).toBe(BigInt(count))
+  await expect
+    .poll(
+      async () => (await client().getPersistentSubscriptionToStreamInfo(name, 'group')).stats.parkedMessageCount,
+      SOON,
+    )
+    .toBe(BigInt(count))
 }
 
 function parkedStream(name: string): string {
@@ -38,9 +46,19 @@ test('a parked message is a link with the reason, and does not hold the checkpoi
   ])
   expect(links.map(({ event }) => event?.metadata)).toEqual([
     { added: expect.stringMatching(/^\d{4}-\d\d-\d\dT/), reason: "Client explicitly NAK'ed message.\nreason 0" },
-    { added: expect.stringMatching(/^\d{4}-\d\d-\d\dT/), reason: "Client explicitly NAK'ed message.\nreason 1", subscriptionEventNumber: 1 },
+    {
+      added: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+      reason: "Client explicitly NAK'ed message.\nreason 1",
+      subscriptionEventNumber: 1,
+    },
   ])
-  await expect.poll(async () => (await client().getPersistentSubscriptionToStreamInfo(name, 'group')).stats.lastCheckpointedEventRevision, SOON).toBe(1n)
+  await expect
+    .poll(
+      async () =>
+        (await client().getPersistentSubscriptionToStreamInfo(name, 'group')).stats.lastCheckpointedEventRevision,
+      SOON,
+    )
+    .toBe(1n)
 })
 
 test('read with links resolved, the parked messages are the events', async () => {
@@ -59,12 +77,22 @@ describe('replayed', () => {
     await one.got(6)
     const again = one.delivered.slice(3)
     expect(again.map(({ event }) => event?.revision)).toEqual([0n, 1n, 2n])
-    expect(again.map((message) => [message.link?.streamId, message.link?.revision, message.retryCount])).toEqual([0n, 1n, 2n].map((revision) => [parkedStream(name), revision, 0]))
-    expect(again.map(({ event, link: from, commitPosition }) => event?.position?.commit === from?.position?.commit && commitPosition === from?.position?.commit)).toEqual([true, true, true])
+    expect(again.map((message) => [message.link?.streamId, message.link?.revision, message.retryCount])).toEqual(
+      [0n, 1n, 2n].map((revision) => [parkedStream(name), revision, 0]),
+    )
+    expect(
+      again.map(
+        ({ event, link: from, commitPosition }) =>
+          event?.position?.commit === from?.position?.commit && commitPosition === from?.position?.commit,
+      ),
+    ).toEqual([true, true, true])
     await one.ack(3, 4, 5)
     await parked(name, 0)
     await expect.poll(async () => collect(client().readStream(parkedStream(name))), SOON).toEqual([])
-    expect((await client().getStreamMetadata(parkedStream(name))).metadata).toMatchObject({ truncateBefore: 3, acl: { readRoles: '$admins' } })
+    expect((await client().getStreamMetadata(parkedStream(name))).metadata).toMatchObject({
+      truncateBefore: 3,
+      acl: { readRoles: '$admins' },
+    })
   })
 
   test('up to a limit, which stays parked with what is behind it', async () => {
@@ -121,7 +149,9 @@ describe('replayed', () => {
   test('the event is gone: its link comes alone', async () => {
     const { name, one } = await withParked(1)
     await client().deleteStream(name)
-    await expect.poll(async () => (await failure(collect(client().readStream(name)))).type, SOON).toBe('stream-not-found')
+    await expect
+      .poll(async () => (await failure(collect(client().readStream(name)))).type, SOON)
+      .toBe('stream-not-found')
     await client().replayParkedMessagesToStream(name, 'group')
     await one.got(2)
     expect(one.delivered.at(-1)).toMatchObject({ link: { streamId: parkedStream(name), type: '$>' } })
@@ -137,7 +167,9 @@ describe('replayed', () => {
 
   test('never to a limit below zero', async () => {
     const { name } = await withParked(1)
-    expect(await failure(client().replayParkedMessagesToStream(name, 'group', { stopAt: -1 }))).toMatchObject({ type: 'persistent-subscription-failed' })
+    expect(await failure(client().replayParkedMessagesToStream(name, 'group', { stopAt: -1 }))).toMatchObject({
+      type: 'persistent-subscription-failed',
+    })
     await parked(name, 1)
   })
 })

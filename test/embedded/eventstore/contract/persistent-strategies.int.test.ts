@@ -40,13 +40,20 @@ test('dispatch to single: the first until its buffer is full, then the next', as
   const consumers = await joined(name, [3, 5])
   await append(name, 5)
   await allGot(consumers, 5)
-  expect(consumers.map(({ numbers }) => numbers)).toEqual([[0, 1, 2], [3, 4]])
+  expect(consumers.map(({ numbers }) => numbers)).toEqual([
+    [0, 1, 2],
+    [3, 4],
+  ])
 })
 
 describe('pinned', () => {
   /** Links to several streams, as a projection by category writes them. */
   async function linked(name: string, targets: string[], rounds: number): Promise<void> {
-    for (let round = 0; round < rounds; round += 1) await client().appendToStream(name, targets.map((target) => link(`${round}@${target}`)))
+    for (let round = 0; round < rounds; round += 1)
+      await client().appendToStream(
+        name,
+        targets.map((target) => link(`${round}@${target}`)),
+      )
   }
 
   async function written(count: number, events: number): Promise<string[]> {
@@ -76,7 +83,17 @@ describe('pinned', () => {
     const consumers = await joined(name, [100, 100])
     await linked(name, targets, 3)
     await allGot(consumers, 6)
-    const pointed = consumers.map(({ delivered }) => new Set(delivered.map(({ event }) => Buffer.from(event?.data instanceof Uint8Array ? event.data : []).toString().split('@')[1])))
+    const pointed = consumers.map(
+      ({ delivered }) =>
+        new Set(
+          delivered.map(
+            ({ event }) =>
+              Buffer.from(event?.data instanceof Uint8Array ? event.data : [])
+                .toString()
+                .split('@')[1],
+          ),
+        ),
+    )
     expect(pointed.reduce((sum, { size }) => sum + size, 0)).toBe(2)
   })
 
@@ -99,7 +116,10 @@ describe('pinned', () => {
     const targets = await written(4, 2)
     const [one, two] = await joined(name, [100, 100])
     await linked(name, targets, 1)
-    await allGot([one, two].flatMap((each) => each ?? []), 4)
+    await allGot(
+      [one, two].flatMap((each) => each ?? []),
+      4,
+    )
     await one?.leave()
     await expect.poll(() => two?.delivered.length, SOON).toBe(4)
     await linked(name, targets, 2)
@@ -111,20 +131,33 @@ describe('pinned by correlation', () => {
   test('all events of a correlation go to one consumer, of whatever stream', async () => {
     const name = stream()
     await createRaw(name, 'PinnedByCorrelation')
-    expect((await client().getPersistentSubscriptionToStreamInfo(name, 'group')).settings.consumerStrategyName).toBe('PinnedByCorrelation')
+    expect((await client().getPersistentSubscriptionToStreamInfo(name, 'group')).settings.consumerStrategyName).toBe(
+      'PinnedByCorrelation',
+    )
     const consumers = await joined(name, [100, 100])
     const correlations = Array.from({ length: 8 }, () => randomUUID())
     for (let round = 0; round < 3; round += 1) {
-      await client().appendToStream(name, correlations.map(($correlationId, n) => jsonEvent({ type: 'Counted', data: { n }, metadata: { other: 1, $correlationId } })))
+      await client().appendToStream(
+        name,
+        correlations.map(($correlationId, n) =>
+          jsonEvent({ type: 'Counted', data: { n }, metadata: { other: 1, $correlationId } }),
+        ),
+      )
     }
     await allGot(consumers, 24)
-    const shares = consumers.map(({ delivered }) => new Set(delivered.map(({ event }) => event?.metadata).map((metadata) => JSON.stringify(metadata))))
+    const shares = consumers.map(
+      ({ delivered }) =>
+        new Set(delivered.map(({ event }) => event?.metadata).map((metadata) => JSON.stringify(metadata))),
+    )
     expect(shares.map(({ size }) => size).reduce((sum, size) => sum + size)).toBe(8)
     expect(shares.every(({ size }) => size > 0)).toBe(true)
   })
 
   test('a strategy that nobody knows is refused', async () => {
-    expect(await failure(createRaw(stream(), 'Nobody'))).toMatchObject({ code: 13, details: expect.stringContaining('Consumer strategy Nobody does not exist.') })
+    expect(await failure(createRaw(stream(), 'Nobody'))).toMatchObject({
+      code: 13,
+      details: expect.stringContaining('Consumer strategy Nobody does not exist.'),
+    })
   })
 
   /** The official client does not offer every strategy that its protocol does. */
@@ -142,7 +175,9 @@ describe('pinned by correlation', () => {
       .setHistoryBufferSize(100)
       .setMessageTimeoutTicks(String(30_000 * 10_000))
       .setCheckpointAfterMs(1000)
-    const request = new persistent.CreateReq().setOptions(new persistent.CreateReq.Options().setStream(place).setGroupName('group').setSettings(asked))
+    const request = new persistent.CreateReq().setOptions(
+      new persistent.CreateReq.Options().setStream(place).setGroupName('group').setSettings(asked),
+    )
     try {
       await new Promise<void>((resolve, reject) => {
         raw.create(request, (error) => (error === null ? resolve() : reject(error)))

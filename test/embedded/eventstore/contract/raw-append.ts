@@ -20,10 +20,21 @@ export async function appendText(raw: StreamsClient, stream: string, text: strin
 }
 
 /** Writes an append's options and one event, and leaves the request open. */
-export function writeHalf(call: ClientWritableStream<streams.AppendReq>, stream: string, text: string, type: string): void {
+export function writeHalf(
+  call: ClientWritableStream<streams.AppendReq>,
+  stream: string,
+  text: string,
+  type: string,
+): void {
   const identifier = new shared.StreamIdentifier().setStreamName(Buffer.from(stream))
-  call.write(new streams.AppendReq().setOptions(new streams.AppendReq.Options().setStreamIdentifier(identifier).setAny(new shared.Empty())))
-  const message = new streams.AppendReq.ProposedMessage().setId(new shared.UUID().setString(randomUUID())).setData(Buffer.from(text))
+  call.write(
+    new streams.AppendReq().setOptions(
+      new streams.AppendReq.Options().setStreamIdentifier(identifier).setAny(new shared.Empty()),
+    ),
+  )
+  const message = new streams.AppendReq.ProposedMessage()
+    .setId(new shared.UUID().setString(randomUUID()))
+    .setData(Buffer.from(text))
   message.getMetadataMap().set('type', type).set('content-type', 'application/json')
   call.write(new streams.AppendReq().setProposedMessage(message))
 }
@@ -32,7 +43,9 @@ export function writeHalf(call: ClientWritableStream<streams.AppendReq>, stream:
 export function batchRequest(stream: string, text: string): streams.BatchAppendReq {
   const identifier = new shared.StreamIdentifier().setStreamName(Buffer.from(stream))
   const options = new streams.BatchAppendReq.Options().setStreamIdentifier(identifier).setAny(new emptyMessages.Empty())
-  const message = new streams.BatchAppendReq.ProposedMessage().setId(new shared.UUID().setString(randomUUID())).setData(Buffer.from(text))
+  const message = new streams.BatchAppendReq.ProposedMessage()
+    .setId(new shared.UUID().setString(randomUUID()))
+    .setData(Buffer.from(text))
   message.getMetadataMap().set('type', 'Counted').set('content-type', 'application/json')
   const request = new streams.BatchAppendReq().setCorrelationId(new shared.UUID().setString(randomUUID()))
   request.addProposedMessages(message)

@@ -15,7 +15,9 @@ describe('a stream', () => {
   test('backwards from the end, from a revision and from the start', async () => {
     const name = stream()
     await append(name, 5)
-    expect(await revisions(client().readStream(name, { direction: BACKWARDS, fromRevision: END }))).toEqual([4, 3, 2, 1, 0])
+    expect(await revisions(client().readStream(name, { direction: BACKWARDS, fromRevision: END }))).toEqual([
+      4, 3, 2, 1, 0,
+    ])
     expect(await revisions(client().readStream(name, { direction: BACKWARDS, fromRevision: 2n }))).toEqual([2, 1, 0])
     expect(await revisions(client().readStream(name, { direction: BACKWARDS, fromRevision: START }))).toEqual([0])
   })
@@ -24,7 +26,9 @@ describe('a stream', () => {
     const name = stream()
     await append(name, 10)
     expect(await revisions(client().readStream(name, { maxCount: 3 }))).toEqual([0, 1, 2])
-    expect(await revisions(client().readStream(name, { direction: BACKWARDS, fromRevision: END, maxCount: 3 }))).toEqual([9, 8, 7])
+    expect(
+      await revisions(client().readStream(name, { direction: BACKWARDS, fromRevision: END, maxCount: 3 })),
+    ).toEqual([9, 8, 7])
     expect(await revisions(client().readStream(name, { fromRevision: 8n, maxCount: 30 }))).toEqual([8, 9])
   })
 
@@ -33,7 +37,9 @@ describe('a stream', () => {
     await append(name, 4)
     await append(name, 4, { first: 4 })
     expect(await revisions(client().readStream(name, { fromRevision: 2n, maxCount: 4 }))).toEqual([2, 3, 4, 5])
-    expect(await revisions(client().readStream(name, { direction: BACKWARDS, fromRevision: 5n, maxCount: 4 }))).toEqual([5, 4, 3, 2])
+    expect(await revisions(client().readStream(name, { direction: BACKWARDS, fromRevision: 5n, maxCount: 4 }))).toEqual(
+      [5, 4, 3, 2],
+    )
   })
 
   test('from behind the end: nothing forwards, everything backwards', async () => {
@@ -45,8 +51,13 @@ describe('a stream', () => {
 
   test('a missing one: stream not found', async () => {
     const name = stream()
-    expect(await failure(collect(client().readStream(name)))).toMatchObject({ type: 'stream-not-found', streamName: name })
-    expect((await failure(collect(client().readStream(name, { direction: BACKWARDS, fromRevision: END })))).type).toBe('stream-not-found')
+    expect(await failure(collect(client().readStream(name)))).toMatchObject({
+      type: 'stream-not-found',
+      streamName: name,
+    })
+    expect((await failure(collect(client().readStream(name, { direction: BACKWARDS, fromRevision: END })))).type).toBe(
+      'stream-not-found',
+    )
   })
 
   test('a count of zero is an error', async () => {
@@ -58,7 +69,9 @@ describe('a stream', () => {
   test('forwards from the end is an error', async () => {
     const name = stream()
     await append(name, 1)
-    expect((await failure(collect(client().readStream(name, { direction: FORWARDS, fromRevision: END })))).type).toBe('unknown')
+    expect((await failure(collect(client().readStream(name, { direction: FORWARDS, fromRevision: END })))).type).toBe(
+      'unknown',
+    )
   })
 
   test('1,000 events in the order they were appended', async () => {
@@ -82,7 +95,9 @@ describe('a stream', () => {
     const name = stream()
     for (let n = 0; n < 20; n += 1) {
       await client().appendToStream(name, counted(n))
-      expect(await revisions(client().readStream(name, { direction: BACKWARDS, fromRevision: END, maxCount: 1 }))).toEqual([n])
+      expect(
+        await revisions(client().readStream(name, { direction: BACKWARDS, fromRevision: END, maxCount: 1 })),
+      ).toEqual([n])
     }
   })
 
@@ -98,7 +113,9 @@ describe('$all', () => {
     await append(name, 3, { first: 1 })
     const position = first.position ?? { commit: 0n, prepare: 0n }
     const events = await collect(client().readAll({ fromPosition: position, maxCount: 4 }))
-    expect(events.map(({ event }) => [event?.streamId, event?.revision])).toEqual([0n, 1n, 2n, 3n].map((revision) => [name, revision]))
+    expect(events.map(({ event }) => [event?.streamId, event?.revision])).toEqual(
+      [0n, 1n, 2n, 3n].map((revision) => [name, revision]),
+    )
     expect(events[0]?.commitPosition).toBe(position.commit)
     expect(events[0]?.event?.position).toEqual(position)
   })
@@ -107,7 +124,9 @@ describe('$all', () => {
     const name = stream()
     await append(name, 3)
     const last = await client().appendToStream(name, counted(3))
-    const events = await collect(client().readAll({ direction: BACKWARDS, fromPosition: last.position ?? START, maxCount: 3 }))
+    const events = await collect(
+      client().readAll({ direction: BACKWARDS, fromPosition: last.position ?? START, maxCount: 3 }),
+    )
     expect(events.map(({ event }) => event?.revision)).toEqual([2n, 1n, 0n])
   })
 
@@ -115,7 +134,9 @@ describe('$all', () => {
     const name = stream()
     await append(name, 3)
     const events = await collect(client().readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 3 }))
-    expect(events.map(({ event }) => [event?.streamId, event?.revision])).toEqual([2n, 1n, 0n].map((revision) => [name, revision]))
+    expect(events.map(({ event }) => [event?.streamId, event?.revision])).toEqual(
+      [2n, 1n, 0n].map((revision) => [name, revision]),
+    )
   })
 
   test('from the start, in rising order, and back the same', async () => {
@@ -125,7 +146,9 @@ describe('$all', () => {
     expect(forwards).toEqual(forwards.toSorted((a, b) => (a < b ? -1 : 1)))
     expect(new Set(forwards).size).toBe(forwards.length)
     const commit = forwards.at(-1) ?? 0n
-    const backwards = await collect(client().readAll({ direction: BACKWARDS, fromPosition: { commit, prepare: commit } }))
+    const backwards = await collect(
+      client().readAll({ direction: BACKWARDS, fromPosition: { commit, prepare: commit } }),
+    )
     expect(backwards.map(({ event }) => event?.position?.commit).toReversed()).toEqual(forwards.slice(0, -1))
   })
 
@@ -139,7 +162,9 @@ describe('$all', () => {
     const { position } = await client().appendToStream(stream(), [counted(0), counted(1)])
     const between = { commit: (position?.commit ?? 0n) - 1n, prepare: (position?.prepare ?? 0n) - 1n }
     expect((await failure(collect(client().readAll({ fromPosition: between, maxCount: 1 })))).type).toBe('unknown')
-    expect((await failure(collect(client().readAll({ direction: BACKWARDS, fromPosition: between, maxCount: 1 })))).type).toBe('unknown')
+    expect(
+      (await failure(collect(client().readAll({ direction: BACKWARDS, fromPosition: between, maxCount: 1 })))).type,
+    ).toBe('unknown')
     expect((await failure(collect(client().subscribeToAll({ fromPosition: between })))).type).toBe('unknown')
   })
 

@@ -49,14 +49,17 @@ export function securedStore(): SecuredStore {
     await stop()
   })
   const connect = (userInfo: string): EventStoreDBClient => {
-    const client = clients.get(userInfo) ?? EventStoreDBClient.connectionString(url.replace('esdb://', `esdb://${userInfo}`))
+    const client =
+      clients.get(userInfo) ?? EventStoreDBClient.connectionString(url.replace('esdb://', `esdb://${userInfo}`))
     clients.set(userInfo, client)
     return client
   }
-  const withCredentials = (login: string, password: string): EventStoreDBClient => connect(`${encodeURIComponent(login)}:${encodeURIComponent(password)}@`)
+  const withCredentials = (login: string, password: string): EventStoreDBClient =>
+    connect(`${encodeURIComponent(login)}:${encodeURIComponent(password)}@`)
   return {
     url: () => url,
-    as: (account) => (account === 'nobody' ? connect('') : withCredentials(ACCOUNTS[account].login, ACCOUNTS[account].password)),
+    as: (account) =>
+      account === 'nobody' ? connect('') : withCredentials(ACCOUNTS[account].login, ACCOUNTS[account].password),
     withCredentials,
     stream: (category = 'secured') => `${category}-${randomUUID()}`,
   }
@@ -67,7 +70,9 @@ type Running = { url: string; stop: () => Promise<void> }
 async function embeddedNode(): Promise<Running> {
   const folder = await mkdtemp(join(tmpdir(), 'event-store-'))
   const usersFile = join(folder, 'users')
-  const lines = await Promise.all(Object.values(ACCOUNTS).map(({ login, password, groups }) => userLine(login, password, groups)))
+  const lines = await Promise.all(
+    Object.values(ACCOUNTS).map(({ login, password, groups }) => userLine(login, password, groups)),
+  )
   await writeFile(usersFile, `${lines.join('\n')}\n`)
   const node = await startEventStoreNode({ dataDir: join(folder, 'data'), port: 0, usersFile })
   const stop = async (): Promise<void> => {
@@ -86,7 +91,11 @@ async function realServer(given: string): Promise<Running> {
   const metadata = new Metadata()
   metadata.set('authorization', `Basic ${Buffer.from(`${admin.login}:${admin.password}`).toString('base64')}`)
   for (const { login, password, groups } of Object.values(others)) {
-    const options = new users.CreateReq.Options().setLoginName(login).setPassword(password).setFullName(login).setGroupsList(groups)
+    const options = new users.CreateReq.Options()
+      .setLoginName(login)
+      .setPassword(password)
+      .setFullName(login)
+      .setGroupsList(groups)
     await new Promise<void>((resolve, reject) => {
       client.create(new users.CreateReq().setOptions(options), metadata, (error) => {
         if (error === null || error.details.includes('conflict')) resolve()

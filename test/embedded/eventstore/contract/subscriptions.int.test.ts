@@ -27,7 +27,10 @@ describe('to a stream', () => {
   test('from a revision, which is excluded', async () => {
     const name = stream()
     await append(name, 5)
-    const seen = await takeUntil(client().subscribeToStream(name, { fromRevision: 2n }), (events) => events.length === 2)
+    const seen = await takeUntil(
+      client().subscribeToStream(name, { fromRevision: 2n }),
+      (events) => events.length === 2,
+    )
     expect(seen.map(({ event }) => event?.revision)).toEqual([3n, 4n])
   })
 
@@ -118,14 +121,19 @@ describe('to $all', () => {
     const seen = takeUntil(subscription, (events) => events.some(({ event }) => event?.streamId === name))
     await emitted(subscription, 'caughtUp')
     await append(name, 1)
-    expect((await seen).filter(({ event }) => event?.streamId.startsWith('contract-')).map(({ event }) => event?.streamId)).toEqual([name])
+    expect(
+      (await seen).filter(({ event }) => event?.streamId.startsWith('contract-')).map(({ event }) => event?.streamId),
+    ).toEqual([name])
   })
 
   test('from the last event: caught up, then what comes', async () => {
     const name = stream()
     const { position } = await client().appendToStream(name, counted(0))
     if (position === undefined) throw new Error('no position')
-    const subscription = client().subscribeToAll({ fromPosition: position, filter: streamNameFilter({ prefixes: [name] }) })
+    const subscription = client().subscribeToAll({
+      fromPosition: position,
+      filter: streamNameFilter({ prefixes: [name] }),
+    })
     const seen = takeUntil(subscription, (events) => events.length === 1)
     await emitted(subscription, 'caughtUp')
     await append(name, 1, { first: 1 })
@@ -152,29 +160,41 @@ describe('to $all', () => {
     const [first = '', second = ''] = names
     const { position } = await client().appendToStream(first, counted(0))
     const subscriptions = [0, 1, 2, 3].map(() =>
-      takeUntil(client().subscribeToAll({ fromPosition: position ?? 'start', filter: streamNameFilter({ prefixes: names }) }), (events) => events.length === 30),
+      takeUntil(
+        client().subscribeToAll({ fromPosition: position ?? 'start', filter: streamNameFilter({ prefixes: names }) }),
+        (events) => events.length === 30,
+      ),
     )
-    for (let n = 0; n < 15; n += 3) await Promise.all([append(first, 3, { first: n + 1 }), append(second, 3, { first: n })])
-    const orders = (await Promise.all(subscriptions)).map((events) => events.map(({ event }) => event?.position?.commit))
+    for (let n = 0; n < 15; n += 3)
+      await Promise.all([append(first, 3, { first: n + 1 }), append(second, 3, { first: n })])
+    const orders = (await Promise.all(subscriptions)).map((events) =>
+      events.map(({ event }) => event?.position?.commit),
+    )
     expect(new Set(orders.map(String)).size).toBe(1)
   })
 
   test('events are delivered while appends go on, none missing, none twice', async () => {
     const category = `flow${Math.random().toString(36).slice(2)}`
     const byStream = new Map<string, number[]>()
-    const subscription = client().subscribeToAll({ fromPosition: 'end', filter: streamNameFilter({ prefixes: [category] }) })
+    const subscription = client().subscribeToAll({
+      fromPosition: 'end',
+      filter: streamNameFilter({ prefixes: [category] }),
+    })
     let seen = 0
     const done = new Promise<void>((resolve) => {
       subscription.on('data', ({ event }) => {
-        if (event !== undefined) byStream.set(event.streamId, [...(byStream.get(event.streamId) ?? []), Number(event.revision)])
+        if (event !== undefined)
+          byStream.set(event.streamId, [...(byStream.get(event.streamId) ?? []), Number(event.revision)])
         seen += 1
         if (seen === 200) resolve()
       })
     })
     await emitted(subscription, 'caughtUp')
-    await Promise.all(Array.from({ length: 10 }, async (_, index) => {
-      for (let n = 0; n < 20; n += 1) await append(`${category}-${index}`, 1, { first: n })
-    }))
+    await Promise.all(
+      Array.from({ length: 10 }, async (_, index) => {
+        for (let n = 0; n < 20; n += 1) await append(`${category}-${index}`, 1, { first: n })
+      }),
+    )
     await done
     await subscription.unsubscribe()
     expect([...byStream.values()]).toEqual(Array.from({ length: 10 }, () => Array.from({ length: 20 }, (_, n) => n)))

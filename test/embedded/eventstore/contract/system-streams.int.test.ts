@@ -29,33 +29,61 @@ const ALL = [0, 1, 2, 3, 4, 5]
 
 describe('metadata is void as a whole', () => {
   test.each([
-    '{"$maxCount":2.0}', '{"$maxCount":2e0}', '{"$maxCount":"2"}', '{"$maxCount":null}', '{"$maxCount":2,"$tb":9223372036854775808}',
-    '{"$maxCount":2,"$tmp":1}', '{"$maxCount":2,"$tmp":null}', '{"$maxCount":2,"$cacheControl":"x"}', '{"$maxCount":2,"$cacheControl":1.5}',
-    '{"$maxCount":2,"$maxAge":922337203686}', '{"$maxCount":2', '[{"$maxCount":2}]', '',
+    '{"$maxCount":2.0}',
+    '{"$maxCount":2e0}',
+    '{"$maxCount":"2"}',
+    '{"$maxCount":null}',
+    '{"$maxCount":2,"$tb":9223372036854775808}',
+    '{"$maxCount":2,"$tmp":1}',
+    '{"$maxCount":2,"$tmp":null}',
+    '{"$maxCount":2,"$cacheControl":"x"}',
+    '{"$maxCount":2,"$cacheControl":1.5}',
+    '{"$maxCount":2,"$maxAge":922337203686}',
+    '{"$maxCount":2',
+    '[{"$maxCount":2}]',
+    '',
   ])('for a value out of place: %s', async (text) => {
     expect(await readUnder(text)).toEqual(ALL)
   })
 
-  test.each(['1', 'null', '{"$r":[1]}', '{"$r":null}', '{"$x":"a"}', '["$r"]'])('for an access list of the wrong shape: %s', async (acl) => {
-    expect(await readUnder(`{"$maxCount":2,"$acl":${acl}}`)).toEqual(ALL)
-  })
+  test.each(['1', 'null', '{"$r":[1]}', '{"$r":null}', '{"$x":"a"}', '["$r"]'])(
+    'for an access list of the wrong shape: %s',
+    async (acl) => {
+      expect(await readUnder(`{"$maxCount":2,"$acl":${acl}}`)).toEqual(ALL)
+    },
+  )
 })
 
 describe('metadata is acted on', () => {
   test.each([
-    '{"$maxCount":2}', ' { "$maxCount" : 2 } ', '\uFEFF{"$maxCount":2}', '{"$maxCount":2,"$tmp":true}', '{"$maxCount":2,"$cacheControl":0}', '{"$maxCount":2,"$maxAge":0}',
-    '{"$maxCount":2,"$maxAge":-5}', '{"$maxCount":2,"$tb":-1}', '{"$maxCount":5,"$maxCount":2}', '{"$maxCount":2,"x":{"$maxCount":1}}', '{"$maxCount":2,"$maxcount":1}',
-    '{"$maxCount":2,"$acl":{}}', '{"$maxCount":2,"$acl":{"$r":"a","$mw":["b","c"]}}', '{"$maxCount":5,"$tb":4}',
+    '{"$maxCount":2}',
+    ' { "$maxCount" : 2 } ',
+    '\uFEFF{"$maxCount":2}',
+    '{"$maxCount":2,"$tmp":true}',
+    '{"$maxCount":2,"$cacheControl":0}',
+    '{"$maxCount":2,"$maxAge":0}',
+    '{"$maxCount":2,"$maxAge":-5}',
+    '{"$maxCount":2,"$tb":-1}',
+    '{"$maxCount":5,"$maxCount":2}',
+    '{"$maxCount":2,"x":{"$maxCount":1}}',
+    '{"$maxCount":2,"$maxcount":1}',
+    '{"$maxCount":2,"$acl":{}}',
+    '{"$maxCount":2,"$acl":{"$r":"a","$mw":["b","c"]}}',
+    '{"$maxCount":5,"$tb":4}',
   ])('beside what is kept and means nothing here: %s', async (text) => {
     expect(await readUnder(text)).toEqual([4, 5])
   })
 
-  test.each(['{"$maxCount":0}', '{"$maxCount":-1}', '{"$maxCount":9223372036854775807}'])('a count that leaves everything: %s', async (text) => {
-    expect(await readUnder(text)).toEqual(ALL)
-  })
+  test.each(['{"$maxCount":0}', '{"$maxCount":-1}', '{"$maxCount":9223372036854775807}'])(
+    'a count that leaves everything: %s',
+    async (text) => {
+      expect(await readUnder(text)).toEqual(ALL)
+    },
+  )
 
   test('a truncation beyond every revision empties the stream, and only the largest number of all deletes it', async () => {
-    for (const tb of ['9007199254740991', '9007199254740993', '9223372036854775806']) expect(await readUnder(`{"$tb":${tb}}`)).toEqual([])
+    for (const tb of ['9007199254740991', '9007199254740993', '9223372036854775806'])
+      expect(await readUnder(`{"$tb":${tb}}`)).toEqual([])
     expect((await failure(readUnder('{"$tb":9223372036854775807}'))).type).toBe('stream-not-found')
   })
 
@@ -64,7 +92,12 @@ describe('metadata is acted on', () => {
     await append(other, 3)
     await append(bytes, 3)
     await client().appendToStream(`$$${other}`, jsonEvent({ type: 'Other', data: { $maxCount: 1 } }))
-    await client().appendToStream(`$$${bytes}`, { ...counted(0), contentType: 'application/octet-stream', type: '$metadata', data: Buffer.from('{"$maxCount":1}') })
+    await client().appendToStream(`$$${bytes}`, {
+      ...counted(0),
+      contentType: 'application/octet-stream',
+      type: '$metadata',
+      data: Buffer.from('{"$maxCount":1}'),
+    })
     expect(await revisions(client().readStream(other))).toEqual([2])
     expect(await revisions(client().readStream(bytes))).toEqual([0, 1, 2])
   })
@@ -73,7 +106,16 @@ describe('metadata is acted on', () => {
 test('access list and cache control are read back, roles alone or in a list', async () => {
   const name = stream()
   await append(name, 1)
-  const metadata = { cacheControl: 15, acl: { readRoles: ['a', 'b'], writeRoles: ['$all'], deleteRoles: ['c'], metaReadRoles: ['d'], metaWriteRoles: ['e'] } }
+  const metadata = {
+    cacheControl: 15,
+    acl: {
+      readRoles: ['a', 'b'],
+      writeRoles: ['$all'],
+      deleteRoles: ['c'],
+      metaReadRoles: ['d'],
+      metaWriteRoles: ['e'],
+    },
+  }
   await client().setStreamMetadata(name, metadata)
   expect((await client().getStreamMetadata(name)).metadata).toEqual(metadata)
 })
@@ -84,9 +126,15 @@ test('maxCount, truncateBefore and a place to begin meet in one read', async () 
   await client().setStreamMetadata(name, { truncateBefore: 5, maxCount: 4 })
   expect(await revisions(client().readStream(name, { maxCount: 3 }))).toEqual([6, 7, 8])
   expect(await revisions(client().readStream(name, { fromRevision: 7n }))).toEqual([7, 8, 9])
-  expect(await revisions(client().readStream(name, { direction: BACKWARDS, fromRevision: 100n, maxCount: 9 }))).toEqual([9, 8, 7, 6])
+  expect(await revisions(client().readStream(name, { direction: BACKWARDS, fromRevision: 100n, maxCount: 9 }))).toEqual(
+    [9, 8, 7, 6],
+  )
   expect(await revisions(client().readStream(name, { direction: BACKWARDS, fromRevision: 5n }))).toEqual([])
-  expect((await collect(client().readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 500 }))).filter(({ event }) => event?.streamId === name)).toHaveLength(10)
+  expect(
+    (await collect(client().readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 500 }))).filter(
+      ({ event }) => event?.streamId === name,
+    ),
+  ).toHaveLength(10)
 })
 
 describe('a live subscription gets what was appended, whatever metadata leaves to readers', () => {
@@ -171,12 +219,15 @@ describe('a subscription to a stream that is gone', () => {
 })
 
 describe('streams whose names begin with $', () => {
-  test.each(['$streams', '$ce-x', '$et-X', '$settings-x', '$x', '$$$x'])('%s is written and read like an ordinary stream', async (prefix) => {
-    const name = stream(prefix)
-    await append(name, 2)
-    const expected = name.startsWith('$$') ? [1] : [0, 1]
-    expect(await revisions(client().readStream(name))).toEqual(expected)
-  })
+  test.each(['$streams', '$ce-x', '$et-X', '$settings-x', '$x', '$$$x'])(
+    '%s is written and read like an ordinary stream',
+    async (prefix) => {
+      const name = stream(prefix)
+      await append(name, 2)
+      const expected = name.startsWith('$$') ? [1] : [0, 1]
+      expect(await revisions(client().readStream(name))).toEqual(expected)
+    },
+  )
 
   test('$mem-: what a client writes is taken, and never read', async () => {
     const name = stream('$mem-x')

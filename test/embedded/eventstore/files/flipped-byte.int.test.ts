@@ -25,7 +25,11 @@ function outcome(read: () => string[]): string[] | 'reported' {
   try {
     return read()
   } catch (error) {
-    if (error instanceof Error && (error.name === 'CorruptLogError' || error.name === 'CorruptIndexError' || 'errcode' in error)) return 'reported'
+    if (
+      error instanceof Error &&
+      (error.name === 'CorruptLogError' || error.name === 'CorruptIndexError' || 'errcode' in error)
+    )
+      return 'reported'
     throw error
   }
 }
@@ -55,7 +59,10 @@ describe('a flipped bit in the log', () => {
         continue
       }
       const opened = store
-      expect(outcome(() => everything(opened)), `flipped at ${offset}`).toBe('reported')
+      expect(
+        outcome(() => everything(opened)),
+        `flipped at ${offset}`,
+      ).toBe('reported')
       const perStream = outcome(() => everythingByStream(opened, streams))
       expect(perStream === 'reported' || perStream.join() === byStream.join()).toBe(true)
       reportedByRead += 1

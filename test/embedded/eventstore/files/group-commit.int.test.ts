@@ -16,9 +16,18 @@ const failures: Error[] = []
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'event-log-'))
   const onFailure = (error: Error): void => void failures.push(error)
-  log = new EventLog({ folder, indexed: undefined, onIdentified: () => {}, onRecovered: () => {}, onDurable: () => {}, onFailure })
+  log = new EventLog({
+    folder,
+    indexed: undefined,
+    onIdentified: () => {},
+    onRecovered: () => {},
+    onDurable: () => {},
+    onFailure,
+  })
   const real = fs.fdatasync
-  vi.spyOn(fs, 'fdatasync').mockImplementation((fd, done) => void held.push((error) => (error === undefined ? real(fd, done) : done(error))))
+  vi.spyOn(fs, 'fdatasync').mockImplementation(
+    (fd, done) => void held.push((error) => (error === undefined ? real(fd, done) : done(error))),
+  )
   syncBuiltinESMExports()
 })
 
@@ -32,7 +41,13 @@ afterEach(async () => {
 })
 
 function append(answered: () => void): void {
-  const event = { id: randomUUID(), type: 'Noted', contentType: 'application/json', data: Buffer.from('{}'), metadata: Buffer.alloc(0) }
+  const event = {
+    id: randomUUID(),
+    type: 'Noted',
+    contentType: 'application/json',
+    data: Buffer.from('{}'),
+    metadata: Buffer.alloc(0),
+  }
   log.append({ stream: 'noted', firstRevision: 0, createdAt: 1_700_000_000_000, events: [event] }, answered)
 }
 

@@ -14,7 +14,8 @@ let folders: LogFolder[] = []
 beforeAll(async () => {
   original = new LogFolder()
   const store = original.open()
-  for (let round = 0; round < 4; round += 1) await Promise.all(streams.map((stream) => appendTo(store, stream, [`round ${round}`])))
+  for (let round = 0; round < 4; round += 1)
+    await Promise.all(streams.map((stream) => appendTo(store, stream, [`round ${round}`])))
   byStream = everythingByStream(store, streams)
   await store.close()
 })
@@ -67,7 +68,10 @@ test('a flipped bit in the checksums costs no more than building the index again
 })
 
 test('an index that is shorter or longer than it was is built again', async () => {
-  for (const change of [(bytes: Buffer) => bytes.subarray(0, -PAGE), (bytes: Buffer) => Buffer.concat([bytes, Buffer.alloc(PAGE)])]) {
+  for (const change of [
+    (bytes: Buffer) => bytes.subarray(0, -PAGE),
+    (bytes: Buffer) => Buffer.concat([bytes, Buffer.alloc(PAGE)]),
+  ]) {
     const folder = copy()
     writeFileSync(main(folder), change(readFileSync(main(folder))))
     expect(isIntact(main(folder))).toBe(false)

@@ -44,7 +44,8 @@ test('a deleted index is built again from the log', async () => {
 test('an index that is behind is brought up to date', async () => {
   const folder = new LogFolder(original)
   folder.removeIndex()
-  for (const file of readdirSync(join(folder.path, 'old-index'))) cpSync(join(folder.path, 'old-index', file), join(folder.path, file))
+  for (const file of readdirSync(join(folder.path, 'old-index')))
+    cpSync(join(folder.path, 'old-index', file), join(folder.path, file))
   await expectWhole(folder)
 })
 

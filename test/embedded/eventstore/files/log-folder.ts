@@ -50,9 +50,17 @@ export class LogFolder {
 
 /** Appends events with the given data; resolves when they are durable. */
 export function appendTo(store: StreamStore, stream: string, texts: string[]): Promise<void> {
-  const events = texts.map((text) => ({ id: randomUUID(), type: 'Noted', contentType: 'application/json', data: Buffer.from(JSON.stringify({ text })), metadata: Buffer.alloc(0) }))
+  const events = texts.map((text) => ({
+    id: randomUUID(),
+    type: 'Noted',
+    contentType: 'application/json',
+    data: Buffer.from(JSON.stringify({ text })),
+    metadata: Buffer.alloc(0),
+  }))
   return new Promise((resolve, reject) => {
-    append(store, stream, 'any', events, (outcome) => (outcome.kind === 'success' ? resolve() : reject(new Error(outcome.kind))))
+    append(store, stream, 'any', events, (outcome) =>
+      outcome.kind === 'success' ? resolve() : reject(new Error(outcome.kind)),
+    )
   })
 }
 
@@ -60,7 +68,8 @@ export function appendTo(store: StreamStore, stream: string, texts: string[]): P
 export function everything(store: StreamStore): string[] {
   const lines: string[] = []
   for (const chunk of readLogForwards(store, 0)) {
-    for (const { frame, event } of chunk) lines.push(`${frame.stream} ${event.revision} ${event.message.toString('base64')}`)
+    for (const { frame, event } of chunk)
+      lines.push(`${frame.stream} ${event.revision} ${event.message.toString('base64')}`)
   }
   return lines
 }

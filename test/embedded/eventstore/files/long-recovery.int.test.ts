@@ -31,14 +31,21 @@ function open(recovered: Frame[] = []): EventLog {
 }
 
 function input(revision: number, size: number): FrameInput {
-  const event = { id: 'd6a3b3a4-6a0b-4e0e-9b5e-0c6b6f1f8a11', type: 'Noted', contentType: 'application/json', data: Buffer.alloc(size, 0x20), metadata: Buffer.alloc(0) }
+  const event = {
+    id: 'd6a3b3a4-6a0b-4e0e-9b5e-0c6b6f1f8a11',
+    type: 'Noted',
+    contentType: 'application/json',
+    data: Buffer.alloc(size, 0x20),
+    metadata: Buffer.alloc(0),
+  }
   return { stream: 'long-1', firstRevision: revision, createdAt: 1_700_000_000_000, events: [event] }
 }
 
 /** An append that ends exactly at a position. */
 function endingAt(position: number, log: EventLog, revision: number): FrameInput {
   let size = position - log.appendedEnd - 300
-  for (let tries = 0; tries < 10; tries += 1) size += position - log.appendedEnd - planFrame(input(revision, size), log.appendedEnd).length
+  for (let tries = 0; tries < 10; tries += 1)
+    size += position - log.appendedEnd - planFrame(input(revision, size), log.appendedEnd).length
   return input(revision, size)
 }
 
@@ -48,17 +55,20 @@ function appendTo(log: EventLog, frame: FrameInput): Promise<void> {
   })
 }
 
-test.each([0, 1, 2, 3, 4, 7, 8])('an append that ends %i bytes before the end of what the start reads at once does not end the log', async (distance) => {
-  const log = open()
-  await appendTo(log, input(0, PIECE - 5000))
-  await appendTo(log, endingAt(SEGMENT_HEADER + PIECE - distance, log, 1))
-  expect(log.durableEnd).toBe(SEGMENT_HEADER + PIECE - distance)
-  for (const revision of [2, 3]) await appendTo(log, input(revision, 100))
-  const end = log.durableEnd
-  await log.close()
-  const recovered: Frame[] = []
-  const opened = open(recovered)
-  expect(opened.durableEnd).toBe(end)
-  expect(recovered.map((frame) => frame.firstRevision)).toEqual([0, 1, 2, 3])
-  await opened.close()
-})
+test.each([0, 1, 2, 3, 4, 7, 8])(
+  'an append that ends %i bytes before the end of what the start reads at once does not end the log',
+  async (distance) => {
+    const log = open()
+    await appendTo(log, input(0, PIECE - 5000))
+    await appendTo(log, endingAt(SEGMENT_HEADER + PIECE - distance, log, 1))
+    expect(log.durableEnd).toBe(SEGMENT_HEADER + PIECE - distance)
+    for (const revision of [2, 3]) await appendTo(log, input(revision, 100))
+    const end = log.durableEnd
+    await log.close()
+    const recovered: Frame[] = []
+    const opened = open(recovered)
+    expect(opened.durableEnd).toBe(end)
+    expect(recovered.map((frame) => frame.firstRevision)).toEqual([0, 1, 2, 3])
+    await opened.close()
+  },
+)

@@ -1,5 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { copyFileSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -29,7 +38,13 @@ function open(recovered: Frame[] = []): EventLog {
 }
 
 function append(log: EventLog, n: number): Promise<void> {
-  const event = { id: randomUUID(), type: 'Numbered', contentType: 'application/json', data: Buffer.from(`{"n":${n}}`), metadata: Buffer.alloc(0) }
+  const event = {
+    id: randomUUID(),
+    type: 'Numbered',
+    contentType: 'application/json',
+    data: Buffer.from(`{"n":${n}}`),
+    metadata: Buffer.alloc(0),
+  }
   return new Promise((resolve) => {
     log.append({ stream: `stream-${n}`, firstRevision: 0, createdAt: 1_700_000_000_000, events: [event] }, resolve)
   })
@@ -44,12 +59,16 @@ function streams(log: EventLog): string[] {
   return names
 }
 
-const segments = (): string[] => readdirSync(folder).filter((name) => name.endsWith('.segment')).toSorted()
+const segments = (): string[] =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.segment'))
+    .toSorted()
 const expected = (count: number): string[] => Array.from({ length: count }, (_, n) => `stream-${n}`)
 
 async function fill(count: number): Promise<void> {
   const log = open()
-  for (let n = 0; n < count; n += 20) await Promise.all(Array.from({ length: 20 }, (_, index) => append(log, n + index)))
+  for (let n = 0; n < count; n += 20)
+    await Promise.all(Array.from({ length: 20 }, (_, index) => append(log, n + index)))
   expect(streams(log)).toEqual(expected(count))
   await log.close()
 }
@@ -121,7 +140,8 @@ test('segments that a backlog began and nobody wrote to when the node was killed
   const newest = segments().at(-1) ?? ''
   const end = Number(newest.slice(0, 16)) + statSync(join(folder, newest)).size
   const header = readFileSync(join(folder, newest)).subarray(0, 32)
-  for (const distance of [1000, 5000, 9000]) writeFileSync(join(folder, `${String(end + distance).padStart(16, '0')}.segment`), header)
+  for (const distance of [1000, 5000, 9000])
+    writeFileSync(join(folder, `${String(end + distance).padStart(16, '0')}.segment`), header)
   const log = open()
   expect(streams(log)).toEqual(expected(40))
   await append(log, 40)
@@ -148,7 +168,12 @@ test('a segment that was begun and not used when the node was killed is begun ag
   const newest = segments().at(-1) ?? ''
   const end = Number(newest.slice(0, 16)) + statSync(join(folder, newest)).size
   const header = readFileSync(join(folder, newest)).subarray(0, 32)
-  for (const content of [Buffer.alloc(0), header.subarray(0, 10), header, Buffer.concat([header, Buffer.alloc(1 << 20)])]) {
+  for (const content of [
+    Buffer.alloc(0),
+    header.subarray(0, 10),
+    header,
+    Buffer.concat([header, Buffer.alloc(1 << 20)]),
+  ]) {
     writeFileSync(join(folder, `${String(end + 100).padStart(16, '0')}.segment`), content)
     const log = open()
     expect(streams(log)).toEqual(expected(40))

@@ -39,7 +39,9 @@ async function afterWrite(write: (store: StreamStore) => Promise<unknown>): Prom
 }
 
 /** What a node finds that was killed when only these bytes were written. */
-async function found(bytes: Buffer): Promise<{ revisions: number[]; view: string; first: number; metadata: string | undefined; isUnchanged: boolean }> {
+async function found(
+  bytes: Buffer,
+): Promise<{ revisions: number[]; view: string; first: number; metadata: string | undefined; isUnchanged: boolean }> {
   writeFileSync(deleted.segment, bytes)
   const store = deleted.open()
   const end = store.log.durableEnd
@@ -67,19 +69,28 @@ describe('an append to a soft-deleted stream', () => {
   })
 })
 
-describe.each(['application/json', 'application/octet-stream'])('new metadata of a soft-deleted stream, as %s', (contentType) => {
-  const write = (store: StreamStore): Promise<unknown> => setMetadata(store, '{"owner":"x"}', contentType)
+describe.each(['application/json', 'application/octet-stream'])(
+  'new metadata of a soft-deleted stream, as %s',
+  (contentType) => {
+    const write = (store: StreamStore): Promise<unknown> => setMetadata(store, '{"owner":"x"}', contentType)
 
-  test('killed before the metadata that truncates: the deleted events stay deleted', async () => {
-    const { bytes, second } = await afterWrite(write)
-    expect(await found(bytes.subarray(0, second))).toEqual({ revisions: [], view: 'readable', first: 2, metadata: '{"owner":"x","$tb":2}', isUnchanged: false })
-  })
+    test('killed before the metadata that truncates: the deleted events stay deleted', async () => {
+      const { bytes, second } = await afterWrite(write)
+      expect(await found(bytes.subarray(0, second))).toEqual({
+        revisions: [],
+        view: 'readable',
+        first: 2,
+        metadata: '{"owner":"x","$tb":2}',
+        isUnchanged: false,
+      })
+    })
 
-  test('killed after it: nothing is left to do', async () => {
-    const { bytes } = await afterWrite(write)
-    expect(await found(bytes)).toMatchObject({ revisions: [], first: 2, isUnchanged: true })
-  })
-})
+    test('killed after it: nothing is left to do', async () => {
+      const { bytes } = await afterWrite(write)
+      expect(await found(bytes)).toMatchObject({ revisions: [], first: 2, isUnchanged: true })
+    })
+  },
+)
 
 test('a stream that was deleted twice stays deleted', async () => {
   const folder = new LogFolder(deleted)

@@ -92,7 +92,8 @@ export class GroupWorld {
   read(): void {
     const command = this.reads.shift()
     if (command?.kind === 'read') this.perform(this.group.pageRead(this.page(command.from, command.count), this.now))
-    else if (command?.kind === 'read-parked') this.perform(this.group.parkedRead(this.parkedPage(command.from, command.count), this.now))
+    else if (command?.kind === 'read-parked')
+      this.perform(this.group.parkedRead(this.parkedPage(command.from, command.count), this.now))
   }
 
   /** The node stops at any moment and starts again: what is left is the last checkpoint and the parked messages. */
@@ -119,7 +120,9 @@ export class GroupWorld {
       else break
     }
     const parked = new Set(this.parked.map(({ n }) => n))
-    return this.facts.filter(({ n, isForeign }) => !isForeign && !this.done.has(n) && !this.doneBefore.has(n) && !parked.has(n)).map(({ n }) => n)
+    return this.facts
+      .filter(({ n, isForeign }) => !isForeign && !this.done.has(n) && !this.doneBefore.has(n) && !parked.has(n))
+      .map(({ n }) => n)
   }
 
   private begin(): Group<Fact> {
@@ -168,15 +171,19 @@ export class GroupWorld {
     const size = this.consumers.get(consumer)
     if (size === undefined) throw new Error(`delivered to ${consumer}, which is not there`)
     if (this.out.has(id)) throw new Error(`${id} is out twice`)
-    if ([...this.out.values()].filter((out) => out.consumer === consumer).length >= size) throw new Error(`${consumer} has no room`)
-    if (parkedRevision === undefined && this.done.has(event.n)) throw new Error(`${event.n} is done with and comes again`)
-    if (parkedRevision !== undefined && this.parked[parkedRevision]?.isDone !== false) throw new Error(`parked ${parkedRevision} is done with and comes again`)
+    if ([...this.out.values()].filter((out) => out.consumer === consumer).length >= size)
+      throw new Error(`${consumer} has no room`)
+    if (parkedRevision === undefined && this.done.has(event.n))
+      throw new Error(`${event.n} is done with and comes again`)
+    if (parkedRevision !== undefined && this.parked[parkedRevision]?.isDone !== false)
+      throw new Error(`parked ${parkedRevision} is done with and comes again`)
     if (event.isForeign) throw new Error(`${event.n} does not pass the filter`)
     this.out.set(id, { message, consumer, expiresAt: this.now + this.settings.messageTimeout })
   }
 
   private reach(position: number): void {
-    if (position <= (this.checkpoint ?? -1)) throw new Error(`the checkpoint goes back from ${this.checkpoint} to ${position}`)
+    if (position <= (this.checkpoint ?? -1))
+      throw new Error(`the checkpoint goes back from ${this.checkpoint} to ${position}`)
     for (const { n, isForeign } of this.facts.slice((this.checkpoint ?? -1) + 1, position + 1)) {
       if (!isForeign && !this.done.has(n)) throw new Error(`the checkpoint at ${position} passes ${n}`)
     }
@@ -185,7 +192,8 @@ export class GroupWorld {
 
   private truncate(before: number): void {
     if (before <= this.cut) throw new Error(`the cut goes back from ${this.cut} to ${before}`)
-    if (this.parked.slice(0, before).some(({ isDone }) => !isDone)) throw new Error(`the cut at ${before} passes a parked message`)
+    if (this.parked.slice(0, before).some(({ isDone }) => !isDone))
+      throw new Error(`the cut at ${before} passes a parked message`)
     this.cut = before
   }
 
@@ -198,13 +206,19 @@ export class GroupWorld {
     const events = looked.filter(({ isForeign }) => !isForeign).map((fact) => this.sourceEvent(fact))
     const next = from + looked.length
     const isEnd = next >= this.facts.length
-    return events.length === 0 && looked.length > 0 ? { events, next, isEnd, filteredOut: { position: next - 1, count: looked.length } } : { events, next, isEnd }
+    return events.length === 0 && looked.length > 0
+      ? { events, next, isEnd, filteredOut: { position: next - 1, count: looked.length } }
+      : { events, next, isEnd }
   }
 
   private parkedPage(from: number, count: number): SourcePage<Fact> {
     const start = Math.max(from, this.cut)
     const page = this.parked.slice(start, start + count)
-    const events = page.map(({ n }, index) => ({ id: `link-${start + index}`, position: start + index, event: this.facts[n] ?? { n, key: '', isForeign: false } }))
+    const events = page.map(({ n }, index) => ({
+      id: `link-${start + index}`,
+      position: start + index,
+      event: this.facts[n] ?? { n, key: '', isForeign: false },
+    }))
     return { events, next: start + page.length, isEnd: start + page.length >= this.parked.length }
   }
 }

@@ -1,4 +1,17 @@
-import { array, assert, boolean, constant, constantFrom, integer, nat, oneof, property, record, tuple, type Arbitrary } from 'fast-check'
+import {
+  array,
+  assert,
+  boolean,
+  constant,
+  constantFrom,
+  integer,
+  nat,
+  oneof,
+  property,
+  record,
+  tuple,
+  type Arbitrary,
+} from 'fast-check'
 import { expect, test } from 'vitest'
 import { STRATEGIES, type GroupSettings } from '../../../../embedded/eventstore/persistent/group-settings.ts'
 import { Group } from '../../../../embedded/eventstore/persistent/group.ts'
@@ -25,19 +38,72 @@ const SETTINGS: GroupSettings = {
 type Step = (world: GroupWorld) => void
 
 const aStep: Arbitrary<Step> = oneof(
-  { weight: 8, arbitrary: tuple(boolean(), constantFrom('a', 'b', 'c', 'd')).map(([foreign, key]): Step => (world) => world.append(foreign, key)) },
+  {
+    weight: 8,
+    arbitrary: tuple(boolean(), constantFrom('a', 'b', 'c', 'd')).map(
+      ([foreign, key]): Step =>
+        (world) =>
+          world.append(foreign, key),
+    ),
+  },
   { weight: 5, arbitrary: constant<Step>((world) => world.tellNews()) },
   { weight: 6, arbitrary: constant<Step>((world) => world.read()) },
-  { weight: 10, arbitrary: nat(20).map((choice): Step => (world) => world.answer(choice, 'ack')) },
+  {
+    weight: 10,
+    arbitrary: nat(20).map(
+      (choice): Step =>
+        (world) =>
+          world.answer(choice, 'ack'),
+    ),
+  },
   {
     weight: 4,
-    arbitrary: tuple(nat(20), constantFrom('park' as const, 'retry' as const, 'skip' as const, 'stop' as const)).map(([choice, action]): Step => (world) => world.answer(choice, action)),
+    arbitrary: tuple(nat(20), constantFrom('park' as const, 'retry' as const, 'skip' as const, 'stop' as const)).map(
+      ([choice, action]): Step =>
+        (world) =>
+          world.answer(choice, action),
+    ),
   },
-  { weight: 1, arbitrary: nat(30).map((n): Step => (world) => world.answerLate(n)) },
-  { weight: 3, arbitrary: tuple(constantFrom('one', 'two', 'three'), nat(4)).map(([id, size]): Step => (world) => world.connect(id, size)) },
-  { weight: 1, arbitrary: constantFrom('one', 'two', 'three').map((id): Step => (world) => world.disconnect(id)) },
-  { weight: 3, arbitrary: constantFrom(500, 1000, 6000).map((time): Step => (world) => world.tick(time)) },
-  { weight: 1, arbitrary: nat(6).map((stopAt): Step => (world) => world.replay(stopAt)) },
+  {
+    weight: 1,
+    arbitrary: nat(30).map(
+      (n): Step =>
+        (world) =>
+          world.answerLate(n),
+    ),
+  },
+  {
+    weight: 3,
+    arbitrary: tuple(constantFrom('one', 'two', 'three'), nat(4)).map(
+      ([id, size]): Step =>
+        (world) =>
+          world.connect(id, size),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: constantFrom('one', 'two', 'three').map(
+      (id): Step =>
+        (world) =>
+          world.disconnect(id),
+    ),
+  },
+  {
+    weight: 3,
+    arbitrary: constantFrom(500, 1000, 6000).map(
+      (time): Step =>
+        (world) =>
+          world.tick(time),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: nat(6).map(
+      (stopAt): Step =>
+        (world) =>
+          world.replay(stopAt),
+    ),
+  },
   { weight: 1, arbitrary: constant<Step>((world) => world.restart()) },
 )
 
@@ -85,7 +151,9 @@ test('a group that has read to the end keeps up, also when it cannot read the ev
   expect(group.pageRead({ events: [], next: 1, isEnd: true }, 0)).toEqual([])
   expect(group.state).toMatchObject({ status: 'Live', counts: { read: 0, live: 0 } })
   group.addConsumer('one', 5, 0)
-  expect(group.appended({ id: 'next', position: 1, event: 'next' }, 0)).toMatchObject([{ kind: 'deliver', message: { id: 'next' } }])
+  expect(group.appended({ id: 'next', position: 1, event: 'next' }, 0)).toMatchObject([
+    { kind: 'deliver', message: { id: 'next' } },
+  ])
 })
 
 test('a handled message is handled by whoever says so, and an unknown id changes nothing', () => {

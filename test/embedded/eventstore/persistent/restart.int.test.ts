@@ -1,4 +1,10 @@
-import { EventStoreDBClient, START, binaryEvent, eventTypeFilter, persistentSubscriptionToAllSettingsFromDefaults } from '@eventstore/db-client'
+import {
+  EventStoreDBClient,
+  START,
+  binaryEvent,
+  eventTypeFilter,
+  persistentSubscriptionToAllSettingsFromDefaults,
+} from '@eventstore/db-client'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { embeddedEventStore, type TestEventStore } from '../../../support/event-store.ts'
 import { collect, counted, failure } from '../contract/contract-store.ts'
@@ -24,7 +30,10 @@ async function killed(): Promise<void> {
 }
 
 async function append(name: string, count: number, first = 0): Promise<void> {
-  await client.appendToStream(name, Array.from({ length: count }, (_, index) => counted(first + index)))
+  await client.appendToStream(
+    name,
+    Array.from({ length: count }, (_, index) => counted(first + index)),
+  )
 }
 
 function statsOf(name: string): ReturnType<EventStoreDBClient['getPersistentSubscriptionToStreamInfo']> {
@@ -33,14 +42,28 @@ function statsOf(name: string): ReturnType<EventStoreDBClient['getPersistentSubs
 
 test('killed: groups, their settings, how far they came and what they parked are there again', async () => {
   await append('orders', 6)
-  const asked = settings({ maxRetryCount: 3, messageTimeout: 60_000, consumerStrategyName: 'DispatchToSingle', extraStatistics: true })
+  const asked = settings({
+    maxRetryCount: 3,
+    messageTimeout: 60_000,
+    consumerStrategyName: 'DispatchToSingle',
+    extraStatistics: true,
+  })
   await client.createPersistentSubscriptionToStream('orders', 'group', asked)
   const one = await consumer(client, 'orders', 'group')
   await one.got(6)
   await one.nack('park', 'later', 0, 2)
   await one.ack(1)
   await expect.poll(async () => (await statsOf('orders')).stats.lastCheckpointedEventRevision, SOON).toBe(2n)
-  await expect.poll(async () => collect(client.readStream('$persistentsubscription-orders::group-checkpoint')).then((events) => events.at(-1)?.event?.data, () => undefined), SOON).toBe('2')
+  await expect
+    .poll(
+      async () =>
+        collect(client.readStream('$persistentsubscription-orders::group-checkpoint')).then(
+          (events) => events.at(-1)?.event?.data,
+          () => undefined,
+        ),
+      SOON,
+    )
+    .toBe('2')
   await killed()
   const info = await statsOf('orders')
   expect(info.settings).toMatchObject(asked)
@@ -64,7 +87,13 @@ test('killed in a replay: what was not acknowledged is still parked', async () =
   await one.got(6)
   expect((await statsOf('orders')).stats.parkedMessageCount).toBe(0n)
   await one.ack(3)
-  await expect.poll(async () => (await client.getStreamMetadata('$persistentsubscription-orders::group-parked')).metadata?.truncateBefore, SOON).toBe(1)
+  await expect
+    .poll(
+      async () =>
+        (await client.getStreamMetadata('$persistentsubscription-orders::group-parked')).metadata?.truncateBefore,
+      SOON,
+    )
+    .toBe(1)
   await killed()
   expect((await statsOf('orders')).stats.parkedMessageCount).toBe(2n)
   const two = await consumer(client, 'orders', 'group')
@@ -75,7 +104,9 @@ test('killed in a replay: what was not acknowledged is still parked', async () =
 
 test('killed: a filter on everything is there again, prefixes with commas too', async () => {
   const changes = persistentSubscriptionToAllSettingsFromDefaults({ startFrom: START })
-  await client.createPersistentSubscriptionToAll('group', changes, { filter: eventTypeFilter({ prefixes: ['Wanted', 'a,b'] }) })
+  await client.createPersistentSubscriptionToAll('group', changes, {
+    filter: eventTypeFilter({ prefixes: ['Wanted', 'a,b'] }),
+  })
   await client.createPersistentSubscriptionToAll('other', changes, { filter: eventTypeFilter({ regex: '^a$' }) })
   await killed()
   await client.appendToStream('mixed', [counted(0, 'a'), counted(1, 'Wanted'), counted(2, 'b'), counted(3, 'a,b')])
@@ -91,28 +122,48 @@ test('a configuration that cannot be read: no groups, but everything else', asyn
   await client.appendToStream('$persistentSubscriptionConfig', counted(0))
   await killed()
   expect(await failure(statsOf('orders'))).toMatchObject({ type: 'unavailable' })
-  expect(await failure(client.createPersistentSubscriptionToStream('orders', 'other', settings()))).toMatchObject({ type: 'unavailable' })
+  expect(await failure(client.createPersistentSubscriptionToStream('orders', 'other', settings()))).toMatchObject({
+    type: 'unavailable',
+  })
   await append('orders', 1)
   expect(await collect(client.readStream('orders'))).toHaveLength(1)
 })
 
 test('a checkpoint that is none: its group is left out, the others work', async () => {
   for (const name of ['orders', 'others']) await client.createPersistentSubscriptionToStream(name, 'group', settings())
-  await client.appendToStream('$persistentsubscription-orders::group-checkpoint', binaryEvent({ type: 'SubscriptionCheckpoint', data: Buffer.from('{') }))
+  await client.appendToStream(
+    '$persistentsubscription-orders::group-checkpoint',
+    binaryEvent({ type: 'SubscriptionCheckpoint', data: Buffer.from('{') }),
+  )
   await killed()
   expect(await failure(statsOf('orders'))).toMatchObject({ type: 'persistent-subscription-does-not-exist' })
   expect((await statsOf('others')).status).toBe('Live')
 })
 
 test('killed under load: every event is handled or parked, none is lost', async () => {
-  await client.createPersistentSubscriptionToStream('orders', 'group', settings({ checkPointUpperBound: 10, readBatchSize: 10, historyBufferSize: 50, liveBufferSize: 20 }))
+  await client.createPersistentSubscriptionToStream(
+    'orders',
+    'group',
+    settings({ checkPointUpperBound: 10, readBatchSize: 10, historyBufferSize: 50, liveBufferSize: 20 }),
+  )
   const handled = new Set<unknown>()
   const work = async (): Promise<TestConsumer> => {
-    const worker = new TestConsumer(client.subscribeToPersistentSubscriptionToStream('orders', 'group', { bufferSize: 10 }))
+    const worker = new TestConsumer(
+      client.subscribeToPersistentSubscriptionToStream('orders', 'group', { bufferSize: 10 }),
+    )
     worker.subscription.on('data', (event: TestConsumer['delivered'][number]) => {
-      const { n } = event.event?.data instanceof Uint8Array || typeof event.event?.data !== 'object' ? { n: undefined } : { n: 'n' in event.event.data ? event.event.data.n : undefined }
-      const answered = typeof n === 'number' && n % 7 === 0 ? worker.subscription.nack('park', 'seventh', event) : worker.subscription.ack(event)
-      answered.then(() => handled.add(n), () => undefined)
+      const { n } =
+        event.event?.data instanceof Uint8Array || typeof event.event?.data !== 'object'
+          ? { n: undefined }
+          : { n: 'n' in event.event.data ? event.event.data.n : undefined }
+      const answered =
+        typeof n === 'number' && n % 7 === 0
+          ? worker.subscription.nack('park', 'seventh', event)
+          : worker.subscription.ack(event)
+      answered.then(
+        () => handled.add(n),
+        () => undefined,
+      )
     })
     return worker.joined()
   }
@@ -126,9 +177,13 @@ test('killed under load: every event is handled or parked, none is lost', async 
   await expect.poll(() => handled.size, SOON).toBe(300)
   // What was handled before the last kill comes again behind the checkpoint, so the end is when all of it is parked.
   const parked = async (): Promise<number[]> => {
-    const links = await collect(client.readStream('$persistentsubscription-orders::group-parked', { resolveLinkTos: true }))
+    const links = await collect(
+      client.readStream('$persistentsubscription-orders::group-parked', { resolveLinkTos: true }),
+    )
     return [...new Set(links.map(({ event }) => Number(event?.revision)))].toSorted((a, b) => a - b)
   }
   await expect.poll(parked, SOON).toEqual(Array.from({ length: 43 }, (_, index) => index * 7))
-  await expect.poll(async () => (await statsOf('orders')).stats, SOON).toMatchObject({ outstandingMessagesCount: 0, readBufferCount: 0 })
+  await expect
+    .poll(async () => (await statsOf('orders')).stats, SOON)
+    .toMatchObject({ outstandingMessagesCount: 0, readBufferCount: 0 })
 })

@@ -36,9 +36,18 @@ async function command(args: string[], input = ''): Promise<{ code: unknown; out
 }
 
 /** Asks a node over TLS as a browser does, by either protocol; trusts the certificate that it made for itself. */
-async function ask(node: EventStoreNode, path: string, credentials?: string): Promise<{ status: number | undefined; body: string; challenge: string | undefined }> {
+async function ask(
+  node: EventStoreNode,
+  path: string,
+  credentials?: string,
+): Promise<{ status: number | undefined; body: string; challenge: string | undefined }> {
   const ca = await readFile(join(dataDir, 'tls', 'certificate.pem'))
-  const options = { ca, agent: false, ALPNProtocols: ['h2', 'http/1.1'], ...(credentials === undefined ? {} : { auth: credentials }) }
+  const options = {
+    ca,
+    agent: false,
+    ALPNProtocols: ['h2', 'http/1.1'],
+    ...(credentials === undefined ? {} : { auth: credentials }),
+  }
   return new Promise((resolve, reject) => {
     get(`https://127.0.0.1:${node.port}${path}`, options, (response) => {
       const { statusCode: status, headers } = response
@@ -55,7 +64,11 @@ const secured = async (): Promise<EventStoreNode> => {
 test('the command user makes a line that lets its user in', async () => {
   const { out, code } = await command(['user', '--login', 'alice', '--groups', 'doctors, $admins'], 'a secret\n')
   expect(code).toBe(0)
-  expect(JSON.parse(out)).toEqual({ login: 'alice', password: expect.stringMatching(/^scrypt\$/), groups: ['doctors', '$admins'] })
+  expect(JSON.parse(out)).toEqual({
+    login: 'alice',
+    password: expect.stringMatching(/^scrypt\$/),
+    groups: ['doctors', '$admins'],
+  })
   expect(out).not.toContain('a secret')
   await writeFile(usersFile, out)
   const node = await startEventStoreNode({ dataDir, port: 0, usersFile })
@@ -78,24 +91,47 @@ test.each([
   { args: ['--data', 'DATA', '--port', '0', '--certificate', 'here'], input: '' },
   { args: ['--data', 'DATA', '--port', '0', '--certificate', 'here', '--key', 'there'], input: '' },
 ])('$args ends with what is wrong', async ({ args, input }) => {
-  const { code, out, problems } = await command(args.map((arg) => (arg === 'DATA' ? dataDir : arg)), input)
+  const { code, out, problems } = await command(
+    args.map((arg) => (arg === 'DATA' ? dataDir : arg)),
+    input,
+  )
   expect({ code, out }).toEqual({ code: 1, out: '' })
-  expect(JSON.parse(problems)).toMatchObject({ level: 'fatal', event: 'event-store-stopped', message: expect.stringMatching(/./) })
+  expect(JSON.parse(problems)).toMatchObject({
+    level: 'fatal',
+    event: 'event-store-stopped',
+    message: expect.stringMatching(/./),
+  })
 })
 
 test('--help names every option', async () => {
   const { out, code } = await command(['--help'])
   expect(code).toBe(0)
-  for (const option of ['--data', '--port', '--host', '--users', '--certificate', '--key', '--exit-with-parent', 'user --login']) expect(out).toContain(option)
+  for (const option of [
+    '--data',
+    '--port',
+    '--host',
+    '--users',
+    '--certificate',
+    '--key',
+    '--exit-with-parent',
+    'user --login',
+  ])
+    expect(out).toContain(option)
 })
 
 test.each([
   { what: 'nobody', content: '\n' },
   { what: 'a line that is no JSON', content: 'alice:secret' },
   { what: 'a password in the clear', content: '{"login":"alice","password":"secret","groups":[]}' },
-  { what: 'a hash that takes too much memory', content: '{"login":"alice","password":"scrypt$1048576$64$1$c2FsdA$aGFzaA","groups":[]}' },
+  {
+    what: 'a hash that takes too much memory',
+    content: '{"login":"alice","password":"scrypt$1048576$64$1$c2FsdA$aGFzaA","groups":[]}',
+  },
   { what: 'a login with a colon', content: '{"login":"a:b","password":"scrypt$16384$8$1$c2FsdA$aGFzaA","groups":[]}' },
-  { what: 'a group that is no text', content: '{"login":"alice","password":"scrypt$16384$8$1$c2FsdA$aGFzaA","groups":[1]}' },
+  {
+    what: 'a group that is no text',
+    content: '{"login":"alice","password":"scrypt$16384$8$1$c2FsdA$aGFzaA","groups":[1]}',
+  },
 ])('a users file with $what does not start a node', async ({ content }) => {
   await writeFile(usersFile, content)
   await expect(startEventStoreNode({ dataDir, port: 0, usersFile })).rejects.toThrow(usersFile)
@@ -119,10 +155,18 @@ test('the node keeps the certificate that it made for itself, its key for its ow
 
 test.each([
   { damage: 'an empty certificate', file: 'certificate.pem', content: '' },
-  { damage: 'half a certificate', file: 'certificate.pem', content: selfSignedCertificate(['localhost', '127.0.0.1', '::1']).certificate.slice(0, 300) },
+  {
+    damage: 'half a certificate',
+    file: 'certificate.pem',
+    content: selfSignedCertificate(['localhost', '127.0.0.1', '::1']).certificate.slice(0, 300),
+  },
   { damage: 'an empty key', file: 'key.pem', content: '' },
   { damage: 'the key of another certificate', file: 'key.pem', content: selfSignedCertificate(['localhost']).key },
-  { damage: 'a certificate for another host', file: 'certificate.pem', content: selfSignedCertificate(['elsewhere.test']).certificate },
+  {
+    damage: 'a certificate for another host',
+    file: 'certificate.pem',
+    content: selfSignedCertificate(['elsewhere.test']).certificate,
+  },
 ])('$damage, as a crash can leave it, is replaced', async ({ file, content }) => {
   await (await secured()).stop()
   await writeFile(join(dataDir, 'tls', file), content)
@@ -146,7 +190,11 @@ test('an account of its own: the connection string contains it, the arguments an
   const client = EventStoreDBClient.connectionString(node.url)
   expect((await client.appendToStream('$own', jsonEvent({ type: 'Noted', data: {} }))).success).toBe(true)
   await client.dispose()
-  const seen = await Promise.all([`/proc/${node.pid}/cmdline`, `/proc/${node.pid}/environ`, join(dataDir, 'users')].map((file) => readFile(file, 'utf8')))
+  const seen = await Promise.all(
+    [`/proc/${node.pid}/cmdline`, `/proc/${node.pid}/environ`, join(dataDir, 'users')].map((file) =>
+      readFile(file, 'utf8'),
+    ),
+  )
   for (const content of seen) expect(content).not.toContain(account.password)
   expect(seen[1]).not.toContain('SECRET_OF_THE_PARENT')
   expect((await stat(join(dataDir, 'users'))).mode & 0o777).toBe(0o600)
@@ -184,8 +232,15 @@ test('somebody who guesses passwords does not lock the others out', async () => 
   const alice = EventStoreDBClient.connectionString(node.url.replace('esdb://', 'esdb://alice:secret@'))
   const guesser = EventStoreDBClient.connectionString(node.url)
   await alice.appendToStream('a-1', jsonEvent({ type: 'Noted', data: {} }))
-  const guesses = Array.from({ length: 40 }, (_, n) => guesser.getStreamMetadata('a-1', { credentials: { username: 'alice', password: `guess ${n}` } }).then(() => 'in', () => 'out'))
-  const written = await Promise.all(Array.from({ length: 20 }, () => alice.appendToStream('a-1', jsonEvent({ type: 'Noted', data: {} }))))
+  const guesses = Array.from({ length: 40 }, (_, n) =>
+    guesser.getStreamMetadata('a-1', { credentials: { username: 'alice', password: `guess ${n}` } }).then(
+      () => 'in',
+      () => 'out',
+    ),
+  )
+  const written = await Promise.all(
+    Array.from({ length: 20 }, () => alice.appendToStream('a-1', jsonEvent({ type: 'Noted', data: {} }))),
+  )
   expect(written.every(({ success }) => success)).toBe(true)
   expect(new Set(await Promise.all(guesses))).toEqual(new Set(['out']))
   await alice.dispose()
@@ -208,7 +263,20 @@ test('on every address, with a certificate that it is given; discovery names the
   const [certificate, key] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')]
   await writeFile(certificate, made.certificate)
   await writeFile(key, made.key)
-  const args = ['--data', dataDir, '--port', '0', '--host', '0.0.0.0', '--users', usersFile, '--certificate', certificate, '--key', key]
+  const args = [
+    '--data',
+    dataDir,
+    '--port',
+    '0',
+    '--host',
+    '0.0.0.0',
+    '--users',
+    usersFile,
+    '--certificate',
+    certificate,
+    '--key',
+    key,
+  ]
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, ...args])
   const port = await new Promise<string>((resolve) => {
     child.stdout.setEncoding('utf8').on('data', (said: string) => {
@@ -216,7 +284,9 @@ test('on every address, with a certificate that it is given; discovery names the
       if (ready !== undefined) resolve(ready)
     })
   })
-  const client = EventStoreDBClient.connectionString(`esdb+discover://alice:secret@localhost:${port}?tls=true&tlsCAFile=${certificate}`)
+  const client = EventStoreDBClient.connectionString(
+    `esdb+discover://alice:secret@localhost:${port}?tls=true&tlsCAFile=${certificate}`,
+  )
   expect((await client.appendToStream('a-1', jsonEvent({ type: 'Noted', data: {} }))).success).toBe(true)
   await client.dispose()
   child.kill('SIGTERM')

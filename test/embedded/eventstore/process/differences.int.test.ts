@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { BACKWARDS, END, EventStoreDBClient, persistentSubscriptionToAllSettingsFromDefaults, streamNameFilter } from '@eventstore/db-client'
+import {
+  BACKWARDS,
+  END,
+  EventStoreDBClient,
+  persistentSubscriptionToAllSettingsFromDefaults,
+  streamNameFilter,
+} from '@eventstore/db-client'
 import type streams from '@eventstore/db-client/generated/streams_pb.js'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -58,7 +64,10 @@ test('an append of known ids in another order is a repeat that ends with the las
   const [first, second, third] = [counted(0), counted(1), counted(2)]
   await client.appendToStream('a-1', [first, second, third])
   for (const options of [{}, ALONE]) {
-    expect(await client.appendToStream('a-1', [third, first], { expectedRevision: 'any', ...options })).toMatchObject({ success: true, nextExpectedRevision: 0n })
+    expect(await client.appendToStream('a-1', [third, first], { expectedRevision: 'any', ...options })).toMatchObject({
+      success: true,
+      nextExpectedRevision: 0n,
+    })
   }
   expect(await revisions(client.readStream('a-1'))).toEqual([0, 1, 2])
 })
@@ -92,8 +101,11 @@ test('a refusal about a stream whose name is not ASCII contains the reason and t
     () => collect(client.subscribeToStream(name)),
     () => client.appendToStream(name, counted(1), ALONE),
     () => client.deleteStream(name),
-  ]) await expect(call()).rejects.toMatchObject({ type: 'stream-deleted', message: expect.stringContaining(name) })
-  expect(await failure(client.getPersistentSubscriptionToStreamInfo(name, 'nobody'))).toMatchObject({ type: 'persistent-subscription-does-not-exist' })
+  ])
+    await expect(call()).rejects.toMatchObject({ type: 'stream-deleted', message: expect.stringContaining(name) })
+  expect(await failure(client.getPersistentSubscriptionToStreamInfo(name, 'nobody'))).toMatchObject({
+    type: 'persistent-subscription-does-not-exist',
+  })
 })
 
 test('a live link that leads nowhere passes the filter of a group on $all by itself', async () => {
@@ -111,7 +123,12 @@ test('ordinary messages beside a replayed one that is left unanswered go to the 
   await client.appendToStream('a-1', counted(0))
   await one.got(1)
   await one.nack('park', 'later', 0)
-  await expect.poll(async () => (await client.getPersistentSubscriptionToStreamInfo('a-1', 'group')).stats.parkedMessageCount, SOON).toBe(1n)
+  await expect
+    .poll(
+      async () => (await client.getPersistentSubscriptionToStreamInfo('a-1', 'group')).stats.parkedMessageCount,
+      SOON,
+    )
+    .toBe(1n)
   await client.replayParkedMessagesToStream('a-1', 'group')
   await one.got(2)
   await client.appendToStream('a-1', [counted(1), counted(2)])

@@ -20,7 +20,12 @@ afterEach(async () => {
 type Acknowledged = { stream: string; revision: bigint; position: bigint; n: number }
 
 /** Appends over 32 writers until the node is gone; returns what was acknowledged. */
-async function appendUntilKilled(url: string, round: number, killAfter: number, kill: () => void): Promise<Acknowledged[]> {
+async function appendUntilKilled(
+  url: string,
+  round: number,
+  killAfter: number,
+  kill: () => void,
+): Promise<Acknowledged[]> {
   const client = EventStoreDBClient.connectionString(url)
   const acknowledged: Acknowledged[] = []
   let isKilled = false
@@ -28,10 +33,19 @@ async function appendUntilKilled(url: string, round: number, killAfter: number, 
     const stream = `round${round}-${index}`
     for (let n = 0; !isKilled; n += 1) {
       try {
-        const result = await client.appendToStream(stream, jsonEvent({ type: 'Numbered', data: { n, filler: 'x'.repeat(200) } }), {
-          expectedRevision: n === 0 ? 'no_stream' : BigInt(n - 1),
+        const result = await client.appendToStream(
+          stream,
+          jsonEvent({ type: 'Numbered', data: { n, filler: 'x'.repeat(200) } }),
+          {
+            expectedRevision: n === 0 ? 'no_stream' : BigInt(n - 1),
+          },
+        )
+        acknowledged.push({
+          stream,
+          revision: result.nextExpectedRevision,
+          position: result.position?.commit ?? -1n,
+          n,
         })
-        acknowledged.push({ stream, revision: result.nextExpectedRevision, position: result.position?.commit ?? -1n, n })
       } catch {
         return
       }
@@ -63,10 +77,14 @@ test('SIGKILL in the middle of appends: every acknowledged event is there afterw
     const expected = revisions.get(event.streamId) ?? 0
     expect(Number(event.revision)).toBe(expected)
     revisions.set(event.streamId, expected + 1)
-    found.set(`${event.streamId}@${event.revision}`, { position: event.position?.commit, n: (event.data as { n: number }).n })
+    found.set(`${event.streamId}@${event.revision}`, {
+      position: event.position?.commit,
+      n: (event.data as { n: number }).n,
+    })
   }
   expect(acknowledged.length).toBeGreaterThanOrEqual(1687)
-  for (const { stream, revision, position, n } of acknowledged) expect(found.get(`${stream}@${revision}`)).toEqual({ position, n })
+  for (const { stream, revision, position, n } of acknowledged)
+    expect(found.get(`${stream}@${revision}`)).toEqual({ position, n })
   await client.dispose()
 })
 

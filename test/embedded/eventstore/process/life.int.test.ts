@@ -52,7 +52,10 @@ test('a clean stop ends open subscriptions and keeps the data', async () => {
   await client.appendToStream('a-1', noted(0))
   const subscription = client.subscribeToAll()
   const ended = new Promise((resolve) => {
-    subscription.on('error', resolve).on('end', resolve).on('data', () => {})
+    subscription
+      .on('error', resolve)
+      .on('end', resolve)
+      .on('data', () => {})
   })
   await new Promise<void>((resolve) => {
     subscription.once('caughtUp', () => resolve())
@@ -73,7 +76,9 @@ test('SIGKILL of the parent ends the node', async () => {
     const node = await startEventStoreNode({ dataDir: ${JSON.stringify(dataDir)}, port: 0 })
     console.log(node.pid)
     setInterval(() => {}, 1000)`
-  const parent = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const [line]: unknown[] = await once(parent.stdout, 'data')
   const pid = Number(String(line))
   expect(isRunning(pid)).toBe(true)

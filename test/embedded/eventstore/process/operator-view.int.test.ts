@@ -1,4 +1,8 @@
-import { EventStoreDBClient, jsonEvent, persistentSubscriptionToStreamSettingsFromDefaults } from '@eventstore/db-client'
+import {
+  EventStoreDBClient,
+  jsonEvent,
+  persistentSubscriptionToStreamSettingsFromDefaults,
+} from '@eventstore/db-client'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { connect as connectHttp2 } from 'node:http2'
@@ -28,7 +32,14 @@ const ask = (path: string, init?: RequestInit): Promise<Response> => fetch(`http
 const figures = async (): Promise<unknown> => (await ask('/stats')).json()
 
 test('streams, events, bytes and syncs are counted, over a restart too', async () => {
-  expect(await figures()).toMatchObject({ streams: 0, events: 0, syncs: 0, connections: 0, subscriptions: [], persistentSubscriptions: [] })
+  expect(await figures()).toMatchObject({
+    streams: 0,
+    events: 0,
+    syncs: 0,
+    connections: 0,
+    subscriptions: [],
+    persistentSubscriptions: [],
+  })
   await client.appendToStream('a-1', [noted(0), noted(1)])
   await client.appendToStream('a-2', noted(0))
   await client.setStreamMetadata('a-2', { maxCount: 1 })
@@ -81,7 +92,11 @@ test('a client that takes nothing falls behind visibly', async () => {
   for (let n = 0; n < 20; n += 1) await client.appendToStream('a-1', large())
   const stalled = client.subscribeToStream('a-1')
   stalled.pause()
-  const lag = expect.objectContaining({ stream: 'a-1', head: 159, lagEvents: expect.toSatisfy((events: unknown) => Number(events) > 0) })
+  const lag = expect.objectContaining({
+    stream: 'a-1',
+    head: 159,
+    lagEvents: expect.toSatisfy((events: unknown) => Number(events) > 0),
+  })
   await expect.poll(figures).toMatchObject({ subscriptions: [lag] })
   stalled.on('error', () => {})
   await stalled.unsubscribe()
@@ -89,12 +104,18 @@ test('a client that takes nothing falls behind visibly', async () => {
 
 test('a group is listed with what it holds', async () => {
   await client.appendToStream('a-1', [noted(0), noted(1), noted(2)])
-  await client.createPersistentSubscriptionToStream('a-1', 'readers', persistentSubscriptionToStreamSettingsFromDefaults({ startFrom: 'start' }))
+  await client.createPersistentSubscriptionToStream(
+    'a-1',
+    'readers',
+    persistentSubscriptionToStreamSettingsFromDefaults({ startFrom: 'start' }),
+  )
   const group = { stream: 'a-1', group: 'readers', status: 'Live', consumers: 0, parked: 0, head: 2, lagEvents: 3 }
   await expect.poll(figures).toMatchObject({ persistentSubscriptions: [group] })
   const consumer = client.subscribeToPersistentSubscriptionToStream('a-1', 'readers')
   consumer.on('data', (event) => void consumer.nack('park', 'test', event))
-  await expect.poll(figures).toMatchObject({ persistentSubscriptions: [{ ...group, consumers: 1, delivered: 3, parked: 3, lagEvents: expect.any(Number) }] })
+  await expect.poll(figures).toMatchObject({
+    persistentSubscriptions: [{ ...group, consumers: 1, delivered: 3, parked: 3, lagEvents: expect.any(Number) }],
+  })
   await consumer.unsubscribe()
 })
 

@@ -33,7 +33,14 @@ async function usedNode(end: 'kill' | 'stop'): Promise<void> {
 
 /** The lines that a node prints until it listens. */
 async function startAndReport(): Promise<unknown[]> {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, '--data', dataDir, '--port', '0'])
+  const child = spawn(process.execPath, [
+    '--disable-warning=ExperimentalWarning',
+    MAIN,
+    '--data',
+    dataDir,
+    '--port',
+    '0',
+  ])
   const lines: unknown[] = []
   for await (const line of createInterface({ input: child.stdout })) {
     lines.push(JSON.parse(line))
@@ -47,12 +54,18 @@ const READY = { ready: true, port: expect.any(Number) }
 const held = { streams: 1, events: 2, bytes: expect.any(Number), milliseconds: expect.any(Number) }
 
 test('an empty folder', async () => {
-  expect(await startAndReport()).toMatchObject([{ level: 'info', event: 'event-store-recovered', tornBytes: 0, appendsReadAgain: 0, events: 0 }, READY])
+  expect(await startAndReport()).toMatchObject([
+    { level: 'info', event: 'event-store-recovered', tornBytes: 0, appendsReadAgain: 0, events: 0 },
+    READY,
+  ])
 })
 
 test('after a clean stop nothing had to be made good', async () => {
   await usedNode('stop')
-  expect(await startAndReport()).toMatchObject([{ level: 'info', tornBytes: 0, appendsReadAgain: 0, index: 'kept', ...held }, READY])
+  expect(await startAndReport()).toMatchObject([
+    { level: 'info', tornBytes: 0, appendsReadAgain: 0, index: 'kept', ...held },
+    READY,
+  ])
 })
 
 test('after a crash the torn end is cut off', async () => {
@@ -68,5 +81,8 @@ test('after a crash the torn end is cut off', async () => {
 test('a missing index is built again', async () => {
   await usedNode('stop')
   await rm(join(dataDir, 'index.sqlite'))
-  expect(await startAndReport()).toMatchObject([{ level: 'warn', tornBytes: 0, index: 'built', appendsReadAgain: 2, ...held }, READY])
+  expect(await startAndReport()).toMatchObject([
+    { level: 'warn', tornBytes: 0, index: 'built', appendsReadAgain: 2, ...held },
+    READY,
+  ])
 })

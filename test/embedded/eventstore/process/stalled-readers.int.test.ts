@@ -50,8 +50,12 @@ test('readers and subscribers that stop reading cost the node no more than a few
   node = await startEventStoreNode({ dataDir, port: 0 })
   const { pid, url } = node
   const writer = EventStoreDBClient.connectionString(url)
-  for (let n = 0; n < LARGE; n += 1) await writer.appendToStream('large', binaryEvent({ type: 'Large', data: Buffer.alloc(MEGABYTE, n) }))
-  await writer.appendToStream('links', Array.from({ length: LARGE }, (_, n) => binaryEvent({ type: '$>', data: Buffer.from(`${n}@large`) })))
+  for (let n = 0; n < LARGE; n += 1)
+    await writer.appendToStream('large', binaryEvent({ type: 'Large', data: Buffer.alloc(MEGABYTE, n) }))
+  await writer.appendToStream(
+    'links',
+    Array.from({ length: LARGE }, (_, n) => binaryEvent({ type: '$>', data: Buffer.from(`${n}@large`) })),
+  )
   const before = resident(pid)
   const reader = EventStoreDBClient.connectionString(url)
   const stalled: Stalled[] = []
@@ -62,7 +66,8 @@ test('readers and subscribers that stop reading cost the node no more than a few
     stalled.push(await stall(reader.subscribeToStream('links', { resolveLinkTos: true }), LARGE))
     stalled.push(await stall(reader.subscribeToAll(), 2 * LARGE + SMALL))
   }
-  for (let n = 0; n < SMALL; n += 1) await writer.appendToStream('small', binaryEvent({ type: 'Small', data: Buffer.alloc(10) }))
+  for (let n = 0; n < SMALL; n += 1)
+    await writer.appendToStream('small', binaryEvent({ type: 'Small', data: Buffer.alloc(10) }))
   const held = resident(pid) - before
   expect(held).toBeLessThan(stalled.length * 8)
   for (const one of stalled) expect(await one.resume()).toBe(one.total)
@@ -80,7 +85,8 @@ test('a client that leaves the answers to its appends unread gets all of them la
   const total = 20_000
   for (let n = 0; n < total; n += 1) call.write(batchRequest(`answers-${n % 50}`, '{}'))
   const other = EventStoreDBClient.connectionString(node.url)
-  for (let n = 0; n < 50; n += 1) await other.appendToStream('beside', binaryEvent({ type: 'Small', data: Buffer.alloc(10) }))
+  for (let n = 0; n < 50; n += 1)
+    await other.appendToStream('beside', binaryEvent({ type: 'Small', data: Buffer.alloc(10) }))
   const all = new Promise<void>((resolve) => {
     call.on('data', () => {
       answered += 1

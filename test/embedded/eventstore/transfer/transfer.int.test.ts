@@ -9,7 +9,12 @@ import { exportStore, isSystemStream } from '../../../../embedded/eventstore/tra
 import { eventLine, type TransferredEvent } from '../../../../embedded/eventstore/transfer/exported-line.ts'
 import { readExport } from '../../../../embedded/eventstore/transfer/export-file.ts'
 import { FILLER_EVENT, importStore } from '../../../../embedded/eventstore/transfer/import.ts'
-import { embeddedEventStore, isRealEventStore, realEventStoreUrl, type TestEventStore } from '../../../support/event-store.ts'
+import {
+  embeddedEventStore,
+  isRealEventStore,
+  realEventStoreUrl,
+  type TestEventStore,
+} from '../../../support/event-store.ts'
 import { collect } from '../contract/contract-store.ts'
 import { StoreModel } from '../checks/model.ts'
 import { RandomOperations } from '../checks/random-operations.ts'
@@ -47,8 +52,15 @@ async function withBytes<Result>(url: string, act: (client: ByteClient) => Promi
 }
 
 const bytes = (text: string): Uint8Array => Buffer.from(text)
-const event = (data: Uint8Array, isJson = true): { id: string; type: string; isJson: boolean; data: Uint8Array; metadata: Uint8Array } => ({
-  id: crypto.randomUUID(), type: 'Noted', isJson, data, metadata: bytes(''),
+const event = (
+  data: Uint8Array,
+  isJson = true,
+): { id: string; type: string; isJson: boolean; data: Uint8Array; metadata: Uint8Array } => ({
+  id: crypto.randomUUID(),
+  type: 'Noted',
+  isJson,
+  data,
+  metadata: bytes(''),
 })
 
 function written(stream: string, revision: bigint, type = 'Noted'): TransferredEvent {
@@ -61,7 +73,9 @@ async function contentsOf(url: string): Promise<string[]> {
     const lines: string[] = []
     for await (const { created: _created, ...rest } of client.readAll()) {
       const isOwn = rest.type === '$metadata' || rest.type === '$streamDeleted'
-      const data = isOwn ? bytes(JSON.stringify(rest.data.length === 0 ? '' : JSON.parse(Buffer.from(rest.data).toString('utf8')))) : rest.data
+      const data = isOwn
+        ? bytes(JSON.stringify(rest.data.length === 0 ? '' : JSON.parse(Buffer.from(rest.data).toString('utf8'))))
+        : rest.data
       lines.push(eventLine({ ...rest, data, id: isOwn ? '' : rest.id, created: '' }))
     }
     return lines
@@ -70,8 +84,16 @@ async function contentsOf(url: string): Promise<string[]> {
 
 /** Writes an export by hand, as another store could have made it. */
 async function exportedByHand(events: TransferredEvent[]): Promise<void> {
-  const lines = [JSON.stringify({ format: 'eventstore-export/1', exportedAt: '', withSystemStreams: false }), ...events.map(eventLine)].map((line) => `${line}\n`).join('')
-  await writeFile(file, `${lines}${JSON.stringify({ events: events.length, sha256: createHash('sha256').update(lines).digest('hex') })}\n`)
+  const lines = [
+    JSON.stringify({ format: 'eventstore-export/1', exportedAt: '', withSystemStreams: false }),
+    ...events.map(eventLine),
+  ]
+    .map((line) => `${line}\n`)
+    .join('')
+  await writeFile(
+    file,
+    `${lines}${JSON.stringify({ events: events.length, sha256: createHash('sha256').update(lines).digest('hex') })}\n`,
+  )
 }
 
 /** Random appends, deletes and metadata in streams of a run. */
@@ -142,12 +164,25 @@ describe('a store that is exported and imported elsewhere', () => {
 
   test('keeps bytes as they are: spaces and digits of JSON, what is no UTF-8, no data at all', async () => {
     const [from, to] = [await freshStore(), await freshStore()]
-    const kept = [bytes('{ "n" : 12345678901234567890.10, "2":1, "1":2 }'), bytes('"a\u2028b"'), Buffer.from([0xff, 0xfe, 0x00, 0x0a]), Buffer.alloc(0)]
-    await withBytes(from, (client) => client.append('exact', -1n, kept.map((data, at) => event(data, at < 2))))
+    const kept = [
+      bytes('{ "n" : 12345678901234567890.10, "2":1, "1":2 }'),
+      bytes('"a\u2028b"'),
+      Buffer.from([0xff, 0xfe, 0x00, 0x0a]),
+      Buffer.alloc(0),
+    ]
+    await withBytes(from, (client) =>
+      client.append(
+        'exact',
+        -1n,
+        kept.map((data, at) => event(data, at < 2)),
+      ),
+    )
     await exportStore({ url: from, out: file, withSystemStreams: false })
     await importStore(to, file)
     const found = await withBytes(to, (client) => collect(client.readAll()))
-    expect(found.map(({ data }) => Buffer.from(data).toString('hex'))).toEqual(kept.map((data) => Buffer.from(data).toString('hex')))
+    expect(found.map(({ data }) => Buffer.from(data).toString('hex'))).toEqual(
+      kept.map((data) => Buffer.from(data).toString('hex')),
+    )
     expect(found.map(({ isJson }) => isJson)).toEqual([true, true, false, false])
   })
 
@@ -159,7 +194,10 @@ describe('a store that is exported and imported elsewhere', () => {
     await client.appendToStream('mine', jsonEvent({ type: 'A', data: {} }))
     await client.setStreamMetadata('mine', { maxCount: 1 })
     await client.dispose()
-    expect(await exportStore({ url: from, out: file, withSystemStreams: false })).toMatchObject({ events: 2, leftOut: 2 })
+    expect(await exportStore({ url: from, out: file, withSystemStreams: false })).toMatchObject({
+      events: 2,
+      leftOut: 2,
+    })
     const streams = (await collect(readExport(file))).map(({ stream }) => stream)
     expect(streams).toEqual(['mine', '$$mine'])
     expect(['$x', '$$$x', '$$$$$x'].map(isSystemStream)).toEqual([true, true, true])
@@ -183,7 +221,9 @@ describe('an import into a store', () => {
     await exportedByHand(events)
     await importStore(to, file)
     const found = await withBytes(to, (client) => collect(client.readAll()))
-    expect(found.map(({ stream, revision, id }) => [stream, revision, id])).toEqual(events.map(({ stream, revision, id }) => [stream, revision, id]))
+    expect(found.map(({ stream, revision, id }) => [stream, revision, id])).toEqual(
+      events.map(({ stream, revision, id }) => [stream, revision, id]),
+    )
   })
 
   test('fills what a scavenge removed, so that revisions stay', async () => {
@@ -197,7 +237,11 @@ describe('an import into a store', () => {
   test('stops before it writes what would end a real server', async () => {
     const to = await freshStore()
     const deletion = { ...written('$$a', 0n, '$metadata'), data: bytes('{"$tb":9223372036854775807}') }
-    await exportedByHand([written('a', 0n), deletion, { ...written('$$a', 2n ** 63n - 1n, '$streamDeleted'), isJson: false, data: bytes('') }])
+    await exportedByHand([
+      written('a', 0n),
+      deletion,
+      { ...written('$$a', 2n ** 63n - 1n, '$streamDeleted'), isJson: false, data: bytes('') },
+    ])
     await expect(importStore(to, file)).rejects.toThrow(/would end a real server/)
   })
 
@@ -205,7 +249,11 @@ describe('an import into a store', () => {
     ['cut off', (text: string) => text.split('\n').slice(0, -2).join('\n'), /not whole/],
     ['changed', (text: string) => text.replace('Noted', 'Notes'), /checksum/],
     ['something else', () => '{"id":1}\n', /no data|no stream|no export/],
-    ['longer than it was', (text: string) => `${text}{"format":"eventstore-export/1","exportedAt":""}\n`, /behind its end/],
+    [
+      'longer than it was',
+      (text: string) => `${text}{"format":"eventstore-export/1","exportedAt":""}\n`,
+      /behind its end/,
+    ],
   ])('of a file that is %s writes nothing', async (_what, change, message) => {
     const to = await freshStore()
     await exportedByHand([written('a', 0n), written('a', 1n)])
@@ -216,6 +264,8 @@ describe('an import into a store', () => {
 })
 
 test('an export that fails leaves no file', async () => {
-  await expect(exportStore({ url: 'esdb://127.0.0.1:9?tls=false&maxDiscoverAttempts=1', out: file, withSystemStreams: false })).rejects.toThrow(/connect|unavailable/i)
+  await expect(
+    exportStore({ url: 'esdb://127.0.0.1:9?tls=false&maxDiscoverAttempts=1', out: file, withSystemStreams: false }),
+  ).rejects.toThrow(/connect|unavailable/i)
   expect(await readdir(folder)).toEqual([])
 })

@@ -14,7 +14,10 @@ test.each([
   [['retry', 'ai_review_todo'], { action: 'retry', name: 'ai_review_todo' }],
   [['rollback', 'cases'], { action: 'rollback', name: 'cases' }],
   [['drop', 'cases'], { action: 'drop', name: 'cases' }],
-  [['skip', 'cases', '18446744073709551615/12', '--reason', ' twice  imported '], { action: 'skip', name: 'cases', position, reason: 'twice  imported' }],
+  [
+    ['skip', 'cases', '18446744073709551615/12', '--reason', ' twice  imported '],
+    { action: 'skip', name: 'cases', position, reason: 'twice  imported' },
+  ],
 ])('projections %j is understood', (args, order) => {
   expect(readCommand(['projections', ...args])).toEqual({ name: 'projections', order })
 })

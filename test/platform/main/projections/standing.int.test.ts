@@ -34,9 +34,15 @@ beforeAll(async () => {
     const [commandId, consentTypeId] = [v4(), v4()]
     const context = { commandId, correlationId: commandId }
     const created = [consentTypeFact('ConsentTypeCreated', { consentTypeId })]
-    places.push((await store.append(consentTypeFold, `consent_type-${ids.org}-${consentTypeId}`, 'no_stream', created, context)).position)
+    places.push(
+      (await store.append(consentTypeFold, `consent_type-${ids.org}-${consentTypeId}`, 'no_stream', created, context))
+        .position,
+    )
     // Which no projector is shown.
-    await store.append(oauthClientFold, oauthClientStream(v4()), 'no_stream', [clientFact('OauthClientRegistered')], { commandId: v4(), correlationId: v4() })
+    await store.append(oauthClientFold, oauthClientStream(v4()), 'no_stream', [clientFact('OauthClientRegistered')], {
+      commandId: v4(),
+      correlationId: v4(),
+    })
   }
   database = await freshDatabase()
   pool = createPool({ url: database.url, max: 4 })
@@ -55,7 +61,11 @@ function versionOf(name: string): number {
 }
 
 /** A projector that has passed so many of the events. */
-async function stored(name: string, passed: number, { version = versionOf(name), status = 'running', silentSeconds = 0 } = {}): Promise<void> {
+async function stored(
+  name: string,
+  passed: number,
+  { version = versionOf(name), status = 'running', silentSeconds = 0 } = {},
+): Promise<void> {
   const { commit, prepare } = places[passed - 1] ?? { commit: 0n, prepare: 0n }
   await pool.query(
     `insert into runtime.projectors (name, version, shape, commit_position, prepare_position, status, heartbeat_at, updated_at)
@@ -90,16 +100,31 @@ test('the list tells versions, copies, instances that are gone, and the event of
 
   const listed = await listProjectors(pool, false)
   const at = (passed: number) => formatPosition(places[passed - 1] ?? { commit: 0n, prepare: 0n })
-  expect(lineOf(listed, 'consent_types')).toMatch(new RegExp(`^consent_types +\\d+ +running +${at(5)} +next \\(version 90, at ${at(3)}\\), previous \\(version 1, at ${at(1)}\\)$`))
+  expect(lineOf(listed, 'consent_types')).toMatch(
+    new RegExp(
+      `^consent_types +\\d+ +running +${at(5)} +next \\(version 90, at ${at(3)}\\), previous \\(version 1, at ${at(1)}\\)$`,
+    ),
+  )
   expect(listed).not.toContain('consent_types__')
   expect(lineOf(listed, 'cases')).toMatch(/running, but nobody runs it since 36\d\d s/)
   expect(lineOf(listed, 'patients')).toMatch(/^patients +97 \(this program: \d+\) +failed /)
   expect(lineOf(listed, 'letters')).toMatch(/^letters +1 \(not of this program\) +stopped /)
-  expect(listed).toContain(`patients failed at 7/8: ConsentTypeCreated ${ids.client} of a consent_type stream\n  22003 of table_x\n`)
+  expect(listed).toContain(
+    `patients failed at 7/8: ConsentTypeCreated ${ids.client} of a consent_type stream\n  22003 of table_x\n`,
+  )
   const { projectors } = JSON.parse(await listProjectors(pool, true)) as { projectors: { name: string }[] }
   expect(projectors.find(({ name }) => name === 'patients')).toMatchObject({
-    version: 97, program_version: versionOf('patients'), status: 'failed', copies: [],
-    failure: { event_id: ids.client, event_type: 'ConsentTypeCreated', category: 'consent_type', position: '7/8', reason: '22003 of table_x' },
+    version: 97,
+    program_version: versionOf('patients'),
+    status: 'failed',
+    copies: [],
+    failure: {
+      event_id: ids.client,
+      event_type: 'ConsentTypeCreated',
+      category: 'consent_type',
+      position: '7/8',
+      reason: '22003 of table_x',
+    },
   })
 })
 
@@ -112,19 +137,33 @@ test('lag counts the events after each checkpoint, of the streams that are proje
   expect(lineOf(limited, 'consent_types')).toContain('at the head')
   expect(lineOf(limited, 'cases')).toContain(' 1 event ')
   expect(lineOf(limited, 'patients')).toContain(' more than 2 events ')
-  const { head, projectors } = JSON.parse(await projectionLag(pool, store, true, 2)) as { head: string; projectors: { name: string }[] }
+  const { head, projectors } = JSON.parse(await projectionLag(pool, store, true, 2)) as {
+    head: string
+    projectors: { name: string }[]
+  }
   expect(head).toBe(formatPosition(places[4] ?? { commit: 0n, prepare: 0n }))
-  expect(projectors.find(({ name }) => name === 'patients')).toMatchObject({ at_head: false, events_behind: 2, is_more: true })
-  expect(projectors.find(({ name }) => name === 'consent_types')).toMatchObject({ at_head: true, events_behind: 0, is_more: false })
+  expect(projectors.find(({ name }) => name === 'patients')).toMatchObject({
+    at_head: false,
+    events_behind: 2,
+    is_more: true,
+  })
+  expect(projectors.find(({ name }) => name === 'consent_types')).toMatchObject({
+    at_head: true,
+    events_behind: 0,
+    is_more: false,
+  })
 })
 
-test.each(['consent_records', 'ai_review_todo'])('%s passes over nothing, even where it failed: a withdrawn consent could be among it', async (name) => {
-  const [position] = places
-  if (position === undefined) throw new Error('no place')
-  const told = await skipFailedEvent(pool, store, { name, position, reason: 'unwanted' })
-  expect([told.isDone, told.text]).toEqual([false, expect.stringContaining(`projections retry ${name}`)])
-  expect(await store.readLast(projectionStream(name))).toBeUndefined()
-})
+test.each(['consent_records', 'ai_review_todo'])(
+  '%s passes over nothing, even where it failed: a withdrawn consent could be among it',
+  async (name) => {
+    const [position] = places
+    if (position === undefined) throw new Error('no place')
+    const told = await skipFailedEvent(pool, store, { name, position, reason: 'unwanted' })
+    expect([told.isDone, told.text]).toEqual([false, expect.stringContaining(`projections retry ${name}`)])
+    expect(await store.readLast(projectionStream(name))).toBeUndefined()
+  },
+)
 
 /** Its row says that it failed at this one of the events. */
 async function failedAt(name: string, place: number): Promise<Position> {
@@ -143,7 +182,8 @@ function update(name: string, assignments: string): Promise<unknown> {
 }
 
 async function statusOf(name: string): Promise<string | undefined> {
-  return (await pool.query<{ status: string }>('select status from runtime.projectors where name = $1', [name])).rows[0]?.status
+  return (await pool.query<{ status: string }>('select status from runtime.projectors where name = $1', [name])).rows[0]
+    ?.status
 }
 
 const hint = (name: string, position: Position) => `projections skip ${name} ${formatPosition(position)} --reason TEXT`
@@ -156,19 +196,25 @@ test('what decides is to be tried again, never to be passed over', async () => {
   expect(listed).not.toContain(hint('consent_records', position))
 })
 
-test.each(['previous', 'check', 'next'])('what only the %s copy of the same version cannot take is not passed over, nor is it suggested', async (kind) => {
-  const name = { previous: 'assessments', check: 'assessments_todo', next: 'ai_reviews' }[kind] ?? ''
-  await stored(name, 4)
-  await stored(`${name}__${kind}`, 1, { status: 'stopped' })
-  const position = await failedAt(`${name}__${kind}`, 1)
-  const listed = await listProjectors(pool, false)
-  expect(listed).toContain(`the ${kind} copy of ${name} failed at ${formatPosition(position)}`)
-  expect(listed).not.toContain(hint(name, position))
-  const told = await skipFailedEvent(pool, store, { name, position, reason: 'unwanted' })
-  expect([told.isDone, told.text]).toEqual([false, expect.stringContaining(`${name} has not failed at ${formatPosition(position)}: it is running`)])
-  expect(await store.readLast(projectionStream(name))).toBeUndefined()
-  expect(await statusOf(`${name}__${kind}`)).toBe('failed')
-})
+test.each(['previous', 'check', 'next'])(
+  'what only the %s copy of the same version cannot take is not passed over, nor is it suggested',
+  async (kind) => {
+    const name = { previous: 'assessments', check: 'assessments_todo', next: 'ai_reviews' }[kind] ?? ''
+    await stored(name, 4)
+    await stored(`${name}__${kind}`, 1, { status: 'stopped' })
+    const position = await failedAt(`${name}__${kind}`, 1)
+    const listed = await listProjectors(pool, false)
+    expect(listed).toContain(`the ${kind} copy of ${name} failed at ${formatPosition(position)}`)
+    expect(listed).not.toContain(hint(name, position))
+    const told = await skipFailedEvent(pool, store, { name, position, reason: 'unwanted' })
+    expect([told.isDone, told.text]).toEqual([
+      false,
+      expect.stringContaining(`${name} has not failed at ${formatPosition(position)}: it is running`),
+    ])
+    expect(await store.readLast(projectionStream(name))).toBeUndefined()
+    expect(await statusOf(`${name}__${kind}`)).toBe('failed')
+  },
+)
 
 test('what a newer version cannot take is passed over, and its copy filled anew', async () => {
   const name = 'webhook_subscriptions'
@@ -180,14 +226,18 @@ test('what a newer version cannot take is passed over, and its copy filled anew'
   await vi.waitFor(async () => expect(await statusOf(`${name}__next`)).toBeUndefined(), 5_000)
   await update(name, 'version = 99')
   const told = await skipping
-  expect([told.isDone, told.text]).toEqual([true, expect.stringMatching(/now and at every rebuild\nwebhook_subscriptions is served in version 99$/)])
+  expect([told.isDone, told.text]).toEqual([
+    true,
+    expect.stringMatching(/now and at every rebuild\nwebhook_subscriptions is served in version 99$/),
+  ])
   expect(await store.readLast(projectionStream(name))).toBeDefined()
 })
 
 test('a copy that found no room is listed as such, and told of again when it is retried', async () => {
   const name = 'assessments'
   await stored(`${name}__next`, 1, { version: 99, status: 'failed' })
-  const noRoom = 'the copy of assessments in version 99 found no room on the disk: make room, then projections retry assessments'
+  const noRoom =
+    'the copy of assessments in version 99 found no room on the disk: make room, then projections retry assessments'
   expect(await listProjectors(pool, false)).toContain(noRoom)
   const retrying = retryProjector(pool, name)
   await vi.waitFor(async () => expect(await statusOf(`${name}__next`)).toBeUndefined(), 5_000)
@@ -209,7 +259,17 @@ test('a skip is refused while somebody works on the copies, and of an event that
   await runner.query('begin')
   await runner.query(`update runtime.projectors set status = 'running' where name = $1`, [name])
   const skipping = skipFailedEvent(pool, store, order)
-  await vi.waitFor(async () => expect((await pool.query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)).rowCount).toBe(1), 5_000)
+  await vi.waitFor(
+    async () =>
+      expect(
+        (
+          await pool.query(
+            `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+          )
+        ).rowCount,
+      ).toBe(1),
+    5_000,
+  )
   await runner.query('commit')
   runner.release()
   expect((await skipping).isDone).toBe(false)
@@ -220,5 +280,8 @@ test('a skip is refused while somebody works on the copies, and of an event that
   await vi.waitFor(async () => expect(await statusOf(name)).toBe('rebuilding'), 5_000)
   await update(name, `status = 'running'`)
   expect((await last).isDone).toBe(true)
-  expect(await skipFailedEvent(pool, store, order)).toEqual({ isDone: true, text: `${name} passes over ${formatPosition(position)} already` })
+  expect(await skipFailedEvent(pool, store, order)).toEqual({
+    isDone: true,
+    text: `${name} passes over ${formatPosition(position)} already`,
+  })
 })

@@ -19,18 +19,29 @@ const missing: Comparison = {
   tables: [{ table: 'cases', rows: 2, copyRows: 3, hash: 'a', copyHash: 'c' }],
   difference: { kind: 'missing', table: 'cases', key: { case_id: '17', part: '2' } },
 }
-const switched = { name: 'cases', kind: 'switched', comparison: equal, versions: { from: 1, to: 1 }, position, status: 'running' } as const
+const switched = {
+  name: 'cases',
+  kind: 'switched',
+  comparison: equal,
+  versions: { from: 1, to: 1 },
+  position,
+  status: 'running',
+} as const
 
 test('a switch says where, and that both were equal before', () => {
   expect(toldOfRebuild(switched, nothing)).toEqual({
     isDone: true,
     text: 'cases: rebuilt and switched at 70/65 (version 1; 7 rows, equal by content hash at 50/50)',
   })
-  expect(toldOfRebuild(switched, new Set(['1/1', '2/2'])).text).toContain('7 rows, 2 events passed over, equal by content hash')
+  expect(toldOfRebuild(switched, new Set(['1/1', '2/2'])).text).toContain(
+    '7 rows, 2 events passed over, equal by content hash',
+  )
 })
 
 test('a switch to a newer version says what differs, and who stands by now; one of a stopped projector, that it is still stopped', () => {
-  expect(toldOfRebuild({ ...switched, comparison: missing, versions: { from: 1, to: 2 }, status: 'stopped' }, nothing)).toEqual({
+  expect(
+    toldOfRebuild({ ...switched, comparison: missing, versions: { from: 1, to: 2 }, status: 'stopped' }, nothing),
+  ).toEqual({
     isDone: true,
     text: [
       'cases: rebuilt and switched at 70/65 (version 1 replaced by 2; 2 rows, 3 by the log, different)',
@@ -44,19 +55,38 @@ test('a switch to a newer version says what differs, and who stands by now; one 
 test('what is not switched is not done: for a difference, an event, a refusal', () => {
   const differs = toldOfRebuild({ name: 'cases', kind: 'differs', comparison: missing }, nothing)
   expect(differs.isDone).toBe(false)
-  expect(differs.text).toMatch(/^cases: not switched: at 50\/50 [^]*is missing from what serves\n.*--accept-difference$/)
-  const failure = { eventId: 'e17', eventType: 'CaseOpened', category: 'case', position, reason: 'RowConflictError: insert' }
+  expect(differs.text).toMatch(
+    /^cases: not switched: at 50\/50 [^]*is missing from what serves\n.*--accept-difference$/,
+  )
+  const failure = {
+    eventId: 'e17',
+    eventType: 'CaseOpened',
+    category: 'case',
+    position,
+    reason: 'RowConflictError: insert',
+  }
   expect(toldOfRebuild({ name: 'cases', kind: 'failed', failure }, nothing)).toEqual({
     isDone: false,
     text: 'cases: failed at 70/65: CaseOpened e17 of a case stream\n  RowConflictError: insert',
   })
-  const refused = { name: 'cases', kind: 'refused', reason: 'under-way', message: 'a rebuild of cases is under way' } as const
+  const refused = {
+    name: 'cases',
+    kind: 'refused',
+    reason: 'under-way',
+    message: 'a rebuild of cases is under way',
+  } as const
   expect(toldOfRebuild(refused, nothing)).toEqual({ isDone: false, text: 'cases: a rebuild of cases is under way' })
 })
 
 test.each([
-  [{ kind: 'changed', table: 'cases', key: { case_id: '17' }, columns: ['status', 'closed_at'] }, 'table cases, row case_id 17: differs in status, closed_at'],
-  [{ kind: 'surplus', table: 'cases', key: { case_id: '17' } }, 'table cases, row case_id 17: is served, and the log does not say so'],
+  [
+    { kind: 'changed', table: 'cases', key: { case_id: '17' }, columns: ['status', 'closed_at'] },
+    'table cases, row case_id 17: differs in status, closed_at',
+  ],
+  [
+    { kind: 'surplus', table: 'cases', key: { case_id: '17' } },
+    'table cases, row case_id 17: is served, and the log does not say so',
+  ],
   [{ kind: 'shape', table: 'cases', columns: ['closed_at'] }, 'table cases: closed_at is not the same in both'],
   [{ kind: 'shape', table: 'cases', columns: [] }, 'table cases: the whole table is not the same in both'],
 ] as const)('%j is told as a sentence', (difference, sentence) => {
