@@ -20,5 +20,5 @@ COPY embedded embedded
 RUN mkdir /data && chown node:node /data
 USER node
 EXPOSE 8080
-ENTRYPOINT ["node", "platform/main.ts"]
+ENTRYPOINT ["node", "app/main.ts"]
 CMD ["serve"]

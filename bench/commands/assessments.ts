@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { createApiClient, textAt } from '../../platform/demo/api-client.ts'
-import { expectStatus } from '../../platform/demo/steps.ts'
+import { createApiClient, textAt } from '../../app/demo/api-client.ts'
+import { expectStatus } from '../../app/demo/steps.ts'
 import { assessmentStream } from '../../streams/assessment/stream.ts'
 import type { AppendJob, HttpJob } from '../load/jobs.ts'
 import type { BenchPlatform } from '../load/platform.ts'

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { actorContext, createApiClient, textAt } from '../../platform/demo/api-client.ts'
-import { expectStatus } from '../../platform/demo/steps.ts'
+import { actorContext, createApiClient, textAt } from '../../app/demo/api-client.ts'
+import { expectStatus } from '../../app/demo/steps.ts'
 import type { ConsentEvent } from '../../streams/consent/events.ts'
 import { consentFold } from '../../streams/consent/state.ts'
 import { consentStream } from '../../streams/consent/stream.ts'

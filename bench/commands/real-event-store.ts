@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { projectedStreams } from '../../platform/main/projections/projected-streams.ts'
+import { projectedStreams } from '../../app/projections/projected-streams.ts'
 import { readModels } from '../../projections/registry.ts'
 import { startOfLog } from '../../streams/store/positions.ts'
 import type { Benchmark } from '../harness/benchmark.ts'

@@ -4,15 +4,15 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../embedded/children/free-port.ts'
-import { requestToken, textAt } from '../../platform/demo/api-client.ts'
+import { requestToken, textAt } from '../../app/demo/api-client.ts'
 import { loadConfiguration } from '../../platform/configuration.ts'
 import { ensureDatabase } from '../../platform/database.ts'
 import { createGracefulStop } from '../../platform/graceful-stop.ts'
 import { createLogger } from '../../platform/logging.ts'
-import { keepCredentials, registerClients, serviceClientOf } from '../../platform/main/credentials.ts'
-import type { Credentials } from '../../platform/main/credentials-file.ts'
-import { startEmbedded } from '../../platform/main/embedded.ts'
-import type { Role } from '../../platform/main/roles.ts'
+import { keepCredentials, registerClients, serviceClientOf } from '../../app/credentials.ts'
+import type { Credentials } from '../../app/credentials-file.ts'
+import { startEmbedded } from '../../app/embedded.ts'
+import type { Role } from '../../app/roles.ts'
 import { createMasterKeyFile, parseMasterKeys } from '../../platform/vault/master-keys.ts'
 import { openVault, type Vault } from '../../platform/vault/vault.ts'
 import { catalogue } from '../../streams/catalogue.ts'
@@ -48,7 +48,7 @@ export interface BenchPlatformOptions {
   readonly env?: Settings
 }
 
-const main = fileURLToPath(new URL('../../platform/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../../app/main.ts', import.meta.url))
 const startLimitMs = 150_000
 
 /** Starts embedded servers, registers the clients as an operator does, and runs the roles in one process of their own. */

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { createLogger } from '../../platform/logging.ts'
-import { projectedStreams } from '../../platform/main/projections/projected-streams.ts'
+import { projectedStreams } from '../../app/projections/projected-streams.ts'
 import { consentRecordsProjector } from '../../projections/consent/consent-records.projector.ts'
 import { emptyCopy } from '../../projections/rebuild/copies.ts'
 import { fill } from '../../projections/rebuild/fill.ts'

@@ -2,7 +2,7 @@ import { BACKWARDS, EventStoreDBClient, FORWARDS, START } from '@eventstore/db-c
 import { createReadStream } from 'node:fs'
 import { Client } from 'pg'
 import { createLogger } from '../../platform/logging.ts'
-import { projectedStreams } from '../../platform/main/projections/projected-streams.ts'
+import { projectedStreams } from '../../app/projections/projected-streams.ts'
 import { inTransaction } from '../../platform/transaction.ts'
 import { readModels } from '../../projections/registry.ts'
 import { copyNames, dropCopies, emptyCopy, type Copy } from '../../projections/rebuild/copies.ts'

@@ -1,5 +1,5 @@
-import { createApiClient, textAt } from '../../platform/demo/api-client.ts'
-import { expectStatus } from '../../platform/demo/steps.ts'
+import { createApiClient, textAt } from '../../app/demo/api-client.ts'
+import { expectStatus } from '../../app/demo/steps.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { atLeast, single } from '../harness/compare.ts'
 import { withScope } from '../harness/scope.ts'

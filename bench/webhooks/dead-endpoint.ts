@@ -1,6 +1,6 @@
 import { freePort } from '../../embedded/children/free-port.ts'
-import { createApiClient } from '../../platform/demo/api-client.ts'
-import { expectStatus } from '../../platform/demo/steps.ts'
+import { createApiClient } from '../../app/demo/api-client.ts'
+import { expectStatus } from '../../app/demo/steps.ts'
 import { bearerOf } from '../commands/assessments.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { atLeast } from '../harness/compare.ts'

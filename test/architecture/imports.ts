@@ -23,7 +23,7 @@ interface ImportRule {
 }
 
 const stages = ['streams/', 'commands/', 'projections/', 'processes/', 'read-api/', 'platform/', 'embedded/']
-const entry = ['platform/main.ts', 'platform/main/', 'platform/demo/']
+const entry = ['app/main.ts', 'app/', 'app/demo/']
 
 /** Architecture section 2, row by row. */
 export const importRules: readonly ImportRule[] = [
@@ -37,9 +37,9 @@ export const importRules: readonly ImportRule[] = [
   },
   { of: 'read-api/', may: ['read-api/', /^projections\/.*table\.ts$/, 'platform/'], not: entry },
   { of: 'platform/', may: ['platform/', 'streams/store/'], not: entry },
-  { of: 'platform/main.ts', may: stages, not: ['platform/demo/'] },
-  { of: 'platform/main/', may: stages, not: ['platform/demo/', 'platform/main.ts'] },
-  { of: 'platform/demo/', may: ['platform/demo/', 'platform/main/credentials-file.ts'] },
+  { of: 'app/main.ts', may: stages, not: ['app/demo/'] },
+  { of: 'app/', may: stages, not: ['app/demo/', 'app/main.ts'] },
+  { of: 'app/demo/', may: ['app/demo/', 'app/credentials-file.ts'] },
   { of: 'embedded/', may: ['embedded/', 'platform/configuration.ts'] },
   { of: 'bench/', may: ['bench/', 'test/support/', ...stages] },
   { of: 'test/', may: ['test/', 'bench/harness/', ...stages] },

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { at } from '../../platform/demo/api-client.ts'
+import { at } from '../../app/demo/api-client.ts'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { loadConfiguration } from '../../platform/configuration.ts'
-import { isRole, needsOf, requireVariables } from '../../platform/main/roles.ts'
+import { isRole, needsOf, requireVariables } from '../../app/roles.ts'
 import { createOwnServers } from '../../platform/own-servers.ts'
 
 const text = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')

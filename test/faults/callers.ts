@@ -1,13 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  at,
-  createApiClient,
-  requestToken,
-  textAt,
-  type ApiAnswer,
-  type ApiClient,
-} from '../../platform/demo/api-client.ts'
+import { at, createApiClient, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../app/demo/api-client.ts'
 import { assessmentBody, photograph } from '../support/main-job.ts'
 import { clientOf } from '../support/platform.ts'
 import type { CallerName, Outcome } from './outcomes.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { at } from '../../platform/demo/api-client.ts'
+import { at } from '../../app/demo/api-client.ts'
 
 /** Looks at a platform's health all the time, as its operator's monitoring does. */
 export class HealthWatch {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { at, textAt, type ApiClient } from '../../platform/demo/api-client.ts'
+import { at, textAt, type ApiClient } from '../../app/demo/api-client.ts'
 import { expecting } from '../support/main-job.ts'
 import { waitFor } from '../support/platform.ts'
 import { Callers, type Acknowledged } from './callers.ts'

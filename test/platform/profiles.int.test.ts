@@ -8,7 +8,7 @@ import { assessmentWriteRoutes } from '../../commands/assessments/routes.ts'
 import { consentWriteRoutes } from '../../commands/consent/routes.ts'
 import { webhookWriteRoutes } from '../../commands/webhooks/routes.ts'
 import { loadConfiguration, type Configuration, type Environment, type Profile } from '../../platform/configuration.ts'
-import { actorContext } from '../../platform/demo/api-client.ts'
+import { actorContext } from '../../app/demo/api-client.ts'
 import { createEgress, type Egress, type EgressPurpose } from '../../platform/egress.ts'
 import { EgressError } from '../../platform/egress-error.ts'
 import { createFailpoint } from '../../platform/failpoint.ts'
@@ -476,7 +476,7 @@ describe('without APP_ENV', () => {
 
 /** The program itself, from what has been compiled, with this environment alone; what it said on stderr when it gave up. */
 async function refusalOfStart(env: Record<string, string>): Promise<{ code: number | null; stderr: string }> {
-  const main = fileURLToPath(new URL('../../platform/main.ts', import.meta.url))
+  const main = fileURLToPath(new URL('../../app/main.ts', import.meta.url))
   const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
   const child = spawn(process.execPath, [main, 'up'], {
     env: { PATH, NODE_COMPILE_CACHE, PLATFORM_DATA_DIR: '/dev/null/none', ...env },

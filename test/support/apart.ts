@@ -2,15 +2,15 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../embedded/children/free-port.ts'
 import { loadConfiguration, type Environment } from '../../platform/configuration.ts'
-import type { PlatformProcess } from '../../platform/demo/platform-process.ts'
+import type { PlatformProcess } from '../../app/demo/platform-process.ts'
 import { createGracefulStop } from '../../platform/graceful-stop.ts'
 import { createLogger } from '../../platform/logging.ts'
-import { startEmbedded } from '../../platform/main/embedded.ts'
-import { isRole, type Role } from '../../platform/main/roles.ts'
+import { startEmbedded } from '../../app/embedded.ts'
+import { isRole, type Role } from '../../app/roles.ts'
 import { masterKeys, prepareClients } from './first-clients.ts'
 import { startFront, type Front } from './front.ts'
 
-const main = fileURLToPath(new URL('../../platform/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../../app/main.ts', import.meta.url))
 /** Six processes load the same sources: compiled once, they start in half the time. */
 const compiled = fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url))
 const endWithParent = fileURLToPath(new URL('end-with-parent.ts', import.meta.url))

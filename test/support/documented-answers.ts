@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { at, type ApiAnswer, type ApiClient } from '../../platform/demo/api-client.ts'
+import { at, type ApiAnswer, type ApiClient } from '../../app/demo/api-client.ts'
 
 const services = ['auth', 'clinical-api', 'ai-review', 'consent']
 

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { actorContext, at, textAt, type ApiAnswer, type ApiClient } from '../../platform/demo/api-client.ts'
-import type { ReceivedWebhook, WebhookReceiver } from '../../platform/demo/webhook-receiver.ts'
+import { actorContext, at, textAt, type ApiAnswer, type ApiClient } from '../../app/demo/api-client.ts'
+import type { ReceivedWebhook, WebhookReceiver } from '../../app/demo/webhook-receiver.ts'
 import { waitFor } from './platform.ts'
 
 /** A photograph that is sent: the `images[]` entry, and what became of its bytes. */

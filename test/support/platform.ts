@@ -3,14 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../embedded/children/free-port.ts'
-import {
-  createApiClient,
-  requestToken,
-  textAt,
-  type ApiClient,
-  type ClientSecrets,
-} from '../../platform/demo/api-client.ts'
-import { startPlatformProcess, type PlatformProcess } from '../../platform/demo/platform-process.ts'
+import { createApiClient, requestToken, textAt, type ApiClient, type ClientSecrets } from '../../app/demo/api-client.ts'
+import { startPlatformProcess, type PlatformProcess } from '../../app/demo/platform-process.ts'
 import { startPlatformApart } from './apart.ts'
 import { isRealEventStore, realEventStoreUrl } from './event-store.ts'
 import { freshDatabase, isRealPostgres } from './postgres.ts'

@@ -1,5 +1,5 @@
 import type { AllStreamRecordedEvent } from '@eventstore/db-client'
-import { at } from '../../platform/demo/api-client.ts'
+import { at } from '../../app/demo/api-client.ts'
 import { formatPosition } from '../../streams/store/positions.ts'
 
 /** An event as the log has it: sealed members stay sealed, so that no evidence can show them. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { at as memberOf } from '../../../platform/demo/api-client.ts'
+import { at as memberOf } from '../../../app/demo/api-client.ts'
 import { startOfLog } from '../../../streams/store/positions.ts'
 import { deliveryIdOf, webhookDeliveryStream } from '../../../streams/webhook-delivery/stream.ts'
 import { webhookSubscriptionsFold } from '../../../streams/webhook-subscriptions/state.ts'

@@ -8,7 +8,7 @@ import { deliveryWriteRoutes } from '../../../commands/webhooks/delivery-routes.
 import { createPool } from '../../../platform/database.ts'
 import { createCursors } from '../../../platform/http/cursors.ts'
 import { connectObjectStore } from '../../../platform/object-store.ts'
-import { projectedStreams } from '../../../platform/main/projections/projected-streams.ts'
+import { projectedStreams } from '../../../app/projections/projected-streams.ts'
 import { problem } from '../../../platform/problems.ts'
 import { webhookDeliveriesProjector } from '../../../projections/webhooks/webhook-deliveries.projector.ts'
 import { webhookSubscriptionsProjector } from '../../../projections/webhooks/webhook-subscriptions.projector.ts'

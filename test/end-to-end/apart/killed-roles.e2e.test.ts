@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { freePort } from '../../../embedded/children/free-port.ts'
-import { at, createApiClient, requestToken, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
-import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
-import { allRoles, type Role } from '../../../platform/main/roles.ts'
+import { at, createApiClient, requestToken, textAt, type ApiClient } from '../../../app/demo/api-client.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
+import { allRoles, type Role } from '../../../app/roles.ts'
 import { startPlatformApart, type PlatformApart, type RoleProcess } from '../../support/apart.ts'
 import {
   assessmentBody,

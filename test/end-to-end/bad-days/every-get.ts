@@ -1,4 +1,4 @@
-import { actorContext, at, requestToken, textAt, type ClientSecrets } from '../../../platform/demo/api-client.ts'
+import { actorContext, at, requestToken, textAt, type ClientSecrets } from '../../../app/demo/api-client.ts'
 
 /** Addresses to ask, by the template of their route in the OpenAPI document. */
 export type Questions = Readonly<Record<string, readonly string[]>>

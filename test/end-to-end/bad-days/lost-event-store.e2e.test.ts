@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { startEventStoreNode, type EventStoreNode } from '../../../embedded/eventstore/start.ts'
-import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
-import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import { at, textAt, type ApiClient } from '../../../app/demo/api-client.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import {
   assessmentBody,
   consentedPatient,

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { freePort } from '../../../embedded/children/free-port.ts'
-import { at, createApiClient, requestToken, textAt } from '../../../platform/demo/api-client.ts'
+import { at, createApiClient, requestToken, textAt } from '../../../app/demo/api-client.ts'
 import { expecting, registerPatient } from '../../support/main-job.ts'
 import { waitFor } from '../../support/platform.ts'
 import { freshDatabase } from '../../support/postgres.ts'
 import { descendantsOf, untilGone } from './child-processes.ts'
 import { runProgram, type OperatorProgram } from './operator-program.ts'
 
-const up = ['node', 'platform/main.ts', 'up'] as const
+const up = ['node', 'app/main.ts', 'up'] as const
 const ready = 'The platform is ready'
 
 // Several starts in one test, on machines that do other things too.

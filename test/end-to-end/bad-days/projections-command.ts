@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { at } from '../../../platform/demo/api-client.ts'
+import { at } from '../../../app/demo/api-client.ts'
 
 const repository = fileURLToPath(new URL('../../../', import.meta.url))
 /** One command after another loads the same sources: compiled once, they begin in half the time. */
@@ -32,7 +32,7 @@ export function beginProjections(
   args: readonly string[],
   env: Env = {},
 ): { readonly ended: Promise<Ended>; interrupt(): void } {
-  const child = spawn(process.execPath, ['platform/main.ts', 'projections', ...args], {
+  const child = spawn(process.execPath, ['app/main.ts', 'projections', ...args], {
     cwd: repository,
     env: { ...process.env, ...nothing, NODE_COMPILE_CACHE: compiled, PLATFORM_DATA_DIR: dataDir, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

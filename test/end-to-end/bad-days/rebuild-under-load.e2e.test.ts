@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { at, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
-import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
-import { knownNames } from '../../../platform/main/projections/known-projectors.ts'
+import { at, textAt, type ApiAnswer, type ApiClient } from '../../../app/demo/api-client.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
+import { knownNames } from '../../../app/projections/known-projectors.ts'
 import {
   assessmentBody,
   consentedPatient,

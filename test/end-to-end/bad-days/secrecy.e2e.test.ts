@@ -1,15 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import {
-  actorContext,
-  at,
-  requestToken,
-  textAt,
-  type ApiAnswer,
-  type ApiClient,
-} from '../../../platform/demo/api-client.ts'
-import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import { actorContext, at, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../app/demo/api-client.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { isRealEventStore } from '../../support/event-store.ts'
 import {
   createConsentTerms,

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
-import type { RunningPlatform } from '../../../platform/main/up.ts'
+import { at, textAt, type ApiClient } from '../../../app/demo/api-client.ts'
+import type { RunningPlatform } from '../../../app/up.ts'
 import { startInProcessPlatform, type InProcessPlatform } from '../../support/in-process-platform.ts'
 import {
   assessmentBody,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, onTestFailed, test, vi } from 'vitest'
-import { at, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
-import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import { at, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../app/demo/api-client.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import {
   assessmentBody,
   consentedPatient,

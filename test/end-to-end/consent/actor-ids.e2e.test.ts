@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { at, textAt, type ApiClient } from '../../../app/demo/api-client.ts'
 import { assessmentBody, expecting, photograph } from '../../support/main-job.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { eventsOfAll } from '../bad-days/recorded-events.ts'

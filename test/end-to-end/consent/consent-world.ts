@@ -5,7 +5,7 @@ import {
   type ApiAnswer,
   type ApiClient,
   type ApiRequest,
-} from '../../../platform/demo/api-client.ts'
+} from '../../../app/demo/api-client.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import { expecting } from '../../support/main-job.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { at, textAt, type ApiAnswer } from '../../../platform/demo/api-client.ts'
+import { at, textAt, type ApiAnswer } from '../../../app/demo/api-client.ts'
 import { clientOf } from '../../support/platform.ts'
 import { expecting } from '../../support/main-job.ts'
 import { eventsOf } from '../bad-days/recorded-events.ts'

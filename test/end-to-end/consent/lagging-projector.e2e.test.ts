@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openConsentClient, type AskConsent } from '../../../platform/clients/consent-client.ts'
-import { at, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
-import type { RunningPlatform } from '../../../platform/main/up.ts'
+import { at, type ApiAnswer, type ApiClient } from '../../../app/demo/api-client.ts'
+import type { RunningPlatform } from '../../../app/up.ts'
 import { startInProcessPlatform, type InProcessPlatform } from '../../support/in-process-platform.ts'
 import {
   assessmentBody,

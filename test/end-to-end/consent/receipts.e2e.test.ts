@@ -4,12 +4,12 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { at, textAt } from '../../../platform/demo/api-client.ts'
+import { at, textAt } from '../../../app/demo/api-client.ts'
 import { expecting } from '../../support/main-job.ts'
 import { clientOf } from '../../support/platform.ts'
 import { openConsentWorld, refusal, type ConsentWorld } from './consent-world.ts'
 
-const main = fileURLToPath(new URL('../../../platform/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../../../app/main.ts', import.meta.url))
 
 let world: ConsentWorld
 let patientId: string

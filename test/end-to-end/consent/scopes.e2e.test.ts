@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { at, createApiClient, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { at, createApiClient, textAt, type ApiClient } from '../../../app/demo/api-client.ts'
 import {
   assessmentBody,
   consentedPatient,

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { actorContext, at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { actorContext, at, textAt, type ApiClient } from '../../../app/demo/api-client.ts'
 import { expecting } from '../../support/main-job.ts'
 import { operationsOf } from '../../support/operations.ts'
 import { clientOf } from '../../support/platform.ts'

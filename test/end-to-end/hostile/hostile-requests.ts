@@ -1,4 +1,4 @@
-import { at } from '../../../platform/demo/api-client.ts'
+import { at } from '../../../app/demo/api-client.ts'
 
 /** Something hostile that a request can carry. */
 export interface Load {

@@ -7,7 +7,7 @@ import {
   textAt,
   type ApiAnswer,
   type ApiClient,
-} from '../../../platform/demo/api-client.ts'
+} from '../../../app/demo/api-client.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import { createConsentTerms, decideConsent, expecting, registerPatient } from '../../support/main-job.ts'
 import { operationsOf, pathWith, type DocumentedOperation } from '../../support/operations.ts'

@@ -1,6 +1,6 @@
 import { v5 } from 'uuid'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { at, textAt, type ApiClient } from '../../../app/demo/api-client.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
   assessmentBody,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { at, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { at, textAt, type ApiAnswer, type ApiClient } from '../../../app/demo/api-client.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
   assessmentBody,

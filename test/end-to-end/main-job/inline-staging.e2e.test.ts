@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { join, relative } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { at, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { at, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../app/demo/api-client.ts'
 import { apiPort } from '../../support/apart.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {

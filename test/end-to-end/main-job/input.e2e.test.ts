@@ -1,13 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import {
-  actorContext,
-  at,
-  requestToken,
-  textAt,
-  type ApiAnswer,
-  type ApiClient,
-} from '../../../platform/demo/api-client.ts'
+import { actorContext, at, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../app/demo/api-client.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
   createConsentTerms,

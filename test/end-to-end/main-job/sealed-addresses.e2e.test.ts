@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { at, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { at, textAt, type ApiAnswer, type ApiClient } from '../../../app/demo/api-client.ts'
 import {
   assessmentBody,
   consentedPatient,

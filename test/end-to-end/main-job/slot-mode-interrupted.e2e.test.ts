@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
-import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import { at, textAt, type ApiClient } from '../../../app/demo/api-client.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import {
   assessmentBody,
   consentedPatient,

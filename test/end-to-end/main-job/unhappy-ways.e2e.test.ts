@@ -1,8 +1,8 @@
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { FaultControl, ResultControl } from '../../../embedded/provider/controls.ts'
-import { at, textAt, type ApiClient } from '../../../platform/demo/api-client.ts'
-import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import { at, textAt, type ApiClient } from '../../../app/demo/api-client.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
   assessmentBody,

@@ -1,4 +1,4 @@
-import { at, textAt, type ApiAnswer, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { at, textAt, type ApiAnswer, type ApiClient } from '../../../app/demo/api-client.ts'
 import { expecting, type Photograph } from '../../support/main-job.ts'
 
 export const assessments = '/v1/clinical-api/assessments'

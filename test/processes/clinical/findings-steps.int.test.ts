@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { v5 } from 'uuid'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { at } from '../../../platform/demo/api-client.ts'
+import { at } from '../../../app/demo/api-client.ts'
 import { createEgress, type Egress } from '../../../platform/egress.ts'
 import type { SupersedePayload } from '../../../processes/clinical/clinical.process.ts'
 import { clinicalProcess } from '../../../processes/clinical/clinical.effects.ts'

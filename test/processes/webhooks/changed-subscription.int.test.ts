@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, it, vi } from 'vitest'
-import { startWebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import { startWebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { MissingKeyError } from '../../../streams/store/errors.ts'
 import { hash, ids } from '../../streams/facts.ts'
 import { subscriptionFact } from '../../streams/webhook-facts.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { webhookChannel } from '../../../streams/channels/webhook.ts'
 import type { WebhookDeliveryEvent } from '../../../streams/webhook-delivery/events.ts'
 import { deliveryIdOf, webhookDeliveryStream } from '../../../streams/webhook-delivery/stream.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest'
-import { startWebhookReceiver, type WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { createEgress, type Egress } from '../../../platform/egress.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import type { DeliverPayload } from '../../../processes/webhooks/todo-payloads.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { execute } from '../../../commands/handling/execute.ts'
 import { redeliver } from '../../../commands/webhooks/redeliver.ts'
-import type { ReceivedWebhook, WebhookReceiver } from '../../../platform/demo/webhook-receiver.ts'
+import type { ReceivedWebhook, WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import type { StepOutcome, Todo } from '../../../processes/runtime/process.ts'
 import type { DeliverPayload } from '../../../processes/webhooks/todo-payloads.ts'

@@ -1,4 +1,4 @@
-import { at } from '../../../platform/demo/api-client.ts'
+import { at } from '../../../app/demo/api-client.ts'
 import { comparePositions, parsePosition } from '../../../streams/store/positions.ts'
 import { operations, type Acknowledged, type LoadSummary, type Operation } from '../acknowledged.ts'
 import { placeOf, text, type Fact } from '../facts.ts'

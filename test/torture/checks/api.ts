@@ -1,4 +1,4 @@
-import { at, type ApiClient } from '../../../platform/demo/api-client.ts'
+import { at, type ApiClient } from '../../../app/demo/api-client.ts'
 import type { Acknowledged, Operation } from '../acknowledged.ts'
 import { text, type Fact } from '../facts.ts'
 import type { Checked, Finding } from './checked.ts'

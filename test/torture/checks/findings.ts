@@ -1,4 +1,4 @@
-import { at } from '../../../platform/demo/api-client.ts'
+import { at } from '../../../app/demo/api-client.ts'
 import { placeOf, text, type Fact } from '../facts.ts'
 import type { Checked, Finding } from './checked.ts'
 

@@ -1,4 +1,4 @@
-import { at } from '../../../platform/demo/api-client.ts'
+import { at } from '../../../app/demo/api-client.ts'
 import { text, type Fact } from '../facts.ts'
 
 /** A subscription as the log tells of it; a place is that of an event among all of the log. */

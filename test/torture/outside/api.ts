@@ -7,7 +7,7 @@ import {
   type ApiAnswer,
   type ApiRequest,
   type ClientSecrets,
-} from '../../../platform/demo/api-client.ts'
+} from '../../../app/demo/api-client.ts'
 import { limited } from '../../../platform/time-limits.ts'
 import { operations, type Acknowledged, type DurableLines, type LoadSummary, type Operation } from '../acknowledged.ts'
 

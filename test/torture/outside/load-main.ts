@@ -1,5 +1,5 @@
 import { exitWhenParentGone } from '../../../embedded/children/parent-watch.ts'
-import { createApiClient, requestToken, textAt } from '../../../platform/demo/api-client.ts'
+import { createApiClient, requestToken, textAt } from '../../../app/demo/api-client.ts'
 import { SeededRandom } from '../../embedded/eventstore/checks/seeded-random.ts'
 import { createConsentTerms } from '../../support/main-job.ts'
 import { DurableLines } from '../acknowledged.ts'

@@ -1,4 +1,4 @@
-import { at, textAt, type ApiAnswer } from '../../../platform/demo/api-client.ts'
+import { at, textAt, type ApiAnswer } from '../../../app/demo/api-client.ts'
 import type { Operation } from '../acknowledged.ts'
 import type { Write } from './api.ts'
 import type { UserOptions } from './user.ts'

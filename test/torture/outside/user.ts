@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { at, textAt, type ApiAnswer } from '../../../platform/demo/api-client.ts'
+import { at, textAt, type ApiAnswer } from '../../../app/demo/api-client.ts'
 import type { SeededRandom } from '../../embedded/eventstore/checks/seeded-random.ts'
 import { assessments, declaration, uploadAll } from '../../end-to-end/main-job/uploads.ts'
 import { assessmentBody, photograph, type ConsentTerms, type Photograph } from '../../support/main-job.ts'

@@ -1,7 +1,7 @@
 import { escapeIdentifier } from 'pg'
 import { createPool, ensureDatabase, type Pool } from '../../../platform/database.ts'
 import { createLogger } from '../../../platform/logging.ts'
-import { projectedStreams } from '../../../platform/main/projections/projected-streams.ts'
+import { projectedStreams } from '../../../app/projections/projected-streams.ts'
 import { parseMasterKeys } from '../../../platform/vault/master-keys.ts'
 import { openVault } from '../../../platform/vault/vault.ts'
 import { processes } from '../../../processes/registry.ts'

@@ -6,8 +6,8 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { freePort } from '../../../embedded/children/free-port.ts'
 import { databaseUrl } from '../../../embedded/postgres/databases.ts'
-import type { Credentials } from '../../../platform/main/credentials-file.ts'
-import { isRole } from '../../../platform/main/roles.ts'
+import type { Credentials } from '../../../app/credentials-file.ts'
+import { isRole } from '../../../app/roles.ts'
 import { roleCommand } from '../../support/apart.ts'
 import { masterKeys, prepareClients } from '../../support/first-clients.ts'
 import { startFront } from '../../support/front.ts'
@@ -195,7 +195,7 @@ function embeddedMain(server: string): string {
 /** A killed process keeps nothing of what it compiled: one that ends by itself does it for all. */
 async function compileOnce(): Promise<void> {
   const { args, env } = roleCommand('api')
-  const main = args.find((each) => each.endsWith('platform/main.ts')) ?? ''
+  const main = args.find((each) => each.endsWith('app/main.ts')) ?? ''
   await promisify(execFile)(process.execPath, [main, '--help'], { env: { ...process.env, ...env } })
 }
 

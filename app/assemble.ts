@@ -1,0 +1,238 @@
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { processes } from '../processes/registry.ts'
+import { notifyWorkers } from '../processes/runtime/wake-ups.ts'
+import { readModels } from '../projections/registry.ts'
+import { createWritePool } from '../projections/runtime/write-pool.ts'
+import { createReadPositions } from '../projections/runtime/read-positions.ts'
+import { createProjectionRunner, type ProjectionRunner } from '../projections/runtime/runner.ts'
+import { ensureRuntimeSchema } from '../projections/runtime/schema.ts'
+import { catalogue } from '../streams/catalogue.ts'
+import { openEventStore, type EventStore } from '../streams/store/event-store.ts'
+import type { Configuration } from '../platform/configuration.ts'
+import { areSameDatabase, createPool, ensureDatabase } from '../platform/database.ts'
+import { createFailpoint } from '../platform/failpoint.ts'
+import { createGracefulStop, type GracefulStop } from '../platform/graceful-stop.ts'
+import { createHealth } from '../platform/health.ts'
+import { createApplication } from '../platform/http/application.ts'
+import { createCursors } from '../platform/http/cursors.ts'
+import { createTokenIssuer } from '../platform/http/tokens.ts'
+import type { Logger } from '../platform/logging.ts'
+import { connectObjectStore, type ObjectStore } from '../platform/object-store.ts'
+import { ConfigurationError } from '../platform/profile-rules.ts'
+import { openVault, type Vault } from '../platform/vault/vault.ts'
+import type { MasterKeyRing } from '../platform/vault/master-keys.ts'
+import { requireBucket } from './bucket-check.ts'
+import { addHealthChecks } from './health-checks.ts'
+import { startProcessor } from './processor.ts'
+import { projectedStreams } from './projections/projected-streams.ts'
+import { skippedIn } from './projections/skips.ts'
+import type { Role } from './roles.ts'
+import { servicesOf } from './services.ts'
+import { clearly } from './start-errors.ts'
+
+export interface PlatformOptions {
+  readonly configuration: Configuration
+  readonly masterKeys: MasterKeyRing
+  readonly logger: Logger
+  readonly roles: readonly Role[]
+  readonly stop?: GracefulStop
+  readonly now?: () => Date
+  /** The read models' database disappeared while the platform runs. */
+  readonly onDatabaseGone?: () => void
+  /** What must stand in the event store before anybody can call. */
+  readonly beforeListening?: (opened: { readonly store: EventStore; readonly vault: Vault }) => Promise<void>
+}
+
+export interface Platform {
+  readonly app: FastifyInstance
+  readonly store: EventStore
+  readonly vault: Vault
+  readonly roles: readonly Role[]
+  /** Undefined where neither projector nor processor runs. */
+  readonly runner: ProjectionRunner | undefined
+  readonly port: number
+  /** Resolves when every read model and to-do list of this instance has caught up. */
+  readonly caughtUp: () => Promise<void>
+  readonly stop: GracefulStop
+}
+
+/**
+ * How long an answer on which something is decided waits for its read model, in milliseconds. Whoever came back instead
+ * would wait for a head that has moved on, and under a steady load never find the read model current.
+ */
+const decisiveWaitMs = 4_000
+
+/** Builds the asked roles from the registries and starts them; ready when `/health/ready` answers 200. */
+export async function startPlatform(options: PlatformOptions): Promise<Platform> {
+  const { configuration, logger, roles, now = () => new Date() } = options
+  const stop = options.stop ?? createGracefulStop({ logger })
+  const filter = { streamPrefixes: projectedStreams }
+  const databaseUrl = required(configuration.databaseUrl, 'DATABASE_URL')
+  const vaultUrl = required(configuration.vaultDatabaseUrl, 'VAULT_DATABASE_URL')
+
+  await Promise.all([
+    clearly('DATABASE_URL', () => ensureDatabase(databaseUrl)),
+    clearly('VAULT_DATABASE_URL', () => ensureDatabase(vaultUrl)),
+  ])
+  if (await clearly('VAULT_DATABASE_URL', () => areSameDatabase(databaseUrl, vaultUrl))) {
+    throw new ConfigurationError(
+      'VAULT_DATABASE_URL must be another database than DATABASE_URL: both lead to the same one',
+    )
+  }
+  const vault = await clearly('VAULT_DATABASE_URL', () => openVault({ url: vaultUrl, masterKeys: options.masterKeys }))
+  stop.onStop('resources', 'vault', () => vault.close())
+  const esdbUrl = required(configuration.esdbUrl, 'ESDB_URL')
+  const store = await openEventStore({ url: esdbUrl, catalogue, vault, now, logger })
+  stop.onStop('resources', 'event store', () => store.close())
+  await clearly('ESDB_URL', () => store.head(filter))
+  const pool = createPool({ url: databaseUrl, max: 20, logger, name: 'platform' })
+  stop.onStop('resources', 'database', () => pool.end())
+  await ensureRuntimeSchema(pool)
+
+  const runsApi = roles.includes('api')
+  const runsProjector = roles.includes('projector')
+  const runsProcessor = roles.includes('processor')
+  const projectors = [
+    ...(runsProjector ? readModels : []),
+    ...(runsProcessor ? processes.map((process) => process.list) : []),
+  ]
+  const { onDatabaseGone } = options
+  const writePool = projectors.length === 0 ? undefined : createWritePool({ url: databaseUrl, logger })
+  if (writePool !== undefined) stop.onStop('resources', 'batches', () => writePool.end())
+  const runner =
+    writePool === undefined
+      ? undefined
+      : createProjectionRunner({
+          eventStore: store,
+          pool,
+          writePool,
+          projectors,
+          filter,
+          skips: skippedIn(store),
+          logger,
+          ...(onDatabaseGone === undefined ? {} : { onDatabaseGone }),
+        })
+  runner?.start()
+  if (runner !== undefined) stop.onStop('work', 'projections', () => runner.close())
+  // The workers of other instances hear of what this one's runner put on a list.
+  if (runner !== undefined && runsProcessor)
+    stop.onStop('work', 'word of new work', notifyWorkers(runner, pool, logger))
+  const reads = createReadPositions({ pool, projectors: readModels, ...(runner === undefined ? {} : { runner }) })
+  stop.onStop('work', 'read positions', () => reads.close())
+
+  const failpoint = createFailpoint(configuration)
+  const health = createHealth({ profile: configuration.profile, roles })
+  const objects = runsApi || runsProcessor ? await openObjectStore(options, stop) : undefined
+  const processor =
+    runsProcessor && objects !== undefined
+      ? startProcessor({
+          given: { store, vault, objects, configuration, now, failpoint },
+          pool,
+          databaseUrl,
+          filter,
+          runner,
+          logger,
+          stop,
+        })
+      : undefined
+  const served = runsApi && !runsProjector ? readModels : []
+  const areStepsWaiting = () => processor?.areStepsWaiting() ?? false
+  addHealthChecks(health, {
+    pool,
+    store,
+    runner,
+    served,
+    relays: processor?.relays ?? [],
+    provider: processor?.provider,
+    areStepsWaiting,
+  })
+
+  await processor?.identifyProvider()
+
+  let isRefusing = false
+  const tokens = createTokenIssuer({
+    keys: vault,
+    issuer: `${configuration.baseUrl}/v1/auth`,
+    audience: configuration.baseUrl,
+    ttlSeconds: configuration.tokenTtlSeconds,
+    now,
+  })
+  const isCurrentWithin = (waitMs: number) => (projector: string) =>
+    reads.requireHead((asked) => store.head(filter, asked), projector, waitMs)
+  const services =
+    runsApi && objects !== undefined
+      ? servicesOf({
+          store,
+          vault,
+          objects,
+          failpoint,
+          configuration,
+          now,
+          tokens,
+          pool,
+          cursors: createCursors({ key: await vault.secret('cursor', 'current'), now }),
+          isCurrent: isCurrentWithin(decisiveWaitMs),
+        })
+      : []
+  const app = await createApplication({
+    configuration,
+    logger,
+    services,
+    health,
+    now,
+    verifyToken: (token) => tokens.verify(token),
+    pseudonymOf: (text) => vault.fingerprint(text),
+    readYourWrites: (position, names, timeoutMs) => reads.waitFor(position, names, timeoutMs),
+    isCurrent: isCurrentWithin(configuration.readYourWritesMs),
+    isStopping: () => isRefusing,
+  })
+  stop.onStop('intake', 'http', () => app.close())
+  // The last registered ends first: requests are refused before the server closes, and only once no step needs them.
+  stop.onStop('intake', 'refusal', () => {
+    isRefusing = true
+  })
+  await clearly('VAULT_DATABASE_URL', async () => options.beforeListening?.({ store, vault }))
+  await listen(app, configuration)
+  // Steps call our own services, so they begin when those answer: a check that fails because we are starting is a try lost.
+  await processor?.beginSteps(runsApi ? 'here' : 'await')
+  const { port } = app.server.address() as AddressInfo
+  return { app, store, vault, roles, runner, port, stop, caughtUp: async () => runner?.caughtUp() }
+}
+
+async function openObjectStore(
+  { configuration, now = () => new Date() }: PlatformOptions,
+  stop: GracefulStop,
+): Promise<ObjectStore> {
+  const objects = connectObjectStore({
+    endpoint: required(configuration.s3Endpoint, 'S3_ENDPOINT'),
+    publicEndpoint: configuration.s3PublicEndpoint,
+    region: configuration.s3Region,
+    bucket: configuration.s3Bucket,
+    accessKeyId: required(configuration.s3AccessKeyId, 'S3_ACCESS_KEY_ID'),
+    secretAccessKey: required(configuration.s3SecretAccessKey, 'S3_SECRET_ACCESS_KEY'),
+    now,
+  })
+  stop.onStop('resources', 'object store', () => objects.close())
+  await requireBucket(configuration)
+  return objects
+}
+
+async function listen(app: FastifyInstance, { host, port }: Configuration): Promise<void> {
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'EADDRINUSE')
+      throw new Error(`port ${port} of ${host} is taken: set PORT to another one`, { cause: error })
+    if (code === 'EACCES')
+      throw new Error(`port ${port} of ${host} needs more rights: set PORT to 1024 or above`, { cause: error })
+    throw error
+  }
+}
+
+/** Set by the embedded default where the environment does not; without it there is nothing to connect to. */
+function required(value: string | undefined, name: string): string {
+  if (value === undefined) throw new Error(`${name} must be set`)
+  return value
+}

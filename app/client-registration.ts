@@ -1,0 +1,156 @@
+import { randomBytes } from 'node:crypto'
+import { v4, v5 } from 'uuid'
+import { grantScopes } from '../commands/auth/grant-scopes.ts'
+import { registerClient } from '../commands/auth/register-client.ts'
+import { serviceScopes } from '../commands/auth/scopes.ts'
+import { execute } from '../commands/handling/execute.ts'
+import { catalogue } from '../streams/catalogue.ts'
+import { oauthClientFold, type RegisteredOauthClient } from '../streams/oauth-client/state.ts'
+import { oauthClientStream } from '../streams/oauth-client/stream.ts'
+import { openEventStore, type EventStore } from '../streams/store/event-store.ts'
+import type { Configuration } from '../platform/configuration.ts'
+import { ensureDatabase } from '../platform/database.ts'
+import { isUuid } from '../platform/http/formats.ts'
+import type { Logger } from '../platform/logging.ts'
+import { ConfigurationError } from '../platform/profile-rules.ts'
+import { parseMasterKeys } from '../platform/vault/master-keys.ts'
+import { openVault, type Vault } from '../platform/vault/vault.ts'
+import type { ClientOrder } from './command-line.ts'
+import { clearly } from './start-errors.ts'
+
+export interface NewClient {
+  readonly clientId: string
+  readonly secret: string
+  readonly name: string
+  /** Null for the platform-level client. */
+  readonly orgId: string | null
+  readonly productId: string | null
+  readonly scopes: readonly string[]
+  readonly trustedActorContext: boolean
+}
+
+/** Namespace of the commands that register a client: any UUID can be its id, not only one that v5 takes for a namespace. */
+const commands = 'b7d3a0a4-2f7e-5c0c-8a53-0f5d1c5c9e21'
+
+/**
+ * Registers a client, or finds the one that has its id and gives it the scopes that it lacks; resolves to what stands in
+ * the event store then.
+ * @throws ClientTakenError when the id stands for another organisation's client or another secret, which then is given nothing
+ */
+export async function registerOnce(
+  store: EventStore,
+  vault: Vault,
+  client: NewClient,
+  now: Date,
+): Promise<RegisteredOauthClient> {
+  const { secret, ...data } = client
+  const target = { fold: oauthClientFold, stream: oauthClientStream(client.clientId) }
+  const command = { ...data, secretHash: vault.fingerprint(secret), now }
+  const contextOf = (name: string) => {
+    const commandId = v5(`${name} ${client.clientId}`, commands)
+    return { commandId, correlationId: commandId, ...(client.orgId === null ? {} : { orgId: client.orgId }) }
+  }
+  // Instances that start at once send the same event id, and the server acknowledges all of them: only the stream knows whose came first.
+  const standing = async (): Promise<RegisteredOauthClient> => {
+    const { state } = await store.load(target.fold, target.stream, { fresh: true })
+    if (state.status !== 'registered') throw new Error('the event store lost the client that it had just stored')
+    return state
+  }
+  await execute(store, target, (state) => registerClient(command, state), contextOf('register'))
+  const { orgId, secretHash } = await standing()
+  if (orgId !== client.orgId)
+    throw new ClientTakenError(
+      `${client.clientId} names the client of ${orgId === null ? 'the services' : 'an organisation'}: choose another id`,
+    )
+  if (secretHash !== command.secretHash)
+    throw new ClientTakenError(`${client.clientId} is registered with another secret: set that one, or choose a new id`)
+  await execute(
+    store,
+    target,
+    (state) => grantScopes(command, state),
+    contextOf(`grant ${client.scopes.toSorted().join(' ')}`),
+  )
+  return standing()
+}
+
+/**
+ * Registers the client with which services call each other; every API instance does so at its start.
+ * @throws ConfigurationError when the id stands for another secret or another client
+ */
+export async function registerServiceClient(
+  store: EventStore,
+  vault: Vault,
+  configuration: Configuration,
+  now: Date,
+): Promise<void> {
+  const { serviceClientId = '', serviceClientSecret: secret = '' } = configuration
+  const clientId = serviceClientId.toLowerCase()
+  if (!isUuid(clientId)) throw new ConfigurationError('SERVICE_CLIENT_ID must be a UUID')
+  const client = {
+    clientId,
+    secret,
+    name: 'platform services',
+    orgId: null,
+    productId: null,
+    scopes: serviceScopes,
+    trustedActorContext: false,
+  }
+  await registerOnce(store, vault, client, now).catch((error: unknown) => {
+    if (!(error instanceof ClientTakenError)) throw error
+    throw new ConfigurationError(`SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET: ${error.message}`, { cause: error })
+  })
+}
+
+/** The id of a client is taken by one that differs in what no start may change. */
+class ClientTakenError extends Error {
+  override readonly name = 'ClientTakenError'
+}
+
+/** What is printed of a new client, once. */
+export interface ClientCredentials {
+  readonly client_id: string
+  readonly client_secret: string
+  readonly org_id: string
+  readonly product_id: string
+  readonly scopes: readonly string[]
+  readonly trusted_actor_context: boolean
+}
+
+/** Registers a client of an organisation with the servers that the configuration names. */
+export async function registerOrdered(
+  configuration: Configuration,
+  order: ClientOrder,
+  logger: Logger,
+): Promise<ClientCredentials> {
+  const { vaultDatabaseUrl = '', masterKeys = '', esdbUrl = '' } = configuration
+  await clearly('VAULT_DATABASE_URL', () => ensureDatabase(vaultDatabaseUrl))
+  const vault = await openVault({ url: vaultDatabaseUrl, masterKeys: parseMasterKeys(masterKeys) })
+  try {
+    const store = await openEventStore({ url: esdbUrl, catalogue, vault, logger })
+    try {
+      const client = {
+        clientId: v4(),
+        secret: randomBytes(32).toString('base64url'),
+        name: 'client registered by an operator',
+        orgId: order.orgId ?? v4(),
+        productId: order.productId ?? v4(),
+        scopes: order.scopes,
+        trustedActorContext: order.trustedActorContext,
+      }
+      await clearly('VAULT_DATABASE_URL', () => registerOnce(store, vault, client, new Date()))
+      const { clientId, secret, orgId, productId, scopes, trustedActorContext } = client
+      return {
+        client_id: clientId,
+        client_secret: secret,
+        org_id: orgId,
+        product_id: productId,
+        scopes,
+        trusted_actor_context: trustedActorContext,
+      }
+    } finally {
+      await store.close()
+    }
+  } finally {
+    await vault.close()
+  }
+}

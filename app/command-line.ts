@@ -1,0 +1,109 @@
+import { parseArgs } from 'node:util'
+import { clientScopes } from '../commands/auth/scopes.ts'
+import { isUuid } from '../platform/http/formats.ts'
+import { projectionsUsage, readProjections, type ProjectionsOrder } from './projections/orders.ts'
+import type { VerifyReceiptOrder } from './verify-receipt.ts'
+import { allRoles, isRole, type Role } from './roles.ts'
+
+export interface ClientOrder {
+  /** Null: a new one is made. */
+  readonly orgId: string | null
+  readonly productId: string | null
+  readonly scopes: readonly string[]
+  readonly trustedActorContext: boolean
+}
+
+export type Command =
+  | { readonly name: 'help' }
+  | { readonly name: 'up' }
+  | { readonly name: 'serve'; readonly roles: readonly Role[] }
+  | { readonly name: 'register-client'; readonly order: ClientOrder }
+  | { readonly name: 'projections'; readonly order: ProjectionsOrder }
+  | { readonly name: 'verify-receipt'; readonly order: VerifyReceiptOrder }
+  | { readonly name: 'wrong'; readonly reason: string }
+
+export const usage = `Usage: npm run platform -- COMMAND
+
+  up      the whole platform on this machine, embedded servers included (the same as npm start)
+  serve   [--role api|projector|processor]…
+          the named roles (all, unless named) against real servers
+  clients register  --org ID|--new-org  --product ID|--new-product  --scope SCOPE…  [--trusted-actor-context]
+          a client of an organisation; prints its id and its secret once, as JSON. The scope "all"
+          stands for all that a client of an organisation may hold
+  verify receipt FILE --jwks FILE
+          whether a consent receipt is genuine, by the keys of /v1/auth/.well-known/jwks.json; asks nobody.
+          Ends with 0 when it is, 3 for what is no receipt, 4 for a key that is not in the set, 5 when altered
+${projectionsUsage}
+
+The environment configures it; the README lists every variable.`
+
+/** What the arguments ask for; `wrong` says why they ask for nothing. */
+export function readCommand(args: readonly string[]): Command {
+  const [name, ...rest] = args
+  if (name === undefined || name === 'help' || args.includes('--help') || args.includes('-h')) return { name: 'help' }
+  try {
+    if (name === 'up') {
+      parseArgs({ args: rest, options: {} })
+      return { name: 'up' }
+    }
+    if (name === 'serve') return readServe(rest)
+    if (name === 'projections') return { name, order: readProjections(rest) }
+    if (name === 'verify' && rest[0] === 'receipt') return readVerifyReceipt(rest.slice(1))
+    if (name === 'clients' && rest[0] === 'register') return readRegister(rest.slice(1))
+  } catch (error) {
+    return wrong(error instanceof Error ? error.message : String(error))
+  }
+  return wrong(`there is no command ${name === 'clients' || name === 'verify' ? args.join(' ') : name}`)
+}
+
+function readServe(args: string[]): Command {
+  const { values } = parseArgs({ args, options: { role: { type: 'string', multiple: true } } })
+  const named = values.role ?? allRoles
+  const unknown = named.find((role) => !isRole(role))
+  if (unknown !== undefined) return wrong(`there is no role ${unknown}: roles are ${allRoles.join(', ')}`)
+  return { name: 'serve', roles: allRoles.filter((role) => named.includes(role)) }
+}
+
+const registerOptions = {
+  org: { type: 'string' },
+  'new-org': { type: 'boolean', default: false },
+  product: { type: 'string' },
+  'new-product': { type: 'boolean', default: false },
+  scope: { type: 'string', multiple: true },
+  'trusted-actor-context': { type: 'boolean', default: false },
+} as const
+
+function readRegister(args: string[]): Command {
+  // What follows a scope is another one: --scope a b says the same as --scope a --scope b.
+  const { values, positionals } = parseArgs({ args, options: registerOptions, allowPositionals: true })
+  const chosen = [
+    { option: 'org', id: values.org, isNew: values['new-org'] },
+    { option: 'product', id: values.product, isNew: values['new-product'] },
+  ]
+  for (const { option, id, isNew } of chosen) {
+    if ((id === undefined) === !isNew) return wrong(`clients register takes either --${option} ID or --new-${option}`)
+    if (id !== undefined && !isUuid(id)) return wrong(`--${option} must be a UUID`)
+  }
+  const named = [...(values.scope ?? []), ...positionals]
+    .flatMap((text) => text.split(/[\s,]+/))
+    .filter((scope) => scope !== '')
+  if (named.length === 0) return wrong('clients register needs at least one --scope')
+  const scopes = [...new Set(named.flatMap((scope) => (scope === 'all' ? clientScopes : [scope])))]
+  const known: readonly string[] = clientScopes
+  const unknown = scopes.find((scope) => !known.includes(scope))
+  if (unknown !== undefined) return wrong(`there is no scope ${unknown}: scopes are ${known.join(', ')}`)
+  const ids = { orgId: values.org?.toLowerCase() ?? null, productId: values.product?.toLowerCase() ?? null }
+  return { name: 'register-client', order: { ...ids, scopes, trustedActorContext: values['trusted-actor-context'] } }
+}
+
+function readVerifyReceipt(args: string[]): Command {
+  const { values, positionals } = parseArgs({ args, options: { jwks: { type: 'string' } }, allowPositionals: true })
+  const [file, ...others] = positionals
+  if (file === undefined || others.length > 0) return wrong('verify receipt takes one file')
+  if (values.jwks === undefined) return wrong('verify receipt needs --jwks FILE')
+  return { name: 'verify-receipt', order: { file, jwks: values.jwks } }
+}
+
+function wrong(reason: string): Command {
+  return { name: 'wrong', reason }
+}

@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Check } from 'typebox/value'
+import { v4 } from 'uuid'
+import { clientScopes, serviceScopes } from '../commands/auth/scopes.ts'
+import { writeDurably } from '../embedded/children/durable-file.ts'
+import type { EventStore } from '../streams/store/event-store.ts'
+import type { Configuration } from '../platform/configuration.ts'
+import type { Vault } from '../platform/vault/vault.ts'
+import { registerOnce } from './client-registration.ts'
+import { Credentials } from './credentials-file.ts'
+
+const file = (dataDir: string) => join(dataDir, 'credentials.json')
+
+/**
+ * The credentials of this data folder, made at the first start: a client of the demo organisation, one of a second
+ * organisation, and a platform-level one for the services. The addresses follow the configuration at each start.
+ * `controlSecret` admits to the remote control of the embedded provider simulator.
+ */
+export async function keepCredentials(
+  configuration: Configuration,
+  controlSecret: string | null = null,
+): Promise<Credentials> {
+  const path = file(configuration.dataDir)
+  const kept = withServiceScopes((await readCredentials(path)) ?? newIdentities())
+  const credentials: Credentials = {
+    ...kept,
+    base_url: configuration.baseUrl,
+    admin_api_secret: configuration.adminApiSecret ?? null,
+    eventstore_url: configuration.esdbUrl ?? null,
+    database_url: configuration.databaseUrl ?? null,
+    provider_url: configuration.providerBaseUrl ?? null,
+    control_secret: controlSecret,
+    mailbox_url: null,
+    chat_url: null,
+  }
+  await writeDurably(path, `${JSON.stringify(credentials, null, 2)}\n`, 0o600)
+  return credentials
+}
+
+/** What the services need of each other may have grown since the folder was made. */
+function withServiceScopes<Kept extends Pick<Credentials, 'clients'>>(kept: Kept): Kept {
+  const clients = kept.clients.map((client) =>
+    client.org_id === null ? { ...client, scopes: [...new Set([...client.scopes, ...serviceScopes])] } : client,
+  )
+  return { ...kept, clients }
+}
+
+/** The platform-level client, with which the services call each other. */
+export function serviceClientOf({ clients }: Credentials): Credentials['clients'][number] {
+  const client = clients.find((each) => each.org_id === null)
+  if (client === undefined) throw new Error('credentials.json has no platform-level client')
+  return client
+}
+
+/** Registers the clients of the credentials; those that are registered already get the scopes that they lack. */
+export async function registerClients(
+  store: EventStore,
+  vault: Vault,
+  { clients }: Credentials,
+  now: Date,
+): Promise<void> {
+  for (const client of clients) {
+    const registered = {
+      clientId: client.client_id,
+      secret: client.client_secret,
+      name: client.org_id === null ? 'platform services' : 'first client',
+      orgId: client.org_id,
+      productId: client.product_id,
+      scopes: client.scopes,
+      trustedActorContext: client.trusted_actor_context,
+    }
+    await registerOnce(store, vault, registered, now)
+  }
+}
+
+async function readCredentials(path: string): Promise<Credentials | undefined> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  }
+  const value = parsed(text)
+  if (!Check(Credentials, value))
+    throw new Error(`${path} is damaged: restore it, or remove the data folder to begin anew`)
+  return value
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function newIdentities(): Pick<Credentials, 'org_id' | 'product_id' | 'clients'> {
+  const [demo, second] = [v4(), v4()]
+  const product = v4()
+  const client = (orgId: string | null, productId: string | null, scopes: readonly string[]) => ({
+    client_id: v4(),
+    client_secret: randomBytes(32).toString('base64url'),
+    scopes: [...scopes],
+    org_id: orgId,
+    product_id: productId,
+    trusted_actor_context: orgId !== null,
+  })
+  return {
+    org_id: demo,
+    product_id: product,
+    clients: [
+      client(demo, product, clientScopes),
+      client(second, v4(), clientScopes),
+      client(null, null, serviceScopes),
+    ],
+  }
+}

@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { Check } from 'typebox/value'
+import { Credentials } from '../credentials-file.ts'
+
+const main = fileURLToPath(new URL('../main.ts', import.meta.url))
+const startLimitMs = 60_000
+
+/** A platform in a process of its own, started as an operator starts it. */
+export interface PlatformProcess {
+  readonly credentials: Credentials
+  readonly pid: number
+  /** Everything it wrote so far, logs included. */
+  readonly output: () => string
+  readonly exited: Promise<number | null>
+  /** SIGTERM, and the exit code it leads to. */
+  stop(): Promise<number | null>
+  kill(): Promise<void>
+}
+
+/**
+ * Runs `platform up` over a data folder and waits until it is ready. Rejects with what it wrote when it is not. The signal
+ * stops it at any time, while it starts too.
+ */
+export async function startPlatformProcess(
+  dataDir: string,
+  env: Readonly<Record<string, string>> = {},
+  signal?: AbortSignal,
+): Promise<PlatformProcess> {
+  const child = spawn(process.execPath, [main, 'up'], {
+    env: { ...process.env, PORT: '0', ...env, PLATFORM_DATA_DIR: dataDir },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')))
+  child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')))
+  let isOver = false
+  const exited = new Promise<number | null>((resolve) => {
+    child.on('close', (code) => {
+      isOver = true
+      resolve(code)
+    })
+  })
+  const stop = async () => {
+    if (!isOver) child.kill('SIGTERM')
+    return exited
+  }
+  signal?.addEventListener('abort', () => void stop(), { once: true })
+  if (signal?.aborted === true) void stop()
+
+  const deadline = Date.now() + startLimitMs
+  while (!output.includes('The platform is ready')) {
+    if (isOver || Date.now() > deadline) {
+      await stop()
+      throw new Error(`the platform did not start:\n${output}`)
+    }
+    await sleep(50)
+  }
+  return {
+    credentials: await readCredentials(dataDir),
+    pid: child.pid ?? 0,
+    output: () => output,
+    exited,
+    stop,
+    kill: async () => {
+      child.kill('SIGKILL')
+      await exited
+    },
+  }
+}
+
+async function readCredentials(dataDir: string): Promise<Credentials> {
+  const credentials: unknown = JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8'))
+  if (!Check(Credentials, credentials)) throw new Error('credentials.json is not what it should be')
+  return credentials
+}

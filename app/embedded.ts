@@ -1,0 +1,129 @@
+import { join } from 'node:path'
+import { freePort } from '../embedded/children/free-port.ts'
+import { lastingSettings } from '../embedded/children/lasting-ports.ts'
+import { startEventStoreNode } from '../embedded/eventstore/start.ts'
+import { startObjectStore } from '../embedded/object-store/start-object-store.ts'
+import { startPostgres } from '../embedded/postgres/start-postgres.ts'
+import { startProvider } from '../embedded/provider/start-provider.ts'
+import type { Configuration } from '../platform/configuration.ts'
+import type { GracefulStop } from '../platform/graceful-stop.ts'
+import type { Logger } from '../platform/logging.ts'
+import { ConfigurationError } from '../platform/profile-rules.ts'
+
+/** Settings that the embedded servers stand in for, as the environment would name them. */
+export type EmbeddedEnvironment = Readonly<Record<string, string>>
+
+export interface Embedded {
+  readonly environment: EmbeddedEnvironment
+  /** Of the provider simulator; null where the environment names a provider. */
+  readonly controlSecret: string | null
+}
+
+interface Server {
+  readonly exited: Promise<unknown>
+  stop(): Promise<void>
+}
+
+/** An embedded server ended although nobody asked it to. */
+export type OnServerLost = (name: string) => void
+
+const accessKeyId = 'embedded'
+
+/**
+ * Starts an embedded server for everything that the environment does not name, over the data folder. Ports and secrets
+ * are chosen at the first start and used again: signed addresses in events name them.
+ */
+export async function startEmbedded(
+  configuration: Configuration,
+  { logger, stop, onLost }: { readonly logger: Logger; readonly stop: GracefulStop; readonly onLost: OnServerLost },
+): Promise<Embedded> {
+  const { dataDir, profile } = configuration
+  if (profile === 'production' && configuration.providerBaseUrl === undefined) {
+    throw new ConfigurationError(
+      'PROVIDER_BASE_URL must be set when APP_ENV is production: the embedded provider simulator invents its results',
+    )
+  }
+  const { ports, secrets } = await lastingSettings(dataDir, {
+    ports: ['eventstore', 'postgres', 'object_store', 'provider'],
+    secrets: [
+      'eventstore',
+      'postgres',
+      'postgres_platform',
+      'postgres_vault',
+      'object_store',
+      'provider',
+      'provider_control',
+      'admin_api',
+    ],
+  })
+  const onLog = () => logger.debug({ component: 'embedded' }, 'an embedded server said something')
+
+  async function eventStore(): Promise<EmbeddedEnvironment> {
+    if (configuration.esdbUrl !== undefined) return {}
+    const account = { login: 'platform', password: secrets.eventstore }
+    const node = await startEventStoreNode({ dataDir: join(dataDir, 'eventstore'), port: ports.eventstore, account })
+    watch('event store', node)
+    return { ESDB_URL: node.url }
+  }
+
+  async function postgres(): Promise<EmbeddedEnvironment> {
+    if (configuration.databaseUrl !== undefined && configuration.vaultDatabaseUrl !== undefined) return {}
+    const server = await startPostgres({
+      dataDir: join(dataDir, 'postgres'),
+      port: ports.postgres,
+      password: secrets.postgres,
+      databases: ['platform', 'vault'],
+      rolePasswords: { platform: secrets.postgres_platform, vault: secrets.postgres_vault },
+      onLog,
+    })
+    watch('postgres', server)
+    return {
+      DATABASE_URL: configuration.databaseUrl ?? server.url('platform'),
+      VAULT_DATABASE_URL: configuration.vaultDatabaseUrl ?? server.url('vault'),
+    }
+  }
+
+  async function objectStore(): Promise<EmbeddedEnvironment> {
+    if (configuration.s3Endpoint !== undefined) return {}
+    const server = await startObjectStore({
+      dataDir: join(dataDir, 'object-store'),
+      port: ports.object_store,
+      accessKeyId,
+      secretAccessKey: secrets.object_store,
+      bucket: configuration.s3Bucket,
+      onLog,
+    })
+    watch('object store', server)
+    return { S3_ENDPOINT: server.endpoint, S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secrets.object_store }
+  }
+
+  async function provider(): Promise<EmbeddedEnvironment> {
+    if (configuration.providerBaseUrl !== undefined) return {}
+    const login = configuration.providerLogin ?? 'platform'
+    const password = configuration.providerPassword ?? secrets.provider
+    const server = await startProvider({
+      dataDir: join(dataDir, 'provider'),
+      port: ports.provider,
+      login,
+      password,
+      controlSecret: secrets.provider_control,
+      onLog,
+    })
+    watch('provider simulator', server)
+    return { PROVIDER_BASE_URL: server.url, PROVIDER_LOGIN: login, PROVIDER_PASSWORD: password }
+  }
+
+  function watch(name: string, server: Server): void {
+    stop.onStop('servers', name, () => server.stop())
+    void server.exited.then(() => {
+      if (!stop.isStopping) onLost(name)
+    })
+  }
+
+  const started = await Promise.all([eventStore(), postgres(), objectStore(), provider()])
+  const port = configuration.port === 0 ? await freePort() : configuration.port
+  return {
+    environment: Object.assign({ ADMIN_API_SECRET: secrets.admin_api, PORT: String(port) }, ...started),
+    controlSecret: configuration.providerBaseUrl === undefined ? secrets.provider_control : null,
+  }
+}

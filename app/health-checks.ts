@@ -1,0 +1,131 @@
+import type { Provider } from '../processes/adapters/provider.ts'
+import { readCheckpoints } from '../projections/runtime/checkpoints.ts'
+import type { Projector } from '../projections/runtime/projector.ts'
+import type { ProjectionRunner } from '../projections/runtime/runner.ts'
+import { fitOf } from '../projections/runtime/schema.ts'
+import type { EventStore } from '../streams/store/event-store.ts'
+import type { Pool } from '../platform/database.ts'
+import type { Profile } from '../platform/configuration.ts'
+import type { Health, HealthCheck } from '../platform/health.ts'
+
+interface Watched {
+  readonly pool: Pool
+  readonly store: EventStore
+  readonly runner: ProjectionRunner | undefined
+  /** Read models that are answered from here and filled elsewhere. */
+  readonly served: readonly Projector[]
+  /** True until our own services answered the first time. */
+  readonly areStepsWaiting: () => boolean
+  readonly relays: readonly { status(): { readonly channel: string; readonly state: string } }[]
+  /** Undefined where no processor runs. */
+  readonly provider: Pick<Provider, 'server'> | undefined
+}
+
+/**
+ * Ready: what every request needs is reachable, and the read models have caught up once. A read model that stopped later
+ * turns `/health` red and names its event, but not `/health/ready`: one broken read model must not take every API down.
+ */
+export function addHealthChecks(
+  health: Health,
+  { pool, store, runner, served, areStepsWaiting, relays, provider }: Watched,
+): void {
+  let hasCaughtUp = runner === undefined && served.length === 0
+  health.register({
+    name: 'database',
+    gatesReadiness: true,
+    run: async () => {
+      await pool.query('select 1')
+      return { status: 'ok' }
+    },
+  })
+  health.register({
+    name: 'event_store',
+    gatesReadiness: true,
+    run: async () => {
+      await store.readMetadata('health')
+      return { status: 'ok' }
+    },
+  })
+  health.register({
+    name: 'event_store_room',
+    gatesReadiness: false,
+    run: async () =>
+      (await store.isFull())
+        ? { status: 'failing', detail: 'the event store has no room on its disk' }
+        : { status: 'ok' },
+  })
+  health.register({
+    name: 'first_catch_up',
+    gatesReadiness: true,
+    run: async () => {
+      hasCaughtUp ||= (runner === undefined || runner.isCaughtUp()) && (await areFilled(pool, served))
+      return hasCaughtUp ? { status: 'ok' } : { status: 'failing', detail: 'the read models are catching up' }
+    },
+  })
+  health.register({
+    name: 'steps',
+    gatesReadiness: true,
+    run: () =>
+      areStepsWaiting()
+        ? { status: 'failing', detail: 'the services that steps call do not answer yet' }
+        : { status: 'ok' },
+  })
+  health.register({
+    name: 'projections',
+    gatesReadiness: false,
+    run: () => {
+      if (runner?.isHeldUp() === true)
+        return { status: 'failing', detail: 'the database does not take what is to be written' }
+      const failed = (runner?.status() ?? []).filter(({ state }) => state === 'failed')
+      if (failed.length === 0) return { status: 'ok' }
+      const detail = failed
+        .map(({ name, failure }) =>
+          failure === undefined
+            ? `${name} finds no room for its newer copy`
+            : `${name} stopped at event ${failure.eventId}`,
+        )
+        .join('; ')
+      return { status: 'failing', detail }
+    },
+  })
+  if (provider !== undefined) health.register(providerCheck(provider, health.profile))
+  health.register({
+    name: 'channels',
+    gatesReadiness: false,
+    run: () => {
+      const blocked = relays.map((relay) => relay.status()).filter(({ state }) => state === 'blocked')
+      if (blocked.length === 0) return { status: 'ok' }
+      return { status: 'failing', detail: `blocked: ${blocked.map(({ channel }) => channel).join(', ')}` }
+    },
+  })
+}
+
+/** Invented results must not stay unnoticed: development shows the simulator, production fails. */
+function providerCheck(provider: Pick<Provider, 'server'>, profile: Profile): HealthCheck {
+  return {
+    name: 'provider',
+    gatesReadiness: false,
+    run: () => {
+      if (provider.server() !== 'simulator') return { status: 'ok' }
+      return profile === 'development'
+        ? { status: 'ok', detail: 'simulator: results are invented' }
+        : { status: 'failing', detail: 'PROVIDER_BASE_URL is the simulator: its answers are refused' }
+    },
+  }
+}
+
+/**
+ * A read model that stopped is filled: it answers, and waiting for it would take every API down. One of another version, or
+ * with other tables, is not: our queries may name what it lacks.
+ */
+async function areFilled(pool: Pool, readModels: readonly Projector[]): Promise<boolean> {
+  if (readModels.length === 0) return true
+  const checkpoints = await readCheckpoints(
+    pool,
+    readModels.map(({ name }) => name),
+  )
+  return readModels.every((projector) => {
+    const stored = checkpoints.get(projector.name)
+    return stored !== undefined && fitOf(stored, projector) === 'current' && stored.status !== 'rebuilding'
+  })
+}

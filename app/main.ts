@@ -1,0 +1,130 @@
+import { tolerateClosedOutput } from '../embedded/children/parent-watch.ts'
+import { loadConfiguration } from '../platform/configuration.ts'
+import { createGracefulStop, type GracefulStop } from '../platform/graceful-stop.ts'
+import { createLogger, type Logger } from '../platform/logging.ts'
+import { readCommand, usage, type ClientOrder } from './command-line.ts'
+import type { ProjectionsOrder } from './projections/orders.ts'
+import { requireVariables, serverNeeds, type Role } from './roles.ts'
+import type { VerifyReceiptOrder } from './verify-receipt.ts'
+import { ConfigurationError } from '../platform/profile-rules.ts'
+
+// Each command loads its own parts when it runs: an operator's `projections list` does not wait for a web server to be read.
+
+async function main(args: readonly string[]): Promise<void> {
+  const command = readCommand(args)
+  switch (command.name) {
+    case 'up':
+      return orExit(() => live(startUp))
+    case 'serve':
+      return orExit(() => live((surroundings) => startServe(command.roles, surroundings)))
+    case 'register-client':
+      return orExit(() => register(command.order))
+    case 'projections':
+      return orExit(() => projections(command.order))
+    case 'verify-receipt':
+      return orExit(() => verifyReceipt(command.order))
+    case 'help':
+      process.stdout.write(`${usage}\n`)
+      return
+    case 'wrong':
+      process.stderr.write(`platform: ${command.reason}\n\n${usage}\n`)
+      process.exitCode = 2
+  }
+}
+
+async function orExit(work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    process.stderr.write(`platform: ${error instanceof ConfigurationError ? 'configuration: ' : ''}${message}\n`)
+    process.exit(1)
+  }
+}
+
+interface Surroundings {
+  readonly logger: Logger
+  readonly stop: GracefulStop
+  readonly onFatal: (reason: string) => void
+}
+
+/** Starts what goes on until a signal or a fatal error ends it; `start` resolves to what the operator is told. */
+async function live(start: (surroundings: Surroundings) => Promise<string>): Promise<void> {
+  tolerateClosedOutput()
+  const logger = createLogger({ level: loadConfiguration({ LOG_LEVEL: process.env['LOG_LEVEL'] }).logLevel })
+  const stop = createGracefulStop({ logger })
+  stop.listen()
+  const onFatal = (reason: string) => {
+    process.stderr.write(`platform: ${reason}\n`)
+    void stop.stop({ reason: 'fatal', code: 1 }).then((code) => process.exit(code))
+  }
+  // Node.js would print the error itself, with a message and members that may hold values of a request.
+  process.on('uncaughtException', (err) => {
+    logger.error({ component: 'platform', err }, 'unexpected error')
+    onFatal('an unexpected error, which the log names; start again')
+  })
+  try {
+    process.stdout.write(`${await start({ logger, stop, onFatal })}\n`)
+  } catch (error) {
+    if (!(stop.isStopping && error instanceof Error && error.name === 'AbortError')) throw error
+  }
+}
+
+async function startUp(surroundings: Surroundings): Promise<string> {
+  const { up } = await import('./up.ts')
+  const { configuration, credentials } = await up({ env: process.env, ...surroundings })
+  const { base_url: baseUrl, provider_url: providerUrl } = credentials
+  return [
+    `The platform is ready (profile ${configuration.profile}).`,
+    `  API            ${baseUrl}`,
+    `  documentation  ${baseUrl}/docs`,
+    `  health         ${baseUrl}/health`,
+    `  provider       ${providerUrl ?? 'none'}`,
+    `  credentials    ${configuration.dataDir}/credentials.json`,
+  ].join('\n')
+}
+
+async function startServe(roles: readonly Role[], surroundings: Surroundings): Promise<string> {
+  const { serve } = await import('./serve.ts')
+  const { configuration, port } = await serve({ env: process.env, roles, ...surroundings })
+  const { host, profile } = configuration
+  return [
+    `The platform is ready (profile ${profile}): ${roles.join(', ')}.`,
+    `  health         http://${host.includes(':') ? `[${host}]` : host}:${port}/health`,
+  ].join('\n')
+}
+
+async function verifyReceipt(order: VerifyReceiptOrder): Promise<void> {
+  const { verifyReceiptFile } = await import('./verify-receipt.ts')
+  const { code, text } = await verifyReceiptFile(order)
+  if (code === 0) process.stdout.write(`${text}\n`)
+  else process.stderr.write(`platform: ${text}\n`)
+  process.exitCode = code
+}
+
+async function register(order: ClientOrder): Promise<void> {
+  requireVariables(process.env, serverNeeds, 'clients register')
+  const configuration = loadConfiguration(process.env)
+  const { registerOrdered } = await import('./client-registration.ts')
+  const credentials = await registerOrdered(configuration, order, createLogger({ level: 'silent' }))
+  process.stdout.write(`${JSON.stringify(credentials, null, 2)}\n`)
+}
+
+async function projections(order: ProjectionsOrder): Promise<void> {
+  tolerateClosedOutput()
+  const interrupted = new AbortController()
+  // What takes no time ends at once, and so does whoever is asked twice.
+  if (order.action === 'rebuild' || order.action === 'verify') {
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+      process.once(name, () => interrupted.abort(new Error(`interrupted by ${name}`)))
+  }
+  const { runProjections } = await import('./projections/run.ts')
+  process.exitCode = await runProjections(order, process.env, {
+    out: (text) => void process.stdout.write(`${text}\n`),
+    err: (text) => void process.stderr.write(text),
+    isInteractive: process.stderr.isTTY,
+    signal: interrupted.signal,
+  })
+}
+
+await main(process.argv.slice(2))

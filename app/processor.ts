@@ -1,0 +1,136 @@
+import { createCaseLookup } from '../processes/adapters/case-lookup.ts'
+import { createConsentCheck } from '../processes/adapters/consent-check.ts'
+import { createImageFetch } from '../processes/adapters/image-fetch.ts'
+import { createPlatformToken } from '../processes/adapters/platform-token.ts'
+import { createProvider, type Provider } from '../processes/adapters/provider.ts'
+import { createReviewSupersession } from '../processes/adapters/review-supersession.ts'
+import { createWebhookSender } from '../processes/adapters/webhook-sender.ts'
+import { createWebhookSignatures } from '../processes/adapters/webhook-signatures.ts'
+import type { ProcessDependencies } from '../processes/dependencies.ts'
+import { createSweep } from '../processes/housekeeping/sweep-objects.ts'
+import { startSweeps, sweepEveryMs } from '../processes/housekeeping/sweeps.ts'
+import { channels, processes } from '../processes/registry.ts'
+import { createRelay, type RelayStatus } from '../processes/relay/relay.ts'
+import { bindProcess } from '../processes/runtime/bound-process.ts'
+import { createClaimsPool } from '../processes/runtime/claims-pool.ts'
+import { createWorkers } from '../processes/runtime/workers.ts'
+import { createDeliveryBodies } from '../processes/webhooks/delivery-body.ts'
+import { createSubscriptionReader } from '../processes/webhooks/subscription-reader.ts'
+import type { ProjectionRunner } from '../projections/runtime/runner.ts'
+import type { EventFilter } from '../streams/store/subscription-options.ts'
+import type { Pool } from '../platform/database.ts'
+import { createEgress } from '../platform/egress.ts'
+import type { GracefulStop } from '../platform/graceful-stop.ts'
+import type { Logger } from '../platform/logging.ts'
+import { ConfigurationError } from '../platform/profile-rules.ts'
+import { untilServicesAnswer } from './service-gate.ts'
+
+export interface ProcessorOptions {
+  /** What steps are given, beside the outside systems that their adapters stand for. */
+  readonly given: Pick<ProcessDependencies, 'store' | 'vault' | 'objects' | 'configuration' | 'now' | 'failpoint'>
+  readonly pool: Pool
+  /** Of the same database. */
+  readonly databaseUrl: string
+  readonly filter: EventFilter
+  readonly runner: ProjectionRunner | undefined
+  readonly logger: Logger
+  readonly stop: GracefulStop
+}
+
+/** The processor role: relays run from its start, steps once they are told to begin. */
+export interface Processor {
+  readonly relays: readonly { status(): RelayStatus }[]
+  readonly provider: Pick<Provider, 'server'>
+  /**
+   * Finds out whether the provider is the simulator. A provider that does not answer may come later: its first answer shows it.
+   * @throws ConfigurationError in production, if it is
+   */
+  identifyProvider(): Promise<void>
+  /** True until steps begin. */
+  areStepsWaiting(): boolean
+  /** Steps call our own services: where those run elsewhere, `await` has steps begin when they answer and admit us. */
+  beginSteps(services: 'here' | 'await'): Promise<void>
+}
+
+const identifyTimeoutMs = 2_000
+
+export function startProcessor({
+  given,
+  pool,
+  databaseUrl,
+  filter,
+  runner,
+  logger,
+  stop,
+}: ProcessorOptions): Processor {
+  const { store, objects, configuration, now } = given
+  const { consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl } = configuration
+  const egress = createEgress({ configuration, logger })
+  stop.onStop('resources', 'egress', () => egress.close())
+  const calls = { egress, token: createPlatformToken(egress, configuration, now) }
+  const provider = createProvider(egress, configuration, now)
+  // After the workers, whose steps use the session, and before the connections close.
+  stop.onStop('work', 'provider session', () => provider.close())
+  const deps: ProcessDependencies = {
+    ...given,
+    provider,
+    images: createImageFetch(egress),
+    consent: createConsentCheck(calls, consentBaseUrl),
+    cases: createCaseLookup(calls, clinicalBaseUrl),
+    reviews: createReviewSupersession(calls, aiReviewBaseUrl),
+    webhooks: createWebhookSender(egress, configuration),
+    signatures: createWebhookSignatures(given.vault),
+    subscriptions: createSubscriptionReader(store),
+    bodies: createDeliveryBodies(given),
+    random: Math.random,
+  }
+  const claims = createClaimsPool({ url: databaseUrl, logger })
+  stop.onStop('resources', 'claims', () => claims.end())
+  const workers = createWorkers({
+    eventStore: store,
+    pool: claims,
+    processes: processes.map((process) => bindProcess(process, deps)),
+    filter,
+    logger,
+    now,
+    workers: configuration.processWorkers,
+    stepTimeoutMs: configuration.stepTimeoutMs,
+    stepLeaseMs: configuration.stepLeaseMs,
+    ...(runner === undefined ? {} : { runner }),
+  })
+  const relays = channels.map((channel) => {
+    const relay = createRelay({ eventStore: store, channel, pool, logger, deps: { store, objects, configuration } })
+    relay.start()
+    stop.onStop('work', `relay ${channel.stream}`, () => relay.close())
+    return relay
+  })
+  const sweeps = startSweeps({
+    sweep: createSweep({ store, objects, configuration, now }),
+    everyMs: sweepEveryMs(configuration),
+    pool,
+    logger,
+  })
+  stop.onStop('reactions', 'sweeps', () => sweeps.close())
+  let areStepsWaiting = true
+  return {
+    relays,
+    provider,
+    async identifyProvider() {
+      await provider.identify(AbortSignal.any([stop.signal, AbortSignal.timeout(identifyTimeoutMs)]))
+      if (provider.server() === 'simulator' && configuration.profile === 'production') {
+        throw new ConfigurationError(
+          'PROVIDER_BASE_URL must not be the provider simulator when APP_ENV is production: it invents its results',
+        )
+      }
+    },
+    areStepsWaiting: () => areStepsWaiting,
+    async beginSteps(services) {
+      if (services === 'await')
+        await untilServicesAnswer(calls, [consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl], logger, stop.signal)
+      if (stop.isStopping) return
+      areStepsWaiting = false
+      workers.start()
+      stop.onStop('reactions', 'workers', () => workers.close(2_000))
+    },
+  }
+}

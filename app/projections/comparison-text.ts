@@ -1,0 +1,58 @@
+import type { Comparison } from '../../projections/rebuild/content.ts'
+import type { Difference } from '../../projections/rebuild/first-difference.ts'
+import type { RebuildContext } from '../../projections/rebuild/context.ts'
+import type { Unable } from '../../projections/rebuild/rebuild.ts'
+import { formatPosition } from '../../streams/store/positions.ts'
+
+/**
+ * What was compared, in numbers: rows that serve, the rows of the copy where they are not as many, and events that an
+ * operator had passed over, which both lack.
+ */
+export function sizeText({ tables }: Comparison, passedOver: ReadonlySet<string>): string {
+  const rows = sum(tables.map((table) => table.rows))
+  const copyRows = sum(tables.map((table) => table.copyRows))
+  const rowsText = rows === copyRows ? `${rows} rows` : `${rows} rows, ${copyRows} by the log`
+  return passedOver.size === 0
+    ? rowsText
+    : `${rowsText}, ${passedOver.size} event${passedOver.size === 1 ? '' : 's'} passed over`
+}
+
+/** The events that each projector passes over, by its name. */
+export async function passedOverBy(
+  { skips }: RebuildContext,
+  names: readonly string[],
+): Promise<(name: string) => ReadonlySet<string>> {
+  const sets = new Map<string, ReadonlySet<string>>()
+  for (const name of names) sets.set(name, (await skips?.(name)) ?? new Set())
+  return (name) => sets.get(name) ?? new Set()
+}
+
+/** The first row that differs, by its key; names of columns, never what is in them. */
+export function differenceText(difference: Difference): string {
+  switch (difference.kind) {
+    case 'changed':
+      return `table ${difference.table}, row ${keyText(difference.key)}: differs in ${difference.columns.join(', ')}`
+    case 'missing':
+      return `table ${difference.table}, row ${keyText(difference.key)}: is missing from what serves`
+    case 'surplus':
+      return `table ${difference.table}, row ${keyText(difference.key)}: is served, and the log does not say so`
+    case 'shape':
+      return `table ${difference.table}: ${difference.columns.join(', ') || 'the whole table'} is not the same in both`
+  }
+}
+
+function keyText(key: Readonly<Record<string, string>>): string {
+  return Object.entries(key)
+    .map(([column, value]) => `${column} ${value}`)
+    .join(', ')
+}
+
+export function unableText(outcome: Unable): string {
+  if (outcome.kind === 'refused') return `${outcome.name}: ${outcome.message}`
+  const { eventId, eventType, category, position, reason } = outcome.failure
+  return `${outcome.name}: failed at ${formatPosition(position)}: ${eventType} ${eventId} of a ${category} stream\n  ${reason}`
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
+}

@@ -1,0 +1,96 @@
+import type { Pool } from 'pg'
+import { requestResume, type Resumed } from '../../projections/runtime/checkpoints.ts'
+import { pause } from '../../streams/store/backoff.ts'
+import { noRoomText } from './list.ts'
+import { readProjector, type ShownCopy, type ShownFailure, type ShownProjector } from './stored-projectors.ts'
+
+/** An instance looks for resumed projectors every second; one that is not back by then has something to catch up. */
+const patienceMs = 10_000
+const pollMs = 200
+
+export interface Told {
+  readonly text: string
+  readonly isDone: boolean
+}
+
+/** Lets a failed or stopped projector try the event after its checkpoint again, and tells what becomes of it. */
+export async function retryProjector(pool: Pool, name: string): Promise<Told> {
+  const before = await readProjector(pool, name)
+  if (before.status === 'unseen') return { text: `${name} has never run: there is nothing to retry`, isDone: false }
+  const resumed = await requestResume(pool, name)
+  if (resumed === undefined)
+    return { text: `${name} is ${(await readProjector(pool, name)).status}: there is nothing to retry`, isDone: true }
+  return becomeOf(pool, name, resumed)
+}
+
+/** What becomes of that which was let go on, as far as it shows within a few seconds. */
+export async function becomeOf(pool: Pool, name: string, { isServing, nextVersion }: Resumed): Promise<Told> {
+  const told: Told[] = []
+  if (isServing) told.push(outcomeOf(await settled(pool, name, ({ status }) => status !== 'catching-up')))
+  if (nextVersion !== undefined)
+    told.push(
+      outcomeOfNext(
+        await settled(pool, name, (shown) => shown.version === nextVersion || nextCopy(shown)?.isFailed === true),
+        nextVersion,
+      ),
+    )
+  return { text: told.map(({ text }) => text).join('\n'), isDone: told.every(({ isDone }) => isDone) }
+}
+
+async function settled(
+  pool: Pool,
+  name: string,
+  isSettled: (shown: ShownProjector) => boolean,
+): Promise<ShownProjector> {
+  const deadline = performance.now() + patienceMs
+  for (;;) {
+    const projector = await readProjector(pool, name)
+    if (isSettled(projector) || performance.now() > deadline) return projector
+    await pause(pollMs)
+  }
+}
+
+function nextCopy({ copies }: ShownProjector): ShownCopy | undefined {
+  return copies.find(({ kind }) => kind === 'next')
+}
+
+function outcomeOfNext(shown: ShownProjector, version: number): Told {
+  const { name } = shown
+  const copy = nextCopy(shown)
+  if (copy?.isFailed === true) {
+    const { failure } = copy
+    return {
+      text:
+        failure === undefined
+          ? noRoomText(name, version)
+          : failedAgainText(`the copy of ${name} in version ${version}`, failure),
+      isDone: false,
+    }
+  }
+  if (shown.version === version) return { text: `${name} is served in version ${version}`, isDone: true }
+  return {
+    text: `the copy of ${name} in version ${version} is filled anew as soon as an instance of that version runs it: projections list shows how far it is`,
+    isDone: true,
+  }
+}
+
+function failedAgainText(what: string, failure: ShownFailure | undefined): string {
+  return `${what} failed again at ${failure?.position}: ${failure?.eventType} ${failure?.eventId}\n  ${failure?.reason}`
+}
+
+function outcomeOf({ name, status, position, failure }: ShownProjector): Told {
+  switch (status) {
+    case 'running':
+      return { text: `${name} goes on and is at the head, at ${position}`, isDone: true }
+    case 'failed':
+      return { text: failedAgainText(name, failure), isDone: false }
+    case 'catching-up':
+      return {
+        text: `${name} goes on from ${position} as soon as an instance runs it: projections lag shows how far it is`,
+        isDone: true,
+      }
+    case 'stopped':
+    case 'unseen':
+      return { text: `${name} was stopped meanwhile`, isDone: false }
+  }
+}

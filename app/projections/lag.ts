@@ -1,0 +1,93 @@
+import type { Pool } from 'pg'
+import type { EventStore } from '../../streams/store/event-store.ts'
+import {
+  comparePositions,
+  formatPosition,
+  parsePosition,
+  startOfLog,
+  type Position,
+} from '../../streams/store/positions.ts'
+import { projectedStreams } from './projected-streams.ts'
+import { readProjectors, type ShownProjector } from './stored-projectors.ts'
+import { tableText } from './table-text.ts'
+
+/** Counting reads the log backwards, so it ends somewhere. */
+const mostCounted = 10_000
+
+interface Lag {
+  readonly projector: ShownProjector
+  /** Events after the checkpoint, of the streams that are projected. */
+  readonly behind: number
+  readonly isMore: boolean
+}
+
+export async function projectionLag(
+  pool: Pool,
+  eventStore: EventStore,
+  isJson: boolean,
+  most = mostCounted,
+): Promise<string> {
+  const projectors = await readProjectors(pool)
+  const seen = projectors.filter(({ position }) => position !== undefined)
+  const { newest, isComplete } = await newestEvents(eventStore, seen.map(positionOf), most)
+  const lags = seen.map((projector): Lag => {
+    const behind = newest.filter((position) => comparePositions(position, positionOf(projector)) > 0).length
+    return { projector, behind, isMore: !isComplete && behind === newest.length }
+  })
+  const head = newest[0] ?? seen.map(positionOf).toSorted(comparePositions).at(-1)
+  if (isJson)
+    return JSON.stringify(
+      { head: head === undefined ? null : formatPosition(head), projectors: lags.map(jsonOf) },
+      null,
+      2,
+    )
+  const rows = lags.map((lag) => [
+    lag.projector.name,
+    lag.projector.status,
+    lag.projector.position ?? '-',
+    behindText(lag),
+    movedText(lag.projector),
+  ])
+  return tableText([['NAME', 'STATUS', 'POSITION', 'BEHIND', 'LAST MOVED'], ...rows])
+}
+
+/** Positions down to the slowest projector's, newest first; not complete where there are more than are counted. */
+async function newestEvents(
+  eventStore: EventStore,
+  reached: readonly Position[],
+  most: number,
+): Promise<{ newest: readonly Position[]; isComplete: boolean }> {
+  const downTo = reached.toSorted(comparePositions)[0] ?? startOfLog
+  const newest: Position[] = []
+  for await (const position of eventStore.positionsBackwards({ streamPrefixes: projectedStreams }, { downTo })) {
+    if (newest.length === most) return { newest, isComplete: false }
+    newest.push(position)
+  }
+  return { newest, isComplete: true }
+}
+
+function positionOf({ position = '' }: ShownProjector): Position {
+  return parsePosition(position) ?? startOfLog
+}
+
+function behindText({ behind, isMore }: Lag): string {
+  if (isMore) return `more than ${behind} events`
+  return behind === 0 ? 'at the head' : `${behind} event${behind === 1 ? '' : 's'}`
+}
+
+function movedText({ idleSeconds = 0 }: ShownProjector): string {
+  return `${Math.round(idleSeconds)} s ago`
+}
+
+function jsonOf({ projector, behind, isMore }: Lag) {
+  const { name, status, position, idleSeconds = 0 } = projector
+  return {
+    name,
+    status,
+    position,
+    at_head: behind === 0,
+    events_behind: behind,
+    is_more: isMore,
+    seconds_since_move: Math.round(idleSeconds * 10) / 10,
+  }
+}

@@ -1,0 +1,78 @@
+import type { RebuildProgress } from '../../projections/rebuild/context.ts'
+
+export interface ProgressOutput {
+  readonly write: (text: string) => void
+  /** A line that is drawn again and again, instead of one every few seconds. */
+  readonly isTerminal: boolean
+  /** Milliseconds of a clock that only goes forward. */
+  readonly now: () => number
+}
+
+export interface Progress {
+  readonly report: (progress: RebuildProgress) => void
+  /** Takes the line away, so that results stand alone. */
+  clear(): void
+}
+
+const barWidth = 24
+const redrawMs = 100
+const plainMs = 5_000
+const clearLine = '\r\u001B[2K'
+
+/** Shows how far a rebuild or a comparison is: events, events per second, time left. */
+export function createProgress({ write, isTerminal, now }: ProgressOutput): Progress {
+  let shownAt = now()
+  let hasLine = false
+  let begun:
+    | { readonly phase: string; readonly at: number; readonly share: number; readonly events: number }
+    | undefined
+
+  return {
+    report(progress) {
+      const at = now()
+      const share = shareOf(progress)
+      if (begun?.phase !== progress.phase) begun = { phase: progress.phase, at, share, events: progress.events }
+      if (at - shownAt < (isTerminal ? redrawMs : plainMs)) return
+      shownAt = at
+      const text = textOf(progress, share, {
+        seconds: (at - begun.at) / 1_000,
+        share: share - begun.share,
+        events: progress.events - begun.events,
+      })
+      if (!isTerminal) return write(`${text}\n`)
+      write(`${clearLine}${text}`)
+      hasLine = true
+    },
+    clear() {
+      if (hasLine) write(clearLine)
+      hasLine = false
+    },
+  }
+}
+
+/** How much of the log, by its bytes: how many events it holds nobody knows before. */
+function shareOf({ position, target }: RebuildProgress): number {
+  return target.commit === 0n ? 1 : Math.min(1, Number(position.commit) / Number(target.commit))
+}
+
+interface SinceBegun {
+  readonly seconds: number
+  readonly share: number
+  readonly events: number
+}
+
+function textOf({ phase, projector, events }: RebuildProgress, share: number, since: SinceBegun): string {
+  if (phase !== 'filling') return `${phase} ${projector ?? ''}`.trimEnd()
+  const full = Math.round(share * barWidth)
+  const bar = `[${'#'.repeat(full)}${'.'.repeat(barWidth - full)}]`
+  const rate = since.seconds > 0 ? `, ${Math.round(since.events / since.seconds)}/s` : ''
+  const left = since.share > 0 && share < 1 ? `, ${durationText((since.seconds / since.share) * (1 - share))} left` : ''
+  return `filling ${bar} ${String(Math.floor(share * 100)).padStart(3)} %  ${events} events${rate}${left}`
+}
+
+function durationText(seconds: number): string {
+  const whole = Math.ceil(seconds)
+  if (whole < 60) return `${whole} s`
+  const minutes = Math.floor(whole / 60)
+  return minutes < 60 ? `${minutes} min ${whole % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}

@@ -1,0 +1,22 @@
+import { processes } from '../../processes/registry.ts'
+import { readModels } from '../../projections/registry.ts'
+import { catalogue } from '../../streams/catalogue.ts'
+import { category as oauthClient } from '../../streams/oauth-client/stream.ts'
+import { category as projection } from '../../streams/projection/stream.ts'
+import { category as reservation } from '../../streams/reservation/stream.ts'
+
+/** Categories that a read model or a to-do list has a handler for. */
+const listenedTo = new Set(
+  [...readModels, ...processes.map(({ list }) => list)].flatMap(({ handlers }) =>
+    Object.keys(handlers).map((type) => catalogue.entry(type)?.category),
+  ),
+)
+
+/**
+ * Streams that any projector may listen to: everything but what only commands read, and channels that nobody here reads:
+ * their events would be sent, decoded and passed over for nobody.
+ */
+export const projectedStreams: readonly string[] = catalogue.categories
+  .filter((category) => category !== oauthClient && category !== projection && category !== reservation)
+  .filter((category) => !category.endsWith('.events') || listenedTo.has(category))
+  .map((category) => (category.endsWith('.events') ? category : `${category}-`))

@@ -1,0 +1,74 @@
+import type { RebuildContext } from '../../projections/rebuild/context.ts'
+import { rebuild, type RebuildOutcome } from '../../projections/rebuild/rebuild.ts'
+import { drop, rollback } from '../../projections/rebuild/rollback.ts'
+import { formatPosition } from '../../streams/store/positions.ts'
+import type { Pool } from '../../platform/database.ts'
+import { differenceText, passedOverBy, sizeText, unableText } from './comparison-text.ts'
+import type { Told } from './going-on.ts'
+import { projectorNamed } from './known-projectors.ts'
+
+/** One outcome per projector, each told by itself: one that cannot be rebuilt keeps none of the others. */
+export async function rebuildProjectors(
+  context: RebuildContext,
+  names: readonly string[],
+  acceptDifference: boolean,
+): Promise<readonly Told[]> {
+  const outcomes = await rebuild(context, names.map(projectorNamed), { acceptDifference })
+  const passedOver = await passedOverBy(context, names)
+  return outcomes.map((outcome) => toldOfRebuild(outcome, passedOver(outcome.name)))
+}
+
+type Switched = Extract<RebuildOutcome, { kind: 'switched' }>
+
+/** What became of one of them, for the operator; done only where it was switched. */
+export function toldOfRebuild(outcome: RebuildOutcome, passedOver: ReadonlySet<string>): Told {
+  if (outcome.kind === 'switched') return { text: switchedText(outcome, passedOver), isDone: true }
+  if (outcome.kind !== 'differs') return { text: unableText(outcome), isDone: false }
+  const { name, comparison } = outcome
+  const lines = [
+    `${name}: not switched: at ${formatPosition(comparison.position)} what serves differs from what the log says (${sizeText(comparison, passedOver)})`,
+    ...(comparison.difference === undefined ? [] : [`  ${differenceText(comparison.difference)}`]),
+    `  where what serves is what is wrong: projections rebuild ${name} --accept-difference`,
+  ]
+  return { text: lines.join('\n'), isDone: false }
+}
+
+function switchedText(
+  { name, comparison, versions, position, status }: Switched,
+  passedOver: ReadonlySet<string>,
+): string {
+  const { isEqual, difference } = comparison
+  const versionText =
+    versions.from === versions.to ? `version ${versions.to}` : `version ${versions.from} replaced by ${versions.to}`
+  const contentText = isEqual
+    ? `${sizeText(comparison, passedOver)}, equal by content hash at ${formatPosition(comparison.position)}`
+    : `${sizeText(comparison, passedOver)}, different`
+  const lines = [
+    `${name}: rebuilt and switched at ${formatPosition(position)} (${versionText}; ${contentText})`,
+    ...(difference === undefined ? [] : [`  first difference: ${differenceText(difference)}`]),
+    ...(versions.from === versions.to
+      ? []
+      : [`  instances of version ${versions.from} stand by from now on: start those of version ${versions.to}`]),
+    ...(status === 'stopped' ? [stoppedText(name)] : []),
+  ]
+  return lines.join('\n')
+}
+
+export async function rollBack(context: RebuildContext, name: string): Promise<Told> {
+  const outcome = await rollback(context, projectorNamed(name))
+  if (outcome.kind === 'failed') return { text: unableText(outcome), isDone: false }
+  const lines = [
+    `${name}: what served before serves again, from ${formatPosition(outcome.position)}; another rollback takes this one back`,
+    ...(outcome.status === 'stopped' ? [stoppedText(name)] : []),
+  ]
+  return { text: lines.join('\n'), isDone: true }
+}
+
+export async function dropCopies(pool: Pool, name: string): Promise<Told> {
+  const dropped = await drop(pool, name)
+  return { text: dropped.length === 0 ? `${name} has no copy to drop` : `dropped ${dropped.join(', ')}`, isDone: true }
+}
+
+function stoppedText(name: string): string {
+  return `  it is stopped, as before: projections retry ${name} lets it go on`
+}

@@ -1,0 +1,120 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { catalogue } from '../../streams/catalogue.ts'
+import { openEventStore, type EventStore } from '../../streams/store/event-store.ts'
+import { loadConfiguration, type Configuration, type Environment } from '../../platform/configuration.ts'
+import { createPool, isDatabaseMissing, type Pool } from '../../platform/database.ts'
+import { createLogger } from '../../platform/logging.ts'
+import { ConfigurationError } from '../../platform/profile-rules.ts'
+import { createMasterKeyFile, parseMasterKeys, type MasterKeyRing } from '../../platform/vault/master-keys.ts'
+import { openVault } from '../../platform/vault/vault.ts'
+import { requireVariables, serverNeeds } from '../roles.ts'
+import { readServers, serversFile, type Servers } from '../servers-file.ts'
+import { clearly } from '../start-errors.ts'
+
+/** The servers of a running system, as a command beside it reaches them. Each is opened when it is first needed. */
+export interface OpenServers {
+  /** The read models. */
+  readonly pool: Pool
+  eventStore(): Promise<EventStore>
+  close(): Promise<void>
+}
+
+interface Found {
+  readonly configuration: Configuration
+  readonly masterKeys: () => Promise<MasterKeyRing>
+  /** What an operator looks at when a server does not answer. */
+  readonly foundIn: string
+}
+
+const addresses = ['ESDB_URL', 'DATABASE_URL', 'VAULT_DATABASE_URL'] as const
+/** A copy of a large read model is filled, indexed and compared by statements that take their time, in milliseconds. */
+const statementTimeoutMs = 3_600_000
+
+/**
+ * Connects to the read models of the environment's servers, or of the `platform up` that runs over the data folder.
+ * @throws ConfigurationError, and an Error that names the server that does not answer
+ */
+export async function openServers(env: Environment): Promise<OpenServers> {
+  const { configuration, masterKeys, foundIn } = await findServers(env)
+  const { databaseUrl = '', vaultDatabaseUrl = '', esdbUrl = '' } = configuration
+  const logger = createLogger({ level: 'silent' })
+  const pool = createPool({ url: databaseUrl, max: 8, statementTimeoutMs, name: 'platform projections', logger })
+  const closers: (() => Promise<void>)[] = [() => pool.end()]
+  const close = async (): Promise<void> => {
+    for (const end of closers.splice(0).toReversed()) await end()
+  }
+  const reach = async <Result>(variable: string, work: () => Promise<Result>): Promise<Result> => {
+    try {
+      return await clearly(variable, work)
+    } catch (error) {
+      await close()
+      if (isDatabaseMissing(error))
+        throw new Error(`the database of ${variable} does not exist (${foundIn})`, { cause: error })
+      const message = error instanceof Error ? error.message : String(error)
+      throw new Error(`${message} (${foundIn})`, { cause: error })
+    }
+  }
+  await reach('DATABASE_URL', () => pool.query('select 1'))
+
+  async function connect(): Promise<EventStore> {
+    const keys = await masterKeys()
+    const vault = await reach('VAULT_DATABASE_URL', () => openVault({ url: vaultDatabaseUrl, masterKeys: keys }))
+    closers.push(() => vault.close())
+    const store = await openEventStore({ url: esdbUrl, catalogue, vault, logger })
+    closers.push(() => store.close())
+    await reach('ESDB_URL', () => store.readMetadata('health'))
+    return store
+  }
+  let opening: Promise<EventStore> | undefined
+  return { pool, eventStore: () => (opening ??= connect()), close }
+}
+
+async function findServers(env: Environment): Promise<Found> {
+  const configuration = loadConfiguration(env)
+  const isGiven = (name: string) => env[name] !== undefined && env[name] !== ''
+  if (serverNeeds.every(isGiven)) {
+    const keys = parseMasterKeys(configuration.masterKeys ?? '')
+    return { configuration, masterKeys: () => Promise.resolve(keys), foundIn: 'as the environment names it' }
+  }
+  const { dataDir } = configuration
+  const servers = await readServers(dataDir)
+  // One address of another system among those of this one would fill its tables from foreign events.
+  const isOfTheirs = servers !== undefined && addresses.every((name) => !isGiven(name) || env[name] === servers[name])
+  if (!isOfTheirs) refuse(env, dataDir, servers)
+  return {
+    configuration: loadConfiguration({ ...env, ...servers }),
+    masterKeys: () => masterKeysOf(configuration),
+    foundIn: `as ${serversFile(dataDir)} names it: is that platform still running?`,
+  }
+}
+
+function refuse(env: Environment, dataDir: string, servers: Servers | undefined): never {
+  const otherwise =
+    servers === undefined
+      ? `no platform runs over ${dataDir} (PLATFORM_DATA_DIR)`
+      : `the servers named there are not those of the platform over ${dataDir} (PLATFORM_DATA_DIR)`
+  try {
+    requireVariables(env, serverNeeds, 'projections')
+  } catch (error) {
+    throw new ConfigurationError(`${error instanceof Error ? error.message : String(error)}; ${otherwise}`, {
+      cause: error,
+    })
+  }
+  throw new ConfigurationError(otherwise)
+}
+
+/** Those of the environment, else those that `platform up` made in its data folder; none are made here. */
+async function masterKeysOf({ masterKeys, dataDir }: Configuration): Promise<MasterKeyRing> {
+  if (masterKeys !== undefined) return parseMasterKeys(masterKeys)
+  const file = join(dataDir, 'master-keys')
+  const isThere = await stat(file).then(
+    () => true,
+    () => false,
+  )
+  if (!isThere)
+    throw new ConfigurationError(
+      `MASTER_KEYS must be set: ${file} does not exist, so the platform was started with keys of its own`,
+    )
+  return createMasterKeyFile(file)
+}

@@ -1,0 +1,125 @@
+import { userInfo } from 'node:os'
+import type { Pool, PoolClient } from 'pg'
+import { v5 } from 'uuid'
+import { execute } from '../../commands/handling/execute.ts'
+import { skipEvent } from '../../commands/projections/skip-event.ts'
+import { OperatorLocks } from '../../projections/rebuild/operator-locks.ts'
+import { nextCopyOf, requestResume, type ProjectionFailure } from '../../projections/runtime/checkpoints.ts'
+import { projectionFold } from '../../streams/projection/state.ts'
+import { projectionStream } from '../../streams/projection/stream.ts'
+import type { EventStore } from '../../streams/store/event-store.ts'
+import { formatPosition, type Position } from '../../streams/store/positions.ts'
+import { limited } from '../../platform/time-limits.ts'
+import { inTransaction } from '../../platform/transaction.ts'
+import { becomeOf, type Told } from './going-on.ts'
+import { projectorNamed } from './known-projectors.ts'
+import { skippedIn } from './skips.ts'
+import { readProjector, type ShownProjector } from './stored-projectors.ts'
+
+export interface Skip {
+  readonly name: string
+  readonly position: Position
+  readonly reason: string
+}
+
+/** How long the failed row stays locked for the event store to record the skip, in milliseconds. */
+const recordMs = 2_000
+/** Namespace of the commands that skip an event. */
+const commands = '5a0f2f0e-6f2b-5d0a-9c55-0d3a2c6b7e11'
+
+/**
+ * Lets a projector pass over the event at which it stands, and only over that one: it must have failed there. The same
+ * order again is done already. Where decisions are taken on the rows, none may be missing.
+ * @throws RebuildRefusedError while somebody else works on its copies
+ */
+export async function skipFailedEvent(
+  pool: Pool,
+  eventStore: EventStore,
+  { name, position, reason }: Skip,
+): Promise<Told> {
+  if (projectorNamed(name).decisive === true) {
+    return {
+      text: `${name} passes over nothing: decisions are taken on what it holds. Mend the program, then: projections retry ${name}`,
+      isDone: false,
+    }
+  }
+  const place = formatPosition(position)
+  const isSkipped = (await skippedIn(eventStore)(name)).has(place)
+  const locks = await OperatorLocks.open({ pool })
+  try {
+    await locks.take(name)
+    const passed = await inTransaction(pool, async (client) => {
+      const failed = await lockedFailure(client, name, position)
+      if (failed === undefined) return undefined
+      // Nobody takes the event while this is recorded; whoever waits for the row does not wait long.
+      await limited(recordMs, record(eventStore, { name, position, reason }, failed))
+      return { failed, resumed: await requestResume(client, name) }
+    })
+    if (passed === undefined) {
+      return isSkipped
+        ? { text: `${name} passes over ${place} already`, isDone: true }
+        : { text: `${name} has not failed at ${place}: ${whereabouts(await readProjector(pool, name))}`, isDone: false }
+    }
+    const { failed, resumed } = passed
+    const first = `${name} passes over ${failed.eventType} ${failed.eventId} at ${place}, now and at every rebuild`
+    if (resumed === undefined) return { text: first, isDone: true }
+    await locks.close()
+    const { text, isDone } = await becomeOf(pool, name, resumed)
+    return { text: `${first}\n${text}`, isDone }
+  } finally {
+    await locks.close()
+  }
+}
+
+type FailedEvent = Pick<ProjectionFailure, 'eventId' | 'eventType'>
+
+/** The failure at this place, its row locked: of what serves, or of the copy that a newer version could not fill. */
+async function lockedFailure(
+  client: PoolClient,
+  name: string,
+  { commit, prepare }: Position,
+): Promise<FailedEvent | undefined> {
+  const { rows } = await client.query<FailedEvent>(
+    `select p.failed_event_id as "eventId", p.failed_event_type as "eventType" from runtime.projectors p
+     where p.status = 'failed' and p.failed_commit = $3::numeric and p.failed_prepare = $4::numeric
+       and (p.name = $1 or (p.name = $2 and p.version > (select x.version from runtime.projectors x where x.name = $1)))
+     order by p.name for update of p`,
+    [name, nextCopyOf(name), commit.toString(), prepare.toString()],
+  )
+  return rows[0]
+}
+
+async function record(
+  eventStore: EventStore,
+  { name, position, reason }: Skip,
+  { eventId, eventType }: FailedEvent,
+): Promise<void> {
+  const command = {
+    projector: name,
+    commitPosition: position.commit.toString(),
+    preparePosition: position.prepare.toString(),
+    eventId,
+    eventType,
+    reason,
+    skippedBy: operator(),
+    now: new Date(),
+  }
+  const commandId = v5(`skip ${name} ${formatPosition(position)}`, commands)
+  const target = { fold: projectionFold, stream: projectionStream(name) }
+  await execute(eventStore, target, (state) => skipEvent(command, state), { commandId, correlationId: commandId })
+}
+
+function whereabouts({ status, position, failure }: ShownProjector): string {
+  if (failure !== undefined && status === 'failed')
+    return `it failed at ${failure.position} (${failure.eventType} ${failure.eventId})`
+  return status === 'unseen' ? 'it has never run' : `it is ${status}, at ${position}`
+}
+
+/** Where the system has no name for its user, as in a container of any user id, the number tells. */
+function operator(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `user ${process.getuid?.() ?? 'unknown'}`
+  }
+}

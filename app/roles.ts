@@ -1,0 +1,38 @@
+import { ConfigurationError } from '../platform/profile-rules.ts'
+import type { Environment } from '../platform/configuration.ts'
+
+export const allRoles = ['api', 'projector', 'processor'] as const
+export type Role = (typeof allRoles)[number]
+
+export function isRole(name: string): name is Role {
+  return allRoles.some((role) => role === name)
+}
+
+/** What every command against real servers needs. */
+export const serverNeeds: readonly string[] = ['ESDB_URL', 'DATABASE_URL', 'VAULT_DATABASE_URL', 'MASTER_KEYS']
+const objectStore = ['S3_ENDPOINT', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY']
+// Every API instance issues and takes the tokens of one address; the services are called there, as one client.
+const services = ['BASE_URL', 'SERVICE_CLIENT_ID', 'SERVICE_CLIENT_SECRET']
+
+/** What a role cannot do without, beside what has a default. */
+const needs: Readonly<Record<Role, readonly string[]>> = {
+  api: [...serverNeeds, ...objectStore, ...services],
+  projector: serverNeeds,
+  processor: [...serverNeeds, ...objectStore, ...services, 'PROVIDER_BASE_URL', 'PROVIDER_LOGIN', 'PROVIDER_PASSWORD'],
+}
+
+export function needsOf(roles: readonly Role[]): readonly string[] {
+  return [...new Set(roles.flatMap((role) => needs[role]))]
+}
+
+/**
+ * All that is missing at once, so that nobody starts seven times to learn of seven variables. An empty one is missing.
+ * @throws ConfigurationError
+ */
+export function requireVariables(env: Environment, names: readonly string[], who: string): void {
+  const missing = names.filter((name) => env[name] === undefined || env[name] === '')
+  if (missing.length > 0)
+    throw new ConfigurationError(
+      `${who} needs ${missing.join(', ')}: set ${missing.length === 1 ? 'it' : 'them'} in the environment`,
+    )
+}

@@ -1,0 +1,48 @@
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Type, type Static } from 'typebox'
+import { Check } from 'typebox/value'
+import { writeDurably } from '../embedded/children/durable-file.ts'
+import type { Configuration } from '../platform/configuration.ts'
+
+/** `<data dir>/servers.json`: where a running `platform up` has its servers, for commands beside it. Holds passwords. */
+const Servers = Type.Object({ ESDB_URL: Type.String(), DATABASE_URL: Type.String(), VAULT_DATABASE_URL: Type.String() })
+export type Servers = Static<typeof Servers>
+
+export function serversFile(dataDir: string): string {
+  return join(dataDir, 'servers.json')
+}
+
+/** Says where the servers of this data folder are; `forget` when they stop. A kill leaves the file behind. */
+export async function keepServers({
+  dataDir,
+  esdbUrl = '',
+  databaseUrl = '',
+  vaultDatabaseUrl = '',
+}: Configuration): Promise<{ forget(): Promise<void> }> {
+  const file = serversFile(dataDir)
+  const servers: Servers = { ESDB_URL: esdbUrl, DATABASE_URL: databaseUrl, VAULT_DATABASE_URL: vaultDatabaseUrl }
+  await writeDurably(file, `${JSON.stringify(servers, null, 2)}\n`, 0o600)
+  return { forget: () => rm(file, { force: true }) }
+}
+
+/** What `keepServers` wrote; undefined where no platform runs over this data folder. */
+export async function readServers(dataDir: string): Promise<Servers | undefined> {
+  const file = serversFile(dataDir)
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  })
+  if (text === undefined) return undefined
+  const value = parsed(text)
+  if (!Check(Servers, value)) throw new Error(`${file} is damaged: start the platform again`)
+  return value
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

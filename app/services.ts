@@ -1,0 +1,81 @@
+import { aiReviewWriteRoutes } from '../commands/ai-review/routes.ts'
+import type { AssessmentDependencies } from '../commands/assessments/dependencies.ts'
+import { assessmentWriteRoutes } from '../commands/assessments/routes.ts'
+import { authRoutes, type AuthDependencies } from '../commands/auth/routes.ts'
+import { clinicalWriteRoutes } from '../commands/clinical/routes.ts'
+import { consentWriteRoutes } from '../commands/consent/routes.ts'
+import { imageWriteRoutes } from '../commands/images/routes.ts'
+import { deliveryWriteRoutes } from '../commands/webhooks/delivery-routes.ts'
+import type { DeliveriesToRecover, FindDueDelivery } from '../commands/webhooks/dependencies.ts'
+import { webhookWriteRoutes } from '../commands/webhooks/routes.ts'
+import { aiReviewReadRoutes } from '../read-api/ai-review/routes.ts'
+import { assessmentReadRoutes } from '../read-api/assessments/routes.ts'
+import { clinicalReadRoutes } from '../read-api/clinical/routes.ts'
+import { consentReadRoutes } from '../read-api/consent/routes.ts'
+import { requireCurrent } from '../read-api/current.ts'
+import type { ReadDependencies } from '../read-api/dependencies.ts'
+import { getDueDelivery, listUndelivered } from '../read-api/webhooks/delivery-queries.ts'
+import { deliveryReadRoutes } from '../read-api/webhooks/delivery-routes.ts'
+import { webhookReadRoutes } from '../read-api/webhooks/routes.ts'
+import type { Service } from '../platform/http/service.ts'
+
+export type ServiceDependencies = AssessmentDependencies & AuthDependencies & ReadDependencies
+
+/** Every service with its routes, commands and queries side by side. */
+export function servicesOf(deps: ServiceDependencies): readonly Service[] {
+  return [
+    { prefix: 'auth', documentedAt: 'prefixed', routes: (app) => authRoutes(app, deps) },
+    {
+      prefix: 'clinical-api',
+      documentedAt: 'prefixed',
+      routes: (app) => {
+        clinicalWriteRoutes(app, deps)
+        clinicalReadRoutes(app, deps)
+        imageWriteRoutes(app, deps)
+        assessmentWriteRoutes(app, deps)
+        assessmentReadRoutes(app, deps)
+        webhookWriteRoutes(app, deps)
+        webhookReadRoutes(app, deps)
+        deliveryWriteRoutes(app, {
+          ...deps,
+          deliveriesToRecover: deliveriesToRecover(deps),
+          findDueDelivery: findDueDelivery(deps),
+        })
+        deliveryReadRoutes(app, deps)
+      },
+    },
+    {
+      prefix: 'consent',
+      documentedAt: 'bare',
+      routes: (app) => {
+        consentWriteRoutes(app, deps)
+        consentReadRoutes(app, deps)
+      },
+    },
+    {
+      prefix: 'ai-review',
+      documentedAt: 'bare',
+      routes: (app) => {
+        aiReviewWriteRoutes(app, deps)
+        aiReviewReadRoutes(app, deps)
+      },
+    },
+  ]
+}
+
+/** What a recovery names is found in a read model, which must know of everything that was recorded until now. */
+function deliveriesToRecover(deps: ReadDependencies): DeliveriesToRecover {
+  return async (org, subscriptionId, period, limit) => {
+    await requireCurrent(deps, 'webhook_deliveries')
+    return listUndelivered(deps.pool, org, subscriptionId, period, limit)
+  }
+}
+
+/** A delivery that is due stands in a read model alone until its stream begins. */
+function findDueDelivery(deps: ReadDependencies): FindDueDelivery {
+  const [firstDelayMs = 0] = deps.configuration.webhookRetryScheduleMs
+  return async (org, subscriptionId, deliveryId) => {
+    await requireCurrent(deps, 'webhook_deliveries')
+    return getDueDelivery(deps.pool, org, subscriptionId, deliveryId, firstDelayMs)
+  }
+}

@@ -1,0 +1,93 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { lockDataFolder } from '../embedded/children/data-folder-lock.ts'
+import { loadConfiguration, type Configuration, type Environment } from '../platform/configuration.ts'
+import { createGracefulStop, type GracefulStop } from '../platform/graceful-stop.ts'
+import { createLogger, type Logger } from '../platform/logging.ts'
+import { createMasterKeyFile, parseMasterKeys } from '../platform/vault/master-keys.ts'
+import { startPlatform, type Platform } from './assemble.ts'
+import { keepCredentials, registerClients, serviceClientOf } from './credentials.ts'
+import type { Credentials } from './credentials-file.ts'
+import { startEmbedded } from './embedded.ts'
+import { allRoles } from './roles.ts'
+import { keepServers } from './servers-file.ts'
+
+export interface UpOptions {
+  readonly env: Environment
+  /** Told once, when the platform cannot go on by itself; the caller stops and exits with 1. */
+  readonly onFatal: (reason: string) => void
+  readonly logger?: Logger
+  readonly stop?: GracefulStop
+  readonly now?: () => Date
+}
+
+export interface RunningPlatform extends Platform {
+  readonly configuration: Configuration
+  readonly credentials: Credentials
+}
+
+/**
+ * The whole platform on one machine: embedded servers for all that the environment does not name, every role in this
+ * process. Resolves when it is ready; rejects with a message for the operator, and leaves nothing running then.
+ */
+export async function up(options: UpOptions): Promise<RunningPlatform> {
+  const first = loadConfiguration(options.env)
+  const logger = options.logger ?? createLogger({ level: first.logLevel })
+  const stop = options.stop ?? createGracefulStop({ logger })
+  try {
+    return await start(first, { ...options, logger, stop })
+  } catch (error) {
+    await stop.stop({ reason: 'start failed', code: 1 })
+    throw error
+  }
+}
+
+type StartOptions = UpOptions & { readonly logger: Logger; readonly stop: GracefulStop }
+
+async function start(
+  first: Configuration,
+  { env, logger, stop, onFatal, now }: StartOptions,
+): Promise<RunningPlatform> {
+  await mkdir(first.dataDir, { recursive: true, mode: 0o700 })
+  const lock = await lockDataFolder(first.dataDir)
+  stop.onStop('servers', 'data folder', () => lock.release())
+  const onLost = (name: string) => onFatal(`the embedded ${name} ended unexpectedly`)
+  const { environment, controlSecret } = await startEmbedded(first, { logger, stop, onLost })
+  const masterKeys =
+    first.masterKeys === undefined
+      ? await createMasterKeyFile(join(first.dataDir, 'master-keys'))
+      : parseMasterKeys(first.masterKeys)
+
+  const settled = { ...environment, ...withoutEmpty(env), PORT: environment['PORT'] }
+  const credentials = await keepCredentials(loadConfiguration(settled), controlSecret)
+  const service = serviceClientOf(credentials)
+  const configuration = loadConfiguration({
+    SERVICE_CLIENT_ID: service.client_id,
+    SERVICE_CLIENT_SECRET: service.client_secret,
+    ...settled,
+  })
+  for (const warning of configuration.warnings)
+    logger.warn({ component: 'configuration', reason: warning }, 'configuration warning')
+  const servers = await keepServers(configuration)
+  stop.onStop('resources', 'servers file', () => servers.forget())
+
+  const platform = await startPlatform({
+    configuration,
+    masterKeys,
+    logger,
+    roles: allRoles,
+    stop,
+    ...(now === undefined ? {} : { now }),
+    onDatabaseGone: () => onFatal(databaseGone),
+  })
+  await registerClients(platform.store, platform.vault, credentials, now?.() ?? new Date())
+  await platform.caughtUp()
+  return { ...platform, configuration, credentials }
+}
+
+export const databaseGone = 'the database of the read models does not exist any more; start again to rebuild it'
+
+/** An empty variable counts as unset. */
+function withoutEmpty(env: Environment): Environment {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
+}

@@ -1,0 +1,62 @@
+import { readFile } from 'node:fs/promises'
+import type { JWK } from 'jose'
+import { Type } from 'typebox'
+import { Check } from 'typebox/value'
+import { ReceiptRejectedError, verifyReceipt, type ReceiptRejection } from '../platform/receipts/consent-receipt.ts'
+
+export interface VerifyReceiptOrder {
+  /** A compact JWS, or the answer of the receipt route that holds one. */
+  readonly file: string
+  /** A JSON Web Key Set, as `/v1/auth/.well-known/jwks.json` answers it. */
+  readonly jwks: string
+}
+
+/** Exit codes of `verify receipt`; 0 says that the receipt is genuine, 2 that the arguments were wrong. */
+export const receiptExitCodes = {
+  unreadable: 1,
+  'no-receipt': 3,
+  'unknown-key': 4,
+  altered: 5,
+} as const satisfies Record<ReceiptRejection | 'unreadable', number>
+
+export interface Verdict {
+  readonly code: number
+  /** For the standard output when the code is 0, else for the standard error. */
+  readonly text: string
+}
+
+const KeySet = Type.Object({ keys: Type.Array(Type.Object({ kty: Type.String(), kid: Type.Optional(Type.String()) })) })
+const Answer = Type.Object({ receipt: Type.String() })
+
+/** Whether a file holds a genuine receipt, by a key set in another file; nobody is asked. */
+export async function verifyReceiptFile({ file, jwks }: VerifyReceiptOrder): Promise<Verdict> {
+  const texts = await Promise.all([file, jwks].map((path) => readFile(path, 'utf8').catch(() => undefined)))
+  const [receipt, keys] = [receiptIn(texts[0]), keysIn(texts[1])]
+  if (receipt === undefined) return { code: receiptExitCodes.unreadable, text: `the receipt ${file} cannot be read` }
+  if (keys === undefined)
+    return { code: receiptExitCodes.unreadable, text: `${jwks} cannot be read as a JSON Web Key Set` }
+  try {
+    return { code: 0, text: JSON.stringify(await verifyReceipt(receipt, keys), null, 2) }
+  } catch (error) {
+    if (error instanceof ReceiptRejectedError) return { code: receiptExitCodes[error.reason], text: error.message }
+    throw error
+  }
+}
+
+function receiptIn(text: string | undefined): string | undefined {
+  const answer = text === undefined ? undefined : jsonOf(text)
+  return Check(Answer, answer) ? answer.receipt : text?.trim()
+}
+
+function keysIn(text: string | undefined): readonly JWK[] | undefined {
+  const set = text === undefined ? undefined : jsonOf(text)
+  return Check(KeySet, set) ? set.keys : undefined
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

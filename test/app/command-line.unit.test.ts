@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest'
+import { clientScopes } from '../../commands/auth/scopes.ts'
+import { readCommand } from '../../app/command-line.ts'
+import { needsOf, requireVariables } from '../../app/roles.ts'
+
+/** Of no version: ids of callers may be any UUID. */
+const org = 'A1B2C3D4-0000-0000-0000-000000000001'
+
+test.each([
+  [[], { name: 'help' }],
+  [['--help'], { name: 'help' }],
+  [['serve', '--help'], { name: 'help' }],
+  [['up'], { name: 'up' }],
+  [['serve'], { name: 'serve', roles: ['api', 'projector', 'processor'] }],
+  [
+    ['verify', 'receipt', 'receipt.json', '--jwks', 'keys.json'],
+    { name: 'verify-receipt', order: { file: 'receipt.json', jwks: 'keys.json' } },
+  ],
+  [['serve', '--role', 'processor', '--role', 'api', '--role=api'], { name: 'serve', roles: ['api', 'processor'] }],
+])('%j is understood', (args, command) => {
+  expect(readCommand(args)).toEqual(command)
+})
+
+test('a client is ordered for an organisation by its id, in lower case, or for a new one', () => {
+  expect(
+    readCommand([
+      'clients',
+      'register',
+      '--org',
+      org,
+      '--new-product',
+      '--scope',
+      'patients:read',
+      'cases:read,patients:read',
+      '--trusted-actor-context',
+    ]),
+  ).toEqual({
+    name: 'register-client',
+    order: {
+      orgId: org.toLowerCase(),
+      productId: null,
+      scopes: ['patients:read', 'cases:read'],
+      trustedActorContext: true,
+    },
+  })
+  expect(readCommand(['clients', 'register', '--new-org', '--product', org, '--scope', 'all'])).toEqual({
+    name: 'register-client',
+    order: { orgId: null, productId: org.toLowerCase(), scopes: [...clientScopes], trustedActorContext: false },
+  })
+})
+
+const register = ['clients', 'register', '--new-org', '--new-product']
+test.each([
+  [['sevre'], 'there is no command sevre'],
+  [['clients', 'list'], 'there is no command clients list'],
+  [['verify'], 'there is no command verify'],
+  [['verify', 'token'], 'there is no command verify token'],
+  [['verify', 'receipt', '--jwks', 'keys.json'], 'takes one file'],
+  [['verify', 'receipt', 'one', 'two', '--jwks', 'keys.json'], 'takes one file'],
+  [['verify', 'receipt', 'one'], '--jwks FILE'],
+  [['up', '--role', 'api'], '--role'],
+  [['serve', '--role', 'worker'], 'there is no role worker: roles are api, projector, processor'],
+  [['serve', 'api'], 'api'],
+  [register, 'at least one --scope'],
+  [[...register, '--scope', 'auth:admin'], 'there is no scope auth:admin'],
+  [[...register, '--scope', 'ai-review:read-raw'], 'there is no scope ai-review:read-raw'],
+  [[...register, '--org', org, '--scope', 'all'], 'either --org ID or --new-org'],
+  [['clients', 'register', '--new-org', '--scope', 'all'], 'either --product ID or --new-product'],
+  [['clients', 'register', '--org', 'mine', '--new-product', '--scope', 'all'], '--org must be a UUID'],
+])('%j is refused with its reason', (args, reason) => {
+  expect(readCommand(args)).toEqual({ name: 'wrong', reason: expect.stringContaining(reason) })
+})
+
+test('what is missing is named all at once, an empty variable too', () => {
+  const env = { ESDB_URL: 'esdb://store', DATABASE_URL: '' }
+  expect(() => requireVariables(env, needsOf(['projector']), 'serve --role projector')).toThrow(
+    'serve --role projector needs DATABASE_URL, VAULT_DATABASE_URL, MASTER_KEYS: set them in the environment',
+  )
+  expect(needsOf(['projector', 'api']).filter((name) => name.startsWith('PROVIDER_'))).toEqual([])
+  expect(needsOf(['processor'])).toEqual(
+    expect.arrayContaining(['BASE_URL', 'SERVICE_CLIENT_SECRET', 'PROVIDER_PASSWORD', 'S3_ENDPOINT']),
+  )
+})

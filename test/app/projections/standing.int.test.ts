@@ -1,0 +1,287 @@
+import { v4 } from 'uuid'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { createPool, type Pool } from '../../../platform/database.ts'
+import { retryProjector } from '../../../app/projections/going-on.ts'
+import { projectionLag } from '../../../app/projections/lag.ts'
+import { knownProjectors } from '../../../app/projections/known-projectors.ts'
+import { listProjectors } from '../../../app/projections/list.ts'
+import { skipFailedEvent } from '../../../app/projections/skip.ts'
+import { projectionStream } from '../../../streams/projection/stream.ts'
+import { OperatorLocks } from '../../../projections/rebuild/operator-locks.ts'
+import { ensureRuntimeSchema } from '../../../projections/runtime/schema.ts'
+import { catalogue } from '../../../streams/catalogue.ts'
+import { consentTypeFold } from '../../../streams/consent-type/state.ts'
+import { oauthClientFold } from '../../../streams/oauth-client/state.ts'
+import { oauthClientStream } from '../../../streams/oauth-client/stream.ts'
+import { openEventStore, type EventStore } from '../../../streams/store/event-store.ts'
+import { formatPosition, type Position } from '../../../streams/store/positions.ts'
+import { fixedKeys } from '../../golden-events/golden-file.ts'
+import { clientFact, consentTypeFact, ids } from '../../streams/facts.ts'
+import { embeddedEventStore, type TestEventStore } from '../../support/event-store.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+
+let node: TestEventStore
+let store: EventStore
+let database: FreshDatabase
+let pool: Pool
+/** Where the events stand that projectors are shown. */
+const places: Position[] = []
+
+beforeAll(async () => {
+  node = await embeddedEventStore()
+  store = await openEventStore({ url: node.url, catalogue, vault: fixedKeys })
+  for (let count = 0; count < 5; count += 1) {
+    const [commandId, consentTypeId] = [v4(), v4()]
+    const context = { commandId, correlationId: commandId }
+    const created = [consentTypeFact('ConsentTypeCreated', { consentTypeId })]
+    places.push(
+      (await store.append(consentTypeFold, `consent_type-${ids.org}-${consentTypeId}`, 'no_stream', created, context))
+        .position,
+    )
+    // Which no projector is shown.
+    await store.append(oauthClientFold, oauthClientStream(v4()), 'no_stream', [clientFact('OauthClientRegistered')], {
+      commandId: v4(),
+      correlationId: v4(),
+    })
+  }
+  database = await freshDatabase()
+  pool = createPool({ url: database.url, max: 4 })
+})
+
+afterAll(async () => {
+  await pool.end()
+  await database.drop()
+  await store.close()
+  await node.stop()
+})
+
+/** This program's; 1 for what it does not have. */
+function versionOf(name: string): number {
+  return knownProjectors.find((known) => known.name === name)?.version ?? 1
+}
+
+/** A projector that has passed so many of the events. */
+async function stored(
+  name: string,
+  passed: number,
+  { version = versionOf(name), status = 'running', silentSeconds = 0 } = {},
+): Promise<void> {
+  const { commit, prepare } = places[passed - 1] ?? { commit: 0n, prepare: 0n }
+  await pool.query(
+    `insert into runtime.projectors (name, version, shape, commit_position, prepare_position, status, heartbeat_at, updated_at)
+     values ($1, $2, '[]', $3, $4, $5, clock_timestamp() - make_interval(secs => $6), clock_timestamp() - interval '90 s')`,
+    [name, version, String(commit), String(prepare), status, silentSeconds],
+  )
+}
+
+function lineOf(text: string, name: string): string {
+  return text.split('\n').find((line) => line.startsWith(`${name} `)) ?? ''
+}
+
+test('a database that nobody has projected into lists every projector as unseen', async () => {
+  const listed = await listProjectors(pool, false)
+  expect(lineOf(listed, 'patients')).toMatch(/^patients +- \(this program: \d+\) +unseen +- +-$/)
+  expect(await projectionLag(pool, store, false)).toBe('NAME  STATUS  POSITION  BEHIND  LAST MOVED')
+})
+
+test('the list tells versions, copies, instances that are gone, and the event of a failure', async () => {
+  await ensureRuntimeSchema(pool)
+  await stored('consent_types', 5)
+  await stored('consent_types__next', 3, { status: 'rebuilding', version: 90 })
+  await stored('consent_types__previous', 1)
+  await stored('cases', 4, { silentSeconds: 3_600 })
+  await stored('patients', 2, { version: 97 })
+  await stored('letters', 1, { status: 'stopped' })
+  await pool.query(
+    `update runtime.projectors set status = 'failed', failed_event_id = $1, failed_event_type = 'ConsentTypeCreated', failed_category = 'consent_type',
+       failed_commit = 7, failed_prepare = 8, failed_reason = '22003 of table_x' where name = 'patients'`,
+    [ids.client],
+  )
+
+  const listed = await listProjectors(pool, false)
+  const at = (passed: number) => formatPosition(places[passed - 1] ?? { commit: 0n, prepare: 0n })
+  expect(lineOf(listed, 'consent_types')).toMatch(
+    new RegExp(
+      `^consent_types +\\d+ +running +${at(5)} +next \\(version 90, at ${at(3)}\\), previous \\(version 1, at ${at(1)}\\)$`,
+    ),
+  )
+  expect(listed).not.toContain('consent_types__')
+  expect(lineOf(listed, 'cases')).toMatch(/running, but nobody runs it since 36\d\d s/)
+  expect(lineOf(listed, 'patients')).toMatch(/^patients +97 \(this program: \d+\) +failed /)
+  expect(lineOf(listed, 'letters')).toMatch(/^letters +1 \(not of this program\) +stopped /)
+  expect(listed).toContain(
+    `patients failed at 7/8: ConsentTypeCreated ${ids.client} of a consent_type stream\n  22003 of table_x\n`,
+  )
+  const { projectors } = JSON.parse(await listProjectors(pool, true)) as { projectors: { name: string }[] }
+  expect(projectors.find(({ name }) => name === 'patients')).toMatchObject({
+    version: 97,
+    program_version: versionOf('patients'),
+    status: 'failed',
+    copies: [],
+    failure: {
+      event_id: ids.client,
+      event_type: 'ConsentTypeCreated',
+      category: 'consent_type',
+      position: '7/8',
+      reason: '22003 of table_x',
+    },
+  })
+})
+
+test('lag counts the events after each checkpoint, of the streams that are projected, up to a limit', async () => {
+  const lag = await projectionLag(pool, store, false)
+  expect(lineOf(lag, 'consent_types')).toMatch(/ at the head +\d+ s ago$/)
+  expect(lineOf(lag, 'cases')).toMatch(/ 1 event +\d+ s ago$/)
+  expect(lineOf(lag, 'patients')).toMatch(/ failed +\d+\/\d+ +3 events /)
+  const limited = await projectionLag(pool, store, false, 2)
+  expect(lineOf(limited, 'consent_types')).toContain('at the head')
+  expect(lineOf(limited, 'cases')).toContain(' 1 event ')
+  expect(lineOf(limited, 'patients')).toContain(' more than 2 events ')
+  const { head, projectors } = JSON.parse(await projectionLag(pool, store, true, 2)) as {
+    head: string
+    projectors: { name: string }[]
+  }
+  expect(head).toBe(formatPosition(places[4] ?? { commit: 0n, prepare: 0n }))
+  expect(projectors.find(({ name }) => name === 'patients')).toMatchObject({
+    at_head: false,
+    events_behind: 2,
+    is_more: true,
+  })
+  expect(projectors.find(({ name }) => name === 'consent_types')).toMatchObject({
+    at_head: true,
+    events_behind: 0,
+    is_more: false,
+  })
+})
+
+test.each(['consent_records', 'ai_review_todo'])(
+  '%s passes over nothing, even where it failed: a withdrawn consent could be among it',
+  async (name) => {
+    const [position] = places
+    if (position === undefined) throw new Error('no place')
+    const told = await skipFailedEvent(pool, store, { name, position, reason: 'unwanted' })
+    expect([told.isDone, told.text]).toEqual([false, expect.stringContaining(`projections retry ${name}`)])
+    expect(await store.readLast(projectionStream(name))).toBeUndefined()
+  },
+)
+
+/** Its row says that it failed at this one of the events. */
+async function failedAt(name: string, place: number): Promise<Position> {
+  const position = places[place]
+  if (position === undefined) throw new Error('no place')
+  await pool.query(
+    `update runtime.projectors set status = 'failed', failed_event_id = $2, failed_event_type = 'ConsentTypeCreated', failed_category = 'consent_type',
+       failed_commit = $3, failed_prepare = $4, failed_reason = 'a test' where name = $1`,
+    [name, ids.client, String(position.commit), String(position.prepare)],
+  )
+  return position
+}
+
+function update(name: string, assignments: string): Promise<unknown> {
+  return pool.query(`update runtime.projectors set ${assignments} where name = $1`, [name])
+}
+
+async function statusOf(name: string): Promise<string | undefined> {
+  return (await pool.query<{ status: string }>('select status from runtime.projectors where name = $1', [name])).rows[0]
+    ?.status
+}
+
+const hint = (name: string, position: Position) => `projections skip ${name} ${formatPosition(position)} --reason TEXT`
+
+test('what decides is to be tried again, never to be passed over', async () => {
+  await stored('consent_records', 1)
+  const position = await failedAt('consent_records', 1)
+  const listed = await listProjectors(pool, false)
+  expect(listed).toContain('  projections retry consent_records\n')
+  expect(listed).not.toContain(hint('consent_records', position))
+})
+
+test.each(['previous', 'check', 'next'])(
+  'what only the %s copy of the same version cannot take is not passed over, nor is it suggested',
+  async (kind) => {
+    const name = { previous: 'assessments', check: 'assessments_todo', next: 'ai_reviews' }[kind] ?? ''
+    await stored(name, 4)
+    await stored(`${name}__${kind}`, 1, { status: 'stopped' })
+    const position = await failedAt(`${name}__${kind}`, 1)
+    const listed = await listProjectors(pool, false)
+    expect(listed).toContain(`the ${kind} copy of ${name} failed at ${formatPosition(position)}`)
+    expect(listed).not.toContain(hint(name, position))
+    const told = await skipFailedEvent(pool, store, { name, position, reason: 'unwanted' })
+    expect([told.isDone, told.text]).toEqual([
+      false,
+      expect.stringContaining(`${name} has not failed at ${formatPosition(position)}: it is running`),
+    ])
+    expect(await store.readLast(projectionStream(name))).toBeUndefined()
+    expect(await statusOf(`${name}__${kind}`)).toBe('failed')
+  },
+)
+
+test('what a newer version cannot take is passed over, and its copy filled anew', async () => {
+  const name = 'webhook_subscriptions'
+  await stored(name, 4)
+  await stored(`${name}__next`, 1, { version: 99 })
+  const position = await failedAt(`${name}__next`, 1)
+  expect(await listProjectors(pool, false)).toContain(hint(name, position))
+  const skipping = skipFailedEvent(pool, store, { name, position, reason: 'unwanted' })
+  await vi.waitFor(async () => expect(await statusOf(`${name}__next`)).toBeUndefined(), 5_000)
+  await update(name, 'version = 99')
+  const told = await skipping
+  expect([told.isDone, told.text]).toEqual([
+    true,
+    expect.stringMatching(/now and at every rebuild\nwebhook_subscriptions is served in version 99$/),
+  ])
+  expect(await store.readLast(projectionStream(name))).toBeDefined()
+})
+
+test('a copy that found no room is listed as such, and told of again when it is retried', async () => {
+  const name = 'assessments'
+  await stored(`${name}__next`, 1, { version: 99, status: 'failed' })
+  const noRoom =
+    'the copy of assessments in version 99 found no room on the disk: make room, then projections retry assessments'
+  expect(await listProjectors(pool, false)).toContain(noRoom)
+  const retrying = retryProjector(pool, name)
+  await vi.waitFor(async () => expect(await statusOf(`${name}__next`)).toBeUndefined(), 5_000)
+  await stored(`${name}__next`, 1, { version: 99, status: 'failed' })
+  expect(await retrying).toEqual({ isDone: false, text: noRoom })
+})
+
+test('a skip is refused while somebody works on the copies, and of an event that was taken while it waited', async () => {
+  const name = 'webhooks_todo'
+  await stored(name, 1)
+  const position = await failedAt(name, 1)
+  const order = { name, position, reason: 'unwanted' }
+  const operators = await OperatorLocks.open({ pool })
+  await operators.take(name)
+  await expect(skipFailedEvent(pool, store, order)).rejects.toThrow('under way')
+  await operators.close()
+
+  const runner = await pool.connect()
+  await runner.query('begin')
+  await runner.query(`update runtime.projectors set status = 'running' where name = $1`, [name])
+  const skipping = skipFailedEvent(pool, store, order)
+  await vi.waitFor(
+    async () =>
+      expect(
+        (
+          await pool.query(
+            `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+          )
+        ).rowCount,
+      ).toBe(1),
+    5_000,
+  )
+  await runner.query('commit')
+  runner.release()
+  expect((await skipping).isDone).toBe(false)
+  expect(await store.readLast(projectionStream(name))).toBeUndefined()
+
+  await failedAt(name, 1)
+  const last = skipFailedEvent(pool, store, order)
+  await vi.waitFor(async () => expect(await statusOf(name)).toBe('rebuilding'), 5_000)
+  await update(name, `status = 'running'`)
+  expect((await last).isDone).toBe(true)
+  expect(await skipFailedEvent(pool, store, order)).toEqual({
+    isDone: true,
+    text: `${name} passes over ${formatPosition(position)} already`,
+  })
+})

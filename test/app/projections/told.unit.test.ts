@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest'
+import { differenceText } from '../../../app/projections/comparison-text.ts'
+import { toldOfRebuild } from '../../../app/projections/rebuild.ts'
+import type { Comparison } from '../../../projections/rebuild/content.ts'
+
+const position = { commit: 70n, prepare: 65n }
+const nothing: ReadonlySet<string> = new Set()
+const equal: Comparison = {
+  position: { commit: 50n, prepare: 50n },
+  isEqual: true,
+  tables: [
+    { table: 'cases', rows: 3, copyRows: 3, hash: 'a', copyHash: 'a' },
+    { table: 'case_images', rows: 4, copyRows: 4, hash: 'b', copyHash: 'b' },
+  ],
+}
+const missing: Comparison = {
+  ...equal,
+  isEqual: false,
+  tables: [{ table: 'cases', rows: 2, copyRows: 3, hash: 'a', copyHash: 'c' }],
+  difference: { kind: 'missing', table: 'cases', key: { case_id: '17', part: '2' } },
+}
+const switched = {
+  name: 'cases',
+  kind: 'switched',
+  comparison: equal,
+  versions: { from: 1, to: 1 },
+  position,
+  status: 'running',
+} as const
+
+test('a switch says where, and that both were equal before', () => {
+  expect(toldOfRebuild(switched, nothing)).toEqual({
+    isDone: true,
+    text: 'cases: rebuilt and switched at 70/65 (version 1; 7 rows, equal by content hash at 50/50)',
+  })
+  expect(toldOfRebuild(switched, new Set(['1/1', '2/2'])).text).toContain(
+    '7 rows, 2 events passed over, equal by content hash',
+  )
+})
+
+test('a switch to a newer version says what differs, and who stands by now; one of a stopped projector, that it is still stopped', () => {
+  expect(
+    toldOfRebuild({ ...switched, comparison: missing, versions: { from: 1, to: 2 }, status: 'stopped' }, nothing),
+  ).toEqual({
+    isDone: true,
+    text: [
+      'cases: rebuilt and switched at 70/65 (version 1 replaced by 2; 2 rows, 3 by the log, different)',
+      '  first difference: table cases, row case_id 17, part 2: is missing from what serves',
+      '  instances of version 1 stand by from now on: start those of version 2',
+      '  it is stopped, as before: projections retry cases lets it go on',
+    ].join('\n'),
+  })
+})
+
+test('what is not switched is not done: for a difference, an event, a refusal', () => {
+  const differs = toldOfRebuild({ name: 'cases', kind: 'differs', comparison: missing }, nothing)
+  expect(differs.isDone).toBe(false)
+  expect(differs.text).toMatch(
+    /^cases: not switched: at 50\/50 [^]*is missing from what serves\n.*--accept-difference$/,
+  )
+  const failure = {
+    eventId: 'e17',
+    eventType: 'CaseOpened',
+    category: 'case',
+    position,
+    reason: 'RowConflictError: insert',
+  }
+  expect(toldOfRebuild({ name: 'cases', kind: 'failed', failure }, nothing)).toEqual({
+    isDone: false,
+    text: 'cases: failed at 70/65: CaseOpened e17 of a case stream\n  RowConflictError: insert',
+  })
+  const refused = {
+    name: 'cases',
+    kind: 'refused',
+    reason: 'under-way',
+    message: 'a rebuild of cases is under way',
+  } as const
+  expect(toldOfRebuild(refused, nothing)).toEqual({ isDone: false, text: 'cases: a rebuild of cases is under way' })
+})
+
+test.each([
+  [
+    { kind: 'changed', table: 'cases', key: { case_id: '17' }, columns: ['status', 'closed_at'] },
+    'table cases, row case_id 17: differs in status, closed_at',
+  ],
+  [
+    { kind: 'surplus', table: 'cases', key: { case_id: '17' } },
+    'table cases, row case_id 17: is served, and the log does not say so',
+  ],
+  [{ kind: 'shape', table: 'cases', columns: ['closed_at'] }, 'table cases: closed_at is not the same in both'],
+  [{ kind: 'shape', table: 'cases', columns: [] }, 'table cases: the whole table is not the same in both'],
+] as const)('%j is told as a sentence', (difference, sentence) => {
+  expect(differenceText(difference)).toBe(sentence)
+})

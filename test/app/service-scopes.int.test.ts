@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { serviceScopes } from '../../commands/auth/scopes.ts'
+import { loadConfiguration } from '../../platform/configuration.ts'
+import { registerOnce, registerServiceClient } from '../../app/client-registration.ts'
+import { keepCredentials, registerClients, serviceClientOf } from '../../app/credentials.ts'
+import type { Credentials } from '../../app/credentials-file.ts'
+import { oauthClientStream } from '../../streams/oauth-client/stream.ts'
+import { openDecisionWorld, type DecisionWorld } from '../commands/handling/decision-world.ts'
+
+let world: DecisionWorld
+let dataDir: string
+
+beforeAll(async () => {
+  world = await openDecisionWorld()
+  dataDir = await mkdtemp(join(tmpdir(), 'credentials-'))
+})
+afterAll(async () => {
+  await world.close()
+  await rm(dataDir, { recursive: true, force: true })
+})
+
+/** What the services were given when they called each other for cases only. */
+const formerScopes = ['cases:read']
+
+async function typesOf(clientId: string): Promise<string[]> {
+  const types: string[] = []
+  for await (const { type } of world.otherStore.readStream(oauthClientStream(clientId))) types.push(type)
+  return types
+}
+
+it('gives the services of an older data folder the scopes that they need now, once, and its other clients none', async () => {
+  const configuration = loadConfiguration({ PLATFORM_DATA_DIR: dataDir })
+  const made = await keepCredentials(configuration)
+  const older = made.clients.map((client) =>
+    client.org_id === null ? { ...client, scopes: formerScopes } : { ...client, scopes: ['patients:read'] },
+  )
+  await writeFile(join(dataDir, 'credentials.json'), JSON.stringify({ ...made, clients: older }))
+  await registerClients(world.store, world.vault, { ...made, clients: older }, world.now())
+
+  for (let start = 1; start <= 2; start += 1) {
+    const kept = await keepCredentials(configuration)
+    await registerClients(world.otherStore, world.vault, kept, world.now())
+    expect(kept.clients.map(({ scopes }) => scopes.toSorted())).toEqual([
+      ['patients:read'],
+      ['patients:read'],
+      [...serviceScopes],
+    ])
+    const written = JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8')) as Credentials
+    expect(written).toEqual(kept)
+    expect(await typesOf(serviceClientOf(kept).client_id)).toEqual([
+      'OauthClientRegistered',
+      'OauthClientScopesGranted',
+    ])
+    expect(await typesOf(kept.clients[0]?.client_id ?? '')).toEqual(['OauthClientRegistered'])
+  }
+})
+
+it('gives them to the client of roles that run apart, whichever instances start at once', async () => {
+  // Any UUID: this one has neither a version nor a variant.
+  const clientId = randomUUID().replace(/-4(...)-./, '-0$1-0')
+  const secret = randomUUID()
+  const former = {
+    clientId,
+    secret,
+    name: 'platform services',
+    orgId: null,
+    productId: null,
+    scopes: formerScopes,
+    trustedActorContext: false,
+  }
+  await registerOnce(world.store, world.vault, former, world.now())
+  const configuration = loadConfiguration({ SERVICE_CLIENT_ID: clientId, SERVICE_CLIENT_SECRET: secret })
+  await Promise.all(
+    [world.store, world.otherStore].map((store) =>
+      registerServiceClient(store, world.vault, configuration, world.now()),
+    ),
+  )
+  const granted = await registerOnce(world.store, world.vault, former, world.now())
+  expect(granted.scopes.toSorted()).toEqual([...serviceScopes])
+  expect(await typesOf(clientId)).toEqual(['OauthClientRegistered', 'OauthClientScopesGranted'])
+})
+
+it('gives an organisation’s client nothing that is named as theirs by mistake', async () => {
+  const clientId = randomUUID()
+  const secret = randomUUID()
+  const own = {
+    clientId,
+    secret,
+    name: 'clinic',
+    orgId: world.orgId,
+    productId: randomUUID(),
+    scopes: formerScopes,
+    trustedActorContext: false,
+  }
+  await registerOnce(world.store, world.vault, own, world.now())
+  const configuration = loadConfiguration({ SERVICE_CLIENT_ID: clientId, SERVICE_CLIENT_SECRET: secret })
+  await expect(registerServiceClient(world.store, world.vault, configuration, world.now())).rejects.toThrow(
+    'client of an organisation',
+  )
+  expect(await typesOf(clientId)).toEqual(['OauthClientRegistered'])
+})
