@@ -16,6 +16,7 @@ COPY processes processes
 COPY read-api read-api
 COPY platform platform
 COPY embedded embedded
+COPY app app
 
 RUN mkdir /data && chown node:node /data
 USER node

@@ -64,9 +64,9 @@ describe('a planted violation', () => {
       'imports of read-api/: projections/runtime/runner.ts',
     ],
     ['platform/records/cases.ts', '../../streams/case/state.ts', 'imports of platform/: streams/case/state.ts'],
-    ['platform/vault/vault.ts', '../main/services.ts', 'imports of platform/: app/services.ts'],
-    ['app/up.ts', '../demo/api-client.ts', 'imports of app/: app/demo/api-client.ts'],
-    ['app/demo/main.ts', '../main/up.ts', 'imports of app/demo/: app/up.ts'],
+    ['platform/vault/vault.ts', '../../app/services.ts', 'imports of platform/: app/services.ts'],
+    ['app/up.ts', './demo/api-client.ts', 'imports of app/: app/demo/api-client.ts'],
+    ['app/demo/main.ts', '../up.ts', 'imports of app/demo/: app/up.ts'],
     ['app/main.ts', '../test/support/postgres.ts', 'imports of app/main.ts: test/support/postgres.ts'],
     ['embedded/provider/main.ts', '../../platform/logging.ts', 'imports of embedded/: platform/logging.ts'],
     [
@@ -171,7 +171,7 @@ describe('reading imports', () => {
       plant('read-api/clinical/case-queries.ts', `import { cases } from '../../projections/clinical/cases.table.ts'`),
     ).toEqual([])
     expect(plant('platform/http/replies.ts', `import type { P } from '../../streams/store/positions.ts'`)).toEqual([])
-    expect(plant('app/demo/main.ts', `import { c } from '../main/credentials-file.ts'`)).toEqual([])
+    expect(plant('app/demo/main.ts', `import { c } from '../credentials-file.ts'`)).toEqual([])
     expect(
       plant('embedded/eventstore/wire/errors.ts', `import { c } from '@eventstore/db-client/generated/status_pb.js'`),
     ).toEqual([])
