@@ -5,10 +5,10 @@ import { startEventStoreNode } from '../embedded/eventstore/start.ts'
 import { startObjectStore } from '../embedded/object-store/start-object-store.ts'
 import { startPostgres } from '../embedded/postgres/start-postgres.ts'
 import { startProvider } from '../embedded/provider/start-provider.ts'
-import type { Configuration } from '../platform/configuration.ts'
-import type { GracefulStop } from '../platform/graceful-stop.ts'
-import type { Logger } from '../platform/logging.ts'
-import { ConfigurationError } from '../platform/profile-rules.ts'
+import type { Configuration } from '../platform/configuration/configuration.ts'
+import type { GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
+import type { Logger } from '../platform/observability/logging.ts'
+import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
 
 /** Settings that the embedded servers stand in for, as the environment would name them. */
 export type EmbeddedEnvironment = Readonly<Record<string, string>>

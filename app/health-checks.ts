@@ -4,9 +4,9 @@ import type { Projector } from '../projections/runtime/projector.ts'
 import type { ProjectionRunner } from '../projections/runtime/runner.ts'
 import { fitOf } from '../projections/runtime/schema.ts'
 import type { EventStore } from '../streams/store/event-store.ts'
-import type { Pool } from '../platform/database.ts'
-import type { Profile } from '../platform/configuration.ts'
-import type { Health, HealthCheck } from '../platform/health.ts'
+import type { Pool } from '../platform/database/database.ts'
+import type { Profile } from '../platform/configuration/configuration.ts'
+import type { Health, HealthCheck } from '../platform/observability/health.ts'
 
 interface Watched {
   readonly pool: Pool

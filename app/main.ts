@@ -1,12 +1,12 @@
 import { tolerateClosedOutput } from '../embedded/children/parent-watch.ts'
-import { loadConfiguration } from '../platform/configuration.ts'
-import { createGracefulStop, type GracefulStop } from '../platform/graceful-stop.ts'
-import { createLogger, type Logger } from '../platform/logging.ts'
+import { loadConfiguration } from '../platform/configuration/configuration.ts'
+import { createGracefulStop, type GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
+import { createLogger, type Logger } from '../platform/observability/logging.ts'
 import { readCommand, usage, type ClientOrder } from './command-line.ts'
 import type { ProjectionsOrder } from './projections/orders.ts'
 import { requireVariables, serverNeeds, type Role } from './roles.ts'
 import type { VerifyReceiptOrder } from './verify-receipt.ts'
-import { ConfigurationError } from '../platform/profile-rules.ts'
+import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
 
 // Each command loads its own parts when it runs: an operator's `projections list` does not wait for a web server to be read.
 

@@ -1,5 +1,5 @@
-import { ConfigurationError } from '../platform/profile-rules.ts'
-import type { Environment } from '../platform/configuration.ts'
+import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
+import type { Environment } from '../platform/configuration/configuration.ts'
 
 export const allRoles = ['api', 'projector', 'processor'] as const
 export type Role = (typeof allRoles)[number]

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Type, type Static } from 'typebox'
 import { Check } from 'typebox/value'
 import { writeDurably } from '../embedded/children/durable-file.ts'
-import type { Configuration } from '../platform/configuration.ts'
+import type { Configuration } from '../platform/configuration/configuration.ts'
 
 /** `<data dir>/servers.json`: where a running `platform up` has its servers, for commands beside it. Holds passwords. */
 const Servers = Type.Object({ ESDB_URL: Type.String(), DATABASE_URL: Type.String(), VAULT_DATABASE_URL: Type.String() })

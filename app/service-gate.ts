@@ -1,6 +1,6 @@
 import { callService, type ServiceCalls } from '../processes/adapters/service-call.ts'
-import { backoffMs, pause } from '../streams/store/backoff.ts'
-import type { Logger } from '../platform/logging.ts'
+import { backoffMs, pause } from '../platform/kit/backoff.ts'
+import type { Logger } from '../platform/observability/logging.ts'
 
 const backoff = { firstMs: 100, mostMs: 2_000 }
 

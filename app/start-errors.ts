@@ -1,4 +1,4 @@
-import { isDatabaseFull, isDatabaseUnavailable } from '../platform/database.ts'
+import { isDatabaseFull, isDatabaseUnavailable } from '../platform/database/database.ts'
 import { EventStoreUnavailableError, UndecodableEventError } from '../streams/store/errors.ts'
 
 /**

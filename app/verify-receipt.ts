@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { JWK } from 'jose'
 import { Type } from 'typebox'
 import { Check } from 'typebox/value'
-import { ReceiptRejectedError, verifyReceipt, type ReceiptRejection } from '../platform/receipts/consent-receipt.ts'
+import { ReceiptRejectedError, verifyReceipt, type ReceiptRejection } from '../contracts/consent/receipt.ts'
 
 export interface VerifyReceiptOrder {
   /** A compact JWS, or the answer of the receipt route that holds one. */

@@ -1,6 +1,6 @@
 import type { CommandDependencies } from '../commands/handling/dependencies.ts'
-import type { Failpoint } from '../platform/failpoint.ts'
-import type { ObjectStore } from '../platform/object-store.ts'
+import type { Failpoint } from '../platform/lifecycle/failpoint.ts'
+import type { ObjectStore } from '../platform/storage/object-store.ts'
 import type { CaseLookup } from './adapters/case-lookup.ts'
 import type { ConsentCheck } from './adapters/consent-check.ts'
 import type { ImageFetch } from './adapters/image-fetch.ts'

@@ -1,4 +1,4 @@
-import { problem } from '../platform/problems.ts'
+import { problem } from '../platform/http/problems.ts'
 import type { ReadDependencies } from './dependencies.ts'
 
 /**

@@ -1,8 +1,8 @@
-import type { Configuration } from '../platform/configuration.ts'
-import type { Pool } from '../platform/database.ts'
+import type { Configuration } from '../platform/configuration/configuration.ts'
+import type { Pool } from '../platform/database/database.ts'
 import type { Cursors } from '../platform/http/cursors.ts'
-import type { ReceiptKeys } from '../platform/receipts/consent-receipt.ts'
-import type { ObjectStore } from '../platform/object-store.ts'
+import type { ReceiptKeys } from '../contracts/consent/receipt.ts'
+import type { ObjectStore } from '../platform/storage/object-store.ts'
 
 /** What the GET routes are given. They read tables, never streams. */
 export interface ReadDependencies {

@@ -1,6 +1,6 @@
-import type { Pool } from '../platform/database.ts'
-import { queryPrepared } from '../platform/prepared.ts'
-import { problem } from '../platform/problems.ts'
+import type { Pool } from '../platform/database/database.ts'
+import { queryPrepared } from '../platform/database/prepared.ts'
+import { problem } from '../platform/http/problems.ts'
 
 /** The rows of a query. The row type is the author's word for what the SQL selects. */
 export async function rowsOf<Row extends object>(pool: Pool, text: string, values: readonly unknown[]): Promise<Row[]> {

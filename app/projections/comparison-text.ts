@@ -2,7 +2,7 @@ import type { Comparison } from '../../projections/rebuild/content.ts'
 import type { Difference } from '../../projections/rebuild/first-difference.ts'
 import type { RebuildContext } from '../../projections/rebuild/context.ts'
 import type { Unable } from '../../projections/rebuild/rebuild.ts'
-import { formatPosition } from '../../streams/store/positions.ts'
+import { formatPosition } from '../../platform/kit/positions.ts'
 
 /**
  * What was compared, in numbers: rows that serve, the rows of the copy where they are not as many, and events that an

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { requestResume, type Resumed } from '../../projections/runtime/checkpoints.ts'
-import { pause } from '../../streams/store/backoff.ts'
+import { pause } from '../../platform/kit/backoff.ts'
 import { noRoomText } from './list.ts'
 import { readProjector, type ShownCopy, type ShownFailure, type ShownProjector } from './stored-projectors.ts'
 

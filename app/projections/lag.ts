@@ -6,7 +6,7 @@ import {
   parsePosition,
   startOfLog,
   type Position,
-} from '../../streams/store/positions.ts'
+} from '../../platform/kit/positions.ts'
 import { projectedStreams } from './projected-streams.ts'
 import { readProjectors, type ShownProjector } from './stored-projectors.ts'
 import { tableText } from './table-text.ts'

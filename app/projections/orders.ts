@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { parsePosition, type Position } from '../../streams/store/positions.ts'
+import { parsePosition, type Position } from '../../platform/kit/positions.ts'
 import { knownNames } from './known-projectors.ts'
 
 /** What an operator asks of the projections. */

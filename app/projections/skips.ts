@@ -1,7 +1,7 @@
 import { projectionFold } from '../../streams/projection/state.ts'
 import { projectionStream } from '../../streams/projection/stream.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
-import { formatPosition } from '../../streams/store/positions.ts'
+import { formatPosition } from '../../platform/kit/positions.ts'
 
 /** Positions, as `formatPosition` writes them, of the events that operators let a projector pass over. */
 export function skippedIn(eventStore: Pick<EventStore, 'load'>): (projector: string) => Promise<ReadonlySet<string>> {

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import type { ProjectionFailure, StoredStatus } from '../../projections/runtime/checkpoints.ts'
-import { isTableMissing } from '../../platform/database.ts'
+import { isTableMissing } from '../../platform/database/database.ts'
 import { knownProjectors } from './known-projectors.ts'
 
 /** `next` is being filled by a rebuild, `check` by a comparison; `previous` served before the last switch. */

@@ -1,6 +1,6 @@
 import type { RebuildContext } from '../../projections/rebuild/context.ts'
 import { verify, type VerifyOutcome } from '../../projections/rebuild/verify.ts'
-import { formatPosition } from '../../streams/store/positions.ts'
+import { formatPosition } from '../../platform/kit/positions.ts'
 import { differenceText, passedOverBy, sizeText, unableText } from './comparison-text.ts'
 import type { Told } from './going-on.ts'
 import { projectorNamed } from './known-projectors.ts'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { projectedStreams } from '../../app/projections/projected-streams.ts'
 import { readModels } from '../../projections/registry.ts'
-import { startOfLog } from '../../streams/store/positions.ts'
+import { startOfLog } from '../../platform/kit/positions.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { single } from '../harness/compare.ts'
 import { withScope } from '../harness/scope.ts'

@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises'
-import { createLogger } from '../../platform/logging.ts'
+import { createLogger } from '../../platform/observability/logging.ts'
 import { projectedStreams } from '../../app/projections/projected-streams.ts'
 import { consentRecordsProjector } from '../../projections/consent/consent-records.projector.ts'
 import { emptyCopy } from '../../projections/rebuild/copies.ts'
 import { fill } from '../../projections/rebuild/fill.ts'
 import { ensureRuntimeSchema } from '../../projections/runtime/schema.ts'
-import type { Position } from '../../streams/store/positions.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 import type { World } from './world.ts'
 
 /**

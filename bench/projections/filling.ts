@@ -1,5 +1,5 @@
 import { readModels } from '../../projections/registry.ts'
-import { formatPosition } from '../../streams/store/positions.ts'
+import { formatPosition } from '../../platform/kit/positions.ts'
 import type { FillJob, LogJobDone, LogProcess } from './jobs.ts'
 import { endOf, type Written } from './log.ts'
 import type { World } from './world.ts'

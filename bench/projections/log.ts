@@ -3,7 +3,7 @@ import { consentStream } from '../../streams/consent/stream.ts'
 import { categoryOf } from '../../streams/store/catalogue.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { DomainEvent, Fold, StreamRevision } from '../../streams/store/events.ts'
-import { startOfLog, type Position } from '../../streams/store/positions.ts'
+import { startOfLog, type Position } from '../../platform/kit/positions.ts'
 import {
   assessmentAppends,
   assessmentsPerPatient,

@@ -1,4 +1,4 @@
-import { formatPosition } from '../../streams/store/positions.ts'
+import { formatPosition } from '../../platform/kit/positions.ts'
 import { assessmentRequests } from '../commands/assessments.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { atMost } from '../harness/compare.ts'

@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { startOfLog, type Position } from '../../streams/store/positions.ts'
+import { startOfLog, type Position } from '../../platform/kit/positions.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { atLeast, single } from '../harness/compare.ts'
 import { installPeers } from '../harness/install-peers.ts'

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Uuid } from '../../platform/http/members.ts'
-import { AiReviewStatus } from '../../platform/records/ai-review.ts'
+import { AiReviewStatus } from '../../contracts/ai-review/record.ts'
 
 const maxReviewImages = 10
 

@@ -1,5 +1,5 @@
-import { checkOutboundUrl, type OutboundRules, type UrlRefusal } from '../../platform/outbound-addresses.ts'
-import type { MemberError } from '../../platform/problems.ts'
+import { checkOutboundUrl, type OutboundRules, type UrlRefusal } from '../../platform/outbound/addresses.ts'
+import type { MemberError } from '../../platform/http/problems.ts'
 import type { GivenAddress, ReviewImage } from '../../streams/ai-review/review-image.ts'
 import { maxPresignedUrlLength, type SupersedeAiReviewBody } from './bodies.ts'
 

@@ -1,4 +1,4 @@
-import type { Configuration } from '../../platform/configuration.ts'
+import type { Configuration } from '../../platform/configuration/configuration.ts'
 
 export interface PollSchedule {
   readonly initialDelayMs: number

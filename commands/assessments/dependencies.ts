@@ -1,5 +1,5 @@
-import type { Failpoint } from '../../platform/failpoint.ts'
-import type { ObjectStore } from '../../platform/object-store.ts'
+import type { Failpoint } from '../../platform/lifecycle/failpoint.ts'
+import type { ObjectStore } from '../../platform/storage/object-store.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 
 export interface AssessmentDependencies extends CommandDependencies {

@@ -1,5 +1,5 @@
-import type { ObjectStore, ObjectVersion } from '../../platform/object-store.ts'
-import { problem, type MemberError, type Problem } from '../../platform/problems.ts'
+import type { ObjectStore, ObjectVersion } from '../../platform/storage/object-store.ts'
+import { problem, type MemberError, type Problem } from '../../platform/http/problems.ts'
 import type { ReceivedImage } from '../../streams/assessment/events.ts'
 import type { DeclaredImage } from '../../streams/assessment/state.ts'
 import { contentErrors, inspectImage, pixelErrors, sizeErrors } from './image-checks.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { MemberError } from '../../platform/problems.ts'
+import type { MemberError } from '../../platform/http/problems.ts'
 import { createImageHead } from './image-head.ts'
 
 const MiB = 1024 * 1024

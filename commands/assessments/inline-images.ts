@@ -1,5 +1,5 @@
-import type { StoredBytes } from '../../platform/object-store.ts'
-import { problem, type MemberError, type ProblemCode } from '../../platform/problems.ts'
+import type { StoredBytes } from '../../platform/storage/object-store.ts'
+import { problem, type MemberError, type ProblemCode } from '../../platform/http/problems.ts'
 import type { CreateAssessmentBody } from './bodies.ts'
 import {
   contentErrors,

@@ -1,4 +1,4 @@
-import type { Position } from '../../streams/store/positions.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 import type { CommandContext } from '../../streams/store/events.ts'
 import type { ProcessingAssessment } from '../../streams/assessment/state.ts'
 import { caseFold } from '../../streams/case/state.ts'

@@ -1,5 +1,5 @@
-import { toAssessmentRecord, type AssessmentRecord } from '../../platform/records/assessment.ts'
-import { signDownloads } from '../../platform/records/download-urls.ts'
+import { toAssessmentRecord, type AssessmentRecord } from '../../contracts/assessments/record.ts'
+import { signDownloads } from '../../contracts/assessments/download-urls.ts'
 import type { ExistingAssessment } from '../../streams/assessment/state.ts'
 import type { AssessmentDependencies } from './dependencies.ts'
 import { viewOf } from './views.ts'

@@ -1,6 +1,6 @@
 import type { InlineSinks } from '../../platform/http/inline-body-parser.ts'
-import type { ObjectStore, StoredBytes } from '../../platform/object-store.ts'
-import { problem } from '../../platform/problems.ts'
+import type { ObjectStore, StoredBytes } from '../../platform/storage/object-store.ts'
+import { problem } from '../../platform/http/problems.ts'
 import { createBase64Decoder } from './base64-decoding.ts'
 import { maxImages } from './bodies.ts'
 import { inspectImage, limits, type InspectedImage } from './image-checks.ts'

@@ -1,4 +1,4 @@
-import type { ObjectStore } from '../../platform/object-store.ts'
+import type { ObjectStore } from '../../platform/storage/object-store.ts'
 import type { DeclaredImage } from '../../streams/assessment/state.ts'
 import type { InlineImage } from './create-assessment.ts'
 import { dayOf, imageKey } from './image-key.ts'

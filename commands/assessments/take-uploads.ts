@@ -1,4 +1,4 @@
-import { Problem, problem } from '../../platform/problems.ts'
+import { Problem, problem } from '../../platform/http/problems.ts'
 import type { ReceivedImage } from '../../streams/assessment/events.ts'
 import type { CommandContext, DomainEvent, StreamRevision } from '../../streams/store/events.ts'
 import type { Decision, Refusal } from '../handling/decision.ts'

@@ -1,5 +1,5 @@
-import type { Configuration } from '../../platform/configuration.ts'
-import type { ObjectStore, SignedAddress } from '../../platform/object-store.ts'
+import type { Configuration } from '../../platform/configuration/configuration.ts'
+import type { ObjectStore, SignedAddress } from '../../platform/storage/object-store.ts'
 import type { AwaitingAssessment, DeclaredImage } from '../../streams/assessment/state.ts'
 
 /** Where an image is uploaded to: one place, whichever address it came by; may be overwritten until it is submitted. */

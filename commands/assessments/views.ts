@@ -1,4 +1,4 @@
-import type { AssessmentView } from '../../platform/records/assessment.ts'
+import type { AssessmentView } from '../../contracts/assessments/record.ts'
 import type { ExistingAssessment } from '../../streams/assessment/state.ts'
 
 /** The record's view of an assessment as its stream tells it. */

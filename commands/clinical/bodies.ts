@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { DistinctList } from '../../platform/http/distinct-items.ts'
 import { Text, Uuid } from '../../platform/http/members.ts'
-import type { MemberError } from '../../platform/problems.ts'
+import type { MemberError } from '../../platform/http/problems.ts'
 
 const name = Text(255)
 

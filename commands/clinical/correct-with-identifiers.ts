@@ -1,5 +1,5 @@
 import { v5 } from 'uuid'
-import { problem } from '../../platform/problems.ts'
+import { problem } from '../../platform/http/problems.ts'
 import { AppendOutcomeUnknownError } from '../../streams/store/errors.ts'
 import type { CommandContext, StreamRevision } from '../../streams/store/events.ts'
 import type { PatientEvent } from '../../streams/patient/events.ts'

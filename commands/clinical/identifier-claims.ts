@@ -1,5 +1,5 @@
 import { v5 } from 'uuid'
-import { problem, type Problem } from '../../platform/problems.ts'
+import { problem, type Problem } from '../../platform/http/problems.ts'
 import type { CommandContext } from '../../streams/store/events.ts'
 import type { PatientIdentifier } from '../../streams/patient/events.ts'
 import { patientFold, type PatientState } from '../../streams/patient/state.ts'

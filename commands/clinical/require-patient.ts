@@ -1,4 +1,4 @@
-import { problem } from '../../platform/problems.ts'
+import { problem } from '../../platform/http/problems.ts'
 import { patientFold } from '../../streams/patient/state.ts'
 import { patientStream } from '../../streams/patient/stream.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'

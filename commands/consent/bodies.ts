@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Text, Uuid } from '../../platform/http/members.ts'
-import { problem } from '../../platform/problems.ts'
+import { problem } from '../../platform/http/problems.ts'
 
 export const CreateConsentTypeBody = Type.Object(
   {

@@ -1,5 +1,5 @@
 import type { DomainEvent } from '../../streams/store/events.ts'
-import type { ProblemCode, ProblemDetails } from '../../platform/problems.ts'
+import type { ProblemCode, ProblemDetails } from '../../platform/http/problems.ts'
 
 /** The command cannot be carried out in this state; the code is one of the error catalogue. */
 export interface Refusal {

@@ -1,4 +1,4 @@
-import type { Configuration } from '../../platform/configuration.ts'
+import type { Configuration } from '../../platform/configuration/configuration.ts'
 import type { Vault } from '../../platform/vault/vault.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Problem, problem } from '../../platform/problems.ts'
+import { Problem, problem } from '../../platform/http/problems.ts'
 import { RevisionConflictError } from '../../streams/store/errors.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { CommandContext, DomainEvent, Fold, StreamRevision } from '../../streams/store/events.ts'
-import type { Position } from '../../streams/store/positions.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 import { isRefusal, type Decision } from './decision.ts'
 
 /** The stream a command decides on. */

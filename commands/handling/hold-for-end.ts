@@ -1,7 +1,7 @@
 import type { ReplyHead } from '../../platform/http/replies.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { DomainEvent } from '../../streams/store/events.ts'
-import type { Position } from '../../streams/store/positions.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 import type { Target } from './execute.ts'
 
 /** What a write answers with. */

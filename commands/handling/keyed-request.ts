@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { v7 } from 'uuid'
 import { fingerprintBody, idempotencyOf, idempotentId } from '../../platform/http/idempotency.ts'
-import type { TenantId } from '../../platform/tenants.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { Vault } from '../../platform/vault/vault.ts'
 import type { CausingRequest } from '../../streams/types.ts'
 

@@ -1,4 +1,4 @@
-import { problem, Problem } from '../../platform/problems.ts'
+import { problem, Problem } from '../../platform/http/problems.ts'
 import type { CommandContext } from '../../streams/store/events.ts'
 import type { CommandDependencies } from './dependencies.ts'
 import type { KeyedRequest } from './keyed-request.ts'

@@ -1,4 +1,4 @@
-import { problem } from '../../platform/problems.ts'
+import { problem } from '../../platform/http/problems.ts'
 import { caseFold } from '../../streams/case/state.ts'
 import { caseStream } from '../../streams/case/stream.ts'
 import { requirePatient } from '../clinical/require-patient.ts'

@@ -1,4 +1,4 @@
-import { problem } from '../../platform/problems.ts'
+import { problem } from '../../platform/http/problems.ts'
 import type { CommandContext, StreamRevision } from '../../streams/store/events.ts'
 import type { ImageEvent } from '../../streams/image/events.ts'
 import { imageFold, type ImageState } from '../../streams/image/state.ts'

@@ -1,4 +1,4 @@
-import type { SignedAddress } from '../../platform/object-store.ts'
+import type { SignedAddress } from '../../platform/storage/object-store.ts'
 import type { AwaitedImage } from '../../streams/image/state.ts'
 import type { AssessmentDependencies } from '../assessments/dependencies.ts'
 import { signUpload } from '../assessments/uploads.ts'

@@ -1,4 +1,4 @@
-import type { ImageView } from '../../platform/records/images.ts'
+import type { ImageView } from '../../contracts/images/record.ts'
 import type { ExistingImage } from '../../streams/image/state.ts'
 
 /** The record's view of an image as its stream tells it. */

@@ -1,4 +1,4 @@
-import type { WebhookDeliveryView } from '../../platform/records/webhook-delivery.ts'
+import type { WebhookDeliveryView } from '../../contracts/webhooks/delivery.ts'
 import type { WebhookDeliveryState } from '../../streams/webhook-delivery/state.ts'
 
 export type MadeDelivery = Exclude<WebhookDeliveryState, { readonly status: 'absent' }>

@@ -1,4 +1,4 @@
-import type { TenantId } from '../../platform/tenants.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { WebhookEventType } from '../../streams/webhook-subscriptions/events.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 

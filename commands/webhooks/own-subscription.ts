@@ -1,5 +1,5 @@
-import { problem } from '../../platform/problems.ts'
-import type { TenantId } from '../../platform/tenants.ts'
+import { problem } from '../../platform/http/problems.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import { webhookSubscriptionsFold, type WebhookSubscription } from '../../streams/webhook-subscriptions/state.ts'
 import { webhookSubscriptionsStream } from '../../streams/webhook-subscriptions/stream.ts'

@@ -1,7 +1,7 @@
-import type { Configuration } from '../../platform/configuration.ts'
-import { checkOutboundUrl } from '../../platform/outbound-addresses.ts'
-import { outboundRules } from '../../platform/own-servers.ts'
-import { problem } from '../../platform/problems.ts'
+import type { Configuration } from '../../platform/configuration/configuration.ts'
+import { checkOutboundUrl } from '../../platform/outbound/addresses.ts'
+import { outboundRules } from '../../platform/outbound/own-servers.ts'
+import { problem } from '../../platform/http/problems.ts'
 
 /** The check of an address that deliveries are to go to, as the profile and EGRESS_ALLOW have it. It throws `webhook-url-forbidden`. */
 export function receiverUrlCheck(configuration: Configuration): (url: string) => void {

@@ -7,8 +7,8 @@ import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
 import { written } from '../../platform/http/replies.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { problem } from '../../platform/problems.ts'
-import { toWebhookSubscriptionRecord, WebhookSubscriptionRecord } from '../../platform/records/webhook-subscription.ts'
+import { problem } from '../../platform/http/problems.ts'
+import { toWebhookSubscriptionRecord, WebhookSubscriptionRecord } from '../../contracts/webhooks/subscription.ts'
 import type { PublicKey } from '../../streams/webhook-subscriptions/events.ts'
 import {
   liveSecrets,

@@ -1,4 +1,4 @@
-import { problem } from '../../platform/problems.ts'
+import { problem } from '../../platform/http/problems.ts'
 import { signingKeyOf } from '../../platform/vault/signing-keys.ts'
 import type { Vault } from '../../platform/vault/vault.ts'
 import type { CommandContext } from '../../streams/store/events.ts'

@@ -1,4 +1,4 @@
-import type { WebhookSubscriptionView } from '../../platform/records/webhook-subscription.ts'
+import type { WebhookSubscriptionView } from '../../contracts/webhooks/subscription.ts'
 import type { WebhookSubscription } from '../../streams/webhook-subscriptions/state.ts'
 
 /** The record's view of a subscription as its stream tells it. */

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Check } from 'typebox/value'
-import { problem } from '../problems.ts'
+import { problem } from './problems.ts'
 import { Nullable } from './members.ts'
 
 /** What the platform uses of the claims of X-Actor-Context (spec 2.4); names and addresses stay out. */

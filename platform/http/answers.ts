@@ -1,6 +1,6 @@
 import type { FastifyContextConfig, FastifySchema } from 'fastify'
 import { Type } from 'typebox'
-import { problems, type ProblemCode } from '../problems.ts'
+import { problems, type ProblemCode } from './problems.ts'
 import type { Access } from './access.ts'
 
 /** Every error's body, RFC 9457. */

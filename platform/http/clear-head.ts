@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { problem } from '../problems.ts'
+import { problem } from './problems.ts'
 
 /** Node.js keeps the first of several and drops the others. A proxy that keeps the last would see another request. */
 const singleHeaders: ReadonlySet<string> = new Set(['host', 'authorization', 'content-type'])

@@ -1,7 +1,7 @@
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { v4 as uuidv4 } from 'uuid'
-import { problem, type ProblemCode } from '../problems.ts'
+import { problem, type ProblemCode } from './problems.ts'
 import { commonHeaders } from './common-headers.ts'
 import { problemBody } from './errors.ts'
 import { requestIdFrom, traceparentFrom } from './request-context.ts'

@@ -1,8 +1,8 @@
 import canonicalize from 'canonicalize'
 import { Type } from 'typebox'
-import { openBytes, sealBytes } from '../../streams/store/sealed-bytes.ts'
-import { problem } from '../problems.ts'
-import type { TenantId } from '../tenants.ts'
+import { openBytes, sealBytes } from '../kit/sealed-bytes.ts'
+import { problem } from './problems.ts'
+import type { TenantId } from '../kit/tenants.ts'
 import { Nullable } from './members.ts'
 import type { ReplyHead } from './replies.ts'
 

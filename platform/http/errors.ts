@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import { v4 as uuidv4 } from 'uuid'
-import type { LogFields, Logger } from '../logging.ts'
+import type { LogFields, Logger } from '../observability/logging.ts'
 import {
   Problem,
   problem,
@@ -9,7 +9,7 @@ import {
   type MemberError,
   type ProblemCode,
   type ProblemDefinition,
-} from '../problems.ts'
+} from './problems.ts'
 import { ruleInWords } from './patterns.ts'
 import { tellsOfRecords } from './response-headers.ts'
 import { translateStageError } from './stage-errors.ts'

@@ -1,4 +1,4 @@
-import { problem } from '../problems.ts'
+import { problem } from './problems.ts'
 
 /** Bytes that come in pieces, kept as one: each piece kept by itself would cost a hundred times its bytes where they are small. */
 export interface GrowingBytes {

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import type { Health } from '../health.ts'
+import type { Health } from '../observability/health.ts'
 import { answers, serverProblems } from './answers.ts'
 import type { Schemas } from './schemas.ts'
 import type { ServicePrefix } from './service.ts'

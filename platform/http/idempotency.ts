@@ -1,8 +1,8 @@
 import canonicalize from 'canonicalize'
 import type { FastifyRequest } from 'fastify'
 import { v5 as uuidv5 } from 'uuid'
-import { problem } from '../problems.ts'
-import type { TenantId } from '../tenants.ts'
+import { problem } from './problems.ts'
+import type { TenantId } from '../kit/tenants.ts'
 
 export interface Idempotency {
   readonly key: string

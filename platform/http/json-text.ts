@@ -1,4 +1,4 @@
-import { problem } from '../problems.ts'
+import { problem } from './problems.ts'
 
 /** Undoes the escapes of one JSON string that comes in pieces. */
 export interface JsonText {

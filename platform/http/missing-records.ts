@@ -1,5 +1,5 @@
 import type { RouteHandlerMethod } from 'fastify'
-import { Problem, problem } from '../problems.ts'
+import { Problem, problem } from './problems.ts'
 
 /** Whether a read model contains everything that was recorded when this is asked; waits a little for it. */
 export type IsCurrent = (projector: string) => Promise<boolean>

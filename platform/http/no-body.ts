@@ -1,4 +1,4 @@
-import { problem } from '../problems.ts'
+import { problem } from './problems.ts'
 import { escapePointer, mostReported } from './errors.ts'
 
 /**

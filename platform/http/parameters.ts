@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { problem } from '../problems.ts'
+import { problem } from './problems.ts'
 import { Uuid } from './members.ts'
 
 /** How a platform client, whose token has no organisation, names one (contract section 1). Either casing. */

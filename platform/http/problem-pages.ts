@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { problem, problemType, problems, type ProblemDefinition } from '../problems.ts'
+import { problem, problemType, problems, type ProblemDefinition } from './problems.ts'
 import { answers, serverProblems } from './answers.ts'
 import type { Schemas } from './schemas.ts'
 

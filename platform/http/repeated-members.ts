@@ -1,5 +1,5 @@
-import { endOfString } from '../../streams/store/json-reading.ts'
-import { problem, type Problem } from '../problems.ts'
+import { endOfString } from '../kit/json-reading.ts'
+import { problem, type Problem } from './problems.ts'
 import { escapePointer, withoutForeignNames } from './errors.ts'
 import { endOfNumber, isExact, isSurelyExact } from './exact-numbers.ts'
 

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { StreamRevision } from '../../streams/store/events.ts'
-import { comparePositions, formatPosition, parsePosition, type Position } from '../../streams/store/positions.ts'
-import { problem } from '../problems.ts'
+import { comparePositions, formatPosition, parsePosition, type Position } from '../kit/positions.ts'
+import { problem } from './problems.ts'
 import { applyPreference, preferencesOf } from './preferences.ts'
 
 /** What happened to a wait for read models; `lagMs` when they were not there in time. */

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
-import { problem } from '../problems.ts'
+import { problem } from './problems.ts'
 import { createGrowingBytes } from './growing-bytes.ts'
 
 /** Takes a body as it comes. What it throws is the answer, once the sender is through. */

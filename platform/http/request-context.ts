@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { CommandContext } from '../../streams/store/events.ts'
-import type { TenantId } from '../tenants.ts'
+import type { TenantId } from '../kit/tenants.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

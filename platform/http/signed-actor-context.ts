@@ -1,5 +1,5 @@
 import { createLocalJWKSet, errors, jwtVerify, type JWK } from 'jose'
-import { problem } from '../problems.ts'
+import { problem } from './problems.ts'
 import { readActorContext, type ActorContext } from './actor-context.ts'
 
 /** Reads an X-Actor-Context header; rejects with `actor-context-invalid`. */

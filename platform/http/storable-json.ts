@@ -1,4 +1,4 @@
-import { problem } from '../problems.ts'
+import { problem } from './problems.ts'
 import { escapePointer, withoutForeignNames } from './errors.ts'
 
 /** Far above what the interface allows (clinical_context has 16), far below what recursion could not bear. */

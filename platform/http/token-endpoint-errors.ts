@@ -1,4 +1,4 @@
-import { problems, problemType, type ProblemCode } from '../problems.ts'
+import { problems, problemType, type ProblemCode } from './problems.ts'
 
 /** RFC 6749, 5.2. */
 export type TokenErrorCode =

@@ -1,4 +1,4 @@
-import { openBytes, sealBytes } from '../../streams/store/sealed-bytes.ts'
+import { openBytes, sealBytes } from '../kit/sealed-bytes.ts'
 import { MasterKeyError, type MasterKeyRing } from './master-keys.ts'
 
 /** A secret as the database holds it, sealed with the master key of that id. */

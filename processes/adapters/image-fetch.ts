@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
-import type { Egress } from '../../platform/egress.ts'
-import { EgressError } from '../../platform/egress-error.ts'
+import type { Egress } from '../../platform/outbound/egress.ts'
+import { EgressError } from '../../platform/outbound/egress-error.ts'
 
 export type FetchedImage =
   | { readonly kind: 'image'; readonly body: Readable; readonly contentType: string; readonly bytes: number | null }

@@ -1,5 +1,5 @@
-import type { Egress } from '../../platform/egress.ts'
-import type { Configuration } from '../../platform/configuration.ts'
+import type { Egress } from '../../platform/outbound/egress.ts'
+import type { Configuration } from '../../platform/configuration/configuration.ts'
 import { memberOf } from './outside-value.ts'
 
 /** A platform token for calls between services (specification 5.7), kept until half a minute before it expires. */

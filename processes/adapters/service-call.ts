@@ -1,7 +1,7 @@
-import type { Egress, EgressRequest } from '../../platform/egress.ts'
-import { EgressError } from '../../platform/egress-error.ts'
-import { pause } from '../../streams/store/backoff.ts'
-import { readJsonText } from '../../streams/store/json-reading.ts'
+import type { Egress, EgressRequest } from '../../platform/outbound/egress.ts'
+import { EgressError } from '../../platform/outbound/egress-error.ts'
+import { pause } from '../../platform/kit/backoff.ts'
+import { readJsonText } from '../../platform/kit/json-reading.ts'
 import { memberOf } from './outside-value.ts'
 import type { PlatformToken } from './platform-token.ts'
 

@@ -1,6 +1,6 @@
-import type { Configuration } from '../../platform/configuration.ts'
-import type { Egress } from '../../platform/egress.ts'
-import { EgressError, type EgressErrorCode } from '../../platform/egress-error.ts'
+import type { Configuration } from '../../platform/configuration/configuration.ts'
+import type { Egress } from '../../platform/outbound/egress.ts'
+import { EgressError, type EgressErrorCode } from '../../platform/outbound/egress-error.ts'
 import type { DeliveryErrorClass } from '../../streams/webhook-delivery/events.ts'
 import { readRetryAfter } from './retry-after.ts'
 

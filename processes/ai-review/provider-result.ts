@@ -1,7 +1,7 @@
 import { unsuitableQuality } from '../../commands/assessments/conclude-assessment.ts'
 import type { ReviewResult } from '../../commands/ai-review/record-outcome.ts'
 import type { ImageQuality, Lesion } from '../../streams/ai-review/events.ts'
-import { readJsonText } from '../../streams/store/json-reading.ts'
+import { readJsonText } from '../../platform/kit/json-reading.ts'
 import type { AwaitingReview } from '../../streams/ai-review/state.ts'
 import { isInt32, memberOf } from '../adapters/outside-value.ts'
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { sealBytes } from '../../streams/store/sealed-bytes.ts'
+import { sealBytes } from '../../platform/kit/sealed-bytes.ts'
 import type { StoredObject } from '../../streams/types.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 

@@ -1,6 +1,6 @@
 import { isImageKeyOf } from '../../commands/assessments/image-key.ts'
-import type { Configuration } from '../../platform/configuration.ts'
-import type { ObjectStore, SignedAddress } from '../../platform/object-store.ts'
+import type { Configuration } from '../../platform/configuration/configuration.ts'
+import type { ObjectStore, SignedAddress } from '../../platform/storage/object-store.ts'
 import type { GivenAddress, RequestedImage, ReviewImage } from '../../streams/ai-review/review-image.ts'
 
 export interface SigningDependencies {

@@ -1,7 +1,7 @@
-import type { Pool } from '../../platform/database.ts'
-import type { Logger } from '../../platform/logging.ts'
+import type { Pool } from '../../platform/database/database.ts'
+import type { Logger } from '../../platform/observability/logging.ts'
 import { AdvisoryLocks } from '../../projections/runtime/advisory-locks.ts'
-import { pause } from '../../streams/store/backoff.ts'
+import { pause } from '../../platform/kit/backoff.ts'
 import type { Swept } from './sweep-objects.ts'
 
 export interface SweepsOptions {

@@ -2,7 +2,7 @@ import { v5 } from 'uuid'
 import type { RawEvent } from '../../streams/store/codec.ts'
 import { eventIdOf } from '../../streams/store/event-ids.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
-import { formatPosition } from '../../streams/store/positions.ts'
+import { formatPosition } from '../../platform/kit/positions.ts'
 import type { ChannelDefinition, PublicEvent } from './channel.ts'
 
 /** Name space of channel names. Never changed: the ids of everything published follow from it. */

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
-import type { Logger } from '../../platform/logging.ts'
+import type { Logger } from '../../platform/observability/logging.ts'
 import { AdvisoryLocks } from '../../projections/runtime/advisory-locks.ts'
-import { backoffMs, pause } from '../../streams/store/backoff.ts'
+import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import {
   AppendOutcomeUnknownError,
   EventStoreError,
@@ -10,7 +10,7 @@ import {
 } from '../../streams/store/errors.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { RecordedEvent, StreamRevision } from '../../streams/store/events.ts'
-import { formatPosition, type Position } from '../../streams/store/positions.ts'
+import { formatPosition, type Position } from '../../platform/kit/positions.ts'
 import type { ChannelDefinition } from './channel.ts'
 import { publicEvents } from './envelope.ts'
 import { resumePoint, sourceMember } from './resume-point.ts'

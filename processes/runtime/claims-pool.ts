@@ -1,4 +1,4 @@
-import { createPool, type Pool, type PoolOptions } from '../../platform/database.ts'
+import { createPool, type Pool, type PoolOptions } from '../../platform/database/database.ts'
 
 /**
  * Connections for claims alone. Their few statements are planned once per connection and for tables of any size: by the order

@@ -1,4 +1,4 @@
-import type { Logger } from '../../platform/logging.ts'
+import type { Logger } from '../../platform/observability/logging.ts'
 import { Bell } from './bell.ts'
 import type { Desk } from './desk.ts'
 import { persistently } from './persistently.ts'

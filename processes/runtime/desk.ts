@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
-import type { Logger } from '../../platform/logging.ts'
-import { comparePositions, type Position } from '../../streams/store/positions.ts'
+import type { Logger } from '../../platform/observability/logging.ts'
+import { comparePositions, type Position } from '../../platform/kit/positions.ts'
 import type { BoundProcess } from './bound-process.ts'
 import { Claims, type Claimed } from './claims.ts'
 import { isAnyLaneFull, Lanes, type LaneVerdict } from './lanes.ts'

@@ -1,5 +1,5 @@
-import type { Logger } from '../../platform/logging.ts'
-import { backoffMs, pause } from '../../streams/store/backoff.ts'
+import type { Logger } from '../../platform/observability/logging.ts'
+import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 
 const backoff = { firstMs: 200, mostMs: 5_000 }
 

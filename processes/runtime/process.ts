@@ -1,4 +1,4 @@
-import type { Position } from '../../streams/store/positions.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 import { defineTable, type Projector } from '../../projections/runtime/projector.ts'
 
 /**

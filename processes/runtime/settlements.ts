@@ -1,4 +1,4 @@
-import { comparePositions, type Position } from '../../streams/store/positions.ts'
+import { comparePositions, type Position } from '../../platform/kit/positions.ts'
 import type { Settlement } from './claims.ts'
 
 /** Milliseconds for which a claim waits to be forgotten rather than kept with a fence. */

@@ -1,5 +1,5 @@
-import { EgressError } from '../../platform/egress-error.ts'
-import { backoffMs } from '../../streams/store/backoff.ts'
+import { EgressError } from '../../platform/outbound/egress-error.ts'
+import { backoffMs } from '../../platform/kit/backoff.ts'
 import type { Claimed, Settlement } from './claims.ts'
 import type { StepContext, StepOutcome, Todo } from './process.ts'
 

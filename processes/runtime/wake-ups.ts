@@ -1,8 +1,8 @@
 import type { Pool, PoolClient } from 'pg'
-import type { Logger } from '../../platform/logging.ts'
+import type { Logger } from '../../platform/observability/logging.ts'
 import type { Advance } from '../../projections/runtime/runner-options.ts'
-import { backoffMs, pause } from '../../streams/store/backoff.ts'
-import { formatPosition, parsePosition, type Position } from '../../streams/store/positions.ts'
+import { backoffMs, pause } from '../../platform/kit/backoff.ts'
+import { formatPosition, parsePosition, type Position } from '../../platform/kit/positions.ts'
 
 /** Postgres channel on which projectors tell workers of other processes that to-do lists have changed. */
 const channel = 'todo_lists'

@@ -1,4 +1,4 @@
-import { inTransaction } from '../../platform/transaction.ts'
+import { inTransaction } from '../../platform/database/transaction.ts'
 import type { Pool } from 'pg'
 import type { Projector } from '../runtime/projector.ts'
 import { quoted } from '../runtime/row-statements.ts'

@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg'
-import { comparePositions, type Position } from '../../streams/store/positions.ts'
+import { comparePositions, type Position } from '../../platform/kit/positions.ts'
 import { readCheckpoints } from '../runtime/checkpoints.ts'
 import type { Table } from '../runtime/projector.ts'
 import { beginSnapshot, compareContent, type Comparison } from './content.ts'

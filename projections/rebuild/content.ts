@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg'
-import type { Position } from '../../streams/store/positions.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 import type { Table } from '../runtime/projector.ts'
 import { quoted } from '../runtime/row-statements.ts'
 import { firstDifference, type Difference } from './first-difference.ts'

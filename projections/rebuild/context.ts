@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
-import type { Logger } from '../../platform/logging.ts'
+import type { Logger } from '../../platform/observability/logging.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
-import type { Position } from '../../streams/store/positions.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 import type { EventFilter } from '../../streams/store/subscription-options.ts'
 import type { Skips } from '../runtime/feed.ts'
 

@@ -1,10 +1,10 @@
 import type { PoolClient } from 'pg'
-import { inTransaction } from '../../platform/transaction.ts'
+import { inTransaction } from '../../platform/database/transaction.ts'
 import type { ProjectionFailure, StoredStatus } from '../runtime/checkpoints.ts'
 import { nextCopyOf } from '../runtime/checkpoints.ts'
 import type { Projector } from '../runtime/projector.ts'
 import { quoted } from '../runtime/row-statements.ts'
-import { comparePositions, parsePosition, startOfLog, type Position } from '../../streams/store/positions.ts'
+import { comparePositions, parsePosition, startOfLog, type Position } from '../../platform/kit/positions.ts'
 import { createProjector, prepareProjector } from '../runtime/schema.ts'
 import type { RebuildContext } from './context.ts'
 

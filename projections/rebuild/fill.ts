@@ -1,4 +1,4 @@
-import { comparePositions, formatPosition, type Position } from '../../streams/store/positions.ts'
+import { comparePositions, formatPosition, type Position } from '../../platform/kit/positions.ts'
 import type { LogBatch } from '../../streams/store/log-reading.ts'
 import type { UndecodableEventError } from '../../streams/store/errors.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'

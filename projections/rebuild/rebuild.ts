@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg'
-import { isDatabaseUnavailable } from '../../platform/database.ts'
-import type { Position } from '../../streams/store/positions.ts'
+import { isDatabaseUnavailable } from '../../platform/database/database.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 import {
   readCheckpoints,
   type ProjectionFailure,
@@ -10,7 +10,7 @@ import {
 import { reasonOf } from '../runtime/database-errors.ts'
 import type { Projector } from '../runtime/projector.ts'
 import { fitOf } from '../runtime/schema.ts'
-import { inTransaction } from '../../platform/transaction.ts'
+import { inTransaction } from '../../platform/database/transaction.ts'
 import { compareWithServing } from './compare.ts'
 import type { Comparison } from './content.ts'
 import { RebuildRefusedError, type RebuildContext, type RefusalReason } from './context.ts'

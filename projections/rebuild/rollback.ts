@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
-import { inTransaction } from '../../platform/transaction.ts'
-import type { Position } from '../../streams/store/positions.ts'
+import { inTransaction } from '../../platform/database/transaction.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 import { readCheckpoints, type ProjectionFailure, type StoredStatus } from '../runtime/checkpoints.ts'
 import type { Projector } from '../runtime/projector.ts'
 import { fitOf } from '../runtime/schema.ts'

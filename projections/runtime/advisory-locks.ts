@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg'
-import { within } from '../../platform/time-limits.ts'
+import { within } from '../../platform/kit/time-limits.ts'
 
 /** Keeps our advisory locks apart from those of others in the same database. */
 const lockClass = 7_305

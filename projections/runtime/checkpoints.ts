@@ -1,8 +1,8 @@
 import type { Pool, PoolClient } from 'pg'
-import { prepared } from '../../platform/prepared.ts'
+import { prepared } from '../../platform/database/prepared.ts'
 import { categoryOf } from '../../streams/store/catalogue.ts'
 import type { EventHead } from '../../streams/store/errors.ts'
-import type { Position } from '../../streams/store/positions.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 
 /** `rebuilding`: on its way to the head, after a rebuild, a failure or a stop. */
 export type StoredStatus = 'running' | 'failed' | 'rebuilding' | 'stopped'

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { DatabaseError } from 'pg'
-import { isDatabaseFull } from '../../platform/database.ts'
+import { isDatabaseFull } from '../../platform/database/database.ts'
 import { RowConflictError } from './rows-step.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { comparePositions, formatPosition, type Position } from '../../streams/store/positions.ts'
+import { comparePositions, formatPosition, type Position } from '../../platform/kit/positions.ts'
 import type { EventHead } from '../../streams/store/errors.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import { shareOf, type Share } from './batch-writer.ts'

@@ -1,5 +1,5 @@
 import type { Pool, QueryConfig } from 'pg'
-import { prepared } from '../../platform/prepared.ts'
+import { prepared } from '../../platform/database/prepared.ts'
 import type { Share } from './batch-writer.ts'
 import { checkpointRows, checkpointsMove } from './checkpoint-moves.ts'
 import { databaseFailure } from './database-errors.ts'

@@ -1,6 +1,6 @@
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { EventHead } from '../../streams/store/errors.ts'
-import { comparePositions, formatPosition } from '../../streams/store/positions.ts'
+import { comparePositions, formatPosition } from '../../platform/kit/positions.ts'
 import type { EventFilter } from '../../streams/store/subscription-options.ts'
 import { Feed, type Member, type MemberBatch } from './feed.ts'
 

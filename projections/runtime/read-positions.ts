@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
-import { pause } from '../../streams/store/backoff.ts'
-import { comparePositions, startOfLog, type Position } from '../../streams/store/positions.ts'
+import { pause } from '../../platform/kit/backoff.ts'
+import { comparePositions, startOfLog, type Position } from '../../platform/kit/positions.ts'
 import type { HeadQuestion } from '../../streams/store/log-head.ts'
 import { handlerOf } from './batch-writer.ts'
 import { readCheckpoints, type StoredCheckpoint } from './checkpoints.ts'

@@ -1,8 +1,8 @@
-import { limited, within } from '../../platform/time-limits.ts'
-import { inTransaction } from '../../platform/transaction.ts'
-import { backoffMs, pause } from '../../streams/store/backoff.ts'
+import { limited, within } from '../../platform/kit/time-limits.ts'
+import { inTransaction } from '../../platform/database/transaction.ts'
+import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import type { EventHead } from '../../streams/store/errors.ts'
-import type { Position } from '../../streams/store/positions.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 import { AdvisoryLocks } from './advisory-locks.ts'
 import {
   beat,

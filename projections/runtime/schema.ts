@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
-import { inTransaction } from '../../platform/transaction.ts'
-import { startOfLog, type Position } from '../../streams/store/positions.ts'
+import { inTransaction } from '../../platform/database/transaction.ts'
+import { startOfLog, type Position } from '../../platform/kit/positions.ts'
 import { withoutFailure, type StoredStatus } from './checkpoints.ts'
 import type { Column, Projector, Table } from './projector.ts'
 import { columnType, quoted } from './row-statements.ts'

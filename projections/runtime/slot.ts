@@ -1,4 +1,4 @@
-import type { Position } from '../../streams/store/positions.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 import type { CaughtUp, ProjectionFailure, Wanted } from './checkpoints.ts'
 import type { Member } from './feed.ts'
 import type { Projector } from './projector.ts'

@@ -1,5 +1,5 @@
-import { isDatabaseFull } from '../../platform/database.ts'
-import { inTransaction } from '../../platform/transaction.ts'
+import { isDatabaseFull } from '../../platform/database/database.ts'
+import { inTransaction } from '../../platform/database/transaction.ts'
 import { nextCopyOf, readCheckpoints, type ProjectionFailure } from './checkpoints.ts'
 import { createProjector, fitOf } from './schema.ts'
 import type { Projector } from './projector.ts'

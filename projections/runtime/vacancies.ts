@@ -1,4 +1,4 @@
-import type { Logger } from '../../platform/logging.ts'
+import type { Logger } from '../../platform/observability/logging.ts'
 import type { AdvisoryLocks } from './advisory-locks.ts'
 import { nextCopyOf, readCheckpoints, type StoredCheckpoint } from './checkpoints.ts'
 import { fitOf } from './schema.ts'

@@ -1,4 +1,4 @@
-import { createPool, type Pool, type PoolOptions } from '../../platform/database.ts'
+import { createPool, type Pool, type PoolOptions } from '../../platform/database/database.ts'
 
 /**
  * Connections for the batches of projectors. What they prepare is planned once, for tables of any size: by the rows that are

@@ -1,8 +1,8 @@
 import { v5 } from 'uuid'
-import type { Pool } from '../../platform/database.ts'
+import type { Pool } from '../../platform/database/database.ts'
 import type { CursorPlace } from '../../platform/http/cursors.ts'
-import { aiReviewFailures, type AiReviewDetails, type AiReviewRecord } from '../../platform/records/ai-review.ts'
-import type { TenantId } from '../../platform/tenants.ts'
+import { aiReviewFailures, type AiReviewDetails, type AiReviewRecord } from '../../contracts/ai-review/record.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 import { rowOf, rowsOf, type Found } from '../rows.ts'
 
 export interface ReviewRow {

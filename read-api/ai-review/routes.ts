@@ -7,7 +7,7 @@ import { namedOrg, OrgQuery, orgQuery } from '../../platform/http/parameters.ts'
 import { found } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { heldRecord } from '../../platform/http/waiting.ts'
-import { AiReviewDetails, AiReviewRecord, AiReviewStatus, isOver } from '../../platform/records/ai-review.ts'
+import { AiReviewDetails, AiReviewRecord, AiReviewStatus, isOver } from '../../contracts/ai-review/record.ts'
 import type { ReadDependencies } from '../dependencies.ts'
 import { getReview, listReviews, toReviewRecord } from './queries.ts'
 

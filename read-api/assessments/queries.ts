@@ -1,6 +1,6 @@
-import type { Pool } from '../../platform/database.ts'
-import type { AssessmentView } from '../../platform/records/assessment.ts'
-import type { TenantId } from '../../platform/tenants.ts'
+import type { Pool } from '../../platform/database/database.ts'
+import type { AssessmentView } from '../../contracts/assessments/record.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 import { rowOf, type Found } from '../rows.ts'
 
 interface AssessmentRow {

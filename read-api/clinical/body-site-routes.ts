@@ -4,7 +4,7 @@ import { answers } from '../../platform/http/answers.ts'
 import { listQuery, page, pageMembers, pageRequest } from '../../platform/http/cursors.ts'
 import { namedOrg, orgQuery } from '../../platform/http/parameters.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { BodySiteRecord, bodySites } from '../../platform/records/body-sites.ts'
+import { BodySiteRecord, bodySites } from '../../contracts/clinical/body-sites.ts'
 import type { ReadDependencies } from '../dependencies.ts'
 
 const BodySitePage = Type.Object({ data: Type.Array(BodySiteRecord), ...pageMembers() }, { $id: 'BodySitePage' })

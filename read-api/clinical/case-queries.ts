@@ -1,7 +1,7 @@
-import type { Pool } from '../../platform/database.ts'
+import type { Pool } from '../../platform/database/database.ts'
 import type { CursorPlace } from '../../platform/http/cursors.ts'
-import type { CaseView } from '../../platform/records/cases.ts'
-import type { TenantId } from '../../platform/tenants.ts'
+import type { CaseView } from '../../contracts/clinical/cases.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 import { rowOf, rowsOf, type Found } from '../rows.ts'
 
 interface CaseRow {

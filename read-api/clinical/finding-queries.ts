@@ -1,7 +1,7 @@
-import type { Pool } from '../../platform/database.ts'
+import type { Pool } from '../../platform/database/database.ts'
 import type { CursorPlace } from '../../platform/http/cursors.ts'
-import type { DiagnosisRecord, FindingRecord } from '../../platform/records/findings.ts'
-import type { TenantId } from '../../platform/tenants.ts'
+import type { DiagnosisRecord, FindingRecord } from '../../contracts/clinical/findings.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 import { rowsOf } from '../rows.ts'
 
 export interface FindingRow {

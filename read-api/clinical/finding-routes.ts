@@ -5,7 +5,7 @@ import { listQuery, page, pageMembers, pageRequest } from '../../platform/http/c
 import { Uuid } from '../../platform/http/members.ts'
 import { namedOrg, orgQuery } from '../../platform/http/parameters.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { DiagnosisRecord, FindingRecord } from '../../platform/records/findings.ts'
+import { DiagnosisRecord, FindingRecord } from '../../contracts/clinical/findings.ts'
 import type { ReadDependencies } from '../dependencies.ts'
 import { getCase } from './case-queries.ts'
 import {

@@ -1,7 +1,7 @@
-import type { Pool } from '../../platform/database.ts'
+import type { Pool } from '../../platform/database/database.ts'
 import type { CursorPlace } from '../../platform/http/cursors.ts'
-import type { ImageView } from '../../platform/records/images.ts'
-import type { TenantId } from '../../platform/tenants.ts'
+import type { ImageView } from '../../contracts/images/record.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 import { rowOf, rowsOf, type Found } from '../rows.ts'
 
 interface ImageRow {

@@ -6,7 +6,7 @@ import { Uuid } from '../../platform/http/members.ts'
 import { namedOrg, OrgQuery, orgQuery } from '../../platform/http/parameters.ts'
 import { found } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { ImageRecord, toImageRecord } from '../../platform/records/images.ts'
+import { ImageRecord, toImageRecord } from '../../contracts/images/record.ts'
 import type { ReadDependencies } from '../dependencies.ts'
 import { getImage, listImages } from './image-queries.ts'
 

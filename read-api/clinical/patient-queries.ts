@@ -1,7 +1,7 @@
-import type { Pool } from '../../platform/database.ts'
+import type { Pool } from '../../platform/database/database.ts'
 import type { CursorPlace } from '../../platform/http/cursors.ts'
-import type { PatientView } from '../../platform/records/patients.ts'
-import type { TenantId } from '../../platform/tenants.ts'
+import type { PatientView } from '../../contracts/clinical/patients.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 import { rowOf, rowsOf, type Found } from '../rows.ts'
 
 interface PatientRow {

@@ -7,7 +7,7 @@ import { namedOrg, OrgQuery, orgQuery } from '../../platform/http/parameters.ts'
 import { schemeAndValuePattern } from '../../platform/http/patterns.ts'
 import { found } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { PatientRecord, toPatientRecord } from '../../platform/records/patients.ts'
+import { PatientRecord, toPatientRecord } from '../../contracts/clinical/patients.ts'
 import type { ReadDependencies } from '../dependencies.ts'
 import { getPatient, listPatients } from './patient-queries.ts'
 

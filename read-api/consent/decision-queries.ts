@@ -1,7 +1,7 @@
-import type { Pool } from '../../platform/database.ts'
+import type { Pool } from '../../platform/database/database.ts'
 import type { CursorPlace } from '../../platform/http/cursors.ts'
-import { toConsentDecisionRecord, type ConsentDecisionRecord } from '../../platform/records/consent.ts'
-import type { TenantId } from '../../platform/tenants.ts'
+import { toConsentDecisionRecord, type ConsentDecisionRecord } from '../../contracts/consent/record.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 import { rowOf, rowsOf } from '../rows.ts'
 
 interface DecisionRow {

@@ -6,8 +6,8 @@ import { Uuid } from '../../platform/http/members.ts'
 import { namedOrg, OrgQuery, orgQuery } from '../../platform/http/parameters.ts'
 import { found } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { signReceipt } from '../../platform/receipts/consent-receipt.ts'
-import { ConsentDecisionRecord } from '../../platform/records/consent.ts'
+import { signReceipt } from '../../contracts/consent/receipt.ts'
+import { ConsentDecisionRecord } from '../../contracts/consent/record.ts'
 import type { ReadDependencies } from '../dependencies.ts'
 import {
   getDecision,

@@ -6,7 +6,7 @@ import { Uuid } from '../../platform/http/members.ts'
 import { namedOrg, OrgQuery, orgQuery } from '../../platform/http/parameters.ts'
 import { found } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { ConsentTextVersionRecord, ConsentTypeRecord } from '../../platform/records/consent.ts'
+import { ConsentTextVersionRecord, ConsentTypeRecord } from '../../contracts/consent/record.ts'
 import type { ReadDependencies } from '../dependencies.ts'
 import {
   getConsentType,

@@ -1,7 +1,7 @@
-import type { Pool } from '../../platform/database.ts'
+import type { Pool } from '../../platform/database/database.ts'
 import type { CursorPlace } from '../../platform/http/cursors.ts'
-import type { DeliveryAttemptView, WebhookDeliveryView } from '../../platform/records/webhook-delivery.ts'
-import type { TenantId } from '../../platform/tenants.ts'
+import type { DeliveryAttemptView, WebhookDeliveryView } from '../../contracts/webhooks/delivery.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 import { rowOf, rowsOf, type Found } from '../rows.ts'
 
 interface DeliveryRow {

@@ -11,7 +11,7 @@ import {
   DeliveryStatus,
   toWebhookDeliveryRecord,
   WebhookDeliveryRecord,
-} from '../../platform/records/webhook-delivery.ts'
+} from '../../contracts/webhooks/delivery.ts'
 import type { ReadDependencies } from '../dependencies.ts'
 import { getDelivery, listDeliveries, placeOfDelivery } from './delivery-queries.ts'
 import { getSubscription } from './queries.ts'

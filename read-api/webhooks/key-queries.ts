@@ -1,4 +1,4 @@
-import type { Pool } from '../../platform/database.ts'
+import type { Pool } from '../../platform/database/database.ts'
 import { rowsOf } from '../rows.ts'
 
 export interface WebhookKeyRow {

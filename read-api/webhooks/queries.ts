@@ -1,7 +1,7 @@
-import type { Pool } from '../../platform/database.ts'
+import type { Pool } from '../../platform/database/database.ts'
 import type { CursorPlace } from '../../platform/http/cursors.ts'
-import type { WebhookSubscriptionView } from '../../platform/records/webhook-subscription.ts'
-import type { TenantId } from '../../platform/tenants.ts'
+import type { WebhookSubscriptionView } from '../../contracts/webhooks/subscription.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 import { rowOf, rowsOf } from '../rows.ts'
 
 export interface SubscriptionRow {

@@ -17,7 +17,7 @@ import { submittedUpcasters } from './upcasters.ts'
 export const CaptureType = Type.Union([Type.Literal('dermoscopic'), Type.Literal('macroscopic'), Type.Literal('other')])
 export const FindingType = Type.Enum(['lesion', 'rash', 'patch', 'blemish', 'other'])
 
-/** Why an assessment failed; each has a fixed message (`platform/records/assessment.ts`), so that no free text is stored. */
+/** Why an assessment failed; each has a fixed message (`contracts/assessments/record.ts`), so that no free text is stored. */
 export const FailureCode = Type.Enum([
   'IMAGE_QUALITY_INSUFFICIENT',
   'IMAGE_UNREADABLE',

@@ -2,7 +2,7 @@ import { unpackToCommandError } from '@eventstore/db-client/dist/streams/appendT
 import streams from '@eventstore/db-client/generated/streams_pb.js'
 import type { OutgoingEvent } from './codec.ts'
 import type { StreamRevision } from './events.ts'
-import type { Position } from './positions.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 import { WireReader, type Span } from './wire-reader.ts'
 import { WireWriter } from './wire-writer.ts'
 

@@ -1,4 +1,4 @@
-import { backoffMs, pause } from './backoff.ts'
+import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import { categoryOf } from './catalogue.ts'
 import {
   ClientAppendTooLarge,
@@ -19,7 +19,7 @@ import {
 } from './errors.ts'
 import type { StreamRevision } from './events.ts'
 import type { StoreLogger } from './ports.ts'
-import type { Position } from './positions.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 
 /** The most that the server takes in one append, in bytes. */
 export const appendLimitBytes = 1_048_576

@@ -10,7 +10,7 @@ import {
   type RecordedEvent,
   type StreamRevision,
 } from './events.ts'
-import { readJsonText } from './json-reading.ts'
+import { readJsonText } from '../../platform/kit/json-reading.ts'
 import { memberPlace, sealMember } from './phi-encryption.ts'
 import type { KeyVault } from './ports.ts'
 import { createSigner, type SignedPlace, type Signer } from './signature.ts'

@@ -3,7 +3,7 @@ import { MissingKeyError, UndecodableEventError, UnknownEventTypeError, type Eve
 import type { EventMetadata, RecordedEvent } from './events.ts'
 import { isSealed, memberPlace, openMember } from './phi-encryption.ts'
 import type { KeyVault } from './ports.ts'
-import type { Position } from './positions.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 import type { Signer } from './signature.ts'
 
 export type JsonObject = Record<string, unknown>

@@ -1,5 +1,5 @@
 import type { StreamRevision } from './events.ts'
-import type { Position } from './positions.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 
 /** Root of what `streams/store` throws. Messages carry stream names, types and codes, never event data. */
 export class EventStoreError extends Error {

@@ -29,7 +29,7 @@ import {
 } from './events.ts'
 import { newestOf, placesBackwards, type HeadQuestion } from './log-head.ts'
 import { readLogPiece, type LogBatch, type LogRead } from './log-reading.ts'
-import { startOfLog, type Position } from './positions.ts'
+import { startOfLog, type Position } from '../../platform/kit/positions.ts'
 import type { KeyVault, StoreLogger } from './ports.ts'
 import { openRawLogSubscription, openRawStreamSubscription } from './raw-calls.ts'
 import { readRawStream, type ReadTiming } from './reading.ts'

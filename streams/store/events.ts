@@ -1,4 +1,4 @@
-import type { Position } from './positions.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 
 /** A fact before it is stored: a literal type and its JSON data. */
 export interface DomainEvent<Type extends string = string, Data = unknown> {

@@ -1,6 +1,6 @@
 import type { StoredEvent } from './decoding.ts'
-import { readJsonText } from './json-reading.ts'
-import type { Position } from './positions.ts'
+import { readJsonText } from '../../platform/kit/json-reading.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 import { WireReader, type Span } from './wire-reader.ts'
 
 /** An event of the log with its content still in bytes. */

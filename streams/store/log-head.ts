@@ -1,6 +1,6 @@
 import type { EventStoreDBClient } from '@eventstore/db-client'
 import { isSystemEvent } from './decoding.ts'
-import { startOfLog, type Position } from './positions.ts'
+import { startOfLog, type Position } from '../../platform/kit/positions.ts'
 import { readLogBackwards, type ReadTiming } from './reading.ts'
 import type { EventFilter } from './subscription-options.ts'
 

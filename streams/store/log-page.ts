@@ -4,7 +4,7 @@ import { headOf } from './decoding.ts'
 import { UndecodableEventError, UnknownEventTypeError } from './errors.ts'
 import type { RecordedEvent } from './events.ts'
 import type { LogFrame } from './log-frames.ts'
-import { comparePositions, type Position } from './positions.ts'
+import { comparePositions, type Position } from '../../platform/kit/positions.ts'
 import type { EventFilter } from './subscription-options.ts'
 
 /** What lies between the end of the batch before and `position`, both in the order of the log. */

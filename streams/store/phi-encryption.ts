@@ -1,5 +1,5 @@
-import { readJsonText } from './json-reading.ts'
-import { openBytes, sealBytes } from './sealed-bytes.ts'
+import { readJsonText } from '../../platform/kit/json-reading.ts'
+import { openBytes, sealBytes } from '../../platform/kit/sealed-bytes.ts'
 
 /** How an encrypted member stands in stored data: base64url of the sealed JSON. */
 export interface SealedMember {

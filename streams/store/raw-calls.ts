@@ -3,7 +3,7 @@ import type { ClientReadableStream } from '@grpc/grpc-js'
 import { StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js'
 import shared from '@eventstore/db-client/generated/shared_pb.js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
-import { comparePositions, startOfLog, type Position } from './positions.ts'
+import { comparePositions, startOfLog, type Position } from '../../platform/kit/positions.ts'
 import type { EventFilter } from './subscription-options.ts'
 
 /** Considered events between two checkpoints of the server. */

@@ -1,10 +1,10 @@
 import { convertToCommandError, type EventStoreDBClient } from '@eventstore/db-client'
-import { backoffMs, pause } from './backoff.ts'
+import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import { ClientStreamTombstoned, isRefusal } from './client-errors.ts'
 import { EventStoreRefusedError, EventStoreUnavailableError, StreamTombstonedError } from './errors.ts'
 import type { StoredEvent } from './decoding.ts'
 import { frameOf, type LogFrame } from './log-frames.ts'
-import type { Position } from './positions.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 import { Pull } from './pull.ts'
 import { endCall, openRawLogBackwards, openRawStream, type RawCall, type StreamRange } from './raw-calls.ts'
 

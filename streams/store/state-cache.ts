@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { DomainEvent, Fold, StreamRevision } from './events.ts'
-import type { Position } from './positions.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 
 interface CachedState {
   readonly state: unknown

@@ -1,6 +1,6 @@
 import { v4 } from 'uuid'
 import { appendExactly, type AppendTiming, type AppendWatch } from './appending.ts'
-import { backoffMs, pause } from './backoff.ts'
+import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import type { EventStoreConnection } from './connection.ts'
 import { isJsonObject, type JsonObject } from './decoding.ts'
 import { RevisionConflictError } from './errors.ts'

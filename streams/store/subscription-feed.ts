@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { convertToCommandError } from '@eventstore/db-client'
 import { frameOf, type LogFrame } from './log-frames.ts'
-import type { Position } from './positions.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 import type { PullSource } from './pull.ts'
 import type { RawCall } from './raw-calls.ts'
 import { WireReader } from './wire-reader.ts'

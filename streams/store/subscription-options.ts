@@ -1,6 +1,6 @@
 import type { EventHead, UndecodableEventError } from './errors.ts'
 import type { RecordedEvent } from './events.ts'
-import type { Position } from './positions.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 
 /** Which streams a subscription sees, filtered on the server. No prefixes: all but the server's own `$` streams. */
 export interface EventFilter {

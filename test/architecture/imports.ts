@@ -39,7 +39,7 @@ export const importRules: readonly ImportRule[] = [
   { of: 'app/main.ts', may: ['app/', ...stages], not: ['app/demo/'] },
   { of: 'app/', may: ['app/', ...stages], not: ['app/demo/', 'app/main.ts'] },
   { of: 'app/demo/', may: ['app/demo/', 'app/credentials-file.ts'] },
-  { of: 'embedded/', may: ['embedded/', 'platform/configuration.ts'] },
+  { of: 'embedded/', may: ['embedded/', 'platform/configuration/configuration.ts'] },
   { of: 'bench/', may: ['bench/', 'test/support/', 'app/', ...stages] },
   { of: 'test/', may: ['test/', 'bench/harness/', 'app/', ...stages] },
 ]

@@ -19,7 +19,7 @@ describe('the stages of the repository', () => {
 
 describe('a planted violation', () => {
   it.each([
-    ['streams/case/state.ts', '../../platform/problems.ts', 'imports of streams/: platform/problems.ts'],
+    ['streams/case/state.ts', '../../platform/http/problems.ts', 'imports of streams/: platform/http/problems.ts'],
     [
       'streams/store/codec.ts',
       '../../embedded/eventstore/start.ts',
@@ -63,16 +63,20 @@ describe('a planted violation', () => {
       '../../projections/runtime/runner.ts',
       'imports of read-api/: projections/runtime/runner.ts',
     ],
-    ['platform/records/cases.ts', '../../streams/case/state.ts', 'imports of platform/: streams/case/state.ts'],
+    ['contracts/clinical/cases.ts', '../../streams/case/state.ts', 'imports of platform/: streams/case/state.ts'],
     ['platform/vault/vault.ts', '../../app/services.ts', 'imports of platform/: app/services.ts'],
     ['app/up.ts', './demo/api-client.ts', 'imports of app/: app/demo/api-client.ts'],
     ['app/demo/main.ts', '../up.ts', 'imports of app/demo/: app/up.ts'],
     ['app/main.ts', '../test/support/postgres.ts', 'imports of app/main.ts: test/support/postgres.ts'],
-    ['embedded/provider/main.ts', '../../platform/logging.ts', 'imports of embedded/: platform/logging.ts'],
+    [
+      'embedded/provider/main.ts',
+      '../../platform/observability/logging.ts',
+      'imports of embedded/: platform/observability/logging.ts',
+    ],
     [
       'bench/appends.ts',
       '../test/platform/database.int.test.ts',
-      'imports of bench/: test/platform/database.int.test.ts',
+      'imports of bench/: test/platform/database/database.int.test.ts',
     ],
     ['test/support/postgres.ts', '../../bench/appends.ts', 'imports of test/: bench/appends.ts'],
     [
@@ -86,7 +90,7 @@ describe('a planted violation', () => {
       'importers of @eventstore/db-client: @eventstore/db-client',
     ],
     [
-      'platform/health.ts',
+      'platform/observability/health.ts',
       '@eventstore/db-client/generated/gossip_pb.js',
       'importers of @eventstore/db-client/generated/: @eventstore/db-client/generated/gossip_pb.js',
     ],
@@ -95,18 +99,21 @@ describe('a planted violation', () => {
   })
 
   it.each([
-    ['a type', `import type { A } from '../../platform/health.ts'`],
-    ['types among values', `import {\n  type A,\n  b,\n} from '../../platform/health.ts'`],
-    ['a namespace', `import * as all from "../../platform/health.ts"`],
-    ['for its effect', `import '../../platform/health.ts'`],
-    ['passed on', `export { a } from '../../platform/health.ts'`],
-    ['all passed on', `export * from '../../platform/health.ts'`],
-    ['dynamically', `const a = await import('../../platform/health.ts')`],
-    ['in a type', `let a: typeof import('../../platform/health.ts')`],
-    ['required', `const a = require('../../platform/health.ts')`],
-    ['the second of two', `import { a } from './stream.ts'\nimport { b } from '../../platform/health.ts'`],
+    ['a type', `import type { A } from '../../platform/observability/health.ts'`],
+    ['types among values', `import {\n  type A,\n  b,\n} from '../../platform/observability/health.ts'`],
+    ['a namespace', `import * as all from "../../platform/observability/health.ts"`],
+    ['for its effect', `import '../../platform/observability/health.ts'`],
+    ['passed on', `export { a } from '../../platform/observability/health.ts'`],
+    ['all passed on', `export * from '../../platform/observability/health.ts'`],
+    ['dynamically', `const a = await import('../../platform/observability/health.ts')`],
+    ['in a type', `let a: typeof import('../../platform/observability/health.ts')`],
+    ['required', `const a = require('../../platform/observability/health.ts')`],
+    [
+      'the second of two',
+      `import { a } from './stream.ts'\nimport { b } from '../../platform/observability/health.ts'`,
+    ],
   ])('is seen when it is imported as %s', (_how, text) => {
-    expect(plant('streams/case/state.ts', text)).toEqual(['imports of streams/: platform/health.ts'])
+    expect(plant('streams/case/state.ts', text)).toEqual(['imports of streams/: platform/observability/health.ts'])
   })
 
   it.each(['await import(`../../${stage}/health.ts`)', 'await import(path)', `require('../../' + stage)`])(
@@ -170,7 +177,7 @@ describe('reading imports', () => {
     expect(
       plant('read-api/clinical/case-queries.ts', `import { cases } from '../../projections/clinical/cases.table.ts'`),
     ).toEqual([])
-    expect(plant('platform/http/replies.ts', `import type { P } from '../../streams/store/positions.ts'`)).toEqual([])
+    expect(plant('platform/http/replies.ts', `import type { P } from '../../platform/kit/positions.ts'`)).toEqual([])
     expect(plant('app/demo/main.ts', `import { c } from '../credentials-file.ts'`)).toEqual([])
     expect(
       plant('embedded/eventstore/wire/errors.ts', `import { c } from '@eventstore/db-client/generated/status_pb.js'`),

@@ -4,9 +4,9 @@ import formats from 'ajv-formats'
 import { at } from '../../app/demo/api-client.ts'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { loadConfiguration } from '../../platform/configuration.ts'
+import { loadConfiguration } from '../../platform/configuration/configuration.ts'
 import { isRole, needsOf, requireVariables } from '../../app/roles.ts'
-import { createOwnServers } from '../../platform/own-servers.ts'
+import { createOwnServers } from '../../platform/outbound/own-servers.ts'
 
 const text = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 const source = text('docker-compose.yml')

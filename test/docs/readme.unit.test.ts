@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { configurationTable } from '../../platform/configuration.ts'
+import { configurationTable } from '../../platform/configuration/configuration.ts'
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 

@@ -5,7 +5,7 @@ import { Client } from 'pg'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { freePort } from '../../embedded/children/free-port.ts'
 import { startPostgres, type EmbeddedPostgres } from '../../embedded/postgres/start-postgres.ts'
-import { isDatabaseUnavailable } from '../../platform/database.ts'
+import { isDatabaseUnavailable } from '../../platform/database/database.ts'
 import { waitFor } from '../support/platform.ts'
 import { limitFileSize } from './file-size-limit.ts'
 

@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts'
 const lanes = 'test/processes/runtime/lanes.unit.test.ts'
 const claims = 'test/processes/runtime/lane-claims.int.test.ts'
 const shares = 'test/processes/runtime/lane-shares.int.test.ts'
-const egress = 'test/platform/egress.int.test.ts'
+const egress = 'test/platform/outbound/egress.int.test.ts'
 
 export const laneMutants: readonly Mutant[] = [
   {
@@ -71,7 +71,7 @@ export const laneMutants: readonly Mutant[] = [
   {
     name: 'circuit-shared-by-lanes',
     fault: 'what one tenant has called at a host keeps the others from calling it',
-    file: 'platform/egress.ts',
+    file: 'platform/outbound/egress.ts',
     text: 'return `${purpose} ${url.origin}${inLane(lane)}`',
     replacement: 'return `${purpose} ${url.origin}${inLane(lane).slice(0, 0)}`',
     caughtBy: [
@@ -81,7 +81,7 @@ export const laneMutants: readonly Mutant[] = [
   {
     name: 'connections-shared-by-lanes',
     fault: 'calls that hang take the connections of everybody who calls that host',
-    file: 'platform/egress.ts',
+    file: 'platform/outbound/egress.ts',
     text: `'configured' : 'checked'} \${url.origin}\${inLane(lane)}`,
     replacement: `'configured' : 'checked'} \${url.origin}\${inLane(lane).slice(0, 0)}`,
     caughtBy: [
@@ -91,13 +91,13 @@ export const laneMutants: readonly Mutant[] = [
   {
     name: 'trial-unseen',
     fault: 'a circuit says that it may be called while its trial is under way',
-    file: 'platform/circuit-breaker.ts',
+    file: 'platform/outbound/circuit-breaker.ts',
     text: `      if (circuit.isTrialRunning) return openMs
       return Math.max`,
     replacement: '      return Math.max',
     caughtBy: [
       {
-        file: 'test/platform/circuit-breaker.unit.test.ts',
+        file: 'test/platform/outbound/circuit-breaker.unit.test.ts',
         test: 'is open for whoever asks while its trial is under way',
       },
     ],

@@ -6,8 +6,8 @@ const pure = 'test/processes/runtime/pure.unit.test.ts'
 const startStep = 'test/processes/ai-review/start-step.int.test.ts'
 const deliverStep = 'test/processes/webhooks/deliver-step.int.test.ts'
 const findingsSteps = 'test/processes/clinical/findings-steps.int.test.ts'
-const egress = 'test/platform/egress.int.test.ts'
-const databaseAddress = 'test/platform/database-address.int.test.ts'
+const egress = 'test/platform/outbound/egress.int.test.ts'
+const databaseAddress = 'test/platform/database/database-address.int.test.ts'
 
 export const processMutants: readonly Mutant[] = [
   {
@@ -96,12 +96,12 @@ export const processMutants: readonly Mutant[] = [
   {
     name: 'call-ends-before-its-answer',
     fault: 'a process that stood still calls again what has answered meanwhile',
-    file: 'platform/egress.ts',
+    file: 'platform/outbound/egress.ts',
     text: "setTimeout(() => setImmediate(() => end(new EgressError('timeout', { mayHaveBeenSent: true }))), timeoutMs)",
     replacement: "setTimeout(() => end(new EgressError('timeout', { mayHaveBeenSent: true })), timeoutMs)",
     caughtBy: [
       {
-        file: 'test/platform/egress-standstill.int.test.ts',
+        file: 'test/platform/outbound/egress-standstill.int.test.ts',
         test: 'counts, although the time limit of the call is over by then',
       },
     ],
@@ -109,7 +109,7 @@ export const processMutants: readonly Mutant[] = [
   {
     name: 'connecting-outlives-its-limit',
     fault: 'a call without a connection goes on past its time limit, and past the word to stop',
-    file: 'platform/egress.ts',
+    file: 'platform/outbound/egress.ts',
     text: '.request(asked), ending.unsent])',
     replacement: '.request(asked)])',
     caughtBy: [{ file: egress, test: 'ends unsent at its limit, and when the caller says so, while ' }],
@@ -117,7 +117,7 @@ export const processMutants: readonly Mutant[] = [
   {
     name: 'sent-told-as-unsent',
     fault: 'of a call that ended while the other side worked at it, it is said that it was never sent',
-    file: 'platform/egress.ts',
+    file: 'platform/outbound/egress.ts',
     text: 'setImmediate(() => reject(new EgressError(error.code, { cause: error.cause })))',
     replacement: 'reject(new EgressError(error.code, { cause: error.cause }))',
     caughtBy: [{ file: egress, test: 'end a call whose answer does not come, or does not end' }],
@@ -125,7 +125,7 @@ export const processMutants: readonly Mutant[] = [
   {
     name: 'database-address-rewritten',
     fault: 'a database whose password has a bare % refuses the connection, since its address was written anew',
-    file: 'platform/database.ts',
+    file: 'platform/database/database.ts',
     text: 'connectionString: url,\n    Client:',
     replacement: `connectionString: ((address) => (address.searchParams.set('options', '-c jit=off'), address.href))(new URL(url)),\n    Client:`,
     caughtBy: [{ file: databaseAddress, test: 'with a bare % in its password' }],
@@ -133,7 +133,7 @@ export const processMutants: readonly Mutant[] = [
   {
     name: 'operator-options-dropped',
     fault: 'what PGOPTIONS says of database connections goes unheard',
-    file: 'platform/database.ts',
+    file: 'platform/database/database.ts',
     text: "[...ours, this.connectionParameters.options ?? '']",
     replacement:
       "[...ours, /[?&]options=/.test(config?.connectionString ?? '') ? (this.connectionParameters.options ?? '') : '']",
@@ -150,7 +150,7 @@ export const processMutants: readonly Mutant[] = [
     replacement: "stopping.abort(new DOMException('the step took too long', 'TimeoutError'))",
     caughtBy: [
       {
-        file: 'test/platform/egress-standstill.int.test.ts',
+        file: 'test/platform/outbound/egress-standstill.int.test.ts',
         test: 'counts, although the time limit of the step is over by then',
       },
     ],
@@ -190,10 +190,10 @@ export const processMutants: readonly Mutant[] = [
   {
     name: 'backoff-flat',
     fault: 'waits between tries do not grow',
-    file: 'streams/store/backoff.ts',
+    file: 'platform/kit/backoff.ts',
     text: '2 ** Math.min(attempt - 1, 30)',
     replacement: '2',
-    caughtBy: [{ file: 'test/streams/store/backoff.unit.test.ts', test: 'doubles up to its limit' }],
+    caughtBy: [{ file: 'test/platform/kit/backoff.unit.test.ts', test: 'doubles up to its limit' }],
   },
   {
     name: 'waiting-is-success',

@@ -130,10 +130,10 @@ export const projectionMutants: readonly Mutant[] = [
   {
     name: 'position-half',
     fault: 'two events of one append are the same place',
-    file: 'streams/store/positions.ts',
+    file: 'platform/kit/positions.ts',
     text: '  if (a.prepare !== b.prepare) return a.prepare < b.prepare ? -1 : 1\n',
     replacement: '',
-    caughtBy: [{ file: 'test/streams/store/positions.unit.test.ts', test: 'are told apart by both of their numbers' }],
+    caughtBy: [{ file: 'test/platform/kit/positions.unit.test.ts', test: 'are told apart by both of their numbers' }],
   },
   {
     name: 'older-patch-wins',

@@ -1,7 +1,7 @@
 import type { Mutant } from './mutant.ts'
 
 const codec = 'test/streams/store/codec.unit.test.ts'
-const ownServers = 'test/platform/own-servers.int.test.ts'
+const ownServers = 'test/platform/outbound/own-servers.int.test.ts'
 const provider = 'test/processes/adapters/provider.int.test.ts'
 
 export const securityMutants: readonly Mutant[] = [
@@ -32,7 +32,7 @@ export const securityMutants: readonly Mutant[] = [
   {
     name: 'own-port-open',
     fault: 'a webhook reaches a server of the platform on this machine',
-    file: 'platform/own-servers.ts',
+    file: 'platform/outbound/own-servers.ts',
     text: 'if (holds(machine, address)) return machinePorts.has(port)',
     replacement: 'if (holds(machine, address)) return false',
     caughtBy: [{ file: ownServers, test: 'no webhook reaches the server of' }],
@@ -40,7 +40,7 @@ export const securityMutants: readonly Mutant[] = [
   {
     name: 'own-site-open',
     fault: 'a webhook reaches a host of the platform within the site',
-    file: 'platform/own-servers.ts',
+    file: 'platform/outbound/own-servers.ts',
     text: 'return holds(site, address) || clusterPorts.has(port)',
     replacement: 'return clusterPorts.has(port)',
     caughtBy: [{ file: ownServers, test: 'within a site are closed on every port' }],

@@ -10,7 +10,7 @@ import { consentEventsChannel } from '../../processes/consent/consent.channel.ts
 import { channels } from '../../processes/registry.ts'
 import type { ChannelDefinition } from '../../processes/relay/channel.ts'
 import { publicEvents } from '../../processes/relay/envelope.ts'
-import { aiReviewFailures } from '../../platform/records/ai-review.ts'
+import { aiReviewFailures } from '../../contracts/ai-review/record.ts'
 import { Classification } from '../../streams/ai-review/events.ts'
 import { aiReviewStream } from '../../streams/ai-review/stream.ts'
 import { FailureCode } from '../../streams/assessment/events.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPool, type Pool } from '../../platform/database.ts'
+import { createPool, type Pool } from '../../platform/database/database.ts'
 import { rowOf } from '../../read-api/rows.ts'
 import { freshDatabase, type FreshDatabase } from '../support/postgres.ts'
 import { problemOf } from './read-tables.ts'

@@ -7,7 +7,7 @@ import {
   type JSONEventType,
 } from '@eventstore/db-client'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createPool, type Pool } from '../../platform/database.ts'
+import { createPool, type Pool } from '../../platform/database/database.ts'
 import type { ChannelDefinition } from '../../processes/relay/channel.ts'
 import { createRelay, type Relay } from '../../processes/relay/relay.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../projections/runtime/runner.ts'

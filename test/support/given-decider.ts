@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { isRefusal, type Decision } from '../../commands/handling/decision.ts'
-import type { ProblemCode } from '../../platform/problems.ts'
+import type { ProblemCode } from '../../platform/http/problems.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import type { DomainEvent, Fold } from '../../streams/store/events.ts'
 

@@ -1,11 +1,11 @@
 import { v5 } from 'uuid'
 import { afterAll } from 'vitest'
-import { createPool, type Pool } from '../../platform/database.ts'
+import { createPool, type Pool } from '../../platform/database/database.ts'
 import { shareOf, writeShares } from '../../projections/runtime/batch-writer.ts'
 import type { Projector, Row } from '../../projections/runtime/projector.ts'
 import { quoted } from '../../projections/runtime/row-statements.ts'
 import { ensureRuntimeSchema, prepareProjector } from '../../projections/runtime/schema.ts'
-import { inTransaction } from '../../platform/transaction.ts'
+import { inTransaction } from '../../platform/database/transaction.ts'
 import type { DomainEvent, EventMetadata, RecordedEvent } from '../../streams/store/events.ts'
 import { freshDatabase } from './postgres.ts'
 

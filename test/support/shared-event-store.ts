@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Client } from 'pg'
-import { ensureDatabase } from '../../platform/database.ts'
+import { ensureDatabase } from '../../platform/database/database.ts'
 import { vaultAdminUrl } from './postgres.ts'
 
 /** What makes the platforms of a test run one installation. */

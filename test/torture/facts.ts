@@ -1,6 +1,6 @@
 import type { AllStreamRecordedEvent } from '@eventstore/db-client'
 import { at } from '../../app/demo/api-client.ts'
-import { formatPosition } from '../../streams/store/positions.ts'
+import { formatPosition } from '../../platform/kit/positions.ts'
 
 /** An event as the log has it: sealed members stay sealed, so that no evidence can show them. */
 export interface Fact {

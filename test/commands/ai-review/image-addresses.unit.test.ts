@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { imageErrors } from '../../../commands/ai-review/image-addresses.ts'
-import { parseEgressAllow } from '../../../platform/outbound-addresses.ts'
+import { parseEgressAllow } from '../../../platform/outbound/addresses.ts'
 import { ids } from '../../streams/facts.ts'
 
 const now = new Date('2026-03-01T10:00:00.000Z')

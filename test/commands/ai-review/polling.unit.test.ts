@@ -1,7 +1,7 @@
 import { array, assert, integer, property, record } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { nextPollAt, pollScheduleOf, type PollSchedule } from '../../../commands/ai-review/polling.ts'
-import { loadConfiguration } from '../../../platform/configuration.ts'
+import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
 
 const start = Date.parse('2026-03-01T10:00:00.000Z')
 const defaults = loadConfiguration({})

@@ -8,7 +8,7 @@ import {
   type CheckedImage,
 } from '../../../commands/assessments/inline-images.ts'
 import { fingerprintBody } from '../../../platform/http/idempotency.ts'
-import { Problem, type ProblemCode } from '../../../platform/problems.ts'
+import { Problem, type ProblemCode } from '../../../platform/http/problems.ts'
 import { openStageWorld, type StageWorld } from './stage-world.ts'
 
 type Declared = Parameters<typeof checkInlineImages>[0][number]

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stageImages, type StagedImages } from '../../../commands/assessments/staged-image.ts'
 import { startObjectStore } from '../../../embedded/object-store/start-object-store.ts'
-import { connectObjectStore, type ObjectStore } from '../../../platform/object-store.ts'
+import { connectObjectStore, type ObjectStore } from '../../../platform/storage/object-store.ts'
 
 /** An object store of its own, and images that are staged in it. */
 export interface StageWorld {

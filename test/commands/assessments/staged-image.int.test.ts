@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { StagedImage } from '../../../commands/assessments/staged-image.ts'
-import type { ObjectStore } from '../../../platform/object-store.ts'
-import { problem } from '../../../platform/problems.ts'
+import type { ObjectStore } from '../../../platform/storage/object-store.ts'
+import { problem } from '../../../platform/http/problems.ts'
 import { problemOf } from '../handling/decision-world.ts'
 import { openStageWorld, type StageWorld } from './stage-world.ts'
 

@@ -4,7 +4,7 @@ import { correctWithIdentifiers } from '../../../commands/clinical/correct-with-
 import { patientsHolding } from '../../../commands/clinical/identifier-claims.ts'
 import { registerWithIdentifiers } from '../../../commands/clinical/register-with-identifiers.ts'
 import type { RegisterPatient } from '../../../commands/clinical/register-patient.ts'
-import { problem } from '../../../platform/problems.ts'
+import { problem } from '../../../platform/http/problems.ts'
 import { AppendOutcomeUnknownError } from '../../../streams/store/errors.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import { patientFold } from '../../../streams/patient/state.ts'

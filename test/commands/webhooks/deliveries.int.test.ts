@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { at as memberOf } from '../../../app/demo/api-client.ts'
-import { startOfLog } from '../../../streams/store/positions.ts'
+import { startOfLog } from '../../../platform/kit/positions.ts'
 import { deliveryIdOf, webhookDeliveryStream } from '../../../streams/webhook-delivery/stream.ts'
 import { webhookSubscriptionsFold } from '../../../streams/webhook-subscriptions/state.ts'
 import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openConsentClient, type AskConsent } from '../../../platform/clients/consent-client.ts'
+import { openConsentClient, type AskConsent } from '../../../contracts/consent/client.ts'
 import { at, type ApiAnswer, type ApiClient } from '../../../app/demo/api-client.ts'
 import type { RunningPlatform } from '../../../app/up.ts'
 import { startInProcessPlatform, type InProcessPlatform } from '../../support/in-process-platform.ts'

@@ -3,7 +3,7 @@ import { connect, type AddressInfo } from 'node:net'
 import { Type } from 'typebox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createClientErrorHandler } from '../../../platform/http/client-errors.ts'
-import { problems } from '../../../platform/problems.ts'
+import { problems } from '../../../platform/http/problems.ts'
 import type { Service } from '../../../platform/http/service.ts'
 import { orgA, startApplication, thingId, thingService, type TestApplication } from './test-application.ts'
 

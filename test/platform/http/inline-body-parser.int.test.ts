@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { answers } from '../../../platform/http/answers.ts'
 import { addInlineBodyParser, type InlineSinks } from '../../../platform/http/inline-body-parser.ts'
 import type { Service } from '../../../platform/http/service.ts'
-import { problem } from '../../../platform/problems.ts'
+import { problem } from '../../../platform/http/problems.ts'
 import { startApplication, type TestApplication } from './test-application.ts'
 
 const KiB = 1024

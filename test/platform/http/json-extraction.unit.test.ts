@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { createExtraction } from '../../../platform/http/json-extraction.ts'
-import { readJsonText } from '../../../streams/store/json-reading.ts'
-import { Problem } from '../../../platform/problems.ts'
+import { readJsonText } from '../../../platform/kit/json-reading.ts'
+import { Problem } from '../../../platform/http/problems.ts'
 
 interface Taken {
   readonly rest: Buffer

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { expect, test } from 'vitest'
 import { answers } from '../../../platform/http/answers.ts'
 import type { Service } from '../../../platform/http/service.ts'
-import { problem } from '../../../platform/problems.ts'
+import { problem } from '../../../platform/http/problems.ts'
 import { startApplication } from './test-application.ts'
 
 /** A read model that the record reaches while it catches up, or that never has it. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { requireNoBody } from '../../../platform/http/no-body.ts'
-import { Problem } from '../../../platform/problems.ts'
+import { Problem } from '../../../platform/http/problems.ts'
 
 function errorsOf(body: unknown): unknown {
   try {

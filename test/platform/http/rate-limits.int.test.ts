@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Environment } from '../../../platform/configuration.ts'
+import type { Environment } from '../../../platform/configuration/configuration.ts'
 import type { Service } from '../../../platform/http/service.ts'
 import type { TokenClaims } from '../../../platform/http/tokens.ts'
 import {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseJson } from '../../../platform/http/body-parsers.ts'
 import { ambiguousPlace } from '../../../platform/http/repeated-members.ts'
-import { Problem } from '../../../platform/problems.ts'
+import { Problem } from '../../../platform/http/problems.ts'
 
 test.each([
   ['{"a":1,"a":2}', '/a'],

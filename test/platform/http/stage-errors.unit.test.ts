@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { problem } from '../../../platform/problems.ts'
+import { problem } from '../../../platform/http/problems.ts'
 import { translateStageError } from '../../../platform/http/stage-errors.ts'
 import {
   AppendOutcomeUnknownError,

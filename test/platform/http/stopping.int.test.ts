@@ -1,8 +1,8 @@
 import { connect } from 'node:net'
 import { expect, it } from 'vitest'
-import { createGracefulStop } from '../../../platform/graceful-stop.ts'
+import { createGracefulStop } from '../../../platform/lifecycle/graceful-stop.ts'
 import type { Service } from '../../../platform/http/service.ts'
-import { createLogger } from '../../../platform/logging.ts'
+import { createLogger } from '../../../platform/observability/logging.ts'
 import { startApplication } from './test-application.ts'
 
 it('lets requests in flight finish, refuses later ones on open connections, and accepts no new connection', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { requireStorable } from '../../../platform/http/storable-json.ts'
-import { Problem } from '../../../platform/problems.ts'
+import { Problem } from '../../../platform/http/problems.ts'
 
 function refusalOf(json: string): unknown {
   try {

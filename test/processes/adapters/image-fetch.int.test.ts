@@ -6,9 +6,9 @@ import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { freePort } from '../../../embedded/children/free-port.ts'
 import { startObjectStore, type EmbeddedObjectStore } from '../../../embedded/object-store/start-object-store.ts'
-import { loadConfiguration } from '../../../platform/configuration.ts'
-import { createEgress, type Egress } from '../../../platform/egress.ts'
-import { connectObjectStore, type ObjectStore } from '../../../platform/object-store.ts'
+import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
+import { createEgress, type Egress } from '../../../platform/outbound/egress.ts'
+import { connectObjectStore, type ObjectStore } from '../../../platform/storage/object-store.ts'
 import { createImageFetch } from '../../../processes/adapters/image-fetch.ts'
 
 const account = { accessKeyId: 'test', secretAccessKey: randomUUID() }

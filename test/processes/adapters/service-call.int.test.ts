@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
-import { loadConfiguration } from '../../../platform/configuration.ts'
-import { createEgress } from '../../../platform/egress.ts'
+import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
+import { createEgress } from '../../../platform/outbound/egress.ts'
 import { getFromService, type ServiceAnswer } from '../../../processes/adapters/service-call.ts'
 import { startOutsideServer, type Reply } from '../../support/process-world.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { connectObjectStore } from '../../../platform/object-store.ts'
+import { connectObjectStore } from '../../../platform/storage/object-store.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import { interrupted } from '../../commands/handling/decision-world.ts'
 import { reviewFact as fact } from '../../streams/ai-review-facts.ts'

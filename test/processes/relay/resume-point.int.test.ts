@@ -3,7 +3,7 @@ import { EventStoreDBClient } from '@eventstore/db-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { resumePoint, sourceMember } from '../../../processes/relay/resume-point.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
-import { formatPosition } from '../../../streams/store/positions.ts'
+import { formatPosition } from '../../../platform/kit/positions.ts'
 import { openTestStore, visitCategory } from '../../streams/store/fixtures.ts'
 import { freshEventStore, type TestEventStore } from '../../support/event-store.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { inTransaction } from '../../../platform/transaction.ts'
+import { inTransaction } from '../../../platform/database/transaction.ts'
 import { bindProcess } from '../../../processes/runtime/bound-process.ts'
 import type { StepContext } from '../../../processes/runtime/process.ts'
 import { createWorkers } from '../../../processes/runtime/workers.ts'

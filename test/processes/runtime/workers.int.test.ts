@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import type { Pool } from '../../../platform/database.ts'
+import type { Pool } from '../../../platform/database/database.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../../projections/runtime/runner.ts'
 import { bindProcess } from '../../../processes/runtime/bound-process.ts'
 import { Claims } from '../../../processes/runtime/claims.ts'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
-import { createPool, type Pool } from '../../../platform/database.ts'
+import { createPool, type Pool } from '../../../platform/database/database.ts'
 import type { WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'

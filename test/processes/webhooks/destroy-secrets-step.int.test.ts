@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createEgress, type Egress } from '../../../platform/egress.ts'
+import { createEgress, type Egress } from '../../../platform/outbound/egress.ts'
 import type { StepOutcome } from '../../../processes/runtime/process.ts'
 import { webhooksProcess } from '../../../processes/webhooks/webhooks.effects.ts'
 import { MissingKeyError } from '../../../streams/store/errors.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
-import { createEgress, type Egress } from '../../../platform/egress.ts'
+import { createEgress, type Egress } from '../../../platform/outbound/egress.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import type { DeliverPayload } from '../../../processes/webhooks/todo-payloads.ts'
 import { openDecisionWorld, type DecisionWorld } from '../../commands/handling/decision-world.ts'

@@ -1,10 +1,14 @@
 import type { LookupAddress } from 'node:dns'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { loadConfiguration, type Environment } from '../../../platform/configuration.ts'
-import { createEgress } from '../../../platform/egress.ts'
+import { loadConfiguration, type Environment } from '../../../platform/configuration/configuration.ts'
+import { createEgress } from '../../../platform/outbound/egress.ts'
 import { openDecisionWorld, type DecisionWorld } from '../../commands/handling/decision-world.ts'
-import { watchConnectionAttempts, type ConnectionAttempts } from '../../platform/connection-attempts.ts'
-import { forbiddenEverywhere, forbiddenInProduction, type ForbiddenSpelling } from '../../platform/egress-corpus.ts'
+import { watchConnectionAttempts, type ConnectionAttempts } from '../../platform/outbound/connection-attempts.ts'
+import {
+  forbiddenEverywhere,
+  forbiddenInProduction,
+  type ForbiddenSpelling,
+} from '../../platform/outbound/egress-corpus.ts'
 import { processDependencies, startOutsideServer } from '../../support/process-world.ts'
 import { failedAssessment, GivenDelivery, subscribe } from './webhook-steps.ts'
 

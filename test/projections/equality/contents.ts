@@ -1,12 +1,12 @@
-import type { Pool } from '../../../platform/database.ts'
-import { inTransaction } from '../../../platform/transaction.ts'
+import type { Pool } from '../../../platform/database/database.ts'
+import { inTransaction } from '../../../platform/database/transaction.ts'
 import type { Copy } from '../../../projections/rebuild/copies.ts'
 import { fill } from '../../../projections/rebuild/fill.ts'
 import type { Projector, Row } from '../../../projections/runtime/projector.ts'
 import { quoted } from '../../../projections/runtime/row-statements.ts'
 import { prepareProjector } from '../../../projections/runtime/schema.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
-import { startOfLog, type Position } from '../../../streams/store/positions.ts'
+import { startOfLog, type Position } from '../../../platform/kit/positions.ts'
 
 /** Takes log lines and keeps none. */
 export const silentLogger = {

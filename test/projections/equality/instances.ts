@@ -1,9 +1,9 @@
-import { createPool } from '../../../platform/database.ts'
+import { createPool } from '../../../platform/database/database.ts'
 import type { Projector } from '../../../projections/runtime/projector.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../../projections/runtime/runner.ts'
 import type { ProjectionRunnerOptions } from '../../../projections/runtime/runner-options.ts'
-import { pause } from '../../../streams/store/backoff.ts'
-import { comparePositions, formatPosition, type Position } from '../../../streams/store/positions.ts'
+import { pause } from '../../../platform/kit/backoff.ts'
+import { comparePositions, formatPosition, type Position } from '../../../platform/kit/positions.ts'
 import { silentLogger } from './contents.ts'
 import { CuttingProxy } from './cutting-proxy.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createPool, type Pool } from '../../../platform/database.ts'
+import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { readModels } from '../../../projections/registry.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { settled, startInstance } from './instances.ts'

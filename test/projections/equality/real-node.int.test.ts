@@ -1,7 +1,7 @@
 import { sample } from 'fast-check'
 import { v5 } from 'uuid'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createPool, type Pool } from '../../../platform/database.ts'
+import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { projectedStreams } from '../../../app/projections/projected-streams.ts'
 import { verify } from '../../../projections/rebuild/verify.ts'
 import { catalogue } from '../../../streams/catalogue.ts'

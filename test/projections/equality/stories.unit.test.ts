@@ -1,7 +1,7 @@
 import { sample } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { catalogue } from '../../../streams/catalogue.ts'
-import { comparePositions } from '../../../streams/store/positions.ts'
+import { comparePositions } from '../../../platform/kit/positions.ts'
 import { allProjectors } from './check.ts'
 import { histories, told } from './histories.ts'
 import { recordedLog } from './story.ts'

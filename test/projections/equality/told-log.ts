@@ -1,7 +1,7 @@
-import { pause } from '../../../streams/store/backoff.ts'
+import { pause } from '../../../platform/kit/backoff.ts'
 import type { LogBatch, LogRead } from '../../../streams/store/log-reading.ts'
 import type { RecordedEvent } from '../../../streams/store/events.ts'
-import { comparePositions, startOfLog, type Position } from '../../../streams/store/positions.ts'
+import { comparePositions, startOfLog, type Position } from '../../../platform/kit/positions.ts'
 import type { AllSubscription, RunningSubscription } from '../../../streams/store/subscription-options.ts'
 
 /** How a log hands itself over; lists are gone through round and round. */

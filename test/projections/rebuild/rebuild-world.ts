@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, vi } from 'vitest'
-import type { Pool } from '../../../platform/database.ts'
+import type { Pool } from '../../../platform/database/database.ts'
 import type { RebuildContext } from '../../../projections/rebuild/context.ts'
 import { readCheckpoints, type StoredCheckpoint } from '../../../projections/runtime/checkpoints.ts'
 import type { Projector, Row } from '../../../projections/runtime/projector.ts'

@@ -5,7 +5,7 @@ import { emptyCopy, type Copy } from '../../../projections/rebuild/copies.ts'
 import { fill } from '../../../projections/rebuild/fill.ts'
 import { rebuild } from '../../../projections/rebuild/rebuild.ts'
 import { requestStop } from '../../../projections/runtime/checkpoints.ts'
-import { formatPosition } from '../../../streams/store/positions.ts'
+import { formatPosition } from '../../../platform/kit/positions.ts'
 import { readRows } from '../../support/given-projector.ts'
 import {
   closed,

@@ -5,7 +5,7 @@ import { RebuildRefusedError } from '../../../projections/rebuild/context.ts'
 import { OperatorLocks } from '../../../projections/rebuild/operator-locks.ts'
 import { verify } from '../../../projections/rebuild/verify.ts'
 import { createReadPositions } from '../../../projections/runtime/read-positions.ts'
-import { comparePositions } from '../../../streams/store/positions.ts'
+import { comparePositions } from '../../../platform/kit/positions.ts'
 import { opened, renamed, say, ticketBoard, ticketCounts } from '../runtime/tickets.ts'
 import { eventually, RebuildWorld } from './rebuild-world.ts'
 

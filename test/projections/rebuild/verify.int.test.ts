@@ -1,6 +1,6 @@
 import { Pool } from 'pg'
 import { describe, expect, it, vi } from 'vitest'
-import { pause } from '../../../streams/store/backoff.ts'
+import { pause } from '../../../platform/kit/backoff.ts'
 import { defineProjector, defineTable, insert, type Projector } from '../../../projections/runtime/projector.ts'
 import { compareWithServing } from '../../../projections/rebuild/compare.ts'
 import { emptyCopy } from '../../../projections/rebuild/copies.ts'

@@ -1,6 +1,6 @@
 import { array, assert, asyncProperty, jsonValue, option, string } from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPool, type Pool } from '../../../platform/database.ts'
+import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { columnArrays, type ColumnList } from '../../../projections/runtime/column-arrays.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 

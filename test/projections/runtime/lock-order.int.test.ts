@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { createPool, type Pool } from '../../../platform/database.ts'
-import { inTransaction } from '../../../platform/transaction.ts'
+import { createPool, type Pool } from '../../../platform/database/database.ts'
+import { inTransaction } from '../../../platform/database/transaction.ts'
 import { shareOf, writeShares } from '../../../projections/runtime/batch-writer.ts'
 import { beat, markCaughtUp, readCheckpoints } from '../../../projections/runtime/checkpoints.ts'
 import { ensureRuntimeSchema, prepareProjector } from '../../../projections/runtime/schema.ts'

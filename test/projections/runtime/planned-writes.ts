@@ -1,4 +1,4 @@
-import type { Pool } from '../../../platform/database.ts'
+import type { Pool } from '../../../platform/database/database.ts'
 import { columnArrays } from '../../../projections/runtime/column-arrays.ts'
 import type { RowChange, Table } from '../../../projections/runtime/projector.ts'
 import { RowPlan } from '../../../projections/runtime/row-plan.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPool, type Pool } from '../../../platform/database.ts'
-import { inTransaction } from '../../../platform/transaction.ts'
+import { createPool, type Pool } from '../../../platform/database/database.ts'
+import { inTransaction } from '../../../platform/database/transaction.ts'
 import { shareOf, writeShares } from '../../../projections/runtime/batch-writer.ts'
 import type { Projector } from '../../../projections/runtime/projector.ts'
 import { createProjector, ensureRuntimeSchema, prepareProjector } from '../../../projections/runtime/schema.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import type { Pool } from '../../../platform/database.ts'
+import type { Pool } from '../../../platform/database/database.ts'
 import { createReadPositions, type ReadPositions } from '../../../projections/runtime/read-positions.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../../projections/runtime/runner.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { createPool, type Pool } from '../../../platform/database.ts'
+import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { readCheckpoints } from '../../../projections/runtime/checkpoints.ts'
 import { defineProjector, insert, patch, type Projector } from '../../../projections/runtime/projector.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../../projections/runtime/runner.ts'

@@ -1,4 +1,4 @@
-import { createPool, type Pool } from '../../../platform/database.ts'
+import { createPool, type Pool } from '../../../platform/database/database.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import { freshEventStore, type TestEventStore } from '../../support/event-store.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
-import type { Pool } from '../../../platform/database.ts'
+import type { Pool } from '../../../platform/database/database.ts'
 import {
   defineProjector,
   defineTable,

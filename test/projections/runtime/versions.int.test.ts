@@ -4,7 +4,7 @@ import { fill } from '../../../projections/rebuild/fill.ts'
 import { OperatorLocks } from '../../../projections/rebuild/operator-locks.ts'
 import { defineProjector, insert, patch, type Projector } from '../../../projections/runtime/projector.ts'
 import { requestStop } from '../../../projections/runtime/checkpoints.ts'
-import { formatPosition } from '../../../streams/store/positions.ts'
+import { formatPosition } from '../../../platform/kit/positions.ts'
 import { eventually, RebuildWorld } from '../rebuild/rebuild-world.ts'
 import { filter, opened, renamed, say, silentLogger, ticketBoard, tickets, type TicketEvent } from './tickets.ts'
 

@@ -1,6 +1,6 @@
 import { array, assert, asyncProperty, constantFrom, oneof, record, type Arbitrary } from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createPool, type Pool } from '../../../platform/database.ts'
+import { createPool, type Pool } from '../../../platform/database/database.ts'
 import {
   defineTable,
   insert,

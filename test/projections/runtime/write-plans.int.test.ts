@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Pool } from '../../../platform/database.ts'
-import { inTransaction } from '../../../platform/transaction.ts'
+import type { Pool } from '../../../platform/database/database.ts'
+import { inTransaction } from '../../../platform/database/transaction.ts'
 import { shareOf, writeShares } from '../../../projections/runtime/batch-writer.ts'
 import { ensureRuntimeSchema, prepareProjector } from '../../../projections/runtime/schema.ts'
 import { createWritePool } from '../../../projections/runtime/write-pool.ts'

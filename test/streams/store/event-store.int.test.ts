@@ -11,7 +11,7 @@ import {
 } from '../../../streams/store/errors.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import type { DomainEvent, Fold, RecordedEvent } from '../../../streams/store/events.ts'
-import { comparePositions, type Position } from '../../../streams/store/positions.ts'
+import { comparePositions, type Position } from '../../../platform/kit/positions.ts'
 import { freshEventStore, type TestEventStore } from '../../support/event-store.ts'
 import { MemoryKeys, newContext, noted, opened, openTestStore, visitCategory, type VisitEvent } from './fixtures.ts'
 

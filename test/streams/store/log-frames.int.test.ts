@@ -3,7 +3,7 @@ import { binaryEvent, jsonEvent, EventStoreDBClient, type EventData } from '@eve
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { frameOf } from '../../../streams/store/log-frames.ts'
 import { openRawLog, openRawStream, type RawCall } from '../../../streams/store/raw-calls.ts'
-import { comparePositions, type Position } from '../../../streams/store/positions.ts'
+import { comparePositions, type Position } from '../../../platform/kit/positions.ts'
 import { freshEventStore, type TestEventStore } from '../../support/event-store.ts'
 
 let node: TestEventStore

@@ -8,7 +8,7 @@ import {
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import type { RecordedEvent } from '../../../streams/store/events.ts'
 import type { LogBatch, LogRead } from '../../../streams/store/log-reading.ts'
-import { startOfLog, type Position } from '../../../streams/store/positions.ts'
+import { startOfLog, type Position } from '../../../platform/kit/positions.ts'
 import { createSigner } from '../../../streams/store/signature.ts'
 import { freshEventStore, type TestEventStore } from '../../support/event-store.ts'
 import { MemoryKeys, newContext, noted, opened, openTestStore, visitCategory } from './fixtures.ts'

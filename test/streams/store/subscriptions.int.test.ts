@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import type { RecordedEvent } from '../../../streams/store/events.ts'
-import type { Position } from '../../../streams/store/positions.ts'
+import type { Position } from '../../../platform/kit/positions.ts'
 import { freshEventStore, isRealEventStore, type TestEventStore } from '../../support/event-store.ts'
 import { MemoryKeys, newContext, noted, opened, openTestStore, until, visitCategory } from './fixtures.ts'
 

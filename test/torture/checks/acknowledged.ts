@@ -1,5 +1,5 @@
 import { at } from '../../../app/demo/api-client.ts'
-import { comparePositions, parsePosition } from '../../../streams/store/positions.ts'
+import { comparePositions, parsePosition } from '../../../platform/kit/positions.ts'
 import { operations, type Acknowledged, type LoadSummary, type Operation } from '../acknowledged.ts'
 import { placeOf, text, type Fact } from '../facts.ts'
 import type { Checked, Finding } from './checked.ts'

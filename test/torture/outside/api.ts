@@ -8,7 +8,7 @@ import {
   type ApiRequest,
   type ClientSecrets,
 } from '../../../app/demo/api-client.ts'
-import { limited } from '../../../platform/time-limits.ts'
+import { limited } from '../../../platform/kit/time-limits.ts'
 import { operations, type Acknowledged, type DurableLines, type LoadSummary, type Operation } from '../acknowledged.ts'
 
 /** A write as it is sent, however often. */

@@ -1,6 +1,6 @@
 import { BACKWARDS, END, EventStoreDBClient, FORWARDS, START, type AllStreamRecordedEvent } from '@eventstore/db-client'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parsePosition } from '../../../streams/store/positions.ts'
+import { parsePosition } from '../../../platform/kit/positions.ts'
 import { waitFor } from '../../support/platform.ts'
 import { factOf, type Fact } from '../facts.ts'
 

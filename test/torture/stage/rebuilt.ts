@@ -1,6 +1,6 @@
 import { escapeIdentifier } from 'pg'
-import { createPool, ensureDatabase, type Pool } from '../../../platform/database.ts'
-import { createLogger } from '../../../platform/logging.ts'
+import { createPool, ensureDatabase, type Pool } from '../../../platform/database/database.ts'
+import { createLogger } from '../../../platform/observability/logging.ts'
 import { projectedStreams } from '../../../app/projections/projected-streams.ts'
 import { parseMasterKeys } from '../../../platform/vault/master-keys.ts'
 import { openVault } from '../../../platform/vault/vault.ts'

@@ -1,0 +1,147 @@
+import { Type, type Static } from 'typebox'
+import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+
+const text = Nullable(Type.String())
+const integer = Nullable(Type.Integer())
+const instant = Nullable(Instant)
+
+export const AiReviewStatus = Type.Enum([
+  'pending',
+  'in_progress',
+  'awaiting_result',
+  'completed',
+  'failed',
+  'cancelled',
+  'superseded',
+])
+
+const over: ReadonlySet<string> = new Set<Static<typeof AiReviewStatus>>([
+  'completed',
+  'failed',
+  'cancelled',
+  'superseded',
+])
+
+/** Whether nothing more becomes of a review; also where it holds its slot still. */
+export function isOver(status: Static<typeof AiReviewStatus>): boolean {
+  return over.has(status)
+}
+
+const review = {
+  id: Uuid,
+  caseId: Uuid,
+  productId: Uuid,
+  orgId: Uuid,
+  patientId: Type.Union([Uuid, Type.Null()], { description: 'Additive (T24).' }),
+  status: AiReviewStatus,
+  attemptCount: Type.Integer({ description: 'Result polls.' }),
+  correlationId: text,
+  providerCaseId: integer,
+  providerChecksum: text,
+  providerVersion: Type.Union([Type.String(), Type.Null()], {
+    description: 'Of a processed case, also when the review failed.',
+  }),
+  analysisResult: Type.Union([Type.String(), Type.Null()], {
+    description: 'Additive: the verdict of the provider on a processed case, also when the review failed.',
+  }),
+  cancelReason: Type.Union([Type.Enum(['requested', 'consent_withdrawn']), Type.Null()], {
+    description: 'Additive (T28): why the review was cancelled, also once it is superseded.',
+  }),
+  supersededById: Nullable(Uuid),
+  supersededAt: instant,
+  error: Type.Union([
+    Type.Object({
+      code: Type.String(),
+      message: Type.String(),
+      classification: Type.String(),
+      upstreamStatus: integer,
+    }),
+    Type.Null(),
+  ]),
+  errorClassification: text,
+  createdAt: Instant,
+  updatedAt: Instant,
+  completedAt: instant,
+}
+
+/** Specification 2.6, as lists show it: no lesions, no addresses. */
+export const AiReviewRecord = Type.Object(review, { $id: 'AiReviewRecord' })
+export type AiReviewRecord = Static<typeof AiReviewRecord>
+
+/** Contract section 3, line (4.5). */
+export const AiReviewDetails = Type.Object(
+  {
+    ...review,
+    images: Type.Array(
+      Type.Object({
+        id: Uuid,
+        aiReviewId: Uuid,
+        clinicalImageId: Uuid,
+        imageType: Type.Enum(['DERMOSCOPIC', 'MACROSCOPIC']),
+        providerImageId: integer,
+        providerImageHash: text,
+        imageQuality: text,
+        createdAt: Instant,
+      }),
+    ),
+    result: Type.Union([
+      Type.Object({
+        id: Uuid,
+        aiReviewId: Uuid,
+        analysisResult: Type.String(),
+        analysisStatus: text,
+        lesionCount: Type.Integer(),
+        processingType: text,
+        sensitivitySet: text,
+        reportDate: instant,
+        createdAt: Instant,
+      }),
+      Type.Null(),
+    ]),
+    lesions: Type.Array(
+      Type.Object({
+        id: Uuid,
+        aiReviewId: Uuid,
+        lesionNumber: Type.Integer(),
+        providerLesionId: Type.Integer(),
+        coordinates: Type.Union([
+          Type.Object({ x1: Type.Number(), y1: Type.Number(), x2: Type.Number(), y2: Type.Number() }),
+          Type.Null(),
+        ]),
+        classification: text,
+        category: text,
+        priority: integer,
+        suspectedDiagnosisIcd10Code: text,
+        suspectedDiagnosisIcd10Term: text,
+        suspectedDiagnosisSnomedCode: text,
+        suspectedDiagnosisSnomedTerm: text,
+        referralFlag: text,
+        referralRecommendation: text,
+        referralRecommendationGuidance: text,
+        interpretationGuidance: text,
+        createdAt: Instant,
+      }),
+    ),
+  },
+  { $id: 'AiReviewDetails' },
+)
+export type AiReviewDetails = Static<typeof AiReviewDetails>
+
+/** When a caller should look at a new review again. */
+export const pollAfterSeconds = 2
+
+/** Fixed texts: a provider's own words never reach an error (T27). */
+export const aiReviewFailures = {
+  provider_auth_failed: { message: 'The provider refused the session after a new login.', retriable: false },
+  provider_upstream_transient: { message: 'The provider kept failing or timing out.', retriable: true },
+  provider_client_error: { message: 'The provider refused the request.', retriable: false },
+  provider_result_timeout: {
+    message: 'The provider had no result within the attempt or time budget.',
+    retriable: false,
+  },
+  provider_processing_failed: { message: 'The provider could not process the images.', retriable: false },
+  image_fetch_failed: { message: 'An image could not be fetched from its address.', retriable: false },
+  consent_missing: { message: 'The patient has not granted consent.', retriable: false },
+  consent_check_unavailable: { message: 'Consent could not be checked.', retriable: true },
+  case_lookup_unavailable: { message: 'The case could not be looked up.', retriable: true },
+} as const satisfies Record<string, { message: string; retriable: boolean }>

@@ -1,0 +1,43 @@
+import { Type, type Static } from 'typebox'
+import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+
+const nullableText = Nullable(Type.String())
+const CodedTerm = Type.Object({ code: nullableText, term: nullableText })
+
+/** `clinician` comes with the services that let one record findings. */
+const source = Type.Enum(['ai', 'clinician'])
+
+/** Contract section 3, line 472. */
+export const FindingRecord = Type.Object(
+  {
+    id: Uuid,
+    case_id: Uuid,
+    source,
+    ai_review_id: Nullable(Uuid),
+    lesion_number: Nullable(Type.Integer()),
+    body_site_id: Nullable(Uuid),
+    coordinates: Type.Union([
+      Type.Object({ x1: Type.Number(), y1: Type.Number(), x2: Type.Number(), y2: Type.Number() }),
+      Type.Null(),
+    ]),
+    created_at: Instant,
+  },
+  { $id: 'FindingRecord' },
+)
+export type FindingRecord = Static<typeof FindingRecord>
+
+/** Contract section 3, line 472. A superseded one came of an AI review whose place another has taken. */
+export const DiagnosisRecord = Type.Object(
+  {
+    id: Uuid,
+    finding_id: Uuid,
+    source,
+    status: Type.Enum(['active', 'superseded']),
+    icd10: CodedTerm,
+    snomed: CodedTerm,
+    category: nullableText,
+    created_at: Instant,
+  },
+  { $id: 'DiagnosisRecord' },
+)
+export type DiagnosisRecord = Static<typeof DiagnosisRecord>

@@ -1,0 +1,205 @@
+import { isIP } from 'node:net'
+import { readEventStoreAddress } from '../../streams/store/connection-string.ts'
+import { readDatabaseAddress, type DatabaseAddress } from '../database/database.ts'
+
+/** A variable of the environment is wrong. The message names it and what it must be, never a secret's value. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError'
+  readonly isSafeToLog = true
+}
+
+/** What the rules between settings need to see. */
+export interface CheckedSettings {
+  readonly profile: 'development' | 'production'
+  readonly host: string
+  readonly baseUrl: string
+  readonly actorContextMode: 'trust' | 'signed' | 'resolve'
+  readonly adminApiSecret?: string | undefined
+  readonly databaseUrl?: string | undefined
+  readonly vaultDatabaseUrl?: string | undefined
+  readonly esdbUrl?: string | undefined
+  readonly authBaseUrl: string
+  readonly clinicalBaseUrl: string
+  readonly consentBaseUrl: string
+  readonly aiReviewBaseUrl: string
+  /** False where Node.js is told to take any certificate. */
+  readonly isTlsVerified: boolean
+  readonly s3Endpoint?: string | undefined
+  readonly s3PublicEndpoint?: string | undefined
+  readonly s3AccessKeyId?: string | undefined
+  readonly s3SecretAccessKey?: string | undefined
+  readonly serviceClientId?: string | undefined
+  readonly serviceClientSecret?: string | undefined
+  readonly providerBaseUrl?: string | undefined
+  readonly providerLogin?: string | undefined
+  readonly providerPassword?: string | undefined
+  readonly failpoint?: string | undefined
+  readonly stepTimeoutMs: number
+  readonly stepLeaseMs: number
+}
+
+/** Rules between settings and of the profile (contract section 4). Returns warnings; throws `ConfigurationError`. */
+export function checkProfile(settings: CheckedSettings): readonly string[] {
+  checkCombinations(settings)
+  const { profile } = settings
+  if (profile === 'production' && settings.actorContextMode === 'trust') {
+    throw new ConfigurationError('ACTOR_CONTEXT_MODE must be signed or resolve when APP_ENV is production')
+  }
+  if (profile === 'production' && settings.failpoint !== undefined) {
+    throw new ConfigurationError('FAILPOINT must be unset when APP_ENV is production')
+  }
+  const databases = readDatabases(settings)
+  const weaknesses = [
+    ...tlsWeaknesses(settings, databases),
+    ...eventStoreWeaknesses(settings),
+    ...secretWeaknesses(settings),
+  ]
+  const [first] = weaknesses
+  if (profile === 'production' && first !== undefined)
+    throw new ConfigurationError(`${first} when APP_ENV is production`)
+  return [...weaknesses, ...(profile === 'production' ? productionNotes(settings) : [])]
+}
+
+function checkCombinations(settings: CheckedSettings): void {
+  const together = [
+    {
+      names: 'S3_ENDPOINT, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY',
+      values: [settings.s3Endpoint, settings.s3AccessKeyId, settings.s3SecretAccessKey],
+    },
+    {
+      names: 'SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET',
+      values: [settings.serviceClientId, settings.serviceClientSecret],
+    },
+    {
+      names: 'PROVIDER_BASE_URL, PROVIDER_LOGIN and PROVIDER_PASSWORD',
+      values: [settings.providerBaseUrl, settings.providerLogin, settings.providerPassword],
+    },
+    { names: 'DATABASE_URL and VAULT_DATABASE_URL', values: [settings.databaseUrl, settings.vaultDatabaseUrl] },
+  ]
+  for (const { names, values } of together) {
+    const given = values.filter((value) => value !== undefined).length
+    if (given !== 0 && given !== values.length) throw new ConfigurationError(`${names} must be set together`)
+  }
+  if (settings.stepTimeoutMs >= settings.stepLeaseMs) {
+    throw new ConfigurationError('STEP_TIMEOUT_MS must be less than STEP_LEASE_MS')
+  }
+}
+
+interface Databases {
+  readonly DATABASE_URL?: DatabaseAddress
+  readonly VAULT_DATABASE_URL?: DatabaseAddress
+}
+
+/** Names that lead to one database by DNS alone are found when both servers are asked, at the start. */
+function readDatabases({ databaseUrl, vaultDatabaseUrl }: CheckedSettings): Databases {
+  if (databaseUrl === undefined || vaultDatabaseUrl === undefined) return {}
+  const databases = {
+    DATABASE_URL: readDatabase('DATABASE_URL', databaseUrl),
+    VAULT_DATABASE_URL: readDatabase('VAULT_DATABASE_URL', vaultDatabaseUrl),
+  }
+  if (identityOf(databases.DATABASE_URL) === identityOf(databases.VAULT_DATABASE_URL)) {
+    throw new ConfigurationError('VAULT_DATABASE_URL must be another database than DATABASE_URL')
+  }
+  return databases
+}
+
+function readDatabase(name: string, url: string): DatabaseAddress {
+  try {
+    return readDatabaseAddress(url)
+  } catch (error) {
+    // The message of the error may quote the address.
+    const isOfFile = error instanceof Error && 'syscall' in error && 'code' in error
+    throw new ConfigurationError(
+      isOfFile
+        ? `${name} names a file that cannot be read (${String(error.code)})`
+        : `${name} must be an address that pg reads`,
+    )
+  }
+}
+
+function identityOf({ host, port, database }: DatabaseAddress): string {
+  const bare = host.toLowerCase().replace(/\.$/, '')
+  return JSON.stringify([isLoopbackHost(bare) ? 'loopback' : bare, port, database])
+}
+
+/** Each of these is refused in production and warned about in development. Servers on loopback are exempt from TLS. */
+function tlsWeaknesses(settings: CheckedSettings, databases: Databases): string[] {
+  const weaknesses = settings.isTlsVerified
+    ? []
+    : ['NODE_TLS_REJECT_UNAUTHORIZED must not turn the check of certificates off']
+  for (const [name, { host, encryption }] of Object.entries<DatabaseAddress>({ ...databases })) {
+    const isOfThisMachine = isLoopbackHost(host) || host.startsWith('/')
+    if (encryption !== 'verified' && !isOfThisMachine) weaknesses.push(`${name} must ask for TLS (sslmode=verify-full)`)
+  }
+  for (const [name, url] of httpAddresses(settings)) {
+    const { protocol, hostname } = new URL(url)
+    if (protocol !== 'https:' && !isLoopbackHost(hostname)) weaknesses.push(`${name} must be https, except on loopback`)
+  }
+  return weaknesses
+}
+
+/** An address of a service that is the one of BASE_URL is reported under that name alone. */
+function httpAddresses(settings: CheckedSettings): (readonly [name: string, url: string])[] {
+  const { baseUrl } = settings
+  const services = [
+    ['AUTH_BASE_URL', settings.authBaseUrl],
+    ['CLINICAL_BASE_URL', settings.clinicalBaseUrl],
+    ['CONSENT_BASE_URL', settings.consentBaseUrl],
+    ['AI_REVIEW_BASE_URL', settings.aiReviewBaseUrl],
+  ] as const
+  const outside = [
+    ['S3_ENDPOINT', settings.s3Endpoint],
+    ['S3_PUBLIC_ENDPOINT', settings.s3PublicEndpoint],
+    ['PROVIDER_BASE_URL', settings.providerBaseUrl],
+  ] as const
+  return [
+    ['BASE_URL', baseUrl],
+    ...services.filter(([, url]) => url !== baseUrl),
+    ...outside.flatMap(([name, url]) => (url === undefined ? [] : [[name, url] as const])),
+  ]
+}
+
+/** The administrators of a new EventStoreDB have this password. */
+const defaultPassword = 'changeit'
+
+function eventStoreWeaknesses({ esdbUrl, profile }: CheckedSettings): string[] {
+  const store = esdbUrl === undefined ? undefined : readEventStoreAddress(esdbUrl)
+  if (store === undefined) return []
+  const isOfThisMachine = store.hosts.every(({ host }) => isLoopbackHost(host))
+  const weaknesses: string[] = []
+  if (!store.isEncrypted && !isOfThisMachine) weaknesses.push('ESDB_URL must not turn TLS off')
+  // A store of a developer's own machine may let everybody in.
+  if (!store.hasCredentials && (profile === 'production' || !isOfThisMachine))
+    weaknesses.push('ESDB_URL must name a user and a password, which the client sends by TLS only')
+  if (store.password === defaultPassword) weaknesses.push('ESDB_URL must not have the default password of EventStoreDB')
+  return weaknesses
+}
+
+function secretWeaknesses(settings: CheckedSettings): string[] {
+  const secrets = [
+    ['SERVICE_CLIENT_SECRET', settings.serviceClientSecret],
+    ['S3_SECRET_ACCESS_KEY', settings.s3SecretAccessKey],
+  ] as const
+  return secrets.flatMap(([name, secret]) =>
+    secret !== undefined && secret.length < 32 ? [`${name} must have at least 32 characters`] : [],
+  )
+}
+
+function productionNotes(settings: CheckedSettings): string[] {
+  return settings.adminApiSecret === undefined
+    ? []
+    : ['ADMIN_API_SECRET is set: it admits to admin routes without a user']
+}
+
+export function isLoopbackHost(host: string): boolean {
+  const bare = host.replace(/^\[|\]$/g, '').toLowerCase()
+  if (bare === 'localhost' || bare === '::1') return true
+  return isIP(bare) === 4 && bare.startsWith('127.')
+}
+
+export function deepFreeze<Value extends object>(value: Value): Value {
+  for (const member of Object.values(value)) {
+    if (typeof member === 'object' && member !== null) deepFreeze(member)
+  }
+  return Object.freeze(value)
+}

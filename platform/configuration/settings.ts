@@ -1,0 +1,203 @@
+import { Type, type TSchema, type Static } from 'typebox'
+import { Check } from 'typebox/value'
+import { readEventStoreAddress } from '../../streams/store/connection-string.ts'
+import { isUuid } from '../http/formats.ts'
+
+/** How one environment variable is read: text to value, checked by a TypeBox schema. */
+export interface SettingKind<Schema extends TSchema> {
+  readonly schema: Schema
+  /** Completes "NAME must be …". */
+  readonly mustBe: string
+  readonly unit: string
+  readonly read: (text: string) => unknown
+}
+
+export interface Setting<Value = unknown> {
+  readonly name: string
+  readonly meaning: string
+  readonly mustBe: string
+  readonly unit: string
+  readonly isSecret: boolean
+  /** As the README table shows it; empty when the variable is unset by default. */
+  readonly defaultText: string
+  /** The text that stands in for an unset variable; undefined leaves the setting unset. */
+  readonly initial: string | undefined
+  /** Undefined when the text is no valid value. */
+  readonly parse: (text: string) => { readonly value: Value } | undefined
+}
+
+interface SettingOptions {
+  readonly meaning: string
+  readonly isSecret?: boolean
+  /** Shown instead of the default's text when the default is derived from other settings. */
+  readonly shownDefault?: string
+}
+
+/** A setting that always has a value: the default stands as the text that would set it. */
+export function setting<Schema extends TSchema>(
+  name: string,
+  kind: SettingKind<Schema>,
+  defaultText: string,
+  options: SettingOptions,
+): Setting<Static<Schema>> {
+  return describe(name, kind, defaultText, options)
+}
+
+/** A setting that may stay unset. */
+export function optional<Schema extends TSchema>(
+  name: string,
+  kind: SettingKind<Schema>,
+  options: SettingOptions,
+): Setting<Static<Schema> | undefined> {
+  return describe(name, kind, undefined, options)
+}
+
+function describe<Schema extends TSchema>(
+  name: string,
+  kind: SettingKind<Schema>,
+  initial: string | undefined,
+  options: SettingOptions,
+) {
+  return {
+    name,
+    meaning: options.meaning,
+    mustBe: kind.mustBe,
+    unit: kind.unit,
+    isSecret: options.isSecret ?? false,
+    defaultText: options.shownDefault ?? initial ?? '',
+    initial,
+    parse: (text: string): { readonly value: Static<Schema> } | undefined => {
+      const value = kind.read(text)
+      return Check(kind.schema, value) ? { value } : undefined
+    },
+  }
+}
+
+export function text(options: { minLength?: number; maxLength?: number; pattern?: string } = {}, mustBe = 'a text') {
+  return { schema: Type.String({ minLength: 1, ...options }), mustBe, unit: '', read: (given: string) => given }
+}
+
+export function integer(minimum: number, maximum: number, unit = '') {
+  return {
+    schema: Type.Integer({ minimum, maximum }),
+    mustBe: `a whole number from ${minimum} to ${maximum}`,
+    unit,
+    read: readInteger,
+  }
+}
+
+export function integers(unit = '') {
+  return {
+    schema: Type.Array(Type.Integer({ minimum: 0, maximum: 604_800_000 }), { minItems: 1, maxItems: 100 }),
+    mustBe: 'whole numbers from 0 to 604800000, separated by commas',
+    unit,
+    read: (given: string) => given.split(',').map((part) => readInteger(part.trim())),
+  }
+}
+
+export function texts(mustBe: string, isEntry: (text: string) => boolean) {
+  return {
+    schema: Type.Array(Type.String(), { maxItems: 200 }),
+    mustBe,
+    unit: '',
+    read: (given: string) => {
+      const entries = given
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== '')
+      return entries.every(isEntry) ? entries : undefined
+    },
+  }
+}
+
+/** Which organisations an option is on for: none, all, or those of the ids, in lower case. */
+export function organisations() {
+  return {
+    schema: Type.Union([Type.Literal('all'), Type.Array(Type.String(), { maxItems: 1000 })]),
+    mustBe: 'off, all, or UUIDs of organisations, separated by commas',
+    unit: '',
+    read: (given: string) => {
+      if (given === 'all') return given
+      if (given === 'off') return []
+      const ids = given.split(',').map((part) => part.trim().toLowerCase())
+      return ids.every(isUuid) ? ids : undefined
+    },
+  }
+}
+
+const ed25519 = Type.Object({ kty: Type.Literal('OKP'), crv: Type.Literal('Ed25519'), x: Type.String() })
+const p256 = Type.Object({ kty: Type.Literal('EC'), crv: Type.Literal('P-256'), x: Type.String(), y: Type.String() })
+const named = Type.Object({ kid: Type.String({ minLength: 1 }), d: Type.Optional(Type.Never()) })
+
+/** A JSON Web Key Set of public keys, as JSON; read to its keys. */
+export function publicKeys() {
+  return {
+    schema: Type.Array(Type.Intersect([Type.Union([ed25519, p256]), named]), { minItems: 1, maxItems: 20 }),
+    mustBe: 'a JSON Web Key Set of 1 to 20 public keys, Ed25519 or P-256, each with a kid',
+    unit: '',
+    read: (given: string): unknown => {
+      try {
+        const set: unknown = JSON.parse(given)
+        return typeof set === 'object' && set !== null && 'keys' in set ? set.keys : undefined
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
+
+export function oneOf<const Choices extends readonly [string, ...string[]]>(...choices: Choices) {
+  return {
+    schema: Type.Unsafe<Choices[number]>({ type: 'string', enum: [...choices] }),
+    mustBe: `one of ${choices.join(', ')}`,
+    unit: '',
+    read: (given: string) => given,
+  }
+}
+
+/**
+ * An absolute address of one of the schemes, without user information. Its path stays as given, without a trailing slash. Paths
+ * are put behind it, so it has no query. `URL` would silently drop blanks and turn backslashes into slashes.
+ */
+export function address(schemes: readonly string[]) {
+  return {
+    schema: Type.String({ minLength: 1 }),
+    mustBe: `an absolute address with ${schemes.map((scheme) => `${scheme}://`).join(' or ')} without credentials, query, fragment, blanks and backslashes`,
+    unit: '',
+    read: (given: string) => {
+      if (!/^[a-z]+:\/\/[^\s\\?#]+$/i.test(given) || !URL.canParse(given)) return undefined
+      const url = new URL(given)
+      if (!schemes.includes(url.protocol.slice(0, -1)) || url.username !== '' || url.password !== '') return undefined
+      return given.replace(/\/+$/, '')
+    },
+  }
+}
+
+/** An address that pg reads. A parameter that stands twice is refused: programs differ in which of the two they take. */
+export function databaseAddress() {
+  return {
+    schema: Type.String({ minLength: 1 }),
+    mustBe: 'an address with postgres:// or postgresql:// that names each parameter once',
+    unit: '',
+    read: (given: string) => {
+      const [, query = ''] = /^postgres(?:ql)?:\/\/[^?]*(?:\?(.*))?$/s.exec(given) ?? [undefined]
+      const names = [...new URLSearchParams(query).keys()]
+      return /^postgres(?:ql)?:\/\//.test(given) && new Set(names).size === names.length ? given : undefined
+    },
+  }
+}
+
+/** A connection string that the official client of the event store reads. */
+export function eventStoreAddress() {
+  return {
+    schema: Type.String({ minLength: 1 }),
+    mustBe:
+      'a connection string with esdb:// or esdb+discover://, whose options the client applies (tlsVerifyCert=false is none of them)',
+    unit: '',
+    read: (given: string) => (readEventStoreAddress(given) === undefined ? undefined : given),
+  }
+}
+
+function readInteger(given: string): number {
+  return /^-?\d{1,15}$/.test(given) ? Number(given) : Number.NaN
+}

@@ -1,0 +1,23 @@
+import { pause } from './backoff.ts'
+
+/** Waits for the work, but no longer than this, in milliseconds. */
+export async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
+  const over = new AbortController()
+  try {
+    await Promise.race([work, pause(limitMs, over.signal)])
+  } finally {
+    over.abort()
+  }
+}
+
+/** The work's result; rejects when it takes longer than this, in milliseconds. */
+export async function limited<Result>(limitMs: number, work: Promise<Result>): Promise<Result> {
+  const over = Promise.withResolvers<never>()
+  const timer = setTimeout(() => over.reject(new Error(`no answer within ${limitMs} ms`)), limitMs)
+  try {
+    return await Promise.race([work, over.promise])
+  } finally {
+    clearTimeout(timer)
+    work.catch(() => undefined)
+  }
+}

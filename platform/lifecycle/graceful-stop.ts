@@ -1,0 +1,95 @@
+import type { Logger } from '../observability/logging.ts'
+import { limited } from '../kit/time-limits.ts'
+
+/** In this order: no new step begins, nothing new comes in, what runs ends, then what it stood on closes. */
+export type StopStage = 'reactions' | 'intake' | 'work' | 'resources' | 'servers'
+
+const order: readonly StopStage[] = ['reactions', 'intake', 'work', 'resources', 'servers']
+
+export interface GracefulStop {
+  /**
+   * Registers what has to end. `reactions`: workers, whose steps in hand still call our own services. `intake`: the HTTP
+   * server (its requests in flight finish). `work`: relays, projections. `resources`: event store, pools. `servers`:
+   * embedded children. Within a stage the last registered ends first.
+   */
+  onStop(stage: StopStage, name: string, close: () => Promise<void> | void): void
+  readonly isStopping: boolean
+  /** Aborted when the stop begins. */
+  readonly signal: AbortSignal
+  /** Ends everything once and resolves to the exit code: `code` (0), or 1 when something failed or the time ran out. */
+  stop(options?: { readonly reason?: string; readonly code?: number }): Promise<number>
+  /**
+   * SIGINT, SIGTERM and SIGHUP (the terminal was closed) stop and exit. A repeat changes nothing: npm passes on what the terminal has already sent to the
+   * group, so each Ctrl-C arrives twice. Returns a function that takes the handlers off.
+   */
+  listen(exit?: (code: number) => void): () => void
+}
+
+const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** One that hangs is left behind, so that the others are still closed in time. */
+const closerShare = 0.4
+
+export function createGracefulStop({
+  logger,
+  limitMs = 10_000,
+}: {
+  readonly logger: Logger
+  readonly limitMs?: number
+}): GracefulStop {
+  const closers: { readonly stage: StopStage; readonly name: string; readonly close: () => Promise<void> | void }[] = []
+  const stopping = new AbortController()
+  let running: Promise<number> | undefined
+
+  async function closeAll(): Promise<boolean> {
+    let isClean = true
+    for (const stage of order) {
+      for (const { name, close } of closers.filter((one) => one.stage === stage).toReversed()) {
+        try {
+          await limited(limitMs * closerShare, Promise.resolve(close()))
+        } catch (err) {
+          isClean = false
+          logger.error({ component: name, err }, 'closing failed')
+        }
+      }
+    }
+    return isClean
+  }
+
+  async function run(code: number): Promise<number> {
+    let timer: NodeJS.Timeout | undefined
+    const tooLate = new Promise<'late'>((resolve) => {
+      timer = setTimeout(() => resolve('late'), limitMs)
+    })
+    const outcome = await Promise.race([closeAll(), tooLate])
+    clearTimeout(timer)
+    if (outcome === 'late') logger.error({ delayMs: limitMs }, 'stop took too long')
+    return outcome === true ? code : 1
+  }
+
+  const graceful: GracefulStop = {
+    onStop: (stage, name, close) => void closers.push({ stage, name, close }),
+    get isStopping() {
+      return stopping.signal.aborted
+    },
+    signal: stopping.signal,
+    stop({ reason = 'asked', code = 0 } = {}) {
+      if (running === undefined) {
+        logger.info({ reason }, 'stopping')
+        stopping.abort()
+        running = run(code)
+      }
+      return running
+    },
+    listen(exit = (code) => process.exit(code)) {
+      const onSignal = (signal: NodeJS.Signals): void => {
+        if (!graceful.isStopping) void graceful.stop({ reason: signal }).then(exit)
+      }
+      for (const signal of stopSignals) process.on(signal, onSignal)
+      return () => {
+        for (const signal of stopSignals) process.off(signal, onSignal)
+      }
+    },
+  }
+  return graceful
+}

@@ -1,0 +1,76 @@
+import type { Profile } from '../configuration/configuration.ts'
+
+export type CheckStatus = 'ok' | 'warning' | 'failing'
+
+export interface CheckResult {
+  readonly status: CheckStatus
+  /** A constant text: no addresses, no secrets, no values. */
+  readonly detail?: string
+}
+
+export interface HealthCheck {
+  readonly name: string
+  /** True when a failure makes `/health/ready` answer 503; every failure makes `/health` do so. */
+  readonly gatesReadiness: boolean
+  /** Prefixes of the services whose health shows it; all when omitted. */
+  readonly services?: readonly string[]
+  readonly run: () => CheckResult | Promise<CheckResult>
+}
+
+export interface HealthReport {
+  readonly status: CheckStatus
+  readonly profile: Profile
+  /** What this process does of the platform's work; absent where nobody said. */
+  readonly roles?: readonly string[]
+  readonly checks: readonly (CheckResult & { readonly name: string })[]
+}
+
+export interface Health {
+  readonly profile: Profile
+  register(check: HealthCheck): void
+  /** `live`: no check at all. `ready`: those that gate readiness. `full`: all. Asks no longer than `limitMs` (2000) per check. */
+  report(kind: 'live' | 'ready' | 'full', service?: string): Promise<HealthReport>
+}
+
+export function createHealth(options: {
+  readonly profile: Profile
+  readonly roles?: readonly string[]
+  readonly limitMs?: number
+}): Health {
+  const checks: HealthCheck[] = []
+  const about = { profile: options.profile, ...(options.roles === undefined ? {} : { roles: options.roles }) }
+  return {
+    profile: options.profile,
+    register: (check) => void checks.push(check),
+    async report(kind, service) {
+      const asked = checks.filter((check) => concerns(check, kind, service))
+      const results = await Promise.all(asked.map((check) => runWithin(check, options.limitMs ?? 2000)))
+      return { status: worst(results.map((result) => result.status)), ...about, checks: results }
+    },
+  }
+}
+
+function concerns(check: HealthCheck, kind: 'live' | 'ready' | 'full', service: string | undefined): boolean {
+  if (kind === 'live' || (kind === 'ready' && !check.gatesReadiness)) return false
+  return service === undefined || check.services === undefined || check.services.includes(service)
+}
+
+async function runWithin(check: HealthCheck, limitMs: number) {
+  let timer: NodeJS.Timeout | undefined
+  const tooSlow = new Promise<CheckResult>((resolve) => {
+    timer = setTimeout(() => resolve({ status: 'failing', detail: 'no answer in time' }), limitMs)
+  })
+  try {
+    const { status, detail } = await Promise.race([Promise.resolve(check.run()), tooSlow])
+    return { name: check.name, status, ...(detail === undefined ? {} : { detail }) }
+  } catch {
+    return { name: check.name, status: 'failing' as const, detail: 'the check failed' }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function worst(statuses: readonly CheckStatus[]): CheckStatus {
+  if (statuses.includes('failing')) return 'failing'
+  return statuses.includes('warning') ? 'warning' : 'ok'
+}

@@ -1,0 +1,200 @@
+import { BlockList, isIP } from 'node:net'
+import type { Profile } from '../configuration/configuration.ts'
+
+type Subnet = readonly [address: string, prefix: number]
+
+/** Loopback, private and shared: within a site. Allowed in development, and in production where EGRESS_ALLOW says so. */
+const local: readonly Subnet[] = [
+  ['127.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+  ['100.64.0.0', 10],
+  ['::1', 128],
+  ['fc00::', 7],
+]
+
+/** Link-local and the metadata services of clouds: never, whatever the configuration says. */
+const metadata: readonly Subnet[] = [
+  ['169.254.0.0', 16],
+  ['100.100.100.200', 32],
+  ['168.63.129.16', 32],
+  ['192.0.0.192', 32],
+  ['fe80::', 10],
+  ['fd00:ec2::', 32],
+  ['fd20:ce::254', 128],
+  ['fd00:c1::a9fe:a9fe', 128],
+  ['fd00:42::42', 128],
+  ['fd00:a9fe:a9fe::1', 128],
+]
+
+/**
+ * Not of the public internet (IANA special-purpose registries), or ways to wrap another address (IPv4-compatible, NAT64,
+ * 6to4, Teredo, SRv6). IPv4-mapped addresses are matched as the IPv4 address that they hold.
+ */
+const special: readonly Subnet[] = [
+  ['0.0.0.0', 8],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.31.196.0', 24],
+  ['192.52.193.0', 24],
+  ['192.88.99.0', 24],
+  ['192.175.48.0', 24],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+  ['::', 96],
+  ['64:ff9b::', 96],
+  ['64:ff9b:1::', 48],
+  ['100::', 64],
+  ['100:0:0:1::', 64],
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['2620:4f:8000::', 48],
+  ['3fff::', 20],
+  ['5f00::', 16],
+  ['fec0::', 10],
+  ['ff00::', 8],
+]
+
+/** What of IPv6 is given out for the internet, and the IPv4 addresses that it holds as they are. */
+const global: readonly Subnet[] = [
+  ['2000::', 3],
+  ['::ffff:0:0', 96],
+]
+
+const lists = {
+  local: blockListOf(local),
+  metadata: blockListOf(metadata),
+  special: blockListOf(special),
+  global: blockListOf(global),
+}
+
+export type AddressKind = 'public' | 'local' | 'metadata' | 'special'
+
+export function kindOfAddress(given: string): AddressKind {
+  // A resolver names the interface of a link-local address, which the lists do not know.
+  const [address = ''] = given.split('%')
+  const version = isIP(address)
+  if (version === 0) return 'special'
+  const family = version === 6 ? 'ipv6' : 'ipv4'
+  if (lists.metadata.check(address, family)) return 'metadata'
+  if (lists.local.check(address, family)) return 'local'
+  if (lists.special.check(address, family)) return 'special'
+  return version === 6 && !lists.global.check(address, family) ? 'special' : 'public'
+}
+
+/** EGRESS_ALLOW: hosts, host:port pairs, addresses and address ranges. */
+export interface EgressAllow {
+  /** The host as it was named, whatever it resolves to. */
+  hasHost(host: string, port: number): boolean
+  hasAddress(address: string): boolean
+}
+
+export function parseEgressAllow(entries: readonly string[]): EgressAllow {
+  const hosts = new Set<string>()
+  const ranges = new BlockList()
+  for (const entry of entries) {
+    const [address = '', prefix] = entry.split('/')
+    if (isIP(address) === 0) hosts.add(entry.toLowerCase())
+    else
+      ranges.addSubnet(
+        address,
+        prefix === undefined ? (isIP(address) === 6 ? 128 : 32) : Number(prefix),
+        isIP(address) === 6 ? 'ipv6' : 'ipv4',
+      )
+  }
+  return {
+    hasHost: (host, port) => hosts.has(host.toLowerCase()) || hosts.has(`${host.toLowerCase()}:${port}`),
+    hasAddress: (address) => isIP(address) !== 0 && ranges.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4'),
+  }
+}
+
+/** Whether a text can be an entry of EGRESS_ALLOW. */
+export function isEgressEntry(entry: string): boolean {
+  const [address = ''] = entry.split('/')
+  if (isIP(address) === 0) return /^[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,252})(?::\d{1,5})?$/.test(entry)
+  return isAddressRange(entry)
+}
+
+/** An address, or a range of them in CIDR form. */
+export function isAddressRange(entry: string): boolean {
+  const [address = '', prefix, ...rest] = entry.split('/')
+  if (isIP(address) === 0) return false
+  return (
+    rest.length === 0 &&
+    (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (isIP(address) === 6 ? 128 : 32)))
+  )
+}
+
+export interface OutboundRules {
+  readonly profile: Profile
+  readonly allow: EgressAllow
+  /** The platform's own servers. */
+  readonly own?: { includes(host: string, port: number): boolean }
+}
+
+/** Whether a connection to this address of this host may be made. */
+export function isAddressAllowed(
+  address: string,
+  { host, port }: { readonly host: string; readonly port: number },
+  { profile, allow }: OutboundRules,
+): boolean {
+  const kind = kindOfAddress(address)
+  if (kind === 'public') return true
+  if (kind === 'metadata') return false
+  if (allow.hasAddress(address)) return true
+  return kind === 'local' && (profile === 'development' || allow.hasHost(host, port))
+}
+
+export type UrlRefusal = 'malformed' | 'too_long' | 'scheme' | 'credentials' | 'fragment' | 'port' | 'address'
+
+/** Limit of a webhook's address. Presigned addresses contain signatures and are longer. */
+const longestWebhookUrl = 2048
+
+/**
+ * The write-time check of an address that a tenant gives: its form, length, scheme, port, and its host where that is
+ * an address. Each connection checks the addresses of a name, and that none is one of the platform's own servers.
+ */
+export function checkOutboundUrl(
+  text: string,
+  rules: OutboundRules,
+  maxLength = longestWebhookUrl,
+): { readonly url: URL } | { readonly refused: UrlRefusal } {
+  if (text.length > maxLength) return { refused: 'too_long' }
+  // `URL` would silently drop control characters and turn backslashes into slashes.
+  if (/[^\x21-\x7e]|\\/.test(text) || !URL.canParse(text)) return { refused: 'malformed' }
+  const url = new URL(text)
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && rules.profile === 'development'))
+    return { refused: 'scheme' }
+  if (url.username !== '' || url.password !== '' || (text.includes('@') && /^[a-z]+:\/\/[^/?#]*@/i.test(text)))
+    return { refused: 'credentials' }
+  if (text.includes('#')) return { refused: 'fragment' }
+  const port = portOf(url)
+  if (port === 0 || (rules.profile === 'production' && port !== 443 && port < 1024)) return { refused: 'port' }
+  const host = hostOf(url)
+  const literal = /(?:^|\.)localhost\.?$/.test(host) ? '127.0.0.1' : host
+  if (isIP(literal) !== 0 && !isAddressAllowed(literal, { host, port }, rules)) return { refused: 'address' }
+  // In production the answer would confirm a guess about our servers. There only the connection is refused.
+  if (rules.profile === 'development' && rules.own?.includes(host, port) === true) return { refused: 'address' }
+  return { url }
+}
+
+export function portOf(url: URL): number {
+  if (url.port !== '') return Number(url.port)
+  return url.protocol === 'https:' ? 443 : 80
+}
+
+/** Without the brackets of an IPv6 address. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, '')
+}
+
+function blockListOf(subnets: readonly Subnet[]): BlockList {
+  const list = new BlockList()
+  for (const [address, prefix] of subnets) list.addSubnet(address, prefix, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+  return list
+}

@@ -1,0 +1,201 @@
+import { BlockList, isIP } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { readEventStoreAddress } from '../../streams/store/connection-string.ts'
+import type { Configuration } from '../configuration/configuration.ts'
+import { readDatabaseAddress } from '../database/database.ts'
+import { hostOf, kindOfAddress, parseEgressAllow, portOf, type OutboundRules } from './addresses.ts'
+import { resolveHost, type ResolveHost } from './connection.ts'
+
+/** The settings that name a server of the platform. */
+export type OwnServerSettings = Pick<
+  Configuration,
+  | 'host'
+  | 'port'
+  | 'baseUrl'
+  | 'authBaseUrl'
+  | 'clinicalBaseUrl'
+  | 'consentBaseUrl'
+  | 'aiReviewBaseUrl'
+  | 's3Endpoint'
+  | 's3PublicEndpoint'
+  | 'providerBaseUrl'
+  | 'esdbUrl'
+  | 'databaseUrl'
+  | 'vaultDatabaseUrl'
+>
+
+interface OwnServer {
+  readonly host: string
+  readonly port: number
+  /** A server of HTTP that proves by a certificate that it has this name. */
+  readonly isHttps?: boolean
+  /** Other nodes of its cluster stand at addresses that no setting names, on the same port. */
+  readonly isCluster?: boolean
+}
+
+/** The servers of the platform itself, which no address of a tenant may reach. */
+export interface OwnServers {
+  /** By the name or the address that a setting has. It resolves nothing. */
+  includes(host: string, port: number): boolean
+  /** The addresses of all of them now. A name that does not resolve keeps its last addresses. */
+  resolved(): Promise<OwnAddresses>
+}
+
+export interface OwnAddresses {
+  has(address: string, port: number): boolean
+}
+
+/** How long addresses of names are kept. */
+const keptMs = 10_000
+
+/** The rules for an address that a tenant gives. */
+export function outboundRules(
+  configuration: OwnServerSettings & Pick<Configuration, 'profile' | 'egressAllow'>,
+): OutboundRules {
+  return {
+    profile: configuration.profile,
+    allow: parseEgressAllow(configuration.egressAllow),
+    own: createOwnServers(configuration),
+  }
+}
+
+interface OwnServersOptions {
+  readonly resolve?: ResolveHost | undefined
+  /** Milliseconds of a clock that does not jump. */
+  readonly now?: () => number
+}
+
+export function createOwnServers(
+  settings: OwnServerSettings,
+  { resolve = resolveHost, now = () => performance.now() }: OwnServersOptions = {},
+): OwnServers {
+  const servers = serversOf(settings)
+  const names = new Set(servers.map(({ host, port }) => `${host}:${port}`))
+  const literal = addressesOf(servers, literalAddressesOf)
+  const hosts = [...new Set(servers.map(({ host }) => host))].filter((host) => literalAddressesOf(host).length === 0)
+  const known = new Map<string, readonly string[]>()
+  let kept: { readonly untilMs: number; readonly addresses: Promise<OwnAddresses> } | undefined
+
+  async function resolveAll(): Promise<OwnAddresses> {
+    await Promise.all(
+      hosts.map(async (host) => {
+        const found = await resolve(host).catch(() => undefined)
+        if (found !== undefined)
+          known.set(
+            host,
+            found.map(({ address }) => address),
+          )
+      }),
+    )
+    return addressesOf(servers, (host) => known.get(host) ?? literalAddressesOf(host))
+  }
+
+  return {
+    includes: (host, port) =>
+      names.has(`${normal(host)}:${port}`) ||
+      literalAddressesOf(normal(host)).some((address) => literal.has(address, port)),
+    resolved() {
+      if (kept === undefined || kept.untilMs <= now()) kept = { untilMs: now() + keptMs, addresses: resolveAll() }
+      return kept.addresses
+    },
+  }
+}
+
+function serversOf(settings: OwnServerSettings): OwnServer[] {
+  const {
+    esdbUrl,
+    databaseUrl,
+    vaultDatabaseUrl,
+    baseUrl,
+    authBaseUrl,
+    clinicalBaseUrl,
+    consentBaseUrl,
+    aiReviewBaseUrl,
+  } = settings
+  const { s3Endpoint, s3PublicEndpoint, providerBaseUrl } = settings
+  const store = esdbUrl === undefined ? undefined : readEventStoreAddress(esdbUrl)
+  const httpAddresses = [
+    baseUrl,
+    authBaseUrl,
+    clinicalBaseUrl,
+    consentBaseUrl,
+    aiReviewBaseUrl,
+    s3Endpoint,
+    s3PublicEndpoint,
+    providerBaseUrl,
+  ]
+  const servers: OwnServer[] = [
+    { host: settings.host, port: settings.port },
+    ...(store?.hosts ?? []).map((node) => ({ ...node, isCluster: store?.isCluster ?? false })),
+    ...[databaseUrl, vaultDatabaseUrl]
+      .flatMap((url) => (url === undefined ? [] : [readDatabaseAddress(url)]))
+      .filter(({ host }) => !host.startsWith('/')),
+    ...httpAddresses.flatMap((address) => {
+      if (address === undefined) return []
+      const url = new URL(address)
+      return [{ host: hostOf(url), port: portOf(url), isHttps: url.protocol === 'https:' }]
+    }),
+  ]
+  return servers.map((server) => ({ ...server, host: normal(server.host) }))
+}
+
+function normal(host: string): string {
+  return host.toLowerCase().replace(/\.$/, '')
+}
+
+function literalAddressesOf(host: string): readonly string[] {
+  if (isIP(host) !== 0) return [host]
+  return host === 'localhost' || host.endsWith('.localhost') ? ['127.0.0.1', '::1'] : []
+}
+
+/**
+ * Three kinds of addresses. On this machine a server has its port, whichever of the machine's addresses is called. Within a site a
+ * host of the platform is closed on every port: its other ports are seldom meant for others. On the internet a server has its
+ * port; one of HTTPS is known by its name alone, as many names share such addresses and the certificate holds off all others.
+ */
+function addressesOf(servers: readonly OwnServer[], resolve: (host: string) => readonly string[]): OwnAddresses {
+  const machine = thisMachine()
+  const machinePorts = new Set<number>()
+  const clusterPorts = new Set(servers.filter(({ isCluster }) => isCluster === true).map(({ port }) => port))
+  const site = new BlockList()
+  const internet = new Map<number, BlockList>()
+  for (const { host, port, isHttps } of servers) {
+    for (const address of resolve(host)) {
+      if (holds(machine, address)) machinePorts.add(port)
+      else if (kindOfAddress(address) !== 'public') add(site, address)
+      else if (isHttps !== true) add(listAt(internet, port), address)
+    }
+  }
+  return {
+    has(given, port) {
+      const [address = ''] = given.split('%')
+      if (holds(machine, address)) return machinePorts.has(port)
+      if (kindOfAddress(address) !== 'public') return holds(site, address) || clusterPorts.has(port)
+      return holds(internet.get(port), address)
+    },
+  }
+}
+
+function listAt(lists: Map<number, BlockList>, port: number): BlockList {
+  const list = lists.get(port) ?? new BlockList()
+  lists.set(port, list)
+  return list
+}
+
+function thisMachine(): BlockList {
+  const list = new BlockList()
+  list.addSubnet('127.0.0.0', 8, 'ipv4')
+  for (const address of ['0.0.0.0', '::', '::1']) add(list, address)
+  for (const { address } of Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []))
+    add(list, address)
+  return list
+}
+
+function add(list: BlockList, address: string): void {
+  list.addAddress(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+}
+
+/** An IPv4-mapped address is the IPv4 address that it holds. */
+function holds(list: BlockList | undefined, address: string): boolean {
+  return list !== undefined && isIP(address) !== 0 && list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+}

@@ -1,0 +1,56 @@
+import { Readable } from 'node:stream'
+import { PutObjectCommand, type S3Client } from '@aws-sdk/client-s3'
+import { backoffMs, pause } from '../kit/backoff.ts'
+import { exactly, WrongBytesError } from '../kit/exact-bytes.ts'
+import { statusOf, unavailable } from './object-store-errors.ts'
+import type { StoredBytes } from './object-store.ts'
+import { Problem } from '../http/problems.ts'
+
+/** Time for all the bytes of an object: a store that stops taking must not hold a request for ever. */
+const timeoutMs = 60_000
+
+/** The client repeats what it holds whole; a stream is repeated here. */
+const attempts = 3
+const backoff = { firstMs: 100, mostMs: 1_000 }
+
+/**
+ * Stores bytes that come bit by bit (`ObjectStore.putStream`).
+ *
+ * @throws Problem `object-store-unavailable`, and what the source breaks off with where that is a problem
+ */
+export async function uploadStream(
+  { client, bucket }: { readonly client: S3Client; readonly bucket: string },
+  { key, contentType, bytes, sha256 }: StoredBytes & { readonly contentType: string },
+  chunks: () => AsyncIterable<Uint8Array>,
+): Promise<StoredBytes> {
+  const deadline = AbortSignal.timeout(timeoutMs)
+  for (let attempt = 1; ; attempt += 1) {
+    const body = Readable.from(exactly(chunks(), { bytes, sha256 }), { objectMode: false })
+    const broken = new AbortController()
+    // The client does not notice when its source breaks off.
+    body.once('error', (error) => broken.abort(error))
+    try {
+      const command = new PutObjectCommand({
+        Bucket: bucket,
+        Key: key,
+        Body: body,
+        ContentType: contentType,
+        ContentLength: bytes,
+      })
+      await client.send(command, { abortSignal: AbortSignal.any([broken.signal, deadline]) })
+      return { key, sha256, bytes }
+    } catch (error) {
+      const cause: unknown = body.errored ?? error
+      if (attempt === attempts || deadline.aborted || !mayPass(cause))
+        throw cause instanceof Problem ? cause : unavailable(cause)
+      await pause(backoffMs(backoff, attempt))
+    } finally {
+      body.destroy()
+    }
+  }
+}
+
+function mayPass(error: unknown): boolean {
+  const status = statusOf(error)
+  return !(error instanceof WrongBytesError) && (status === undefined || status >= 500 || status === 429)
+}

@@ -1,0 +1,221 @@
+import { describe, expect, it } from 'vitest'
+import { configurationTable, loadConfiguration } from '../../../platform/configuration/configuration.ts'
+import { ConfigurationError } from '../../../platform/configuration/profile-rules.ts'
+
+const production = { APP_ENV: 'production' }
+const secret = 'a-secret-that-nobody-should-ever-see'
+
+describe('defaults', () => {
+  it('need no variable at all', () => {
+    expect(loadConfiguration({})).toMatchObject({
+      profile: 'development',
+      host: '127.0.0.1',
+      port: 8080,
+      baseUrl: 'http://127.0.0.1:8080',
+      consentBaseUrl: 'http://127.0.0.1:8080',
+      aiReviewBaseUrl: 'http://127.0.0.1:8080',
+      actorContextMode: 'trust',
+      tokenTtlSeconds: 3600,
+      providerSessionTtlSeconds: 1800,
+      providerResultMaxAttempts: 20,
+      providerResultBackoffScheduleMs: [5000, 15000, 30000, 60000, 120000, 300000],
+      providerStartRetryScheduleMs: [2000, 4000, 8000],
+      readYourWritesMs: 500,
+      stepTimeoutMs: 15000,
+      stepLeaseMs: 20000,
+      egressAllow: [],
+      adminApiSecret: undefined,
+      warnings: [],
+    })
+  })
+
+  it('are frozen, lists included', () => {
+    const configuration = loadConfiguration({})
+    expect([Object.isFrozen(configuration), Object.isFrozen(configuration.providerResultBackoffScheduleMs)]).toEqual([
+      true,
+      true,
+    ])
+  })
+
+  it('take lists with blanks', () => {
+    expect(
+      loadConfiguration({ EGRESS_ALLOW: 'hooks.test, 10.0.0.0/8,hooks.test:8443, fd12::/16 ,::1' }).egressAllow,
+    ).toEqual(['hooks.test', '10.0.0.0/8', 'hooks.test:8443', 'fd12::/16', '::1'])
+  })
+
+  it('stand for empty variables', () => {
+    expect(loadConfiguration({ PORT: '', ADMIN_API_SECRET: '' })).toMatchObject({
+      port: 8080,
+      adminApiSecret: undefined,
+    })
+  })
+
+  it('may name organisations, in any case', () => {
+    const required = (value?: string) => loadConfiguration({ CONSENT_SCOPES_REQUIRED: value }).consentScopesRequired
+    expect([required(), required(''), required('off'), required('all')]).toEqual([[], [], [], 'all'])
+    const [first, second] = ['018f0000-0000-7000-8000-00000000000a', '018f0000-0000-7000-8000-00000000000b'] as const
+    expect(required(`${first.toUpperCase()}, ${second}`)).toEqual([first, second])
+  })
+
+  it('follow from other variables', () => {
+    expect(loadConfiguration({ HOST: '::1', PORT: '9000' }).baseUrl).toBe('http://[::1]:9000')
+    expect(
+      loadConfiguration({ BASE_URL: 'https://clinic.test/', CONSENT_BASE_URL: 'https://consent.test' }),
+    ).toMatchObject({
+      baseUrl: 'https://clinic.test',
+      clinicalBaseUrl: 'https://clinic.test',
+      consentBaseUrl: 'https://consent.test',
+    })
+  })
+})
+
+it.each([
+  'esdb://es.test',
+  'esdb://es.test:2113',
+  'esdb://user:pass@es.test:2113?tls=true',
+  'esdb+discover://es.test:2113',
+  'esdb://127.0.0.1:2113/?tls=false',
+  'esdb://one.test:2113,two.test:2113,10.0.0.1:2113?nodePreference=leader',
+  'esdb+discover://user:p%40ss@one.test,two.test',
+])('%s names an event store', (url) => {
+  expect(loadConfiguration({ ESDB_URL: url }).esdbUrl).toBe(url)
+})
+
+describe('a wrong variable', () => {
+  it.each([
+    ['PORT', 'eighty'],
+    ['PORT', '70000'],
+    ['PORT', '8080.5'],
+    ['HOST', 'a b'],
+    ['APP_ENV', 'staging'],
+    ['LOG_LEVEL', 'loud'],
+    ['BASE_URL', 'ftp://x'],
+    ['BASE_URL', 'not an address'],
+    ['BASE_URL', 'https://user:pass@x'],
+    ['BASE_URL', 'https://x?a=b'],
+    ['BASE_URL', 'https://x/#'],
+    ['BASE_URL', 'https:x'],
+    ['BASE_URL', 'https:\\\\x'],
+    ['BASE_URL', 'https://x\\@y'],
+    ['BASE_URL', 'https://x\n'],
+    ['BASE_URL', 'https://x /y'],
+    ['ESDB_URL', 'http://x'],
+    ['ESDB_URL', 'esdb://'],
+    ['ESDB_URL', 'esdb://a b'],
+    ['ESDB_URL', 'esdb://[::1]:2113'],
+    ['ESDB_URL', 'kurrentdb://one.test'],
+    ['ESDB_URL', 'esdb://one.test:port'],
+    ['ESDB_URL', 'esdb://one.test/path'],
+    ['DATABASE_URL', 'mysql://x'],
+    ['TOKEN_TTL_SECONDS', '0'],
+    ['PROVIDER_RESULT_BACKOFF_SCHEDULE_MS', '1,x'],
+    ['PROVIDER_RESULT_BACKOFF_SCHEDULE_MS', '1,,2'],
+    ['STEP_LEASE_MS', '60001'],
+    ['ACTOR_CONTEXT_MODE', 'maybe'],
+    ['S3_BUCKET', 'No'],
+    ...[
+      '{}',
+      '[]',
+      'x',
+      '{"keys":[]}',
+      '{"keys":[{"kty":"oct","k":"c2VjcmV0","kid":"a"}]}',
+      '{"keys":[{"kty":"OKP","crv":"Ed25519","x":"eA","d":"ZA","kid":"a"}]}',
+      '{"keys":[{"kty":"OKP","crv":"Ed25519","x":"eA"}]}',
+    ].map((value) => ['ACTOR_CONTEXT_JWKS', value]),
+    ['FAILPOINT', 'Not A Name'],
+    ['ADMIN_API_SECRET', 'short'],
+    ['MASTER_KEYS', 'nokey'],
+    ['CONSENT_SCOPES_REQUIRED', 'on'],
+    ['CONSENT_SCOPES_REQUIRED', 'all,off'],
+    ['CONSENT_SCOPES_REQUIRED', '018f0000-0000-7000-8000-00000000000a,'],
+    ['EGRESS_ALLOW', '10.0.0.0/33'],
+    ['EGRESS_ALLOW', 'https://x'],
+    ['EGRESS_ALLOW', 'a b'],
+  ])('%s=%s is named, with what it must be', (name, value) => {
+    expect(() => loadConfiguration({ [name]: value })).toThrow(ConfigurationError)
+    expect(() => loadConfiguration({ [name]: value })).toThrow(new RegExp(`^${name} must be .+`))
+  })
+
+  it('never shows a secret', () => {
+    for (const row of configurationTable().filter(({ isSecret }) => isSecret)) {
+      const messages = [
+        () => loadConfiguration({ [row.name]: `${secret} with blanks \u0001` }),
+        () => loadConfiguration({ ...production, [row.name]: secret }),
+      ].map((load) => {
+        try {
+          load()
+          return ''
+        } catch (error) {
+          return String(error)
+        }
+      })
+      expect(messages.join()).not.toContain(secret)
+    }
+  })
+})
+
+describe('rules between variables', () => {
+  const s3 = { S3_ENDPOINT: 'https://s3.test', S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: secret }
+  const databases = { DATABASE_URL: 'postgres://127.0.0.1/platform', VAULT_DATABASE_URL: 'postgres://127.0.0.1/vault' }
+
+  it.each([
+    ['APP_ENV', { HOST: '0.0.0.0' }],
+    ['S3_ENDPOINT, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY', { S3_ENDPOINT: 'https://s3.test' }],
+    ['PROVIDER_BASE_URL, PROVIDER_LOGIN and PROVIDER_PASSWORD', { PROVIDER_LOGIN: 'x' }],
+    ['DATABASE_URL and VAULT_DATABASE_URL', { DATABASE_URL: databases.DATABASE_URL }],
+    ['VAULT_DATABASE_URL', { ...databases, VAULT_DATABASE_URL: 'postgresql://user@localhost:5432/platform?x=1' }],
+    ['STEP_TIMEOUT_MS', { STEP_TIMEOUT_MS: '20000' }],
+  ])('%s', (name, env) => {
+    expect(() => loadConfiguration(env)).toThrow(name)
+  })
+
+  it.each([
+    ['ACTOR_CONTEXT_MODE', { ACTOR_CONTEXT_MODE: 'trust' }],
+    ['FAILPOINT', { FAILPOINT: 'slot-claimed' }],
+    ['DATABASE_URL', { ...databases, DATABASE_URL: 'postgres://db.test/platform' }],
+    ['VAULT_DATABASE_URL', { ...databases, VAULT_DATABASE_URL: 'postgres://db.test/vault?sslmode=prefer' }],
+    ['ESDB_URL', { ESDB_URL: 'esdb://one.test:2113,two.test:2113?tls=false' }],
+    ['S3_SECRET_ACCESS_KEY', { ...s3, S3_SECRET_ACCESS_KEY: 'short' }],
+    ['SERVICE_CLIENT_SECRET', { SERVICE_CLIENT_ID: 'x', SERVICE_CLIENT_SECRET: 'short' }],
+  ])('refuses a weak %s in production', (name, env) => {
+    expect(() => loadConfiguration({ ...production, ...env })).toThrow(
+      new RegExp(`^${name} .*when APP_ENV is production$`),
+    )
+  })
+
+  it('warns about the same in development', () => {
+    const { warnings } = loadConfiguration({
+      ...databases,
+      DATABASE_URL: 'postgres://db.test/platform',
+      ...s3,
+      S3_SECRET_ACCESS_KEY: 'short',
+    })
+    expect(warnings).toEqual([expect.stringContaining('DATABASE_URL'), expect.stringContaining('S3_SECRET_ACCESS_KEY')])
+  })
+
+  it('takes embedded servers on loopback without TLS in production', () => {
+    expect(
+      loadConfiguration({ ...production, HOST: '0.0.0.0', BASE_URL: 'https://clinic.test', ...databases, ...s3 }),
+    ).toMatchObject({
+      profile: 'production',
+      actorContextMode: 'resolve',
+      warnings: [],
+    })
+  })
+
+  it('notes an administrator secret in production', () => {
+    expect(loadConfiguration({ ...production, ADMIN_API_SECRET: secret }).warnings).toEqual([
+      expect.stringContaining('ADMIN_API_SECRET'),
+    ])
+  })
+})
+
+it('the table names each variable once, in capitals, with its unit in its name', () => {
+  const rows = configurationTable()
+  expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length)
+  for (const { name, unit, meaning } of rows) {
+    expect(name).toMatch(/^[A-Z][A-Z0-9_]*$/)
+    expect(meaning).not.toBe('')
+    expect([name, unit]).toEqual([name, name.endsWith('_MS') ? 'ms' : name.endsWith('_SECONDS') ? 's' : ''])
+  }
+})

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createPool, type Pool } from '../../../platform/database/database.ts'
+import { prepared, queryPrepared } from '../../../platform/database/prepared.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+
+let database: FreshDatabase
+let pool: Pool
+beforeAll(async () => {
+  database = await freshDatabase()
+  pool = createPool({ url: database.url, max: 1 })
+  await pool.query('create schema notes create table notes (id int primary key, at text)')
+})
+afterAll(async () => {
+  await pool.end()
+  await database.drop()
+})
+
+async function preparedOf(text: string): Promise<number> {
+  const {
+    rows: [row],
+  } = await pool.query<{ count: number }>(
+    'select count(*)::int as count from pg_prepared_statements where statement = $1',
+    [text],
+  )
+  return row?.count ?? 0
+}
+
+describe('a prepared statement', () => {
+  it('is prepared once by a connection, whatever its values are', async () => {
+    const text = 'insert into notes.notes values ($1, $2)'
+    for (const id of [1, 2, 3]) await pool.query(prepared(text, [id, 'x']))
+    expect(await preparedOf(text)).toBe(1)
+    expect((await queryPrepared<{ id: number }>(pool, 'select id from notes.notes order by id', [])).rows).toEqual([
+      { id: 1 },
+      { id: 2 },
+      { id: 3 },
+    ])
+  })
+
+  it('writes to what its text names after schemas were renamed, and again when they are renamed back', async () => {
+    await pool.query('create schema notes__next create table notes (id int primary key, at text, more boolean)')
+    const text = 'insert into notes.notes (id, at) values ($1, $2)'
+    await pool.query(prepared(text, [10, 'first']))
+    await pool.query('alter schema notes rename to notes__previous; alter schema notes__next rename to notes')
+    await pool.query(prepared(text, [11, 'second']))
+    await pool.query('alter schema notes rename to notes__next; alter schema notes__previous rename to notes')
+    await pool.query(prepared(text, [12, 'third']))
+    expect((await pool.query('select id from notes.notes where id >= 10 order by id')).rows).toEqual([
+      { id: 10 },
+      { id: 12 },
+    ])
+    expect((await pool.query('select id, more from notes__next.notes')).rows).toEqual([{ id: 11, more: null }])
+  })
+
+  it('is prepared anew on another connection where its result has other columns now', async () => {
+    const text = 'select * from notes.notes where id = $1'
+    expect((await queryPrepared(pool, text, [1])).rows).toEqual([{ id: 1, at: 'x' }])
+    await pool.query('alter table notes.notes add column more text')
+    expect((await queryPrepared(pool, text, [1])).rows).toEqual([{ id: 1, at: 'x', more: null }])
+  })
+
+  it('is left unnamed once the names are used up', async () => {
+    const texts = Array.from({ length: 600 }, (_, index) => `select ${index}`)
+    const named = texts.filter((text) => prepared(text, []).name !== undefined)
+    expect(named.length).toBeGreaterThan(400)
+    expect(named.length).toBeLessThanOrEqual(500)
+    const last = texts.at(-1) ?? ''
+    expect((await queryPrepared(pool, last, [])).rows).toEqual([{ '?column?': 599 }])
+    expect(await preparedOf(last)).toBe(0)
+  })
+})

@@ -1,0 +1,29 @@
+import { randomBytes } from 'node:crypto'
+import { expect, it } from 'vitest'
+import { openBytes, sealBytes } from '../../../platform/kit/sealed-bytes.ts'
+
+const key = randomBytes(32)
+const place = 'raw-responses/org/review/1'
+const text = Buffer.from('what the provider said', 'utf8')
+
+it('opens what was sealed, with the same key at the same place only', () => {
+  const sealed = sealBytes(key, place, text)
+  expect(openBytes(key, place, sealed)).toEqual(text)
+  expect(sealed.includes(text)).toBe(false)
+  expect(() => openBytes(randomBytes(32), place, sealed)).toThrow()
+  expect(() => openBytes(key, `${place}0`, sealed)).toThrow()
+})
+
+it('opens nothing of which any byte was changed or is missing', () => {
+  const sealed = sealBytes(key, place, text)
+  for (let index = 0; index < sealed.length; index += 1) {
+    const changed = Buffer.from(sealed)
+    changed[index] = (changed[index] ?? 0) ^ 1
+    expect(() => openBytes(key, place, changed)).toThrow()
+    expect(() => openBytes(key, place, sealed.subarray(0, index))).toThrow()
+  }
+})
+
+it('seals the same bytes differently each time', () => {
+  expect(sealBytes(key, place, text)).not.toEqual(sealBytes(key, place, text))
+})

@@ -1,0 +1,245 @@
+import type { LookupAddress } from 'node:dns'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { loadConfiguration, type Environment } from '../../../platform/configuration/configuration.ts'
+import { createEgress, type EgressPurpose } from '../../../platform/outbound/egress.ts'
+import { EgressError } from '../../../platform/outbound/egress-error.ts'
+import { checkOutboundUrl } from '../../../platform/outbound/addresses.ts'
+import { createOwnServers, outboundRules } from '../../../platform/outbound/own-servers.ts'
+import { watchConnectionAttempts, type ConnectionAttempts } from './connection-attempts.ts'
+
+const asked: string[] = []
+const servers = [createServer(answer), createServer(answer)] as const
+let [ownPort, otherPort] = [0, 0]
+let attempts: ConnectionAttempts
+
+function answer(request: { readonly url?: string | undefined }, response: { end(text: string): void }): void {
+  asked.push(request.url ?? '')
+  response.end('answered')
+}
+
+beforeAll(async () => {
+  for (const server of servers)
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve)
+    })
+  const ports = servers.map((server) => (server.address() as AddressInfo).port)
+  ownPort = ports[0] ?? 0
+  otherPort = ports[1] ?? 0
+})
+afterAll(() => {
+  for (const server of servers) server.close()
+})
+beforeEach(() => {
+  asked.length = 0
+  attempts = watchConnectionAttempts()
+})
+afterEach(() => attempts.stop())
+
+const at = (...addresses: readonly string[]): LookupAddress[] =>
+  addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+const resolver = (names: Readonly<Record<string, readonly string[]>>) => async (host: string) =>
+  at(...(names[host] ?? ['127.0.0.1']))
+
+const s3 = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'x'.repeat(32) }
+const databases = {
+  DATABASE_URL: 'postgres://127.0.0.1:5432/platform',
+  VAULT_DATABASE_URL: 'postgres://127.0.0.1:5432/vault',
+}
+
+/** Each setting that names a server of ours, as one at the port. */
+const settings: readonly (readonly [name: string, env: (port: number) => Environment])[] = [
+  ['ESDB_URL', (port) => ({ ESDB_URL: `esdb://u:p@127.0.0.1:${port}` })],
+  ['ESDB_URL of a cluster', (port) => ({ ESDB_URL: `esdb://u:p@127.0.0.1:2113,127.0.0.1:${port}` })],
+  ['DATABASE_URL', (port) => ({ ...databases, DATABASE_URL: `postgres://127.0.0.1:${port}/platform` })],
+  [
+    'DATABASE_URL by its parameters',
+    (port) => ({ ...databases, DATABASE_URL: `postgres:///platform?host=127.0.0.1&port=${port}` }),
+  ],
+  ['VAULT_DATABASE_URL', (port) => ({ ...databases, VAULT_DATABASE_URL: `postgres://localhost:${port}/vault` })],
+  ['S3_ENDPOINT', (port) => ({ ...s3, S3_ENDPOINT: `http://127.0.0.1:${port}` })],
+  [
+    'S3_PUBLIC_ENDPOINT',
+    (port) => ({ ...s3, S3_ENDPOINT: 'http://127.0.0.1:9', S3_PUBLIC_ENDPOINT: `http://127.0.0.1:${port}` }),
+  ],
+  [
+    'PROVIDER_BASE_URL',
+    (port) => ({ PROVIDER_BASE_URL: `http://127.0.0.1:${port}/base`, PROVIDER_LOGIN: 'x', PROVIDER_PASSWORD: 'y' }),
+  ],
+  ...['BASE_URL', 'AUTH_BASE_URL', 'CLINICAL_BASE_URL', 'CONSENT_BASE_URL', 'AI_REVIEW_BASE_URL'].map(
+    (name) => [name, (port: number) => ({ [name]: `http://127.0.0.1:${port}/base` })] as const,
+  ),
+  ['HOST and PORT', (port) => ({ HOST: '0.0.0.0', PORT: String(port), BASE_URL: 'https://clinic.test' })],
+]
+
+/** Another address of this machine, where it has one. */
+const lanAddress =
+  Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .find(({ internal, family }) => !internal && family === 'IPv4')?.address ?? '127.0.0.3'
+
+const spellings = (port: number): string[] => [
+  `http://127.0.0.1:${port}/`,
+  `http://localhost:${port}/`,
+  `http://LOCALHOST.:${port}/`,
+  `http://2130706433:${port}/`,
+  `http://0x7f.1:${port}/`,
+  `http://[::ffff:127.0.0.1]:${port}/`,
+  `http://[::1]:${port}/`,
+  `http://127.0.0.2:${port}/`,
+  `http://hooks.test:${port}/`,
+  `http://mapped.test:${port}/`,
+  `http://several.test:${port}/`,
+  `http://${lanAddress}:${port}/`,
+]
+const names = { 'mapped.test': ['::ffff:127.0.0.1'], 'several.test': ['127.0.0.9', '127.0.0.1'] }
+
+async function outcomeOf(env: Environment, url: string, purpose: EgressPurpose = 'webhook'): Promise<string> {
+  const egress = createEgress({ configuration: loadConfiguration(env), resolve: resolver(names) })
+  try {
+    return await (await egress.request(url, { purpose, timeoutMs: 5000, maxBytes: 100 })).text()
+  } catch (error) {
+    return error instanceof EgressError ? error.code : String(error)
+  } finally {
+    await egress.close()
+  }
+}
+
+const development = { APP_ENV: 'development' }
+const production = {
+  APP_ENV: 'production',
+  EGRESS_ALLOW: `127.0.0.0/8,::1,${lanAddress},hooks.test,mapped.test,several.test,localhost`,
+}
+
+describe.each([
+  ['development', development],
+  ['production, whatever EGRESS_ALLOW names', production],
+])('in %s', (_, profile) => {
+  it.each(settings)('no webhook reaches the server of %s, under any name of it', async (_name, env) => {
+    const outcomes = await Promise.all(spellings(ownPort).map((url) => outcomeOf({ ...profile, ...env(ownPort) }, url)))
+    expect(outcomes).toEqual(outcomes.map(() => 'address_forbidden'))
+    expect([asked, attempts.made]).toEqual([[], []])
+  })
+
+  it('neither does a presigned read, but one from the object store', async () => {
+    const env = {
+      ...profile,
+      ...s3,
+      S3_ENDPOINT: `http://127.0.0.1:${otherPort}`,
+      ESDB_URL: `esdb://u:p@127.0.0.1:${ownPort}`,
+    }
+    expect(await outcomeOf(env, `http://127.0.0.1:${ownPort}/streams`, 'image')).toBe('address_forbidden')
+    expect(await outcomeOf(env, `http://127.0.0.1:${otherPort}/bucket`, 'image')).toBe('answered')
+  })
+
+  it('another port of this machine is reached', async () => {
+    const env = { ...profile, ESDB_URL: `esdb://u:p@127.0.0.1:${ownPort}` }
+    expect(await outcomeOf(env, `http://127.0.0.1:${otherPort}/`)).toBe('answered')
+  })
+})
+
+describe('the addresses of our servers', () => {
+  const own = (env: Environment, resolve = resolver({})) => createOwnServers(loadConfiguration(env), { resolve })
+
+  it('within a site are closed on every port', async () => {
+    const addresses = await own(
+      { ESDB_URL: 'esdb://eventstore:2113?tls=false' },
+      resolver({ eventstore: ['10.5.0.2', 'fd00:5::2'] }),
+    ).resolved()
+    expect([
+      addresses.has('10.5.0.2', 2113),
+      addresses.has('10.5.0.2', 1112),
+      addresses.has('::ffff:10.5.0.2', 80),
+      addresses.has('fd00:5::2', 80),
+    ]).toEqual([true, true, true, true])
+    expect(addresses.has('10.5.0.3', 2113)).toBe(false)
+  })
+
+  it('of a cluster include every address within the site on its port: its other nodes are found through it', async () => {
+    const addresses = await own(
+      { ESDB_URL: 'esdb+discover://u:p@events.test:2114' },
+      resolver({ 'events.test': ['10.5.0.2'] }),
+    ).resolved()
+    expect([
+      addresses.has('10.5.0.77', 2114),
+      addresses.has('10.5.0.77', 2115),
+      addresses.has('8.8.8.8', 2114),
+    ]).toEqual([true, false, false])
+  })
+
+  it('on the internet have the port of the server', async () => {
+    const env = { ...databases, DATABASE_URL: 'postgres://u:p@db.test/platform?sslmode=verify-full' }
+    const addresses = await own(env, resolver({ 'db.test': ['8.8.8.8'] })).resolved()
+    expect([
+      addresses.has('8.8.8.8', 5432),
+      addresses.has('::ffff:8.8.8.8', 5432),
+      addresses.has('8.8.8.8', 443),
+    ]).toEqual([true, true, false])
+  })
+
+  it('of HTTPS on the internet are known by name, as others share them', async () => {
+    const servers = own({ BASE_URL: 'https://clinic.test' }, resolver({ 'clinic.test': ['8.8.8.8'] }))
+    expect([
+      servers.includes('clinic.test', 443),
+      servers.includes('CLINIC.test.', 443),
+      servers.includes('other.test', 443),
+    ]).toEqual([true, true, false])
+    expect((await servers.resolved()).has('8.8.8.8', 443)).toBe(false)
+  })
+
+  it('are resolved anew after a while, and stay the same while the name does not resolve', async () => {
+    let now = 0
+    let answered: LookupAddress[] | undefined = at('10.5.0.2')
+    const resolve = async (): Promise<LookupAddress[]> => {
+      if (answered === undefined) throw new Error('no answer')
+      return answered
+    }
+    const servers = createOwnServers(loadConfiguration({ ESDB_URL: 'esdb://eventstore:2113?tls=false' }), {
+      resolve,
+      now: () => now,
+    })
+    const has = async () => {
+      const addresses = await servers.resolved()
+      return [addresses.has('10.5.0.2', 2113), addresses.has('10.5.0.3', 2113)]
+    }
+    expect(await has()).toEqual([true, false])
+    answered = at('10.5.0.3')
+    expect(await has()).toEqual([true, false])
+    now = 60_000
+    expect(await has()).toEqual([false, true])
+    answered = undefined
+    now = 120_000
+    expect(await has()).toEqual([false, true])
+  })
+})
+
+describe('an address that a tenant writes down', () => {
+  const rules = (env: Environment) => outboundRules(loadConfiguration(env))
+
+  it('is refused in development where it is that of a server of ours', () => {
+    const own = rules({ ESDB_URL: 'esdb://eventstore:2113?tls=false', S3_ENDPOINT: 'http://127.0.0.1:9000', ...s3 })
+    for (const url of [
+      'http://eventstore:2113/',
+      'http://EVENTSTORE.:2113/',
+      'http://127.0.0.1:9000/',
+      'http://[::1]:9000/',
+      'http://localhost:9000/',
+      'http://127.0.0.1:8080/',
+    ]) {
+      expect([url, checkOutboundUrl(url, own)]).toEqual([url, { refused: 'address' }])
+    }
+    expect(checkOutboundUrl('http://127.0.0.1:9001/', own)).toHaveProperty('url')
+  })
+
+  it('gets the same answer in production in both cases, so that a guess is not confirmed', () => {
+    const own = rules({
+      APP_ENV: 'production',
+      BASE_URL: 'https://clinic.test',
+      ESDB_URL: 'esdb://u:p@events.test:2113',
+    })
+    for (const url of ['https://events.test:2113/', 'https://other.test:2113/', 'https://clinic.test/'])
+      expect(checkOutboundUrl(url, own)).toHaveProperty('url')
+  })
+})

@@ -1,0 +1,241 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startObjectStore, type EmbeddedObjectStore } from '../../../embedded/object-store/start-object-store.ts'
+import { connectObjectStore, type ListedObject, type ObjectStore } from '../../../platform/storage/object-store.ts'
+import { Problem } from '../../../platform/http/problems.ts'
+
+const account = { accessKeyId: 'test-key', secretAccessKey: 'test-secret' }
+const region = 'eu-central-1'
+const bucket = 'images'
+
+let folder: string
+let server: EmbeddedObjectStore
+let objects: ObjectStore
+/** A store that is away. */
+let gone: ObjectStore
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'object-store-'))
+  server = await startObjectStore({ dataDir: folder, port: 0, bucket, ...account })
+  objects = connectObjectStore({ endpoint: server.endpoint, region, bucket, ...account, now: () => new Date() })
+  gone = connectObjectStore({ endpoint: 'http://127.0.0.1:1', region, bucket, ...account, now: () => new Date() })
+})
+
+afterAll(async () => {
+  objects.close()
+  gone.close()
+  await server.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const clientAt = (now: Date) =>
+  connectObjectStore({ endpoint: server.endpoint, region, bucket, ...account, now: () => now })
+
+async function put(url: string, body: string, headers: Readonly<Record<string, string>>): Promise<number> {
+  const response = await fetch(url, { method: 'PUT', body: new TextEncoder().encode(body), headers })
+  await response.arrayBuffer()
+  return response.status
+}
+
+async function chunksOf(key: string): Promise<Buffer[]> {
+  const chunks: Buffer[] = []
+  for await (const chunk of (await objects.read(key))?.chunks ?? []) chunks.push(chunk)
+  return chunks
+}
+
+async function listed(store: ObjectStore, prefix: string): Promise<ListedObject[]> {
+  const found: ListedObject[] = []
+  for await (const object of store.list(prefix)) found.push(object)
+  return found
+}
+
+const textOf = async (key: string) => Buffer.concat(await chunksOf(key)).toString()
+
+async function codeOf(work: Promise<unknown>): Promise<string> {
+  return work.then(
+    () => 'none',
+    (error: unknown) => (error instanceof Problem ? error.code : String(error)),
+  )
+}
+
+const jpeg = { 'content-type': 'image/jpeg' }
+
+test('clients and services are given the address by which each reaches the store', async () => {
+  const byAnotherName = `http://localhost:${new URL(server.endpoint).port}`
+  const both = connectObjectStore({
+    endpoint: server.endpoint,
+    publicEndpoint: byAnotherName,
+    region,
+    bucket,
+    ...account,
+    now: () => new Date(),
+  })
+  const write = await both.presignWrite('uploads/named', 'image/jpeg', 60)
+  expect(await put(write.url, 'a photograph', jpeg)).toBe(200)
+  const addresses = [
+    write,
+    await both.presignDownload('uploads/named', 60),
+    await both.presignRead('uploads/named', 60),
+  ]
+  expect(addresses.map(({ url }) => new URL(url).origin)).toEqual([byAnotherName, byAnotherName, server.endpoint])
+  for (const { url } of addresses.slice(1)) expect(await (await fetch(url)).text()).toBe('a photograph')
+  both.close()
+})
+
+test('an address to write to takes the signed type, again and again, without credentials', async () => {
+  const { url } = await objects.presignWrite('uploads/a b/ü', 'image/jpeg', 60)
+  expect(new URL(url).searchParams.get('X-Amz-SignedHeaders')).toBe('content-type;host')
+  expect([...new URL(url).searchParams.keys()].filter((name) => /checksum/i.test(name))).toEqual([])
+  expect(await put(url, 'first', { 'content-type': 'image/png' })).toBe(403)
+  expect(await put(url, 'first', {})).toBe(403)
+  expect(await put(url, 'first', { ...jpeg, authorization: 'Bearer token' })).toBe(400)
+  expect(await objects.head('uploads/a b/ü')).toBeUndefined()
+  expect(await put(url, 'first', jpeg)).toBe(200)
+  expect(await put(url, 'second', jpeg)).toBe(200)
+  expect(await textOf('uploads/a b/ü')).toBe('second')
+  expect(await objects.head('uploads/a b/ü')).toMatchObject({ bytes: 6 })
+})
+
+test('an address to write to that names a length takes bytes of that length only', async () => {
+  const { url } = await objects.presignWrite('uploads/sized', 'image/jpeg', 60, 5)
+  expect(new URL(url).searchParams.get('X-Amz-SignedHeaders')).toBe('content-length;content-type;host')
+  expect([await put(url, 'four', jpeg), await put(url, 'sixsix', jpeg), await put(url, 'fives', {})]).toEqual([
+    403, 403, 403,
+  ])
+  expect(await objects.head('uploads/sized')).toBeUndefined()
+  expect(await put(url, 'fives', jpeg)).toBe(200)
+})
+
+test('an address says when it ends, and is refused from then on', async () => {
+  // Signatures know whole seconds only: what is signed late in one does not live longer.
+  const signed = new Date('2026-03-01T10:00:07.999Z')
+  for (const address of [
+    await clientAt(signed).presignWrite('uploads/late', 'image/jpeg', 60),
+    await clientAt(signed).presignRead('uploads/late', 60),
+  ]) {
+    expect(address.expiresAt.toISOString()).toBe('2026-03-01T10:01:07.000Z')
+    expect(new URL(address.url).searchParams.get('X-Amz-Date')).toBe('20260301T100007Z')
+  }
+  const minuteAgo = clientAt(new Date(Date.now() - 61_000))
+  expect(await put((await minuteAgo.presignWrite('uploads/late', 'image/jpeg', 60)).url, 'late', jpeg)).toBe(403)
+  expect(await objects.head('uploads/late')).toBeUndefined()
+  expect(await put((await minuteAgo.presignWrite('uploads/late', 'image/jpeg', 3600)).url, 'in time', jpeg)).toBe(200)
+})
+
+test('a copy is made of the version that was looked at, and of no other', async () => {
+  await objects.put('uploads/one', Buffer.from('looked at'), 'image/png')
+  const looked = await objects.head('uploads/one')
+  const etag = looked?.etag ?? ''
+  expect(await objects.copy({ key: 'uploads/one', etag }, 'images/one')).toBe(true)
+  await objects.put('uploads/one', Buffer.from('put after'), 'image/png')
+  expect(await objects.copy({ key: 'uploads/one', etag }, 'images/two')).toBe(false)
+  expect(await objects.copy({ key: 'uploads/none', etag }, 'images/two')).toBe(false)
+  expect(await textOf('images/one')).toBe('looked at')
+  expect(await objects.head('images/two')).toBeUndefined()
+})
+
+test('a large object is read in chunks, and nothing is told of what is not there', async () => {
+  const bytes = randomBytes(5_000_000)
+  await objects.put('images/large', bytes, 'image/jpeg')
+  expect((await objects.head('images/large'))?.bytes).toBe(bytes.length)
+  const chunks = await chunksOf('images/large')
+  expect(Math.max(...chunks.map(({ length }) => length))).toBeLessThan(1_000_000)
+  expect(Buffer.concat(chunks).equals(bytes)).toBe(true)
+  expect([await objects.read('images/none'), await objects.head('images/none')]).toEqual([undefined, undefined])
+})
+
+const known = (bytes: Uint8Array) => ({ bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') })
+
+async function* inChunks(bytes: Buffer, size = 100_000): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
+
+test('bytes that come bit by bit are stored as if they had come at once', async () => {
+  for (const bytes of [randomBytes(5_000_001), randomBytes(1), Buffer.alloc(0)]) {
+    const key = `images/streamed-${bytes.length}`
+    expect(await objects.putStream(key, () => inChunks(bytes), known(bytes), 'image/png')).toEqual({
+      key,
+      ...known(bytes),
+    })
+    expect(Buffer.concat(await chunksOf(key)).equals(bytes)).toBe(true)
+  }
+  const { url } = await objects.presignRead('images/streamed-1', 60)
+  const response = await fetch(url)
+  await response.arrayBuffer()
+  expect(response.headers.get('content-type')).toBe('image/png')
+})
+
+test('bytes that are not what was announced are not stored, and not tried again', async () => {
+  const bytes = randomBytes(300_000)
+  const wrong = [
+    { ...known(bytes), sha256: known(Buffer.from('others')).sha256 },
+    { ...known(bytes), bytes: bytes.length + 1 },
+    { ...known(bytes), bytes: bytes.length - 1 },
+    { ...known(bytes), bytes: 0 },
+  ]
+  for (const announced of wrong) {
+    let begun = 0
+    const chunks = () => {
+      begun += 1
+      return inChunks(bytes)
+    }
+    expect(await codeOf(objects.putStream('images/wrong', chunks, announced, 'image/png'))).toBe(
+      'object-store-unavailable',
+    )
+    expect(begun).toBe(1)
+    expect(await objects.head('images/wrong')).toBeUndefined()
+  }
+})
+
+test('a source that breaks off is begun anew, twice at most', async () => {
+  const bytes = randomBytes(300_000)
+  const breaking = (often: number) => {
+    let begun = 0
+    return async function* (): AsyncGenerator<Buffer> {
+      begun += 1
+      yield bytes.subarray(0, 100_000)
+      if (begun <= often) throw new Error('the source broke off')
+      yield bytes.subarray(100_000)
+    }
+  }
+  expect(await objects.putStream('images/resumed', breaking(2), known(bytes), 'image/png')).toEqual({
+    key: 'images/resumed',
+    ...known(bytes),
+  })
+  expect(Buffer.concat(await chunksOf('images/resumed')).equals(bytes)).toBe(true)
+  expect(await codeOf(objects.putStream('images/broken', breaking(3), known(bytes), 'image/png'))).toBe(
+    'object-store-unavailable',
+  )
+  expect(await objects.head('images/broken')).toBeUndefined()
+})
+
+test('what begins alike is listed, page after page', async () => {
+  const before = Date.now() - 1_000
+  const keys = Array.from({ length: 1_005 }, (_, index) => `staging/part/0/${String(index).padStart(4, '0')}`)
+  const waiting = [...keys]
+  const putNext = async (): Promise<void> => {
+    for (let key = waiting.pop(); key !== undefined; key = waiting.pop())
+      await objects.put(key, Buffer.from('x'), 'image/png')
+  }
+  await Promise.all(Array.from({ length: 20 }, putNext))
+  await objects.put('staged/elsewhere', Buffer.from('x'), 'image/png')
+  const found = await listed(objects, 'staging/')
+  expect(found.map(({ key }) => key).toSorted()).toEqual(keys)
+  for (const { modifiedAt } of found) expect(modifiedAt.getTime()).toBeGreaterThan(before)
+  expect(await listed(objects, 'nothing/')).toEqual([])
+})
+
+test('a store that is away is told as such by every call', async () => {
+  const calls = [
+    gone.head('a'),
+    gone.read('a'),
+    gone.copy({ key: 'a', etag: '"b"' }, 'c'),
+    gone.put('a', Buffer.from('x'), 'image/png'),
+    gone.putStream('a', () => inChunks(Buffer.from('x')), known(Buffer.from('x')), 'image/png'),
+    listed(gone, 'a'),
+  ]
+  expect(await Promise.all(calls.map(codeOf))).toEqual(calls.map(() => 'object-store-unavailable'))
+})
