@@ -10,6 +10,7 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund && n
 
 COPY LICENSE ./
 COPY streams streams
+COPY contracts contracts
 COPY commands commands
 COPY projections projections
 COPY processes processes

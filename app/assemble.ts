@@ -30,6 +30,7 @@ import { skippedIn } from './projections/skips.ts'
 import type { Role } from './roles.ts'
 import { servicesOf } from './services.ts'
 import { clearly } from './start-errors.ts'
+import { translateStageError } from './stage-errors.ts'
 
 export interface PlatformOptions {
   readonly configuration: Configuration
@@ -182,6 +183,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     health,
     now,
     verifyToken: (token) => tokens.verify(token),
+    translateError: translateStageError,
     pseudonymOf: (text) => vault.fingerprint(text),
     readYourWrites: (position, names, timeoutMs) => reads.waitFor(position, names, timeoutMs),
     isCurrent: isCurrentWithin(configuration.readYourWritesMs),

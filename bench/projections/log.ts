@@ -2,7 +2,8 @@ import { v7 } from 'uuid'
 import { consentStream } from '../../streams/consent/stream.ts'
 import { categoryOf } from '../../streams/store/catalogue.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
-import type { DomainEvent, Fold, StreamRevision } from '../../streams/store/events.ts'
+import type { DomainEvent, Fold } from '../../streams/store/events.ts'
+import type { StreamRevision } from '../../platform/kit/positions.ts'
 import { startOfLog, type Position } from '../../platform/kit/positions.ts'
 import {
   assessmentAppends,

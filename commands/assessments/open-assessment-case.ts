@@ -1,5 +1,5 @@
 import type { Position } from '../../platform/kit/positions.ts'
-import type { CommandContext } from '../../streams/store/events.ts'
+import type { CommandContext } from '../../platform/kit/command-context.ts'
 import type { ProcessingAssessment } from '../../streams/assessment/state.ts'
 import { caseFold } from '../../streams/case/state.ts'
 import { caseStream } from '../../streams/case/stream.ts'

@@ -1,6 +1,6 @@
 import { v5 } from 'uuid'
 import { problem, type Problem } from '../../platform/http/problems.ts'
-import type { CommandContext } from '../../streams/store/events.ts'
+import type { CommandContext } from '../../platform/kit/command-context.ts'
 import type { PatientIdentifier } from '../../streams/patient/events.ts'
 import { patientFold, type PatientState } from '../../streams/patient/state.ts'
 import { patientStream } from '../../streams/patient/stream.ts'

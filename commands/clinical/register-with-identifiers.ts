@@ -1,6 +1,6 @@
 import { v5 } from 'uuid'
 import { AppendOutcomeUnknownError } from '../../streams/store/errors.ts'
-import type { CommandContext } from '../../streams/store/events.ts'
+import type { CommandContext } from '../../platform/kit/command-context.ts'
 import type { PatientEvent } from '../../streams/patient/events.ts'
 import { patientFold, type RegisteredPatient } from '../../streams/patient/state.ts'
 import { patientStream } from '../../streams/patient/stream.ts'

@@ -1,5 +1,5 @@
 import { problem, Problem } from '../../platform/http/problems.ts'
-import type { CommandContext } from '../../streams/store/events.ts'
+import type { CommandContext } from '../../platform/kit/command-context.ts'
 import type { CommandDependencies } from './dependencies.ts'
 import type { KeyedRequest } from './keyed-request.ts'
 import { claim, reservationsOf } from './reservations.ts'

@@ -1,5 +1,5 @@
 import type { EventStore } from '../../streams/store/event-store.ts'
-import type { CommandContext } from '../../streams/store/events.ts'
+import type { CommandContext } from '../../platform/kit/command-context.ts'
 import type { ReservationEvent } from '../../streams/reservation/events.ts'
 import { reservationFold, type ReservationState } from '../../streams/reservation/state.ts'
 import { reservationStream } from '../../streams/reservation/stream.ts'

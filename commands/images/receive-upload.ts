@@ -1,5 +1,6 @@
 import { problem } from '../../platform/http/problems.ts'
-import type { CommandContext, StreamRevision } from '../../streams/store/events.ts'
+import type { StreamRevision } from '../../platform/kit/positions.ts'
+import type { CommandContext } from '../../platform/kit/command-context.ts'
 import type { ImageEvent } from '../../streams/image/events.ts'
 import { imageFold, type ImageState } from '../../streams/image/state.ts'
 import { imageStream } from '../../streams/image/stream.ts'

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { readEventStoreAddress } from '../../streams/store/connection-string.ts'
+import { readEventStoreAddress } from './event-store-address.ts'
 import { readDatabaseAddress, type DatabaseAddress } from '../database/database.ts'
 
 /** A variable of the environment is wrong. The message names it and what it must be, never a secret's value. */

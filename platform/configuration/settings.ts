@@ -1,6 +1,6 @@
 import { Type, type TSchema, type Static } from 'typebox'
 import { Check } from 'typebox/value'
-import { readEventStoreAddress } from '../../streams/store/connection-string.ts'
+import { readEventStoreAddress } from './event-store-address.ts'
 import { isUuid } from '../http/formats.ts'
 
 /** How one environment variable is read: text to value, checked by a TypeBox schema. */

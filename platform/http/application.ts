@@ -10,7 +10,7 @@ import { createClientErrorHandler, createExpectationHandler } from './client-err
 import { requireClearHead } from './clear-head.ts'
 import { commonHeaders } from './common-headers.ts'
 import { addDocumentation, type ScopeList } from './documentation.ts'
-import { createErrorHandler, sendProblem } from './errors.ts'
+import { createErrorHandler, sendProblem, type TranslateError } from './errors.ts'
 import { isUuid } from './formats.ts'
 import { addHealthRoutes } from './health-routes.ts'
 import type { IsCurrent } from './missing-records.ts'
@@ -38,6 +38,7 @@ export interface ApplicationOptions {
   readonly services: readonly Service[]
   readonly health: Health
   readonly verifyToken: VerifyToken
+  readonly translateError: TranslateError
   /** A hash under a key of the installation. It stands for a text that must not be stored in the clear. */
   readonly pseudonymOf: (text: string) => string
   readonly readYourWrites: ReadYourWrites
@@ -66,7 +67,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
   const version = options.version ?? '1.0.0'
   const schemas = createSchemas()
   const methods = createMethodIndex()
-  const onError = createErrorHandler(logger)
+  const onError = createErrorHandler(logger, options.translateError)
   const app = Fastify({
     logger: false,
     trustProxy: configuration.trustedProxies.length > 0 && [...configuration.trustedProxies],

@@ -12,7 +12,6 @@ import {
 } from './problems.ts'
 import { ruleInWords } from './patterns.ts'
 import { tellsOfRecords } from './response-headers.ts'
-import { translateStageError } from './stage-errors.ts'
 import { TokenEndpointError, tokenEndpointError, tokenMediaTypeError } from './token-endpoint-errors.ts'
 
 /** Members that one answer points at. */
@@ -27,10 +26,14 @@ const freeForm: ReadonlySet<string> = new Set([
   'contactPreferences',
 ])
 
+/** The problem that stands for an error of a stage; undefined for an error that is none of theirs. */
+export type TranslateError = (error: unknown) => Problem | undefined
+
 /** Answers every error of every route: problems as they are, anything unknown as 500 with nothing of it in the body. */
-export function createErrorHandler(logger: Logger) {
+export function createErrorHandler(logger: Logger, translate: TranslateError) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const known = toTokenEndpointError(error, request)
+    const answer = toProblem(error, translate)
+    const known = toTokenEndpointError(error, answer, request)
     if (known !== undefined) {
       if (known.status === 401) logRefusal(request, 'client-invalid')
       return reply
@@ -38,7 +41,6 @@ export function createErrorHandler(logger: Logger) {
         .headers({ ...known.headers, 'content-type': 'application/json; charset=utf-8' })
         .send(JSON.stringify(known.body))
     }
-    const answer = toProblem(error)
     if (!tellsOfRecords(answer.status)) reply.removeHeader('x-projection-lag-ms')
     const problemId = uuidv4()
     if (answer.status === 401 || answer.status === 403 || answer.status === 429) logRefusal(request, answer.code)
@@ -96,18 +98,21 @@ export function problemBody(answer: Problem, requestId: string, problemId: strin
 }
 
 /** The token endpoint speaks RFC 6749 for every refusal of its own input. */
-function toTokenEndpointError(error: unknown, request: FastifyRequest): TokenEndpointError | undefined {
+function toTokenEndpointError(
+  error: unknown,
+  { code, status }: Problem,
+  request: FastifyRequest,
+): TokenEndpointError | undefined {
   if (error instanceof TokenEndpointError) return error
   if (request.routeOptions.config?.errors !== 'oauth') return undefined
-  const { code, status } = toProblem(error)
   if (code === 'unsupported-media-type') return tokenMediaTypeError()
   return status === 400 ? tokenEndpointError('invalid_request') : undefined
 }
 
-function toProblem(error: unknown): Problem {
+function toProblem(error: unknown, translate: TranslateError): Problem {
   if (error instanceof Problem) return error
   return (
-    translateStageError(error) ??
+    translate(error) ??
     (isFastifyError(error) ? ofFastify(error) : undefined) ??
     problem('internal-error', { cause: error })
   )

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { StreamRevision } from '../../streams/store/events.ts'
+import type { StreamRevision } from '../kit/positions.ts'
 import { comparePositions, formatPosition, parsePosition, type Position } from '../kit/positions.ts'
 import { problem } from './problems.ts'
 import { applyPreference, preferencesOf } from './preferences.ts'

@@ -24,3 +24,11 @@ export function parsePosition(text: string): Position | undefined {
   if (match?.[1] === undefined || match[2] === undefined) return undefined
   return { commit: BigInt(match[1]), prepare: BigInt(match[2]) }
 }
+
+/** Revision of a stream's last event, or that it has none. */
+export type StreamRevision = bigint | 'no_stream'
+
+/** Revision of the event that follows. */
+export function nextRevision(revision: StreamRevision): bigint {
+  return revision === 'no_stream' ? 0n : revision + 1n
+}

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { readEventStoreAddress } from '../../streams/store/connection-string.ts'
+import { readEventStoreAddress } from '../configuration/event-store-address.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import { readDatabaseAddress } from '../database/database.ts'
 import { hostOf, kindOfAddress, parseEgressAllow, portOf, type OutboundRules } from './addresses.ts'

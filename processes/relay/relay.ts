@@ -9,7 +9,8 @@ import {
   type EventHead,
 } from '../../streams/store/errors.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
-import type { RecordedEvent, StreamRevision } from '../../streams/store/events.ts'
+import type { RecordedEvent } from '../../streams/store/events.ts'
+import type { StreamRevision } from '../../platform/kit/positions.ts'
 import { formatPosition, type Position } from '../../platform/kit/positions.ts'
 import type { ChannelDefinition } from './channel.ts'
 import { publicEvents } from './envelope.ts'

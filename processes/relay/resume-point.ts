@@ -1,6 +1,6 @@
 import { UndecodableEventError } from '../../streams/store/errors.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
-import type { StreamRevision } from '../../streams/store/events.ts'
+import type { StreamRevision } from '../../platform/kit/positions.ts'
 import { comparePositions, parsePosition, type Position } from '../../platform/kit/positions.ts'
 
 /**

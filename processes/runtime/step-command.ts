@@ -1,5 +1,5 @@
 import { v5 } from 'uuid'
-import type { CommandContext } from '../../streams/store/events.ts'
+import type { CommandContext } from '../../platform/kit/command-context.ts'
 
 /** Name space of steps. Never changed: what a repeated step appends must keep its ids. */
 const steps = '6f0c1d52-8f0b-5f39-8c55-0d3b6b1f7a11'

@@ -1,5 +1,6 @@
 import { v5, v7 } from 'uuid'
-import type { CommandContext, RecordedEvent } from '../../streams/store/events.ts'
+import type { RecordedEvent } from '../../streams/store/events.ts'
+import type { CommandContext } from '../../platform/kit/command-context.ts'
 import type { Todo } from './process.ts'
 
 /** What made a step due; stands in the payload of every to-do row. */

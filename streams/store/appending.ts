@@ -17,7 +17,7 @@ import {
   EventStoreRefusedError,
   StreamTombstonedError,
 } from './errors.ts'
-import type { StreamRevision } from './events.ts'
+import type { StreamRevision } from '../../platform/kit/positions.ts'
 import type { StoreLogger } from './ports.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 

@@ -2,17 +2,12 @@ import { categoryOf, type Catalogue, type CatalogueEntry } from './catalogue.ts'
 import { decodeWith, isJsonObject, type JsonObject, type StoredEvent } from './decoding.ts'
 import { InvalidEventError } from './errors.ts'
 import { eventIdOf } from './event-ids.ts'
-import {
-  nextRevision,
-  type CommandContext,
-  type DomainEvent,
-  type EventMetadata,
-  type RecordedEvent,
-  type StreamRevision,
-} from './events.ts'
+import type { DomainEvent, EventMetadata, RecordedEvent } from './events.ts'
+import { nextRevision, type StreamRevision } from '../../platform/kit/positions.ts'
+import type { CommandContext } from '../../platform/kit/command-context.ts'
 import { readJsonText } from '../../platform/kit/json-reading.ts'
 import { memberPlace, sealMember } from './phi-encryption.ts'
-import type { KeyVault } from './ports.ts'
+import type { KeyVault } from '../../platform/kit/key-vault.ts'
 import { createSigner, type SignedPlace, type Signer } from './signature.ts'
 
 /** An event of a public channel: its id and metadata are given, since the channel derives them from a source event. */

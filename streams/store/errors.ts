@@ -1,4 +1,4 @@
-import type { StreamRevision } from './events.ts'
+import type { StreamRevision } from '../../platform/kit/positions.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 
 /** Root of what `streams/store` throws. Messages carry stream names, types and codes, never event data. */
@@ -156,12 +156,5 @@ export class UndecodableEventError extends EventStoreError {
 export class UnknownEventTypeError extends UndecodableEventError {
   constructor(head: EventHead) {
     super(head, 'unknown-type')
-  }
-}
-
-/** A key that must exist is not in the vault. Never read as an erasure: only a destroyed key is one. */
-export class MissingKeyError extends EventStoreError {
-  constructor(kind: string, id: string) {
-    super('missing-key', `the vault holds no ${kind} key ${id}`)
   }
 }

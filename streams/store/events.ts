@@ -1,24 +1,9 @@
-import type { Position } from '../../platform/kit/positions.ts'
+import type { Position, StreamRevision } from '../../platform/kit/positions.ts'
 
 /** A fact before it is stored: a literal type and its JSON data. */
 export interface DomainEvent<Type extends string = string, Data = unknown> {
   readonly type: Type
   readonly data: Data
-}
-
-/** Who causes an append and why; becomes the metadata of every event of that append. */
-export interface CommandContext {
-  /** UUID. Event ids are v5(commandId, index): the same command appended twice is one append. */
-  readonly commandId: string
-  /** UUID shared by everything that one request set in motion. */
-  readonly correlationId: string
-  /** Id of the event or request that caused this command. */
-  readonly causationId?: string | undefined
-  readonly orgId?: string | undefined
-  readonly clientId?: string | undefined
-  readonly userId?: string | undefined
-  readonly requestId?: string | undefined
-  readonly traceparent?: string | undefined
 }
 
 /** Stored beside the data. `signature` is the last member: an HMAC over the event's place, its data and the other members. */
@@ -48,14 +33,6 @@ export interface RecordedEvent<Event extends DomainEvent = DomainEvent> {
   readonly type: Event['type']
   readonly data: Event['data']
   readonly metadata: EventMetadata
-}
-
-/** Revision of a stream's last event, or that it has none. */
-export type StreamRevision = bigint | 'no_stream'
-
-/** Revision of the event that follows. */
-export function nextRevision(revision: StreamRevision): bigint {
-  return revision === 'no_stream' ? 0n : revision + 1n
 }
 
 /** One aggregate's fold: how its state follows from its events. Pure. */

@@ -4,7 +4,7 @@ import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import type { EventStoreConnection } from './connection.ts'
 import { isJsonObject, type JsonObject } from './decoding.ts'
 import { RevisionConflictError } from './errors.ts'
-import type { StreamRevision } from './events.ts'
+import type { StreamRevision } from '../../platform/kit/positions.ts'
 import { readRawStream, type ReadTiming } from './reading.ts'
 
 /** Stream metadata as it is stored: the server's own members (`$maxCount`, `$maxAge`, `$tb`, `$acl`) and ours. */

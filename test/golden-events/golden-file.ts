@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { catalogue } from '../../streams/catalogue.ts'
 import { categoryOf } from '../../streams/store/catalogue.ts'
 import { createCodec } from '../../streams/store/codec.ts'
-import type { KeyVault } from '../../streams/store/ports.ts'
+import type { KeyVault } from '../../platform/kit/key-vault.ts'
 import { createSigner } from '../../streams/store/signature.ts'
 
 /** One historical shape of one event type, as `README.md` beside this describes it. */

@@ -7,7 +7,7 @@ import { openVault } from '../../../platform/vault/vault.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
 import type { Catalogue } from '../../../streams/store/catalogue.ts'
 import { openEventStore, type EventStore } from '../../../streams/store/event-store.ts'
-import type { CommandContext } from '../../../streams/store/events.ts'
+import type { CommandContext } from '../../../platform/kit/command-context.ts'
 import { embeddedEventStore, freshEventStore } from '../../support/event-store.ts'
 import { freshDatabase } from '../../support/postgres.ts'
 

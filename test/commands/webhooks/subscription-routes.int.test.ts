@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { signingKeyOf } from '../../../platform/vault/signing-keys.ts'
-import { MissingKeyError } from '../../../streams/store/errors.ts'
+import { MissingKeyError } from '../../../platform/kit/key-vault.ts'
 import { keyed, openSubscriptionApi, url, type SubscriptionApi } from './subscription-api.ts'
 
 let api: SubscriptionApi

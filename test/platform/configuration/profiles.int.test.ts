@@ -26,6 +26,7 @@ import { connectObjectStore } from '../../../platform/storage/object-store.ts'
 import { bodySites } from '../../../contracts/clinical/body-sites.ts'
 import { openDecisionWorld, type DecisionWorld } from '../../commands/handling/decision-world.ts'
 import { newTokenKeys } from '../http/test-application.ts'
+import { translateStageError } from '../../../app/stage-errors.ts'
 
 /** The parts of the platform that a profile changes, as they are assembled for it. */
 interface Profiled {
@@ -102,6 +103,7 @@ async function assemble(profile: Profile): Promise<Profiled> {
     health,
     logger: createLogger({ level: 'silent' }),
     verifyToken: (token) => tokens.verify(token),
+    translateError: translateStageError,
     pseudonymOf: (text) => text,
     readYourWrites: async () => ({ caughtUp: true }),
     clockMs: () => 0,

@@ -14,6 +14,7 @@ import type { Service } from '../../../platform/http/service.ts'
 import type { IsCurrent } from '../../../platform/http/missing-records.ts'
 import { createTokenIssuer, type TokenClaims, type TokenIssuer, type TokenKeys } from '../../../platform/http/tokens.ts'
 import { createLogger } from '../../../platform/observability/logging.ts'
+import { translateStageError } from '../../../app/stage-errors.ts'
 
 export const orgA = '018f0000-0000-7000-8000-00000000000a'
 export const orgB = '018f0000-0000-7000-8000-00000000000b'
@@ -233,6 +234,7 @@ export async function startApplication(
     health,
     services: options.services ?? [thingService],
     verifyToken: (token) => issuer.verify(token),
+    translateError: translateStageError,
     pseudonymOf: (text) => createHash('sha256').update(text).digest('hex'),
     readYourWrites:
       options.readYourWrites ??

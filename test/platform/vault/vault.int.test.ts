@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { parseMasterKeys, type MasterKeyRing } from '../../../platform/vault/master-keys.ts'
 import { signingKeyOf } from '../../../platform/vault/signing-keys.ts'
 import { openVault, type Vault } from '../../../platform/vault/vault.ts'
-import { MissingKeyError } from '../../../streams/store/errors.ts'
+import { MissingKeyError } from '../../../platform/kit/key-vault.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 
 let database: FreshDatabase

@@ -3,7 +3,7 @@ import { Webhook, WebhookVerificationError } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
 import { newSigningSecret, signingKeyOf } from '../../../platform/vault/signing-keys.ts'
 import { createWebhookSignatures, signEd25519 } from '../../../processes/adapters/webhook-signatures.ts'
-import { MissingKeyError } from '../../../streams/store/errors.ts'
+import { MissingKeyError } from '../../../platform/kit/key-vault.ts'
 import type { WebhookSecret, WebhookSubscription } from '../../../streams/webhook-subscriptions/state.ts'
 
 type Signing = Pick<WebhookSubscription, 'secrets' | 'signatureSchemes'>

@@ -16,7 +16,7 @@ import { publicData } from '../../../streams/channels/envelope.ts'
 import { createCatalogue } from '../../../streams/store/catalogue.ts'
 import { openEventStore, type EventStore } from '../../../streams/store/event-store.ts'
 import type { Appended, Fold } from '../../../streams/store/events.ts'
-import type { KeyVault } from '../../../streams/store/ports.ts'
+import type { KeyVault } from '../../../platform/kit/key-vault.ts'
 import { defineEvent, type EventDefinition, type EventOf } from '../../../streams/store/schema.ts'
 
 /** A made-up aggregate, so that the runtime is tested without any service. */

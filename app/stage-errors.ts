@@ -8,9 +8,9 @@ import {
   StreamRevivedError,
   StreamTruncatedError,
   UndecodableEventError,
-} from '../../streams/store/errors.ts'
-import { isDatabaseMissing, isDatabaseUnavailable, isTableMissing } from '../database/database.ts'
-import { problem, type Problem } from './problems.ts'
+} from '../streams/store/errors.ts'
+import { isDatabaseMissing, isDatabaseUnavailable, isTableMissing } from '../platform/database/database.ts'
+import { problem, type Problem } from '../platform/http/problems.ts'
 
 /** What the layers below throw when a dependency is away or a race is lost, as the caller is told; undefined for the rest. */
 export function translateStageError(error: unknown): Problem | undefined {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { problem } from '../../../platform/http/problems.ts'
-import { translateStageError } from '../../../platform/http/stage-errors.ts'
+import { problem } from '../../platform/http/problems.ts'
+import { translateStageError } from '../../app/stage-errors.ts'
 import {
   AppendOutcomeUnknownError,
   AppendTooLargeError,
@@ -12,7 +12,7 @@ import {
   StreamTruncatedError,
   UndecodableEventError,
   UnknownEventTypeError,
-} from '../../../streams/store/errors.ts'
+} from '../../streams/store/errors.ts'
 
 const head = {
   id: 'a',
