@@ -52,16 +52,20 @@ export const importRules: readonly ImportRule[] = [
   { of: 'app/demo/', may: ['app/demo/', 'app/credentials-file.ts'] },
   { of: 'embedded/', may: ['embedded/', 'platform/configuration/'] },
   { of: 'bench/', may: ['bench/', 'test/support/', 'app/', ...stages] },
-  { of: 'test/', may: ['test/', 'bench/harness/', 'app/', ...stages] },
+  { of: 'tools/', may: ['tools/', 'test/', 'bench/', 'app/', ...stages] },
+  { of: 'test/', may: ['test/', 'tools/', 'bench/harness/', 'app/', ...stages] },
 ]
 
 /** Packages that only some places may import; of several that fit a package, the longest decides. */
 const packageRules: readonly { readonly of: string; readonly by: readonly string[] }[] = [
   {
     of: '@eventstore/db-client',
-    by: ['streams/store/', 'platform/configuration/', 'embedded/eventstore/transfer/', 'test/', 'bench/'],
+    by: ['streams/store/', 'platform/configuration/', 'embedded/eventstore/transfer/', 'test/', 'tools/', 'bench/'],
   },
-  { of: '@eventstore/db-client/generated/', by: ['embedded/eventstore/', 'streams/store/', 'test/', 'bench/'] },
+  {
+    of: '@eventstore/db-client/generated/',
+    by: ['embedded/eventstore/', 'streams/store/', 'test/', 'tools/', 'bench/'],
+  },
 ]
 
 const pureFiles = [
@@ -80,7 +84,7 @@ const vagueNames = new Set(['index', 'utils', 'util', 'helpers', 'helper', 'comm
 export async function readSources(): Promise<SourceFile[]> {
   const root = fileURLToPath(new URL('../..', import.meta.url))
   const files: SourceFile[] = []
-  for (const folder of [...stages, 'app/', 'bench/', 'test/']) {
+  for (const folder of [...stages, 'app/', 'tools/', 'bench/', 'test/']) {
     const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true }).catch(() => [])
     for (const found of entries) {
       if (!found.isFile() || !found.name.endsWith('.ts') || found.parentPath.includes('node_modules')) continue
@@ -134,7 +138,7 @@ function packageViolations(path: string, imported: string): Violation[] {
 
 /** What cannot be read here cannot be checked; only tests write code that imports what they computed. */
 function computedImports({ path, text }: SourceFile): Violation[] {
-  if (path.startsWith('test/')) return []
+  if (path.startsWith('test/') || path.startsWith('tools/')) return []
   return [...withoutComments(text).matchAll(/\b(?:import|require)\s*\((?!\s*(['"`])[^'"`$]+\1\s*[,)])[^)]*\)?/g)].map(
     ([what]) => ({ path, rule: 'computed imports', what }),
   )
@@ -148,7 +152,8 @@ function isPackage(imported: string): boolean {
 }
 
 function impureCalls({ path, text }: SourceFile): Violation[] {
-  if (path.startsWith('test/') || !pureFiles.some((pattern) => pattern.test(path))) return []
+  if (path.startsWith('test/') || path.startsWith('tools/') || !pureFiles.some((pattern) => pattern.test(path)))
+    return []
   return [...withoutComments(text).matchAll(impurities)].map(([what]) => ({ path, rule: 'pure files', what }))
 }
 

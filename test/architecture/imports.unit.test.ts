@@ -75,6 +75,7 @@ describe('a planted violation', () => {
     ['app/up.ts', './demo/api-client.ts', 'imports of app/: app/demo/api-client.ts'],
     ['app/demo/main.ts', '../up.ts', 'imports of app/demo/: app/up.ts'],
     ['app/main.ts', '../test/support/postgres.ts', 'imports of app/main.ts: test/support/postgres.ts'],
+    ['app/up.ts', '../tools/torture/run.ts', 'imports of app/: tools/torture/run.ts'],
     [
       'embedded/provider/main.ts',
       '../../platform/observability/logging.ts',

@@ -180,7 +180,9 @@ function filled(value: string): string {
 test('the image holds every stage that the program imports', () => {
   const copied = [...text('Dockerfile').matchAll(/^COPY (\S+) \1$/gm)].map(([, folder]) => folder ?? '')
   expect(copied.toSorted()).toEqual([
+    'app',
     'commands',
+    'contracts',
     'embedded',
     'platform',
     'processes',

@@ -26,7 +26,7 @@ import { webhookDeliveryStream } from '../../../streams/webhook-delivery/stream.
 import type { WebhookSubscriptionEvent } from '../../../streams/webhook-subscriptions/events.ts'
 import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
 import { startApplication } from '../../platform/http/test-application.ts'
-import { silentLogger } from '../../projections/equality/contents.ts'
+import { silentLogger } from '../../../tools/equality/contents.ts'
 import { freshDatabase } from '../../support/postgres.ts'
 import { contextOf, openDecisionWorld, type DecisionWorld } from '../handling/decision-world.ts'
 

@@ -5,12 +5,12 @@ import { webhookDeliveriesProjector } from '../../../projections/webhooks/webhoo
 import { assessmentStream } from '../../../streams/assessment/stream.ts'
 import { deliveryIdOf } from '../../../streams/webhook-delivery/stream.ts'
 import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
-import { SeededRandom } from '../../embedded/eventstore/checks/seeded-random.ts'
+import { SeededRandom } from '../../../tools/node-checks/seeded-random.ts'
 import { recorded, rowsAfter, type GivenEvent } from '../../support/given-projector.ts'
 import { assessmentFact, at, ids } from '../../streams/facts.ts'
 import { deliveryFact as fact, subscriptionFact } from '../../streams/webhook-facts.ts'
-import { told, type Move } from '../equality/histories.ts'
-import { recordedLog } from '../equality/story.ts'
+import { told, type Move } from '../../../tools/equality/histories.ts'
+import { recordedLog } from '../../../tools/equality/story.ts'
 
 const scheduled = fact('WebhookDeliveryScheduled')
 const attempted = fact('WebhookDeliveryAttempted')

@@ -16,10 +16,10 @@ import {
   type TestEventStore,
 } from '../../../support/event-store.ts'
 import { collect } from '../contract/contract-store.ts'
-import { StoreModel } from '../checks/model.ts'
-import { RandomOperations } from '../checks/random-operations.ts'
-import { SeededRandom } from '../checks/seeded-random.ts'
-import { StoreUnderCheck } from '../checks/store-under-check.ts'
+import { StoreModel } from '../../../../tools/node-checks/model.ts'
+import { RandomOperations } from '../../../../tools/node-checks/random-operations.ts'
+import { SeededRandom } from '../../../../tools/node-checks/seeded-random.ts'
+import { StoreUnderCheck } from '../../../../tools/node-checks/store-under-check.ts'
 
 let folder = ''
 let file = ''

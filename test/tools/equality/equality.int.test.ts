@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { aiReviewsProjector } from '../../../projections/ai-review/ai-reviews.projector.ts'
+import type { Projector } from '../../../projections/runtime/projector.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { checkEquality } from '../../../tools/equality/check.ts'
+
+let database: FreshDatabase
+
+beforeAll(async () => {
+  database = await freshDatabase()
+})
+afterAll(() => database.drop())
+
+it(
+  'live read models are what a rebuild makes of the log, whatever happened to their runner',
+  { timeout: 600_000 },
+  async () => {
+    const { failures, cases, disturbances } = await checkEquality({
+      databaseUrl: database.url,
+      cases: 500,
+      seed: 20_261_121,
+    })
+    expect(failures).toEqual([])
+    expect(cases).toBe(500)
+    for (const [kind, count] of Object.entries(disturbances)) expect(count, kind).toBeGreaterThan(20)
+  },
+)
+
+/** Counts reviews since its process began, where the log alone may say: no two fillings agree. */
+function countingReviews(): Projector {
+  let reviews = 0
+  const requested = aiReviewsProjector.handlers['AiReviewRequested']
+  return {
+    ...aiReviewsProjector,
+    handlers: {
+      ...aiReviewsProjector.handlers,
+      AiReviewRequested: (event) => {
+        reviews += 1
+        const changes = requested?.(event) ?? []
+        return changes.map((change) =>
+          change.op === 'insert' && change.table === 'ai_reviews'
+            ? { ...change, row: { ...change.row, attempt_count: reviews } }
+            : change,
+        )
+      },
+    },
+  }
+}
+
+it(
+  'a projector that does not follow from the log alone is found, with what repeats it',
+  { timeout: 600_000 },
+  async () => {
+    const projectors = [countingReviews()]
+    const { failures } = await checkEquality({
+      databaseUrl: database.url,
+      projectors,
+      cases: 30,
+      seed: 1,
+      lanes: 1,
+      mostMoves: 10,
+    })
+    expect(failures).toHaveLength(1)
+    expect(failures[0]).toMatch(/^--seed 1 --path \d+(:\d+)* /)
+    expect(failures[0]).toContain('ai_reviews.ai_reviews, row 1')
+    const path = /--path (\S+)/.exec(failures[0] ?? '')?.[1] ?? ''
+    const again = await checkEquality({
+      databaseUrl: database.url,
+      projectors: [countingReviews()],
+      cases: 30,
+      seed: 1,
+      path,
+      mostMoves: 10,
+    })
+    expect(again.failures).toHaveLength(1)
+  },
+)

@@ -1,0 +1,119 @@
+import { sample } from 'fast-check'
+import { v5 } from 'uuid'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createPool, type Pool } from '../../../platform/database/database.ts'
+import { projectedStreams } from '../../../app/projections/projected-streams.ts'
+import { verify } from '../../../projections/rebuild/verify.ts'
+import { catalogue } from '../../../streams/catalogue.ts'
+import { categoryOf } from '../../../streams/store/catalogue.ts'
+import { eventIdOf } from '../../../streams/store/event-ids.ts'
+import { openEventStore, type EventStore } from '../../../streams/store/event-store.ts'
+import type { DomainEvent, Fold } from '../../../streams/store/events.ts'
+import { MemoryKeys } from '../../streams/store/fixtures.ts'
+import { embeddedEventStore, type TestEventStore } from '../../support/event-store.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { allProjectors } from '../../../tools/equality/check.ts'
+import { silentLogger } from '../../../tools/equality/contents.ts'
+import { histories, told, type Move } from '../../../tools/equality/histories.ts'
+import { settled, startInstance, type Instance } from '../../../tools/equality/instances.ts'
+import type { StoryAppend } from '../../../tools/equality/story.ts'
+
+const namespace = '5e5c2b0c-7a51-5b6c-9d0a-0d3f3c1c4b10'
+const filter = { streamPrefixes: projectedStreams }
+const keys = new MemoryKeys()
+let node: TestEventStore
+let store: EventStore
+let database: FreshDatabase
+let pool: Pool
+
+beforeAll(async () => {
+  node = await embeddedEventStore()
+  store = await openEventStore({ url: node.url, catalogue, vault: keys })
+  database = await freshDatabase()
+  pool = createPool({ url: database.url, max: 8 })
+})
+afterAll(async () => {
+  await store.close()
+  await node.stop()
+  await pool.end()
+  await database.drop()
+})
+
+/** Says it as commands and relays do: at the end of the stream, through the codec. */
+async function append({ stream, orgId, commandId, correlationId, events }: StoryAppend): Promise<void> {
+  if (stream.endsWith('.events')) {
+    const revision = (await store.readLast(stream))?.revision ?? 'no_stream'
+    const metadata = { commandId, $correlationId: correlationId, orgId, source: '1/1' }
+    await store.appendRaw(
+      stream,
+      revision,
+      events.map((event, index) => ({ ...event, id: eventIdOf(commandId, index), metadata })),
+    )
+    return
+  }
+  const fold: Fold<number, DomainEvent> = {
+    category: categoryOf(stream),
+    initialState: 0,
+    evolve: (count) => count + 1,
+  }
+  const { revision } = await store.load(fold, stream, { fresh: true })
+  await store.append(fold, stream, revision, events, { commandId, correlationId, orgId })
+}
+
+it(
+  'the same holds on a real log, with encryption, erasures and a node that is killed',
+  { timeout: 300_000 },
+  async () => {
+    const registrations = Array.from({ length: 8 }, (_, chance): Move => ({
+      act: 'registerPatient',
+      chance,
+      text: 'told',
+    }))
+    const stories = sample(histories(80), { numRuns: 9, seed: 20_261_121 }).map((moves, index) =>
+      told([...registrations, ...moves], v5(`story ${index}`, namespace), { hasCodec: true }),
+    )
+    const begin = (): Promise<Instance> => startInstance(database.url, allProjectors, { eventStore: store, filter })
+    const gone: Promise<void>[] = []
+    let instance: Instance | undefined
+    for (const [index, { appends, patients }] of stories.entries()) {
+      const half = Math.ceil(appends.length / 2)
+      for (const each of appends.slice(0, half)) await append(each)
+      // Who is erased before anybody has read it is null in the read models as well; what is said later is stored as null.
+      if (instance === undefined) for (const { orgId, id, isErased } of patients) if (isErased) keys.destroy(orgId, id)
+      instance ??= await begin()
+      if (index % 3 === 0) instance.proxy.cutAfter(5, 'after', false)
+      if (index % 3 === 1) await node.restart()
+      for (const each of appends.slice(half)) await append(each)
+      await settled(instance, await store.head(filter), [])
+      if (index % 3 !== 2) continue
+      instance.proxy.kill()
+      gone.push(instance.close())
+      instance = undefined
+    }
+    instance ??= await begin()
+    await settled(instance, await store.head(filter), [])
+    const { rows } = await pool.query<{ erased: string; told: string }>(
+      'select count(*) filter (where given_name is null) as erased, count(given_name) as told from patients.patients',
+    )
+    expect(Number(rows[0]?.erased)).toBeGreaterThan(0)
+    expect(Number(rows[0]?.told)).toBeGreaterThan(0)
+
+    const outcomes = await verify({ eventStore: store, pool, filter, logger: silentLogger }, allProjectors)
+    expect(outcomes.map((outcome) => [outcome.name, outcome.kind])).toEqual(
+      allProjectors.map(({ name }) => [name, 'equal']),
+    )
+    await pool.query(
+      `update patients.patients set dob = 'damaged' where patient_id = (select min(patient_id::text)::uuid from patients.patients)`,
+    )
+    const [damaged] = await verify(
+      { eventStore: store, pool, filter, logger: silentLogger },
+      allProjectors.filter(({ name }) => name === 'patients'),
+    )
+    expect(damaged).toMatchObject({
+      kind: 'differs',
+      comparison: { difference: { kind: 'changed', table: 'patients', columns: ['dob'] } },
+    })
+    await instance.close()
+    await Promise.all(gone)
+  },
+)

@@ -1,0 +1,29 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { faultNamed } from '../../../tools/faults/faults.ts'
+import { runFault } from '../../../tools/faults/run-fault.ts'
+import { openStage, type Stage } from '../../../tools/faults/stage/stage.ts'
+
+// One platform for all of them, one after the other; `npm run faults` gives each its own, and more time.
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 })
+
+let stage: Stage
+
+beforeAll(async () => {
+  stage = await openStage()
+})
+
+afterAll(() => stage.close())
+
+test.each([
+  'event store out of room by a limit',
+  'event store cut off every 700 ms',
+  'Postgres refuses writes for want of room',
+  'object store restarted',
+])('%s: every answer is a documented one, health shows it and clears, nothing is lost', async (name) => {
+  const fault = faultNamed(name)
+  const ground = await fault.prepare()
+  const seen = await runFault(stage, fault, ground, fault.seconds.short)
+  expect(seen.wrong).toEqual([])
+  expect(seen.outcomes.length).toBeGreaterThan(10)
+  expect(seen.acknowledged).toBeGreaterThan(2)
+})

@@ -1,0 +1,35 @@
+import { describe, expect, test } from 'vitest'
+import { isRealEventStore, realEventStoreUrl } from '../../support/event-store.ts'
+import { checkDamage } from '../../../tools/node-checks/damage-check.ts'
+import { checkAgainstModel } from '../../../tools/node-checks/model-check.ts'
+import { checkAgainstServer } from '../../../tools/node-checks/real-check.ts'
+
+const quietly = (): void => {}
+
+describe('random operations', () => {
+  test.each([1, 2])('are answered as the model answers them, over restarts: seed %i', async (seed) => {
+    const { differences, operations } = await checkAgainstModel({
+      operations: 600,
+      seed,
+      operationsPerRestart: 150,
+      progress: quietly,
+    })
+    expect(differences).toEqual([])
+    expect(operations).toBe(600)
+  })
+
+  if (isRealEventStore) {
+    test('are answered as a real server answers them', async () => {
+      const { differences } = await checkAgainstServer(realEventStoreUrl, 300, 1, quietly)
+      expect(differences).toEqual([])
+    })
+  }
+})
+
+test('damage anywhere in the files is reported or does not matter, and a torn tail costs nothing that was acknowledged', async () => {
+  const { differences, ...figures } = await checkDamage(120, 1, quietly)
+  expect(differences).toEqual([])
+  expect(figures.refusedStarts).toBeGreaterThan(0)
+  expect(figures.reportedReads).toBeGreaterThan(0)
+  expect(figures.repaired).toBeGreaterThan(0)
+})

@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'vitest'
+import { checkChannel, missingOn } from '../../../tools/torture/checks/channels.ts'
+import { checkRevisions, checkSameOrder, checkSubscriber } from '../../../tools/torture/checks/log.ts'
+import type { Fact } from '../../../tools/torture/facts.ts'
+import { streamOf, toldLog } from '../../../tools/torture/told-log.ts'
+
+const [review, other] = [streamOf('ai_review', 'r1'), streamOf('ai_review', 'r2')]
+const channel = 'ai_review.events'
+const published = (type: string, cause: string) => [channel, type, {}, { $causationId: cause }] as const
+
+const whole = toldLog(
+  [review, 'AiReviewStarted'],
+  [other, 'AiReviewStarted'],
+  published('ai_review.started', 'event-0'),
+  [review, 'AiReviewCallAttempted'],
+  [review, 'AiReviewCompleted'],
+  published('ai_review.started', 'event-1'),
+  published('ai_review.completed', 'event-4'),
+)
+const without = (log: readonly Fact[], place: number) => log.filter((_, index) => index !== place)
+const changed = (log: readonly Fact[], place: number, change: Partial<Fact>) =>
+  log.map((fact, index) => (index === place ? { ...fact, ...change } : fact))
+const said = ({ findings }: { readonly findings: readonly { readonly what: string }[] }) =>
+  findings.map(({ what }) => what)
+
+describe('revisions', () => {
+  test('hold in a whole log', () => expect(checkRevisions(whole)).toMatchObject({ examined: 7, findings: [] }))
+
+  test('do not where an event is gone from the middle of a stream', () => {
+    expect(said(checkRevisions(without(whole, 3)))).toEqual(['a stream goes on with revision 2 where 1 is due'])
+  })
+
+  test('do not where a stream begins late, or an event stands there twice', () => {
+    expect(said(checkRevisions(without(whole, 1)))).toEqual([])
+    expect(said(checkRevisions(changed(whole, 1, { revision: 1n })))).toEqual([
+      'a stream goes on with revision 1 where 0 is due',
+    ])
+    expect(said(checkRevisions(changed(whole, 4, { id: 'event-1' })))).toEqual([
+      expect.stringContaining('stands in the log twice'),
+    ])
+  })
+})
+
+describe('the order', () => {
+  test('is the same in two equal readings', () =>
+    expect(checkSameOrder('equal', whole, [...whole])).toMatchObject({ examined: 7, findings: [] }))
+
+  test('is the same where the later reading goes on', () => {
+    expect(checkSameOrder('later', whole, [...whole, ...toldLog([review, 'AiReviewSuperseded'])])).toMatchObject({
+      examined: 7,
+      findings: [],
+    })
+  })
+
+  test('is what a subscriber was given, who may have seen more than was read before', () => {
+    const longer = [...whole, ...toldLog([review, 'AiReviewSuperseded'])]
+    expect(checkSubscriber(whole, whole, longer)).toMatchObject({ examined: 7, findings: [] })
+    expect(checkSubscriber(whole, longer, longer)).toMatchObject({ examined: 8, findings: [] })
+    expect(said(checkSubscriber(longer, whole, longer))).toEqual(['a subscriber was given 7 of 8 events'])
+    expect(checkSubscriber(whole, [...whole, ...whole.slice(-1)], whole).findings).toHaveLength(1)
+    expect(checkSubscriber(whole, [...whole, ...whole.slice(-1)], longer).findings).toHaveLength(1)
+  })
+
+  test.each<readonly [string, readonly Fact[]]>([
+    ['lacks an event', without(whole, 2)],
+    ['lacks the last event', without(whole, 6)],
+    [
+      'has two events the other way round',
+      [whole[1], whole[0], ...whole.slice(2)].filter((fact) => fact !== undefined),
+    ],
+    ['has an event elsewhere', changed(whole, 3, { position: '31/31' })],
+    ['has other data', changed(whole, 3, { data: { call: 'case' } })],
+  ])('is another one where a reading %s', (_, reading) => {
+    expect(checkSameOrder('different', whole, reading).findings).toHaveLength(1)
+  })
+})
+
+describe('a channel', () => {
+  test('is complete where each source has its event, in order', () =>
+    expect(checkChannel(channel, whole)).toMatchObject({ examined: 3, findings: [] }))
+
+  test('lacks an event', () => {
+    expect(said(checkChannel(channel, without(whole, 5)))).toEqual([`${channel} lacks an event`])
+    expect(missingOn(channel, without(whole, 5)).map(({ id }) => id)).toEqual(['event-1'])
+  })
+
+  test('holds an event twice', () => {
+    expect(said(checkChannel(channel, [...whole, ...toldLog(published('ai_review.started', 'event-1'))]))).toEqual([
+      `${channel} holds a second event of event-1`,
+    ])
+  })
+
+  test('holds an event of no source', () => {
+    expect(said(checkChannel(channel, [...whole, ...toldLog(published('ai_review.started', 'event-3'))]))).toEqual([
+      `${channel} holds an event of no source`,
+    ])
+  })
+
+  test('is out of order', () => {
+    const swapped = changed(
+      changed(whole, 5, { metadata: { $causationId: 'event-4' }, type: 'ai_review.completed' }),
+      6,
+      { metadata: { $causationId: 'event-1' }, type: 'ai_review.started' },
+    )
+    expect(said(checkChannel(channel, swapped))).toEqual([`${channel} is out of order`])
+  })
+
+  test('says something else than its source', () => {
+    expect(said(checkChannel(channel, changed(whole, 6, { type: 'ai_review.failed' })))).toEqual([
+      `${channel} says ai_review.failed where ai_review.completed is due`,
+    ])
+  })
+
+  test('of consents follows the decision', () => {
+    const log = toldLog(
+      [streamOf('consent', 'p1'), 'ConsentRecorded', { decision: 'withdrawn' }],
+      ['consent.events', 'consent.granted', {}, { $causationId: 'event-0' }],
+    )
+    expect(said(checkChannel('consent.events', log))).toEqual([
+      'consent.events says consent.granted where consent.withdrawn is due',
+    ])
+    expect(checkChannel('consent.events', changed(log, 1, { type: 'consent.withdrawn' }))).toMatchObject({
+      examined: 1,
+      findings: [],
+    })
+  })
+})

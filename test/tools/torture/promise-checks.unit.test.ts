@@ -1,0 +1,278 @@
+import { describe, expect, test } from 'vitest'
+import { operations, type Acknowledged, type LoadSummary, type Operation } from '../../../tools/torture/acknowledged.ts'
+import { checkAcknowledged, checkAnswers, checkUntold } from '../../../tools/torture/checks/acknowledged.ts'
+import { checkApi } from '../../../tools/torture/checks/api.ts'
+import { checkEndings, checkSlots, withoutEnd } from '../../../tools/torture/checks/endings.ts'
+import { checkOutcomes, outcomesOf } from '../../../tools/torture/checks/outcomes.ts'
+import { checkReadModels, type TableContent } from '../../../tools/torture/checks/read-models.ts'
+import { underWay } from '../../../tools/torture/stage/settle.ts'
+import { streamOf, toldLog } from '../../../tools/torture/told-log.ts'
+
+const said = ({ findings }: { readonly findings: readonly { readonly what: string }[] }) =>
+  findings.map(({ what }) => what)
+
+describe('acknowledged writes', () => {
+  const log = toldLog(
+    [streamOf('patient', 'p1'), 'PatientRegistered', { patientId: 'p1' }],
+    [streamOf('patient', 'p2'), 'PatientRegistered', { patientId: 'p2' }],
+  )
+  const told = (id: string, position: string | null = null, key = `key of ${id}`): Acknowledged => ({
+    operation: 'patient',
+    key,
+    status: 201,
+    id,
+    position,
+  })
+  const unsettled = Object.fromEntries(operations.map((operation) => [operation, 0])) as Record<Operation, number>
+  const load = (answers: Record<string, number>, patient = 0): LoadSummary => ({
+    sent: 3,
+    repeated: 0,
+    answers,
+    unsettled: { ...unsettled, patient },
+  })
+
+  test('are in the log once, however often they were told', () => {
+    expect(checkAcknowledged([told('p1', '0/0'), told('p1', '10/10'), told('p2')], log)).toMatchObject({
+      examined: 3,
+      findings: [],
+    })
+  })
+
+  test.each<readonly [string, readonly Acknowledged[], string]>([
+    ['is lost', [told('p3')], 'acknowledged, but not in the log'],
+    ['has two ids for one key', [told('p1', null, 'key'), told('p2', null, 'key')], 'one key, another id before: p1'],
+    ['was told at a position that is not there', [told('p1', '5/5')], 'acknowledged at 5/5, where the log has nothing'],
+    ['was told at a position before its own', [told('p2', '0/0')], 'acknowledged at 0/0, before its event'],
+  ])('are not where one %s', (_, acknowledged, what) =>
+    expect(said(checkAcknowledged(acknowledged, log))).toEqual([what]),
+  )
+
+  test('are not where one stands there twice', () => {
+    const doubled = toldLog(
+      [streamOf('patient', 'p1'), 'PatientRegistered', { patientId: 'p1' }],
+      [streamOf('patient', 'p1'), 'PatientRegistered', { patientId: 'p1' }],
+    )
+    expect(said(checkAcknowledged([told('p1')], doubled))).toEqual(['acknowledged once, twice in the log'])
+  })
+
+  test('are all there is, but for what was never answered', () => {
+    expect(checkUntold([told('p1'), told('p2')], load({}), log)).toMatchObject({ examined: 2, findings: [] })
+    expect(checkUntold([told('p1')], load({}, 1), log).findings).toEqual([])
+    expect(said(checkUntold([told('p1')], load({}), log))).toEqual(['in the log, but nobody was told'])
+  })
+
+  test('of one subscription and one delivery are told apart', () => {
+    const changes = toldLog(
+      ['webhook_subscriptions-o', 'WebhookSubscriptionChanged', { subscriptionId: 's1', url: 'http://127.0.0.1:1/a' }],
+      ['webhook_subscriptions-o', 'WebhookSubscriptionDisabled', { subscriptionId: 's1' }],
+      ['webhook_subscriptions-o', 'WebhookSubscriptionDeleted', { subscriptionId: 's1' }],
+      [streamOf('webhook_delivery', 'd1'), 'WebhookRedeliveryUnneeded', { deliveryId: 'd1' }],
+    )
+    const all = (
+      [
+        ['readdress', 'http://127.0.0.1:1/a'],
+        ['disable', 's1'],
+        ['unsubscribe', 's1'],
+        ['redeliver', 'd1'],
+      ] as const
+    ).map(([operation, id]) => ({ ...told(id, null, operation), operation }))
+    expect(checkAcknowledged(all, changes)).toMatchObject({ examined: 4, findings: [] })
+    const again = (request: unknown) =>
+      toldLog(
+        [streamOf('webhook_delivery', 'd1'), 'WebhookRedeliveryUnneeded', { deliveryId: 'd1' }],
+        [streamOf('webhook_delivery', 'd1'), 'WebhookRedeliveryRequested', { deliveryId: 'd1', request }],
+      )
+    expect(said(checkAcknowledged(all.slice(3), again(null)))).toEqual([])
+    expect(said(checkAcknowledged(all.slice(3), again({ key: 'k' })))).toEqual(['acknowledged once, twice in the log'])
+    expect(checkUntold(all, load({}), changes).findings).toEqual([])
+    expect(said(checkAcknowledged([{ ...told('s1'), operation: 'enable' }], changes))).toEqual([
+      'acknowledged, but not in the log',
+    ])
+    expect(said(checkUntold(all.slice(1), load({}), changes))).toEqual(['in the log, but nobody was told'])
+  })
+
+  test('come with documented answers only', () => {
+    expect(
+      checkAnswers(
+        load({
+          '201': 2,
+          '409 ai-review-not-cancellable': 1,
+          '404 not-found of what is done': 1,
+          '503 database-unavailable': 4,
+          '502 undefined': 3,
+          none: 9,
+        }),
+      ).findings,
+    ).toEqual([])
+    const wrong = [
+      '500 internal-error',
+      '401 unauthorized',
+      '404 not-found',
+      '409 conflict',
+      'none in time',
+      'unreadable',
+      '503 undefined without Retry-After',
+      '503 database-unavailable without Retry-After',
+    ]
+    expect(checkAnswers(load(Object.fromEntries(wrong.map((answer) => [answer, 1])))).findings).toHaveLength(
+      wrong.length,
+    )
+    expect(said(checkAnswers(load({}, 1)))).toEqual(['requests that never got an answer that settles them'])
+  })
+
+  test('are answered by the API', async () => {
+    const consents = toldLog([
+      streamOf('consent', 'p1'),
+      'ConsentRecorded',
+      { consentId: 'c1', patientId: 'p1', consentTypeCode: 'ai' },
+    ])
+    const api = (ids: readonly string[]) => ({
+      call: async (path: string) => {
+        const id = ids.find((one) => path.endsWith(`/${one}`))
+        const body = path.startsWith('/v1/consent-records') ? { record: { id: ids[0] } } : { id }
+        return { status: id === undefined && !path.includes('?') ? 404 : 200, headers: new Headers(), body }
+      },
+    })
+    expect(await checkApi(api(['c1', 'p1', 'p2']), [told('p1'), told('p2')], consents)).toMatchObject({
+      examined: 3,
+      findings: [],
+    })
+    expect((await checkApi(api(['c1', 'p1']), [told('p1'), told('p2')], consents)).findings).toEqual([
+      { what: 'answered 404, and not with p2', where: '/v1/clinical-api/patients/p2' },
+    ])
+    expect((await checkApi(api(['c0', 'p1']), [told('p1')], consents)).findings).toEqual([
+      { what: 'answered 200, and not with c1', where: '/v1/consent-records?patientId=p1&consentTypeCode=ai' },
+    ])
+  })
+})
+
+describe('ends', () => {
+  const [assessment, review, delivery] = [
+    streamOf('assessment', 'a1'),
+    streamOf('ai_review', 'r1'),
+    streamOf('webhook_delivery', 'd1'),
+  ]
+  const begun = [
+    [assessment, 'AssessmentSubmitted'],
+    [review, 'AiReviewRequested', { caseId: 'c', productId: 'p' }],
+    [delivery, 'WebhookDeliveryScheduled'],
+  ] as const
+  const ended = [
+    [review, 'AiReviewCompleted'],
+    [assessment, 'AssessmentCompleted'],
+    [delivery, 'WebhookDelivered'],
+  ] as const
+
+  test('are there once', () =>
+    expect(checkEndings(toldLog(...begun, ...ended))).toMatchObject({ examined: 3, findings: [] }))
+
+  test('may be that of a successor, and need not be where nothing was submitted', () => {
+    expect(withoutEnd(toldLog(...begun, [review, 'AiReviewSuperseded'], ended[1], ended[2]))).toEqual([])
+    expect(withoutEnd(toldLog([assessment, 'AssessmentRequested'], [assessment, 'AssessmentUploadsAwaited']))).toEqual(
+      [],
+    )
+  })
+
+  test('are missing', () => {
+    const log = toldLog(...begun)
+    expect(withoutEnd(log)).toEqual([assessment, review, delivery])
+    expect(said(checkEndings(log))).toEqual(['no end', 'no end', 'no end'])
+    expect(underWay(log)).toEqual([assessment, review, delivery])
+  })
+
+  test('are there twice, or followed by something', () => {
+    expect(said(checkEndings(toldLog(...begun, ...ended, [assessment, 'AssessmentFailed'])))).toEqual(['a second end'])
+    expect(said(checkEndings(toldLog(...begun, ...ended, [review, 'AiReviewCancelled'])))).toEqual(['a second end'])
+    expect(
+      said(
+        checkEndings(
+          toldLog(...begun, [review, 'AiReviewSuperseded'], [review, 'AiReviewSuperseded'], ...ended.slice(1)),
+        ),
+      ),
+    ).toEqual(['a second end'])
+    expect(said(checkEndings(toldLog(...begun, ...ended, [assessment, 'AssessmentReviewRenewed'])))).toEqual([
+      'an event after the end',
+    ])
+  })
+
+  test('are there once in each round of a delivery', () => {
+    const again = [delivery, 'WebhookRedeliveryRequested'] as const
+    expect(
+      checkEndings(
+        toldLog(...begun, ...ended, again, [delivery, 'WebhookDeliveryAttempted'], [delivery, 'WebhookDelivered']),
+      ),
+    ).toMatchObject({ examined: 4, findings: [] })
+    expect(withoutEnd(toldLog(...begun, ...ended, again))).toEqual([delivery])
+    expect(said(checkEndings(toldLog(...begun, ...ended, [delivery, 'WebhookDelivered'])))).toEqual(['a second end'])
+    expect(said(checkEndings(toldLog(...begun, ...ended, [delivery, 'WebhookDeliveryAttempted'])))).toEqual([
+      'an event after the end',
+    ])
+  })
+
+  test('of a cancelled delivery may be followed by what was under way, once, and by who asks in vain', () => {
+    const cancelled = [...begun, ...ended.slice(0, 2), [delivery, 'WebhookDeliveryCancelled']] as const
+    const late = ['WebhookDelivered', 'WebhookDeliveryFailed', 'WebhookDeliveryAttemptFailed'].map(
+      (type) => [delivery, type] as const,
+    )
+    for (const one of late) expect(said(checkEndings(toldLog(...cancelled, one)))).toEqual([])
+    expect(said(checkEndings(toldLog(...cancelled, [delivery, 'WebhookRedeliveryUnneeded'])))).toEqual([])
+    expect(said(checkEndings(toldLog(...cancelled, ...late.slice(0, 2))))).toEqual(['a second end'])
+    expect(said(checkEndings(toldLog(...cancelled, [delivery, 'WebhookDeliveryCancelled'])))).toEqual(['a second end'])
+  })
+
+  test('leave one review of a case standing', () => {
+    const second = [streamOf('ai_review', 'r2'), 'AiReviewRequested', { caseId: 'c', productId: 'p' }] as const
+    expect(checkSlots(toldLog(...begun, [review, 'AiReviewSuperseded'], second))).toMatchObject({
+      examined: 1,
+      findings: [],
+    })
+    expect(said(checkSlots(toldLog(...begun, second)))).toEqual(['a second review of a case stands'])
+  })
+})
+
+describe('outcomes', () => {
+  const ended = (count: number, code?: string) =>
+    Array.from(
+      { length: count },
+      (_, index) =>
+        [
+          streamOf('assessment', `${code ?? 'done'} ${index}`),
+          code === undefined ? 'AssessmentCompleted' : 'AssessmentFailed',
+          { code },
+        ] as const,
+    )
+
+  test('are those that nobody asked for', () => {
+    expect(
+      checkOutcomes(toldLog(...ended(9), ...ended(1, 'ANALYSIS_FAILED'), ...ended(30, 'CANCELLED'))),
+    ).toMatchObject({ examined: 10, findings: [] })
+    expect(outcomesOf(toldLog(...ended(2), ...ended(1, 'CANCELLED')))).toEqual({ completed: 2, CANCELLED: 1 })
+  })
+
+  test('are too bad where retries do not outlast the kills, or nothing was ever completed', () => {
+    expect(said(checkOutcomes(toldLog(...ended(8), ...ended(1, 'ANALYSIS_FAILED'))))).toEqual(['too few completed'])
+    expect(said(checkOutcomes(toldLog(...ended(3, 'CANCELLED'))))).toEqual(['too few completed'])
+  })
+})
+
+describe('read models', () => {
+  const table = (rows: Readonly<Record<string, string>>, name = 'x.rows'): TableContent => ({
+    table: name,
+    rows: new Map(Object.entries(rows)),
+  })
+
+  test('equal a rebuild', () =>
+    expect(checkReadModels([table({ a: '1', b: '2' })], [table({ b: '2', a: '1' })])).toMatchObject({
+      examined: 2,
+      findings: [],
+    }))
+
+  test.each<readonly [string, readonly TableContent[], string]>([
+    ['lack a row', [table({ a: '1' })], 'a row that only a rebuild has'],
+    ['have one more', [table({ a: '1', b: '2', c: '3' })], 'a row that a rebuild does not have'],
+    ['have another one', [table({ a: '1', b: '3' })], 'a row that a rebuild fills otherwise'],
+    ['lack a table', [], 'a table that only one of both has'],
+  ])('are found where they %s', (_, live, what) =>
+    expect(said(checkReadModels(live, [table({ a: '1', b: '2' })]))).toEqual([what]),
+  )
+})

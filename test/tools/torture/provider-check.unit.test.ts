@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest'
+import type { ProviderCall } from '../../support/provider.ts'
+import { checkProviderCalls } from '../../../tools/torture/checks/provider.ts'
+import { streamOf, toldLog } from '../../../tools/torture/told-log.ts'
+
+const review = streamOf('ai_review', 'r1')
+type Told = readonly [string, string, Readonly<Record<string, unknown>>]
+const attempt = (call: string, imageId: string | null = null): Told => [
+  review,
+  'AiReviewCallAttempted',
+  { call, imageId },
+]
+const fact = (type: string, data: Readonly<Record<string, unknown>> = {}): Told => [review, type, data]
+const opened = (providerCaseId: number) => fact('AiReviewProviderCaseCreated', { providerCaseId })
+const sent = (imageId: string) => fact('AiReviewImageSent', { imageId })
+const call = (name: string, caseId = 1, sha256?: string): ProviderCall => ({
+  call: name,
+  status: 200,
+  caseId,
+  ...(sha256 === undefined ? {} : { sha256 }),
+})
+
+const start = [attempt('case'), opened(1), attempt('image', 'i1'), sent('i1')]
+const rest = [
+  attempt('process'),
+  fact('AiReviewProcessingAccepted'),
+  attempt('result'),
+  fact('AiReviewPollDeferred'),
+  attempt('result'),
+  fact('AiReviewCompleted'),
+]
+const calls = [call('login'), call('case'), call('image', 1, 'x'), call('process'), call('result'), call('result')]
+const said = (told: readonly Told[], heard = calls) =>
+  checkProviderCalls(toldLog(...told), heard).findings.map(({ what }) => what)
+
+describe('the provider is asked once for each effect', () => {
+  test('where nothing goes wrong', () =>
+    expect(checkProviderCalls(toldLog(...start, ...rest), calls)).toMatchObject({ examined: 5, findings: [] }))
+
+  test('and again where a crash left unknown what came of it', () => {
+    expect(said([attempt('case'), ...start, ...rest])).toEqual([])
+    const anew = [
+      attempt('case'),
+      opened(1),
+      attempt('image', 'i1'),
+      attempt('case'),
+      opened(2),
+      attempt('image', 'i1'),
+      sent('i1'),
+      ...rest,
+    ]
+    expect(
+      said(
+        anew,
+        [...calls, call('case', 2), call('image', 2, 'x'), call('process', 2)].filter(
+          (one) => one.call !== 'process' || one.caseId === 2,
+        ),
+      ),
+    ).toEqual([])
+    expect(said([...start, attempt('process'), ...rest], [...calls, call('process')])).toEqual([])
+    const deferred = fact('AiReviewStartDeferred', { abandonsProviderCase: true })
+    expect(
+      said([
+        attempt('case'),
+        opened(1),
+        attempt('image', 'i1'),
+        deferred,
+        attempt('case'),
+        opened(2),
+        attempt('image', 'i1'),
+        sent('i1'),
+        ...rest,
+      ]),
+    ).toEqual([])
+  })
+})
+
+describe('the check finds', () => {
+  test.each<readonly [string, readonly Told[], string]>([
+    [
+      'a second case without need',
+      [attempt('case'), opened(1), attempt('case'), opened(2), attempt('image', 'i1'), sent('i1'), ...rest],
+      'a second provider case without need',
+    ],
+    [
+      'a case that is gone on with',
+      [attempt('case'), opened(1), attempt('image', 'i1'), attempt('image', 'i1'), sent('i1'), ...rest],
+      'a provider case is gone on with that is not known',
+    ],
+    ['an image sent again', [...start, attempt('image', 'i1'), sent('i1'), ...rest], 'an image that the provider has'],
+    [
+      'processing after it was accepted',
+      [...start, ...rest.slice(0, 2), attempt('process'), fact('AiReviewCompleted')],
+      'a step before the accepted processing',
+    ],
+    ['a call after the end', [...start, ...rest, attempt('result')], 'the provider is asked after the end'],
+  ])('%s', (_, told, what) => expect(said(told, [])).toEqual([what]))
+
+  test('calls that nobody wrote down', () => {
+    expect(said([...start, ...rest], [...calls, call('case', 2)])).toEqual(['more calls than attempts on record'])
+    expect(said([...start, ...rest], [...calls, call('process')])).toEqual([
+      'more calls than attempts on record',
+      'processing asked 2 times in 1 attempts',
+    ])
+  })
+
+  test('an image twice in one provider case', () => {
+    expect(said([attempt('image', 'i0'), ...start, ...rest], [...calls, call('image', 1, 'x')])).toContain(
+      'an image 2 times in one provider case',
+    )
+  })
+
+  test('nothing in calls that were refused', () => {
+    expect(
+      said([...start, ...rest], [...calls, { call: 'case', status: 401 }, { call: 'process', status: 500, caseId: 1 }]),
+    ).toEqual([])
+  })
+})

@@ -1,0 +1,208 @@
+import { describe, expect, test } from 'vitest'
+import { checkApi } from '../../../tools/torture/checks/api.ts'
+import { checkWebhooks, deliveriesWithoutOutcome, type ReceivedLine } from '../../../tools/torture/checks/webhooks.ts'
+import { streamOf, toldLog, type Told } from '../../../tools/torture/told-log.ts'
+
+const ofSubscriptions = (type: string, data: object = {}): Told => [
+  'webhook_subscriptions-o',
+  type,
+  { subscriptionId: 's1', ...data },
+]
+const both = ['assessment.completed', 'assessment.failed']
+const subscribed = ofSubscriptions('WebhookSubscribed', {
+  url: 'http://127.0.0.1:1/hook',
+  eventTypes: ['assessment.completed'],
+})
+const moved = ofSubscriptions('WebhookSubscriptionChanged', { url: 'http://127.0.0.1:1/moved', eventTypes: both })
+const disabled = ofSubscriptions('WebhookSubscriptionDisabled')
+const enabled = ofSubscriptions('WebhookSubscriptionEnabled')
+const deleted = ofSubscriptions('WebhookSubscriptionDeleted')
+const completed = (assessmentId: string): Told => [
+  streamOf('assessment', assessmentId),
+  'AssessmentCompleted',
+  { assessmentId },
+]
+const failed = (assessmentId: string): Told => [
+  streamOf('assessment', assessmentId),
+  'AssessmentFailed',
+  { assessmentId },
+]
+/** Of the delivery of the event `event-<cause>`. */
+const ofDelivery = (type: string, cause = 1, data: object = {}): Told => [
+  streamOf('webhook_delivery', 'w1'),
+  type,
+  { deliveryId: 'w1', subscriptionId: 's1', eventId: `event-${cause}`, ...data },
+]
+
+const line = (id: string, assessmentId = 'a1', status = 204, path = '/hook'): ReceivedLine => ({
+  path,
+  id,
+  assessmentId,
+  status,
+})
+const said = (log: readonly Told[], received: readonly ReceivedLine[]) =>
+  checkWebhooks(toldLog(...log), received).findings.map(({ what }) => what)
+const due = (...log: readonly Told[]) => checkWebhooks(toldLog(...log), []).examined
+
+describe('webhooks', () => {
+  const log = [completed('early'), subscribed, completed('a1'), failed('a2')]
+
+  test('came, more than once if need be, under one id', () => {
+    expect(checkWebhooks(toldLog(...log), [line('w1', 'a1', 503), line('w1'), line('w1')])).toMatchObject({
+      examined: 1,
+      findings: [],
+    })
+    expect(deliveriesWithoutOutcome(toldLog(...log))).toBe(1)
+    expect(deliveriesWithoutOutcome(toldLog(...log, ofDelivery('WebhookDelivered', 2)))).toBe(0)
+  })
+
+  test.each<readonly [string, readonly ReceivedLine[], string]>([
+    ['never came', [], 'a webhook that never came'],
+    ['were refused for good', [line('w1', 'a1', 503)], 'a webhook that was refused and not sent again'],
+    ['came under two ids', [line('w1'), line('w2')], 'a webhook under 2 ids: w1, w2'],
+    ['came although nobody asked', [line('w1'), line('w2', 'a2')], 'a webhook that no subscription asked for'],
+    ['came about what was before', [line('w1'), line('w2', 'early')], 'a webhook that no subscription asked for'],
+    [
+      'came to an address of nobody',
+      [line('w1'), line('w2', 'a1', 204, '/other')],
+      'a webhook that no subscription asked for',
+    ],
+  ])('are found where they %s', (_, received, what) => expect(said(log, received)).toEqual([what]))
+
+  test('share no id', () => {
+    expect(said([...log, completed('a3')], [line('w1'), line('w1', 'a3')])).toEqual([
+      'one webhook id for two things, the other s1 a1',
+    ])
+  })
+
+  test('are recorded as delivered where they were taken, as often at most', () => {
+    const recorded = [subscribed, completed('a1'), ofDelivery('WebhookDelivered')]
+    expect(said(recorded, [line('w1')])).toEqual([])
+    const twice = [...recorded, ofDelivery('WebhookRedeliveryRequested'), ofDelivery('WebhookDelivered')]
+    expect(said(twice, [line('w1'), line('w1')])).toEqual([])
+    expect(said(twice, [line('w1'), line('w1', 'a1', 503)])).toEqual(['recorded as delivered, though it was not taken'])
+  })
+})
+
+describe('webhooks of a subscription that moved', () => {
+  const log = [subscribed, completed('a1'), moved, completed('a2'), failed('a3')]
+
+  test("come to either address where it moved after the event, with the types of the event's time", () => {
+    expect(due(...log)).toBe(3)
+    for (const path of ['/hook', '/moved']) {
+      expect(
+        said(log, [line('w1', 'a1', 204, path), line('w2', 'a2', 204, '/moved'), line('w3', 'a3', 204, '/moved')]),
+      ).toEqual([])
+    }
+    expect(due(subscribed, failed('a1'), moved)).toBe(0)
+  })
+
+  test('are found where they come to the address that it had given up before, or under another id there', () => {
+    expect(said(log.slice(0, -1), [line('w1'), line('w2', 'a2')])).toEqual([
+      'a webhook to an address that was given up before',
+    ])
+    expect(said(log.slice(0, 3), [line('w1'), line('w2', 'a1', 204, '/moved')])).toEqual([
+      'a webhook under 2 ids: w1, w2',
+    ])
+  })
+})
+
+describe('webhooks of a subscription that was let go', () => {
+  const letGo = [
+    ['disabled', disabled],
+    ['deleted', deleted],
+  ] as const
+
+  test.each(letGo)('may be cancelled where it was %s after the event, and may have come', (_, event) => {
+    const log = [subscribed, completed('a1'), event, ofDelivery('WebhookDeliveryCancelled')]
+    expect(said(log, [])).toEqual([])
+    expect(said(log, [line('w1')])).toEqual([])
+    expect(said(log, [line('w1', 'a1', 503)])).toEqual([])
+    expect(said([...log, ofDelivery('WebhookDelivered')], [])).toEqual([
+      'recorded as delivered, though it was not taken',
+    ])
+    expect(deliveriesWithoutOutcome(toldLog(...log.slice(0, 3)))).toBe(1)
+    expect(deliveriesWithoutOutcome(toldLog(...log))).toBe(0)
+  })
+
+  test.each(letGo)('are not due while it is %s', (_, event) => {
+    expect(due(subscribed, event, completed('a1'))).toBe(0)
+    expect(said([subscribed, event, completed('a1')], [line('w1')])).toEqual([
+      'a webhook that no subscription asked for',
+    ])
+  })
+
+  test('are due again once it is enabled', () => {
+    expect(due(subscribed, disabled, enabled, completed('a1'))).toBe(1)
+    expect(said([subscribed, disabled, enabled, completed('a1')], [])).toEqual(['a webhook that never came'])
+    expect(said([subscribed, completed('a1'), disabled, enabled], [])).toEqual([])
+  })
+
+  test('are found where they were cancelled while it stood', () => {
+    expect(said([subscribed, completed('a1'), ofDelivery('WebhookDeliveryCancelled'), disabled], [line('w1')])).toEqual(
+      ['cancelled, though its subscription stood'],
+    )
+    expect(said([subscribed, completed('a1'), ofDelivery('WebhookDeliveryCancelled')], [])).toEqual([
+      'a webhook that never came',
+      'cancelled, though its subscription stood',
+    ])
+  })
+})
+
+describe('webhooks that are asked for again', () => {
+  const log = [subscribed, completed('a1'), ofDelivery('WebhookDelivered'), ofDelivery('WebhookRedeliveryRequested')]
+
+  test('are found where they are given up or cancelled although the subscription stands', () => {
+    expect(said([...log, ofDelivery('WebhookDeliveryFailed')], [line('w1')])).toEqual([
+      'asked for again, and not taken',
+    ])
+    expect(said([...log, ofDelivery('WebhookDeliveryCancelled')], [line('w1')])).toEqual([
+      'cancelled, though its subscription stood',
+    ])
+    expect(said([...log, deleted, ofDelivery('WebhookDeliveryCancelled')], [line('w1')])).toEqual([])
+    expect(
+      said(
+        [...log.slice(0, 3), disabled, enabled, ...log.slice(3), ofDelivery('WebhookDeliveryCancelled')],
+        [line('w1')],
+      ),
+    ).toEqual(['cancelled, though its subscription stood'])
+  })
+})
+
+describe('webhooks that are asked for while a disabling has them cancelled', () => {
+  const asked = (endpointRevision: number) => ofDelivery('WebhookRedeliveryUnneeded', 1, { endpointRevision })
+  const cancelled = ofDelivery('WebhookDeliveryCancelled')
+  const again = ofDelivery('WebhookRedeliveryRequested', 1, { request: null })
+  const log = [subscribed, completed('a1'), disabled, enabled]
+
+  test('are found where that is the end of them', () => {
+    expect(said([...log, asked(2), cancelled], [])).toEqual(['asked for again, and cancelled'])
+    expect(said([...log, asked(2), cancelled, again, ofDelivery('WebhookDelivered')], [line('w1')])).toEqual([])
+    expect(said([...log, asked(2), cancelled, again, ofDelivery('WebhookDeliveryFailed')], [])).toEqual([
+      'asked for again, and not taken',
+    ])
+  })
+
+  test('may be over where they were asked for before, or where it was let go since', () => {
+    expect(said([...log, asked(0), cancelled], [])).toEqual([])
+    expect(said([subscribed, completed('a1'), asked(0), disabled, enabled, cancelled], [])).toEqual([])
+    for (const event of [disabled, deleted]) expect(said([...log, asked(2), event, cancelled], [])).toEqual([])
+    expect(said([...log, ofDelivery('WebhookRedeliveryUnneeded'), cancelled], [])).toEqual([])
+    expect(said([...log, cancelled, ofDelivery('WebhookDelivered'), asked(2)], [line('w1')])).toEqual([])
+  })
+})
+
+test('subscriptions are answered by the API as the log leaves them', async () => {
+  const path = '/v1/clinical-api/webhook-subscriptions/s1'
+  const api = (status: number, body: object) => ({ call: async () => ({ status, headers: new Headers(), body }) })
+  const record = { id: 's1', status: 'disabled', url: 'http://127.0.0.1:1/moved' }
+  const log = toldLog(subscribed, moved, disabled)
+  expect(await checkApi(api(200, record), [], log)).toMatchObject({ examined: 1, findings: [] })
+  const what = `answered 200, and not with s1 disabled ${record.url}`
+  expect((await checkApi(api(200, { ...record, status: 'active' }), [], log)).findings).toEqual([{ what, where: path }])
+  const gone = toldLog(subscribed, deleted)
+  expect((await checkApi(api(404, { code: 'not-found' }), [], gone)).findings).toEqual([])
+  expect((await checkApi(api(200, record), [], gone)).findings).toEqual([
+    { what: 'answered 200, and not with not-found', where: path },
+  ])
+})

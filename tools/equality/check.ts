@@ -1,0 +1,74 @@
+import * as fc from 'fast-check'
+import type { Projector } from '../../projections/runtime/projector.ts'
+import { processes } from '../../processes/registry.ts'
+import { readModels } from '../../projections/registry.ts'
+import { courses } from './disturbances.ts'
+import { histories } from './histories.ts'
+import { Lane, type Figures } from './lane.ts'
+
+/** Every projector of the platform: the read models, and the to-do lists of the processes. */
+export const allProjectors: readonly Projector[] = [...readModels, ...processes.map(({ list }) => list)]
+
+export interface EqualityOptions {
+  readonly databaseUrl: string
+  readonly projectors?: readonly Projector[]
+  readonly cases: number
+  readonly seed: number
+  /** Cases at a time, each lane with read models and a seed of its own: `seed`, `seed` + 1 and so on. Default 4. */
+  readonly lanes?: number
+  /** Of a failure, as it was printed: only this case is run, with the seed that was printed beside it. */
+  readonly path?: string
+  readonly mostMoves?: number
+  readonly onCase?: (figures: Figures) => void
+}
+
+export interface EqualityResult extends Figures {
+  /** In words, with the seed and the path that repeat it; empty when all cases were equal. */
+  readonly failures: readonly string[]
+}
+
+/** R2: whatever happened to the runner, the live read models are what a rebuild from the log makes of it. */
+export async function checkEquality(options: EqualityOptions): Promise<EqualityResult> {
+  const { databaseUrl, projectors = allProjectors, cases, seed, path, mostMoves = 60, onCase } = options
+  const count = path === undefined ? Math.min(options.lanes ?? 4, cases) : 1
+  const figures: Figures = {
+    cases: 0,
+    events: 0,
+    disturbances: { none: 0, cut: 0, kill: 0, restart: 0, break: 0, stop: 0 },
+  }
+  const failures: string[] = []
+  const runLane = async (number: number): Promise<void> => {
+    const lane = await Lane.open(databaseUrl, projectors, number, figures)
+    try {
+      const property = fc.asyncProperty(
+        histories(mostMoves),
+        courses,
+        fc.constantFrom(1, 7, 50, 10_000),
+        async (moves, course, rebuildSize) => {
+          const difference = await lane.run(moves, course, rebuildSize)
+          onCase?.(figures)
+          if (difference !== undefined) throw new Error(difference)
+        },
+      )
+      const numRuns = Math.floor(cases / count) + (number < cases % count ? 1 : 0)
+      const result = await fc.check(property, { seed: seed + number, numRuns, ...(path === undefined ? {} : { path }) })
+      if (result.failed) failures.push(inWords(result))
+    } finally {
+      await lane.close()
+    }
+  }
+  await Promise.all(Array.from({ length: count }, (_, number) => runLane(number)))
+  return { ...figures, failures }
+}
+
+function inWords<Case>({
+  seed,
+  counterexamplePath,
+  counterexample,
+  errorInstance,
+  numShrinks,
+}: fc.RunDetails<Case>): string {
+  const why = errorInstance instanceof Error ? errorInstance.message : String(errorInstance)
+  const repeat = `--seed ${seed} --path ${counterexamplePath ?? ''}`
+  return `${repeat} (made smaller ${numShrinks} times)\n${why}\nof ${JSON.stringify(counterexample)}`
+}

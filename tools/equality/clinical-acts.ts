@@ -1,0 +1,201 @@
+import { caseStream } from '../../streams/case/stream.ts'
+import { consentChannel } from '../../streams/channels/consent.ts'
+import { consentStream } from '../../streams/consent/stream.ts'
+import { consentTypeIdOf, consentTypeStream } from '../../streams/consent-type/stream.ts'
+import { patientStream } from '../../streams/patient/stream.ts'
+import { reservationStream } from '../../streams/reservation/stream.ts'
+import type { SeededRandom } from '../node-checks/seeded-random.ts'
+import { consentPublicFact } from '../../test/streams/channel-facts.ts'
+import { caseFact, consentFact, consentTypeFact, hash, ids, patientFact } from '../../test/streams/facts.ts'
+import type { ConsentType, Story } from './story.ts'
+
+/** Something that happens now if it can; `text` is what a caller wrote somewhere. */
+export type Act = (story: Story, random: SeededRandom, text: string) => void
+
+export const registerPatient: Act = (story, random, text) => {
+  const patient = story.newPatient(random)
+  const said = {
+    givenName: text,
+    familyName: `family ${text}`,
+    dob: '1970-02-28',
+    identifiers: [{ scheme: text, value: 'canary' }],
+  }
+  const erased = { givenName: null, familyName: null, dob: null, identifiers: null }
+  const fact = patientFact('PatientRegistered', {
+    patientId: patient.id,
+    organisationId: patient.orgId,
+    registeredAt: story.instant(random),
+    ...said,
+  })
+  story.append(patient.orgId, patientStream(patient.orgId, patient.id), {
+    ...fact,
+    data: { ...fact.data, ...(patient.readsAsNull ? erased : {}) },
+  })
+}
+
+export const correctPatient: Act = (story, random, text) => {
+  const registered = story.patients.filter(({ isRevoked }) => !isRevoked)
+  if (registered.length === 0) return
+  const patient = random.pick(registered)
+  const identifiers = [
+    { scheme: text, value: 'canary' },
+    { scheme: 'mrn', value: text },
+    { scheme: 'nhs', value: patient.id },
+  ].filter(() => random.oneIn(2))
+  const said = { givenName: text, familyName: `family ${text}`, dob: '1970-03-01', identifiers }
+  const erased = { givenName: null, familyName: null, dob: null, identifiers: null }
+  const corrected = {
+    patientId: patient.id,
+    correctedAt: story.instant(random),
+    ...(patient.readsAsNull ? erased : said),
+  }
+  story.append(patient.orgId, patientStream(patient.orgId, patient.id), patientFact('PatientCorrected', corrected))
+}
+
+export const revokeRegistration: Act = (story, random) => {
+  const registered = story.patients.filter(({ isRevoked }) => !isRevoked)
+  if (registered.length === 0) return
+  const patient = random.pick(registered)
+  patient.isRevoked = true
+  const revoked = patientFact('PatientRegistrationRevoked', { patientId: patient.id, revokedAt: story.instant(random) })
+  story.append(patient.orgId, patientStream(patient.orgId, patient.id), revoked)
+}
+
+export const openCase: Act = (story, random, text) => {
+  if (story.patients.length === 0) return
+  const patient = random.pick(story.patients)
+  const caseId = story.id(random)
+  const phi = patient.readsAsNull
+    ? { externalReference: null, clinicalContext: null }
+    : { externalReference: text, clinicalContext: { [text]: text } }
+  const opened = {
+    caseId,
+    organisationId: patient.orgId,
+    patientId: patient.id,
+    productId: random.oneIn(3) ? null : ids.product,
+  }
+  const fact = caseFact('CaseOpened', { ...opened, assessmentId: null, openedAt: story.instant(random), ...phi })
+  story.append(patient.orgId, caseStream(patient.orgId, caseId), fact)
+}
+
+export const createConsentType: Act = (story, random, text) => {
+  const orgId = random.pick(story.organisations)
+  const code = random.pick(['ai_analysis', 'research', 'teaching'])
+  if (story.consentTypes.some((type) => type.orgId === orgId && type.code === code)) return
+  const id = consentTypeIdOf(orgId, code)
+  const named = { displayName: text, description: random.oneIn(2) ? null : text, required: random.oneIn(2) }
+  const created = consentTypeFact('ConsentTypeCreated', {
+    consentTypeId: id,
+    organisationId: orgId,
+    code,
+    ...named,
+    createdAt: story.instant(random),
+  })
+  story.append(orgId, consentTypeStream(orgId, id), created)
+  story.consentTypes.push({ id, orgId, code, status: 'unused' })
+}
+
+export const publishText: Act = (story, random, text) => {
+  const types = standing(story)
+  if (types.length === 0) return
+  const { id, orgId } = random.pick(types)
+  const at = story.instant(random)
+  const version = consentTypeFact('ConsentTextVersionPublished', {
+    consentTypeId: id,
+    textVersionId: story.id(random),
+    text,
+    effectiveFrom: at,
+    createdAt: at,
+  })
+  story.append(orgId, consentTypeStream(orgId, id), version)
+}
+
+export const changeConsentType: Act = (story, random, text) => {
+  const types = standing(story)
+  if (types.length === 0) return
+  const { id, orgId } = random.pick(types)
+  const changed = {
+    displayName: text,
+    description: random.oneIn(2) ? null : text,
+    required: random.oneIn(2),
+    updatedAt: story.instant(random),
+  }
+  story.append(
+    orgId,
+    consentTypeStream(orgId, id),
+    consentTypeFact('ConsentTypeUpdated', { consentTypeId: id, ...changed }),
+  )
+}
+
+export const deleteConsentType: Act = (story, random) => {
+  const unused = story.consentTypes.filter(({ status }) => status === 'unused')
+  if (unused.length === 0) return
+  const type = random.pick(unused)
+  type.status = 'deleted'
+  const deleted = consentTypeFact('ConsentTypeDeleted', { consentTypeId: type.id, deletedAt: story.instant(random) })
+  story.append(type.orgId, consentTypeStream(type.orgId, type.id), deleted)
+}
+
+function standing(story: Story): ConsentType[] {
+  return story.consentTypes.filter(({ status }) => status !== 'deleted')
+}
+
+export const recordConsent: Act = (story, random, text) => {
+  if (story.patients.length === 0) return
+  const patient = random.pick(story.patients)
+  const { id: patientId, orgId } = patient
+  const type = standing(story).find((known) => known.orgId === orgId)
+  if (type === undefined) return
+  type.status = 'used'
+  const at = story.instant(random)
+  const decision = random.pick(['granted', 'denied', 'withdrawn'] as const)
+  const said = {
+    consentId: story.id(random),
+    consentTypeId: type.id,
+    consentTypeCode: type.code,
+    recordedBy: patient.readsAsNull ? null : text,
+    decision,
+  }
+  const recorded = consentFact('ConsentRecorded', {
+    ...said,
+    organisationId: orgId,
+    patientId,
+    recordedAt: at,
+    createdAt: at,
+  })
+  story.append(orgId, consentStream(orgId, patientId), recorded)
+  story.append(
+    orgId,
+    consentTypeStream(orgId, type.id),
+    consentTypeFact('ConsentTypeUsed', { consentTypeId: type.id, usedAt: at }),
+  )
+}
+
+/** The channel tells a decision; most are of the consent that an analysis needs. */
+export const publishDecision: Act = (story, random) => {
+  const known = story.patients.filter(({ id }) => story.reviews.some((review) => review.patient?.id === id))
+  if (story.patients.length === 0) return
+  const patient = random.pick(known.length > 0 ? known : story.patients)
+  const at = story.instant(random)
+  const type = random.pick(['consent.granted', 'consent.denied', 'consent.withdrawn', 'consent.withdrawn'] as const)
+  const consent_type_code = random.oneIn(5) ? 'research' : 'ai_analysis'
+  const told = { patient_id: patient.id, org_id: patient.orgId, consent_type_code, timestamp: at, occurred_at: at }
+  story.append(patient.orgId, consentChannel, {
+    ...consentPublicFact(type),
+    data: { ...consentPublicFact(type).data, ...told },
+  })
+  if (type !== 'consent.granted') story.refusals.push({ patientId: patient.id, at })
+}
+
+/** Something in the log that no read model listens to. */
+export const claimReservation: Act = (story, random) => {
+  const orgId = random.pick(story.organisations)
+  const claimed = {
+    claimId: story.id(random),
+    ownerStream: 'patient-x',
+    ownerId: story.id(random),
+    fingerprint: null,
+    claimedAt: story.instant(random),
+  }
+  story.append(orgId, reservationStream(orgId, hash('e')), { type: 'ReservationClaimed', data: claimed })
+}

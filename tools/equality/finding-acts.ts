@@ -1,0 +1,89 @@
+import { recordFindings as findingsOf } from '../../commands/clinical/record-findings.ts'
+import { supersedeDiagnoses as supersededOf } from '../../commands/clinical/supersede-diagnoses.ts'
+import { caseFold } from '../../streams/case/state.ts'
+import { caseStream } from '../../streams/case/stream.ts'
+import type { CaseEvent } from '../../streams/case/events.ts'
+import type { Decision } from '../../commands/handling/decision.ts'
+import { lesion } from '../../test/streams/ai-review-facts.ts'
+import { caseFact, ids } from '../../test/streams/facts.ts'
+import type { SeededRandom } from '../node-checks/seeded-random.ts'
+import type { Act } from './clinical-acts.ts'
+import { supersede } from './review-acts.ts'
+import type { Analysis, Story } from './story.ts'
+
+/** A completed review leads to findings and diagnoses, in the case that it is of. */
+export const recordFindings: Act = (story, random, text) => {
+  const due = story.analyses.filter(({ isRecorded }) => !isRecorded)
+  if (due.length > 0) record(story, random, random.pick(due), text)
+}
+
+/** Another review has taken the place of one; what that led to is recorded first, if it is not yet. */
+export const supersedeDiagnoses: Act = (story, random, text) => {
+  const standing = story.analyses.filter(({ areSuperseded }) => !areSuperseded)
+  if (standing.length === 0) return
+  const analysis = random.pick(standing)
+  const { review } = analysis
+  if (review.status !== 'superseded') supersede(story, random, review, { ...review, eventId: null })
+  if (analysis.supersededById === null) return
+  if (!analysis.isRecorded) record(story, random, analysis, text)
+  analysis.areSuperseded = true
+  const lesions = analysis.lesionNumbers.map((lesionNumber) => ({ ...lesion, lesionNumber }))
+  const of = { aiReviewId: review.id, supersededById: analysis.supersededById }
+  const command = {
+    ...of,
+    share: { lesions, before: 0 },
+    diagnosisCount: lesions.length,
+    now: new Date(story.instant(random)),
+  }
+  append(story, analysis, supersededOf(command, stateOf(story, analysis)))
+}
+
+function record(story: Story, random: SeededRandom, analysis: Analysis, text: string): void {
+  analysis.isRecorded = true
+  const { review, lesionNumbers } = analysis
+  if (!story.casesOfReviews.has(review.caseId)) openCase(story, random, analysis, text)
+  const lesions = lesionNumbers.map((lesionNumber) => ({
+    ...lesion,
+    lesionNumber,
+    category: random.oneIn(3) ? null : text,
+    coordinates: random.oneIn(2) ? null : lesion.coordinates,
+  }))
+  const bodySiteId = random.oneIn(2) ? null : ids.bodySite
+  const command = {
+    aiReviewId: review.id,
+    share: { lesions, before: 0 },
+    lesionCount: lesions.length,
+    bodySiteId,
+    now: new Date(story.instant(random)),
+  }
+  append(story, analysis, findingsOf(command, stateOf(story, analysis)))
+}
+
+function openCase(
+  story: Story,
+  random: SeededRandom,
+  { review: { orgId, caseId, patient } }: Analysis,
+  text: string,
+): void {
+  story.casesOfReviews.add(caseId)
+  const said = patient === undefined || patient.readsAsNull ? null : text
+  const phi = { externalReference: said, clinicalContext: said === null ? null : { [text]: text } }
+  const of = { caseId, organisationId: orgId, patientId: patient?.id ?? ids.patient, assessmentId: null }
+  story.append(
+    orgId,
+    caseStream(orgId, caseId),
+    caseFact('CaseOpened', { ...of, openedAt: story.instant(random), ...phi }),
+  )
+}
+
+function stateOf(story: Story, { review: { orgId, caseId } }: Analysis) {
+  const told = story.appends
+    .filter(({ stream }) => stream === caseStream(orgId, caseId))
+    .flatMap(({ events }) => events)
+  return (told as CaseEvent[]).reduce(caseFold.evolve, caseFold.initialState)
+}
+
+function append(story: Story, { review: { orgId, caseId } }: Analysis, decision: Decision<CaseEvent>): void {
+  if ('refused' in decision) throw new Error(`a story refused: ${decision.refused}`)
+  story.append(orgId, caseStream(orgId, caseId), ...decision)
+}

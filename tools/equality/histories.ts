@@ -1,0 +1,107 @@
+import * as fc from 'fast-check'
+import { SeededRandom } from '../node-checks/seeded-random.ts'
+import { advanceAssessment, requestAssessment } from './assessment-acts.ts'
+import {
+  changeConsentType,
+  claimReservation,
+  correctPatient,
+  createConsentType,
+  deleteConsentType,
+  openCase,
+  publishDecision,
+  publishText,
+  recordConsent,
+  registerPatient,
+  revokeRegistration,
+  type Act,
+} from './clinical-acts.ts'
+import { recordFindings, supersedeDiagnoses } from './finding-acts.ts'
+import { declareImage, receiveImage } from './image-acts.ts'
+import { advanceReview, claimSlot } from './review-acts.ts'
+import { Story } from './story.ts'
+import { advanceDelivery, changeSubscription, recover, redeliver, subscribe, testSubscription } from './webhook-acts.ts'
+
+const acts = {
+  registerPatient,
+  correctPatient,
+  revokeRegistration,
+  openCase,
+  createConsentType,
+  changeConsentType,
+  deleteConsentType,
+  publishText,
+  recordConsent,
+  publishDecision,
+  claimReservation,
+  subscribe,
+  changeSubscription,
+  requestAssessment,
+  advanceAssessment,
+  advanceDelivery,
+  testSubscription,
+  redeliver,
+  recover,
+  claimSlot,
+  advanceReview,
+  recordFindings,
+  supersedeDiagnoses,
+  declareImage,
+  receiveImage,
+} satisfies Record<string, Act>
+
+/** One thing that somebody tries; what cannot happen now does not. */
+export interface Move {
+  readonly act: keyof typeof acts
+  readonly chance: number
+  readonly text: string
+}
+
+/** What callers write, down to what JSON can say and Postgres cannot hold. */
+const texts = [
+  '',
+  'plain',
+  'Größe',
+  '\u{1F9EA}',
+  'a\u0000b',
+  '\ud83e alone',
+  `it's "quoted" \\ $1`,
+  '__proto__',
+  'x'.repeat(3_000),
+]
+
+/** What takes a story deep happens more often. */
+const weights: Partial<Record<keyof typeof acts, number>> = {
+  advanceReview: 10,
+  advanceAssessment: 4,
+  advanceDelivery: 4,
+  changeSubscription: 2,
+  claimSlot: 2,
+  publishDecision: 2,
+  recordFindings: 3,
+  supersedeDiagnoses: 3,
+}
+const names = Object.keys(acts).filter((name): name is keyof typeof acts => name in acts)
+
+const move: fc.Arbitrary<Move> = fc.record({
+  act: fc.constantFrom(...names.flatMap((name) => Array.from({ length: weights[name] ?? 1 }, () => name))),
+  chance: fc.nat(0xffff_ffff),
+  text: fc.constantFrom(...texts),
+})
+
+/** Everything begins with a patient and a receiver, so that little of a short history falls flat. */
+const opening: readonly Move[] = [
+  { act: 'registerPatient', chance: 1, text: 'first' },
+  { act: 'subscribe', chance: 1, text: 'first' },
+]
+
+/** Histories of several organisations, as lists of moves: a shorter list is a shorter history. */
+export function histories(mostMoves: number): fc.Arbitrary<readonly Move[]> {
+  return fc.array(move, { maxLength: mostMoves, size: 'max' })
+}
+
+/** What becomes of the moves; ids follow from the namespace, a UUID. */
+export function told(moves: readonly Move[], namespace: string, options: { readonly hasCodec?: boolean } = {}): Story {
+  const story = new Story(namespace, options)
+  for (const { act, chance, text } of [...opening, ...moves]) acts[act](story, new SeededRandom(chance), text)
+  return story
+}

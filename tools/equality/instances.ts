@@ -1,0 +1,72 @@
+import { createPool } from '../../platform/database/database.ts'
+import type { Projector } from '../../projections/runtime/projector.ts'
+import { createProjectionRunner, type ProjectionRunner } from '../../projections/runtime/runner.ts'
+import type { ProjectionRunnerOptions } from '../../projections/runtime/runner-options.ts'
+import { pause } from '../../platform/kit/backoff.ts'
+import { comparePositions, formatPosition, type Position } from '../../platform/kit/positions.ts'
+import { silentLogger } from './contents.ts'
+import { CuttingProxy } from './cutting-proxy.ts'
+
+/** A runner with a way to Postgres of its own, which can be cut. */
+export interface Instance {
+  readonly runner: ProjectionRunner
+  readonly proxy: CuttingProxy
+  close(): Promise<void>
+}
+
+const patienceMs = 120_000
+
+export async function startInstance(
+  databaseUrl: string,
+  projectors: readonly Projector[],
+  reading: Pick<ProjectionRunnerOptions, 'eventStore' | 'filter'>,
+): Promise<Instance> {
+  const { proxy, url } = await CuttingProxy.open(databaseUrl)
+  const pool = createPool({ url, max: 4, name: 'equality' })
+  const runner = createProjectionRunner({ ...reading, pool, projectors, logger: silentLogger, heartbeatMs: 20 })
+  runner.start()
+  return {
+    runner,
+    proxy,
+    close: async () => {
+      await runner.close()
+      await pool.end()
+      proxy.close()
+    },
+  }
+}
+
+/**
+ * Resolves when the instance has written everything up to the position, or is dead. `stopped` are projectors that an
+ * operator stopped, which are not waited for.
+ * @throws when a projector fails, which no valid history makes it do, or nothing comes of it in two minutes
+ */
+export async function settled(
+  { runner, proxy }: Instance,
+  position: Position,
+  stopped: readonly string[],
+): Promise<void> {
+  const deadline = performance.now() + patienceMs
+  while (!proxy.isDead) {
+    const statuses = runner.status()
+    const failed = statuses.find(({ state }) => state === 'failed')
+    if (failed?.failure !== undefined)
+      throw new Error(`${failed.name} stopped at ${failed.failure.eventType}: ${failed.failure.reason}`)
+    const isThere = (reached: Position | undefined): boolean =>
+      reached !== undefined && comparePositions(reached, position) >= 0
+    if (
+      statuses.every(
+        ({ name, state, position: reached }) => stopped.includes(name) || (state === 'live' && isThere(reached)),
+      )
+    )
+      return
+    if (performance.now() > deadline) {
+      const late = statuses.map(
+        ({ name, state, position: reached }) =>
+          `${name} ${state} ${reached === undefined ? '' : formatPosition(reached)}`,
+      )
+      throw new Error(`not at ${formatPosition(position)} in time: ${late.join(', ')}`)
+    }
+    await pause(2)
+  }
+}

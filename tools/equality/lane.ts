@@ -1,0 +1,138 @@
+import { createPool, type Pool } from '../../platform/database/database.ts'
+import { requestResume, requestStop } from '../../projections/runtime/checkpoints.ts'
+import type { Projector } from '../../projections/runtime/projector.ts'
+import { ensureRuntimeSchema } from '../../projections/runtime/schema.ts'
+import { startOfLog } from '../../platform/kit/positions.ts'
+import { empty, firstDifference, read, rebuild } from './contents.ts'
+import type { Course, Disturbance } from './disturbances.ts'
+import { told, type Move } from './histories.ts'
+import { settled, startInstance, type Instance } from './instances.ts'
+import { recordedLog } from './story.ts'
+import { ToldLog } from './told-log.ts'
+
+const namespace = '0b0f6c1e-3a55-5e0a-8c3e-5b1f1b7c9d10'
+
+/** What was done over all cases: a check that disturbs nothing proves little. */
+export interface Figures {
+  cases: number
+  events: number
+  readonly disturbances: Record<Disturbance['kind'], number>
+}
+
+/** A set of read models of its own in a shared database, emptied for each case. */
+export class Lane {
+  readonly #databaseUrl: string
+  readonly #pool: Pool
+  readonly #live: ReadonlyMap<string, Projector>
+  readonly #copies: ReadonlyMap<string, Projector>
+  readonly #figures: Figures
+  /** Killed instances on their way out: they find nobody to take leave of, which takes them seconds. */
+  readonly #buried: Promise<void>[] = []
+
+  private constructor(
+    databaseUrl: string,
+    pool: Pool,
+    projectors: readonly Projector[],
+    number: number,
+    figures: Figures,
+  ) {
+    this.#databaseUrl = databaseUrl
+    this.#pool = pool
+    this.#figures = figures
+    const named = (suffix: string) =>
+      new Map(
+        projectors.map((projector) => [projector.name, { ...projector, name: `${projector.name}_${suffix}${number}` }]),
+      )
+    this.#live = named('live')
+    this.#copies = named('copy')
+  }
+
+  static async open(
+    databaseUrl: string,
+    projectors: readonly Projector[],
+    number: number,
+    figures: Figures,
+  ): Promise<Lane> {
+    const pool = createPool({ url: databaseUrl, max: 4 })
+    await ensureRuntimeSchema(pool)
+    return new Lane(databaseUrl, pool, projectors, number, figures)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#buried)
+    await this.#pool.end()
+  }
+
+  /** Runs one case; resolves to the first row in which live read models and rebuilt ones differ, in words. */
+  async run(
+    moves: readonly Move[],
+    { disturbances, delivery }: Course,
+    rebuildSize: number,
+  ): Promise<string | undefined> {
+    const events = recordedLog(told(moves, namespace).appends)
+    const log = new ToldLog(events, delivery)
+    await empty(this.#pool, [...this.#live.values()])
+    this.#figures.cases += 1
+    this.#figures.events += events.length
+    const stopped: string[] = []
+    let instance = await this.#begin(log)
+    try {
+      for (const disturbance of disturbances.toSorted((a, b) => a.share - b.share)) {
+        this.#figures.disturbances[disturbance.kind] += 1
+        const isKill = disturbance.kind === 'kill'
+        if (isKill || disturbance.kind === 'cut')
+          instance.proxy.cutAfter(disturbance.statements, disturbance.moment, isKill)
+        log.reach(Math.ceil((events.length * disturbance.share) / 100))
+        await settled(instance, log.newest, stopped)
+        if (isKill) {
+          instance.proxy.kill()
+          this.#buried.push(instance.close())
+          instance = await this.#begin(log)
+        }
+        if (disturbance.kind === 'restart') instance = await this.#replace(instance, log, disturbance.overlaps)
+        if (disturbance.kind === 'break') log.breakSubscriptions()
+        if (disturbance.kind === 'stop') stopped.push(await this.#stop(disturbance.projector))
+      }
+      for (const name of stopped) await requestResume(this.#pool, name)
+      log.reach(events.length)
+      await settled(instance, log.newest, [])
+    } finally {
+      await instance.close()
+    }
+    return this.#compare(log, rebuildSize)
+  }
+
+  #begin(log: ToldLog): Promise<Instance> {
+    return startInstance(this.#databaseUrl, [...this.#live.values()], {
+      eventStore: log,
+      filter: { streamPrefixes: [] },
+    })
+  }
+
+  async #replace(instance: Instance, log: ToldLog, overlaps: boolean): Promise<Instance> {
+    if (!overlaps) {
+      await instance.close()
+      return this.#begin(log)
+    }
+    const next = await this.#begin(log)
+    await instance.close()
+    return next
+  }
+
+  async #stop(index: number): Promise<string> {
+    const names = [...this.#live.values()].map(({ name }) => name)
+    const name = names[index % names.length] ?? ''
+    await requestStop(this.#pool, name)
+    return name
+  }
+
+  /** Reads where the live ones stand and what they hold at one moment, and fills the copies to exactly there. */
+  async #compare(log: ToldLog, rebuildSize: number): Promise<string | undefined> {
+    const live = await read(this.#pool, this.#live)
+    const reached = new Map(
+      [...this.#copies].map(([name, copy]) => [copy.name, live.positions.get(name) ?? startOfLog]),
+    )
+    await rebuild(this.#pool, log, [...this.#copies.values()], rebuildSize, (name) => reached.get(name) ?? startOfLog)
+    return firstDifference(live.contents, (await read(this.#pool, this.#copies)).contents)
+  }
+}

@@ -1,0 +1,284 @@
+import { deliveryIdOf, webhookDeliveryStream } from '../../streams/webhook-delivery/stream.ts'
+import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
+import { webhookRecoveryStream } from '../../streams/webhook-recovery/stream.ts'
+import { webhookSubscriptionsStream } from '../../streams/webhook-subscriptions/stream.ts'
+import type { WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
+import type { SeededRandom } from '../node-checks/seeded-random.ts'
+import { deliveryFact, recoveryFact, subscriptionFact } from '../../test/streams/webhook-facts.ts'
+import type { Act } from './clinical-acts.ts'
+import type { Delivery, Story, Subscription } from './story.ts'
+
+const wishes = [['assessment.completed'], ['assessment.failed'], ['assessment.completed', 'assessment.failed']] as const
+
+export const subscribe: Act = (story, random, text) => {
+  const orgId = random.pick(story.organisations)
+  const id = story.id(random)
+  const eventTypes = random.pick(wishes)
+  const names = {
+    subscriptionId: id,
+    organisationId: orgId,
+    eventTypes: [...eventTypes],
+    secretId: id,
+    publicKey: keyOf(story, random),
+  }
+  const described = { description: random.oneIn(3) ? null : text, payloadMode: random.pick(['full', 'thin'] as const) }
+  const subscription: Subscription = { id, orgId, eventTypes, status: 'active', endpointRevision: 0 }
+  subscription.endpointRevision = say(
+    story,
+    subscription,
+    subscriptionFact('WebhookSubscribed', { ...names, ...described, createdAt: story.instant(random) }),
+  )
+  story.subscriptions.push(subscription)
+}
+
+export const changeSubscription: Act = (story, random, text) => {
+  const standing = story.subscriptions.filter(({ status }) => status !== 'deleted')
+  if (standing.length === 0) return
+  const subscription = random.pick(standing)
+  const { id: subscriptionId, status } = subscription
+  const at = story.instant(random)
+  switch (status === 'disabled' && random.oneIn(2) ? 1 : random.below(5)) {
+    case 0: {
+      const isNewEndpoint = random.oneIn(2)
+      subscription.eventTypes = random.pick(wishes)
+      const changed = {
+        subscriptionId,
+        eventTypes: [...subscription.eventTypes],
+        description: text,
+        isNewEndpoint,
+        changedAt: at,
+      }
+      const revision = say(story, subscription, subscriptionFact('WebhookSubscriptionChanged', changed))
+      if (isNewEndpoint) subscription.endpointRevision = revision
+      return
+    }
+    case 1:
+      if (status === 'active') {
+        say(
+          story,
+          subscription,
+          subscriptionFact('WebhookSubscriptionDisabled', {
+            subscriptionId,
+            reason: random.pick(['requested', 'gone', 'no_success'] as const),
+            disabledAt: at,
+          }),
+        )
+        subscription.status = 'disabled'
+      } else {
+        subscription.endpointRevision = say(
+          story,
+          subscription,
+          subscriptionFact('WebhookSubscriptionEnabled', { subscriptionId, enabledAt: at }),
+        )
+        subscription.status = 'active'
+      }
+      return
+    case 2: {
+      const rotated = {
+        subscriptionId,
+        secretId: story.id(random),
+        publicKey: keyOf(story, random),
+        previousValidUntil: story.instant(random),
+        rotatedAt: at,
+      }
+      say(story, subscription, subscriptionFact('WebhookSecretRotated', rotated))
+      return
+    }
+    case 3: {
+      const instants = {
+        failingSince: at,
+        disableAt: story.instant(random),
+        nextReviewAt: story.instant(random),
+        warnedAt: story.instant(random),
+      }
+      if (status === 'active')
+        say(
+          story,
+          subscription,
+          subscriptionFact('WebhookEndpointFailing', {
+            subscriptionId,
+            percent: random.pick([50, 70, 90] as const),
+            ...instants,
+          }),
+        )
+      return
+    }
+    default:
+      if (!random.oneIn(3)) return
+      say(story, subscription, subscriptionFact('WebhookSubscriptionDeleted', { subscriptionId, deletedAt: at }))
+      if (random.oneIn(2))
+        say(
+          story,
+          subscription,
+          subscriptionFact('WebhookSecretsDestroyed', { subscriptionId, destroyedAt: story.instant(random) }),
+        )
+      subscription.status = 'deleted'
+  }
+}
+
+export const testSubscription: Act = (story, random) => {
+  const active = story.subscriptions.filter(({ status }) => status === 'active')
+  if (active.length === 0) return
+  const { id: subscriptionId, orgId } = random.pick(active)
+  const eventId = story.id(random)
+  const delivery: Delivery = {
+    id: deliveryIdOf(subscriptionId, eventId),
+    orgId,
+    subscriptionId,
+    eventId,
+    eventType: 'webhook.test',
+    assessmentId: null,
+    status: 'due',
+    attempts: 0,
+    isScheduled: false,
+  }
+  tell(story, delivery, schedule(story, random, delivery))
+  story.deliveries.push(delivery)
+}
+
+/** What is due is attempted, or cancelled where nobody is to be told any more. */
+export const advanceDelivery: Act = (story, random) => {
+  const due = story.deliveries.filter(({ status }) => status === 'due')
+  if (due.length === 0) return
+  const delivery = random.pick(due)
+  const scheduled = delivery.isScheduled ? [] : [schedule(story, random, delivery)]
+  const subscription = story.subscriptions.find(({ id }) => id === delivery.subscriptionId)
+  if (subscription?.status !== 'active') {
+    const reason = subscription?.status === 'disabled' ? 'subscription_disabled' : 'subscription_deleted'
+    tell(
+      story,
+      delivery,
+      ...scheduled,
+      deliveryFact('WebhookDeliveryCancelled', { ...namesOf(delivery), reason, cancelledAt: story.instant(random) }),
+    )
+    delivery.status = 'over'
+    return
+  }
+  delivery.attempts += 1
+  const attempt = { deliveryId: delivery.id, attempt: delivery.attempts }
+  tell(
+    story,
+    delivery,
+    ...scheduled,
+    deliveryFact('WebhookDeliveryAttempted', {
+      ...attempt,
+      attemptedAt: story.instant(random),
+      leaseUntil: story.instant(random),
+    }),
+  )
+  tell(story, delivery, outcome(story, random, delivery, subscription))
+}
+
+export const redeliver: Act = (story, random) => {
+  const over = story.deliveries.filter(
+    ({ status, subscriptionId }) => status === 'over' && isActive(story, subscriptionId),
+  )
+  if (over.length === 0) return
+  const delivery = random.pick(over)
+  if (random.oneIn(4)) {
+    tell(
+      story,
+      delivery,
+      deliveryFact('WebhookRedeliveryUnneeded', {
+        ...namesOf(delivery),
+        recoveryId: story.id(random),
+        request: null,
+        decidedAt: story.instant(random),
+      }),
+    )
+    return
+  }
+  const { eventType, assessmentId } = delivery
+  const asked = {
+    eventType,
+    assessmentId,
+    recoveryId: random.oneIn(2) ? null : story.id(random),
+    request: null,
+    requestedAt: story.instant(random),
+  }
+  tell(story, delivery, deliveryFact('WebhookRedeliveryRequested', { ...namesOf(delivery), ...asked }))
+  delivery.status = 'due'
+}
+
+export const recover: Act = (story, random) => {
+  const active = story.subscriptions.filter(({ status }) => status === 'active')
+  if (active.length === 0) return
+  const { id: subscriptionId, orgId } = random.pick(active)
+  const recoveryId = story.id(random)
+  const found = story.deliveries.filter(
+    (one) => one.subscriptionId === subscriptionId && one.status === 'over' && one.assessmentId !== null,
+  )
+  const deliveries = found.map(({ id: deliveryId, eventId }) => ({ deliveryId, eventId }))
+  const period = { since: story.instant(random), until: story.instant(random), requestedAt: story.instant(random) }
+  const names = { recoveryId, subscriptionId, organisationId: orgId, deliveries }
+  story.append(
+    orgId,
+    webhookRecoveryStream(orgId, recoveryId),
+    recoveryFact('WebhookRecoveryRequested', { ...names, ...period }),
+  )
+}
+
+function schedule(story: Story, random: SeededRandom, delivery: Delivery): WebhookDeliveryEvent {
+  const { orgId: organisationId, eventType, assessmentId } = delivery
+  const origin = assessmentId === null ? 'test' : 'event'
+  const instants = { occurredAt: story.instant(random), scheduledAt: story.instant(random) }
+  delivery.isScheduled = true
+  return deliveryFact('WebhookDeliveryScheduled', {
+    ...namesOf(delivery),
+    organisationId,
+    eventType,
+    assessmentId,
+    origin,
+    ...instants,
+  })
+}
+
+/** A test has one attempt, and counts against no endpoint. */
+function outcome(
+  story: Story,
+  random: SeededRandom,
+  delivery: Delivery,
+  { endpointRevision }: Subscription,
+): WebhookDeliveryEvent {
+  const isTest = delivery.assessmentId === null
+  const about = { ...namesOf(delivery), attempt: delivery.attempts }
+  const at = story.instant(random)
+  // Now and then it was the endpoint before this one that did not answer.
+  const revision = random.oneIn(4) ? Math.max(0, endpointRevision - 1) : endpointRevision
+  const endpoint = isTest ? null : { revision, reviewAt: story.instant(random) }
+  if (!isTest && random.oneIn(3))
+    return deliveryFact('WebhookDeliveryAttemptFailed', {
+      ...about,
+      endpoint,
+      failedAt: at,
+      nextAttemptAt: story.instant(random),
+    })
+  delivery.status = 'over'
+  if (random.oneIn(2)) return deliveryFact('WebhookDelivered', { ...about, deliveredAt: at })
+  const answered = random.oneIn(2) ? { statusCode: 410, errorClass: 'http_status' as const } : {}
+  return deliveryFact('WebhookDeliveryFailed', { ...about, ...answered, endpoint, failedAt: at })
+}
+
+/** The revision of what was said. */
+function say(story: Story, { orgId }: Subscription, event: WebhookSubscriptionEvent): number {
+  const stream = webhookSubscriptionsStream(orgId)
+  const revision = story.appends.filter((one) => one.stream === stream).flatMap(({ events }) => events).length
+  story.append(orgId, stream, event)
+  return revision
+}
+
+function tell(story: Story, { orgId, id }: Delivery, ...events: WebhookDeliveryEvent[]): void {
+  story.append(orgId, webhookDeliveryStream(orgId, id), ...events)
+}
+
+function namesOf({ id: deliveryId, subscriptionId, eventId }: Delivery) {
+  return { deliveryId, subscriptionId, eventId }
+}
+
+function keyOf(story: Story, random: SeededRandom) {
+  return random.oneIn(3) ? null : { kid: `key ${story.id(random)}`, x: 'x' }
+}
+
+function isActive(story: Story, subscriptionId: string): boolean {
+  return story.subscriptions.some(({ id, status }) => id === subscriptionId && status === 'active')
+}

@@ -1,0 +1,65 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from '../../../embedded/children/free-port.ts'
+import { createApiClient, requestToken, textAt, type ApiClient } from '../../../app/demo/api-client.ts'
+import { startPlatformProcess, type PlatformProcess } from '../../../app/demo/platform-process.ts'
+import { consentedPatient, createConsentTerms } from '../../../test/support/main-job.ts'
+import { clientOf } from '../../../test/support/platform.ts'
+import { startServers, type Servers, type ServersOptions } from './servers.ts'
+
+/** A platform in one process, with each server that it needs in another one, behind a line. */
+export interface Stage {
+  readonly servers: Servers
+  readonly platform: PlatformProcess
+  readonly baseUrl: string
+  /** A patient who agreed. */
+  readonly patientId: string
+  /** A client with a new token. */
+  connect(): Promise<ApiClient>
+  close(): Promise<void>
+}
+
+export interface StageOptions extends ServersOptions {
+  /** Of the platform's process. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Schedules of the main job short enough to see the end of each run; everything that answers callers as it is by default. */
+const schedules = {
+  LOG_LEVEL: 'warn',
+  PROVIDER_RESULT_INITIAL_DELAY_MS: '200',
+  PROVIDER_RESULT_BACKOFF_SCHEDULE_MS: '500,1000,2000',
+  BASE_URL: '',
+  ESDB_URL: '',
+}
+
+export async function openStage({ env = {}, ...ofServers }: StageOptions = {}): Promise<Stage> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'faults-'))
+  const servers = await startServers(dataDir, ofServers)
+  let platform: PlatformProcess | undefined
+  const close = async () => {
+    await platform?.stop()
+    await servers.close()
+    await rm(dataDir, { recursive: true, force: true })
+  }
+  try {
+    const running = await startPlatformProcess(join(dataDir, 'platform'), {
+      ...schedules,
+      PORT: String(await freePort()),
+      ...servers.env,
+      ...env,
+    })
+    platform = running
+    const baseUrl = running.credentials.base_url
+    const connect = async () =>
+      createApiClient(baseUrl, textAt((await requestToken(baseUrl, clientOf(running, 0))).body, 'access_token'))
+    const api = await connect()
+    const terms = await createConsentTerms(api, running.credentials.org_id)
+    const patientId = await consentedPatient(api, terms)
+    return { servers, platform: running, baseUrl, patientId, connect, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

@@ -1,0 +1,72 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startEventStoreNode } from '../../embedded/eventstore/start.ts'
+import { describeDifference, firstDifference } from './difference.ts'
+import { DIFFERENCES_SHOWN, addDifference, type CheckResult, type Progress } from './model-check.ts'
+import { StoreModel } from './model.ts'
+import { RandomOperations } from './random-operations.ts'
+import { SeededRandom } from './seeded-random.ts'
+import { StoreUnderCheck } from './store-under-check.ts'
+
+/**
+ * R3b: random operations on a fresh node and on a real server, answers and errors compared word by word, positions by their order.
+ * The model goes along, so that it is held to the real server too. What is documented to differ is not asked.
+ */
+export async function checkAgainstServer(
+  realUrl: string,
+  operations: number,
+  seed: number,
+  progress: Progress,
+): Promise<CheckResult> {
+  if (realUrl === '') throw new Error('ESDB_URL names no server')
+  const dataDir = await mkdtemp(join(tmpdir(), 'event-store-check-'))
+  const random = new SeededRandom(seed)
+  const model = new StoreModel()
+  // A server keeps what earlier runs wrote.
+  const run = `r${seed}x${Date.now().toString(36)}`
+  const generated = new RandomOperations(random, new SeededRandom(Date.now()), model, run, true)
+  const node = await startEventStoreNode({ dataDir, port: 0 })
+  const [ours, theirs] = [new StoreUnderCheck(node.url, run, false), new StoreUnderCheck(realUrl, run, true)]
+  const result: CheckResult = { operations: 0, events: 0, restarts: 0, differences: [] }
+  try {
+    await theirs.begin()
+    while (result.operations < operations && result.differences.length < DIFFERENCES_SHOWN) {
+      const operation = generated.next()
+      const [found, real] = await Promise.all([ours.perform(operation), theirs.perform(operation)])
+      const modelled = model.apply(operation)
+      result.operations += 1
+      const isSame = JSON.stringify(found) === JSON.stringify(real)
+      const isModelled = JSON.stringify(real.answer) === JSON.stringify(modelled)
+      if (!isSame)
+        addDifference(
+          result,
+          progress,
+          describeDifference(
+            result.operations,
+            operation,
+            real.answer,
+            found.answer,
+            `${real.message} | ${found.message}`,
+          ),
+        )
+      else if (!isModelled)
+        addDifference(
+          result,
+          progress,
+          `the model alone: ${describeDifference(result.operations, operation, real.answer, modelled)}`,
+        )
+      else if (operation.kind === 'append' && modelled.outcome === 'written')
+        generated.wrote(operation, modelled.revision)
+      progress(result.operations)
+    }
+    const difference = firstDifference(await theirs.everything(), await ours.everything())
+    if (difference !== undefined) addDifference(result, progress, `$all: ${difference}`)
+    result.events = model.log.length
+    return result
+  } finally {
+    await Promise.all([ours.client.dispose(), theirs.client.dispose()])
+    await node.stop()
+    await rm(dataDir, { recursive: true, force: true })
+  }
+}

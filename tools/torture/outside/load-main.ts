@@ -1,0 +1,56 @@
+import { exitWhenParentGone } from '../../../embedded/children/parent-watch.ts'
+import { createApiClient, requestToken, textAt } from '../../../app/demo/api-client.ts'
+import { SeededRandom } from '../../node-checks/seeded-random.ts'
+import { createConsentTerms } from '../../../test/support/main-job.ts'
+import { DurableLines } from '../acknowledged.ts'
+import { PatientClient } from './api.ts'
+import { User } from './user.ts'
+
+/** What the process is told, as JSON in `TORTURE_LOAD`. */
+export interface LoadOrder {
+  readonly baseUrl: string
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly orgId: string
+  readonly receiverUrl: string
+  /** File of what was acknowledged. */
+  readonly log: string
+  readonly seed: number
+  readonly users: number
+}
+
+/*
+ * The load, in a process of its own: users who write until SIGTERM, finish what they have in hand, and say what became of all
+ * requests in one line.
+ */
+exitWhenParentGone(() => process.exit(1))
+const order = JSON.parse(process.env['TORTURE_LOAD'] ?? '') as LoadOrder
+const secrets = { client_id: order.clientId, client_secret: order.clientSecret }
+let isOver = false
+process.on('SIGTERM', () => {
+  isOver = true
+})
+
+const log = new DurableLines(order.log)
+const token = textAt((await requestToken(order.baseUrl, secrets)).body, 'access_token')
+const terms = await createConsentTerms(createApiClient(order.baseUrl, token), order.orgId)
+const client = new PatientClient(order.baseUrl, log)
+await client.logIn(secrets)
+process.stdout.write(`${JSON.stringify({ ready: true })}\n`)
+
+const users = Array.from({ length: order.users }, (_, index) => {
+  const name = `user${index + 1}`
+  const random = new SeededRandom(order.seed + 7_919 * (index + 1))
+  return new User({
+    name,
+    client,
+    random,
+    terms,
+    receiverUrl: order.receiverUrl,
+    isSubscriber: index < 3,
+    isOver: () => isOver,
+  })
+})
+await Promise.all(users.map((user) => user.work()))
+log.close()
+process.stdout.write(`${JSON.stringify(client.summary())}\n`, () => process.exit(0))

@@ -1,0 +1,149 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { at, textAt, type ApiAnswer } from '../../../app/demo/api-client.ts'
+import type { SeededRandom } from '../../node-checks/seeded-random.ts'
+import { assessments, declaration, uploadAll } from '../../../test/end-to-end/main-job/uploads.ts'
+import { assessmentBody, photograph, type ConsentTerms, type Photograph } from '../../../test/support/main-job.ts'
+import type { Operation } from '../acknowledged.ts'
+import type { PatientClient, Write } from './api.ts'
+import { Subscriber } from './subscriber.ts'
+
+export interface UserOptions {
+  readonly name: string
+  readonly client: PatientClient
+  readonly random: SeededRandom
+  readonly terms: ConsentTerms
+  /** Where webhooks are received. */
+  readonly receiverUrl: string
+  /** Whether this user has a subscription, most of the time. */
+  readonly isSubscriber: boolean
+  readonly isOver: () => boolean
+}
+
+const reviewTries = 20
+const uploadTries = 20
+
+async function isUploaded(record: unknown, photographs: readonly Photograph[]): Promise<boolean> {
+  for (let left = uploadTries; left > 0; left -= 1) {
+    const isTaken = await uploadAll(record, photographs).then(
+      () => true,
+      () => false,
+    )
+    if (isTaken) return true
+    await sleep(150)
+  }
+  return false
+}
+
+/** One user of a product, who does one thing after another: what and how long between is the seed's, how it goes is not. */
+export class User {
+  readonly #options: UserOptions
+  readonly #subscriber: Subscriber | undefined
+  #count = 0
+
+  constructor(options: UserOptions) {
+    this.#options = options
+    this.#subscriber = options.isSubscriber ? new Subscriber(options, (write) => this.#send(write)) : undefined
+  }
+
+  async work(): Promise<void> {
+    const { random, isOver } = this.#options
+    while (!isOver()) {
+      await this.#subscriber?.tend()
+      const patientId = await this.#consentedPatient()
+      if (patientId === undefined) continue
+      for (let left = 1 + random.below(3); left > 0 && !isOver(); left -= 1) await this.#assess(patientId)
+      if (random.oneIn(4)) await this.#decide(patientId, 'withdrawn')
+    }
+  }
+
+  async #consentedPatient(): Promise<string | undefined> {
+    const registered = await this.#write('patient', '/v1/clinical-api/patients', {
+      given_name: 'Ada',
+      family_name: 'Example',
+      dob: '1980-02-29',
+    })
+    if (registered === undefined) return undefined
+    const patientId = textAt(registered.body, 'id')
+    return (await this.#decide(patientId, 'granted')) === undefined ? undefined : patientId
+  }
+
+  #decide(patientId: string, decision: string): Promise<ApiAnswer | undefined> {
+    return this.#write('consent', `/v1/patients/${patientId}/consents`, { ...this.#options.terms, decision })
+  }
+
+  async #assess(patientId: string): Promise<void> {
+    const { random } = this.#options
+    const photographs = [
+      await photograph(
+        random.oneIn(2) ? 'dermoscopic' : 'macroscopic',
+        random.oneIn(2) ? 'lesion-1.jpg' : 'lesion-2.jpg',
+      ),
+    ]
+    const isInline = !random.oneIn(3)
+    const asked = await this.#write(
+      'assessment',
+      assessments,
+      isInline ? assessmentBody(patientId, photographs) : declaration(patientId, photographs),
+    )
+    if (asked === undefined) return
+    const record = isInline ? asked.body : await this.#submitted(asked.body, photographs)
+    const next = random.below(10)
+    if (record === undefined || next > 3) return
+    const review = await this.#reviewOf(textAt(record, 'case_id'))
+    if (review === undefined) return
+    await sleep(random.below(300))
+    if (next < 2) await this.#write('cancel', `/v1/ai-reviews/${review}/cancel`, undefined, 'aiReviewId')
+    else await this.#supersede(review, textAt(record, 'id'))
+  }
+
+  async #submitted(record: unknown, photographs: readonly Photograph[]): Promise<unknown> {
+    // Nothing kills the object store; where it is away all the same, the report says so, and the load goes on.
+    if (!(await isUploaded(record, photographs))) return undefined
+    return (await this.#write('submit', `${assessments}/${textAt(record, 'id')}/submit`, undefined))?.body
+  }
+
+  async #supersede(review: string, assessmentId: string): Promise<void> {
+    const record = await this.#options.client.ask(`${assessments}/${assessmentId}`)
+    const presignedUrl = at(record?.body, 'images', 0, 'download_url')
+    if (record?.status !== 200 || typeof presignedUrl !== 'string') return
+    const image = {
+      imageId: textAt(record.body, 'images', 0, 'id'),
+      imageType: textAt(record.body, 'images', 0, 'capture_type').toUpperCase(),
+      presignedUrl,
+      presignedUrlExpiresAt: new Date(Date.now() + 600_000).toISOString(),
+    }
+    await this.#write(
+      'supersede',
+      `/v1/ai-reviews/${review}/supersede`,
+      { reason: 'once more', images: [image] },
+      'aiReviewId',
+    )
+  }
+
+  /** Found once the read models have it; not at all while too much lies in ruins. */
+  async #reviewOf(caseId: string): Promise<string | undefined> {
+    for (let left = reviewTries; left > 0; left -= 1) {
+      const id = at((await this.#options.client.ask(`/v1/ai-reviews?caseId=${caseId}`))?.body, 'data', 0, 'id')
+      if (typeof id === 'string') return id
+      await sleep(150)
+    }
+    return undefined
+  }
+
+  #write(operation: Operation, path: string, body: unknown, idMember = 'id'): Promise<ApiAnswer | undefined> {
+    const request = body === undefined ? { method: 'POST' } : { body }
+    return this.#send({ operation, path, request, idOf: (answered) => textAt(answered, idMember) })
+  }
+
+  /** Now and then twice at once, or again when it had been answered. */
+  async #send(told: Omit<Write, 'key'>): Promise<ApiAnswer | undefined> {
+    const { client, random, name } = this.#options
+    this.#count += 1
+    const write = { ...told, key: `${name}-${this.#count}-${told.operation}` }
+    const [isDoubled, isRepeated] = [random.oneIn(8), random.oneIn(6)]
+    const [answer] = await Promise.all(isDoubled ? [client.write(write), client.write(write)] : [client.write(write)])
+    if (isRepeated) await client.write(write)
+    await sleep(random.below(400))
+    return answer
+  }
+}

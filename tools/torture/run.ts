@@ -1,0 +1,173 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createApiClient, requestToken, textAt } from '../../app/demo/api-client.ts'
+import { providerAt } from '../../test/support/provider.ts'
+import { readLines, type Acknowledged, type LoadSummary } from './acknowledged.ts'
+import { checkAcknowledged, checkAnswers, checkUntold } from './checks/acknowledged.ts'
+import { checkApi } from './checks/api.ts'
+import { channels, checkChannel } from './checks/channels.ts'
+import type { Checked } from './checks/checked.ts'
+import { checkEndings, checkSlots } from './checks/endings.ts'
+import { checkFindings } from './checks/findings.ts'
+import { checkRevisions, checkSameOrder, checkSubscriber } from './checks/log.ts'
+import { checkOutcomes, outcomesOf } from './checks/outcomes.ts'
+import { checkProviderCalls } from './checks/provider.ts'
+import { checkWebhooks, type ReceivedLine } from './checks/webhooks.ts'
+import type { LoadOrder } from './outside/load-main.ts'
+import { describeStrike, parts, scheduleOf } from './schedule.ts'
+import { checkOwnEnds, recovered, strikeAll, type Kills } from './stage/killer.ts'
+import { Follower, readWholeLog } from './stage/log-reader.ts'
+import { portOf, startOutside, type Outside } from './stage/outside.ts'
+import { compareWithRebuild } from './stage/rebuilt.ts'
+import { settled } from './stage/settle.ts'
+import { startStage, type Stage } from './stage/stage.ts'
+
+export interface TortureOptions {
+  readonly seed: number
+  readonly strikes: number
+  readonly users: number
+  readonly signal: AbortSignal
+  readonly say: (line: string) => void
+}
+
+export interface TortureResult {
+  readonly seed: number
+  readonly kills: Kills
+  readonly load: LoadSummary
+  readonly events: number
+  /** Assessments by what became of them. */
+  readonly outcomes: Readonly<Record<string, number>>
+  readonly subscriberDrops: number
+  readonly seconds: { readonly strikes: number; readonly settling: number; readonly all: number }
+  readonly checks: readonly Checked[]
+  /** What the run wrote, where something was found; else it is gone. */
+  readonly folder: string | null
+}
+
+const settleMs = 120_000
+/** Load before the first strike, and after the last, so that no kill meets an empty system. */
+const calmMs = 1_000
+
+/** The whole run: an installation under load, killed by the schedule, then looked at from all sides. */
+export async function torture(options: TortureOptions): Promise<TortureResult> {
+  const { signal, say } = options
+  const folder = await mkdtemp(join(tmpdir(), 'torture-'))
+  const closers: (() => Promise<void> | void)[] = []
+  let isClean = false
+  try {
+    const stage = await startStage(folder, signal)
+    closers.push(() => stage.stop())
+    signal.throwIfAborted()
+    const result = await onStage(stage, options, closers)
+    isClean = result.checks.every(({ findings }) => findings.length === 0)
+    return { ...result, folder: isClean ? null : folder }
+  } catch (error) {
+    if (!signal.aborted) say(`kept: ${folder}`)
+    throw error
+  } finally {
+    for (const close of closers.toReversed()) await close()
+    if (isClean || signal.aborted) await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function onStage(
+  stage: Stage,
+  options: TortureOptions,
+  closers: (() => Promise<void> | void)[],
+): Promise<Omit<TortureResult, 'folder'>> {
+  const { seed, strikes, signal, say } = options
+  const begun = performance.now()
+  const files = {
+    acknowledged: join(stage.folder, 'acknowledged.jsonl'),
+    received: join(stage.folder, 'received.jsonl'),
+  }
+  const receiver = await startOutside('receiver', [files.received])
+  closers.push(() => receiver.kill())
+  const follower = new Follower(stage.esdbUrl)
+  closers.push(() => follower.close())
+  const loaded = await startLoad(stage, options, files.acknowledged, portOf(receiver))
+  closers.push(() => loaded.kill())
+
+  await sleep(calmMs, undefined, { signal })
+  const told = scheduleOf(seed, strikes)
+  const kills = await strikeAll(stage, told, signal, (strike, index) =>
+    say(`strike ${index + 1} of ${strikes}, ${describeStrike(strike)}`),
+  )
+  await sleep(calmMs, undefined, { signal })
+  const load = (await loaded.finish()) as LoadSummary
+  const struck = performance.now()
+  const left = await settled(follower.facts, settleMs, signal)
+  for (const one of left) say(`not settled: ${one}`)
+  const quiet = performance.now()
+
+  const before = await readWholeLog(stage.esdbUrl, 'forwards')
+  say('everything at once, once more; then the checks')
+  await Promise.all(parts.map((part) => stage.part(part).kill()))
+  await recovered(stage, signal)
+  const log = await readWholeLog(stage.esdbUrl, 'backwards')
+  const acknowledged = await readLines<Acknowledged>(files.acknowledged)
+  const received = await readLines<ReceivedLine>(files.received)
+  const checks = [
+    checkAnswers(load),
+    checkAcknowledged(acknowledged, log),
+    checkUntold(acknowledged, load, log),
+    await checkApi(await connect(stage), acknowledged, log),
+    checkRevisions(log),
+    checkSameOrder('read forwards, and backwards after another crash of everything', before, log),
+    checkSubscriber(log, [...(await follower.caughtUp(log.length))], await readWholeLog(stage.esdbUrl, 'forwards')),
+    ...Object.keys(channels).map((channel) => checkChannel(channel, log)),
+    checkEndings(log),
+    checkSlots(log),
+    checkFindings(log),
+    checkOutcomes(log),
+    checkProviderCalls(log, await providerAt(stage.providerUrl, stage.controlSecret).calls()),
+    checkWebhooks(log, received),
+    await compareWithRebuild(stage),
+    checkOwnEnds(stage),
+  ]
+  const seconds = (from: number, to: number) => Math.round((to - from) / 100) / 10
+  return {
+    seed,
+    kills,
+    load,
+    checks,
+    events: log.length,
+    outcomes: outcomesOf(log),
+    subscriberDrops: follower.drops,
+    seconds: {
+      strikes: seconds(begun, struck),
+      settling: seconds(struck, quiet),
+      all: seconds(begun, performance.now()),
+    },
+  }
+}
+
+async function startLoad(
+  stage: Stage,
+  { seed, users }: TortureOptions,
+  log: string,
+  receiverPort: number,
+): Promise<Outside> {
+  const { base_url: baseUrl, org_id: orgId, clients } = stage.credentials
+  const { client_id: clientId = '', client_secret: clientSecret = '' } = clients[0] ?? {}
+  const order: LoadOrder = {
+    baseUrl,
+    clientId,
+    clientSecret,
+    orgId,
+    log,
+    seed,
+    users,
+    receiverUrl: `http://127.0.0.1:${receiverPort}`,
+  }
+  return startOutside('load', [], { TORTURE_LOAD: JSON.stringify(order) })
+}
+
+async function connect(stage: Stage) {
+  const [client] = stage.credentials.clients
+  if (client === undefined) throw new Error('there is no client')
+  const { base_url: baseUrl } = stage.credentials
+  return createApiClient(baseUrl, textAt((await requestToken(baseUrl, client)).body, 'access_token'))
+}

@@ -1,0 +1,73 @@
+import { escapeIdentifier } from 'pg'
+import { createPool, ensureDatabase, type Pool } from '../../../platform/database/database.ts'
+import { createLogger } from '../../../platform/observability/logging.ts'
+import { projectedStreams } from '../../../app/projections/projected-streams.ts'
+import { parseMasterKeys } from '../../../platform/vault/master-keys.ts'
+import { openVault } from '../../../platform/vault/vault.ts'
+import { processes } from '../../../processes/registry.ts'
+import { readModels } from '../../../projections/registry.ts'
+import { createProjectionRunner } from '../../../projections/runtime/runner.ts'
+import { ensureRuntimeSchema } from '../../../projections/runtime/schema.ts'
+import { catalogue } from '../../../streams/catalogue.ts'
+import { openEventStore } from '../../../streams/store/event-store.ts'
+import { checkReadModels, type TableContent } from '../checks/read-models.ts'
+import type { Checked } from '../checks/checked.ts'
+import type { Stage } from './stage.ts'
+import { waitFor } from '../../../test/support/platform.ts'
+
+const projectors = [...readModels, ...processes.map(({ list }) => list)]
+/** How long the living may need to catch up after everything was killed at once. */
+const catchUpMs = 30_000
+
+/** Fills every read model and to-do list anew into another database, and holds those that lived through the run against them. */
+export async function compareWithRebuild(stage: Stage): Promise<Checked> {
+  const url = stage.databaseUrl('rebuilt')
+  await ensureDatabase(url)
+  const logger = createLogger({ level: 'silent' })
+  const vault = await openVault({
+    url: stage.databaseUrl('vault'),
+    masterKeys: parseMasterKeys(stage.settings['MASTER_KEYS'] ?? ''),
+  })
+  const eventStore = await openEventStore({ url: stage.esdbUrl, catalogue, vault })
+  const pool = createPool({ url, max: 10, name: 'rebuilt', logger })
+  await ensureRuntimeSchema(pool)
+  const runner = createProjectionRunner({
+    eventStore,
+    pool,
+    projectors,
+    filter: { streamPrefixes: projectedStreams },
+    logger,
+  })
+  runner.start()
+  const live = createPool({ url: stage.databaseUrl('platform'), max: 2, name: 'live', logger })
+  try {
+    await runner.caughtUp()
+    const rebuilt = await contentOf(pool)
+    let checked = checkReadModels(await contentOf(live), rebuilt)
+    const look = async () => {
+      if (checked.findings.length > 0) checked = checkReadModels(await contentOf(live), rebuilt)
+      return checked.findings.length === 0 ? checked : undefined
+    }
+    return await waitFor('the read models', look, catchUpMs).catch(() => checked)
+  } finally {
+    await runner.close()
+    await live.end()
+    await pool.end()
+    await eventStore.close()
+    await vault.close()
+  }
+}
+
+async function contentOf(pool: Pool): Promise<readonly TableContent[]> {
+  const tables = projectors.flatMap(({ name, tables: own }) => own.map((table) => ({ schema: name, ...table })))
+  return Promise.all(
+    tables.map(async ({ schema, name, primaryKey }) => {
+      const place = `${escapeIdentifier(schema)}.${escapeIdentifier(name)}`
+      const key = primaryKey.map((column) => `${escapeIdentifier(column)}::text`).join(', ')
+      const { rows } = await pool.query<{ key: string; row: string }>(
+        `select concat_ws(' ', ${key}) as key, to_jsonb(t)::text as row from ${place} t`,
+      )
+      return { table: `${schema}.${name}`, rows: new Map(rows.map(({ key: id, row }) => [id, row])) }
+    }),
+  )
+}

@@ -1,0 +1,220 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { freePort } from '../../../embedded/children/free-port.ts'
+import { databaseUrl } from '../../../embedded/postgres/databases.ts'
+import type { Credentials } from '../../../app/credentials-file.ts'
+import { isRole } from '../../../app/roles.ts'
+import { roleCommand } from '../../../test/support/apart.ts'
+import { masterKeys, prepareClients } from '../../../test/support/first-clients.ts'
+import { startFront } from '../../../test/support/front.ts'
+import { fastSettings } from '../../../test/support/platform.ts'
+import { parts, type Part } from '../schedule.ts'
+import { Supervised } from './supervised.ts'
+
+/** Schedules short enough for a run of minutes, with enough retries that an outage of seconds uses up none of them. */
+const settings = {
+  ...fastSettings,
+  STEP_TIMEOUT_MS: '3500',
+  STEP_LEASE_MS: '4000',
+  WEBHOOK_TIMEOUT_MS: '2000',
+  PROVIDER_START_RETRY_SCHEDULE_MS: '100,200,400,800,1600,3200,3200,3200,3200,3200',
+  PROVIDER_RESULT_BACKOFF_SCHEDULE_MS: '200,400,800',
+  WEBHOOK_RETRY_SCHEDULE_MS: '0,200,400,800,1600,1600,1600,1600,1600',
+}
+const accessKeyId = 'torture'
+/** The front, and four servers. */
+const serverCount = 5
+
+/** An installation of separate processes, each started again whenever it ends. */
+export interface Stage {
+  readonly folder: string
+  readonly credentials: Credentials
+  /** What every role is told. */
+  readonly settings: Readonly<Record<string, string>>
+  readonly esdbUrl: string
+  readonly providerUrl: string
+  /** Of the provider simulator. */
+  readonly controlSecret: string
+  /** Of a database of the cluster, which may not be there yet. */
+  readonly databaseUrl: (database: string) => string
+  readonly part: (name: Part) => Supervised
+  all(): readonly Supervised[]
+  isUp(): boolean
+  /** What is not up. */
+  down(): readonly string[]
+  /** Resolves when every part says that it is ready. */
+  up(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Starts everything; the object store and the provider, which are other people's, are never killed. */
+export async function startStage(folder: string, signal: AbortSignal): Promise<Stage> {
+  const data = (name: string) => join(folder, name)
+  const running: Supervised[] = []
+  const closers: (() => Promise<void>)[] = []
+  async function stop(): Promise<void> {
+    const isServer = ({ name }: Supervised) => ['node', 'postgres', 'object-store', 'provider'].includes(name)
+    await Promise.all(running.filter((each) => !isServer(each)).map((each) => each.stop()))
+    await Promise.all(closers.map((close) => close()))
+    await Promise.all(running.filter(isServer).map((each) => each.stop()))
+  }
+  function begin(
+    name: string,
+    args: readonly string[],
+    env: Readonly<Record<string, string>>,
+    needs: readonly Supervised[] = [],
+  ): Supervised {
+    const inherited = Object.entries(process.env).flatMap(([key, value]) =>
+      value === undefined ? [] : [[key, value] as const],
+    )
+    const started = new Supervised({
+      name,
+      args,
+      env: { ...Object.fromEntries(inherited), ...env },
+      log: data(`${name}.log`),
+      needs,
+    })
+    running.push(started)
+    started.start()
+    return started
+  }
+
+  try {
+    await mkdir(data('platform'), { recursive: true, mode: 0o700 })
+    const [front, eventStore, postgres, objectStore, provider, ...own] = await freePorts()
+    const secret = randomBytes(24).toString('hex')
+    const urlOf = (database: string) => databaseUrl(postgres, secret, database)
+    const node = begin(
+      'node',
+      [embeddedMain('eventstore'), '--data', data('node'), '--port', String(eventStore), '--exit-with-parent'],
+      {},
+    )
+    const cluster = begin(
+      'postgres',
+      [
+        embeddedMain('postgres'),
+        '--data',
+        data('postgres'),
+        '--port',
+        String(postgres),
+        '--database',
+        'platform',
+        '--database',
+        'vault',
+        '--exit-with-parent',
+      ],
+      { POSTGRES_PASSWORD: secret },
+    )
+    begin(
+      'object-store',
+      [
+        embeddedMain('object-store'),
+        '--data',
+        data('objects'),
+        '--port',
+        String(objectStore),
+        '--bucket',
+        'clinical-assessments',
+        '--exit-with-parent',
+      ],
+      { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secret },
+    )
+    begin(
+      'provider',
+      [embeddedMain('provider'), '--data', data('provider'), '--port', String(provider), '--exit-with-parent'],
+      { PROVIDER_LOGIN: 'platform', PROVIDER_PASSWORD: secret, PROVIDER_CONTROL_SECRET: secret },
+    )
+    await unlessAborted(signal, Promise.all([compileOnce(), ...running.map((each) => each.up())]))
+
+    const shared = {
+      ...settings,
+      PLATFORM_DATA_DIR: data('platform'),
+      BASE_URL: `http://127.0.0.1:${front}`,
+      ESDB_URL: `esdb://127.0.0.1:${eventStore}?tls=false`,
+      DATABASE_URL: urlOf('platform'),
+      VAULT_DATABASE_URL: urlOf('vault'),
+      MASTER_KEYS: await masterKeys(data('platform')),
+      S3_ENDPOINT: `http://127.0.0.1:${objectStore}`,
+      S3_ACCESS_KEY_ID: accessKeyId,
+      S3_SECRET_ACCESS_KEY: secret,
+      PROVIDER_BASE_URL: `http://127.0.0.1:${provider}`,
+      PROVIDER_LOGIN: 'platform',
+      PROVIDER_PASSWORD: secret,
+    }
+    const { credentials, service } = await prepareClients(shared)
+    const told = { ...shared, ...service }
+    const apis: number[] = []
+    for (const [place, name] of parts.filter((part) => part !== 'node' && part !== 'postgres').entries()) {
+      const role = name.slice(0, -2)
+      if (!isRole(role)) throw new Error(`${name} names no role`)
+      const port = own[place] ?? 0
+      if (role === 'api') apis.push(port)
+      const command = roleCommand(role)
+      // A port of its own, so that the front finds it again after each start.
+      begin(name, command.args, { ...command.env, ...told, PORT: String(port) }, [node, cluster])
+    }
+    const opened = await startFront(front, apis)
+    closers.push(() => opened.close())
+    const stage: Stage = {
+      folder,
+      credentials,
+      stop,
+      settings: told,
+      esdbUrl: shared.ESDB_URL,
+      providerUrl: shared.PROVIDER_BASE_URL,
+      controlSecret: secret,
+      databaseUrl: urlOf,
+      part(name) {
+        const found = running.find((each) => each.name === name)
+        if (found === undefined) throw new Error(`there is no ${name}`)
+        return found
+      },
+      all: () => running,
+      isUp: () => running.every(({ isUp }) => isUp),
+      down: () => running.flatMap(({ name, isUp }) => (isUp ? [] : [name])),
+      async up() {
+        while (running.some(({ isUp }) => !isUp)) await Promise.all(running.map((each) => each.up()))
+      },
+    }
+    await unlessAborted(signal, stage.up())
+    return stage
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+function embeddedMain(server: string): string {
+  return fileURLToPath(new URL(`../../../embedded/${server}/main.ts`, import.meta.url))
+}
+
+/** A killed process keeps nothing of what it compiled: one that ends by itself does it for all. */
+async function compileOnce(): Promise<void> {
+  const { args, env } = roleCommand('api')
+  const main = args.find((each) => each.endsWith('app/main.ts')) ?? ''
+  await promisify(execFile)(process.execPath, [main, '--help'], { env: { ...process.env, ...env } })
+}
+
+async function freePorts(): Promise<[number, number, number, number, number, ...number[]]> {
+  const ports = new Set<number>()
+  while (ports.size < serverCount + parts.length) ports.add(await freePort())
+  const [front = 0, eventStore = 0, postgres = 0, objectStore = 0, provider = 0, ...own] = ports
+  return [front, eventStore, postgres, objectStore, provider, ...own]
+}
+
+/** The signal's reason goes before the work's result, which may never come. */
+async function unlessAborted(signal: AbortSignal, work: Promise<unknown>): Promise<void> {
+  const aborted = Promise.withResolvers<never>()
+  const abort = () => aborted.reject(new Error('called off'))
+  signal.addEventListener('abort', abort, { once: true })
+  if (signal.aborted) abort()
+  try {
+    await Promise.race([work, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
