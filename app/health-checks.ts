@@ -5,7 +5,7 @@ import type { ProjectionRunner } from '../projections/runtime/runner.ts'
 import { fitOf } from '../projections/runtime/schema.ts'
 import type { EventStore } from '../streams/store/event-store.ts'
 import type { Pool } from '../platform/database/database.ts'
-import type { Profile } from '../platform/configuration/configuration.ts'
+import type { Profile } from '../platform/configuration/profile-rules.ts'
 import type { Health, HealthCheck } from '../platform/observability/health.ts'
 
 interface Watched {

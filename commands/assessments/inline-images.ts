@@ -1,4 +1,4 @@
-import type { StoredBytes } from '../../platform/storage/object-store.ts'
+import type { StoredBytes } from '../../platform/storage/stream-upload.ts'
 import { problem, type MemberError, type ProblemCode } from '../../platform/http/problems.ts'
 import type { CreateAssessmentBody } from './bodies.ts'
 import {

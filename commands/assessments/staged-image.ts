@@ -1,5 +1,6 @@
 import type { InlineSinks } from '../../platform/http/inline-body-parser.ts'
-import type { ObjectStore, StoredBytes } from '../../platform/storage/object-store.ts'
+import type { ObjectStore } from '../../platform/storage/object-store.ts'
+import type { StoredBytes } from '../../platform/storage/stream-upload.ts'
 import { problem } from '../../platform/http/problems.ts'
 import { createBase64Decoder } from './base64-decoding.ts'
 import { maxImages } from './bodies.ts'

@@ -1,5 +1,5 @@
 import { isAddressRange, isEgressEntry } from '../outbound/addresses.ts'
-import { ConfigurationError, checkProfile, deepFreeze, isLoopbackHost } from './profile-rules.ts'
+import { type Profile, ConfigurationError, checkProfile, deepFreeze, isLoopbackHost } from './profile-rules.ts'
 import {
   address,
   databaseAddress,
@@ -267,7 +267,6 @@ const settings = {
 
 type Parsed = { [Key in keyof typeof settings]: (typeof settings)[Key] extends Setting<infer Value> ? Value : never }
 
-export type Profile = 'development' | 'production'
 export type ActorContextMode = 'trust' | 'signed' | 'resolve'
 
 /** The platform's configuration: frozen, checked, with every default applied. Units are in the names. */

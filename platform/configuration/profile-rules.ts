@@ -8,9 +8,11 @@ export class ConfigurationError extends Error {
   readonly isSafeToLog = true
 }
 
+export type Profile = 'development' | 'production'
+
 /** What the rules between settings need to see. */
 export interface CheckedSettings {
-  readonly profile: 'development' | 'production'
+  readonly profile: Profile
   readonly host: string
   readonly baseUrl: string
   readonly actorContextMode: 'trust' | 'signed' | 'resolve'

@@ -1,4 +1,4 @@
-import type { Profile } from '../configuration/configuration.ts'
+import type { Profile } from '../configuration/profile-rules.ts'
 
 export type CheckStatus = 'ok' | 'warning' | 'failing'
 

@@ -1,5 +1,6 @@
+import { lookup, type LookupAddress } from 'node:dns'
 import { BlockList, isIP } from 'node:net'
-import type { Profile } from '../configuration/configuration.ts'
+import type { Profile } from '../configuration/profile-rules.ts'
 
 type Subnet = readonly [address: string, prefix: number]
 
@@ -197,4 +198,13 @@ function blockListOf(subnets: readonly Subnet[]): BlockList {
   const list = new BlockList()
   for (const [address, prefix] of subnets) list.addSubnet(address, prefix, isIP(address) === 6 ? 'ipv6' : 'ipv4')
   return list
+}
+
+/** All addresses of a host name. */
+export type ResolveHost = (host: string) => Promise<readonly LookupAddress[]>
+
+export function resolveHost(host: string): Promise<readonly LookupAddress[]> {
+  return new Promise((resolve, reject) => {
+    lookup(host, { all: true }, (error, addresses) => (error === null ? resolve(addresses) : reject(error)))
+  })
 }

@@ -1,18 +1,8 @@
-import { lookup, type LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { buildConnector } from 'undici'
 import { EgressError } from './egress-error.ts'
-import { hostOf, isAddressAllowed, kindOfAddress, portOf, type OutboundRules } from './addresses.ts'
+import { type ResolveHost, hostOf, isAddressAllowed, kindOfAddress, portOf, type OutboundRules } from './addresses.ts'
 import type { OwnAddresses, OwnServers } from './own-servers.ts'
-
-/** All addresses of a host name. */
-export type ResolveHost = (host: string) => Promise<readonly LookupAddress[]>
-
-export function resolveHost(host: string): Promise<readonly LookupAddress[]> {
-  return new Promise((resolve, reject) => {
-    lookup(host, { all: true }, (error, addresses) => (error === null ? resolve(addresses) : reject(error)))
-  })
-}
 
 export interface ConnectorOptions {
   readonly port: number

@@ -12,7 +12,7 @@ import {
 import { statusOf, unavailable } from './object-store-errors.ts'
 import { createAddressSigner, type AddressSigner, type PresignedRequest } from './presigned-address.ts'
 import { Problem } from '../http/problems.ts'
-import { uploadStream } from './stream-upload.ts'
+import { type StoredBytes, uploadStream } from './stream-upload.ts'
 
 export interface ObjectStoreOptions {
   readonly endpoint: string
@@ -23,13 +23,6 @@ export interface ObjectStoreOptions {
   readonly accessKeyId: string
   readonly secretAccessKey: string
   readonly now: () => Date
-}
-
-/** Where bytes lie, and what they hash to (hex SHA-256). */
-export interface StoredBytes {
-  readonly key: string
-  readonly sha256: string
-  readonly bytes: number
 }
 
 /** What is stored under a key at a moment. */

@@ -3,8 +3,14 @@ import { PutObjectCommand, type S3Client } from '@aws-sdk/client-s3'
 import { backoffMs, pause } from '../kit/backoff.ts'
 import { exactly, WrongBytesError } from '../kit/exact-bytes.ts'
 import { statusOf, unavailable } from './object-store-errors.ts'
-import type { StoredBytes } from './object-store.ts'
 import { Problem } from '../http/problems.ts'
+
+/** Where bytes lie, and what they hash to (hex SHA-256). */
+export interface StoredBytes {
+  readonly key: string
+  readonly sha256: string
+  readonly bytes: number
+}
 
 /** Time for all the bytes of an object: a store that stops taking must not hold a request for ever. */
 const timeoutMs = 60_000

@@ -3,28 +3,13 @@ import { prepared } from '../../platform/database/prepared.ts'
 import { inTransaction } from '../../platform/database/transaction.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import type { Position } from '../../platform/kit/positions.ts'
-import { checkpointRows, checkpointsMove } from './checkpoint-moves.ts'
+import { type Share, type Write, checkpointRows, checkpointsMove } from './checkpoint-moves.ts'
 import { writeJoined } from './joined-writes.ts'
 import type { Handler, Projector, Table } from './projector.ts'
 import { RowPlan } from './row-plan.ts'
 import { RowConflictError } from './rows-step.ts'
 import { columnArrays } from './column-arrays.ts'
-import { rowsFrom, statementsOf, type Statement } from './row-statements.ts'
-
-/** One projector's part of a batch: its writes, and the move of its checkpoint, exclusive to inclusive. */
-export interface Share {
-  readonly projector: Projector
-  readonly writes: readonly Write[]
-  readonly from: Position
-  readonly to: Position
-}
-
-interface Write {
-  readonly table: string
-  readonly statement: Statement
-  /** The statement's parameters, in order. */
-  readonly parameters: readonly string[]
-}
+import { rowsFrom, statementsOf } from './row-statements.ts'
 
 /** The checkpoints of these projectors are not where this instance left them: another one has taken over. */
 export class CheckpointLostError extends Error {

@@ -1,7 +1,23 @@
 import { createHash } from 'node:crypto'
-import type { Share } from './batch-writer.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 import { heldByName } from './checkpoints.ts'
 import type { Projector, Table } from './projector.ts'
+import type { Statement } from './row-statements.ts'
+
+/** One projector's part of a batch: its writes, and the move of its checkpoint, exclusive to inclusive. */
+export interface Share {
+  readonly projector: Projector
+  readonly writes: readonly Write[]
+  readonly from: Position
+  readonly to: Position
+}
+
+export interface Write {
+  readonly table: string
+  readonly statement: Statement
+  /** The statement's parameters, in order. */
+  readonly parameters: readonly string[]
+}
 
 /** What a batch's checkpoints are and become, for `checkpointsMove`. */
 export function checkpointRows(shares: readonly Share[], copies?: ReadonlyMap<string, string>) {

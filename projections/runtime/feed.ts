@@ -1,7 +1,8 @@
 import { comparePositions, formatPosition, type Position } from '../../platform/kit/positions.ts'
 import type { EventHead } from '../../streams/store/errors.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
-import { shareOf, type Share } from './batch-writer.ts'
+import { shareOf } from './batch-writer.ts'
+import type { Share } from './checkpoint-moves.ts'
 import type { Projector } from './projector.ts'
 
 /** One projector as this instance runs it. */

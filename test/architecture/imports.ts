@@ -167,6 +167,22 @@ function vagueName({ path }: SourceFile): Violation[] {
   return vague.map((what) => ({ path, rule: 'names', what }))
 }
 
+/**
+ * The files of circles and between them, none where there is no circle. A file is dropped once it imports no file that
+ * is left, and likewise once none that is left imports it; a circle never is.
+ */
+export function circlesOf(sources: readonly SourceFile[]): string[] {
+  let left = new Map(sources.map((file) => [file.path, importsOf(file)]))
+  for (let before = left.size + 1; left.size < before;) {
+    before = left.size
+    const imported = new Set([...left.values()].flat())
+    left = new Map(
+      [...left].filter(([path, targets]) => imported.has(path) && targets.some((target) => left.has(target))),
+    )
+  }
+  return [...left.keys()].toSorted()
+}
+
 function fits(imported: string) {
   return (pattern: string | RegExp): boolean =>
     typeof pattern !== 'string'

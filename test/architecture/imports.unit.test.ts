@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { importRules, importsOf, readSources, violationsOf } from './imports.ts'
+import { circlesOf, importRules, importsOf, readSources, violationsOf } from './imports.ts'
 
 const plant = (path: string, text: string) => violationsOf({ path, text }).map(({ rule, what }) => `${rule}: ${what}`)
 
@@ -14,6 +14,26 @@ describe('the stages of the repository', () => {
     const paths = (await readSources()).map(({ path }) => path)
     const idle = importRules.filter(({ of }) => of !== 'bench/' && !paths.some((path) => path.startsWith(of)))
     expect(idle).toEqual([])
+  })
+})
+
+describe('circles between files', () => {
+  it('are none', async () => {
+    expect(circlesOf(await readSources())).toEqual([])
+  })
+
+  it('are found, also of imported types, and lines of imports are none', () => {
+    const importing = (path: string, target: string) => ({ path, text: `import type { A } from '${target}'` })
+    const line = [
+      importing('streams/a.ts', './b.ts'),
+      importing('streams/b.ts', './c.ts'),
+      { path: 'streams/c.ts', text: '' },
+    ]
+    expect(circlesOf(line)).toEqual([])
+    expect(circlesOf([...line.slice(0, 2), importing('streams/c.ts', './b.ts')])).toEqual([
+      'streams/b.ts',
+      'streams/c.ts',
+    ])
   })
 })
 

@@ -1,6 +1,4 @@
-import type { Strategy } from './group-settings.ts'
 import type { Message } from './message.ts'
-import { PinnedConsumers } from './pinned-consumers.ts'
 
 /** A consumer of a group and how much of its buffer is free. */
 export class Consumer<Event> {
@@ -39,15 +37,8 @@ export type ConsumerStrategy<Event> = {
   released(consumer: Consumer<Event>, message: Message<Event>): void
 }
 
-/** `keyOf` says what the messages of one consumer have in common, for the pinned strategies. */
-export function consumerStrategy<Event>(strategy: Strategy, keyOf: (event: Event) => string): ConsumerStrategy<Event> {
-  if (strategy === 'RoundRobin') return new TakingTurns<Event>(true)
-  if (strategy === 'DispatchToSingle') return new TakingTurns<Event>(false)
-  return new PinnedConsumers<Event>(keyOf)
-}
-
 /** Consumers in a row: after each message the next one is asked first, or only once the first has no room. */
-class TakingTurns<Event> implements ConsumerStrategy<Event> {
+export class TakingTurns<Event> implements ConsumerStrategy<Event> {
   private readonly consumers: Consumer<Event>[] = []
   private readonly changesEachTime: boolean
 

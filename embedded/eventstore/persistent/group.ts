@@ -1,5 +1,6 @@
 import { Checkpoints } from './checkpoints.ts'
-import { Consumer, consumerStrategy, type ConsumerStrategy } from './consumer.ts'
+import { Consumer, type ConsumerStrategy } from './consumer.ts'
+import { consumerStrategy } from './pinned-consumers.ts'
 import { batchSize, LIVE, startOf, type GroupSettings } from './group-settings.ts'
 import type { GroupCommand, Message, NackAction, SourceEvent, SourcePage } from './message.ts'
 import { statusOf, type GroupState } from './group-state.ts'

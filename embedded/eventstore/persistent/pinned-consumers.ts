@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib'
-import type { Assignment, Consumer, ConsumerStrategy } from './consumer.ts'
+import { TakingTurns, type Assignment, type Consumer, type ConsumerStrategy } from './consumer.ts'
+import type { Strategy } from './group-settings.ts'
 import type { Message } from './message.ts'
 
 const BUCKETS = 1024
@@ -75,4 +76,11 @@ export class PinnedConsumers<Event> implements ConsumerStrategy<Event> {
     for (const entry of this.owned) if (least === undefined || entry[1] < least[1]) least = entry
     return least?.[0]
   }
+}
+
+/** `keyOf` returns the key that all messages of one pinned consumer share. */
+export function consumerStrategy<Event>(strategy: Strategy, keyOf: (event: Event) => string): ConsumerStrategy<Event> {
+  if (strategy === 'RoundRobin') return new TakingTurns<Event>(true)
+  if (strategy === 'DispatchToSingle') return new TakingTurns<Event>(false)
+  return new PinnedConsumers<Event>(keyOf)
 }

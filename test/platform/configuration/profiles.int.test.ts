@@ -11,8 +11,8 @@ import {
   loadConfiguration,
   type Configuration,
   type Environment,
-  type Profile,
 } from '../../../platform/configuration/configuration.ts'
+import type { Profile } from '../../../platform/configuration/profile-rules.ts'
 import { actorContext } from '../../../app/demo/api-client.ts'
 import { createEgress, type Egress, type EgressPurpose } from '../../../platform/outbound/egress.ts'
 import { EgressError } from '../../../platform/outbound/egress-error.ts'

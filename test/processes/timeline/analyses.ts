@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { dayOf, imageKey } from '../../../commands/assessments/image-key.ts'
-import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { at as memberAt } from '../../../app/demo/api-client.ts'
 import type { AiReviewDetails } from '../../../contracts/ai-review/record.ts'
 import { tenantOfFact } from '../../../platform/kit/tenants.ts'
@@ -15,7 +14,6 @@ import { consentStream } from '../../../streams/consent/stream.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
 import { assessmentFact, consentFact, ids } from '../../streams/facts.ts'
 import type { ProcessWorld } from '../../support/process-world.ts'
-import { subscribe } from '../webhooks/webhook-steps.ts'
 import type { GivenTimeline } from './given-timeline.ts'
 
 /** A submitted assessment of one image. */
@@ -86,13 +84,6 @@ export async function decideConsent(
     createdAt: recordedAt,
   })
   await world.store.append(consentFold, stream, revision, [decided], contextOf(world))
-}
-
-/** A receiver of every assessment's end. */
-export async function subscribeReceiver(world: ProcessWorld): Promise<WebhookReceiver> {
-  const receiver = await startWebhookReceiver()
-  await subscribe(world, { url: receiver.url })
-  return receiver
 }
 
 /** What the GET of the review of its case says; null without one. */

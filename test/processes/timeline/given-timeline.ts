@@ -1,9 +1,9 @@
+import { subscribe } from '../webhooks/webhook-steps.ts'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
-import type { WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'
-import { subscribeReceiver } from './analyses.ts'
 import { openTimeline, type Timeline, type TimelineOptions } from './timeline.ts'
 
 /**
@@ -62,4 +62,11 @@ export function givenTimeline(): GivenTimeline {
 function opened<Part>(part: Part | undefined, name: string): Part {
   if (part === undefined) throw new Error(`the ${name} is not open yet`)
   return part
+}
+
+/** A receiver of every assessment's end. */
+async function subscribeReceiver(world: ProcessWorld): Promise<WebhookReceiver> {
+  const receiver = await startWebhookReceiver()
+  await subscribe(world, { url: receiver.url })
+  return receiver
 }

@@ -1,11 +1,18 @@
 import { at, textAt, type ApiAnswer } from '../../../app/demo/api-client.ts'
 import type { Operation } from '../acknowledged.ts'
-import type { Write } from './api.ts'
-import type { UserOptions } from './user.ts'
+import type { SeededRandom } from '../../node-checks/seeded-random.ts'
+import type { PatientClient, Write } from './api.ts'
 
 const subscriptions = '/v1/clinical-api/webhook-subscriptions'
 
-type Options = Pick<UserOptions, 'name' | 'client' | 'random' | 'receiverUrl'>
+export interface SubscriberOptions {
+  readonly name: string
+  readonly client: PatientClient
+  readonly random: SeededRandom
+  /** Where webhooks are received. */
+  readonly receiverUrl: string
+}
+
 type Send = (write: Omit<Write, 'key'>) => Promise<ApiAnswer | undefined>
 
 interface Standing {
@@ -17,13 +24,13 @@ interface Standing {
 
 /** The subscription of one user, who makes it, moves it, switches it off and on, asks for deliveries again, and deletes it for the next one. */
 export class Subscriber {
-  readonly #options: Options
+  readonly #options: SubscriberOptions
   readonly #send: Send
   readonly #askedAgain = new Set<string>()
   #standing: Standing | undefined
   #addresses = 0
 
-  constructor(options: Options, send: Send) {
+  constructor(options: SubscriberOptions, send: Send) {
     this.#options = options
     this.#send = send
   }

@@ -1,19 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { at, textAt, type ApiAnswer } from '../../../app/demo/api-client.ts'
-import type { SeededRandom } from '../../node-checks/seeded-random.ts'
 import { assessments, declaration, uploadAll } from '../../../test/end-to-end/main-job/uploads.ts'
 import { assessmentBody, photograph, type ConsentTerms, type Photograph } from '../../../test/support/main-job.ts'
 import type { Operation } from '../acknowledged.ts'
-import type { PatientClient, Write } from './api.ts'
-import { Subscriber } from './subscriber.ts'
+import type { Write } from './api.ts'
+import { Subscriber, type SubscriberOptions } from './subscriber.ts'
 
-export interface UserOptions {
-  readonly name: string
-  readonly client: PatientClient
-  readonly random: SeededRandom
+export interface UserOptions extends SubscriberOptions {
   readonly terms: ConsentTerms
-  /** Where webhooks are received. */
-  readonly receiverUrl: string
   /** Whether this user has a subscription, most of the time. */
   readonly isSubscriber: boolean
   readonly isOver: () => boolean
