@@ -3,8 +3,7 @@ import { consentStream } from '../../streams/consent/stream.ts'
 import { categoryOf } from '../../streams/store/catalogue.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { DomainEvent, Fold } from '../../streams/store/events.ts'
-import type { StreamRevision } from '../../platform/kit/positions.ts'
-import { startOfLog, type Position } from '../../platform/kit/positions.ts'
+import { type StreamRevision, startOfLog, type Position } from '../../platform/kit/positions.ts'
 import {
   assessmentAppends,
   assessmentsPerPatient,

@@ -3,9 +3,8 @@ import { Problem, problem } from '../../platform/http/problems.ts'
 import { RevisionConflictError } from '../../streams/store/errors.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { DomainEvent, Fold } from '../../streams/store/events.ts'
-import type { StreamRevision } from '../../platform/kit/positions.ts'
+import type { StreamRevision, Position } from '../../platform/kit/positions.ts'
 import type { CommandContext } from '../../platform/kit/command-context.ts'
-import type { Position } from '../../platform/kit/positions.ts'
 import { isRefusal, type Decision } from './decision.ts'
 
 /** The stream a command decides on. */

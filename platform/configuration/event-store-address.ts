@@ -1,8 +1,4 @@
-import {
-  parseConnectionString,
-  type ConnectionOptions,
-  type QueryOptions,
-} from '@eventstore/db-client/dist/Client/parseConnectionString.js'
+import { parseConnectionString, type ConnectionOptions, type QueryOptions } from '../kit/event-store-client.ts'
 
 /** A connection string of an event store, as the official client reads it. */
 export interface EventStoreAddress {

@@ -1,6 +1,11 @@
 import type { FastifyRequest } from 'fastify'
-import type { StreamRevision } from '../kit/positions.ts'
-import { comparePositions, formatPosition, parsePosition, type Position } from '../kit/positions.ts'
+import {
+  type StreamRevision,
+  comparePositions,
+  formatPosition,
+  parsePosition,
+  type Position,
+} from '../kit/positions.ts'
 import { problem } from './problems.ts'
 import { applyPreference, preferencesOf } from './preferences.ts'
 

@@ -3,8 +3,15 @@ import { networkInterfaces } from 'node:os'
 import { readEventStoreAddress } from '../configuration/event-store-address.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import { readDatabaseAddress } from '../database/database.ts'
-import { hostOf, kindOfAddress, parseEgressAllow, portOf, type OutboundRules } from './addresses.ts'
-import { resolveHost, type ResolveHost } from './addresses.ts'
+import {
+  hostOf,
+  kindOfAddress,
+  parseEgressAllow,
+  portOf,
+  type OutboundRules,
+  resolveHost,
+  type ResolveHost,
+} from './addresses.ts'
 
 /** The settings that name a server of the platform. */
 export type OwnServerSettings = Pick<

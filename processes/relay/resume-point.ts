@@ -1,7 +1,6 @@
 import { UndecodableEventError } from '../../streams/store/errors.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
-import type { StreamRevision } from '../../platform/kit/positions.ts'
-import { comparePositions, parsePosition, type Position } from '../../platform/kit/positions.ts'
+import { type StreamRevision, comparePositions, parsePosition, type Position } from '../../platform/kit/positions.ts'
 
 /**
  * Member of the channel's stream metadata that holds the source position of a long quiet stretch. It is signed: a relay that

@@ -1,7 +1,6 @@
 import type { PoolClient } from 'pg'
 import { inTransaction } from '../../platform/database/transaction.ts'
-import type { ProjectionFailure, StoredStatus } from '../runtime/checkpoints.ts'
-import { nextCopyOf } from '../runtime/checkpoints.ts'
+import { type ProjectionFailure, type StoredStatus, nextCopyOf } from '../runtime/checkpoints.ts'
 import type { Projector } from '../runtime/projector.ts'
 import { quoted } from '../runtime/row-statements.ts'
 import { comparePositions, parsePosition, startOfLog, type Position } from '../../platform/kit/positions.ts'

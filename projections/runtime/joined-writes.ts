@@ -1,7 +1,6 @@
 import type { Pool, QueryConfig } from 'pg'
 import { prepared } from '../../platform/database/prepared.ts'
-import type { Share } from './checkpoint-moves.ts'
-import { checkpointRows, checkpointsMove } from './checkpoint-moves.ts'
+import { type Share, checkpointRows, checkpointsMove } from './checkpoint-moves.ts'
 import { databaseFailure } from './database-errors.ts'
 import { rowsFrom } from './row-statements.ts'
 

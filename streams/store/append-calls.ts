@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { convertToCommandError, type EventStoreDBClient } from '@eventstore/db-client'
-import { StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js'
 import type { ClientDuplexStream } from '@grpc/grpc-js'
+import { openStreamsCall } from '../../platform/kit/event-store-client.ts'
 import { appendMessage, readAppendReply, type AppendReply, type AppendRequest } from './append-messages.ts'
 import type { StoreLogger } from './ports.ts'
 
@@ -72,23 +72,15 @@ export class AppendCalls {
   }
 
   async #call(): Promise<AppendCall> {
-    const [metadata, options] = this.#client['callArguments']({}, { deadline: Infinity })
-    const open = this.#client['GRPCStreamCreator'](
-      StreamsClient,
+    const asIs = (bytes: Buffer) => bytes
+    return openStreamsCall(
+      this.#client,
       'appendToStream',
-      (service) =>
-        this.#begun(
-          service.makeBidiStreamRequest(
-            appendMethod,
-            (bytes: Buffer) => bytes,
-            (bytes: Buffer) => bytes,
-            metadata,
-            options,
-          ),
-        ),
+      {},
+      (service, metadata, options) =>
+        this.#begun(service.makeBidiStreamRequest(appendMethod, asIs, asIs, metadata, options)),
       this.#opened,
     )
-    return open()
   }
 
   #begun(call: AppendCall): AppendCall {

@@ -1,8 +1,6 @@
-import { unpackToCommandError } from '@eventstore/db-client/dist/streams/appendToStream/unpackError.js'
-import streams from '@eventstore/db-client/generated/streams_pb.js'
+import { streams, unpackToCommandError } from '../../platform/kit/event-store-client.ts'
 import type { OutgoingEvent } from './codec.ts'
-import type { StreamRevision } from '../../platform/kit/positions.ts'
-import type { Position } from '../../platform/kit/positions.ts'
+import type { StreamRevision, Position } from '../../platform/kit/positions.ts'
 import { WireReader, type Span } from './wire-reader.ts'
 import { WireWriter } from './wire-writer.ts'
 

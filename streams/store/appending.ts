@@ -17,9 +17,8 @@ import {
   EventStoreRefusedError,
   StreamTombstonedError,
 } from './errors.ts'
-import type { StreamRevision } from '../../platform/kit/positions.ts'
+import type { StreamRevision, Position } from '../../platform/kit/positions.ts'
 import type { StoreLogger } from './ports.ts'
-import type { Position } from '../../platform/kit/positions.ts'
 
 /** The most that the server takes in one append, in bytes. */
 export const appendLimitBytes = 1_048_576

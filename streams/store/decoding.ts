@@ -1,9 +1,8 @@
 import type { Catalogue, CatalogueEntry } from './catalogue.ts'
 import { UndecodableEventError, UnknownEventTypeError, type EventHead } from './errors.ts'
-import { MissingKeyError } from '../../platform/kit/key-vault.ts'
+import { MissingKeyError, type KeyVault } from '../../platform/kit/key-vault.ts'
 import type { EventMetadata, RecordedEvent } from './events.ts'
 import { isSealed, memberPlace, openMember } from './phi-encryption.ts'
-import type { KeyVault } from '../../platform/kit/key-vault.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { Signer } from './signature.ts'
 

@@ -1,5 +1,4 @@
-import type { StreamRevision } from '../../platform/kit/positions.ts'
-import type { Position } from '../../platform/kit/positions.ts'
+import type { StreamRevision, Position } from '../../platform/kit/positions.ts'
 
 /** Root of what `streams/store` throws. Messages carry stream names, types and codes, never event data. */
 export class EventStoreError extends Error {

@@ -18,11 +18,10 @@ import {
   UndecodableEventError,
 } from './errors.ts'
 import type { Appended, DomainEvent, Fold, Loaded, RecordedEvent } from './events.ts'
-import { nextRevision, type StreamRevision } from '../../platform/kit/positions.ts'
+import { nextRevision, type StreamRevision, startOfLog, type Position } from '../../platform/kit/positions.ts'
 import type { CommandContext } from '../../platform/kit/command-context.ts'
 import { newestOf, placesBackwards, type HeadQuestion } from './log-head.ts'
 import { readLogPiece, type LogBatch, type LogRead } from './log-reading.ts'
-import { startOfLog, type Position } from '../../platform/kit/positions.ts'
 import type { StoreLogger } from './ports.ts'
 import type { KeyVault } from '../../platform/kit/key-vault.ts'
 import { openRawLogSubscription, openRawStreamSubscription } from './raw-calls.ts'

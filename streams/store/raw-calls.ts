@@ -1,8 +1,6 @@
 import type { EventStoreDBClient } from '@eventstore/db-client'
 import type { ClientReadableStream } from '@grpc/grpc-js'
-import { StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js'
-import shared from '@eventstore/db-client/generated/shared_pb.js'
-import streams from '@eventstore/db-client/generated/streams_pb.js'
+import { openStreamsCall, shared, streams } from '../../platform/kit/event-store-client.ts'
 import { comparePositions, startOfLog, type Position } from '../../platform/kit/positions.ts'
 import type { EventFilter } from './subscription-options.ts'
 
@@ -127,7 +125,7 @@ function placeInStream(name: string, from: bigint | 'start' | 'end'): streams.Re
 function openRaw(
   client: EventStoreDBClient,
   name: string,
-  options: streams.ReadReq.Options,
+  options: InstanceType<typeof streams.ReadReq.Options>,
   given: { readonly requiresLeader?: boolean },
 ): Promise<RawCall> {
   const ids = new streams.ReadReq.Options.UUIDOption()
@@ -135,11 +133,9 @@ function openRaw(
   options.setUuidOption(ids)
   const request = new streams.ReadReq()
   request.setOptions(options)
-  const [metadata, callOptions] = client['callArguments'](given, { deadline: Infinity })
-  const open = client['GRPCStreamCreator'](StreamsClient, name, (service) =>
+  return openStreamsCall(client, name, given, (service, metadata, callOptions) =>
     service.makeServerStreamRequest(readMethod, serialized, (bytes: Buffer) => bytes, request, metadata, callOptions),
   )
-  return open()
 }
 
 function serialized(request: streams.ReadReq): Buffer {

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { DomainEvent, Fold } from './events.ts'
-import type { StreamRevision } from '../../platform/kit/positions.ts'
-import type { Position } from '../../platform/kit/positions.ts'
+import type { StreamRevision, Position } from '../../platform/kit/positions.ts'
 
 interface CachedState {
   readonly state: unknown

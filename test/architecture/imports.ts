@@ -50,22 +50,26 @@ export const importRules: readonly ImportRule[] = [
   { of: 'app/main.ts', may: ['app/', ...stages], not: ['app/demo/'] },
   { of: 'app/', may: ['app/', ...stages], not: ['app/demo/', 'app/main.ts'] },
   { of: 'app/demo/', may: ['app/demo/', 'app/credentials-file.ts'] },
-  { of: 'embedded/', may: ['embedded/', 'platform/configuration/'] },
+  { of: 'embedded/', may: ['embedded/', 'platform/configuration/', 'platform/kit/'] },
   { of: 'bench/', may: ['bench/', 'test/support/', 'app/', ...stages] },
   { of: 'tools/', may: ['tools/', 'test/', 'bench/', 'app/', ...stages] },
   { of: 'test/', may: ['test/', 'tools/', 'bench/harness/', 'app/', ...stages] },
 ]
 
+/** The one place outside the embedded node for parts of the client that are not public. */
+const clientInternals = 'platform/kit/event-store-client.ts'
+
 /** Packages that only some places may import; of several that fit a package, the longest decides. */
 const packageRules: readonly { readonly of: string; readonly by: readonly string[] }[] = [
   {
     of: '@eventstore/db-client',
-    by: ['streams/store/', 'platform/configuration/', 'embedded/eventstore/transfer/', 'test/', 'tools/', 'bench/'],
+    by: ['streams/store/', clientInternals, 'embedded/eventstore/transfer/', 'test/', 'tools/', 'bench/'],
   },
   {
     of: '@eventstore/db-client/generated/',
-    by: ['embedded/eventstore/', 'streams/store/', 'test/', 'tools/', 'bench/'],
+    by: ['embedded/eventstore/', clientInternals, 'test/', 'tools/', 'bench/'],
   },
+  { of: '@eventstore/db-client/dist/', by: [clientInternals, 'test/'] },
 ]
 
 const pureFiles = [
@@ -116,7 +120,13 @@ function withoutComments(text: string): string {
 }
 
 export function violationsOf(file: SourceFile): Violation[] {
-  return [...importViolations(file), ...computedImports(file), ...impureCalls(file), ...vagueName(file)]
+  return [
+    ...importViolations(file),
+    ...hiddenMembers(file),
+    ...computedImports(file),
+    ...impureCalls(file),
+    ...vagueName(file),
+  ]
 }
 
 function importViolations(file: SourceFile): Violation[] {
@@ -134,6 +144,15 @@ function packageViolations(path: string, imported: string): Violation[] {
   const rule = longest(packageRules, imported)
   if (rule === undefined || rule.by.some((folder) => path.startsWith(folder))) return []
   return [{ path, rule: `importers of ${rule.of}`, what: imported }]
+}
+
+/** Members of the client that are not public, reached by name. */
+function hiddenMembers({ path, text }: SourceFile): Violation[] {
+  if (path === clientInternals || path.startsWith('test/')) return []
+  const members = withoutComments(text).matchAll(
+    /\['(?:callArguments|GRPCStreamCreator|execute|getChannel|createGRPCClient)'\]/g,
+  )
+  return [...members].map(([what]) => ({ path, rule: `importers of ${clientInternals}`, what }))
 }
 
 /** What cannot be read here cannot be checked; only tests write code that imports what they computed. */

@@ -122,8 +122,23 @@ describe('a planted violation', () => {
       '@eventstore/db-client/generated/gossip_pb.js',
       'importers of @eventstore/db-client/generated/: @eventstore/db-client/generated/gossip_pb.js',
     ],
+    [
+      'streams/store/reading.ts',
+      '@eventstore/db-client/generated/shared_pb.js',
+      'importers of @eventstore/db-client/generated/: @eventstore/db-client/generated/shared_pb.js',
+    ],
+    [
+      'platform/configuration/event-store-address.ts',
+      '@eventstore/db-client/dist/Client/parseConnectionString.js',
+      'importers of @eventstore/db-client/dist/: @eventstore/db-client/dist/Client/parseConnectionString.js',
+    ],
   ])('in %s, importing %s, is reported', (path, imported, violation) => {
     expect(plant(path, `import { x } from '${imported}'`)).toEqual([violation])
+  })
+
+  it('is a member of the client that is not public', () => {
+    const [violation] = plant('streams/store/reading.ts', `const open = client['callArguments']({}, {})`)
+    expect(violation).toBe(`importers of platform/kit/event-store-client.ts: ['callArguments']`)
   })
 
   it.each([

@@ -1,5 +1,4 @@
-import type { StoredEvent } from '../log/frame.ts'
-import { frameEvents } from '../log/frame.ts'
+import { type StoredEvent, frameEvents } from '../log/frame.ts'
 import { eventFilter, type EventFilter } from '../streams/event-filter.ts'
 import { isHiddenFromAll } from '../streams/hidden-streams.ts'
 import { resolveLink, type ResolvedEvent } from '../streams/links.ts'

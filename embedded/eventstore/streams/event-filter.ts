@@ -1,5 +1,4 @@
-import type { StoredEvent } from '../log/frame.ts'
-import { eventType } from '../log/frame.ts'
+import { type StoredEvent, eventType } from '../log/frame.ts'
 
 /** A server-side filter of `$all`: on the stream's name or the event's type, by regular expression or by prefixes. */
 export type EventFilter = {

@@ -1,8 +1,8 @@
 import { EventStoreDBClient } from '@eventstore/db-client'
-import { StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js'
 import shared from '@eventstore/db-client/generated/shared_pb.js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
 import type { ClientReadableStream } from '@grpc/grpc-js'
+import { makeStreamsCall, openStreamsCall } from '../../../platform/kit/event-store-client.ts'
 import type { TransferredEvent } from './exported-line.ts'
 
 export type AppendOutcome = { kind: 'written' } | { kind: 'conflict'; head: bigint }
@@ -50,12 +50,12 @@ export class ByteClient {
     const options = new streams.AppendReq.Options().setStreamIdentifier(identifierOf(stream))
     if (before < 0n) options.setNoStream(new shared.Empty())
     else options.setRevision(String(before))
-    return this.client['execute'](
-      StreamsClient,
+    return makeStreamsCall(
+      this.client,
       'append as bytes',
-      (grpc) =>
+      (service, metadata, callOptions) =>
         new Promise<AppendOutcome>((resolve, reject) => {
-          const call = grpc.append(...this.client['callArguments']({}), (error, reply) => {
+          const call = service.append(metadata, callOptions, (error, reply) => {
             if (error !== null) return reject(error)
             const conflict = reply.getWrongExpectedVersion()
             if (conflict === undefined) return resolve({ kind: 'written' })
@@ -93,12 +93,13 @@ export class ByteClient {
     const request = new streams.ReadReq().setOptions(
       options.setUuidOption(new streams.ReadReq.Options.UUIDOption().setString(new shared.Empty())),
     )
-    const open = this.client['GRPCStreamCreator']<StreamsClient, ClientReadableStream<streams.ReadResp>>(
-      StreamsClient,
+    const replies = await openStreamsCall<ClientReadableStream<streams.ReadResp>>(
+      this.client,
       'read as bytes',
-      (grpc) => grpc.read(request, ...this.client['callArguments']({}, { deadline: Infinity })),
+      {},
+      (service, metadata, callOptions) => service.read(request, metadata, callOptions),
     )
-    for await (const reply of await open()) {
+    for await (const reply of replies) {
       const record = reply instanceof streams.ReadResp ? reply.getEvent()?.getEvent() : undefined
       if (record !== undefined) yield transferred(record)
     }

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
-import type { Configuration } from '../../../platform/configuration/configuration.ts'
+import { loadConfiguration, type Configuration } from '../../../platform/configuration/configuration.ts'
 import { createEgress } from '../../../platform/outbound/egress.ts'
 import { createProvider, type Provider } from '../../../processes/adapters/provider.ts'
 import { startOutsideServer, type Asked, type OutsideServer, type Reply } from '../../support/process-world.ts'

@@ -1,12 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
 import { createCatalogue } from '../../../streams/store/catalogue.ts'
-import { MissingKeyError } from '../../../platform/kit/key-vault.ts'
+import { MissingKeyError, type KeyVault } from '../../../platform/kit/key-vault.ts'
 import { openEventStore, type EventStore, type EventStoreOptions } from '../../../streams/store/event-store.ts'
 import type { Fold } from '../../../streams/store/events.ts'
 import type { CommandContext } from '../../../platform/kit/command-context.ts'
 import type { StoreLogger } from '../../../streams/store/ports.ts'
-import type { KeyVault } from '../../../platform/kit/key-vault.ts'
 import { defineEvent, Phi, type EventOf } from '../../../streams/store/schema.ts'
 
 const visitEvents = {

@@ -1,0 +1,55 @@
+import type { Duplex, Readable } from 'node:stream'
+import type { EventStoreDBClient } from '@eventstore/db-client'
+import { StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js'
+import type { CallOptions, Metadata } from '@grpc/grpc-js'
+
+/*
+ * Every use of non-public parts of `@eventstore/db-client`, except for the service definitions that the embedded node serves. A
+ * test fails when the version of the client changes, and names the things to look at.
+ */
+
+/** Reads a connection string as the client does. For some options it prints the whole string, password included. */
+export {
+  parseConnectionString,
+  type ConnectionOptions,
+  type QueryOptions,
+} from '@eventstore/db-client/dist/Client/parseConnectionString.js'
+/** The client's error for a refused append. */
+export { unpackToCommandError } from '@eventstore/db-client/dist/streams/appendToStream/unpackError.js'
+/** Messages of the server's `shared.proto` and `streams.proto`. */
+export { default as shared } from '@eventstore/db-client/generated/shared_pb.js'
+export { default as streams } from '@eventstore/db-client/generated/streams_pb.js'
+
+/** Version of the client whose non-public parts these are. */
+export const clientVersion = '6.2.1'
+
+/**
+ * Opens a call of the streams service over the client's connection, with its credentials. `begin` makes the call, so its
+ * messages do not pass the client's decoder. With `calls` a call that is open on the same connection is returned again.
+ */
+export function openStreamsCall<Call extends Readable | Duplex>(
+  client: EventStoreDBClient,
+  name: string,
+  given: { readonly requiresLeader?: boolean },
+  begin: (service: StreamsClient, metadata: Metadata, options: CallOptions) => Call,
+  calls?: WeakMap<object, Call | Promise<Call>>,
+): Promise<Call> {
+  const [metadata, options] = client['callArguments'](given, { deadline: Infinity })
+  const open = client['GRPCStreamCreator']<StreamsClient, Call>(
+    StreamsClient,
+    name,
+    (service) => begin(service, metadata, options),
+    calls,
+  )
+  return open()
+}
+
+/** Makes one call of the streams service over the client's connection, with its credentials. `make` resolves to its result. */
+export function makeStreamsCall<Result>(
+  client: EventStoreDBClient,
+  name: string,
+  make: (service: StreamsClient, metadata: Metadata, options: CallOptions) => Promise<Result>,
+): Promise<Result> {
+  const [metadata, options] = client['callArguments']({})
+  return client['execute'](StreamsClient, name, (service) => make(service, metadata, options))
+}
