@@ -70,6 +70,22 @@ function subscribe(url: string) {
   })
 }
 
+test('/health shows its checks, and nothing of the settings or the admin secret', async () => {
+  const { body } = await watched.send('/health')
+  const checks = at(body, 'checks') as readonly { readonly name: string }[]
+  expect(checks.map(({ name }) => name).toSorted()).toEqual([
+    'channels',
+    'database',
+    'event_store',
+    'event_store_room',
+    'first_catch_up',
+    'projections',
+    'provider',
+    'steps',
+  ])
+  expect(JSON.stringify(body)).not.toMatch(/admin|secret|configuration/i)
+})
+
 test('the main job holds in production: admin routes by the secret, the webhook by TLS', async () => {
   expect(at((await watched.send('/health')).body, 'profile')).toBe('production')
   const secret = { 'x-admin-api-secret': platform.process.credentials.admin_api_secret ?? '' }
