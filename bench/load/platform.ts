@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../embedded/children/free-port.ts'
+import { lastingSettings } from '../../embedded/children/lasting-ports.ts'
+import { databaseUrl as administratorUrl } from '../../embedded/postgres/databases.ts'
 import { requestToken, textAt } from '../../app/demo/api-client.ts'
 import { loadConfiguration } from '../../platform/configuration/configuration.ts'
 import { ensureDatabase } from '../../platform/database/database.ts'
@@ -23,7 +25,8 @@ export interface BenchPlatform {
   readonly baseUrl: string
   readonly eventStoreUrl: string
   readonly databaseUrl: string
-  /** Another database of the same server, where there is one of ours. */
+  readonly vaultUrl: string
+  /** Another database of the same server, for its administrator. */
   readonly otherDatabase: (name: string) => Promise<string>
   readonly credentials: Credentials
   readonly provider: { readonly url: string; readonly login: string; readonly password: string }
@@ -106,11 +109,12 @@ export async function startBenchPlatform({
       baseUrl: configuration.baseUrl,
       eventStoreUrl: esdbUrl,
       databaseUrl,
+      vaultUrl: vaultDatabaseUrl,
       otherDatabase: async (name) => {
-        const url = new URL(databaseUrl)
-        url.pathname = `/${name}`
-        await ensureDatabase(url.href)
-        return url.href
+        const { ports, secrets } = await lastingSettings(folder, { ports: ['postgres'], secrets: ['postgres'] })
+        const url = administratorUrl(ports.postgres, secrets.postgres, name)
+        await ensureDatabase(url)
+        return url
       },
       credentials,
       provider: { url: providerBaseUrl, login: providerLogin, password: providerPassword },
