@@ -400,24 +400,6 @@ describe('refusals', () => {
     }
   })
 
-  it('names the right media type at a token endpoint, as RFC 6749 does', async () => {
-    const asked = [
-      { headers: { 'content-type': 'application/json' }, body: '{}' },
-      { headers: { 'content-type': 'text/plain' }, body: 'grant=a' },
-      { headers: { 'content-type': 'application/x-www-form-urlencoded', 'content-encoding': 'gzip' }, body: 'grant=a' },
-    ]
-    for (const request of asked) {
-      const response = await fetch(`${address}/v1/form`, { method: 'POST', ...request })
-      expect([response.status, response.headers.get('content-type')]).toEqual([415, 'application/json; charset=utf-8'])
-      expect(await response.json()).toMatchObject({
-        error: 'invalid_request',
-        error_description: expect.stringContaining('application/x-www-form-urlencoded'),
-        status: 415,
-        type: expect.stringMatching(/unsupported-media-type$/),
-      })
-    }
-  })
-
   it('documents every problem at its page, for programs and for browsers', async () => {
     for (const [code, { status, title }] of Object.entries(problems)) {
       const page = await t.app.inject({ url: `/problems/${code}` })
