@@ -5,11 +5,11 @@ import { registerClient } from '../commands/auth/register-client.ts'
 import { serviceScopes } from '../commands/auth/scopes.ts'
 import { execute } from '../commands/handling/execute.ts'
 import { catalogue } from '../streams/catalogue.ts'
-import { oauthClientFold, type RegisteredOauthClient } from '../streams/oauth-client/state.ts'
-import { oauthClientStream } from '../streams/oauth-client/stream.ts'
+import { oauthClients, type RegisteredOauthClient } from '../streams/oauth-client/aggregate.ts'
 import { openEventStore, type EventStore } from '../streams/store/event-store.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import { ensureDatabase } from '../platform/database/database.ts'
+import { tenantOfFact } from '../platform/kit/tenants.ts'
 import { isUuid } from '../platform/http/formats.ts'
 import type { Logger } from '../platform/observability/logging.ts'
 import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
@@ -44,15 +44,16 @@ export async function registerOnce(
   now: Date,
 ): Promise<RegisteredOauthClient> {
   const { secret, ...data } = client
-  const target = { fold: oauthClientFold, stream: oauthClientStream(client.clientId) }
-  const command = { ...data, secretHash: vault.fingerprint(secret), now }
+  const target = oauthClients.of(client.clientId)
+  const owner = client.orgId === null ? null : tenantOfFact(client.orgId)
+  const command = { ...data, orgId: owner, secretHash: vault.fingerprint(secret), now }
   const contextOf = (name: string) => {
     const commandId = v5(`${name} ${client.clientId}`, commands)
     return { commandId, correlationId: commandId, ...(client.orgId === null ? {} : { orgId: client.orgId }) }
   }
   // Instances that start at once send the same event id, and the server acknowledges all of them: only the stream knows whose came first.
   const standing = async (): Promise<RegisteredOauthClient> => {
-    const { state } = await store.load(target.fold, target.stream, { fresh: true })
+    const { state } = await store.load(target)
     if (state.status !== 'registered') throw new Error('the event store lost the client that it had just stored')
     return state
   }

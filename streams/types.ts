@@ -1,7 +1,10 @@
+import type { TenantId } from '../platform/kit/tenants.ts'
 import { Type, type Static, type TSchema } from 'typebox'
 
 /** Members that recur in events. */
 export const Id = Type.String({ format: 'uuid' })
+/** The organisation that owns the fact. */
+export const OrgId = Type.Unsafe<TenantId>(Id)
 /** RFC 3339, UTC, milliseconds, `Z`; years that Postgres and JavaScript keep alike. */
 export const Instant = Type.String({
   format: 'date-time',

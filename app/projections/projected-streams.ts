@@ -1,9 +1,9 @@
 import { processes } from '../../processes/registry.ts'
 import { readModels } from '../../projections/registry.ts'
 import { catalogue } from '../../streams/catalogue.ts'
-import { category as oauthClient } from '../../streams/oauth-client/stream.ts'
-import { category as projection } from '../../streams/projection/stream.ts'
-import { category as reservation } from '../../streams/reservation/stream.ts'
+import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
+import { projections } from '../../streams/projection/aggregate.ts'
+import { reservations } from '../../streams/reservation/aggregate.ts'
 
 /** Categories that a read model or a to-do list has a handler for. */
 const listenedTo = new Set(
@@ -17,6 +17,9 @@ const listenedTo = new Set(
  * their events would be sent, decoded and passed over for nobody.
  */
 export const projectedStreams: readonly string[] = catalogue.categories
-  .filter((category) => category !== oauthClient && category !== projection && category !== reservation)
+  .filter(
+    (category) =>
+      category !== oauthClients.category && category !== projections.category && category !== reservations.category,
+  )
   .filter((category) => !category.endsWith('.events') || listenedTo.has(category))
   .map((category) => (category.endsWith('.events') ? category : `${category}-`))

@@ -5,8 +5,7 @@ import { execute } from '../../commands/handling/execute.ts'
 import { skipEvent } from '../../commands/projections/skip-event.ts'
 import { OperatorLocks } from '../../projections/rebuild/operator-locks.ts'
 import { nextCopyOf, requestResume, type ProjectionFailure } from '../../projections/runtime/checkpoints.ts'
-import { projectionFold } from '../../streams/projection/state.ts'
-import { projectionStream } from '../../streams/projection/stream.ts'
+import { projections } from '../../streams/projection/aggregate.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import { formatPosition, type Position } from '../../platform/kit/positions.ts'
 import { limited } from '../../platform/kit/time-limits.ts'
@@ -105,7 +104,7 @@ async function record(
     now: new Date(),
   }
   const commandId = v5(`skip ${name} ${formatPosition(position)}`, commands)
-  const target = { fold: projectionFold, stream: projectionStream(name) }
+  const target = projections.of(name)
   await execute(eventStore, target, (state) => skipEvent(command, state), { commandId, correlationId: commandId })
 }
 

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { createApiClient, textAt } from '../../app/demo/api-client.ts'
 import { expectStatus } from '../../app/demo/steps.ts'
-import { assessmentStream } from '../../streams/assessment/stream.ts'
+import { assessments } from '../../streams/assessment/aggregate.ts'
 import type { AppendJob, HttpJob } from '../load/jobs.ts'
 import type { BenchPlatform } from '../load/platform.ts'
 import { storedEvents } from '../load/stored-events.ts'
+import { tenantOfFact } from '../../platform/kit/tenants.ts'
 
 /** Patients whom the requests are about, in turn: a day's clinic rather than one person. */
 const patients = 200
@@ -52,7 +53,10 @@ export async function eventsOfRequest(
   const body: unknown = JSON.parse(bodies[0] ?? '')
   const headers = { prefer: 'respond-async', 'idempotency-key': randomUUID() }
   const { body: record } = await expectStatus(202, api.call(paths[0] ?? '', { body, headers }))
-  return storedEvents(platform.eventStoreUrl, assessmentStream(platform.credentials.org_id, textAt(record, 'id')))
+  return storedEvents(
+    platform.eventStoreUrl,
+    assessments.of(tenantOfFact(platform.credentials.org_id), textAt(record, 'id')).stream,
+  )
 }
 
 export function bearerOf({ headers }: BenchPlatform): string {

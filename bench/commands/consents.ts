@@ -2,11 +2,11 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { actorContext, createApiClient, textAt } from '../../app/demo/api-client.ts'
 import { expectStatus } from '../../app/demo/steps.ts'
 import type { ConsentEvent } from '../../streams/consent/events.ts'
-import { consentFold } from '../../streams/consent/state.ts'
-import { consentStream } from '../../streams/consent/stream.ts'
+import { consents } from '../../streams/consent/aggregate.ts'
 import type { HttpJob } from '../load/jobs.ts'
 import type { BenchPlatform } from '../load/platform.ts'
 import { bearerOf } from './assessments.ts'
+import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 
 export const inFlight = 32
 const appendSize = 100
@@ -48,10 +48,10 @@ export async function patientsWithDecisions(
     const context = { correlationId: randomUUID(), orgId: organisationId, clientId: 'bench' }
     for (let first = 0; first < decisions; first += appendSize) {
       const events = Array.from({ length: Math.min(appendSize, decisions - first) }, () =>
-        decision(organisationId, patientId, text),
+        decision(tenantOfFact(organisationId), patientId, text),
       )
       const expected = first === 0 ? 'no_stream' : BigInt(first - 1)
-      await store.append(consentFold, consentStream(organisationId, patientId), expected, events, {
+      await store.append(consents.of(tenantOfFact(organisationId), patientId), expected, events, {
         ...context,
         commandId: randomUUID(),
       })
@@ -85,7 +85,7 @@ export function decisionRequests(
   }
 }
 
-function decision(organisationId: string, patientId: string, text: ConsentText): ConsentEvent {
+function decision(organisationId: TenantId, patientId: string, text: ConsentText): ConsentEvent {
   const now = new Date().toISOString()
   return {
     type: 'ConsentRecorded',

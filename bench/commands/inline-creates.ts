@@ -5,8 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createApiClient, textAt } from '../../app/demo/api-client.ts'
 import { expectStatus } from '../../app/demo/steps.ts'
-import { assessmentFold } from '../../streams/assessment/state.ts'
-import { assessmentStream } from '../../streams/assessment/stream.ts'
+import { assessments } from '../../streams/assessment/aggregate.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { atMost } from '../harness/compare.ts'
 import { withScope } from '../harness/scope.ts'
@@ -15,6 +14,7 @@ import { startBenchPlatform, type BenchPlatform } from '../load/platform.ts'
 import { processTree, residentBytes, tellsOfProcesses } from '../load/process-tree.ts'
 import { startDriver, type Driver } from '../load/start-driver.ts'
 import { bearerOf } from './assessments.ts'
+import { tenantOfFact } from '../../platform/kit/tenants.ts'
 
 const megabyte = 1_000_000
 /** Of all processes of the platform together, above what they hold when idle. */
@@ -116,7 +116,7 @@ async function requireStored(
   const image = await readFile(imagePath)
   const sent = paddings.map((padding) => createHash('sha256').update(image).update(padding).digest('hex')).join()
   for (const id of ids) {
-    const { state } = await store.load(assessmentFold, assessmentStream(credentials.org_id, id), { fresh: true })
+    const { state } = await store.load(assessments.of(tenantOfFact(credentials.org_id), id))
     const kept =
       state.status === 'absent' ? '' : state.images.map((one) => ('object' in one ? one.object.sha256 : '')).join()
     if (kept !== sent) throw new Error(`assessment ${id} has other images than were sent`)

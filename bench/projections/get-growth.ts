@@ -8,6 +8,7 @@ import type { HttpJob } from '../load/jobs.ts'
 import { startBenchPlatform, type BenchPlatform } from '../load/platform.ts'
 import { startDriver } from '../load/start-driver.ts'
 import { writeMainJobs } from './log.ts'
+import { tenantOfFact } from '../../platform/kit/tenants.ts'
 
 const inFlight = 4
 /** Different records that are asked for. */
@@ -42,7 +43,10 @@ export const readGrowth: Benchmark = {
 
 async function platformWith({ folder, started }: Scope, name: string, events: number, count: number): Promise<HttpJob> {
   const platform = await started(startBenchPlatform({ folder: join(folder, name), roles: ['api', 'projector'] }))
-  const { assessmentIds } = await writeMainJobs(platform.store, { organisationId: platform.credentials.org_id, events })
+  const { assessmentIds } = await writeMainJobs(platform.store, {
+    organisationId: tenantOfFact(platform.credentials.org_id),
+    events,
+  })
   await projected(platform, assessmentIds.length)
   const step = Math.max(1, Math.floor(assessmentIds.length / most))
   const ids = assessmentIds.filter((_, index) => index % step === 0).slice(0, most)

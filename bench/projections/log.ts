@@ -1,5 +1,5 @@
 import { v7 } from 'uuid'
-import { consentStream } from '../../streams/consent/stream.ts'
+import { consents } from '../../streams/consent/aggregate.ts'
 import { categoryOf } from '../../streams/store/catalogue.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { DomainEvent, Fold } from '../../streams/store/events.ts'
@@ -13,6 +13,7 @@ import {
   patientAppends,
   type JobAppend,
 } from './main-job.ts'
+import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 
 /** What was written to a log, counted where it was written. */
 export interface Written {
@@ -23,7 +24,7 @@ export interface Written {
 }
 
 export interface LogOptions {
-  readonly organisationId?: string
+  readonly organisationId?: TenantId
   /** The least number of events; whole jobs are written. */
   readonly events: number
 }
@@ -37,7 +38,7 @@ const eventsPerJob = eventsPerPatient + assessmentsPerPatient * eventsPerAssessm
 /** The main job, again and again, of many patients at a time, so that their events lie mixed. */
 export async function writeMainJobs(
   store: EventStore,
-  { organisationId = v7(), events }: LogOptions,
+  { organisationId = tenantOfFact(v7()), events }: LogOptions,
 ): Promise<Written> {
   const assessmentIds: string[] = []
   const written = await write(
@@ -62,7 +63,7 @@ export async function writeMainJobs(
 /** Decisions of patients, each of which is one row of the consent records. */
 export async function writeDecisions(
   store: EventStore,
-  { organisationId = v7(), events }: LogOptions,
+  { organisationId = tenantOfFact(v7()), events }: LogOptions,
 ): Promise<Written> {
   const written = await write(
     store,
@@ -74,7 +75,7 @@ export async function writeDecisions(
       const decisions = Array.from({ length: decisionsPerAppend }, (_, index) =>
         consentEvent(organisationId, patientId, Date.now(), index + 1),
       )
-      await writer.append({ stream: consentStream(organisationId, patientId), events: decisions })
+      await writer.append({ stream: consents.of(organisationId, patientId).stream, events: decisions })
     },
   )
   return { ...written, assessmentIds: [] }
@@ -89,7 +90,7 @@ export async function endOf(store: EventStore): Promise<Position> {
 
 async function write(
   store: EventStore,
-  organisationId: string,
+  organisationId: TenantId,
   jobs: number,
   atATime: number,
   job: (writer: StreamWriter, number: number) => Promise<void>,
@@ -109,11 +110,11 @@ async function write(
 /** Appends of one job to the streams that it begins. */
 class StreamWriter {
   readonly #store: EventStore
-  readonly #orgId: string
+  readonly #orgId: TenantId
   readonly #counts: Map<string, number>
   readonly #revisions = new Map<string, StreamRevision>()
 
-  constructor(store: EventStore, orgId: string, counts: Map<string, number>) {
+  constructor(store: EventStore, orgId: TenantId, counts: Map<string, number>) {
     this.#store = store
     this.#orgId = orgId
     this.#counts = counts
@@ -122,8 +123,7 @@ class StreamWriter {
   async append({ stream, events }: JobAppend): Promise<void> {
     const context = { commandId: v7(), correlationId: v7(), orgId: this.#orgId, clientId: 'bench' }
     const { revision } = await this.#store.append(
-      unfolded(stream),
-      stream,
+      { fold: unfolded(stream), stream },
       this.#revisions.get(stream) ?? 'no_stream',
       events,
       context,

@@ -2,20 +2,21 @@ import { createHash } from 'node:crypto'
 import { v7 } from 'uuid'
 import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
 import type { ReviewImage } from '../../streams/ai-review/review-image.ts'
-import { aiReviewStream } from '../../streams/ai-review/stream.ts'
+import { aiReviews } from '../../streams/ai-review/aggregate.ts'
 import type { AiReviewSlotEvent } from '../../streams/ai-review-slot/events.ts'
-import { aiReviewSlotStream } from '../../streams/ai-review-slot/stream.ts'
+import { aiReviewSlots } from '../../streams/ai-review-slot/aggregate.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
-import { assessmentStream } from '../../streams/assessment/stream.ts'
+import { assessments } from '../../streams/assessment/aggregate.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
-import { caseStream } from '../../streams/case/stream.ts'
+import { cases } from '../../streams/case/aggregate.ts'
 import type { ConsentEvent } from '../../streams/consent/events.ts'
-import { consentStream } from '../../streams/consent/stream.ts'
+import { consents } from '../../streams/consent/aggregate.ts'
 import type { PatientEvent } from '../../streams/patient/events.ts'
-import { patientStream } from '../../streams/patient/stream.ts'
+import { patients } from '../../streams/patient/aggregate.ts'
 import type { DomainEvent } from '../../streams/store/events.ts'
 import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
-import { webhookDeliveryStream } from '../../streams/webhook-delivery/stream.ts'
+import { webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 /** One append of a job, in the order of the streams' own revisions. */
 export interface JobAppend {
@@ -38,7 +39,7 @@ export const eventsPerAssessment = 21
 const instant = (at: number, seconds: number): string => new Date(at + seconds * 1000).toISOString()
 
 /** A patient registers and consents. */
-export function patientAppends(organisationId: string, patientId: string, at: number): JobAppend[] {
+export function patientAppends(organisationId: TenantId, patientId: string, at: number): JobAppend[] {
   const registered: PatientEvent = {
     type: 'PatientRegistered',
     data: {
@@ -53,13 +54,13 @@ export function patientAppends(organisationId: string, patientId: string, at: nu
     },
   }
   return [
-    { stream: patientStream(organisationId, patientId), events: [registered] },
-    { stream: consentStream(organisationId, patientId), events: [consentEvent(organisationId, patientId, at)] },
+    { stream: patients.of(organisationId, patientId).stream, events: [registered] },
+    { stream: consents.of(organisationId, patientId).stream, events: [consentEvent(organisationId, patientId, at)] },
   ]
 }
 
 /** One decision of a patient; the caller says who recorded it in one of four. */
-export function consentEvent(organisationId: string, patientId: string, at: number, number = 1): ConsentEvent {
+export function consentEvent(organisationId: TenantId, patientId: string, at: number, number = 1): ConsentEvent {
   return {
     type: 'ConsentRecorded',
     data: {
@@ -81,7 +82,7 @@ export function consentEvent(organisationId: string, patientId: string, at: numb
 
 /** One assessment of two photographs, from its request to the webhook that tells of its end, as the platform records it. */
 export function assessmentAppends(
-  organisationId: string,
+  organisationId: TenantId,
   patientId: string,
   at: number,
   assessmentId: string = v7(),
@@ -92,7 +93,7 @@ export function assessmentAppends(
 }
 
 interface JobIds {
-  readonly organisationId: string
+  readonly organisationId: TenantId
   readonly assessmentId: string
   readonly caseId: string
   readonly aiReviewId: string
@@ -169,9 +170,9 @@ function requested(
     },
   }
   return [
-    { stream: assessmentStream(organisationId, assessmentId), events: assessment },
-    { stream: caseStream(organisationId, caseId), events: [opened] },
-    { stream: assessmentStream(organisationId, assessmentId), events: [asked] },
+    { stream: assessments.of(organisationId, assessmentId).stream, events: assessment },
+    { stream: cases.of(organisationId, caseId).stream, events: [opened] },
+    { stream: assessments.of(organisationId, assessmentId).stream, events: [asked] },
   ]
 }
 
@@ -182,8 +183,8 @@ function reviewed(ids: JobIds, patientId: string, imageIds: readonly string[], a
     imageType: 'DERMOSCOPIC',
     objectKey: `images/2026-03-01/${organisationId}/${assessmentId}/${imageId}/0a1b2c`,
   }))
-  const slot = aiReviewSlotStream(organisationId, caseId, productId)
-  const stream = aiReviewStream(organisationId, aiReviewId)
+  const slot = aiReviewSlots.of(organisationId, caseId, productId).stream
+  const stream = aiReviews.of(organisationId, aiReviewId).stream
   const review = {
     aiReviewId,
     caseId,
@@ -245,7 +246,7 @@ function reviewed(ids: JobIds, patientId: string, imageIds: readonly string[], a
     { stream, events: begun },
     { stream, events: uploaded },
     { stream, events: resultOf(ids, imageIds, at) },
-    { stream: assessmentStream(organisationId, assessmentId), events: [completed(ids, imageIds, at)] },
+    { stream: assessments.of(organisationId, assessmentId).stream, events: [completed(ids, imageIds, at)] },
   ]
 }
 
@@ -366,5 +367,5 @@ function told({ organisationId, assessmentId, deliveryId, eventId }: JobIds, at:
       },
     },
   ]
-  return [{ stream: webhookDeliveryStream(organisationId, deliveryId), events }]
+  return [{ stream: webhookDeliveries.of(organisationId, deliveryId).stream, events }]
 }

@@ -10,6 +10,7 @@ import { allModels } from './filling.ts'
 import { startLogProcess, type RefillJob } from './jobs.ts'
 import { endOf, writeMainJobs } from './log.ts'
 import { addressesOf } from './platform-addresses.ts'
+import { tenantOfFact } from '../../platform/kit/tenants.ts'
 
 /** Commands whose answers are timed, and requests whose records are waited for, a second. */
 const perSecond = 20
@@ -24,7 +25,7 @@ export const rebuildBeside: Benchmark = {
     await withScope(async ({ folder, started }) => {
       const platform = await started(startBenchPlatform({ folder, roles: ['api', 'projector'] }))
       await writeMainJobs(platform.store, {
-        organisationId: platform.credentials.org_id,
+        organisationId: tenantOfFact(platform.credentials.org_id),
         events: asked ?? (quick ? 5_000 : 100_000),
       })
       const [commands, reads, rebuilder] = [

@@ -1,4 +1,4 @@
-import { webhookDeliveryStream } from '../../streams/webhook-delivery/stream.ts'
+import { webhookDeliveries as deliveryStreams } from '../../streams/webhook-delivery/aggregate.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { atLeast, single } from '../harness/compare.ts'
 import { installPeers } from '../harness/install-peers.ts'
@@ -8,6 +8,7 @@ import type { BenchPlatform } from '../load/platform.ts'
 import { startDriver, startGraphile } from '../load/start-driver.ts'
 import { storedEvents } from '../load/stored-events.ts'
 import { inFlight, startWebhookWorld, subscribed, type WebhookWorld } from './filling.ts'
+import { tenantOfFact } from '../../platform/kit/tenants.ts'
 
 /** What it costs that a delivery is durable, signed, recorded and made once; and what a queue of jobs on Postgres would do. */
 export const webhookDeliveries: Benchmark = {
@@ -84,7 +85,7 @@ export const webhookDeliveries: Benchmark = {
 
 /** What a delivery that came at its first attempt has in its stream, before the post and after it. */
 async function appendsOf({ eventStoreUrl: url, credentials }: BenchPlatform, { headers }: Webhook) {
-  const stream = webhookDeliveryStream(credentials.org_id, headers['webhook-id'] ?? '')
+  const stream = deliveryStreams.of(tenantOfFact(credentials.org_id), headers['webhook-id'] ?? '').stream
   const events = await storedEvents(url, stream)
   const begin = events.slice(0, 2)
   const end = events.slice(2)

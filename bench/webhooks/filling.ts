@@ -3,14 +3,14 @@ import { v7 } from 'uuid'
 import { createApiClient, textAt } from '../../app/demo/api-client.ts'
 import { expectStatus } from '../../app/demo/steps.ts'
 import { createPool, type Pool } from '../../platform/database/database.ts'
-import { assessmentFold } from '../../streams/assessment/state.ts'
+import { assessments } from '../../streams/assessment/aggregate.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
-import { assessmentStream } from '../../streams/assessment/stream.ts'
 import { bearerOf } from '../commands/assessments.ts'
 import type { Scope } from '../harness/scope.ts'
 import { startBenchPlatform, type BenchPlatform } from '../load/platform.ts'
 import { startReceiver, type Receiver } from '../load/start-driver.ts'
 import { assessmentAppends } from '../projections/main-job.ts'
+import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 
 /** Subscriptions of the organisation, each to a path of its own of one receiver. */
 export const subscribed = ['/1', '/2', '/3', '/4'] as const
@@ -99,16 +99,21 @@ async function endAssessments({ store, credentials }: BenchPlatform, count: numb
       begun += 1
       const assessmentId = v7()
       const context = { commandId: v7(), correlationId: v7(), orgId, clientId: 'bench' }
-      const stream = assessmentStream(orgId, assessmentId)
-      await store.append(assessmentFold, stream, 'no_stream', endedAssessment(orgId, patientId, assessmentId), context)
+      const stream = assessments.of(tenantOfFact(orgId), assessmentId).stream
+      await store.append(
+        { fold: assessments, stream },
+        'no_stream',
+        endedAssessment(tenantOfFact(orgId), patientId, assessmentId),
+        context,
+      )
     }
   }
   await Promise.all(Array.from({ length: appendsAtATime }, work))
 }
 
 /** Without what would have a review begin. */
-function endedAssessment(orgId: string, patientId: string, assessmentId: string): AssessmentEvent[] {
-  const stream = assessmentStream(orgId, assessmentId)
+function endedAssessment(orgId: TenantId, patientId: string, assessmentId: string): AssessmentEvent[] {
+  const stream = assessments.of(orgId, assessmentId).stream
   const appends = assessmentAppends(orgId, patientId, Date.now() - 60_000, assessmentId)
   const events = appends
     .filter((each) => each.stream === stream)

@@ -7,8 +7,7 @@ import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
 import { requireMatch, written } from '../../platform/http/replies.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { aiReviewFold } from '../../streams/ai-review/state.ts'
-import { aiReviewStream } from '../../streams/ai-review/stream.ts'
+import { aiReviews } from '../../streams/ai-review/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute } from '../handling/execute.ts'
 import { keyedRequest, keyProblems } from '../handling/keyed-request.ts'
@@ -38,10 +37,10 @@ export function cancelRoute(app: ServiceApp, deps: CommandDependencies): void {
       const orgId = tenantOf(caller, namedOrg(query))
       requireNoBody(body)
       const aiReviewId = params.id.toLowerCase()
-      const target = { fold: aiReviewFold, stream: aiReviewStream(orgId, aiReviewId) }
+      const target = aiReviews.of(orgId, aiReviewId)
       const command = { request: keyedRequest(request, orgId, vault, null).causing, now: now() }
       const context = commandContext(request, { orgId })
-      const { state: known } = await store.load(target.fold, target.stream, { fresh: true })
+      const { state: known } = await store.load(target)
       const successor = known.status === 'absent' ? null : await successorOf(store, known)
       // Somebody superseded it and got no further: it must not end in another way in between.
       if (successor !== null) await openClaimedReview(deps, successor, openingOf(context))

@@ -1,5 +1,5 @@
 import type { AiReviewSlotEvent } from '../../streams/ai-review-slot/events.ts'
-import type { AiReviewSlotState, SlotClaim } from '../../streams/ai-review-slot/state.ts'
+import type { AiReviewSlotState, SlotClaim } from '../../streams/ai-review-slot/aggregate.ts'
 import type { Decision } from '../handling/decision.ts'
 
 export interface ClaimSlot extends Omit<SlotClaim, 'claimedAt' | 'requestEventId' | 'supersedes' | 'request'> {

@@ -4,7 +4,7 @@ import {
   type AiReviewState,
   type AwaitingReview,
   type StartingReview,
-} from '../../streams/ai-review/state.ts'
+} from '../../streams/ai-review/aggregate.ts'
 import { openUntil } from '../handling/open-lease.ts'
 
 /** A provider call with what it depends on: two that are alike ask the provider for the same thing. */

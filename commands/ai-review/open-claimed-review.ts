@@ -1,7 +1,6 @@
 import { v5 } from 'uuid'
-import type { SlotClaim } from '../../streams/ai-review-slot/state.ts'
-import { aiReviewFold } from '../../streams/ai-review/state.ts'
-import { aiReviewStream } from '../../streams/ai-review/stream.ts'
+import type { SlotClaim } from '../../streams/ai-review-slot/aggregate.ts'
+import { aiReviews } from '../../streams/ai-review/aggregate.ts'
 import type { CommandContext } from '../../platform/kit/command-context.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
@@ -29,10 +28,10 @@ export async function openClaimedReview(
 ): Promise<Position | undefined> {
   const { orgId, aiReviewId, supersedes } = claim
   if (supersedes !== null) {
-    const old = { fold: aiReviewFold, stream: aiReviewStream(orgId, supersedes.aiReviewId) }
+    const old = aiReviews.of(orgId, supersedes.aiReviewId)
     await execute(store, old, (state) => supersedeReview({ claim }, state), contexts.supersede)
   }
-  const target = { fold: aiReviewFold, stream: aiReviewStream(orgId, aiReviewId), isNew }
+  const target = { ...aiReviews.of(orgId, aiReviewId), isNew }
   const { reached } = await execute(store, target, (state) => openReview({ claim }, state), contexts.open)
   return reached
 }

@@ -1,6 +1,6 @@
-import type { SlotClaim } from '../../streams/ai-review-slot/state.ts'
+import type { SlotClaim } from '../../streams/ai-review-slot/aggregate.ts'
 import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
-import type { AiReviewState } from '../../streams/ai-review/state.ts'
+import type { AiReviewState } from '../../streams/ai-review/aggregate.ts'
 import type { Decision } from '../handling/decision.ts'
 
 /** The review's first event says what its slot's claim says, so it can be written again after a crash. */

@@ -11,7 +11,7 @@ import {
   type AiReviewState,
   type AwaitingReview,
   type StartingReview,
-} from '../../streams/ai-review/state.ts'
+} from '../../streams/ai-review/aggregate.ts'
 import type { StoredObject } from '../../streams/types.ts'
 import type { Decision } from '../handling/decision.ts'
 import { isAwaiting, isStarting, isStillNext, type PlannedCall } from './next-call.ts'

@@ -1,10 +1,10 @@
-import { aiReviewSlotFold, type SlotClaim } from '../../streams/ai-review-slot/state.ts'
-import { aiReviewSlotStream } from '../../streams/ai-review-slot/stream.ts'
+import { aiReviewSlots, type SlotClaim } from '../../streams/ai-review-slot/aggregate.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 /** The slot that a review was given. */
 export interface SlotOfReview {
-  readonly orgId: string
+  readonly orgId: TenantId
   readonly caseId: string
   readonly productId: string
   readonly aiReviewId: string
@@ -18,6 +18,6 @@ export async function successorOf(
   store: Pick<EventStore, 'load'>,
   { orgId, caseId, productId, aiReviewId }: SlotOfReview,
 ): Promise<SlotClaim | null> {
-  const { state } = await store.load(aiReviewSlotFold, aiReviewSlotStream(orgId, caseId, productId), { fresh: true })
+  const { state } = await store.load(aiReviewSlots.of(orgId, caseId, productId))
   return state.status === 'free' || state.claim.aiReviewId === aiReviewId ? null : state.claim
 }

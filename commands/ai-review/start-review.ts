@@ -1,5 +1,5 @@
 import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
-import type { AiReviewState } from '../../streams/ai-review/state.ts'
+import type { AiReviewState } from '../../streams/ai-review/aggregate.ts'
 import type { Decision } from '../handling/decision.ts'
 import { isStarting } from './next-call.ts'
 

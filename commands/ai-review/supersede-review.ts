@@ -1,6 +1,6 @@
-import type { SlotClaim } from '../../streams/ai-review-slot/state.ts'
+import type { SlotClaim } from '../../streams/ai-review-slot/aggregate.ts'
 import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
-import type { AiReviewState } from '../../streams/ai-review/state.ts'
+import type { AiReviewState } from '../../streams/ai-review/aggregate.ts'
 import type { Decision } from '../handling/decision.ts'
 
 /** Tells a review, whatever its status, that another one holds its slot. Says what the claim says, however often. */

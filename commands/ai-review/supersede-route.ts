@@ -9,10 +9,8 @@ import type { ServiceApp } from '../../platform/http/service.ts'
 import { outboundRules } from '../../platform/outbound/own-servers.ts'
 import { problem } from '../../platform/http/problems.ts'
 import { isOver, pollAfterSeconds } from '../../contracts/ai-review/record.ts'
-import { aiReviewSlotFold } from '../../streams/ai-review-slot/state.ts'
-import { aiReviewSlotStream } from '../../streams/ai-review-slot/stream.ts'
-import { aiReviewFold, type AiReviewState } from '../../streams/ai-review/state.ts'
-import { aiReviewStream } from '../../streams/ai-review/stream.ts'
+import { aiReviewSlots } from '../../streams/ai-review-slot/aggregate.ts'
+import { aiReviews, type AiReviewState } from '../../streams/ai-review/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute } from '../handling/execute.ts'
 import { holdForEnd } from '../handling/hold-for-end.ts'
@@ -21,6 +19,7 @@ import { SupersedeAiReviewBody, SupersedeAiReviewReply } from './bodies.ts'
 import { imageErrors, toReviewImages } from './image-addresses.ts'
 import { openClaimedReview, openingOf } from './open-claimed-review.ts'
 import { keyedClaimOf, supersedeSlot, type SupersedeSlot } from './supersede-slot.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface SupersedeRouteDependencies extends CommandDependencies {
   /** A UUID v7. */
@@ -52,7 +51,7 @@ export function supersedeRoute(app: ServiceApp, deps: SupersedeRouteDependencies
       const orgId = tenantOf(caller, namedOrg(query))
       const supersededAiReviewId = params.id.toLowerCase()
       const target = reviewTarget(orgId, supersededAiReviewId)
-      const { state: old } = await store.load(target.fold, target.stream, { fresh: true })
+      const { state: old } = await store.load(target)
       if (old.status === 'absent') throw problem('not-found')
       const { caseId, productId, patientId, correlationId } = old
       // The patient's key seals the addresses. A review without a patient gets one when it starts.
@@ -78,7 +77,7 @@ export function supersedeRoute(app: ServiceApp, deps: SupersedeRouteDependencies
         (state) => supersedeSlot(command, state),
         context,
         async () => {
-          requireMatch(request, (await store.load(target.fold, target.stream, { fresh: true })).revision)
+          requireMatch(request, (await store.load(target)).revision)
         },
       )
       if (done.state.status === 'free') throw problem('internal-error')
@@ -88,7 +87,7 @@ export function supersedeRoute(app: ServiceApp, deps: SupersedeRouteDependencies
       const opened =
         aiReviewId === claim.aiReviewId ? await openClaimedReview(deps, claim, openingOf(context)) : undefined
       // Who does not wait is told how it begins, at each repeat.
-      const held = await holdForEnd(store, reply, reviewTarget(orgId, aiReviewId), aiReviewFold.initialState, hasEnded)
+      const held = await holdForEnd(store, reply, reviewTarget(orgId, aiReviewId), aiReviews.initialState, hasEnded)
       const status = held.state.status === 'absent' ? 'pending' : held.state.status
       return accepted(reply, {
         body: { aiReviewId, status, supersededAiReviewId },
@@ -105,7 +104,7 @@ export function supersedeRoute(app: ServiceApp, deps: SupersedeRouteDependencies
   async function isRepeat(command: SupersedeSlot): Promise<boolean> {
     if (command.request === null) return false
     const { fold, stream } = slotTarget(command)
-    return keyedClaimOf(command, (await store.load(fold, stream, { fresh: true })).state) !== undefined
+    return keyedClaimOf(command, (await store.load({ fold, stream })).state) !== undefined
   }
 
   function requireAddresses({ images }: SupersedeAiReviewBody): void {
@@ -114,12 +113,12 @@ export function supersedeRoute(app: ServiceApp, deps: SupersedeRouteDependencies
   }
 }
 
-function reviewTarget(orgId: string, aiReviewId: string) {
-  return { fold: aiReviewFold, stream: aiReviewStream(orgId, aiReviewId) }
+function reviewTarget(orgId: TenantId, aiReviewId: string) {
+  return aiReviews.of(orgId, aiReviewId)
 }
 
 function slotTarget({ orgId, caseId, productId }: SupersedeSlot) {
-  return { fold: aiReviewSlotFold, stream: aiReviewSlotStream(orgId, caseId, productId) }
+  return aiReviewSlots.of(orgId, caseId, productId)
 }
 
 function hasEnded(state: AiReviewState): boolean {

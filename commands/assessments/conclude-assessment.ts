@@ -1,5 +1,5 @@
 import type { AssessmentEvent, FailureCode } from '../../streams/assessment/events.ts'
-import type { AssessmentState } from '../../streams/assessment/state.ts'
+import type { AssessmentState } from '../../streams/assessment/aggregate.ts'
 import type { CancellationReason, Classification, ImageQuality, Lesion } from '../../streams/ai-review/events.ts'
 import type { Decision } from '../handling/decision.ts'
 import { outcomeOf } from './outcome-mapping.ts'

@@ -1,5 +1,5 @@
 import type { AssessmentEvent, ReceivedImage } from '../../streams/assessment/events.ts'
-import type { AssessmentState, DeclaredImage } from '../../streams/assessment/state.ts'
+import type { AssessmentState, DeclaredImage } from '../../streams/assessment/aggregate.ts'
 import { repeated, type Decision } from '../handling/decision.ts'
 
 type Requested = Extract<AssessmentEvent, { type: 'AssessmentRequested' }>['data']

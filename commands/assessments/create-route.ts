@@ -14,12 +14,11 @@ import { AssessmentRecord, pollAfterMs } from '../../contracts/assessments/recor
 import { isBodySite } from '../../contracts/clinical/body-sites.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import {
-  assessmentFold,
+  assessments,
   type AssessmentState,
   type DeclaredImage,
   type ExistingAssessment,
-} from '../../streams/assessment/state.ts'
-import { assessmentStream } from '../../streams/assessment/stream.ts'
+} from '../../streams/assessment/aggregate.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import { birthErrors, freeFormErrors } from '../clinical/bodies.ts'
 import { isRefusal, repeated } from '../handling/decision.ts'
@@ -96,7 +95,7 @@ function addRoute(
       const checked =
         mode === 'inline' ? checkInlineImages(body.images, staged, configuration.profile === 'production') : []
       const keyed = keyedRequest(request, orgId, vault, withHashes(body, checked))
-      const target = { fold: assessmentFold, stream: assessmentStream(orgId, keyed.id), isNew: true }
+      const target = { ...assessments.of(orgId, keyed.id), isNew: true }
       const context = commandContext(request, { orgId })
 
       const errors = bodyErrors(body, { now: now(), profile: configuration.profile })
@@ -106,7 +105,7 @@ function addRoute(
       return answer(keyed.isKeyed && !isOneAppend ? await inTurn(target.stream, takeUnlessKnown) : await take())
 
       async function takeUnlessKnown(): Promise<Taken> {
-        const { state, position } = await store.load(target.fold, target.stream, { fresh: true })
+        const { state, position } = await store.load(target)
         if (state.status === 'absent') return take()
         const decision = repeated(keyed, state)
         if (isRefusal(decision)) throw problem(decision.refused, decision.details)
@@ -155,8 +154,7 @@ function addRoute(
           return created
         } catch (error) {
           // A refusal appends nothing. After any other failure an event may name the objects, so they stay.
-          if (error instanceof Problem)
-            await stored.discard(namedObjects((await store.load(target.fold, target.stream, { fresh: true })).state))
+          if (error instanceof Problem) await stored.discard(namedObjects((await store.load(target)).state))
           throw error
         }
       }

@@ -1,5 +1,5 @@
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
-import type { AssessmentState } from '../../streams/assessment/state.ts'
+import type { AssessmentState } from '../../streams/assessment/aggregate.ts'
 import type { Decision } from '../handling/decision.ts'
 
 /** Past its deadline an assessment ends, whatever became of its review: none is stranded (invariant 4). */

@@ -1,10 +1,11 @@
 import type { ObjectStore, ObjectVersion } from '../../platform/storage/object-store.ts'
 import { problem, type MemberError, type Problem } from '../../platform/http/problems.ts'
 import type { ReceivedImage } from '../../streams/assessment/events.ts'
-import type { DeclaredImage } from '../../streams/assessment/state.ts'
+import type { DeclaredImage } from '../../streams/assessment/aggregate.ts'
 import { contentErrors, inspectImage, pixelErrors, sizeErrors } from './image-checks.ts'
 import { dayOf, imageKey } from './image-key.ts'
 import { uploadKey } from './uploads.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface FrozenUploads {
   /** In the order of the request. */
@@ -23,7 +24,7 @@ export interface FreezeOptions {
 
 /** The images that one thing declares, each uploaded to its place. */
 export interface AwaitedUploads {
-  readonly organisationId: string
+  readonly organisationId: TenantId
   readonly ownerId: string
   readonly images: readonly DeclaredImage[]
   /** Where the request has the image; its place among `images` unless told. */

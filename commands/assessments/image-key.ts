@@ -1,8 +1,9 @@
+import type { TenantId } from '../../platform/kit/tenants.ts'
 /** What a key of an image is made of. */
 export interface ImageKeyParts {
   /** When it is stored, as `dayOf` writes it: tells how old an object is that no event names. */
   readonly day: string
-  readonly orgId: string
+  readonly orgId: TenantId
   /** What the image belongs to. */
   readonly ownerId: string
   readonly imageId: string
@@ -15,7 +16,7 @@ export function imageKey({ day, orgId, ownerId, imageId, randomPart }: ImageKeyP
 }
 
 /** Whether a key is that of an image of this organisation. */
-export function isImageKeyOf(orgId: string, key: string): boolean {
+export function isImageKeyOf(orgId: TenantId, key: string): boolean {
   return /^images\/[\d-]{10}\/([\w-]+)\/[\w-]+\/[\w-]+\/[\w-]+$/.exec(key)?.[1] === orgId
 }
 

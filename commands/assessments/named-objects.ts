@@ -1,4 +1,4 @@
-import type { AssessmentState } from '../../streams/assessment/state.ts'
+import type { AssessmentState } from '../../streams/assessment/aggregate.ts'
 
 /** The keys of the stored images that an assessment names: whatever else was stored for it may be removed. */
 export function namedObjects(state: AssessmentState): ReadonlySet<string> {

@@ -1,8 +1,7 @@
 import type { Position } from '../../platform/kit/positions.ts'
 import type { CommandContext } from '../../platform/kit/command-context.ts'
-import type { ProcessingAssessment } from '../../streams/assessment/state.ts'
-import { caseFold } from '../../streams/case/state.ts'
-import { caseStream } from '../../streams/case/stream.ts'
+import type { ProcessingAssessment } from '../../streams/assessment/aggregate.ts'
+import { cases } from '../../streams/case/aggregate.ts'
 import { openCase } from '../clinical/open-case.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute } from '../handling/execute.ts'
@@ -26,7 +25,7 @@ export async function openAssessmentCase(
     now: new Date(submittedAt),
     fingerprint: null,
   }
-  const target = { fold: caseFold, stream: caseStream(organisationId, caseId), isNew: true }
+  const target = { ...cases.of(organisationId, caseId), isNew: true }
   const { reached } = await execute(store, target, (state) => openCase(command, state), context)
   return reached
 }

@@ -1,6 +1,6 @@
 import { toAssessmentRecord, type AssessmentRecord } from '../../contracts/assessments/record.ts'
 import { signDownloads } from '../../contracts/assessments/download-urls.ts'
-import type { ExistingAssessment } from '../../streams/assessment/state.ts'
+import type { ExistingAssessment } from '../../streams/assessment/aggregate.ts'
 import type { AssessmentDependencies } from './dependencies.ts'
 import { viewOf } from './views.ts'
 

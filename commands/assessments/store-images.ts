@@ -1,8 +1,9 @@
 import type { ObjectStore } from '../../platform/storage/object-store.ts'
-import type { DeclaredImage } from '../../streams/assessment/state.ts'
+import type { DeclaredImage } from '../../streams/assessment/aggregate.ts'
 import type { InlineImage } from './create-assessment.ts'
 import { dayOf, imageKey } from './image-key.ts'
 import type { CheckedImage } from './inline-images.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface StoredImages {
   /** In the order of the request. */
@@ -18,7 +19,7 @@ export interface StoreImagesOptions {
 }
 
 export interface InlineImages {
-  readonly orgId: string
+  readonly orgId: TenantId
   readonly ownerId: string
   readonly declared: readonly DeclaredImage[]
   /** One for each that is declared. */

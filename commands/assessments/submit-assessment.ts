@@ -1,5 +1,5 @@
 import type { AssessmentEvent, ReceivedImage } from '../../streams/assessment/events.ts'
-import type { AssessmentState, AwaitingAssessment } from '../../streams/assessment/state.ts'
+import type { AssessmentState, AwaitingAssessment } from '../../streams/assessment/aggregate.ts'
 import type { CausingRequest } from '../../streams/types.ts'
 import { refuse, type Decision, type Refusal } from '../handling/decision.ts'
 

@@ -10,8 +10,7 @@ import { commandContext } from '../../platform/http/request-context.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { problem } from '../../platform/http/problems.ts'
 import { AssessmentRecord } from '../../contracts/assessments/record.ts'
-import { assessmentFold } from '../../streams/assessment/state.ts'
-import { assessmentStream } from '../../streams/assessment/stream.ts'
+import { assessments } from '../../streams/assessment/aggregate.ts'
 import type { StreamRevision } from '../../platform/kit/positions.ts'
 import { holdForEnd } from '../handling/hold-for-end.ts'
 import { keyedRequest, keyProblems } from '../handling/keyed-request.ts'
@@ -65,7 +64,7 @@ export function submitRoute(app: ServiceApp, deps: AssessmentRouteDependencies):
       const open = { ...context, commandId: v5('open-case', context.commandId) }
       const opened = state.status === 'processing' ? await openAssessmentCase(deps, state, open) : undefined
       if (events.length > 0) await removeUploads(objects, state)
-      const target = { fold: assessmentFold, stream: assessmentStream(orgId, assessmentId) }
+      const target = assessments.of(orgId, assessmentId)
       const held = await holdForEnd(store, reply, target, state, ({ status }) => status !== 'processing')
       if (held.state.status === 'absent') throw problem('internal-error')
       return written(reply, {

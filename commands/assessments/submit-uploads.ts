@@ -1,6 +1,5 @@
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
-import { assessmentFold, type AssessmentState } from '../../streams/assessment/state.ts'
-import { assessmentStream } from '../../streams/assessment/stream.ts'
+import { assessments, type AssessmentState } from '../../streams/assessment/aggregate.ts'
 import type { StreamRevision } from '../../platform/kit/positions.ts'
 import type { CommandContext } from '../../platform/kit/command-context.ts'
 import type { CausingRequest } from '../../streams/types.ts'
@@ -9,9 +8,10 @@ import type { AssessmentRouteDependencies } from './dependencies.ts'
 import { namedObjects } from './named-objects.ts'
 import { meetSubmission, submitAssessment } from './submit-assessment.ts'
 import { takeUploads } from './take-uploads.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface SubmitUploads {
-  readonly orgId: string
+  readonly orgId: TenantId
   readonly assessmentId: string
   readonly request: CausingRequest
   /** Throws where the caller expects another revision than the one that would be changed. */
@@ -32,7 +32,7 @@ export async function submitUploads(
   return takeUploads(
     deps,
     {
-      target: { fold: assessmentFold, stream: assessmentStream(orgId, assessmentId) },
+      target: assessments.of(orgId, assessmentId),
       awaited: (state) => {
         const met = meetSubmission({ request, now: now() }, state)
         if (typeof met !== 'string') return met

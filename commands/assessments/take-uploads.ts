@@ -4,7 +4,8 @@ import type { DomainEvent } from '../../streams/store/events.ts'
 import type { StreamRevision } from '../../platform/kit/positions.ts'
 import type { CommandContext } from '../../platform/kit/command-context.ts'
 import type { Decision, Refusal } from '../handling/decision.ts'
-import { execute, type Executed, type Target } from '../handling/execute.ts'
+import { execute, type Executed } from '../handling/execute.ts'
+import type { Target } from '../../streams/store/events.ts'
 import type { AssessmentRouteDependencies } from './dependencies.ts'
 import { freezeUploads, type AwaitedUploads, type FrozenUploads } from './freeze-uploads.ts'
 
@@ -33,7 +34,7 @@ export async function takeUploads<State, Event extends DomainEvent>(
   context: CommandContext,
 ): Promise<Executed<State, Event>> {
   async function look() {
-    const { state, revision, position } = await store.load(target.fold, target.stream, { fresh: true })
+    const { state, revision, position } = await store.load(target)
     const uploads = awaited(state)
     if (uploads !== undefined && 'refused' in uploads) throw problem(uploads.refused, uploads.details)
     return { uploads, found: { state, revision, events: [], position: undefined, reached: position } }
@@ -62,8 +63,7 @@ export async function takeUploads<State, Event extends DomainEvent>(
     return done
   } catch (error) {
     // A refusal appends nothing. After any other failure an event may name the copies, so they stay.
-    if (error instanceof Problem)
-      await frozen.discard(namedObjects((await store.load(target.fold, target.stream, { fresh: true })).state))
+    if (error instanceof Problem) await frozen.discard(namedObjects((await store.load(target)).state))
     throw error
   }
 }

@@ -7,8 +7,7 @@ import { requireNoBody } from '../../platform/http/no-body.ts'
 import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { problem } from '../../platform/http/problems.ts'
-import { assessmentFold } from '../../streams/assessment/state.ts'
-import { assessmentStream } from '../../streams/assessment/stream.ts'
+import { assessments } from '../../streams/assessment/aggregate.ts'
 import type { AssessmentDependencies } from './dependencies.ts'
 import { areUploadsOpen } from './submit-assessment.ts'
 import { signUpload, windowOf } from './uploads.ts'
@@ -47,9 +46,7 @@ export function uploadUrlRoute(app: ServiceApp, deps: AssessmentDependencies): v
       const orgId = tenantOf(caller, namedOrg(query))
       requireNoBody(body)
       idempotencyOf(request, orgId)
-      const { state } = await store.load(assessmentFold, assessmentStream(orgId, params.id.toLowerCase()), {
-        fresh: true,
-      })
+      const { state } = await store.load(assessments.of(orgId, params.id.toLowerCase()))
       const imageId = params.imageId.toLowerCase()
       const image = state.status === 'absent' ? undefined : state.images.find((each) => each.imageId === imageId)
       if (image === undefined) throw problem('not-found')

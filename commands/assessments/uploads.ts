@@ -1,9 +1,10 @@
 import type { Configuration } from '../../platform/configuration/configuration.ts'
 import type { ObjectStore, SignedAddress } from '../../platform/storage/object-store.ts'
-import type { AwaitingAssessment, DeclaredImage } from '../../streams/assessment/state.ts'
+import type { AwaitingAssessment, DeclaredImage } from '../../streams/assessment/aggregate.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 /** Where an image is uploaded to: one place, whichever address it came by; may be overwritten until it is submitted. */
-export function uploadKey(orgId: string, ownerId: string, imageId: string): string {
+export function uploadKey(orgId: TenantId, ownerId: string, imageId: string): string {
   return `uploads/${orgId}/${ownerId}/${imageId}`
 }
 
@@ -15,7 +16,7 @@ interface Signing {
 
 /** What awaits uploads until its window closes. */
 export interface UploadWindow {
-  readonly organisationId: string
+  readonly organisationId: TenantId
   readonly ownerId: string
   readonly closesAt: string
 }
@@ -52,7 +53,7 @@ export async function removeUploads(
     assessmentId,
     images,
   }: {
-    readonly organisationId: string
+    readonly organisationId: TenantId
     readonly assessmentId: string
     readonly images: readonly { readonly imageId: string }[]
   },

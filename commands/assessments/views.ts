@@ -1,5 +1,5 @@
 import type { AssessmentView } from '../../contracts/assessments/record.ts'
-import type { ExistingAssessment } from '../../streams/assessment/state.ts'
+import type { ExistingAssessment } from '../../streams/assessment/aggregate.ts'
 
 /** The record's view of an assessment as its stream tells it. */
 export function viewOf(state: ExistingAssessment): AssessmentView {

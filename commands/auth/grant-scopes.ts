@@ -1,5 +1,5 @@
 import type { OauthClientEvent } from '../../streams/oauth-client/events.ts'
-import type { OauthClientState } from '../../streams/oauth-client/state.ts'
+import type { OauthClientState } from '../../streams/oauth-client/aggregate.ts'
 import type { Decision } from '../handling/decision.ts'
 
 export interface GrantScopes {

@@ -6,8 +6,7 @@ import type { ServiceApp } from '../../platform/http/service.ts'
 import { TokenEndpointError, tokenEndpointError } from '../../platform/http/token-endpoint-errors.ts'
 import type { TokenIssuer } from '../../platform/http/tokens.ts'
 import { areEqualSecrets } from '../../platform/kit/secret-comparison.ts'
-import { oauthClientFold, type RegisteredOauthClient } from '../../streams/oauth-client/state.ts'
-import { oauthClientStream } from '../../streams/oauth-client/stream.ts'
+import { oauthClients, type RegisteredOauthClient } from '../../streams/oauth-client/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { readCredentials, type ClientCredentials } from './credentials.ts'
 
@@ -114,9 +113,7 @@ export function authRoutes(app: ServiceApp, { store, vault, tokens }: AuthDepend
   /** An unknown client takes the same comparison, so that its answer tells nothing. */
   async function authenticate({ clientId, clientSecret }: ClientCredentials): Promise<RegisteredOauthClient> {
     const id = clientId.toLowerCase()
-    const state = isUuid(id)
-      ? (await store.load(oauthClientFold, oauthClientStream(id), { fresh: true })).state
-      : oauthClientFold.initialState
+    const state = isUuid(id) ? (await store.load(oauthClients.of(id))).state : oauthClients.initialState
     const expected = state.status === 'registered' ? state.secretHash : vault.fingerprint('no such client')
     const isRight = areEqualSecrets(vault.fingerprint(clientSecret), expected)
     if (state.status === 'absent' || !isRight) throw tokenEndpointError('invalid_client')

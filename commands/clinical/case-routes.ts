@@ -6,8 +6,7 @@ import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { problem } from '../../platform/http/problems.ts'
 import { CaseRecord, toCaseRecord } from '../../contracts/clinical/cases.ts'
-import { caseFold } from '../../streams/case/state.ts'
-import { caseStream } from '../../streams/case/stream.ts'
+import { cases } from '../../streams/case/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute } from '../handling/execute.ts'
 import { keyedRequest, keyProblems } from '../handling/keyed-request.ts'
@@ -49,7 +48,7 @@ export function caseWriteRoutes(app: ServiceApp, deps: CommandDependencies): voi
         now: now(),
         fingerprint: keyed.fingerprint,
       }
-      const target = { fold: caseFold, stream: caseStream(orgId, keyed.id), isNew: true }
+      const target = { ...cases.of(orgId, keyed.id), isNew: true }
       const done = await execute(store, target, (state) => openCase(command, state), commandContext(request, { orgId }))
       if (done.state.status !== 'open') throw problem('internal-error')
       return created(reply, {

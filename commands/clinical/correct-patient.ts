@@ -1,5 +1,5 @@
 import type { PatientEvent, PatientIdentifier } from '../../streams/patient/events.ts'
-import type { PatientState, RegisteredPatient } from '../../streams/patient/state.ts'
+import type { PatientState, RegisteredPatient } from '../../streams/patient/aggregate.ts'
 import { refuse, type Decision } from '../handling/decision.ts'
 
 /** What a correction says; members that are left out stay as they are, and the list of identifiers is replaced as a whole. */

@@ -4,12 +4,12 @@ import { AppendOutcomeUnknownError } from '../../streams/store/errors.ts'
 import type { StreamRevision } from '../../platform/kit/positions.ts'
 import type { CommandContext } from '../../platform/kit/command-context.ts'
 import type { PatientEvent } from '../../streams/patient/events.ts'
-import { patientFold, type PatientState, type RegisteredPatient } from '../../streams/patient/state.ts'
-import { patientStream } from '../../streams/patient/stream.ts'
+import { patients, type PatientState, type RegisteredPatient } from '../../streams/patient/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute, type Executed } from '../handling/execute.ts'
 import { correctPatient, undoCorrection, type CorrectPatient } from './correct-patient.ts'
 import { identifierClaims, identifierConflict, vacateIdentifiers, without } from './identifier-claims.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 type Corrected = Omit<Executed<RegisteredPatient, PatientEvent>, 'state'> & { readonly state: RegisteredPatient }
 
@@ -22,14 +22,14 @@ type Corrected = Omit<Executed<RegisteredPatient, PatientEvent>, 'state'> & { re
  */
 export async function correctWithIdentifiers(
   deps: CommandDependencies,
-  { orgId, patientId }: { readonly orgId: string; readonly patientId: string },
+  { orgId, patientId }: { readonly orgId: TenantId; readonly patientId: string },
   command: CorrectPatient,
   context: CommandContext,
   requireRevision: (revision: StreamRevision) => void,
 ): Promise<Corrected> {
   const { store } = deps
   const listed = command.identifiers ?? []
-  const target = { fold: patientFold, stream: patientStream(orgId, patientId) }
+  const target = patients.of(orgId, patientId)
   const claims = identifierClaims(deps, { orgId, patientId, fingerprint: null, listed }, context)
   let before: PatientState = target.fold.initialState
   let turn = 0

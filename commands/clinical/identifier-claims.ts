@@ -2,8 +2,7 @@ import { v5 } from 'uuid'
 import { problem, type Problem } from '../../platform/http/problems.ts'
 import type { CommandContext } from '../../platform/kit/command-context.ts'
 import type { PatientIdentifier } from '../../streams/patient/events.ts'
-import { patientFold, type PatientState } from '../../streams/patient/state.ts'
-import { patientStream } from '../../streams/patient/stream.ts'
+import { patients, type PatientState } from '../../streams/patient/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import {
   claim,
@@ -15,9 +14,10 @@ import {
   type OwnerState,
   type Reservations,
 } from '../handling/reservations.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface ClaimingPatient {
-  readonly orgId: string
+  readonly orgId: TenantId
   readonly patientId: string
   /** Of the keyed request that claims, if it is one. */
   readonly fingerprint: string | null
@@ -55,19 +55,19 @@ export function identifierClaims(
   context: CommandContext,
 ): IdentifierClaims {
   const reservations = reservationsOfIdentifiers(deps)
-  const stream = patientStream(patient.orgId, patient.patientId)
+  const target = patients.of(patient.orgId, patient.patientId)
   const claims = new Map<string, { readonly identifier: PatientIdentifier; readonly claimed: Claimed }>()
   const named = (name: string) => ({ ...context, commandId: v5(name, context.commandId) })
   const requestOf = (key: string, isRenewing: boolean): ClaimRequest => {
     const { orgId, patientId, fingerprint } = patient
-    return { orgId, key, ownerId: patientId, ownerStream: stream, fingerprint, isRenewing }
+    return { orgId, key, ownerId: patientId, ownerStream: target.stream, fingerprint, isRenewing }
   }
 
   /** Until the claim is confirmed under an id of our own, whoever saw an older one may still end it. */
   const isKept = async (key: string, claimed: Claimed): Promise<boolean> => {
     if (await claimed.confirm()) return true
     for (let attempt = 1; attempt <= attempts; attempt++) {
-      const owner = await reservations.ownerOf(stream, key)
+      const owner = await reservations.ownerOf(target.stream, key)
       if (owner !== 'present') return owner === 'lacking'
       const again = await claim(reservations, requestOf(key, true), named(`keep-${attempt}`))
       if (again.kind === 'held') return false
@@ -93,7 +93,7 @@ export function identifierClaims(
     },
     giveBack: async () => {
       if (claims.size === 0) return
-      const { state } = await deps.store.load(patientFold, stream, { fresh: true })
+      const { state } = await deps.store.load(target)
       for (const [key, { claimed }] of claims)
         if (claimed.isNew && ownerStateOf(state, key) !== 'present') await claimed.release()
     },
@@ -113,7 +113,7 @@ export function identifierConflict(listed: readonly PatientIdentifier[], taken: 
 /** The patients of the organisation that hold any of the identifiers, and which of them each holds. */
 export async function patientsHolding(
   deps: CommandDependencies,
-  orgId: string,
+  orgId: TenantId,
   identifiers: readonly PatientIdentifier[],
 ): Promise<ReadonlyMap<string, readonly PatientIdentifier[]>> {
   const holders = new Map<string, PatientIdentifier[]>()
@@ -127,7 +127,7 @@ export async function patientsHolding(
 /** Frees identifiers that a patient has no more. Where this does not happen, whoever wants one finds out that it is free. */
 export async function vacateIdentifiers(
   deps: CommandDependencies,
-  orgId: string,
+  orgId: TenantId,
   identifiers: readonly PatientIdentifier[],
   context: CommandContext,
 ): Promise<void> {
@@ -151,7 +151,7 @@ export function without(
 
 function reservationsOfIdentifiers(deps: CommandDependencies): Reservations {
   return reservationsOf(deps, async (ownerStream, key) => {
-    const { state } = await deps.store.load(patientFold, ownerStream, { fresh: true })
+    const { state } = await deps.store.load(patients.at(ownerStream))
     return ownerStateOf(state, key)
   })
 }

@@ -1,10 +1,11 @@
 import type { CaseEvent } from '../../streams/case/events.ts'
-import type { CaseState } from '../../streams/case/state.ts'
+import type { CaseState } from '../../streams/case/aggregate.ts'
 import { repeated, type Decision } from '../handling/decision.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface OpenCase {
   readonly caseId: string
-  readonly organisationId: string
+  readonly organisationId: TenantId
   readonly patientId: string
   readonly productId: string | null
   readonly assessmentId: string | null

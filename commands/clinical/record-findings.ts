@@ -1,7 +1,7 @@
 import { v5 } from 'uuid'
 import type { Lesion } from '../../streams/ai-review/events.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
-import type { CaseState } from '../../streams/case/state.ts'
+import type { CaseState } from '../../streams/case/aggregate.ts'
 import { refuse, type Decision } from '../handling/decision.ts'
 import type { LesionShare } from './lesion-shares.ts'
 

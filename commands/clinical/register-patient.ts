@@ -1,10 +1,11 @@
 import type { PatientEvent, PatientIdentifier } from '../../streams/patient/events.ts'
-import type { PatientState } from '../../streams/patient/state.ts'
+import type { PatientState } from '../../streams/patient/aggregate.ts'
 import { refuse, repeated, type Decision } from '../handling/decision.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface RegisterPatient {
   readonly patientId: string
-  readonly organisationId: string
+  readonly organisationId: TenantId
   readonly givenName: string
   readonly familyName: string
   readonly dob: string

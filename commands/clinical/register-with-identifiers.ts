@@ -2,12 +2,12 @@ import { v5 } from 'uuid'
 import { AppendOutcomeUnknownError } from '../../streams/store/errors.ts'
 import type { CommandContext } from '../../platform/kit/command-context.ts'
 import type { PatientEvent } from '../../streams/patient/events.ts'
-import { patientFold, type RegisteredPatient } from '../../streams/patient/state.ts'
-import { patientStream } from '../../streams/patient/stream.ts'
+import { patients, type RegisteredPatient } from '../../streams/patient/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute, type Executed } from '../handling/execute.ts'
 import { identifierClaims, identifierConflict } from './identifier-claims.ts'
 import { registerPatient, revokeRegistration, type RegisterPatient } from './register-patient.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 type Registered = Omit<Executed<RegisteredPatient, PatientEvent>, 'state'> & { readonly state: RegisteredPatient }
 
@@ -19,16 +19,15 @@ type Registered = Omit<Executed<RegisteredPatient, PatientEvent>, 'state'> & { r
  */
 export async function registerWithIdentifiers(
   deps: CommandDependencies,
-  orgId: string,
+  orgId: TenantId,
   command: RegisterPatient,
   context: CommandContext,
 ): Promise<Registered> {
   const { patientId, fingerprint, identifiers } = command
-  const target = { fold: patientFold, stream: patientStream(orgId, patientId), isNew: true }
+  const target = { ...patients.of(orgId, patientId), isNew: true }
   const claims = identifierClaims(deps, { orgId, patientId, fingerprint, listed: identifiers }, context)
   // Whoever was registered before claims nothing again; without identifiers there is nothing to claim.
-  const isClaiming =
-    identifiers.length > 0 && (await deps.store.load(target.fold, target.stream)).state.status === 'absent'
+  const isClaiming = identifiers.length > 0 && (await deps.store.loadCached(target)).state.status === 'absent'
   try {
     if (isClaiming) await claims.take(identifiers)
     const done = await execute(deps.store, target, (state) => registerPatient(command, state), context)

@@ -1,7 +1,7 @@
 import { problem } from '../../platform/http/problems.ts'
-import { patientFold } from '../../streams/patient/state.ts'
-import { patientStream } from '../../streams/patient/stream.ts'
+import { patients } from '../../streams/patient/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 /** Longer than any request takes: what it registered and has not revoked by then, it never will. */
 const requestMs = 3_600_000
@@ -16,15 +16,15 @@ const requestMs = 3_600_000
  */
 export async function requirePatient(
   { store, now }: Pick<CommandDependencies, 'store' | 'now'>,
-  orgId: string,
+  orgId: TenantId,
   patientId: string,
 ): Promise<string> {
-  const stream = patientStream(orgId, patientId.toLowerCase())
-  let { state } = store.presume(patientFold, stream)
+  const target = patients.of(orgId, patientId.toLowerCase())
+  let { state } = store.presume(target)
   const isCertain =
     state.status === 'registered' &&
     (state.identifiers?.length === 0 || now().getTime() - Date.parse(state.registeredAt) > requestMs)
-  if (!isCertain) ({ state } = await store.load(patientFold, stream, { fresh: true }))
+  if (!isCertain) ({ state } = await store.load(target))
   if (state.status !== 'registered')
     throw problem('patient-not-found', {
       errors: [{ pointer: '/patient_id', detail: 'names no patient of the organisation', code: 'unknown-patient' }],

@@ -1,5 +1,5 @@
 import type { CaseEvent } from '../../streams/case/events.ts'
-import type { CaseState } from '../../streams/case/state.ts'
+import type { CaseState } from '../../streams/case/aggregate.ts'
 import { refuse, type Decision } from '../handling/decision.ts'
 import type { LesionShare } from './lesion-shares.ts'
 

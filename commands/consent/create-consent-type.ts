@@ -1,10 +1,11 @@
 import type { ConsentTypeEvent } from '../../streams/consent-type/events.ts'
-import type { ConsentTypeState } from '../../streams/consent-type/state.ts'
+import type { ConsentTypeState } from '../../streams/consent-type/aggregate.ts'
 import { refuse, type Decision } from '../handling/decision.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface CreateConsentType {
   readonly consentTypeId: string
-  readonly organisationId: string
+  readonly organisationId: TenantId
   readonly code: string
   readonly displayName: string
   readonly description: string | null

@@ -9,16 +9,15 @@ import { commandContext } from '../../platform/http/request-context.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { problem } from '../../platform/http/problems.ts'
 import { ConsentDecisionRecord, toConsentDecisionRecord } from '../../contracts/consent/record.ts'
-import { consentFold, keyedDecision } from '../../streams/consent/state.ts'
-import { consentStream } from '../../streams/consent/stream.ts'
-import { consentTypeFold, isDefined, type DefinedConsentType } from '../../streams/consent-type/state.ts'
-import { consentTypeStream } from '../../streams/consent-type/stream.ts'
+import { consents, keyedDecision } from '../../streams/consent/aggregate.ts'
+import { consentTypes, isDefined, type DefinedConsentType } from '../../streams/consent-type/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute } from '../handling/execute.ts'
 import { keyedRequest, keyProblems } from '../handling/keyed-request.ts'
 import { readsBothCasings, RecordConsentBody } from './bodies.ts'
 import { recordConsent } from './record-consent.ts'
 import { unknownConsentType, useConsentType } from './use-consent-type.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 /** A patient's decision, kept for good: the one recorded latest in their time decides (specification 4.4 and 3.5). */
 export function decisionRoute(app: ServiceApp, { store, vault, now }: CommandDependencies): void {
@@ -64,11 +63,11 @@ export function decisionRoute(app: ServiceApp, { store, vault, now }: CommandDep
         fingerprint: keyed.fingerprint,
       }
       const context = commandContext(request, { orgId })
-      const target = { fold: consentFold, stream: consentStream(orgId, patientId) }
+      const target = consents.of(orgId, patientId)
       const markAsUsed = async () => {
         // Whether it may go was decided once and for all.
         if (consentType.isUsed) return
-        const type = { fold: consentTypeFold, stream: consentTypeStream(orgId, consentType.consentTypeId) }
+        const type = consentTypes.of(orgId, consentType.consentTypeId)
         const mark = { ...context, commandId: v5('use-consent-type', context.commandId) }
         await execute(store, type, (state) => useConsentType({ now: at }, state), mark)
       }
@@ -87,16 +86,15 @@ export function decisionRoute(app: ServiceApp, { store, vault, now }: CommandDep
 
   /** The type as it stands; read again when the cached state lacks the text version that is asked for. */
   async function loadConsentType(
-    orgId: string,
+    orgId: TenantId,
     consentTypeId: string,
     textVersionId: string,
   ): Promise<DefinedConsentType> {
-    const stream = consentTypeStream(orgId, consentTypeId)
-    for (const fresh of [false, true]) {
-      const { state } = await store.load(consentTypeFold, stream, { fresh })
-      if (!isDefined(state)) continue
-      if (fresh || state.textVersions.some((one) => one.textVersionId === textVersionId)) return state
-    }
-    throw problem('consent-type-not-found', unknownConsentType)
+    const target = consentTypes.of(orgId, consentTypeId)
+    const { state: cached } = await store.loadCached(target)
+    if (isDefined(cached) && cached.textVersions.some((one) => one.textVersionId === textVersionId)) return cached
+    const { state } = await store.load(target)
+    if (!isDefined(state)) throw problem('consent-type-not-found', unknownConsentType)
+    return state
   }
 }

@@ -1,5 +1,5 @@
 import type { ConsentTypeEvent } from '../../streams/consent-type/events.ts'
-import type { ConsentTypeState } from '../../streams/consent-type/state.ts'
+import type { ConsentTypeState } from '../../streams/consent-type/aggregate.ts'
 import { refuse, repeated, type Decision } from '../handling/decision.ts'
 
 export interface PublishTextVersion {

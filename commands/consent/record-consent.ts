@@ -1,6 +1,6 @@
 import type { ConsentEvent, Decision as ConsentDecision } from '../../streams/consent/events.ts'
-import { keyedDecision, type ConsentState } from '../../streams/consent/state.ts'
-import type { DefinedConsentType } from '../../streams/consent-type/state.ts'
+import { keyedDecision, type ConsentState } from '../../streams/consent/aggregate.ts'
+import type { DefinedConsentType } from '../../streams/consent-type/aggregate.ts'
 import { refuse, repeated, type Decision } from '../handling/decision.ts'
 
 export interface RecordConsent {

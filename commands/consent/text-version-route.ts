@@ -9,8 +9,7 @@ import { commandContext } from '../../platform/http/request-context.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { problem } from '../../platform/http/problems.ts'
 import { ConsentTextVersionRecord } from '../../contracts/consent/record.ts'
-import { consentTypeFold, made, type TextVersion } from '../../streams/consent-type/state.ts'
-import { consentTypeStream } from '../../streams/consent-type/stream.ts'
+import { consentTypes, made, type TextVersion } from '../../streams/consent-type/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute } from '../handling/execute.ts'
 import { keyedRequest, keyProblems } from '../handling/keyed-request.ts'
@@ -49,7 +48,7 @@ export function textVersionRoute(app: ServiceApp, { store, vault, now }: Command
         now: now(),
         fingerprint: keyed.fingerprint,
       }
-      const target = { fold: consentTypeFold, stream: consentTypeStream(orgId, consentTypeId) }
+      const target = consentTypes.of(orgId, consentTypeId)
       const context = commandContext(request, { orgId })
       const done = await execute(store, target, (state) => publishTextVersion(command, state), context)
       const version = made(done.state).textVersions.find((one) => one.textVersionId === keyed.id)

@@ -8,8 +8,7 @@ import { created, requireMatch, written } from '../../platform/http/replies.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { ConsentTypeRecord } from '../../contracts/consent/record.ts'
-import { consentTypeFold, made, type MadeConsentType } from '../../streams/consent-type/state.ts'
-import { consentTypeIdOf, consentTypeStream } from '../../streams/consent-type/stream.ts'
+import { consentTypes, made, type MadeConsentType, consentTypeIdOf } from '../../streams/consent-type/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute } from '../handling/execute.ts'
 import { keyedRequest, keyProblems } from '../handling/keyed-request.ts'
@@ -18,6 +17,7 @@ import { CreateConsentTypeBody, readsBothCasings, UpdateConsentTypeBody } from '
 import { createConsentType } from './create-consent-type.ts'
 import { deleteConsentType } from './delete-consent-type.ts'
 import { updateConsentType } from './update-consent-type.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export const adminAccess = { admin: 'consents:admin' } as const
 
@@ -143,8 +143,8 @@ export function typeRoutes(app: ServiceApp, deps: CommandDependencies): void {
   )
 }
 
-function targetOf(orgId: string, consentTypeId: string) {
-  return { fold: consentTypeFold, stream: consentTypeStream(orgId, consentTypeId) }
+function targetOf(orgId: TenantId, consentTypeId: string) {
+  return consentTypes.of(orgId, consentTypeId)
 }
 
 function typeRecord(state: MadeConsentType): ConsentTypeRecord {

@@ -1,5 +1,5 @@
 import type { ConsentTypeEvent } from '../../streams/consent-type/events.ts'
-import { isDefined, type ConsentTypeState } from '../../streams/consent-type/state.ts'
+import { isDefined, type ConsentTypeState } from '../../streams/consent-type/aggregate.ts'
 import { refuse, type Decision } from '../handling/decision.ts'
 
 export interface UpdateConsentType {

@@ -2,16 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Problem, problem } from '../../platform/http/problems.ts'
 import { RevisionConflictError } from '../../streams/store/errors.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
-import type { DomainEvent, Fold } from '../../streams/store/events.ts'
+import type { DomainEvent, Target } from '../../streams/store/events.ts'
 import type { StreamRevision, Position } from '../../platform/kit/positions.ts'
 import type { CommandContext } from '../../platform/kit/command-context.ts'
 import { isRefusal, type Decision } from './decision.ts'
 
 /** The stream a command decides on. */
-export interface Target<State, Event extends DomainEvent> {
-  readonly fold: Fold<State, Event>
-  readonly stream: string
-  /** Whether the stream is made by this command, unless it is a repeat: the first try then goes without reading it. */
+export interface CommandTarget<State, Event extends DomainEvent> extends Target<State, Event> {
+  /** The command creates the stream, unless it is a repeat. The first try then reads nothing. */
   readonly isNew?: boolean
 }
 
@@ -43,20 +41,21 @@ const pauseMs = 10
  */
 export async function execute<State, Event extends DomainEvent>(
   store: EventStore,
-  target: Target<State, Event>,
+  target: CommandTarget<State, Event>,
   decide: (state: State) => Decision<Event>,
   context: CommandContext,
   beforeAppend?: (revision: StreamRevision) => Promise<void> | void,
 ): Promise<Executed<State, Event>> {
   let isFresh = false
   for (let attempt = 1; attempt <= attempts; attempt++) {
-    const isPresumed = target.isNew === true && !isFresh
-    let { state, revision, position } = isPresumed
-      ? store.presume(target.fold, target.stream)
-      : await store.load(target.fold, target.stream, { fresh: isFresh })
+    let { state, revision, position } = isFresh
+      ? await store.load(target)
+      : target.isNew === true
+        ? store.presume(target)
+        : await store.loadCached(target)
     let decision = decide(state)
     if (!isFresh && (isRefusal(decision) || decision.length === 0)) {
-      ;({ state, revision, position } = await store.load(target.fold, target.stream, { fresh: true }))
+      ;({ state, revision, position } = await store.load(target))
       decision = decide(state)
     }
     if (isRefusal(decision)) throw problem(decision.refused, decision.details)
@@ -71,7 +70,7 @@ export async function execute<State, Event extends DomainEvent>(
       continue
     }
     try {
-      const appended = await store.append(target.fold, target.stream, revision, decision, context)
+      const appended = await store.append(target, revision, decision, context)
       return {
         state: decision.reduce(target.fold.evolve, state),
         revision: appended.revision,

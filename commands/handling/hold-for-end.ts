@@ -1,8 +1,7 @@
 import type { ReplyHead } from '../../platform/http/replies.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
-import type { DomainEvent } from '../../streams/store/events.ts'
+import type { DomainEvent, Target } from '../../streams/store/events.ts'
 import type { Position } from '../../platform/kit/positions.ts'
-import type { Target } from './execute.ts'
 
 /** What a write answers with. */
 export interface Held<State> {
@@ -24,7 +23,7 @@ export async function holdForEnd<State, Event extends DomainEvent>(
 ): Promise<Held<State>> {
   let isInHand = true
   const look = async (): Promise<State> => {
-    if (!isInHand) return (await store.load(fold, stream, { fresh: true })).state
+    if (!isInHand) return (await store.load({ fold, stream })).state
     isInHand = false
     return state
   }

@@ -3,9 +3,10 @@ import type { CommandContext } from '../../platform/kit/command-context.ts'
 import type { CommandDependencies } from './dependencies.ts'
 import type { KeyedRequest } from './keyed-request.ts'
 import { claim, reservationsOf } from './reservations.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface KeyOwner {
-  readonly orgId: string
+  readonly orgId: TenantId
   readonly ownerId: string
   readonly ownerStream: string
   /** Whether the create that claimed the key got as far as its own append. */

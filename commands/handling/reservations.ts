@@ -1,12 +1,12 @@
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { CommandContext } from '../../platform/kit/command-context.ts'
 import type { ReservationEvent } from '../../streams/reservation/events.ts'
-import { reservationFold, type ReservationState } from '../../streams/reservation/state.ts'
-import { reservationStream } from '../../streams/reservation/stream.ts'
+import { reservations as reservationStreams, type ReservationState } from '../../streams/reservation/aggregate.ts'
 import { v5 } from 'uuid'
 import type { Decision } from './decision.ts'
 import type { CommandDependencies } from './dependencies.ts'
 import { execute } from './execute.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 /** How long an unconfirmed claim is left alone while its owner, or what the owner claimed it for, is nowhere to be seen. */
 const graceMs = 30_000
@@ -37,7 +37,7 @@ export function reservationsOf(
 }
 
 export interface ClaimRequest {
-  readonly orgId: string
+  readonly orgId: TenantId
   /** The key that must be unique, in the clear; only its HMAC leaves this process. */
   readonly key: string
   readonly ownerId: string
@@ -68,9 +68,8 @@ export type ClaimResult =
     }
 
 /** Who holds a key now; null when nobody does. An unconfirmed claim whose owner exists counts as held. */
-export async function holderOf(reservations: Reservations, orgId: string, key: string): Promise<string | null> {
-  const stream = reservationStream(orgId, reservations.hash(key))
-  const { state } = await reservations.store.load(reservationFold, stream, { fresh: true })
+export async function holderOf(reservations: Reservations, orgId: TenantId, key: string): Promise<string | null> {
+  const { state } = await reservations.store.load(reservationStreams.of(orgId, reservations.hash(key)))
   if (state.status === 'free') return null
   const owner = await reservations.ownerOf(state.claim.ownerStream, key)
   const isHeld = owner === 'present' || (owner === 'absent' && state.status === 'confirmed')
@@ -89,7 +88,7 @@ export async function claim(
 ): Promise<ClaimResult> {
   const { store, now } = reservations
   const { target, step, claimId } = keyed(reservations, request, context)
-  const { state } = await store.load(target.fold, target.stream, { fresh: true })
+  const { state } = await store.load(target)
   if (state.status !== 'free' && state.claim.ownerId !== request.ownerId)
     await judge(reservations, request, state, context)
 
@@ -117,7 +116,7 @@ export async function claim(
 /** Ends the claim of a key that its owner has given up; a claim that counts, or is about to, stays. */
 export async function vacate(reservations: Reservations, request: KeyOf, context: CommandContext): Promise<void> {
   const { target } = keyed(reservations, request, context)
-  const { state } = await reservations.store.load(target.fold, target.stream, { fresh: true })
+  const { state } = await reservations.store.load(target)
   if (state.status !== 'free') await judge(reservations, request, state, context)
 }
 
@@ -126,7 +125,7 @@ type KeyOf = Pick<ClaimRequest, 'orgId' | 'key'>
 function keyed(reservations: Reservations, { orgId, key }: KeyOf, context: CommandContext) {
   const keyHash = reservations.hash(key)
   return {
-    target: { fold: reservationFold, stream: reservationStream(orgId, keyHash) },
+    target: reservationStreams.of(orgId, keyHash),
     step: (name: string) => ({ ...context, commandId: v5(`${keyHash}/${name}`, context.commandId) }),
     claimId: v5(`${keyHash}/claim`, context.commandId),
   }

@@ -1,5 +1,5 @@
 import type { ImageEvent } from '../../streams/image/events.ts'
-import type { ImageState } from '../../streams/image/state.ts'
+import type { ImageState } from '../../streams/image/aggregate.ts'
 import { repeated, type Decision } from '../handling/decision.ts'
 
 type Declared = Extract<ImageEvent, { type: 'ImageDeclared' }>['data']

@@ -8,8 +8,7 @@ import type { ServiceApp } from '../../platform/http/service.ts'
 import { problem, type MemberError } from '../../platform/http/problems.ts'
 import { isBodySite } from '../../contracts/clinical/body-sites.ts'
 import { ImageRecord, toImageRecord, type ImageAddresses } from '../../contracts/images/record.ts'
-import { imageFold, type ExistingImage } from '../../streams/image/state.ts'
-import { imageStream } from '../../streams/image/stream.ts'
+import { images, type ExistingImage } from '../../streams/image/aggregate.ts'
 import type { AssessmentDependencies } from '../assessments/dependencies.ts'
 import { declaredTypeErrors } from '../assessments/image-checks.ts'
 import { execute } from '../handling/execute.ts'
@@ -55,7 +54,7 @@ export function declareRoute(app: ServiceApp, deps: AssessmentDependencies): voi
         uploadWindowMs: configuration.uploadWindowSeconds * 1000,
         fingerprint: keyed.fingerprint,
       }
-      const target = { fold: imageFold, stream: imageStream(orgId, keyed.id), isNew: true }
+      const target = { ...images.of(orgId, keyed.id), isNew: true }
       const done = await execute(
         store,
         target,

@@ -1,9 +1,9 @@
 import { problem } from '../../platform/http/problems.ts'
-import { caseFold } from '../../streams/case/state.ts'
-import { caseStream } from '../../streams/case/stream.ts'
+import { cases } from '../../streams/case/aggregate.ts'
 import { requirePatient } from '../clinical/require-patient.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import type { DeclareImageBody } from './bodies.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 /**
  * Whose image a declaration is of: the patient of its case where it names one.
@@ -12,7 +12,7 @@ import type { DeclareImageBody } from './bodies.ts'
  */
 export async function patientOfImage(
   deps: CommandDependencies,
-  orgId: string,
+  orgId: TenantId,
   body: DeclareImageBody,
 ): Promise<string> {
   const { case_id: caseId, patient_id: patientId } = body
@@ -27,10 +27,10 @@ export async function patientOfImage(
 }
 
 /** A case that was opened stays so. */
-async function patientOfCase({ store }: CommandDependencies, orgId: string, caseId: string): Promise<string> {
-  const stream = caseStream(orgId, caseId)
-  let { state } = store.presume(caseFold, stream)
-  if (state.status === 'absent') ({ state } = await store.load(caseFold, stream, { fresh: true }))
+async function patientOfCase({ store }: CommandDependencies, orgId: TenantId, caseId: string): Promise<string> {
+  const target = cases.of(orgId, caseId)
+  let { state } = store.presume(target)
+  if (state.status === 'absent') ({ state } = await store.load(target))
   if (state.status === 'absent')
     throw problem('case-not-found', {
       errors: [{ pointer: '/case_id', detail: 'names no case of the organisation', code: 'unknown-case' }],

@@ -1,6 +1,6 @@
 import type { ReceivedImage } from '../../streams/assessment/events.ts'
 import type { ImageEvent } from '../../streams/image/events.ts'
-import type { AwaitedImage, ImageState } from '../../streams/image/state.ts'
+import type { AwaitedImage, ImageState } from '../../streams/image/aggregate.ts'
 import type { CausingRequest } from '../../streams/types.ts'
 import { refuse, type Decision, type Refusal } from '../handling/decision.ts'
 

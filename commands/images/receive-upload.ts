@@ -2,17 +2,17 @@ import { problem } from '../../platform/http/problems.ts'
 import type { StreamRevision } from '../../platform/kit/positions.ts'
 import type { CommandContext } from '../../platform/kit/command-context.ts'
 import type { ImageEvent } from '../../streams/image/events.ts'
-import { imageFold, type ImageState } from '../../streams/image/state.ts'
-import { imageStream } from '../../streams/image/stream.ts'
+import { images, type ImageState } from '../../streams/image/aggregate.ts'
 import type { CausingRequest } from '../../streams/types.ts'
 import type { AssessmentRouteDependencies } from '../assessments/dependencies.ts'
 import { takeUploads } from '../assessments/take-uploads.ts'
 import type { Executed } from '../handling/execute.ts'
 import { keysOfImage } from './image-objects.ts'
 import { meetImageSubmission, receiveImage } from './receive-image.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface ReceiveUpload {
-  readonly orgId: string
+  readonly orgId: TenantId
   readonly imageId: string
   readonly request: CausingRequest
   /** Throws where the caller expects another revision than the one that would be changed. */
@@ -35,7 +35,7 @@ export async function receiveUpload(
   return takeUploads(
     deps,
     {
-      target: { fold: imageFold, stream: imageStream(orgId, imageId) },
+      target: images.of(orgId, imageId),
       awaited: (state) => {
         const met = meetImageSubmission({ request, now: now() }, state)
         if (typeof met !== 'string') return met

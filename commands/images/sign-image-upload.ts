@@ -1,5 +1,5 @@
 import type { SignedAddress } from '../../platform/storage/object-store.ts'
-import type { AwaitedImage } from '../../streams/image/state.ts'
+import type { AwaitedImage } from '../../streams/image/aggregate.ts'
 import type { AssessmentDependencies } from '../assessments/dependencies.ts'
 import { signUpload } from '../assessments/uploads.ts'
 

@@ -7,8 +7,7 @@ import { requireNoBody } from '../../platform/http/no-body.ts'
 import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { problem } from '../../platform/http/problems.ts'
-import { imageFold } from '../../streams/image/state.ts'
-import { imageStream } from '../../streams/image/stream.ts'
+import { images } from '../../streams/image/aggregate.ts'
 import type { AssessmentDependencies } from '../assessments/dependencies.ts'
 import { UploadUrlReply } from '../assessments/upload-url-route.ts'
 import { isUploadOpen } from './receive-image.ts'
@@ -35,7 +34,7 @@ export function imageUploadUrlRoute(app: ServiceApp, deps: AssessmentDependencie
       const orgId = tenantOf(caller, namedOrg(query))
       requireNoBody(body)
       idempotencyOf(request, orgId)
-      const { state } = await store.load(imageFold, imageStream(orgId, params.id.toLowerCase()), { fresh: true })
+      const { state } = await store.load(images.of(orgId, params.id.toLowerCase()))
       if (state.status === 'absent') throw problem('not-found')
       if (state.status !== 'awaiting_upload' || !isUploadOpen(now(), state)) throw problem('image-not-awaiting-upload')
       const { url, expiresAt } = await signImageUpload(deps, state)

@@ -1,5 +1,5 @@
 import type { ImageView } from '../../contracts/images/record.ts'
-import type { ExistingImage } from '../../streams/image/state.ts'
+import type { ExistingImage } from '../../streams/image/aggregate.ts'
 
 /** The record's view of an image as its stream tells it. */
 export function viewOf(state: ExistingImage): ImageView {

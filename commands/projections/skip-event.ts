@@ -1,5 +1,5 @@
 import type { ProjectionEvent } from '../../streams/projection/events.ts'
-import type { ProjectionState, SkippedEvent } from '../../streams/projection/state.ts'
+import type { ProjectionState, SkippedEvent } from '../../streams/projection/aggregate.ts'
 import type { Decision } from '../handling/decision.ts'
 
 export interface SkipEvent extends Omit<SkippedEvent, 'skippedAt'> {

@@ -1,5 +1,5 @@
 import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
-import type { WebhookDeliveryState } from '../../streams/webhook-delivery/state.ts'
+import type { WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
 import type { Decision } from '../handling/decision.ts'
 import { openUntil } from '../handling/open-lease.ts'
 import type { NewDelivery } from './deliver-webhook.ts'

@@ -9,8 +9,7 @@ import { commandContext } from '../../platform/http/request-context.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { problem } from '../../platform/http/problems.ts'
 import { toWebhookSubscriptionRecord, WebhookSubscriptionRecord } from '../../contracts/webhooks/subscription.ts'
-import { webhookSubscriptionsFold } from '../../streams/webhook-subscriptions/state.ts'
-import { webhookSubscriptionsStream } from '../../streams/webhook-subscriptions/stream.ts'
+import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute } from '../handling/execute.ts'
 import { ChangeWebhookSubscriptionBody } from './bodies.ts'
@@ -18,6 +17,7 @@ import { changeSubscription, isAdmitted } from './change-subscription.ts'
 import { deleteSubscription } from './delete-subscription.ts'
 import { receiverUrlCheck } from './receiver-url.ts'
 import { viewOf } from './views.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 /** Changing and deleting a webhook subscription. */
 export function changeRoutes(app: ServiceApp, deps: CommandDependencies): void {
@@ -97,6 +97,6 @@ export function changeRoutes(app: ServiceApp, deps: CommandDependencies): void {
   )
 }
 
-function targetOf(orgId: string) {
-  return { fold: webhookSubscriptionsFold, stream: webhookSubscriptionsStream(orgId) }
+function targetOf(orgId: TenantId) {
+  return webhookSubscriptions.of(orgId)
 }

@@ -3,7 +3,7 @@ import type {
   WebhookEventType,
   WebhookSubscriptionEvent,
 } from '../../streams/webhook-subscriptions/events.ts'
-import type { WebhookSubscription, WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/state.ts'
+import type { WebhookSubscription, WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/aggregate.ts'
 import { refuse, type Decision } from '../handling/decision.ts'
 import { duplicateOf, sortedOnce } from './subscribe-webhook.ts'
 

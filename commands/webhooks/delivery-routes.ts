@@ -10,8 +10,7 @@ import type { ServiceApp } from '../../platform/http/service.ts'
 import { problem } from '../../platform/http/problems.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { toWebhookDeliveryRecord, WebhookDeliveryRecord } from '../../contracts/webhooks/delivery.ts'
-import { webhookDeliveryFold, type WebhookDeliveryState } from '../../streams/webhook-delivery/state.ts'
-import { deliveryIdOf, webhookDeliveryStream } from '../../streams/webhook-delivery/stream.ts'
+import { webhookDeliveries, type WebhookDeliveryState, deliveryIdOf } from '../../streams/webhook-delivery/aggregate.ts'
 import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
 import { execute, type Executed } from '../handling/execute.ts'
 import { keyedRequest, keyProblems } from '../handling/keyed-request.ts'
@@ -112,7 +111,7 @@ export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependen
   /** The first event of a delivery that is listed and was never attempted; null where its stream has begun. */
   async function dueDelivery(orgId: TenantId, subscriptionId: string, deliveryId: string): Promise<Redeliver['due']> {
     const { fold, stream } = targetOf(orgId, deliveryId)
-    if ((await store.load(fold, stream, { fresh: true })).state.status !== 'absent') return null
+    if ((await store.load({ fold, stream })).state.status !== 'absent') return null
     const due = await findDueDelivery(orgId, subscriptionId, deliveryId)
     if (due === null) return null
     const { dueAt, ...event } = due
@@ -128,8 +127,8 @@ export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependen
   }
 }
 
-function targetOf(orgId: string, deliveryId: string) {
-  return { fold: webhookDeliveryFold, stream: webhookDeliveryStream(orgId, deliveryId) }
+function targetOf(orgId: TenantId, deliveryId: string) {
+  return webhookDeliveries.of(orgId, deliveryId)
 }
 
 function answer(

@@ -1,5 +1,5 @@
 import type { WebhookDeliveryView } from '../../contracts/webhooks/delivery.ts'
-import type { WebhookDeliveryState } from '../../streams/webhook-delivery/state.ts'
+import type { WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
 
 export type MadeDelivery = Exclude<WebhookDeliveryState, { readonly status: 'absent' }>
 

@@ -1,5 +1,5 @@
 import type { WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
-import type { WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/state.ts'
+import type { WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/aggregate.ts'
 import type { Decision } from '../handling/decision.ts'
 
 export interface DestroySecrets {

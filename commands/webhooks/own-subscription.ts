@@ -1,8 +1,7 @@
 import { problem } from '../../platform/http/problems.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
-import { webhookSubscriptionsFold, type WebhookSubscription } from '../../streams/webhook-subscriptions/state.ts'
-import { webhookSubscriptionsStream } from '../../streams/webhook-subscriptions/stream.ts'
+import { webhookSubscriptions, type WebhookSubscription } from '../../streams/webhook-subscriptions/aggregate.ts'
 
 /**
  * A subscription of the organisation as its stream has it now, whoever wrote there.
@@ -14,7 +13,7 @@ export async function ownSubscription(
   org: TenantId,
   subscriptionId: string,
 ): Promise<WebhookSubscription> {
-  const { state } = await store.load(webhookSubscriptionsFold, webhookSubscriptionsStream(org), { fresh: true })
+  const { state } = await store.load(webhookSubscriptions.of(org))
   const subscription = state.subscriptions.get(subscriptionId)
   if (subscription === undefined) throw problem('not-found')
   return subscription

@@ -8,8 +8,7 @@ import { commandContext } from '../../platform/http/request-context.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { problem } from '../../platform/http/problems.ts'
 import { mostRecovered } from '../../streams/webhook-recovery/events.ts'
-import { webhookRecoveryFold } from '../../streams/webhook-recovery/state.ts'
-import { webhookRecoveryStream } from '../../streams/webhook-recovery/stream.ts'
+import { webhookRecoveries } from '../../streams/webhook-recovery/aggregate.ts'
 import { execute } from '../handling/execute.ts'
 import { keyedRequest, keyProblems } from '../handling/keyed-request.ts'
 import type { DeliveryRouteDependencies } from './dependencies.ts'
@@ -67,10 +66,9 @@ export function recoverRoute(app: ServiceApp, deps: DeliveryRouteDependencies): 
       const keyed = keyedRequest(request, orgId, vault, body)
       const { status } = await ownSubscription(store, orgId, subscriptionId)
       const isActive = status === 'active'
-      const target = { fold: webhookRecoveryFold, stream: webhookRecoveryStream(orgId, keyed.id) }
+      const target = webhookRecoveries.of(orgId, keyed.id)
       // A repeat is answered with what was found then: nothing is looked for.
-      const isKnown =
-        keyed.isKeyed && (await store.load(target.fold, target.stream, { fresh: true })).state.status !== 'absent'
+      const isKnown = keyed.isKeyed && (await store.load(target)).state.status !== 'absent'
       const found =
         isKnown || !isActive
           ? []

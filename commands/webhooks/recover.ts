@@ -1,5 +1,5 @@
 import type { WebhookRecoveryEvent } from '../../streams/webhook-recovery/events.ts'
-import type { WebhookRecovery, WebhookRecoveryState } from '../../streams/webhook-recovery/state.ts'
+import type { WebhookRecovery, WebhookRecoveryState } from '../../streams/webhook-recovery/aggregate.ts'
 import { refuse, repeated, type Decision } from '../handling/decision.ts'
 
 export interface Recover extends Omit<WebhookRecovery, 'requestedAt'> {

@@ -1,6 +1,6 @@
 import type { CausingRequest } from '../../streams/types.ts'
 import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
-import { webhookDeliveryFold, type WebhookDeliveryState } from '../../streams/webhook-delivery/state.ts'
+import { webhookDeliveries, type WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
 import { isRefusal, refuse, type Decision } from '../handling/decision.ts'
 
 type Scheduled = Extract<WebhookDeliveryEvent, { type: 'WebhookDeliveryScheduled' }>
@@ -33,7 +33,7 @@ export function redeliver(command: Redeliver, state: WebhookDeliveryState): Deci
   const { subscriptionId, due, isActive, endpointRevision, disabledRevision, recoveryId, request, now } = command
   if (state.status === 'absent' && due !== null) {
     const scheduled: Scheduled = { type: 'WebhookDeliveryScheduled', data: due }
-    const decision = redeliver(command, webhookDeliveryFold.evolve(state, scheduled))
+    const decision = redeliver(command, webhookDeliveries.evolve(state, scheduled))
     return isRefusal(decision) ? decision : [scheduled, ...decision]
   }
   const at = now.toISOString()

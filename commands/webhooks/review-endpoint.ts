@@ -1,5 +1,5 @@
 import type { FailingPercent, WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
-import type { WebhookSubscription, WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/state.ts'
+import type { WebhookSubscription, WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/aggregate.ts'
 import type { Decision } from '../handling/decision.ts'
 
 /** The endpoint that failures were counted against: what it has become since does not answer for them. */

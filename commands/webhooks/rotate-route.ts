@@ -12,10 +12,9 @@ import { toWebhookSubscriptionRecord, WebhookSubscriptionRecord } from '../../co
 import type { PublicKey } from '../../streams/webhook-subscriptions/events.ts'
 import {
   liveSecrets,
-  webhookSubscriptionsFold,
+  webhookSubscriptions,
   type WebhookSubscriptionsState,
-} from '../../streams/webhook-subscriptions/state.ts'
-import { webhookSubscriptionsStream } from '../../streams/webhook-subscriptions/stream.ts'
+} from '../../streams/webhook-subscriptions/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { keyedRequest, keyProblems } from '../handling/keyed-request.ts'
 import { RotateWebhookSecretBody } from './bodies.ts'
@@ -56,7 +55,7 @@ export function rotateRoute(app: ServiceApp, deps: CommandDependencies): void {
         rotateSecret({ ...command, publicKey }, state)
       const schemes = ({ subscriptions }: WebhookSubscriptionsState) =>
         subscriptions.get(subscriptionId)?.signatureSchemes ?? []
-      const target = { fold: webhookSubscriptionsFold, stream: webhookSubscriptionsStream(orgId) }
+      const target = webhookSubscriptions.of(orgId)
       const done = await executeWithSecret(
         deps,
         target,

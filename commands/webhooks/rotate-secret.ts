@@ -5,7 +5,7 @@ import {
   type KeyedRotation,
   type WebhookSubscription,
   type WebhookSubscriptionsState,
-} from '../../streams/webhook-subscriptions/state.ts'
+} from '../../streams/webhook-subscriptions/aggregate.ts'
 import { refuse, repeated, type Decision } from '../handling/decision.ts'
 
 export interface RotateSecret {

@@ -7,10 +7,11 @@ import type {
   SignatureScheme,
   WebhookSubscriptionEvent,
 } from '../../streams/webhook-subscriptions/events.ts'
-import type { WebhookSubscription, WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/state.ts'
+import type { WebhookSubscription, WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/aggregate.ts'
 import { isRefusal, type Decision } from '../handling/decision.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
-import { execute, type Executed, type Target } from '../handling/execute.ts'
+import { execute, type Executed } from '../handling/execute.ts'
+import type { Target } from '../../streams/store/events.ts'
 
 export interface NewSecret {
   readonly secretId: string
@@ -34,7 +35,7 @@ export async function executeWithSecret(
   { secretId, schemes, decide }: NewSecret,
   context: CommandContext,
 ): Promise<Executed<WebhookSubscriptionsState, WebhookSubscriptionEvent>> {
-  const { state, revision, position } = await store.load(target.fold, target.stream, { fresh: true })
+  const { state, revision, position } = await store.load(target)
   const tried = decide(null)(state)
   if (isRefusal(tried)) throw problem(tried.refused, tried.details)
   if (tried.length === 0) return { state, revision, events: [], position: undefined, reached: position }

@@ -1,12 +1,13 @@
 import type { CausingRequest } from '../../streams/types.ts'
 import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
-import type { WebhookDeliveryState } from '../../streams/webhook-delivery/state.ts'
+import type { WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
 import { refuse, repeated, type Decision } from '../handling/decision.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface SendTest {
   readonly deliveryId: string
   readonly subscriptionId: string
-  readonly organisationId: string
+  readonly organisationId: TenantId
   /** Of its own: a test tells no event. */
   readonly eventId: string
   readonly isActive: boolean

@@ -7,8 +7,7 @@ import type { ServiceApp } from '../../platform/http/service.ts'
 import { problem } from '../../platform/http/problems.ts'
 import { toWebhookSubscriptionRecord, WebhookSubscriptionRecord } from '../../contracts/webhooks/subscription.ts'
 import type { PublicKey } from '../../streams/webhook-subscriptions/events.ts'
-import { webhookSubscriptionsFold, type WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/state.ts'
-import { webhookSubscriptionsStream } from '../../streams/webhook-subscriptions/stream.ts'
+import { webhookSubscriptions, type WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { keyedRequest, keyProblems } from '../handling/keyed-request.ts'
 import { onceByKey } from '../handling/once-by-key.ts'
@@ -56,10 +55,10 @@ export function subscribeRoute(app: ServiceApp, deps: CommandDependencies): void
       const command = { ...ids, ...asked, now: now(), fingerprint: keyed.fingerprint }
       const decide = (publicKey: PublicKey | null) => (state: WebhookSubscriptionsState) =>
         subscribeWebhook({ ...command, publicKey }, state)
-      const target = { fold: webhookSubscriptionsFold, stream: webhookSubscriptionsStream(orgId) }
+      const target = webhookSubscriptions.of(orgId)
       const context = commandContext(request, { orgId })
       const hasHappened = async () => {
-        const { subscriptions, deleted } = (await store.load(target.fold, target.stream, { fresh: true })).state
+        const { subscriptions, deleted } = (await store.load(target)).state
         return subscriptions.has(keyed.id) || deleted.has(keyed.id)
       }
       const owner = { orgId, ownerId: keyed.id, ownerStream: target.stream, hasHappened }

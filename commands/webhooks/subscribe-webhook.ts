@@ -5,12 +5,13 @@ import type {
   WebhookEventType,
   WebhookSubscriptionEvent,
 } from '../../streams/webhook-subscriptions/events.ts'
-import type { WebhookSubscription, WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/state.ts'
+import type { WebhookSubscription, WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/aggregate.ts'
 import { refuse, repeated, type Decision } from '../handling/decision.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface SubscribeWebhook {
   readonly subscriptionId: string
-  readonly organisationId: string
+  readonly organisationId: TenantId
   readonly url: string
   readonly eventTypes: readonly WebhookEventType[]
   readonly description: string | null

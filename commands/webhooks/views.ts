@@ -1,5 +1,5 @@
 import type { WebhookSubscriptionView } from '../../contracts/webhooks/subscription.ts'
-import type { WebhookSubscription } from '../../streams/webhook-subscriptions/state.ts'
+import type { WebhookSubscription } from '../../streams/webhook-subscriptions/aggregate.ts'
 
 /** The record's view of a subscription as its stream tells it. */
 export function viewOf(subscription: WebhookSubscription): WebhookSubscriptionView {

@@ -1,9 +1,10 @@
 import { memberOf } from './outside-value.ts'
 import { getFromService, type ServiceCalls } from './service-call.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 /** Whose case it is (T2). A case that is unknown, or not visible yet, is null: it may come. */
 export interface CaseLookup {
-  patientOf(question: { orgId: string; caseId: string }, signal: AbortSignal): Promise<string | null>
+  patientOf(question: { orgId: TenantId; caseId: string }, signal: AbortSignal): Promise<string | null>
 }
 
 export function createCaseLookup(calls: ServiceCalls, baseUrl: string): CaseLookup {

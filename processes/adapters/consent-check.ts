@@ -1,11 +1,12 @@
 import { memberOf } from './outside-value.ts'
 import { getFromService, type ServiceCalls } from './service-call.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export type ConsentAnswer = 'granted' | 'not-granted' | 'unavailable'
 
 /** Asks the consent service afresh each time, never a cache (T24); no answer is not a permission. */
 export interface ConsentCheck {
-  check(question: { orgId: string; patientId: string; code: string }, signal: AbortSignal): Promise<ConsentAnswer>
+  check(question: { orgId: TenantId; patientId: string; code: string }, signal: AbortSignal): Promise<ConsentAnswer>
 }
 
 export function createConsentCheck(calls: ServiceCalls, baseUrl: string): ConsentCheck {

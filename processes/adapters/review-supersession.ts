@@ -1,9 +1,10 @@
 import type { RequestedImage } from '../../streams/ai-review/review-image.ts'
 import { memberOf } from './outside-value.ts'
 import { callService, type ServiceCalls } from './service-call.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface SupersessionRequest {
-  readonly orgId: string
+  readonly orgId: TenantId
   readonly aiReviewId: string
   readonly images: readonly Omit<RequestedImage, 'objectKey'>[]
   readonly reason: string

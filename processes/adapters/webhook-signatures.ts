@@ -1,7 +1,11 @@
 import { createPrivateKey, sign, type KeyObject } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import type { Vault } from '../../platform/vault/vault.ts'
-import { liveSecrets, type WebhookSecret, type WebhookSubscription } from '../../streams/webhook-subscriptions/state.ts'
+import {
+  liveSecrets,
+  type WebhookSecret,
+  type WebhookSubscription,
+} from '../../streams/webhook-subscriptions/aggregate.ts'
 
 export interface SignedContent {
   /** The delivery's id. */

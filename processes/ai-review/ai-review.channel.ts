@@ -2,10 +2,9 @@ import type { Configuration } from '../../platform/configuration/configuration.t
 import type { ObjectStore } from '../../platform/storage/object-store.ts'
 import { aiReviewFailures } from '../../contracts/ai-review/record.ts'
 import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
-import { aiReviewFold } from '../../streams/ai-review/state.ts'
-import { category as aiReview } from '../../streams/ai-review/stream.ts'
+import { aiReviews } from '../../streams/ai-review/aggregate.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
-import { category as assessment } from '../../streams/assessment/stream.ts'
+import { assessments } from '../../streams/assessment/aggregate.ts'
 import { aiReviewChannel } from '../../streams/channels/ai-review.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { DomainEvent, RecordedEvent } from '../../streams/store/events.ts'
@@ -15,7 +14,7 @@ import type { ChannelDefinition, PublicEvent } from '../relay/channel.ts'
 const storeClockAheadMs = 5_000
 
 export interface AiReviewChannelDependencies {
-  readonly store: Pick<EventStore, 'load'>
+  readonly store: Pick<EventStore, 'loadCached'>
   readonly objects: Pick<ObjectStore, 'address'>
   readonly configuration: Pick<Configuration, 'readUrlTtlSeconds'>
 }
@@ -25,7 +24,7 @@ type DataOf<Event extends DomainEvent, Type extends Event['type']> = Extract<Eve
 /** Requests of the clinical service and what became of them (specification 4.5 and section 6). */
 export const aiReviewEventsChannel: ChannelDefinition<AiReviewChannelDependencies> = {
   stream: aiReviewChannel,
-  sources: [`${assessment}-`, `${aiReview}-`],
+  sources: [`${assessments.category}-`, `${aiReviews.category}-`],
   organisationMember: 'orgId',
   translate: {
     AssessmentReviewRequested: (event, deps) => requested(event, deps),
@@ -116,7 +115,7 @@ async function reviewOf(event: RecordedEvent, deps: AiReviewChannelDependencies)
 
 /** The review's first event says it, so any state of the stream does. */
 async function requestOf({ stream }: RecordedEvent, { store }: AiReviewChannelDependencies) {
-  const { state } = await store.load(aiReviewFold, stream)
+  const { state } = await store.loadCached(aiReviews.at(stream))
   if (state.status === 'absent') throw new Error('an event of a review that was never requested')
   const { aiReviewId, caseId, productId, orgId, correlationId, addresses } = state
   return { aiReviewId, caseId, productId, orgId, correlationId, addresses }

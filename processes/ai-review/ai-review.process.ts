@@ -3,7 +3,7 @@ import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
 import type { AiReviewSlotEvent } from '../../streams/ai-review-slot/events.ts'
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import type { ConsentChannelEvent } from '../../streams/channels/consent.ts'
-import { parseOwnedStream } from '../../streams/stream-name.ts'
+import { parseOwnedStream } from '../../streams/aggregate.ts'
 import {
   defineProjector,
   defineTable,

@@ -4,10 +4,8 @@ import { openClaimedReview } from '../../commands/ai-review/open-claimed-review.
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { confirmConsent, withdrawConsent } from '../../commands/ai-review/withdraw-consent.ts'
 import { execute } from '../../commands/handling/execute.ts'
-import { aiReviewFold } from '../../streams/ai-review/state.ts'
-import { aiReviewStream } from '../../streams/ai-review/stream.ts'
-import { aiReviewSlotFold, type SlotClaim } from '../../streams/ai-review-slot/state.ts'
-import { aiReviewSlotStream } from '../../streams/ai-review-slot/stream.ts'
+import { aiReviews } from '../../streams/ai-review/aggregate.ts'
+import { aiReviewSlots, type SlotClaim } from '../../streams/ai-review-slot/aggregate.ts'
 import { aiReviewChannel, type AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import { readChannelEvent } from '../relay/channel-event.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
@@ -25,7 +23,7 @@ export async function claim(todo: Todo, deps: ProcessDependencies): Promise<Step
   const { channelRevision } = todo.payload as ClaimPayload
   const { data, id } = await readChannelEvent<Requested>(deps.store, aiReviewChannel, BigInt(channelRevision))
   const { orgId, caseId, productId } = data
-  const target = { fold: aiReviewSlotFold, stream: aiReviewSlotStream(orgId, caseId, productId) }
+  const target = aiReviewSlots.of(orgId, caseId, productId)
   const command = {
     aiReviewId: derivedV7(id, todo.dueAt),
     caseId,
@@ -51,8 +49,8 @@ export async function claim(todo: Todo, deps: ProcessDependencies): Promise<Step
  */
 export async function open(todo: Todo, deps: ProcessDependencies): Promise<StepOutcome> {
   const { caseId, productId } = todo.payload as OpenPayload
-  const stream = aiReviewSlotStream(orgOf(todo), caseId, productId)
-  const { state } = await deps.store.load(aiReviewSlotFold, stream, { fresh: true })
+  const target = aiReviewSlots.of(orgOf(todo), caseId, productId)
+  const { state } = await deps.store.load(target)
   if (state.status === 'free' || state.claim.aiReviewId !== todo.key) return { kind: 'done' }
   return openClaimed(state.claim, deps, readCause(todo))
 }
@@ -79,9 +77,9 @@ export async function withdraw(
   step: StepContext,
 ): Promise<StepOutcome> {
   const orgId = orgOf(todo)
-  const target = { fold: aiReviewFold, stream: aiReviewStream(orgId, todo.key) }
+  const target = aiReviews.of(orgId, todo.key)
   const context = stepCommand({ name: 'ai-review.withdraw', ...readCause(todo), key: todo.key, orgId })
-  const { state: review } = await store.load(target.fold, target.stream, { fresh: true })
+  const { state: review } = await store.load(target)
   if (review.status !== 'absent' && (await successorOf(store, review)) !== null) return { kind: 'done' }
   const isConfirmed =
     review.status !== 'absent' &&

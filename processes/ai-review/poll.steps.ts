@@ -8,8 +8,7 @@ import { stateToPlanOn } from '../../commands/handling/plan.ts'
 import type { Classification, ProviderOutcome } from '../../streams/ai-review/events.ts'
 import { AppendTooLargeError, InvalidEventError } from '../../streams/store/errors.ts'
 import type { StoredObject } from '../../streams/types.ts'
-import { aiReviewFold, type AiReviewState, type AwaitingReview } from '../../streams/ai-review/state.ts'
-import { aiReviewStream } from '../../streams/ai-review/stream.ts'
+import { aiReviews, type AiReviewState, type AwaitingReview } from '../../streams/ai-review/aggregate.ts'
 import type { ProviderAnswer } from '../adapters/provider.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import type { StepContext, StepOutcome, Todo } from '../runtime/process.ts'
@@ -22,7 +21,7 @@ import { storeRawResponse } from './raw-response.ts'
 export async function poll(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const { store } = deps
   const orgId = orgOf(todo)
-  const target = { fold: aiReviewFold, stream: aiReviewStream(orgId, todo.key) }
+  const target = aiReviews.of(orgId, todo.key)
   const isDue = (state: AiReviewState) => isAwaiting(state) && Date.parse(state.nextPollAt) <= step.now().getTime()
   const loaded = await stateToPlanOn(store, target, isDue)
   if (!isAwaiting(loaded)) return { kind: 'done' }

@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { sealBytes } from '../../platform/kit/sealed-bytes.ts'
 import type { StoredObject } from '../../streams/types.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface RawResponse {
-  readonly orgId: string
+  readonly orgId: TenantId
   readonly aiReviewId: string
   readonly patientId: string
   readonly text: string

@@ -2,6 +2,7 @@ import { isImageKeyOf } from '../../commands/assessments/image-key.ts'
 import type { Configuration } from '../../platform/configuration/configuration.ts'
 import type { ObjectStore, SignedAddress } from '../../platform/storage/object-store.ts'
 import type { GivenAddress, RequestedImage, ReviewImage } from '../../streams/ai-review/review-image.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface SigningDependencies {
   readonly objects: Pick<ObjectStore, 'presignRead'>
@@ -11,7 +12,7 @@ export interface SigningDependencies {
 /** A read address of an image of the organisation; undefined for every other key. */
 async function signedRead(
   { objects, configuration }: SigningDependencies,
-  orgId: string,
+  orgId: TenantId,
   objectKey: string,
 ): Promise<SignedAddress | undefined> {
   return isImageKeyOf(orgId, objectKey) ? objects.presignRead(objectKey, configuration.readUrlTtlSeconds) : undefined
@@ -20,7 +21,7 @@ async function signedRead(
 /** Images of an assessment with signed addresses, for the supersede of its review. */
 export async function signedImages(
   deps: SigningDependencies,
-  orgId: string,
+  orgId: TenantId,
   images: readonly Pick<RequestedImage, 'imageId' | 'imageType' | 'objectKey'>[],
 ): Promise<Omit<RequestedImage, 'objectKey'>[]> {
   return Promise.all(
@@ -38,7 +39,7 @@ export async function signedImages(
  */
 export async function readAddress(
   deps: SigningDependencies,
-  review: { readonly orgId: string; readonly addresses: readonly GivenAddress[] | null },
+  review: { readonly orgId: TenantId; readonly addresses: readonly GivenAddress[] | null },
   { imageId, objectKey }: ReviewImage,
 ): Promise<string | undefined> {
   if (objectKey !== null) return (await signedRead(deps, review.orgId, objectKey))?.url

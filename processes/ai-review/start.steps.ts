@@ -8,8 +8,7 @@ import { startReview } from '../../commands/ai-review/start-review.ts'
 import { execute } from '../../commands/handling/execute.ts'
 import { stateToPlanOn } from '../../commands/handling/plan.ts'
 import type { CommandContext } from '../../platform/kit/command-context.ts'
-import { aiReviewFold, type AiReviewState, type StartingReview } from '../../streams/ai-review/state.ts'
-import { aiReviewStream } from '../../streams/ai-review/stream.ts'
+import { aiReviews, type AiReviewState, type StartingReview } from '../../streams/ai-review/aggregate.ts'
 import type { Classification } from '../../streams/ai-review/events.ts'
 import type { FetchedImage } from '../adapters/image-fetch.ts'
 import type { ProviderAnswer } from '../adapters/provider.ts'
@@ -20,6 +19,7 @@ import { attemptCommand, orgOf, outcomeCommand, readCause } from '../runtime/ste
 import { throwIfStopping } from '../runtime/stopping.ts'
 import { requiredConsentCode } from './ai-review.process.ts'
 import { readAddress } from './signed-images.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 type CallOf<Name extends PlannedCall['call']> = Extract<PlannedCall, { readonly call: Name }>
 
@@ -27,8 +27,8 @@ interface Run {
   readonly deps: ProcessDependencies
   readonly step: StepContext
   readonly todo: Todo
-  readonly orgId: string
-  readonly target: { readonly fold: typeof aiReviewFold; readonly stream: string }
+  readonly orgId: TenantId
+  readonly target: ReturnType<typeof aiReviews.of>
   /** The review as it was when the run began, maybe as it was kept: what is appended is decided on the state of then. */
   readonly loaded: StartingReview
   /** The call that it needed then. */
@@ -41,7 +41,7 @@ interface Run {
  */
 export async function start(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const orgId = orgOf(todo)
-  const target = { fold: aiReviewFold, stream: aiReviewStream(orgId, todo.key) }
+  const target = aiReviews.of(orgId, todo.key)
   const loaded = await stateToPlanOn(deps.store, target, (state) => nextCall(state, step.now()).kind === 'call')
   const planned = nextCall(loaded, step.now())
   if (!isStarting(loaded) || planned.kind === 'nothing') return { kind: 'done' }

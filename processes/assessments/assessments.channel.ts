@@ -1,13 +1,12 @@
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
-import { assessmentFold } from '../../streams/assessment/state.ts'
-import { category } from '../../streams/assessment/stream.ts'
+import { assessments } from '../../streams/assessment/aggregate.ts'
 import { assessmentChannel } from '../../streams/channels/assessment.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { DomainEvent, RecordedEvent } from '../../streams/store/events.ts'
 import type { ChannelDefinition } from '../relay/channel.ts'
 
 export interface AssessmentChannelDependencies {
-  readonly store: Pick<EventStore, 'load'>
+  readonly store: Pick<EventStore, 'load' | 'loadCached'>
 }
 
 type DataOf<Event extends DomainEvent, Type extends Event['type']> = Extract<Event, { type: Type }>['data']
@@ -15,7 +14,7 @@ type DataOf<Event extends DomainEvent, Type extends Event['type']> = Extract<Eve
 /** The end of every assessment, once; what came out goes to the organisation's webhooks alone. */
 export const assessmentEventsChannel: ChannelDefinition<AssessmentChannelDependencies> = {
   stream: assessmentChannel,
-  sources: [`${category}-`],
+  sources: [`${assessments.category}-`],
   organisationMember: 'org_id',
   translate: {
     AssessmentCompleted: async (event, deps) => {
@@ -39,9 +38,10 @@ export const assessmentEventsChannel: ChannelDefinition<AssessmentChannelDepende
 
 /** The ids of the assessment, the case being one that its submission made. */
 async function assessmentOf(event: RecordedEvent, { store }: AssessmentChannelDependencies) {
-  const cached = await store.load(assessmentFold, event.stream)
+  const target = assessments.at(event.stream)
+  const cached = await store.loadCached(target)
   const isBehind = cached.revision === 'no_stream' || cached.revision < event.revision
-  const { state } = isBehind ? await store.load(assessmentFold, event.stream, { fresh: true }) : cached
+  const { state } = isBehind ? await store.load(target) : cached
   if (state.status === 'absent') throw new Error('an event of an assessment that was never requested')
   const { organisationId, assessmentId, patientId, productId } = state
   const caseId = 'caseId' in state ? state.caseId : null

@@ -5,10 +5,8 @@ import { removeUploads } from '../../commands/assessments/uploads.ts'
 import { requestReview } from '../../commands/assessments/request-review.ts'
 import { execute } from '../../commands/handling/execute.ts'
 import { stateToPlanOn } from '../../commands/handling/plan.ts'
-import { assessmentFold } from '../../streams/assessment/state.ts'
-import { assessmentStream } from '../../streams/assessment/stream.ts'
-import { caseFold } from '../../streams/case/state.ts'
-import { caseStream } from '../../streams/case/stream.ts'
+import { assessments } from '../../streams/assessment/aggregate.ts'
+import { cases } from '../../streams/case/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { defineProcess, type StepContext, type StepOutcome, type Todo } from '../runtime/process.ts'
 import { stepCommand } from '../runtime/step-command.ts'
@@ -17,7 +15,7 @@ import { assessmentsToDo } from './assessments.process.ts'
 import { conclude } from './conclude.steps.ts'
 
 function targetOf(todo: Todo) {
-  return { fold: assessmentFold, stream: assessmentStream(orgOf(todo), todo.key) }
+  return assessments.of(orgOf(todo), todo.key)
 }
 
 /** Opens the case unless the route has done so, then asks for its review. */
@@ -26,10 +24,10 @@ async function askForReview(todo: Todo, deps: ProcessDependencies): Promise<Step
   const cause = { ...readCause(todo), orgId: orgOf(todo) }
   const state = await stateToPlanOn(deps.store, target, ({ status }) => status === 'processing')
   if (state.status !== 'processing') return { kind: 'done' }
-  const { state: opened } = await deps.store.load(caseFold, caseStream(state.organisationId, state.caseId))
+  const { state: opened } = await deps.store.loadCached(cases.of(state.organisationId, state.caseId))
   if (opened.status === 'absent') {
     // This append is the case's: it does not check whether the assessment has ended meanwhile.
-    const { state: current } = await deps.store.load(target.fold, target.stream, { fresh: true })
+    const { state: current } = await deps.store.load(target)
     if (current.status !== 'processing') return { kind: 'done' }
     await openAssessmentCase(deps, current, stepCommand({ name: 'assessments.open-case', ...cause }))
   }

@@ -1,7 +1,7 @@
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
-import { parseOwnedStream } from '../../streams/stream-name.ts'
+import { parseOwnedStream } from '../../streams/aggregate.ts'
 import { defineProjector, defineTable, insert, insertSelect, removeWhere } from '../../projections/runtime/projector.ts'
 import { todoTable } from '../runtime/process.ts'
 import { causeOf, type CausedPayload } from '../runtime/step-identity.ts'

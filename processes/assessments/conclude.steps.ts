@@ -3,8 +3,7 @@ import { renewReview } from '../../commands/assessments/renew-review.ts'
 import { reviewImagesOf } from '../../commands/assessments/request-review.ts'
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { execute } from '../../commands/handling/execute.ts'
-import { assessmentFold } from '../../streams/assessment/state.ts'
-import { assessmentStream } from '../../streams/assessment/stream.ts'
+import { assessments } from '../../streams/assessment/aggregate.ts'
 import { aiReviewChannel, type AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import { signedImages } from '../ai-review/signed-images.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
@@ -36,7 +35,7 @@ export async function conclude(todo: Todo, deps: ProcessDependencies, step: Step
 }
 
 function targetOf(todo: Todo) {
-  return { fold: assessmentFold, stream: assessmentStream(orgOf(todo), todo.key) }
+  return assessments.of(orgOf(todo), todo.key)
 }
 
 function hasExpired(ended: Ended): boolean {

@@ -1,10 +1,10 @@
 import type { CaseEvent } from '../../streams/case/events.ts'
-import { category as clinicalCase } from '../../streams/case/stream.ts'
+import { cases } from '../../streams/case/aggregate.ts'
 import { clinicalChannel } from '../../streams/channels/clinical.ts'
 import type { PatientEvent } from '../../streams/patient/events.ts'
-import { category as patient } from '../../streams/patient/stream.ts'
+import { patients } from '../../streams/patient/aggregate.ts'
 import type { DomainEvent } from '../../streams/store/events.ts'
-import { parseOwnedStream } from '../../streams/stream-name.ts'
+import { parseOwnedStream } from '../../streams/aggregate.ts'
 import type { ChannelDefinition } from '../relay/channel.ts'
 
 type DataOf<Event extends DomainEvent, Type extends Event['type']> = Extract<Event, { type: Type }>['data']
@@ -12,7 +12,7 @@ type DataOf<Event extends DomainEvent, Type extends Event['type']> = Extract<Eve
 /** What became of patients and cases, by ids alone: no name, no birth, no code (architecture section 3). */
 export const clinicalEventsChannel: ChannelDefinition<unknown> = {
   stream: clinicalChannel,
-  sources: [`${patient}-`, `${clinicalCase}-`],
+  sources: [`${patients.category}-`, `${cases.category}-`],
   organisationMember: 'org_id',
   translate: {
     PatientRegistered: ({ stream, data }) => {

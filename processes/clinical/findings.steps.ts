@@ -3,11 +3,9 @@ import { recordFindings } from '../../commands/clinical/record-findings.ts'
 import { supersedeDiagnoses } from '../../commands/clinical/supersede-diagnoses.ts'
 import type { Decision } from '../../commands/handling/decision.ts'
 import { execute } from '../../commands/handling/execute.ts'
-import { assessmentFold } from '../../streams/assessment/state.ts'
-import { assessmentStream } from '../../streams/assessment/stream.ts'
+import { assessments } from '../../streams/assessment/aggregate.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
-import { caseFold, type CaseState } from '../../streams/case/state.ts'
-import { caseStream } from '../../streams/case/stream.ts'
+import { cases, type CaseState } from '../../streams/case/aggregate.ts'
 import { aiReviewChannel, type AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import type { Position } from '../../platform/kit/positions.ts'
@@ -67,7 +65,7 @@ async function appendShares(
   { name, ...cause }: StepCause,
   decide: (share: LesionShare, state: CaseState) => Decision<CaseEvent>,
 ): Promise<Position | undefined> {
-  const target = { fold: caseFold, stream: caseStream(orgId, caseId) }
+  const target = cases.of(orgId, caseId)
   let position: Position | undefined
   for (const [index, share] of lesionShares(lesions).entries()) {
     const context = stepCommand({ ...cause, name: index === 0 ? name : `${name}.${index}` })
@@ -82,10 +80,8 @@ async function bodySiteOf(
   { data: { orgId, caseId } }: Completed,
   { store }: ProcessDependencies,
 ): Promise<string | null> {
-  const { state: opened } = await store.load(caseFold, caseStream(orgId, caseId), { fresh: true })
+  const { state: opened } = await store.load(cases.of(orgId, caseId))
   if (opened.status !== 'open' || opened.assessmentId === null) return null
-  const { state: assessment } = await store.load(assessmentFold, assessmentStream(orgId, opened.assessmentId), {
-    fresh: true,
-  })
+  const { state: assessment } = await store.load(assessments.of(orgId, opened.assessmentId))
   return assessment.status === 'absent' ? null : assessment.finding.bodySiteId
 }

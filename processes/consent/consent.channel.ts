@@ -1,12 +1,12 @@
 import type { ConsentEvent } from '../../streams/consent/events.ts'
 import { consentChannel } from '../../streams/channels/consent.ts'
-import { category } from '../../streams/consent/stream.ts'
+import { consents } from '../../streams/consent/aggregate.ts'
 import type { ChannelDefinition } from '../relay/channel.ts'
 
 /** Every recorded decision, once and in order per patient (specification section 6). */
 export const consentEventsChannel: ChannelDefinition<unknown> = {
   stream: consentChannel,
-  sources: [`${category}-`],
+  sources: [`${consents.category}-`],
   organisationMember: 'org_id',
   translate: {
     ConsentRecorded: (event) => {

@@ -4,14 +4,11 @@ import { keysOfImage } from '../../commands/images/image-objects.ts'
 import { isUploadOpen } from '../../commands/images/receive-image.ts'
 import type { Configuration } from '../../platform/configuration/configuration.ts'
 import type { ObjectStore } from '../../platform/storage/object-store.ts'
-import type { AssessmentEvent } from '../../streams/assessment/events.ts'
-import { assessmentFold, type AssessmentState } from '../../streams/assessment/state.ts'
-import { assessmentStream } from '../../streams/assessment/stream.ts'
-import type { ImageEvent } from '../../streams/image/events.ts'
-import { imageFold, type ImageState } from '../../streams/image/state.ts'
-import { imageStream } from '../../streams/image/stream.ts'
+import { assessments } from '../../streams/assessment/aggregate.ts'
+import { images } from '../../streams/image/aggregate.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
-import type { DomainEvent, Fold } from '../../streams/store/events.ts'
+import { evolved, type DomainEvent, type Target } from '../../streams/store/events.ts'
+import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 
 export interface SweepOptions {
   readonly store: Pick<EventStore, 'readStream'>
@@ -117,20 +114,20 @@ function createNames(store: SweepOptions['store']): (key: string) => Promise<boo
   return async (key) => {
     const [, , orgId = '', ownerId = ''] = key.split('/')
     const owner = `${orgId}/${ownerId}`
-    if (last?.owner !== owner) last = { owner, keys: await keysNamedBy(store, orgId, ownerId) }
+    if (last?.owner !== owner) last = { owner, keys: await keysNamedBy(store, tenantOfFact(orgId), ownerId) }
     return last.keys.has(key)
   }
 }
 
 /** The owner is an assessment or an image. */
-async function keysNamedBy(store: SweepOptions['store'], orgId: string, ownerId: string): Promise<ReadonlySet<string>> {
-  const assessment = await readThrough<AssessmentState, AssessmentEvent>(
-    store,
-    assessmentFold,
-    assessmentStream(orgId, ownerId),
-  )
+async function keysNamedBy(
+  store: SweepOptions['store'],
+  orgId: TenantId,
+  ownerId: string,
+): Promise<ReadonlySet<string>> {
+  const assessment = await readThrough(store, assessments.of(orgId, ownerId))
   if (assessment.status !== 'absent') return namedObjects(assessment)
-  return keysOfImage(await readThrough<ImageState, ImageEvent>(store, imageFold, imageStream(orgId, ownerId)))
+  return keysOfImage(await readThrough(store, images.of(orgId, ownerId)))
 }
 
 /**
@@ -139,26 +136,19 @@ async function keysNamedBy(store: SweepOptions['store'], orgId: string, ownerId:
  */
 async function readThrough<State, Event extends DomainEvent>(
   store: SweepOptions['store'],
-  fold: Fold<State, Event>,
-  stream: string,
+  { fold, stream }: Target<State, Event>,
 ): Promise<State> {
   let state = fold.initialState
-  const take = (event: DomainEvent) => {
-    state = fold.evolve(state, event as Event)
-  }
-  for await (const event of store.readStream(stream, { isWhole: true })) take(event)
+  for await (const event of store.readStream(stream, { isWhole: true })) state = evolved(fold, state, event)
   return state
 }
 
 async function mayBeSubmitted(store: SweepOptions['store'], key: string, at: Date): Promise<boolean> {
-  const [, orgId = '', ownerId = ''] = key.split('/')
-  const assessment = await readThrough<AssessmentState, AssessmentEvent>(
-    store,
-    assessmentFold,
-    assessmentStream(orgId, ownerId),
-  )
+  const [, org = '', ownerId = ''] = key.split('/')
+  const orgId = tenantOfFact(org)
+  const assessment = await readThrough(store, assessments.of(orgId, ownerId))
   if (assessment.status !== 'absent')
     return assessment.status === 'awaiting_images' && Date.parse(assessment.uploadsCloseAt ?? '') > at.getTime()
-  const image = await readThrough<ImageState, ImageEvent>(store, imageFold, imageStream(orgId, ownerId))
+  const image = await readThrough(store, images.of(orgId, ownerId))
   return image.status === 'awaiting_upload' && isUploadOpen(at, image)
 }

@@ -2,6 +2,7 @@ import { v5, v7 } from 'uuid'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import type { CommandContext } from '../../platform/kit/command-context.ts'
 import type { Todo } from './process.ts'
+import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 
 /** What made a step due; stands in the payload of every to-do row. */
 export interface Cause {
@@ -29,7 +30,7 @@ export function readCause(todo: Todo): Cause {
  * two workers with one id would both be told that their append stands, and both would call. New ids at one revision
  * let one of them through.
  */
-export function attemptCommand(orgId: string, { eventId, correlationId }: Cause): CommandContext {
+export function attemptCommand(orgId: TenantId, { eventId, correlationId }: Cause): CommandContext {
   return { commandId: v7(), correlationId, causationId: eventId, orgId }
 }
 
@@ -39,7 +40,7 @@ export function outcomeCommand(attempt: CommandContext): CommandContext {
 }
 
 /** The organisation of a to-do row; every row of these lists has one. */
-export function orgOf(todo: Todo): string {
+export function orgOf(todo: Todo): TenantId {
   if (todo.orgId === null) throw new Error(`a ${todo.step} step names no organisation`)
-  return todo.orgId
+  return tenantOfFact(todo.orgId)
 }

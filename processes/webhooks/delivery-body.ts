@@ -3,12 +3,12 @@ import type { CommandDependencies } from '../../commands/handling/dependencies.t
 import type { ObjectStore } from '../../platform/storage/object-store.ts'
 import { toAssessmentRecord } from '../../contracts/assessments/record.ts'
 import { signDownloads } from '../../contracts/assessments/download-urls.ts'
-import { assessmentFold, type AssessmentState } from '../../streams/assessment/state.ts'
-import { assessmentStream } from '../../streams/assessment/stream.ts'
+import { assessments, type AssessmentState } from '../../streams/assessment/aggregate.ts'
 import type { PayloadMode } from '../../streams/webhook-subscriptions/events.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface ToldAssessment {
-  readonly orgId: string
+  readonly orgId: TenantId
   /** Null for a test. */
   readonly assessmentId: string | null
   readonly mode: PayloadMode
@@ -72,11 +72,15 @@ async function bodyOf(deps: Dependencies, { orgId, assessmentId, mode }: Told): 
 }
 
 /** One that has ended stays as it is, so that a cached state says it too. */
-async function endedAssessment({ store }: Dependencies, orgId: string, assessmentId: string): Promise<EndedAssessment> {
-  const stream = assessmentStream(orgId, assessmentId)
-  const { state: cached } = await store.load(assessmentFold, stream)
+async function endedAssessment(
+  { store }: Dependencies,
+  orgId: TenantId,
+  assessmentId: string,
+): Promise<EndedAssessment> {
+  const target = assessments.of(orgId, assessmentId)
+  const { state: cached } = await store.loadCached(target)
   if (isEnded(cached)) return cached
-  const { state } = await store.load(assessmentFold, stream, { fresh: true })
+  const { state } = await store.load(target)
   if (!isEnded(state)) throw new Error('a webhook names an assessment that has not ended')
   return state
 }

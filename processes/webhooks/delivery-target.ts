@@ -1,12 +1,12 @@
 import { waitsUntil, type NewDelivery } from '../../commands/webhooks/deliver-webhook.ts'
-import { webhookDeliveryFold, type WebhookDeliveryState } from '../../streams/webhook-delivery/state.ts'
-import { deliveryIdOf, webhookDeliveryStream } from '../../streams/webhook-delivery/stream.ts'
+import { webhookDeliveries, type WebhookDeliveryState, deliveryIdOf } from '../../streams/webhook-delivery/aggregate.ts'
 import type { StepOutcome, Todo } from '../runtime/process.ts'
 import { orgOf } from '../runtime/step-identity.ts'
 import type { DeliverPayload } from './todo-payloads.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
-export function targetOf(orgId: string, deliveryId: string) {
-  return { fold: webhookDeliveryFold, stream: webhookDeliveryStream(orgId, deliveryId) }
+export function targetOf(orgId: TenantId, deliveryId: string) {
+  return webhookDeliveries.of(orgId, deliveryId)
 }
 
 /** What begins the stream of a delivery that a row stands for, unless it is there. */

@@ -3,8 +3,7 @@ import { destroySecrets } from '../../commands/webhooks/destroy-secrets.ts'
 import type { SecretKind } from '../../platform/vault/vault.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
-import { webhookSubscriptionsFold } from '../../streams/webhook-subscriptions/state.ts'
-import { webhookSubscriptionsStream } from '../../streams/webhook-subscriptions/stream.ts'
+import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import type { StepContext, StepOutcome, Todo } from '../runtime/process.ts'
 import { attemptCommand, orgOf, readCause } from '../runtime/step-identity.ts'
@@ -19,8 +18,8 @@ export async function destroyOldSecrets(
   step: StepContext,
 ): Promise<StepOutcome> {
   const orgId = orgOf(todo)
-  const target = { fold: webhookSubscriptionsFold, stream: webhookSubscriptionsStream(orgId) }
-  const { state } = await store.load(target.fold, target.stream, { fresh: true })
+  const target = webhookSubscriptions.of(orgId)
+  const { state } = await store.load(target)
   if (!state.deleted.has(todo.key)) throw new Error('the secrets of a subscription that was not deleted stay')
   for (const { kind, secretId } of await secretsOf(store, target.stream, todo.key))
     await vault.destroySecret(kind, secretId)

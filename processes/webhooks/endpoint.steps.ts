@@ -1,11 +1,11 @@
 import { disableGone, nextReviewOf, reviewEndpoint } from '../../commands/webhooks/review-endpoint.ts'
 import { execute } from '../../commands/handling/execute.ts'
-import { webhookSubscriptionsFold } from '../../streams/webhook-subscriptions/state.ts'
-import { webhookSubscriptionsStream } from '../../streams/webhook-subscriptions/stream.ts'
+import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import type { StepContext, StepOutcome, Todo } from '../runtime/process.ts'
 import { attemptCommand, orgOf, readCause } from '../runtime/step-identity.ts'
 import type { DisablePayload, WatchPayload } from './todo-payloads.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 /**
  * Looks at an endpoint that has taken nothing for part of the time that it is given. Where the stream wants neither a
@@ -45,6 +45,6 @@ export async function disable(todo: Todo, { store }: ProcessDependencies, step: 
   return { kind: 'done', position: done.position }
 }
 
-function targetOf(orgId: string) {
-  return { fold: webhookSubscriptionsFold, stream: webhookSubscriptionsStream(orgId) }
+function targetOf(orgId: TenantId) {
+  return webhookSubscriptions.of(orgId)
 }

@@ -1,10 +1,10 @@
 import type { EventStore } from '../../streams/store/event-store.ts'
 import {
-  webhookSubscriptionsFold,
+  webhookSubscriptions,
   type WebhookSubscription,
   type WebhookSubscriptionsState,
-} from '../../streams/webhook-subscriptions/state.ts'
-import { webhookSubscriptionsStream } from '../../streams/webhook-subscriptions/stream.ts'
+} from '../../streams/webhook-subscriptions/aggregate.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 /**
  * Subscriptions as their stream has them after the question was put: another process may have changed, disabled or
@@ -12,7 +12,7 @@ import { webhookSubscriptionsStream } from '../../streams/webhook-subscriptions/
  */
 export interface SubscriptionReader {
   /** Undefined when it was deleted. @throws EventStoreUnavailableError */
-  read(orgId: string, subscriptionId: string): Promise<WebhookSubscription | undefined>
+  read(orgId: TenantId, subscriptionId: string): Promise<WebhookSubscription | undefined>
 }
 
 type Reading = Promise<WebhookSubscriptionsState>
@@ -24,7 +24,7 @@ export function createSubscriptionReader(store: Pick<EventStore, 'load'>): Subsc
 
   function begin(stream: string): Reading {
     const reading = store
-      .load(webhookSubscriptionsFold, stream, { fresh: true })
+      .load(webhookSubscriptions.at(stream))
       .then(({ state }) => state)
       .finally(() => running.delete(stream))
     running.set(stream, reading)
@@ -43,7 +43,7 @@ export function createSubscriptionReader(store: Pick<EventStore, 'load'>): Subsc
 
   return {
     async read(orgId, subscriptionId) {
-      const stream = webhookSubscriptionsStream(orgId)
+      const stream = webhookSubscriptions.of(orgId).stream
       const current = running.get(stream)
       const reading = current === undefined ? begin(stream) : (next.get(stream) ?? after(current, stream))
       return (await reading).subscriptions.get(subscriptionId)

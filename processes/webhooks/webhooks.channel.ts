@@ -1,6 +1,6 @@
 import { webhookChannel } from '../../streams/channels/webhook.ts'
 import type { WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
-import { category } from '../../streams/webhook-subscriptions/stream.ts'
+import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
 import type { ChannelDefinition } from '../relay/channel.ts'
 
 type DataOf<Type extends WebhookSubscriptionEvent['type']> = Extract<WebhookSubscriptionEvent, { type: Type }>['data']
@@ -8,7 +8,7 @@ type DataOf<Type extends WebhookSubscriptionEvent['type']> = Extract<WebhookSubs
 /** Endpoints that fail, and subscriptions that are disabled for it or on request (contract, line 474). */
 export const webhookEventsChannel: ChannelDefinition<unknown> = {
   stream: webhookChannel,
-  sources: [`${category}-`],
+  sources: [`${webhookSubscriptions.category}-`],
   organisationMember: 'org_id',
   translate: {
     WebhookEndpointFailing: (event) => {

@@ -3,7 +3,7 @@ import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
 import type { WebhookRecoveryEvent } from '../../streams/webhook-recovery/events.ts'
 import type { WebhookEventType, WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
-import { parseOwnedStream } from '../../streams/stream-name.ts'
+import { parseOwnedStream } from '../../streams/aggregate.ts'
 import {
   defineProjector,
   insert,

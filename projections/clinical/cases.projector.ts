@@ -1,5 +1,5 @@
 import type { CaseEvent } from '../../streams/case/events.ts'
-import { parseOwnedStream } from '../../streams/stream-name.ts'
+import { parseOwnedStream } from '../../streams/aggregate.ts'
 import { defineProjector, insert, patch } from '../runtime/projector.ts'
 import { cases, diagnoses, findings } from './cases.table.ts'
 

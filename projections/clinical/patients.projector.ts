@@ -1,5 +1,5 @@
 import type { PatientEvent, PatientIdentifier } from '../../streams/patient/events.ts'
-import { parseOwnedStream } from '../../streams/stream-name.ts'
+import { parseOwnedStream } from '../../streams/aggregate.ts'
 import { defineProjector, insert, patch, remove, removeWhere } from '../runtime/projector.ts'
 import { storableText } from '../runtime/storable-json.ts'
 import { patientIdentifiers, patients } from './patients.table.ts'

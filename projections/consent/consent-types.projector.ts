@@ -1,5 +1,5 @@
 import type { ConsentTypeEvent } from '../../streams/consent-type/events.ts'
-import { parseOwnedStream } from '../../streams/stream-name.ts'
+import { parseOwnedStream } from '../../streams/aggregate.ts'
 import { defineProjector, insert, patch, remove, removeWhere } from '../runtime/projector.ts'
 import { consentTypes, textVersions } from './consent-types.table.ts'
 

@@ -1,6 +1,6 @@
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
-import { parseOwnedStream } from '../../streams/stream-name.ts'
+import { parseOwnedStream } from '../../streams/aggregate.ts'
 import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
 import type { WebhookEventType, WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
 import {

@@ -1,8 +1,10 @@
 import { Type } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
-import { CausingRequest, Id, Instant, Nullable } from '../types.ts'
+import { CausingRequest, Id, Instant, Nullable, OrgId } from '../types.ts'
 import { GivenAddresses, ReviewImage } from '../ai-review/review-image.ts'
-import { claimedUpcasters } from './upcasters.ts'
+
+/** Version 1 of `AiReviewSlotClaimed` knew first claims of events only. */
+const claimedUpcasters = { 1: (data: unknown) => ({ ...Object(data), supersedes: null, request: null }) }
 
 export const aiReviewSlotEvents = {
   /**
@@ -15,7 +17,7 @@ export const aiReviewSlotEvents = {
       aiReviewId: Id,
       caseId: Id,
       productId: Id,
-      orgId: Id,
+      orgId: OrgId,
       patientId: Nullable(Id),
       correlationId: Nullable(Type.String()),
       images: Type.Array(ReviewImage),

@@ -1,8 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
-import { CausingRequest, Count, Id, Instant, Int32, Nullable, StoredObject } from '../types.ts'
+import { CausingRequest, Count, Id, Instant, Int32, Nullable, StoredObject, OrgId } from '../types.ts'
 import { GivenAddresses, ReviewImage } from './review-image.ts'
-import { cancelledUpcasters } from './upcasters.ts'
 
 /** Specification 7.3, and the two of contract section 3 for checks that could not be made. */
 export const Classification = Type.Enum([
@@ -57,6 +56,9 @@ export const ProviderOutcome = Type.Object({
 })
 export type ProviderOutcome = Static<typeof ProviderOutcome>
 
+/** Version 1 of `AiReviewCancelled` knew withdrawn consents only, and no request. */
+const cancelledUpcasters = { 1: (data: unknown) => ({ ...Object(data), request: null }) }
+
 export const aiReviewEvents = {
   AiReviewRequested: defineEvent(
     'AiReviewRequested',
@@ -64,7 +66,7 @@ export const aiReviewEvents = {
       aiReviewId: Id,
       caseId: Id,
       productId: Id,
-      orgId: Id,
+      orgId: OrgId,
       patientId: Nullable(Id),
       correlationId: text,
       images: Type.Array(ReviewImage),

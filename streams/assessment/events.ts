@@ -11,8 +11,8 @@ import {
   Int32,
   Nullable,
   StoredObject,
+  OrgId,
 } from '../types.ts'
-import { submittedUpcasters } from './upcasters.ts'
 
 export const CaptureType = Type.Union([Type.Literal('dermoscopic'), Type.Literal('macroscopic'), Type.Literal('other')])
 export const FindingType = Type.Enum(['lesion', 'rash', 'patch', 'blemish', 'other'])
@@ -76,12 +76,15 @@ export const ReceivedImage = Type.Object({
 })
 export type ReceivedImage = Static<typeof ReceivedImage>
 
+/** Version 1 of `AssessmentSubmitted` knew submissions that came with the request itself only. */
+const submittedUpcasters = { 1: (data: unknown) => ({ ...Object(data), request: null }) }
+
 export const assessmentEvents = {
   AssessmentRequested: defineEvent(
     'AssessmentRequested',
     Type.Object({
       assessmentId: Id,
-      organisationId: Id,
+      organisationId: OrgId,
       patientId: Id,
       productId: Id,
       mode: Type.Union([Type.Literal('inline'), Type.Literal('slot')]),

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Coordinates } from '../ai-review/events.ts'
 import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
-import { CodedTerm, Count, Fingerprint, Id, Instant, Nullable } from '../types.ts'
+import { CodedTerm, Count, Fingerprint, Id, Instant, Nullable, OrgId } from '../types.ts'
 
 /** Who found it. */
 const source = Type.Literal('ai')
@@ -13,7 +13,7 @@ export const caseEvents = {
     'CaseOpened',
     Type.Object({
       caseId: Id,
-      organisationId: Id,
+      organisationId: OrgId,
       patientId: Id,
       productId: Nullable(Id),
       /** The assessment that opened this case for itself; null for a case that a client opened. */

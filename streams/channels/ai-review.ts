@@ -2,13 +2,13 @@ import { Type } from 'typebox'
 import { CancellationReason, Classification, ImageQuality, Lesion } from '../ai-review/events.ts'
 import { RequestedImage } from '../ai-review/review-image.ts'
 import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Id, Instant, Nullable } from '../types.ts'
+import { Id, Instant, Nullable, OrgId } from '../types.ts'
 import { publicData } from './envelope.ts'
 
 /** Stream of the public AI-review events (specification sections 4.5 and 6). */
 export const aiReviewChannel = 'ai_review.events'
 
-const review = { aiReviewId: Id, caseId: Id, productId: Id, orgId: Id, correlationId: Nullable(Type.String()) }
+const review = { aiReviewId: Id, caseId: Id, productId: Id, orgId: OrgId, correlationId: Nullable(Type.String()) }
 
 export const aiReviewChannelEvents = {
   requested: defineEvent(
@@ -16,7 +16,7 @@ export const aiReviewChannelEvents = {
     publicData({
       caseId: Id,
       productId: Id,
-      orgId: Id,
+      orgId: OrgId,
       correlationId: Nullable(Type.String()),
       requestedAt: Instant,
       images: Type.Array(RequestedImage),
@@ -66,7 +66,7 @@ export const aiReviewChannelEvents = {
       newAiReviewId: Id,
       caseId: Id,
       productId: Id,
-      orgId: Id,
+      orgId: OrgId,
       supersededAt: Instant,
       reason: Type.Optional(Type.String()),
     }),

@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Fingerprint, Id, Instant, Nullable, Sha256 } from '../types.ts'
+import { Fingerprint, Id, Instant, Nullable, Sha256, OrgId } from '../types.ts'
 
 export const consentTypeEvents = {
   ConsentTypeCreated: defineEvent(
     'ConsentTypeCreated',
     Type.Object({
       consentTypeId: Id,
-      organisationId: Id,
+      organisationId: OrgId,
       code: Type.String(),
       displayName: Type.String(),
       description: Nullable(Type.String()),

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
-import { Fingerprint, Id, Instant, Nullable, Sha256 } from '../types.ts'
+import { Fingerprint, Id, Instant, Nullable, Sha256, OrgId } from '../types.ts'
 
 export const Decision = Type.Union([Type.Literal('granted'), Type.Literal('denied'), Type.Literal('withdrawn')])
 export type Decision = Static<typeof Decision>
@@ -10,7 +10,7 @@ export const consentEvents = {
     'ConsentRecorded',
     Type.Object({
       consentId: Id,
-      organisationId: Id,
+      organisationId: OrgId,
       patientId: Id,
       consentTypeId: Id,
       consentTypeCode: Type.String(),

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { CaptureType, ReceivedImage } from '../assessment/events.ts'
 import { defineEvent, type EventOf } from '../store/schema.ts'
-import { CausingRequest, Fingerprint, Id, Instant, Nullable } from '../types.ts'
+import { CausingRequest, Fingerprint, Id, Instant, Nullable, OrgId } from '../types.ts'
 
 /** No PHI: ids, kinds and measures, and where the bytes lie. */
 export const imageEvents = {
@@ -9,7 +9,7 @@ export const imageEvents = {
     'ImageDeclared',
     Type.Object({
       imageId: Id,
-      organisationId: Id,
+      organisationId: OrgId,
       patientId: Id,
       caseId: Nullable(Id),
       captureType: CaptureType,

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Id, Instant, Nullable, Sha256 } from '../types.ts'
+import { Id, Instant, Nullable, Sha256, OrgId } from '../types.ts'
 
 export const oauthClientEvents = {
   OauthClientRegistered: defineEvent(
@@ -9,7 +9,7 @@ export const oauthClientEvents = {
       clientId: Id,
       name: Type.String(),
       /** Null for a platform-level client, which names the organisation in each request. */
-      orgId: Nullable(Id),
+      orgId: Nullable(OrgId),
       productId: Nullable(Id),
       scopes: Type.Array(Type.String()),
       /** HMAC of the 256-bit random secret with the vault's pepper. */

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
-import { Fingerprint, Id, Instant } from '../types.ts'
+import { Fingerprint, Id, Instant, OrgId } from '../types.ts'
 
 export const PatientIdentifier = Type.Object({ scheme: Type.String(), value: Type.String() })
 export type PatientIdentifier = Static<typeof PatientIdentifier>
@@ -10,7 +10,7 @@ export const patientEvents = {
     'PatientRegistered',
     Type.Object({
       patientId: Id,
-      organisationId: Id,
+      organisationId: OrgId,
       givenName: Phi(Type.String()),
       familyName: Phi(Type.String()),
       dob: Phi(Type.String()),

@@ -17,7 +17,15 @@ import {
   StreamTruncatedError,
   UndecodableEventError,
 } from './errors.ts'
-import type { Appended, DomainEvent, Fold, Loaded, RecordedEvent } from './events.ts'
+import {
+  evolved,
+  type Appended,
+  type DomainEvent,
+  type Fold,
+  type Loaded,
+  type RecordedEvent,
+  type Target,
+} from './events.ts'
 import { nextRevision, type StreamRevision, startOfLog, type Position } from '../../platform/kit/positions.ts'
 import type { CommandContext } from '../../platform/kit/command-context.ts'
 import { newestOf, placesBackwards, type HeadQuestion } from './log-head.ts'
@@ -100,33 +108,37 @@ export class EventStore {
   }
 
   /**
-   * A stream's folded state. The cached one by default, which only an append can validate; `fresh` reads the tail first.
+   * The state of a stream, with every event that the server has: reads the events after the cached state.
    * @throws EventStoreUnavailableError, UndecodableEventError
    */
-  async load<State, Event extends DomainEvent>(
-    fold: Fold<State, Event>,
-    stream: string,
-    { fresh = false }: { readonly fresh?: boolean } = {},
-  ): Promise<Loaded<State>> {
-    const cached = this.#cache.get(fold, stream)
-    if (cached !== undefined && !fresh) return cached
-    let state = cached?.state ?? fold.initialState
+  async load<State, Event extends DomainEvent>(target: Target<State, Event>): Promise<Loaded<State>> {
+    const cached = this.#cache.get(target)
+    let state = cached?.state ?? target.fold.initialState
     let revision: StreamRevision = cached?.revision ?? 'no_stream'
     let position = cached?.position
-    for await (const event of this.readStream<Event>(stream, { from: nextRevision(revision) })) {
-      state = evolved(fold, state, event)
+    for await (const event of this.readStream<Event>(target.stream, { from: nextRevision(revision) })) {
+      state = evolved(target.fold, state, event)
       ;({ revision, position } = event)
     }
-    if (revision !== 'no_stream') this.#cache.advance(fold, stream, { state, revision, position })
+    if (revision !== 'no_stream') this.#cache.advance(target, { state, revision, position })
     return { state, revision, position }
   }
 
   /**
-   * The cached state, else that of a stream that is not there: without asking the server, so that only an append at its
-   * revision says whether it was so.
+   * The cached state, which may lack the newest events; loads where nothing is cached. For callers that append at the
+   * revision, which validates it.
+   * @throws EventStoreUnavailableError, UndecodableEventError
    */
-  presume<State, Event extends DomainEvent>(fold: Fold<State, Event>, stream: string): Loaded<State> {
-    return this.#cache.get(fold, stream) ?? { state: fold.initialState, revision: 'no_stream', position: undefined }
+  async loadCached<State, Event extends DomainEvent>(target: Target<State, Event>): Promise<Loaded<State>> {
+    return this.#cache.get(target) ?? this.load(target)
+  }
+
+  /**
+   * The cached state, else the state of a stream without events. Never asks the server, so only an append at the
+   * revision shows whether it is right.
+   */
+  presume<State, Event extends DomainEvent>(target: Target<State, Event>): Loaded<State> {
+    return this.#cache.get(target) ?? { state: target.fold.initialState, revision: 'no_stream', position: undefined }
   }
 
   /**
@@ -135,24 +147,23 @@ export class EventStore {
    * StreamRevivedError
    */
   async append<State, Event extends DomainEvent>(
-    fold: Fold<State, Event>,
-    stream: string,
+    target: Target<State, Event>,
     expected: StreamRevision,
     events: readonly Event[],
     context: CommandContext,
   ): Promise<Appended> {
-    const encoded = await this.#codec.encode(events, context, { stream, expected })
-    const before = this.#cache.get(fold, stream)
+    const encoded = await this.#codec.encode(events, context, { stream: target.stream, expected })
+    const before = this.#cache.get(target)
     try {
       const appended = await this.#write(encoded)
-      const state = this.#stateAt(fold, before, expected)
+      const state = this.#stateAt(target.fold, before, expected)
       if (state !== undefined) {
-        const folded = encoded.decoded.reduce((current, event) => evolved(fold, current, event), state.value)
-        this.#cache.advance(fold, stream, { state: folded, ...appended })
+        const folded = encoded.decoded.reduce((current, event) => evolved(target.fold, current, event), state.value)
+        this.#cache.advance(target, { state: folded, ...appended })
       }
       return appended
     } catch (error) {
-      if (error instanceof RevisionConflictError) await this.load(fold, stream, { fresh: true })
+      if (error instanceof RevisionConflictError) await this.load(target)
       throw error
     }
   }
@@ -387,8 +398,4 @@ function isForeign({ reason }: UndecodableEventError): boolean {
 /** The fold's category and the catalogue decide which types a stream holds, so the caller's event union is theirs. */
 function typed<Event extends DomainEvent>(event: RecordedEvent): RecordedEvent<Event> {
   return event as RecordedEvent<Event>
-}
-
-function evolved<State, Event extends DomainEvent>(fold: Fold<State, Event>, state: State, event: DomainEvent): State {
-  return fold.evolve(state, event as Event)
 }

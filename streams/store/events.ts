@@ -35,11 +35,26 @@ export interface RecordedEvent<Event extends DomainEvent = DomainEvent> {
   readonly metadata: EventMetadata
 }
 
-/** One aggregate's fold: how its state follows from its events. Pure. */
+/** How a state follows from events. Pure. */
 export interface Fold<State, Event extends DomainEvent> {
   readonly category: string
   readonly initialState: State
   readonly evolve: (state: State, event: Event) => State
+}
+
+/** Applies an event that was read from a stream of the fold's category: the codec allows no other types there. */
+export function evolved<State, Event extends DomainEvent>(
+  fold: Fold<State, Event>,
+  state: State,
+  event: DomainEvent,
+): State {
+  return fold.evolve(state, event as Event)
+}
+
+/** One stream and the fold of its events. An aggregate makes it: `consents.of(orgId, patientId)`. */
+export interface Target<State, Event extends DomainEvent> {
+  readonly fold: Fold<State, Event>
+  readonly stream: string
 }
 
 export interface Loaded<State> {

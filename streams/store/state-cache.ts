@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { DomainEvent, Fold } from './events.ts'
+import type { DomainEvent, Target } from './events.ts'
 import type { StreamRevision, Position } from '../../platform/kit/positions.ts'
 
 interface CachedState {
@@ -18,23 +18,22 @@ export class StateCache {
     this.#entries = new LRUCache({ max: size })
   }
 
-  get<State, Event extends DomainEvent>(fold: Fold<State, Event>, stream: string) {
-    const entry = this.#entries.get(this.#key(fold, stream))
+  get<State, Event extends DomainEvent>(target: Target<State, Event>) {
+    const entry = this.#entries.get(this.#key(target))
     // Written by `advance` for this very fold, so the state has the fold's type.
     return entry === undefined ? undefined : { ...entry, state: entry.state as State }
   }
 
   /** Keeps the entry unless a newer one is there already. */
   advance<State, Event extends DomainEvent>(
-    fold: Fold<State, Event>,
-    stream: string,
+    target: Target<State, Event>,
     {
       state,
       revision,
       position,
     }: { readonly state: State; readonly revision: bigint; readonly position: Position | undefined },
   ): void {
-    const key = this.#key(fold, stream)
+    const key = this.#key(target)
     const present = this.#entries.peek(key)
     if (present !== undefined && present.revision !== 'no_stream' && present.revision > revision) return
     this.#entries.set(key, { state, revision, position })
@@ -44,7 +43,7 @@ export class StateCache {
     this.#entries.clear()
   }
 
-  #key(fold: object, stream: string): string {
+  #key({ fold, stream }: { readonly fold: object; readonly stream: string }): string {
     let id = this.#foldIds.get(fold)
     if (id === undefined) {
       id = this.#nextFoldId++

@@ -1,8 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
-import { CausingRequest, Id, Instant, Nullable } from '../types.ts'
+import { CausingRequest, Id, Instant, Nullable, OrgId } from '../types.ts'
 import { WebhookEventType } from '../webhook-subscriptions/events.ts'
-import { attemptFailedUpcasters, failedUpcasters, redeliveryUpcasters, scheduledUpcasters } from './upcasters.ts'
 
 /** What a delivery tells: an event that was subscribed to, or that a test was asked for. */
 export const DeliveredEventType = Type.Union([WebhookEventType, Type.Literal('webhook.test')])
@@ -51,12 +50,29 @@ const asked = {
   request: CausingRequest,
 }
 
+/** Version 1 of `WebhookDeliveryScheduled` told events only, none that a client asked for. */
+const scheduledUpcasters = {
+  1: (data: unknown) => {
+    const scheduled: { scheduledAt?: unknown } = Object(data)
+    return { ...scheduled, origin: 'event', occurredAt: scheduled.scheduledAt, request: null }
+  },
+}
+
+/** Version 1 of the failures did not count against an endpoint. */
+const failedUpcasters = { 1: (data: unknown) => ({ ...Object(data), endpoint: null }) }
+
+/** Version 2 of `WebhookDeliveryAttemptFailed` always had a next attempt. */
+const attemptFailedUpcasters = { ...failedUpcasters, 2: (data: unknown) => data }
+
+/** Version 1 of the redeliveries did not say which endpoint they were asked for. */
+const redeliveryUpcasters = { 1: (data: unknown) => ({ ...Object(data), endpointRevision: null }) }
+
 export const webhookDeliveryEvents = {
   WebhookDeliveryScheduled: defineEvent(
     'WebhookDeliveryScheduled',
     Type.Object({
       ...named,
-      organisationId: Id,
+      organisationId: OrgId,
       /** `eventId` names the domain event that is told; of a test it is an id of its own. */
       origin: Type.Enum(['event', 'test']),
       eventType: DeliveredEventType,

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Fingerprint, Id, Instant } from '../types.ts'
+import { Fingerprint, Id, Instant, OrgId } from '../types.ts'
 
 /** So many deliveries one recovery names at most. */
 export const mostRecovered = 1000
@@ -12,7 +12,7 @@ export const webhookRecoveryEvents = {
     Type.Object({
       recoveryId: Id,
       subscriptionId: Id,
-      organisationId: Id,
+      organisationId: OrgId,
       /** Deliveries of events from `since` on and before `until`. */
       since: Instant,
       until: Instant,

@@ -1,7 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
-import { CausingRequest, Fingerprint, Id, Instant, Nullable } from '../types.ts'
-import { subscribedUpcasters } from './upcasters.ts'
+import { CausingRequest, Fingerprint, Id, Instant, Nullable, OrgId } from '../types.ts'
 
 export const WebhookEventType = Type.Union([Type.Literal('assessment.completed'), Type.Literal('assessment.failed')])
 export type WebhookEventType = Static<typeof WebhookEventType>
@@ -33,12 +32,23 @@ const described = {
   payloadMode: PayloadMode,
 }
 
+/**
+ * Version 1 of `WebhookSubscribed` knew HMAC signatures only. Its secret lies in the vault under the subscription's own
+ * id, as the first one of a subscription still does.
+ */
+const subscribedUpcasters = {
+  1: (data: unknown) => {
+    const subscribed: { subscriptionId?: unknown } = Object(data)
+    return { ...subscribed, signatureSchemes: ['v1'], secretId: subscribed.subscriptionId, publicKey: null }
+  },
+}
+
 export const webhookSubscriptionEvents = {
   WebhookSubscribed: defineEvent(
     'WebhookSubscribed',
     Type.Object({
       ...described,
-      organisationId: Id,
+      organisationId: OrgId,
       signatureSchemes: Type.Array(SignatureScheme),
       /** Under it the vault keeps the secret and, with `v1a`, the key pair; no event holds either. */
       secretId: Id,

@@ -8,7 +8,7 @@ import { loadConfiguration } from '../../platform/configuration/configuration.ts
 import { registerOnce, registerServiceClient } from '../../app/client-registration.ts'
 import { keepCredentials, registerClients, serviceClientOf } from '../../app/credentials.ts'
 import type { Credentials } from '../../app/credentials-file.ts'
-import { oauthClientStream } from '../../streams/oauth-client/stream.ts'
+import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
 import { openDecisionWorld, type DecisionWorld } from '../commands/handling/decision-world.ts'
 
 let world: DecisionWorld
@@ -28,7 +28,7 @@ const formerScopes = ['cases:read']
 
 async function typesOf(clientId: string): Promise<string[]> {
   const types: string[] = []
-  for await (const { type } of world.otherStore.readStream(oauthClientStream(clientId))) types.push(type)
+  for await (const { type } of world.otherStore.readStream(oauthClients.of(clientId).stream)) types.push(type)
   return types
 }
 

@@ -39,7 +39,7 @@ describe('circles between files', () => {
 
 describe('a planted violation', () => {
   it.each([
-    ['streams/case/state.ts', '../../platform/http/problems.ts', 'imports of streams/: platform/http/problems.ts'],
+    ['streams/case/aggregate.ts', '../../platform/http/problems.ts', 'imports of streams/: platform/http/problems.ts'],
     [
       'streams/store/codec.ts',
       '../../embedded/eventstore/start.ts',
@@ -72,7 +72,11 @@ describe('a planted violation', () => {
       '../../read-api/webhooks/queries.ts',
       'imports of processes/: read-api/webhooks/queries.ts',
     ],
-    ['read-api/clinical/case-queries.ts', '../../streams/case/state.ts', 'imports of read-api/: streams/case/state.ts'],
+    [
+      'read-api/clinical/case-queries.ts',
+      '../../streams/case/aggregate.ts',
+      'imports of read-api/: streams/case/aggregate.ts',
+    ],
     [
       'read-api/clinical/case-queries.ts',
       '../../projections/clinical/cases.projector.ts',
@@ -90,7 +94,7 @@ describe('a planted violation', () => {
     ],
     ['platform/http/replies.ts', '../../streams/store/events.ts', 'imports of platform/: streams/store/events.ts'],
     ['platform/kit/positions.ts', '../http/problems.ts', 'imports of platform/kit/: platform/http/problems.ts'],
-    ['streams/case/state.ts', '../../platform/http/problems.ts', 'imports of streams/: platform/http/problems.ts'],
+    ['streams/case/aggregate.ts', '../../platform/http/problems.ts', 'imports of streams/: platform/http/problems.ts'],
     ['platform/vault/vault.ts', '../../app/services.ts', 'imports of platform/: app/services.ts'],
     ['app/up.ts', './demo/api-client.ts', 'imports of app/: app/demo/api-client.ts'],
     ['app/demo/main.ts', '../up.ts', 'imports of app/demo/: app/up.ts'],
@@ -156,14 +160,14 @@ describe('a planted violation', () => {
       `import { a } from './stream.ts'\nimport { b } from '../../platform/observability/health.ts'`,
     ],
   ])('is seen when it is imported as %s', (_how, text) => {
-    expect(plant('streams/case/state.ts', text)).toEqual(['imports of streams/: platform/observability/health.ts'])
+    expect(plant('streams/case/aggregate.ts', text)).toEqual(['imports of streams/: platform/observability/health.ts'])
   })
 
   it.each(['await import(`../../${stage}/health.ts`)', 'await import(path)', `require('../../' + stage)`])(
     'is suspected where the path is computed: %s',
     (text) => {
-      expect(plant('streams/case/state.ts', text)).toEqual([expect.stringContaining('computed imports')])
-      expect(plant('streams/case/state.ts', `await import('./stream.ts')`)).toEqual([])
+      expect(plant('streams/case/aggregate.ts', text)).toEqual([expect.stringContaining('computed imports')])
+      expect(plant('streams/case/aggregate.ts', `await import('./stream.ts')`)).toEqual([])
     },
   )
 
@@ -184,7 +188,7 @@ describe('a planted violation', () => {
       'processes/webhooks/webhooks.process.ts',
       'processes/consent/consent.channel.ts',
       'projections/clinical/cases.projector.ts',
-      'streams/case/state.ts',
+      'streams/case/aggregate.ts',
     ]
     for (const path of pure) expect(plant(path, `const a = ${call}`)).toHaveLength(1)
     expect(plant('processes/webhooks/webhooks.effects.ts', `const a = ${call}`)).toEqual([])
@@ -209,7 +213,7 @@ describe('a planted violation', () => {
 describe('reading imports', () => {
   it('gives relative ones from the root and packages as they are', () => {
     const text = `import type { A } from '../store/events.ts'\nimport { b } from 'typebox'\nexport type { C } from './stream.ts'`
-    expect(importsOf({ path: 'streams/case/state.ts', text })).toEqual([
+    expect(importsOf({ path: 'streams/case/aggregate.ts', text })).toEqual([
       'streams/store/events.ts',
       'typebox',
       'streams/case/stream.ts',

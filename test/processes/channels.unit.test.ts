@@ -12,14 +12,14 @@ import type { ChannelDefinition } from '../../processes/relay/channel.ts'
 import { publicEvents } from '../../processes/relay/envelope.ts'
 import { aiReviewFailures } from '../../contracts/ai-review/record.ts'
 import { Classification } from '../../streams/ai-review/events.ts'
-import { aiReviewStream } from '../../streams/ai-review/stream.ts'
+import { aiReviews } from '../../streams/ai-review/aggregate.ts'
 import { FailureCode } from '../../streams/assessment/events.ts'
-import { assessmentStream } from '../../streams/assessment/stream.ts'
-import { caseStream } from '../../streams/case/stream.ts'
+import { assessments } from '../../streams/assessment/aggregate.ts'
+import { cases } from '../../streams/case/aggregate.ts'
 import { catalogue } from '../../streams/catalogue.ts'
-import { consentStream } from '../../streams/consent/stream.ts'
-import { patientStream } from '../../streams/patient/stream.ts'
-import type { DomainEvent, Fold, Loaded, RecordedEvent } from '../../streams/store/events.ts'
+import { consents } from '../../streams/consent/aggregate.ts'
+import { patients } from '../../streams/patient/aggregate.ts'
+import { evolved, type DomainEvent, type Fold, type Loaded, type RecordedEvent } from '../../streams/store/events.ts'
 import { givenImages, lesion, reviewFact } from '../streams/ai-review-facts.ts'
 import { assessmentFact, at, caseFact, consentFact, ids, patientFact } from '../streams/facts.ts'
 
@@ -44,17 +44,21 @@ function stored(event: DomainEvent, stream: string): RecordedEvent {
   }
 }
 
-/** A review as its stream tells it; every other stream is empty. */
+function loadedFrom<State, Event extends DomainEvent>(
+  fold: Fold<State, Event>,
+  story: readonly DomainEvent[],
+): Loaded<State> {
+  const state = story.reduce((folded, event) => evolved(fold, folded, event), fold.initialState)
+  return { state, revision: story.length === 0 ? 'no_stream' : BigInt(story.length - 1), position: undefined }
+}
+
+/** A store with one review; every other stream is empty. */
 const deps: AiReviewChannelDependencies = {
   store: {
-    load: async <State, Event extends DomainEvent>(
-      { initialState, evolve }: Fold<State, Event>,
-      stream: string,
-    ): Promise<Loaded<State>> => {
-      const requested: DomainEvent = reviewFact('AiReviewRequested', givenImages)
-      return stream === aiReviewStream(ids.org, ids.review)
-        ? { state: evolve(initialState, requested as Event), revision: 0n, position: undefined }
-        : { state: initialState, revision: 'no_stream', position: undefined }
+    loadCached: async ({ fold, stream }) => {
+      const story =
+        stream === aiReviews.of(ids.org, ids.review).stream ? [reviewFact('AiReviewRequested', givenImages)] : []
+      return loadedFrom(fold, story)
     },
   },
   objects: { address: (key) => `https://store.example/${key}` },
@@ -81,11 +85,11 @@ const review = {
   correlationId: ids.event,
 }
 const reviewed = (event: DomainEvent) =>
-  published(aiReviewEventsChannel, stored(event, aiReviewStream(ids.org, ids.review)), deps)
+  published(aiReviewEventsChannel, stored(event, aiReviews.of(ids.org, ids.review).stream), deps)
 
 describe('the AI-review channel', () => {
   it('asks for a review with addresses that are signed now, by the same correlation', async () => {
-    const asked = stored(assessmentFact('AssessmentReviewRequested'), assessmentStream(ids.org, ids.assessment))
+    const asked = stored(assessmentFact('AssessmentReviewRequested'), assessments.of(ids.org, ids.assessment).stream)
     const [event, ...more] = await published(aiReviewEventsChannel, asked, deps)
     expect(more).toEqual([])
     expect(event).toMatchObject({
@@ -208,7 +212,7 @@ describe('the AI-review channel', () => {
   })
 
   it('stops at an event of a review that was never requested', async () => {
-    const orphan = stored(reviewFact('AiReviewStarted'), aiReviewStream(ids.org, ids.event))
+    const orphan = stored(reviewFact('AiReviewStarted'), aiReviews.of(ids.org, ids.event).stream)
     await expect(published(aiReviewEventsChannel, orphan, deps)).rejects.toThrow('never requested')
   })
 })
@@ -217,21 +221,14 @@ describe('the AI-review channel', () => {
 function assessmentStore(story: readonly DomainEvent[], cached = story.length): AssessmentChannelDependencies {
   return {
     store: {
-      load: async <State, Event extends DomainEvent>(
-        { initialState, evolve }: Fold<State, Event>,
-        _: string,
-        options?: { readonly fresh?: boolean },
-      ): Promise<Loaded<State>> => {
-        const known = story.slice(0, options?.fresh === true ? story.length : cached)
-        const state = known.reduce((folded, event) => evolve(folded, event as Event), initialState)
-        return { state, revision: known.length === 0 ? 'no_stream' : BigInt(known.length - 1), position: undefined }
-      },
+      load: async ({ fold }) => loadedFrom(fold, story),
+      loadCached: async ({ fold }) => loadedFrom(fold, story.slice(0, cached)),
     },
   }
 }
 
 describe('the assessment channel', () => {
-  const stream = assessmentStream(ids.org, ids.assessment)
+  const stream = assessments.of(ids.org, ids.assessment).stream
   const ended = { org_id: ids.org, assessment_id: ids.assessment, patient_id: ids.patient, product_id: ids.product }
   const submitted = [assessmentFact('AssessmentRequested'), assessmentFact('AssessmentSubmitted')]
   const told = (story: readonly DomainEvent[], last: DomainEvent, cached?: number) =>
@@ -366,7 +363,9 @@ describe('the channel of clinical records', () => {
       },
     ],
   ])('says %s by ids alone', async (type, fact, members) => {
-    const stream = fact.type.startsWith('Patient') ? patientStream(ids.org, ids.patient) : caseStream(ids.org, ids.case)
+    const stream = fact.type.startsWith('Patient')
+      ? patients.of(ids.org, ids.patient).stream
+      : cases.of(ids.org, ids.case).stream
     const [event, ...more] = await told(fact, stream)
     const instant = Object.entries(members).find(([name]) => name.endsWith('_at'))?.[1]
     expect(more).toEqual([])
@@ -392,7 +391,7 @@ describe('the consent channel', () => {
   it.each(['granted', 'denied', 'withdrawn'] as const)('says %s, and not by whom', async (decision) => {
     const recorded = stored(
       consentFact('ConsentRecorded', { decision, recordedAt: at(-60) }),
-      consentStream(ids.org, ids.patient),
+      consents.of(ids.org, ids.patient).stream,
     )
     const [event, ...more] = await published(consentEventsChannel, recorded, {})
     expect(more).toEqual([])

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { readProviderResult } from '../../processes/ai-review/provider-result.ts'
-import { aiReviewFold } from '../../streams/ai-review/state.ts'
+import { aiReviews } from '../../streams/ai-review/aggregate.ts'
 import { reviewFact as fact } from '../streams/ai-review-facts.ts'
 import { ids } from '../streams/facts.ts'
 import { given } from '../support/given-decider.ts'
@@ -10,7 +10,7 @@ const [suitable, unsuitable] = ['IMAGE_QUALITY_SUITABLE', 'IMAGE_QUALITY_UNSUITA
 function qualitiesOf(...images: { imageId: number; imageQuality: string | null }[]) {
   const sent = [fact('AiReviewImageSent'), fact('AiReviewImageSent', { imageId: ids.secondImage, providerImageId: 72 })]
   const { state } = given(
-    aiReviewFold,
+    aiReviews,
     fact('AiReviewRequested'),
     fact('AiReviewProviderCaseCreated'),
     ...sent,

@@ -4,20 +4,20 @@ import type { Pool } from '../../platform/database/database.ts'
 import { createCursors, pageRequest, type CursorPlace } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import * as reviews from '../../read-api/ai-review/queries.ts'
-import * as assessments from '../../read-api/assessments/queries.ts'
-import * as cases from '../../read-api/clinical/case-queries.ts'
+import * as assessmentQueries from '../../read-api/assessments/queries.ts'
+import * as caseQueries from '../../read-api/clinical/case-queries.ts'
 import * as findings from '../../read-api/clinical/finding-queries.ts'
-import * as images from '../../read-api/clinical/image-queries.ts'
-import * as patients from '../../read-api/clinical/patient-queries.ts'
+import * as imageQueries from '../../read-api/clinical/image-queries.ts'
+import * as patientQueries from '../../read-api/clinical/patient-queries.ts'
 import * as decisions from '../../read-api/consent/decision-queries.ts'
 import * as consent from '../../read-api/consent/type-queries.ts'
 import * as deliveries from '../../read-api/webhooks/delivery-queries.ts'
 import * as webhooks from '../../read-api/webhooks/queries.ts'
-import { assessmentStream } from '../../streams/assessment/stream.ts'
-import { caseStream } from '../../streams/case/stream.ts'
-import { consentTypeStream } from '../../streams/consent-type/stream.ts'
-import { imageStream } from '../../streams/image/stream.ts'
-import { patientStream } from '../../streams/patient/stream.ts'
+import { assessments } from '../../streams/assessment/aggregate.ts'
+import { cases } from '../../streams/case/aggregate.ts'
+import { consentTypes } from '../../streams/consent-type/aggregate.ts'
+import { images } from '../../streams/image/aggregate.ts'
+import { patients } from '../../streams/patient/aggregate.ts'
 import type { GivenEvent } from '../support/given-projector.ts'
 import { reviewFact } from '../streams/ai-review-facts.ts'
 import { assessmentFact, at, caseFact, consentFact, consentTypeFact, ids, patientFact } from '../streams/facts.ts'
@@ -46,11 +46,11 @@ const readings = [
   { scheme: 'ward|7', value: 'b' },
 ]
 
-const typeStream = consentTypeStream(ids.org, ids.consentType)
+const typeStream = consentTypes.of(ids.org, ids.consentType).stream
 const events: GivenEvent[] = [
   ...[patientFact('PatientRegistered'), patientFact('PatientCorrected')].map((event) => ({
     ...event,
-    stream: patientStream(ids.org, ids.patient),
+    stream: patients.of(ids.org, ids.patient).stream,
   })),
   // One text, read in two ways.
   ...each((number) => ({
@@ -68,11 +68,11 @@ const events: GivenEvent[] = [
     caseFact('CaseDiagnosisSuperseded'),
   ].map((event) => ({
     ...event,
-    stream: caseStream(ids.org, ids.case),
+    stream: cases.of(ids.org, ids.case).stream,
   })),
   ...each((number) => ({
     ...caseFact('CaseOpened', { caseId: numbered('8', number), patientId: ids.otherPatient, openedAt: paired(number) }),
-    stream: caseStream(ids.org, numbered('8', number)),
+    stream: cases.of(ids.org, numbered('8', number)).stream,
   })),
   // Of one case: two reviews at one instant each, and two lesions of one number.
   ...each((number) => {
@@ -83,7 +83,7 @@ const events: GivenEvent[] = [
       recordedAt: paired(number),
       coordinates: null,
     }
-    return { ...caseFact('CaseFindingRecorded', of), stream: caseStream(ids.org, numbered('8', 0)) }
+    return { ...caseFact('CaseFindingRecorded', of), stream: cases.of(ids.org, numbered('8', 0)).stream }
   }),
   ...each((number) => {
     const of = {
@@ -92,7 +92,7 @@ const events: GivenEvent[] = [
       lesionNumber: number >> 2,
       recordedAt: paired(number),
     }
-    return { ...caseFact('CaseDiagnosisRecorded', of), stream: caseStream(ids.org, numbered('8', 0)) }
+    return { ...caseFact('CaseDiagnosisRecorded', of), stream: cases.of(ids.org, numbered('8', 0)).stream }
   }),
   ...[
     assessmentFact('AssessmentRequested'),
@@ -100,11 +100,11 @@ const events: GivenEvent[] = [
     assessmentFact('AssessmentCompleted'),
   ].map((event) => ({
     ...event,
-    stream: assessmentStream(ids.org, ids.assessment),
+    stream: assessments.of(ids.org, ids.assessment).stream,
   })),
   ...[imageFact('ImageDeclared', { declaredAt: at(3) }), imageFact('ImageReceived')].map((event) => ({
     ...event,
-    stream: imageStream(ids.org, ownImage),
+    stream: images.of(ids.org, ownImage).stream,
   })),
   // Of another patient, without a case.
   ...each((number) => ({
@@ -114,7 +114,7 @@ const events: GivenEvent[] = [
       caseId: null,
       declaredAt: paired(number),
     }),
-    stream: imageStream(ids.org, numbered('b', number)),
+    stream: images.of(ids.org, numbered('b', number)).stream,
   })),
   { ...consentTypeFact('ConsentTypeCreated'), stream: typeStream },
   { ...consentTypeFact('ConsentTextVersionPublished'), stream: typeStream },
@@ -128,7 +128,7 @@ const events: GivenEvent[] = [
   })),
   ...each((number) => ({
     ...consentTypeFact('ConsentTypeCreated', { consentTypeId: numbered('2', number), code: `code_${number}` }),
-    stream: consentTypeStream(ids.org, numbered('2', number)),
+    stream: consentTypes.of(ids.org, numbered('2', number)).stream,
   })),
   ...each((number) =>
     subscriptionFact('WebhookSubscribed', { subscriptionId: numbered('3', number), createdAt: paired(number) }),
@@ -173,15 +173,15 @@ afterAll(() => tables.close())
 
 /** Every query by the name that it is exported under, asked for something that the first organisation has. */
 const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> = {
-  getAssessment: (tenant) => assessments.getAssessment(pool, tenant, ids.assessment),
-  getPatient: (tenant) => patients.getPatient(pool, tenant, ids.patient),
-  listPatients: (tenant) => patients.listPatients(pool, tenant, 'nhs|canary-9434765919', null, 50),
-  getCase: (tenant) => cases.getCase(pool, tenant, ids.case),
-  listCases: (tenant) => cases.listCases(pool, tenant, { patientId: ids.patient }, null, 50),
+  getAssessment: (tenant) => assessmentQueries.getAssessment(pool, tenant, ids.assessment),
+  getPatient: (tenant) => patientQueries.getPatient(pool, tenant, ids.patient),
+  listPatients: (tenant) => patientQueries.listPatients(pool, tenant, 'nhs|canary-9434765919', null, 50),
+  getCase: (tenant) => caseQueries.getCase(pool, tenant, ids.case),
+  listCases: (tenant) => caseQueries.listCases(pool, tenant, { patientId: ids.patient }, null, 50),
   listFindings: (tenant) => findings.listFindings(pool, tenant, { caseId: ids.case, after: null, limit: 50 }),
   listDiagnoses: (tenant) => findings.listDiagnoses(pool, tenant, { caseId: ids.case, after: null, limit: 50 }),
-  getImage: (tenant) => images.getImage(pool, tenant, ownImage),
-  listImages: (tenant) => images.listImages(pool, tenant, { caseId: ids.case }, null, 50),
+  getImage: (tenant) => imageQueries.getImage(pool, tenant, ownImage),
+  listImages: (tenant) => imageQueries.listImages(pool, tenant, { caseId: ids.case }, null, 50),
   listConsentTypes: (tenant) => consent.listConsentTypes(pool, tenant, null, 50),
   getConsentType: (tenant) => consent.getConsentType(pool, tenant, ids.consentType),
   getConsentTypeByCode: (tenant) => consent.getConsentTypeByCode(pool, tenant, 'ai_analysis'),
@@ -238,7 +238,7 @@ describe('every query', () => {
 
 describe('one record', () => {
   it('of an assessment has its images in order, and its result', async () => {
-    const view = await assessments.getAssessment(pool, org, ids.assessment.toUpperCase())
+    const view = await assessmentQueries.getAssessment(pool, org, ids.assessment.toUpperCase())
     const { aiProvider: ai_provider, outcome, completedAt: completed_at } = assessmentFact('AssessmentCompleted').data
     expect(view).toMatchObject({
       id: ids.assessment,
@@ -257,7 +257,7 @@ describe('one record', () => {
 
   it('of a patient and of a case has what was registered, and the revision it stands at', async () => {
     const { givenName, familyName, dob, identifiers } = patientFact('PatientCorrected').data
-    expect(await patients.getPatient(pool, org, ids.patient)).toEqual({
+    expect(await patientQueries.getPatient(pool, org, ids.patient)).toEqual({
       patientId: ids.patient,
       givenName,
       familyName,
@@ -275,13 +275,13 @@ describe('one record', () => {
       openedAt: at(0),
       updatedAt: at(20),
     }
-    expect(await cases.getCase(pool, org, ids.case)).toEqual({ ...opened, revision: 3n })
+    expect(await caseQueries.getCase(pool, org, ids.case)).toEqual({ ...opened, revision: 3n })
   })
 
   it('of an image has what was declared and what was stored, whether it is of an assessment or by itself', async () => {
     const { object } = imageFact('ImageReceived').data
     const common = { caseId: ids.case, patientId: ids.patient, bodySiteId: ids.bodySite }
-    expect(await images.getImage(pool, org, ownImage.toUpperCase())).toEqual({
+    expect(await imageQueries.getImage(pool, org, ownImage.toUpperCase())).toEqual({
       ...common,
       imageId: ownImage,
       assessmentId: null,
@@ -295,7 +295,7 @@ describe('one record', () => {
       place: [at(3), ownImage, 0],
     })
     const second = assessmentFact('AssessmentSubmitted').data.images[1]
-    expect(await images.getImage(pool, org, ids.secondImage)).toEqual({
+    expect(await imageQueries.getImage(pool, org, ids.secondImage)).toEqual({
       ...common,
       imageId: ids.secondImage,
       assessmentId: ids.assessment,
@@ -308,7 +308,7 @@ describe('one record', () => {
       revision: 2n,
       place: [at(0), ids.assessment, 1],
     })
-    expect(await images.getImage(pool, org, numbered('b', 0))).toMatchObject({
+    expect(await imageQueries.getImage(pool, org, numbered('b', 0))).toMatchObject({
       status: 'awaiting_upload',
       stored: null,
       caseId: null,
@@ -398,33 +398,33 @@ const findingsOfCase = (after: CursorPlace | null, limit: number) => ({ caseId: 
 
 const lists: Readonly<Record<string, { readonly list: List; readonly size: number }>> = {
   cases: {
-    list: listOf((after, limit) => cases.listCases(pool, org, {}, after, limit), cases.placeOfCase),
+    list: listOf((after, limit) => caseQueries.listCases(pool, org, {}, after, limit), caseQueries.placeOfCase),
     size: count + 1,
   },
   'cases of a patient': {
     list: listOf(
-      (after, limit) => cases.listCases(pool, org, { patientId: ids.otherPatient }, after, limit),
-      cases.placeOfCase,
+      (after, limit) => caseQueries.listCases(pool, org, { patientId: ids.otherPatient }, after, limit),
+      caseQueries.placeOfCase,
     ),
     size: count,
   },
   images: {
     list: listOf(
-      (after, limit) => images.listImages(pool, org, {}, after, limit),
+      (after, limit) => imageQueries.listImages(pool, org, {}, after, limit),
       ({ place }) => place,
     ),
     size: count + 3,
   },
   'images of a patient': {
     list: listOf(
-      (after, limit) => images.listImages(pool, org, { patientId: ids.otherPatient }, after, limit),
+      (after, limit) => imageQueries.listImages(pool, org, { patientId: ids.otherPatient }, after, limit),
       ({ place }) => place,
     ),
     size: count,
   },
   'images of an assessment': {
     list: listOf(
-      (after, limit) => images.listImages(pool, org, { assessmentId: ids.assessment }, after, limit),
+      (after, limit) => imageQueries.listImages(pool, org, { assessmentId: ids.assessment }, after, limit),
       ({ place }) => place,
     ),
     size: 2,
@@ -444,7 +444,7 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
     size: count,
   },
   'patients of an identifier': {
-    list: listOf((after, limit) => patients.listPatients(pool, org, 'ward|7|b', after, limit), placeOfPatient),
+    list: listOf((after, limit) => patientQueries.listPatients(pool, org, 'ward|7|b', after, limit), placeOfPatient),
     size: count,
   },
   'consent types': {
@@ -528,8 +528,8 @@ describe.each(Object.entries(lists))('paging through %s', (name, { list, size })
 })
 
 describe('filters of the images', () => {
-  const idsOf = async (filters: images.ImageFilters) =>
-    (await images.listImages(pool, org, filters, null, 50)).map(({ imageId }) => imageId)
+  const idsOf = async (filters: imageQueries.ImageFilters) =>
+    (await imageQueries.listImages(pool, org, filters, null, 50)).map(({ imageId }) => imageId)
 
   it('are joined, newest first', async () => {
     expect(await idsOf({ caseId: ids.case })).toEqual([ownImage, ids.secondImage, ids.image])
@@ -551,7 +551,7 @@ describe('filters of the images', () => {
 
 describe('an identifier', () => {
   const found = async (identifier: string) =>
-    (await patients.listPatients(pool, org, identifier, null, 50)).map(({ patientId }) => patientId)
+    (await patientQueries.listPatients(pool, org, identifier, null, 50)).map(({ patientId }) => patientId)
 
   it('finds who has it now, however scheme and value are to be told apart', async () => {
     expect(await found('mrn|canary-17')).toEqual([ids.patient])

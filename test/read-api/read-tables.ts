@@ -1,6 +1,5 @@
 import { createPool, type Pool } from '../../platform/database/database.ts'
 import { Problem, type ProblemCode } from '../../platform/http/problems.ts'
-import { tenantOfFact } from '../../platform/kit/tenants.ts'
 import { readModels } from '../../projections/registry.ts'
 import { shareOf, writeShares } from '../../projections/runtime/batch-writer.ts'
 import { ensureRuntimeSchema, prepareProjector } from '../../projections/runtime/schema.ts'
@@ -9,8 +8,8 @@ import { recorded, type GivenEvent } from '../support/given-projector.ts'
 import { freshDatabase } from '../support/postgres.ts'
 import { ids } from '../streams/facts.ts'
 
-export const org = tenantOfFact(ids.org)
-export const otherOrg = tenantOfFact(ids.otherOrg)
+export const org = ids.org
+export const otherOrg = ids.otherOrg
 
 export interface ReadTables {
   readonly pool: Pool

@@ -1,3 +1,4 @@
+import { tenantOfFact } from '../../platform/kit/tenants.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
 import type { ConsentTypeEvent } from '../../streams/consent-type/events.ts'
@@ -20,8 +21,8 @@ const id = (digits: string) => `00000000-0000-4000-8000-${digits.padStart(12, '0
 
 /** One story: a patient of an organisation, one assessment with two images, its case and its review. */
 export const ids = {
-  org: id('a1'),
-  otherOrg: id('a2'),
+  org: tenantOfFact(id('a1')),
+  otherOrg: tenantOfFact(id('a2')),
   product: id('b1'),
   patient: id('c1'),
   otherPatient: id('c2'),

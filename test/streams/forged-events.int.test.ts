@@ -149,7 +149,7 @@ async function reattributed(stream: string, member: string): Promise<Stored[]> {
 describe('an event of the platform', () => {
   it('is believed where it was written, also in a copy of the log', async () => {
     await plant('ticket-orgA-4', await minted('ticket-orgA-4', opened('4'), renamed('4', 'second')))
-    expect(await store.load(ticketFold, 'ticket-orgA-4', { fresh: true })).toMatchObject({ state: 2, revision: 1n })
+    expect(await store.load({ fold: ticketFold, stream: 'ticket-orgA-4' })).toMatchObject({ state: 2, revision: 1n })
     await eventually(() => expect(relay.status().published).toBe(4))
     expect(runner.status()[0]?.state).toBe('live')
   })
@@ -200,7 +200,7 @@ describe('an event of the platform', () => {
     ['attributed to another request', 'ticket-orgA-9', 1n, () => reattributed('ticket-orgA-9', '$correlationId')],
   ])('stops read model, channel and command when it is %s', async (_, stream, revision, forge) => {
     const forged = await forge()
-    const before = await store.load(ticketFold, stream)
+    const before = await store.loadCached({ fold: ticketFold, stream })
     await plant(stream, forged)
 
     const place = new RegExp(
@@ -215,10 +215,10 @@ describe('an event of the platform', () => {
     await eventually(() =>
       expect(relay.status()).toMatchObject({ state: 'blocked', blockedBy: { reason: 'undecodable-event-signature' } }),
     )
-    await expect(store.load(ticketFold, stream, { fresh: true })).rejects.toThrow(place)
+    await expect(store.load({ fold: ticketFold, stream })).rejects.toThrow(place)
     await expect(say(store, stream, closed('1'))).rejects.toThrow(UndecodableEventError)
     const context = { commandId: randomUUID(), correlationId: randomUUID(), orgId: 'orgA' }
-    await expect(store.append(ticketFold, stream, before.revision, [closed('1')], context)).rejects.toThrow(
+    await expect(store.append({ fold: ticketFold, stream }, before.revision, [closed('1')], context)).rejects.toThrow(
       UndecodableEventError,
     )
     const types = (await storedEvents(outsider, stream)).map(({ type }) => type)

@@ -1,31 +1,31 @@
 import { describe, expect, it } from 'vitest'
-import { aiReviewSlotStream } from '../../streams/ai-review-slot/stream.ts'
-import { assessmentStream } from '../../streams/assessment/stream.ts'
+import { aiReviewSlots } from '../../streams/ai-review-slot/aggregate.ts'
+import { assessments } from '../../streams/assessment/aggregate.ts'
 import { catalogue } from '../../streams/catalogue.ts'
-import { consentTypeIdOf, consentTypeStream } from '../../streams/consent-type/stream.ts'
-import { reservationStream } from '../../streams/reservation/stream.ts'
+import { consentTypeIdOf, consentTypes } from '../../streams/consent-type/aggregate.ts'
+import { reservations } from '../../streams/reservation/aggregate.ts'
 import { categoryOf } from '../../streams/store/catalogue.ts'
-import { parseOwnedStream } from '../../streams/stream-name.ts'
-import { deliveryIdOf, webhookDeliveryStream } from '../../streams/webhook-delivery/stream.ts'
-import { webhookRecoveryStream } from '../../streams/webhook-recovery/stream.ts'
-import { webhookSubscriptionsStream } from '../../streams/webhook-subscriptions/stream.ts'
+import { parseOwnedStream } from '../../streams/aggregate.ts'
+import { deliveryIdOf, webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
+import { webhookRecoveries } from '../../streams/webhook-recovery/aggregate.ts'
+import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
 import { hash, ids } from './facts.ts'
 import { recovery } from './webhook-facts.ts'
 
 describe('the name of a stream', () => {
   it.each([
-    [assessmentStream(ids.org, ids.assessment), 'assessment', ids.assessment],
-    [aiReviewSlotStream(ids.org, ids.case, ids.product), 'ai_review_slot', `${ids.case}.${ids.product}`],
-    [reservationStream(ids.org, hash('e')), 'reservation', hash('e')],
-    [webhookDeliveryStream(ids.org, ids.delivery), 'webhook_delivery', ids.delivery],
-    [webhookRecoveryStream(ids.org, recovery), 'webhook_recovery', recovery],
+    [assessments.of(ids.org, ids.assessment).stream, 'assessment', ids.assessment],
+    [aiReviewSlots.of(ids.org, ids.case, ids.product).stream, 'ai_review_slot', `${ids.case}.${ids.product}`],
+    [reservations.of(ids.org, hash('e')).stream, 'reservation', hash('e')],
+    [webhookDeliveries.of(ids.org, ids.delivery).stream, 'webhook_delivery', ids.delivery],
+    [webhookRecoveries.of(ids.org, recovery).stream, 'webhook_recovery', recovery],
   ])('%s tells category, organisation and id', (stream, category, id) => {
     expect(parseOwnedStream(stream)).toEqual({ category, orgId: ids.org, id })
     expect(categoryOf(stream)).toBe(category)
   })
 
   it('of another organisation is another stream', () => {
-    expect(assessmentStream(ids.otherOrg, ids.assessment)).not.toBe(assessmentStream(ids.org, ids.assessment))
+    expect(assessments.of(ids.otherOrg, ids.assessment).stream).not.toBe(assessments.of(ids.org, ids.assessment).stream)
   })
 
   it.each([
@@ -35,9 +35,20 @@ describe('the name of a stream', () => {
     `assessment-${ids.org}-`,
     `-${ids.org}-x`,
     'ai_review.events',
-    webhookSubscriptionsStream(ids.org),
+    webhookSubscriptions.of(ids.org).stream,
   ])('that no organisation owns an aggregate under, %s, is refused', (stream) => {
     expect(() => parseOwnedStream(stream)).toThrow('not an owned stream')
+  })
+
+  it('names the same target as the ids that it was made from', () => {
+    const target = assessments.of(ids.org, ids.assessment)
+    expect(assessments.at(target.stream)).toEqual(target)
+  })
+
+  it('of another category is refused', () => {
+    expect(() => assessments.at(webhookDeliveries.of(ids.org, ids.delivery).stream)).toThrow(
+      'not a stream of assessment',
+    )
   })
 
   it('begins with a category that is the prefix of no other', () => {
@@ -52,7 +63,7 @@ describe('an id that follows from what it names', () => {
     expect(id).toBe('15ebbd0b-7ad4-5d52-9fd1-ca10ba064bc7')
     expect(consentTypeIdOf(ids.otherOrg, 'ai_analysis')).not.toBe(id)
     expect(consentTypeIdOf(ids.org, 'ai_analysis_2')).not.toBe(id)
-    expect(consentTypeStream(ids.org, id)).toContain(id)
+    expect(consentTypes.of(ids.org, id).stream).toContain(id)
   })
 
   it('is one delivery for a subscription and an event', () => {

@@ -1,6 +1,6 @@
 import { aiReviewChannel } from '../../streams/channels/ai-review.ts'
-import { assessmentStream } from '../../streams/assessment/stream.ts'
-import { deliveryIdOf } from '../../streams/webhook-delivery/stream.ts'
+import { assessments } from '../../streams/assessment/aggregate.ts'
+import { deliveryIdOf } from '../../streams/webhook-delivery/aggregate.ts'
 import type { SeededRandom } from '../node-checks/seeded-random.ts'
 import { reviewPublicFact } from '../../test/streams/channel-facts.ts'
 import { assessmentFact, hash, ids } from '../../test/streams/facts.ts'
@@ -128,5 +128,5 @@ function end(story: Story, random: SeededRandom, assessment: Assessment): void {
 }
 
 function streamOf({ id, patient }: Assessment): string {
-  return assessmentStream(patient.orgId, id)
+  return assessments.of(patient.orgId, id).stream
 }

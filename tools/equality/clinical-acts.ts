@@ -1,9 +1,9 @@
-import { caseStream } from '../../streams/case/stream.ts'
+import { cases } from '../../streams/case/aggregate.ts'
 import { consentChannel } from '../../streams/channels/consent.ts'
-import { consentStream } from '../../streams/consent/stream.ts'
-import { consentTypeIdOf, consentTypeStream } from '../../streams/consent-type/stream.ts'
-import { patientStream } from '../../streams/patient/stream.ts'
-import { reservationStream } from '../../streams/reservation/stream.ts'
+import { consents } from '../../streams/consent/aggregate.ts'
+import { consentTypeIdOf, consentTypes } from '../../streams/consent-type/aggregate.ts'
+import { patients } from '../../streams/patient/aggregate.ts'
+import { reservations } from '../../streams/reservation/aggregate.ts'
 import type { SeededRandom } from '../node-checks/seeded-random.ts'
 import { consentPublicFact } from '../../test/streams/channel-facts.ts'
 import { caseFact, consentFact, consentTypeFact, hash, ids, patientFact } from '../../test/streams/facts.ts'
@@ -27,7 +27,7 @@ export const registerPatient: Act = (story, random, text) => {
     registeredAt: story.instant(random),
     ...said,
   })
-  story.append(patient.orgId, patientStream(patient.orgId, patient.id), {
+  story.append(patient.orgId, patients.of(patient.orgId, patient.id).stream, {
     ...fact,
     data: { ...fact.data, ...(patient.readsAsNull ? erased : {}) },
   })
@@ -49,7 +49,7 @@ export const correctPatient: Act = (story, random, text) => {
     correctedAt: story.instant(random),
     ...(patient.readsAsNull ? erased : said),
   }
-  story.append(patient.orgId, patientStream(patient.orgId, patient.id), patientFact('PatientCorrected', corrected))
+  story.append(patient.orgId, patients.of(patient.orgId, patient.id).stream, patientFact('PatientCorrected', corrected))
 }
 
 export const revokeRegistration: Act = (story, random) => {
@@ -58,7 +58,7 @@ export const revokeRegistration: Act = (story, random) => {
   const patient = random.pick(registered)
   patient.isRevoked = true
   const revoked = patientFact('PatientRegistrationRevoked', { patientId: patient.id, revokedAt: story.instant(random) })
-  story.append(patient.orgId, patientStream(patient.orgId, patient.id), revoked)
+  story.append(patient.orgId, patients.of(patient.orgId, patient.id).stream, revoked)
 }
 
 export const openCase: Act = (story, random, text) => {
@@ -75,7 +75,7 @@ export const openCase: Act = (story, random, text) => {
     productId: random.oneIn(3) ? null : ids.product,
   }
   const fact = caseFact('CaseOpened', { ...opened, assessmentId: null, openedAt: story.instant(random), ...phi })
-  story.append(patient.orgId, caseStream(patient.orgId, caseId), fact)
+  story.append(patient.orgId, cases.of(patient.orgId, caseId).stream, fact)
 }
 
 export const createConsentType: Act = (story, random, text) => {
@@ -91,7 +91,7 @@ export const createConsentType: Act = (story, random, text) => {
     ...named,
     createdAt: story.instant(random),
   })
-  story.append(orgId, consentTypeStream(orgId, id), created)
+  story.append(orgId, consentTypes.of(orgId, id).stream, created)
   story.consentTypes.push({ id, orgId, code, status: 'unused' })
 }
 
@@ -107,7 +107,7 @@ export const publishText: Act = (story, random, text) => {
     effectiveFrom: at,
     createdAt: at,
   })
-  story.append(orgId, consentTypeStream(orgId, id), version)
+  story.append(orgId, consentTypes.of(orgId, id).stream, version)
 }
 
 export const changeConsentType: Act = (story, random, text) => {
@@ -122,7 +122,7 @@ export const changeConsentType: Act = (story, random, text) => {
   }
   story.append(
     orgId,
-    consentTypeStream(orgId, id),
+    consentTypes.of(orgId, id).stream,
     consentTypeFact('ConsentTypeUpdated', { consentTypeId: id, ...changed }),
   )
 }
@@ -133,7 +133,7 @@ export const deleteConsentType: Act = (story, random) => {
   const type = random.pick(unused)
   type.status = 'deleted'
   const deleted = consentTypeFact('ConsentTypeDeleted', { consentTypeId: type.id, deletedAt: story.instant(random) })
-  story.append(type.orgId, consentTypeStream(type.orgId, type.id), deleted)
+  story.append(type.orgId, consentTypes.of(type.orgId, type.id).stream, deleted)
 }
 
 function standing(story: Story): ConsentType[] {
@@ -163,10 +163,10 @@ export const recordConsent: Act = (story, random, text) => {
     recordedAt: at,
     createdAt: at,
   })
-  story.append(orgId, consentStream(orgId, patientId), recorded)
+  story.append(orgId, consents.of(orgId, patientId).stream, recorded)
   story.append(
     orgId,
-    consentTypeStream(orgId, type.id),
+    consentTypes.of(orgId, type.id).stream,
     consentTypeFact('ConsentTypeUsed', { consentTypeId: type.id, usedAt: at }),
   )
 }
@@ -197,5 +197,5 @@ export const claimReservation: Act = (story, random) => {
     fingerprint: null,
     claimedAt: story.instant(random),
   }
-  story.append(orgId, reservationStream(orgId, hash('e')), { type: 'ReservationClaimed', data: claimed })
+  story.append(orgId, reservations.of(orgId, hash('e')).stream, { type: 'ReservationClaimed', data: claimed })
 }

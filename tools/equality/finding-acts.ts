@@ -1,7 +1,6 @@
 import { recordFindings as findingsOf } from '../../commands/clinical/record-findings.ts'
 import { supersedeDiagnoses as supersededOf } from '../../commands/clinical/supersede-diagnoses.ts'
-import { caseFold } from '../../streams/case/state.ts'
-import { caseStream } from '../../streams/case/stream.ts'
+import { cases } from '../../streams/case/aggregate.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
 import type { Decision } from '../../commands/handling/decision.ts'
 import { lesion } from '../../test/streams/ai-review-facts.ts'
@@ -71,19 +70,19 @@ function openCase(
   const of = { caseId, organisationId: orgId, patientId: patient?.id ?? ids.patient, assessmentId: null }
   story.append(
     orgId,
-    caseStream(orgId, caseId),
+    cases.of(orgId, caseId).stream,
     caseFact('CaseOpened', { ...of, openedAt: story.instant(random), ...phi }),
   )
 }
 
 function stateOf(story: Story, { review: { orgId, caseId } }: Analysis) {
   const told = story.appends
-    .filter(({ stream }) => stream === caseStream(orgId, caseId))
+    .filter(({ stream }) => stream === cases.of(orgId, caseId).stream)
     .flatMap(({ events }) => events)
-  return (told as CaseEvent[]).reduce(caseFold.evolve, caseFold.initialState)
+  return (told as CaseEvent[]).reduce(cases.evolve, cases.initialState)
 }
 
 function append(story: Story, { review: { orgId, caseId } }: Analysis, decision: Decision<CaseEvent>): void {
   if ('refused' in decision) throw new Error(`a story refused: ${decision.refused}`)
-  story.append(orgId, caseStream(orgId, caseId), ...decision)
+  story.append(orgId, cases.of(orgId, caseId).stream, ...decision)
 }

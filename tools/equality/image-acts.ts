@@ -1,4 +1,4 @@
-import { imageStream } from '../../streams/image/stream.ts'
+import { images } from '../../streams/image/aggregate.ts'
 import { hash } from '../../test/streams/facts.ts'
 import { imageFact } from '../../test/streams/image-facts.ts'
 import type { Act } from './clinical-acts.ts'
@@ -21,7 +21,7 @@ export const declareImage: Act = (story, random) => {
     ...of,
     ...instants,
   })
-  story.append(image.orgId, imageStream(image.orgId, image.id), declared)
+  story.append(image.orgId, images.of(image.orgId, image.id).stream, declared)
   story.images.push(image)
 }
 
@@ -33,5 +33,5 @@ export const receiveImage: Act = (story, random) => {
   const object = { key: `images/${image.id}`, sha256: hash('b'), bytes: random.below(20_000_000) }
   const size = random.oneIn(3) ? { width: null, height: null } : {}
   const received = imageFact('ImageReceived', { imageId: image.id, object, receivedAt: story.instant(random), ...size })
-  story.append(image.orgId, imageStream(image.orgId, image.id), received)
+  story.append(image.orgId, images.of(image.orgId, image.id).stream, received)
 }

@@ -1,6 +1,6 @@
 import { aiReviewChannel } from '../../streams/channels/ai-review.ts'
-import { aiReviewSlotStream } from '../../streams/ai-review-slot/stream.ts'
-import { aiReviewStream } from '../../streams/ai-review/stream.ts'
+import { aiReviewSlots } from '../../streams/ai-review-slot/aggregate.ts'
+import { aiReviews } from '../../streams/ai-review/aggregate.ts'
 import type { DomainEvent } from '../../streams/store/events.ts'
 import type { SeededRandom } from '../node-checks/seeded-random.ts'
 import { lesion, reviewFact as fact, slotFact } from '../../test/streams/ai-review-facts.ts'
@@ -8,6 +8,7 @@ import { reviewPublicFact } from '../../test/streams/channel-facts.ts'
 import { ids } from '../../test/streams/facts.ts'
 import type { Act } from './clinical-acts.ts'
 import type { OpenRequest, Review, Story } from './story.ts'
+import { tenantOfFact } from '../../platform/kit/tenants.ts'
 
 /**
  * The oldest request of the channel gets a review, or the answer that there is one. Else a client asks, or another request
@@ -26,7 +27,13 @@ export const claimSlot: Act = (story, random) => {
 function askedAnew(story: Story, random: SeededRandom): Asked {
   const patient = story.patients.length === 0 || random.oneIn(4) ? undefined : random.pick(story.patients)
   const orgId = patient?.orgId ?? random.pick(story.organisations)
-  return { eventId: null, orgId, caseId: story.id(random), patient, imageIds: [story.id(random), story.id(random)] }
+  return {
+    eventId: null,
+    orgId: tenantOfFact(orgId),
+    caseId: story.id(random),
+    patient,
+    imageIds: [story.id(random), story.id(random)],
+  }
 }
 
 function askedAgain(story: Story, random: SeededRandom): Asked {
@@ -61,14 +68,18 @@ function claim(
   }
   const supersedes = superseded === null ? null : { aiReviewId: superseded.id, reason: null }
   const claimed = { ...detailOf(review), requestEventId: eventId, supersedes, claimedAt: story.instant(random) }
-  story.append(orgId, aiReviewSlotStream(orgId, caseId, ids.product), slotFact('AiReviewSlotClaimed', claimed))
+  story.append(orgId, aiReviewSlots.of(orgId, caseId, ids.product).stream, slotFact('AiReviewSlotClaimed', claimed))
   story.reviews.push(review)
   return review
 }
 
 function answer(story: Story, random: SeededRandom, requestEventId: string, { id, orgId, caseId }: Review): void {
   const answered = { aiReviewId: id, caseId, requestEventId, answeredAt: story.instant(random) }
-  story.append(orgId, aiReviewSlotStream(orgId, caseId, ids.product), slotFact('AiReviewRequestAnswered', answered))
+  story.append(
+    orgId,
+    aiReviewSlots.of(orgId, caseId, ids.product).stream,
+    slotFact('AiReviewRequestAnswered', answered),
+  )
 }
 
 /** Another review takes the place of one; now and then the channel has not told so yet. */
@@ -240,5 +251,5 @@ function detailOf({ id, orgId, caseId, productId, patient, imageIds }: Review) {
 }
 
 function say(story: Story, { orgId, id }: Review, event: DomainEvent): void {
-  story.append(orgId, aiReviewStream(orgId, id), event)
+  story.append(orgId, aiReviews.of(orgId, id).stream, event)
 }

@@ -4,11 +4,12 @@ import type { DomainEvent, RecordedEvent } from '../../streams/store/events.ts'
 import type { DeliveredEventType } from '../../streams/webhook-delivery/events.ts'
 import type { WebhookEventType } from '../../streams/webhook-subscriptions/events.ts'
 import type { SeededRandom } from '../node-checks/seeded-random.ts'
+import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 
 /** Events that were appended in one go; ids follow from the command, as the store makes them. */
 export interface StoryAppend {
   readonly stream: string
-  readonly orgId: string
+  readonly orgId: TenantId
   readonly commandId: string
   readonly correlationId: string
   readonly events: readonly DomainEvent[]
@@ -16,7 +17,7 @@ export interface StoryAppend {
 
 export interface Patient {
   readonly id: string
-  readonly orgId: string
+  readonly orgId: TenantId
   /** The patient's key is destroyed. */
   readonly isErased: boolean
   /** Whatever is said of the patient is null in the story already, since no codec stands between it and a reader. */
@@ -26,7 +27,7 @@ export interface Patient {
 
 export interface ConsentType {
   readonly id: string
-  readonly orgId: string
+  readonly orgId: TenantId
   readonly code: string
   /** Only one that was never decided on can be deleted. */
   status: 'unused' | 'used' | 'deleted'
@@ -34,7 +35,7 @@ export interface ConsentType {
 
 export interface Subscription {
   readonly id: string
-  readonly orgId: string
+  readonly orgId: TenantId
   eventTypes: readonly WebhookEventType[]
   status: 'active' | 'disabled' | 'deleted'
   /** Revision at which its endpoint became what it is. */
@@ -52,13 +53,13 @@ export interface Assessment {
 /** Declared by itself. */
 export interface Image {
   readonly id: string
-  readonly orgId: string
+  readonly orgId: TenantId
   isReceived: boolean
 }
 
 export interface Review {
   readonly id: string
-  readonly orgId: string
+  readonly orgId: TenantId
   readonly caseId: string
   readonly productId: string
   readonly patient: Patient | undefined
@@ -80,7 +81,7 @@ export interface Analysis {
 
 export interface Delivery {
   readonly id: string
-  readonly orgId: string
+  readonly orgId: TenantId
   readonly subscriptionId: string
   readonly eventId: string
   readonly eventType: DeliveredEventType
@@ -94,7 +95,7 @@ export interface Delivery {
 /** A request on the AI-review channel that no slot has taken. */
 export interface OpenRequest {
   readonly eventId: string
-  readonly orgId: string
+  readonly orgId: TenantId
   readonly caseId: string
   readonly patient: Patient | undefined
   readonly imageIds: readonly string[]
@@ -118,7 +119,7 @@ export class Story {
   readonly casesOfReviews = new Set<string>()
   /** Withdrawals and denials on the channel, newest last: when they were published, of whom. */
   readonly refusals: { readonly patientId: string; readonly at: string }[] = []
-  readonly organisations: readonly string[]
+  readonly organisations: readonly TenantId[]
   readonly #namespace: string
   #minted = 0
   #instant = firstInstant
@@ -129,7 +130,7 @@ export class Story {
   constructor(namespace: string, { hasCodec = false }: { readonly hasCodec?: boolean } = {}) {
     this.#namespace = namespace
     this.#hasCodec = hasCodec
-    this.organisations = ['a', 'b', 'c'].map((name) => v5(`organisation ${name}`, namespace))
+    this.organisations = ['a', 'b', 'c'].map((name) => tenantOfFact(v5(`organisation ${name}`, namespace)))
   }
 
   newPatient(random: SeededRandom): Patient {
@@ -159,7 +160,7 @@ export class Story {
   }
 
   /** Returns the ids of the events. */
-  append(orgId: string, stream: string, ...events: DomainEvent[]): string[] {
+  append(orgId: TenantId, stream: string, ...events: DomainEvent[]): string[] {
     const commandId = v5(`command ${this.appends.length}`, this.#namespace)
     const correlationId = v5(`correlation ${this.appends.length >> 2}`, this.#namespace)
     this.appends.push({ stream, orgId, commandId, correlationId, events })

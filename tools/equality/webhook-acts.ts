@@ -1,7 +1,7 @@
-import { deliveryIdOf, webhookDeliveryStream } from '../../streams/webhook-delivery/stream.ts'
+import { deliveryIdOf, webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
 import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
-import { webhookRecoveryStream } from '../../streams/webhook-recovery/stream.ts'
-import { webhookSubscriptionsStream } from '../../streams/webhook-subscriptions/stream.ts'
+import { webhookRecoveries } from '../../streams/webhook-recovery/aggregate.ts'
+import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
 import type { WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
 import type { SeededRandom } from '../node-checks/seeded-random.ts'
 import { deliveryFact, recoveryFact, subscriptionFact } from '../../test/streams/webhook-facts.ts'
@@ -213,7 +213,7 @@ export const recover: Act = (story, random) => {
   const names = { recoveryId, subscriptionId, organisationId: orgId, deliveries }
   story.append(
     orgId,
-    webhookRecoveryStream(orgId, recoveryId),
+    webhookRecoveries.of(orgId, recoveryId).stream,
     recoveryFact('WebhookRecoveryRequested', { ...names, ...period }),
   )
 }
@@ -261,14 +261,14 @@ function outcome(
 
 /** The revision of what was said. */
 function say(story: Story, { orgId }: Subscription, event: WebhookSubscriptionEvent): number {
-  const stream = webhookSubscriptionsStream(orgId)
+  const stream = webhookSubscriptions.of(orgId).stream
   const revision = story.appends.filter((one) => one.stream === stream).flatMap(({ events }) => events).length
   story.append(orgId, stream, event)
   return revision
 }
 
 function tell(story: Story, { orgId, id }: Delivery, ...events: WebhookDeliveryEvent[]): void {
-  story.append(orgId, webhookDeliveryStream(orgId, id), ...events)
+  story.append(orgId, webhookDeliveries.of(orgId, id).stream, ...events)
 }
 
 function namesOf({ id: deliveryId, subscriptionId, eventId }: Delivery) {

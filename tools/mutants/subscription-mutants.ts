@@ -28,7 +28,7 @@ export const subscriptionMutants: readonly Mutant[] = [
   {
     name: 'rotated-by-each-repeat',
     fault: 'a repeat rotates the secret again, and the receiver has one that is not the current one',
-    file: 'streams/webhook-subscriptions/state.ts',
+    file: 'streams/webhook-subscriptions/aggregate.ts',
     text: 'request === null ? before.keyedRotations : before',
     replacement: 'request !== undefined ? before.keyedRotations : before',
     caughtBy: [{ file: decisions, test: 'happens once for a key, also when its secret has ended since' }],

@@ -47,8 +47,8 @@ export const webhookMutants: readonly Mutant[] = [
     name: 'stale-subscription',
     fault: 'what another process has changed of a subscription is never seen',
     file: 'processes/webhooks/subscription-reader.ts',
-    text: '{ fresh: true }',
-    replacement: '{ fresh: false }',
+    text: '.load(webhookSubscriptions.at(stream))',
+    replacement: '.loadCached(webhookSubscriptions.at(stream))',
     caughtBy: [
       { file: changed, test: 'is sent to at its new address, by the next attempt already' },
       { file: changed, test: 'signs with its new secret at once, and with the one before it until that ends' },

@@ -6,13 +6,12 @@ import { projectionLag } from '../../../app/projections/lag.ts'
 import { knownProjectors } from '../../../app/projections/known-projectors.ts'
 import { listProjectors } from '../../../app/projections/list.ts'
 import { skipFailedEvent } from '../../../app/projections/skip.ts'
-import { projectionStream } from '../../../streams/projection/stream.ts'
+import { projections } from '../../../streams/projection/aggregate.ts'
 import { OperatorLocks } from '../../../projections/rebuild/operator-locks.ts'
 import { ensureRuntimeSchema } from '../../../projections/runtime/schema.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
-import { consentTypeFold } from '../../../streams/consent-type/state.ts'
-import { oauthClientFold } from '../../../streams/oauth-client/state.ts'
-import { oauthClientStream } from '../../../streams/oauth-client/stream.ts'
+import { consentTypes } from '../../../streams/consent-type/aggregate.ts'
+import { oauthClients } from '../../../streams/oauth-client/aggregate.ts'
 import { openEventStore, type EventStore } from '../../../streams/store/event-store.ts'
 import { formatPosition, type Position } from '../../../platform/kit/positions.ts'
 import { fixedKeys } from '../../golden-events/golden-file.ts'
@@ -35,11 +34,17 @@ beforeAll(async () => {
     const context = { commandId, correlationId: commandId }
     const created = [consentTypeFact('ConsentTypeCreated', { consentTypeId })]
     places.push(
-      (await store.append(consentTypeFold, `consent_type-${ids.org}-${consentTypeId}`, 'no_stream', created, context))
-        .position,
+      (
+        await store.append(
+          { fold: consentTypes, stream: `consent_type-${ids.org}-${consentTypeId}` },
+          'no_stream',
+          created,
+          context,
+        )
+      ).position,
     )
     // Which no projector is shown.
-    await store.append(oauthClientFold, oauthClientStream(v4()), 'no_stream', [clientFact('OauthClientRegistered')], {
+    await store.append(oauthClients.of(v4()), 'no_stream', [clientFact('OauthClientRegistered')], {
       commandId: v4(),
       correlationId: v4(),
     })
@@ -161,7 +166,7 @@ test.each(['consent_records', 'ai_review_todo'])(
     if (position === undefined) throw new Error('no place')
     const told = await skipFailedEvent(pool, store, { name, position, reason: 'unwanted' })
     expect([told.isDone, told.text]).toEqual([false, expect.stringContaining(`projections retry ${name}`)])
-    expect(await store.readLast(projectionStream(name))).toBeUndefined()
+    expect(await store.readLast(projections.of(name).stream)).toBeUndefined()
   },
 )
 
@@ -211,7 +216,7 @@ test.each(['previous', 'check', 'next'])(
       false,
       expect.stringContaining(`${name} has not failed at ${formatPosition(position)}: it is running`),
     ])
-    expect(await store.readLast(projectionStream(name))).toBeUndefined()
+    expect(await store.readLast(projections.of(name).stream)).toBeUndefined()
     expect(await statusOf(`${name}__${kind}`)).toBe('failed')
   },
 )
@@ -230,7 +235,7 @@ test('what a newer version cannot take is passed over, and its copy filled anew'
     true,
     expect.stringMatching(/now and at every rebuild\nwebhook_subscriptions is served in version 99$/),
   ])
-  expect(await store.readLast(projectionStream(name))).toBeDefined()
+  expect(await store.readLast(projections.of(name).stream)).toBeDefined()
 })
 
 test('a copy that found no room is listed as such, and told of again when it is retried', async () => {
@@ -273,7 +278,7 @@ test('a skip is refused while somebody works on the copies, and of an event that
   await runner.query('commit')
   runner.release()
   expect((await skipping).isDone).toBe(false)
-  expect(await store.readLast(projectionStream(name))).toBeUndefined()
+  expect(await store.readLast(projections.of(name).stream)).toBeUndefined()
 
   await failedAt(name, 1)
   const last = skipFailedEvent(pool, store, order)

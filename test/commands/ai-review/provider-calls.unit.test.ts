@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { attemptCall } from '../../../commands/ai-review/attempt-call.ts'
 import type { PlannedCall } from '../../../commands/ai-review/next-call.ts'
 import { recordOutcome, type CallOutcome, type RecordOutcome } from '../../../commands/ai-review/record-outcome.ts'
-import { aiReviewFold } from '../../../streams/ai-review/state.ts'
+import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
 import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
 import { lesion, reviewFact as fact } from '../../streams/ai-review-facts.ts'
 import { at, ids } from '../../streams/facts.ts'
@@ -43,47 +43,47 @@ describe('beginning a provider call', () => {
     ['process', [...inProgress, ...sent], process],
     ['result', awaiting, poll],
   ])('fences %s: the same again waits for the lease', (_name, events, next) => {
-    given(aiReviewFold, ...events)
+    given(aiReviews, ...events)
       .when(attemptCall, begin(next))
       .thenEvents([open(next.call, next.call === 'image' ? next.imageId : null)])
   })
 
   it('is refused another attempt while the lease is open, and allowed it when the lease has ended', () => {
-    given(aiReviewFold, ...pending, open('case'))
+    given(aiReviews, ...pending, open('case'))
       .when(attemptCall, { ...begin(createCase), attemptId: ids.event })
       .thenNothing()
     const late = { ...begin(createCase), now: new Date(at(24)), leaseUntil: new Date(at(44)) }
-    given(aiReviewFold, ...pending, open('case'))
+    given(aiReviews, ...pending, open('case'))
       .when(attemptCall, late)
       .thenEvents([fact('AiReviewCallAttempted', { attemptedAt: at(24), leaseUntil: at(44) })])
   })
 
   it('makes no call that the stream does not want', () => {
-    given(aiReviewFold).when(attemptCall, begin(createCase)).thenNothing()
-    given(aiReviewFold, ...pending)
+    given(aiReviews).when(attemptCall, begin(createCase)).thenNothing()
+    given(aiReviews, ...pending)
       .when(attemptCall, begin(process))
       .thenNothing()
-    given(aiReviewFold, ...inProgress)
+    given(aiReviews, ...inProgress)
       .when(attemptCall, begin(image(ids.secondImage)))
       .thenNothing()
-    given(aiReviewFold, ...awaiting)
+    given(aiReviews, ...awaiting)
       .when(attemptCall, begin(process))
       .thenNothing()
     for (const end of ends)
-      given(aiReviewFold, ...awaiting, end)
+      given(aiReviews, ...awaiting, end)
         .when(attemptCall, begin(poll))
         .thenNothing()
   })
 
   it('makes no call that was planned for a provider case, or a poll, that is over', () => {
     const replaced = fact('AiReviewProviderCaseCreated', { providerCaseId: 701 })
-    given(aiReviewFold, ...inProgress, replaced)
+    given(aiReviews, ...inProgress, replaced)
       .when(attemptCall, begin(image(ids.image)))
       .thenNothing()
-    given(aiReviewFold, ...inProgress, replaced, ...sent)
+    given(aiReviews, ...inProgress, replaced, ...sent)
       .when(attemptCall, begin(process))
       .thenNothing()
-    given(aiReviewFold, ...awaiting, fact('AiReviewPollDeferred'))
+    given(aiReviews, ...awaiting, fact('AiReviewPollDeferred'))
       .when(attemptCall, begin(poll))
       .thenNothing()
   })
@@ -100,21 +100,21 @@ const outcome = (came: CallOutcome, changes: Partial<RecordOutcome> = {}): Recor
 
 describe('recording what a call came to', () => {
   it('of case: the provider case', () => {
-    given(aiReviewFold, ...pending, open('case'))
+    given(aiReviews, ...pending, open('case'))
       .when(recordOutcome, outcome({ kind: 'case-created', providerCaseId: 700 }))
       .thenEvents([fact('AiReviewProviderCaseCreated', { createdAt: at(9) })])
   })
 
   it('of image: the image sent', () => {
     const { imageId, providerImageId, providerImageHash } = fact('AiReviewImageSent').data
-    given(aiReviewFold, ...inProgress, open('image', ids.image))
+    given(aiReviews, ...inProgress, open('image', ids.image))
       .when(recordOutcome, outcome({ kind: 'image-sent', imageId, providerImageId, providerImageHash }))
       .thenEvents([fact('AiReviewImageSent', { sentAt: at(9) })])
   })
 
   it('of process: the review awaits its result', () => {
     const { providerChecksum, nextPollAt, deadlineAt } = accepted.data
-    const after = given(aiReviewFold, ...inProgress, ...sent, open('process'))
+    const after = given(aiReviews, ...inProgress, ...sent, open('process'))
       .when(
         recordOutcome,
         outcome({
@@ -137,7 +137,7 @@ describe('recording what a call came to', () => {
       abandonsProviderCase: true,
       retryAt: new Date(at(13)),
     } as const
-    given(aiReviewFold, ...inProgress, fact('AiReviewStartDeferred', { retry: 2 }), open('image', ids.image))
+    given(aiReviews, ...inProgress, fact('AiReviewStartDeferred', { retry: 2 }), open('image', ids.image))
       .when(recordOutcome, outcome(transient))
       .thenEvents([
         fact('AiReviewStartDeferred', { retry: 3, abandonsProviderCase: true, deferredAt: at(9), retryAt: at(13) }),
@@ -152,7 +152,7 @@ describe('recording what a call came to', () => {
       abandonsProviderCase: false,
       retryAt: new Date(at(30)),
     } as const
-    given(aiReviewFold, ...inProgress, open('image', ids.image))
+    given(aiReviews, ...inProgress, open('image', ids.image))
       .when(recordOutcome, outcome(check, { of: { unattempted: createCase }, now: new Date(at(24)) }))
       .thenEvents([
         fact('AiReviewStartDeferred', {
@@ -172,20 +172,20 @@ describe('recording what a call came to', () => {
       abandonsProviderCase: false,
       retryAt: new Date(at(30)),
     } as const
-    given(aiReviewFold, ...inProgress, fact('AiReviewStartDeferred', { ...unavailable, retry: 1 }))
+    given(aiReviews, ...inProgress, fact('AiReviewStartDeferred', { ...unavailable, retry: 1 }))
       .when(recordOutcome, outcome(check, { of: { unattempted: image(ids.image) }, now: new Date(at(24)) }))
       .thenNothing()
   })
 
   it('a call that was not sent: due again, and no try used up', () => {
-    const after = given(aiReviewFold, ...pending, open('case'))
+    const after = given(aiReviews, ...pending, open('case'))
       .when(recordOutcome, outcome({ kind: 'postponed', call: 'case', retryAt: new Date(at(12)) }))
       .thenEvents([fact('AiReviewCallPostponed', { postponedAt: at(9), retryAt: at(12) })])
     expect(after).toMatchObject({ startRetries: 0, attemptCount: 0 })
   })
 
   it('a poll without a result: counted', () => {
-    const after = given(aiReviewFold, ...awaiting, fact('AiReviewPollDeferred'), open('result'))
+    const after = given(aiReviews, ...awaiting, fact('AiReviewPollDeferred'), open('result'))
       .when(recordOutcome, outcome({ kind: 'poll-deferred', upstreamStatus: 503, nextPollAt: new Date(at(33)) }))
       .thenEvents([
         fact('AiReviewPollDeferred', { attemptCount: 2, upstreamStatus: 503, polledAt: at(9), nextPollAt: at(33) }),
@@ -202,7 +202,7 @@ describe('recording what a call came to', () => {
       completedAt: _at,
       ...result
     } = fact('AiReviewCompleted').data
-    given(aiReviewFold, ...awaiting, fact('AiReviewPollDeferred'), open('result'))
+    given(aiReviews, ...awaiting, fact('AiReviewPollDeferred'), open('result'))
       .when(
         recordOutcome,
         outcome({ kind: 'completed', aiProvider, result: { ...result, lesions: [lesion] }, rawResponse }),
@@ -219,7 +219,7 @@ describe('recording what a call came to', () => {
       providerOutcome,
       rawResponse,
     } as const
-    given(aiReviewFold, ...awaiting, open('result'))
+    given(aiReviews, ...awaiting, open('result'))
       .when(recordOutcome, outcome({ kind: 'failed', ...recorded, isPoll: true }))
       .thenEvents([fact('AiReviewFailed', { ...recorded, attemptCount: 1 })])
   })
@@ -232,12 +232,12 @@ describe('recording what a call came to', () => {
       providerOutcome: null,
       rawResponse: null,
     } as const
-    given(aiReviewFold, ...awaiting, open('result'))
+    given(aiReviews, ...awaiting, open('result'))
       .when(recordOutcome, outcome({ ...failed, isPoll: true }))
       .thenEvents([
         fact('AiReviewFailed', { classification: 'provider_result_timeout', upstreamStatus: null, attemptCount: 1 }),
       ])
-    given(aiReviewFold, ...pending)
+    given(aiReviews, ...pending)
       .when(recordOutcome, outcome({ ...failed, isPoll: false }, { of: { unattempted: createCase } }))
       .thenEvents([
         fact('AiReviewFailed', { classification: 'provider_result_timeout', upstreamStatus: null, attemptCount: 0 }),
@@ -249,20 +249,20 @@ describe('an outcome that comes too late', () => {
   const created = { kind: 'case-created', providerCaseId: 700 } as const
 
   it('changes nothing when another attempt has taken over, or none is open', () => {
-    given(aiReviewFold, ...pending, fact('AiReviewCallAttempted', { attemptId: ids.event }))
+    given(aiReviews, ...pending, fact('AiReviewCallAttempted', { attemptId: ids.event }))
       .when(recordOutcome, outcome(created))
       .thenNothing()
-    given(aiReviewFold, ...pending)
+    given(aiReviews, ...pending)
       .when(recordOutcome, outcome(created))
       .thenNothing()
   })
 
   it('changes nothing after the review has ended, or before it began', () => {
     for (const end of ends)
-      given(aiReviewFold, ...awaiting, open('result'), end)
+      given(aiReviews, ...awaiting, open('result'), end)
         .when(recordOutcome, outcome(created))
         .thenNothing()
-    given(aiReviewFold)
+    given(aiReviews)
       .when(recordOutcome, outcome(created, { of: { unattempted: createCase } }))
       .thenNothing()
   })
@@ -276,10 +276,10 @@ describe('an outcome that comes too late', () => {
       rawResponse: null,
       isPoll: false,
     } as const
-    given(aiReviewFold, ...pending, open('case'))
+    given(aiReviews, ...pending, open('case'))
       .when(recordOutcome, outcome(missing, { of: { unattempted: createCase } }))
       .thenNothing()
-    given(aiReviewFold, ...pending, open('case'))
+    given(aiReviews, ...pending, open('case'))
       .when(recordOutcome, outcome(missing, { of: { unattempted: createCase }, now: new Date(at(24)) }))
       .thenEvents([
         fact('AiReviewFailed', { classification: 'consent_missing', upstreamStatus: null, failedAt: at(24) }),
@@ -296,13 +296,13 @@ describe('an outcome that comes too late', () => {
       isPoll: false,
     } as const
     const before = (unattempted: PlannedCall) => outcome(unread, { of: { unattempted } })
-    given(aiReviewFold, ...inProgress, ...sent)
+    given(aiReviews, ...inProgress, ...sent)
       .when(recordOutcome, before(image(ids.secondImage)))
       .thenNothing()
-    given(aiReviewFold, ...inProgress, fact('AiReviewProviderCaseCreated', { providerCaseId: 701 }))
+    given(aiReviews, ...inProgress, fact('AiReviewProviderCaseCreated', { providerCaseId: 701 }))
       .when(recordOutcome, before(image(ids.image)))
       .thenNothing()
-    given(aiReviewFold, ...inProgress)
+    given(aiReviews, ...inProgress)
       .when(recordOutcome, before(image(ids.image)))
       .thenEvents([
         fact('AiReviewFailed', { classification: 'image_fetch_failed', upstreamStatus: 403, failedAt: at(9) }),

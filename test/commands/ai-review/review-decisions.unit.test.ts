@@ -4,8 +4,8 @@ import { nextCall } from '../../../commands/ai-review/next-call.ts'
 import { openReview } from '../../../commands/ai-review/open-review.ts'
 import { startReview } from '../../../commands/ai-review/start-review.ts'
 import { confirmConsent, withdrawConsent } from '../../../commands/ai-review/withdraw-consent.ts'
-import { aiReviewSlotFold } from '../../../streams/ai-review-slot/state.ts'
-import { aiReviewFold, type AiReviewState } from '../../../streams/ai-review/state.ts'
+import { aiReviewSlots } from '../../../streams/ai-review-slot/aggregate.ts'
+import { aiReviews, type AiReviewState } from '../../../streams/ai-review/aggregate.ts'
 import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
 import { reviewFact as fact, slotFact } from '../../streams/ai-review-facts.ts'
 import { at, ids } from '../../streams/facts.ts'
@@ -32,19 +32,19 @@ describe('the slot of a case and a product', () => {
   const another = { ...command, aiReviewId: ids.attempt, requestEventId: ids.event, now: new Date(at(3)) }
 
   it('is claimed once', () => {
-    given(aiReviewSlotFold).when(claimSlot, command).thenEvents([claimed])
+    given(aiReviewSlots).when(claimSlot, command).thenEvents([claimed])
   })
 
   it('answers another request with its holder, once, and enqueues nothing', () => {
-    given(aiReviewSlotFold, claimed)
+    given(aiReviewSlots, claimed)
       .when(claimSlot, another)
       .thenEvents([slotFact('AiReviewRequestAnswered')])
   })
 
   it('opens the review that its claim describes, once', () => {
-    given(aiReviewFold).when(openReview, { claim: claimed.data }).thenEvents([requested])
+    given(aiReviews).when(openReview, { claim: claimed.data }).thenEvents([requested])
     for (const end of Object.values(ends))
-      given(aiReviewFold, requested, end).when(openReview, { claim: claimed.data }).thenNothing()
+      given(aiReviews, requested, end).when(openReview, { claim: claimed.data }).thenNothing()
   })
 })
 
@@ -52,16 +52,16 @@ describe('starting a review', () => {
   const command = { patientId: ids.patient, now: new Date(at(3)) }
 
   it('is said once, whatever is retried', () => {
-    given(aiReviewFold, requested).when(startReview, command).thenEvents([started])
-    given(aiReviewFold, requested, started, caseCreated).when(startReview, command).thenNothing()
+    given(aiReviews, requested).when(startReview, command).thenEvents([started])
+    given(aiReviews, requested, started, caseCreated).when(startReview, command).thenNothing()
   })
 
   it('does nothing for a review that is absent, awaits its result or has ended', () => {
-    given(aiReviewFold).when(startReview, command).thenNothing()
-    given(aiReviewFold, ...awaiting)
+    given(aiReviews).when(startReview, command).thenNothing()
+    given(aiReviews, ...awaiting)
       .when(startReview, command)
       .thenNothing()
-    for (const end of Object.values(ends)) given(aiReviewFold, requested, end).when(startReview, command).thenNothing()
+    for (const end of Object.values(ends)) given(aiReviews, requested, end).when(startReview, command).thenNothing()
   })
 })
 
@@ -69,7 +69,7 @@ describe('the next provider call', () => {
   const now = new Date(at(100))
   const { providerCaseId } = caseCreated.data
   const image = (imageId: string) => ({ kind: 'call', call: 'image', providerCaseId, imageId })
-  const after = (...events: AiReviewEvent[]): AiReviewState => given(aiReviewFold, ...events).state
+  const after = (...events: AiReviewEvent[]): AiReviewState => given(aiReviews, ...events).state
   const attempt = (call: 'case' | 'image' | 'process' | 'result', leaseUntil: string, imageId: string | null = null) =>
     fact('AiReviewCallAttempted', { call, imageId, leaseUntil })
 
@@ -170,12 +170,12 @@ describe('a consent that is withdrawn (T24)', () => {
   const failed = fact('AiReviewFailed', { classification: 'consent_missing', upstreamStatus: null, failedAt: at(14) })
 
   it('fails a review that has not been handed over, pending or in progress', () => {
-    given(aiReviewFold, requested).when(withdrawConsent, command).thenEvents([failed])
-    given(aiReviewFold, requested, started, caseCreated, firstSent).when(withdrawConsent, command).thenEvents([failed])
+    given(aiReviews, requested).when(withdrawConsent, command).thenEvents([failed])
+    given(aiReviews, requested, started, caseCreated, firstSent).when(withdrawConsent, command).thenEvents([failed])
   })
 
   it('cancels a review that awaits its result', () => {
-    given(aiReviewFold, ...awaiting)
+    given(aiReviews, ...awaiting)
       .when(withdrawConsent, command)
       .thenEvents([fact('AiReviewCancelled')])
   })
@@ -183,23 +183,23 @@ describe('a consent that is withdrawn (T24)', () => {
   it('but overridden by a later decision leaves the review as it is, and says so', () => {
     const confirmed = fact('AiReviewConsentConfirmed', { checkedAt: at(14) })
     for (const events of [[requested], [...awaiting]]) {
-      const before = given(aiReviewFold, ...events).state
-      const after = given(aiReviewFold, ...events)
+      const before = given(aiReviews, ...events).state
+      const after = given(aiReviews, ...events)
         .when(confirmConsent, command)
         .thenEvents([confirmed])
       expect(after).toEqual({ ...before, consentConfirmedAt: at(14) })
     }
     for (const end of Object.values(ends))
-      given(aiReviewFold, ...awaiting, end)
+      given(aiReviews, ...awaiting, end)
         .when(confirmConsent, command)
         .thenNothing()
-    given(aiReviewFold).when(confirmConsent, command).thenNothing()
+    given(aiReviews).when(confirmConsent, command).thenNothing()
   })
 
   it('does nothing to a review that has ended, or never was', () => {
-    given(aiReviewFold).when(withdrawConsent, command).thenNothing()
+    given(aiReviews).when(withdrawConsent, command).thenNothing()
     for (const end of Object.values(ends))
-      given(aiReviewFold, ...awaiting, end)
+      given(aiReviews, ...awaiting, end)
         .when(withdrawConsent, command)
         .thenNothing()
   })

@@ -4,9 +4,9 @@ import { claimSlot } from '../../../commands/ai-review/claim-slot.ts'
 import { openReview } from '../../../commands/ai-review/open-review.ts'
 import { supersedeReview } from '../../../commands/ai-review/supersede-review.ts'
 import { supersedeSlot } from '../../../commands/ai-review/supersede-slot.ts'
-import { aiReviewSlotFold } from '../../../streams/ai-review-slot/state.ts'
+import { aiReviewSlots } from '../../../streams/ai-review-slot/aggregate.ts'
 import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
-import { aiReviewFold } from '../../../streams/ai-review/state.ts'
+import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
 import { reviewFact as fact, slotFact } from '../../streams/ai-review-facts.ts'
 import { at, hash, ids } from '../../streams/facts.ts'
 import { given } from '../../support/given-decider.ts'
@@ -32,18 +32,18 @@ describe('cancelling a review', () => {
   const cancelled = fact('AiReviewCancelled', { reason: 'requested', request })
 
   it.each(open)('%s ends it, once', (_status, events) => {
-    given(aiReviewFold, ...events)
+    given(aiReviews, ...events)
       .when(cancelReview, command)
       .thenEvents([cancelled])
   })
 
   it('again, with the key or without or with another, changes nothing', () => {
     for (const other of [request, null, { ...request, key: hash('3') }]) {
-      given(aiReviewFold, ...awaiting, cancelled)
+      given(aiReviews, ...awaiting, cancelled)
         .when(cancelReview, { ...command, request: other })
         .thenNothing()
     }
-    given(aiReviewFold, ...awaiting, fact('AiReviewCancelled'))
+    given(aiReviews, ...awaiting, fact('AiReviewCancelled'))
       .when(cancelReview, command)
       .thenNothing()
   })
@@ -53,20 +53,18 @@ describe('cancelling a review', () => {
     ['failed', failed],
     ['superseded', superseded],
   ] as const)('%s is refused', (_status, end) => {
-    given(aiReviewFold, ...awaiting, end)
+    given(aiReviews, ...awaiting, end)
       .when(cancelReview, command)
       .thenRefused('ai-review-not-cancellable')
   })
 
   it('is told apart by its key for ever, also when the review was superseded since', () => {
-    const after = given(aiReviewFold, requested, cancelled, superseded)
+    const after = given(aiReviews, requested, cancelled, superseded)
     after.when(cancelReview, command).thenNothing()
     after.when(cancelReview, { ...command, request: null }).thenRefused('ai-review-not-cancellable')
     expect(isSameRequest(command, after.state)).toBe(true)
     expect(isSameRequest({ request: { ...request, key: hash('3') } }, after.state)).toBe(false)
-    expect(isSameRequest({ request: null }, given(aiReviewFold, requested, fact('AiReviewCancelled')).state)).toBe(
-      false,
-    )
+    expect(isSameRequest({ request: null }, given(aiReviews, requested, fact('AiReviewCancelled')).state)).toBe(false)
   })
 })
 
@@ -86,21 +84,19 @@ describe('superseding the review that holds a slot', () => {
   const another = { ...command, aiReviewId: ids.attempt, request: { ...request, key: hash('3') } }
 
   it('gives the slot to the new one, once', () => {
-    given(aiReviewSlotFold, claimed).when(supersedeSlot, command).thenEvents([claimedAnew])
+    given(aiReviewSlots, claimed).when(supersedeSlot, command).thenEvents([claimedAnew])
   })
 
   it('without a key is refused when it was done before', () => {
     const unkeyed = slotFact('AiReviewSlotClaimed', { ...claimedAnew.data, request: null })
-    given(aiReviewSlotFold, claimed)
+    given(aiReviewSlots, claimed)
       .when(supersedeSlot, { ...command, request: null })
       .thenEvents([unkeyed], 'ai-review-already-superseded')
   })
 
   it('that somebody else has superseded is refused', () => {
-    given(aiReviewSlotFold, claimed, claimedAnew)
-      .when(supersedeSlot, another)
-      .thenRefused('ai-review-already-superseded')
-    given(aiReviewSlotFold).when(supersedeSlot, command).thenRefused('conflict')
+    given(aiReviewSlots, claimed, claimedAnew).when(supersedeSlot, another).thenRefused('ai-review-already-superseded')
+    given(aiReviewSlots).when(supersedeSlot, command).thenRefused('conflict')
   })
 
   it('is known by its key also when the new review was superseded in turn, and not for another body', () => {
@@ -110,7 +106,7 @@ describe('superseding the review that holds a slot', () => {
       supersedes: { aiReviewId: ids.newReview, reason: null },
       request: null,
     })
-    const after = given(aiReviewSlotFold, claimed, claimedAnew, third)
+    const after = given(aiReviewSlots, claimed, claimedAnew, third)
     after.when(supersedeSlot, command).thenNothing()
     after
       .when(supersedeSlot, { ...command, request: { ...request, fingerprint: hash('3') } })
@@ -120,9 +116,9 @@ describe('superseding the review that holds a slot', () => {
   it('leaves the request answered that was given the slot at first', () => {
     const { claimedAt: _at, supersedes: _supersedes, request: _request, ...asked } = claimed.data
     const again = { ...asked, requestEventId: ids.requestEvent, now: new Date(at(20)) }
-    given(aiReviewSlotFold, claimed, claimedAnew).when(claimSlot, again).thenNothing()
+    given(aiReviewSlots, claimed, claimedAnew).when(claimSlot, again).thenNothing()
     const answered = slotFact('AiReviewRequestAnswered', { aiReviewId: ids.newReview, answeredAt: at(20) })
-    given(aiReviewSlotFold, claimed, claimedAnew)
+    given(aiReviewSlots, claimed, claimedAnew)
       .when(claimSlot, { ...again, requestEventId: ids.event })
       .thenEvents([answered])
   })
@@ -137,18 +133,18 @@ describe('a review that was superseded', () => {
     ['failed', [requested, failed]],
     ['cancelled', [requested, fact('AiReviewCancelled')]],
   ] as const)('when %s is told so, once', (_status, events) => {
-    given(aiReviewFold, ...events)
+    given(aiReviews, ...events)
       .when(supersedeReview, command)
       .thenEvents([superseded])
   })
 
   it('is told nothing by a first claim, nor where there is no review', () => {
-    given(aiReviewFold, requested).when(supersedeReview, { claim: claimed.data }).thenNothing()
-    given(aiReviewFold).when(supersedeReview, command).thenNothing()
+    given(aiReviews, requested).when(supersedeReview, { claim: claimed.data }).thenNothing()
+    given(aiReviews).when(supersedeReview, command).thenNothing()
   })
 
   it('is followed by the review that the claim describes, once', () => {
     const first = fact('AiReviewRequested', { aiReviewId: ids.newReview, requestedAt: at(15) })
-    given(aiReviewFold).when(openReview, command).thenEvents([first])
+    given(aiReviews).when(openReview, command).thenEvents([first])
   })
 })

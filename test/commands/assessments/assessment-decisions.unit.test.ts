@@ -19,7 +19,7 @@ import {
   submitAssessment,
   type SubmitAssessment,
 } from '../../../commands/assessments/submit-assessment.ts'
-import { assessmentFold } from '../../../streams/assessment/state.ts'
+import { assessments } from '../../../streams/assessment/aggregate.ts'
 import type { FailureCode } from '../../../streams/assessment/events.ts'
 import type { Classification } from '../../../streams/ai-review/events.ts'
 import { lesion } from '../../streams/ai-review-facts.ts'
@@ -53,21 +53,21 @@ describe('creating an assessment from inline images', () => {
   }
 
   it('requests and submits in one append; the same keyed request again does nothing', () => {
-    given(assessmentFold).when(createInlineAssessment, command).thenEvents([requested, submitted])
+    given(assessments).when(createInlineAssessment, command).thenEvents([requested, submitted])
   })
 
   it('refuses another body under the same key, and any repeat of a request without one', () => {
-    given(assessmentFold, requested, submitted)
+    given(assessments, requested, submitted)
       .when(createInlineAssessment, { ...command, fingerprint: hash('e') })
       .thenRefused('idempotency-key-reused')
     const unkeyed = { ...command, fingerprint: null }
-    given(assessmentFold, fact('AssessmentRequested', { fingerprint: null }), submitted)
+    given(assessments, fact('AssessmentRequested', { fingerprint: null }), submitted)
       .when(createInlineAssessment, unkeyed)
       .thenRefused('idempotency-key-reused')
   })
 
   it.each(Object.entries(ended))('answers the repeat of one that is %s without an event', (_status, end) => {
-    given(assessmentFold, ...processing, end)
+    given(assessments, ...processing, end)
       .when(createInlineAssessment, command)
       .thenNothing()
   })
@@ -78,21 +78,21 @@ describe('creating an assessment from declared images', () => {
   const command: CreateSlotAssessment = { ...request, uploadWindowMs: 86_400_000, now: new Date(at(0)) }
 
   it('awaits the uploads in the same append; the same keyed request again does nothing', () => {
-    given(assessmentFold).when(createSlotAssessment, command).thenEvents([slotRequested, awaited])
+    given(assessments).when(createSlotAssessment, command).thenEvents([slotRequested, awaited])
   })
 
   it('refuses another body under the same key, and any repeat of a request without one', () => {
-    given(assessmentFold, slotRequested, awaited)
+    given(assessments, slotRequested, awaited)
       .when(createSlotAssessment, { ...command, fingerprint: hash('e') })
       .thenRefused('idempotency-key-reused')
-    given(assessmentFold, slotRequested, awaited)
+    given(assessments, slotRequested, awaited)
       .when(createSlotAssessment, { ...command, fingerprint: null })
       .thenRefused('idempotency-key-reused')
   })
 
   it('answers the repeat of one that is submitted, or was closed, without an event', () => {
-    given(assessmentFold, slotRequested, awaited, submitted).when(createSlotAssessment, command).thenNothing()
-    given(assessmentFold, slotRequested, awaited, closed).when(createSlotAssessment, command).thenNothing()
+    given(assessments, slotRequested, awaited, submitted).when(createSlotAssessment, command).thenNothing()
+    given(assessments, slotRequested, awaited, closed).when(createSlotAssessment, command).thenNothing()
   })
 })
 
@@ -110,59 +110,59 @@ describe('submitting uploads', () => {
   const closesAt = Date.parse(awaited.data.closesAt)
 
   it('submits once, under a key or without', () => {
-    given(assessmentFold, slotRequested, awaited).when(submitAssessment, command).thenEvents([bySubmit])
-    given(assessmentFold, slotRequested, awaited)
+    given(assessments, slotRequested, awaited).when(submitAssessment, command).thenEvents([bySubmit])
+    given(assessments, slotRequested, awaited)
       .when(submitAssessment, { ...command, request: null })
       .thenEvents([submitted])
   })
 
   it('does nothing where a submission stands, whoever asks', () => {
     for (const story of [[], [reviewRequested], [reviewRequested, ended.completed]]) {
-      given(assessmentFold, slotRequested, awaited, bySubmit, ...story)
+      given(assessments, slotRequested, awaited, bySubmit, ...story)
         .when(submitAssessment, command)
         .thenNothing()
-      given(assessmentFold, slotRequested, awaited, bySubmit, ...story)
+      given(assessments, slotRequested, awaited, bySubmit, ...story)
         .when(submitAssessment, { ...command, request: other })
         .thenNothing()
-      given(assessmentFold, slotRequested, awaited, bySubmit, ...story)
+      given(assessments, slotRequested, awaited, bySubmit, ...story)
         .when(submitAssessment, { ...command, request: null })
         .thenNothing()
-      given(assessmentFold, requested, submitted, ...story)
+      given(assessments, requested, submitted, ...story)
         .when(submitAssessment, command)
         .thenNothing()
     }
   })
 
   it('refuses one that has failed, but answers the very key that submitted it', () => {
-    const failed = given(assessmentFold, slotRequested, awaited, bySubmit, ended.failed)
+    const failed = given(assessments, slotRequested, awaited, bySubmit, ended.failed)
     failed.when(submitAssessment, command).thenNothing()
     failed.when(submitAssessment, { ...command, request: other }).thenRefused('assessment-not-awaiting-images')
     failed.when(submitAssessment, { ...command, request: null }).thenRefused('assessment-not-awaiting-images')
-    given(assessmentFold, requested, submitted, ended.failed)
+    given(assessments, requested, submitted, ended.failed)
       .when(submitAssessment, { ...command, request: null })
       .thenRefused('assessment-not-awaiting-images')
-    given(assessmentFold, slotRequested, awaited, closed)
+    given(assessments, slotRequested, awaited, closed)
       .when(submitAssessment, command)
       .thenRefused('assessment-not-awaiting-images')
   })
 
   it('refuses a key that submitted with another body', () => {
     const changed = { ...command, request: { ...request, fingerprint: hash('e') } }
-    given(assessmentFold, slotRequested, awaited, bySubmit)
+    given(assessments, slotRequested, awaited, bySubmit)
       .when(submitAssessment, changed)
       .thenRefused('idempotency-key-reused')
   })
 
   it('refuses what does not exist, and what was requested otherwise', () => {
-    given(assessmentFold).when(submitAssessment, command).thenRefused('not-found')
-    given(assessmentFold, requested).when(submitAssessment, command).thenRefused('assessment-not-awaiting-images')
+    given(assessments).when(submitAssessment, command).thenRefused('not-found')
+    given(assessments, requested).when(submitAssessment, command).thenRefused('assessment-not-awaiting-images')
   })
 
   it('takes the last millisecond of the window, and no later one', () => {
     const last = { ...command, now: new Date(closesAt - 1) }
-    const { state } = given(assessmentFold, slotRequested, awaited)
+    const { state } = given(assessments, slotRequested, awaited)
     expect(meetSubmission(last, state)).toBe('uploads')
-    given(assessmentFold, slotRequested, awaited)
+    given(assessments, slotRequested, awaited)
       .when(submitAssessment, { ...command, now: new Date(closesAt) })
       .thenRefused('assessment-not-awaiting-images')
   })
@@ -172,21 +172,21 @@ describe('closing the upload window', () => {
   const closesAt = Date.parse(awaited.data.closesAt)
 
   it('ends the assessment when the window has passed, not a millisecond before', () => {
-    given(assessmentFold, slotRequested, awaited)
+    given(assessments, slotRequested, awaited)
       .when(closeUploads, { now: new Date(closesAt - 1) })
       .thenNothing()
-    given(assessmentFold, slotRequested, awaited)
+    given(assessments, slotRequested, awaited)
       .when(closeUploads, { now: new Date(closesAt) })
       .thenEvents([closed])
   })
 
   it('leaves one that is submitted, has ended, or was requested otherwise as it is', () => {
     const late = { now: new Date(closesAt + 60_000) }
-    given(assessmentFold).when(closeUploads, late).thenNothing()
-    given(assessmentFold, requested).when(closeUploads, late).thenNothing()
-    given(assessmentFold, slotRequested, awaited, submitted).when(closeUploads, late).thenNothing()
-    given(assessmentFold, slotRequested, awaited, submitted, ended.completed).when(closeUploads, late).thenNothing()
-    given(assessmentFold, slotRequested, awaited, closed).when(closeUploads, late).thenNothing()
+    given(assessments).when(closeUploads, late).thenNothing()
+    given(assessments, requested).when(closeUploads, late).thenNothing()
+    given(assessments, slotRequested, awaited, submitted).when(closeUploads, late).thenNothing()
+    given(assessments, slotRequested, awaited, submitted, ended.completed).when(closeUploads, late).thenNothing()
+    given(assessments, slotRequested, awaited, closed).when(closeUploads, late).thenNothing()
   })
 })
 
@@ -194,14 +194,14 @@ describe('asking for the review', () => {
   const command = { now: new Date(at(1)) }
 
   it('names each image once, and sends what is not dermoscopic as MACROSCOPIC', () => {
-    given(assessmentFold, requested, submitted).when(requestReview, command).thenEvents([reviewRequested])
+    given(assessments, requested, submitted).when(requestReview, command).thenEvents([reviewRequested])
   })
 
   it('does nothing before the images are there, or after the end', () => {
-    given(assessmentFold).when(requestReview, command).thenNothing()
-    given(assessmentFold, requested).when(requestReview, command).thenNothing()
-    given(assessmentFold, requested, submitted, ended.failed).when(requestReview, command).thenNothing()
-    given(assessmentFold, ...processing, ended.completed)
+    given(assessments).when(requestReview, command).thenNothing()
+    given(assessments, requested).when(requestReview, command).thenNothing()
+    given(assessments, requested, submitted, ended.failed).when(requestReview, command).thenNothing()
+    given(assessments, ...processing, ended.completed)
       .when(requestReview, command)
       .thenNothing()
   })
@@ -214,7 +214,7 @@ describe('concluding an assessment', () => {
 
   it('completes with the outcome of the review', () => {
     const outcome = outcomeOf([lesion], imageQuality)
-    given(assessmentFold, ...processing)
+    given(assessments, ...processing)
       .when(
         concludeAssessment,
         command({ kind: 'completed', aiProvider: 'inference-provider', lesions: [lesion], imageQuality }),
@@ -224,7 +224,7 @@ describe('concluding an assessment', () => {
 
   it('fails when one image of a completed review is unsuitable, whatever was found (T6)', () => {
     const quality = [...imageQuality, { imageId: ids.secondImage, quality: unsuitableQuality }]
-    given(assessmentFold, ...processing)
+    given(assessments, ...processing)
       .when(
         concludeAssessment,
         command({
@@ -248,31 +248,31 @@ describe('concluding an assessment', () => {
     ['provider_client_error', 'PROVIDER_REJECTED'],
     ['image_fetch_failed', 'IMAGE_FETCH_FAILED'],
   ])('turns %s into %s', (classification, code) => {
-    given(assessmentFold, ...processing)
+    given(assessments, ...processing)
       .when(concludeAssessment, command({ kind: 'failed', classification }))
       .thenEvents([failed(code)])
   })
 
   it('fails when the review was cancelled, telling a withdrawn consent from a request (T28)', () => {
-    given(assessmentFold, ...processing)
+    given(assessments, ...processing)
       .when(concludeAssessment, command({ kind: 'cancelled', reason: 'consent_withdrawn' }))
       .thenEvents([failed('CONSENT_MISSING')])
-    given(assessmentFold, ...processing)
+    given(assessments, ...processing)
       .when(concludeAssessment, command({ kind: 'cancelled', reason: 'requested' }))
       .thenEvents([failed('CANCELLED')])
   })
 
   it.each(Object.entries(ended))('leaves one that is %s as it is', (_status, end) => {
-    given(assessmentFold, ...processing, end)
+    given(assessments, ...processing, end)
       .when(concludeAssessment, command({ kind: 'failed', classification: 'image_fetch_failed' }))
       .thenNothing()
   })
 
   it('does nothing for one that was never submitted', () => {
-    given(assessmentFold, requested)
+    given(assessments, requested)
       .when(concludeAssessment, command({ kind: 'failed', classification: 'image_fetch_failed' }))
       .thenNothing()
-    given(assessmentFold)
+    given(assessments)
       .when(concludeAssessment, command({ kind: 'failed', classification: 'image_fetch_failed' }))
       .thenNothing()
   })
@@ -287,19 +287,19 @@ describe('expiring an assessment', () => {
 
   it('ends it at its deadline, not a millisecond before', () => {
     const deadline = Date.parse(submitted.data.deadlineAt)
-    given(assessmentFold, ...processing)
+    given(assessments, ...processing)
       .when(expireAssessment, { now: new Date(deadline - 1) })
       .thenNothing()
-    given(assessmentFold, ...processing)
+    given(assessments, ...processing)
       .when(expireAssessment, { now: new Date(deadline) })
       .thenEvents([timedOut])
-    given(assessmentFold, requested, submitted)
+    given(assessments, requested, submitted)
       .when(expireAssessment, { now: new Date(deadline + 60_000) })
       .thenEvents([timedOut])
   })
 
   it.each(Object.entries(ended))('leaves one that is %s as it is', (_status, end) => {
-    given(assessmentFold, ...processing, end)
+    given(assessments, ...processing, end)
       .when(expireAssessment, { now: new Date(at(7200)) })
       .thenNothing()
   })

@@ -5,10 +5,8 @@ import { assessmentWriteRoutes } from '../../../commands/assessments/routes.ts'
 import { at, textAt } from '../../../app/demo/api-client.ts'
 import type { ObjectStore } from '../../../platform/storage/object-store.ts'
 import { problem } from '../../../platform/http/problems.ts'
-import { assessmentFold } from '../../../streams/assessment/state.ts'
-import { assessmentStream } from '../../../streams/assessment/stream.ts'
-import { caseFold } from '../../../streams/case/state.ts'
-import { caseStream } from '../../../streams/case/stream.ts'
+import { assessments } from '../../../streams/assessment/aggregate.ts'
+import { cases } from '../../../streams/case/aggregate.ts'
 import { AppendOutcomeUnknownError, EventStoreUnavailableError } from '../../../streams/store/errors.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import { startApplication, type TestApplication } from '../../platform/http/test-application.ts'
@@ -79,9 +77,7 @@ async function keys(): Promise<string[]> {
 }
 
 async function named(record: unknown): Promise<string[]> {
-  const { state } = await world.otherStore.load(assessmentFold, assessmentStream(world.orgId, textAt(record, 'id')), {
-    fresh: true,
-  })
+  const { state } = await world.otherStore.load(assessments.of(world.orgId, textAt(record, 'id')))
   if (state.status === 'absent') throw new Error('there is no such assessment')
   return state.images.map((image) => ('object' in image ? image.object.key : 'none')).toSorted()
 }
@@ -198,9 +194,7 @@ it('opens the case before a repeat is answered when the first answer was never g
   expect(await create(broken, body, 'no-answer')).toMatchObject({ status: 503 })
   const again = await create(await start(world.otherStore), body, 'no-answer')
   expect(again).toMatchObject({ status: 202, isReplayed: true })
-  const { state } = await world.store.load(caseFold, caseStream(world.orgId, textAt(again.record, 'case_id')), {
-    fresh: true,
-  })
+  const { state } = await world.store.load(cases.of(world.orgId, textAt(again.record, 'case_id')))
   expect(state).toMatchObject({ status: 'open', assessmentId: textAt(again.record, 'id') })
 })
 

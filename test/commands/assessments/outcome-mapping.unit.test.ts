@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { concludeAssessment, unsuitableQuality } from '../../../commands/assessments/conclude-assessment.ts'
 import { outcomeOf, scoringVersion } from '../../../commands/assessments/outcome-mapping.ts'
-import { assessmentFold } from '../../../streams/assessment/state.ts'
+import { assessments } from '../../../streams/assessment/aggregate.ts'
 import { Recommendation, type Outcome } from '../../../streams/assessment/events.ts'
 import type { Lesion } from '../../../streams/ai-review/events.ts'
 import { lesion } from '../../streams/ai-review-facts.ts'
@@ -130,7 +130,7 @@ describe('image quality', () => {
     ]
     const end = { kind: 'completed', aiProvider: 'inference-provider', lesions: [each], imageQuality } as const
     const command = { aiReviewId: ids.review, end, now: new Date(at(30)) }
-    return concludeAssessment(command, given(assessmentFold, ...processing).state)
+    return concludeAssessment(command, given(assessments, ...processing).state)
   }
 
   it.each(['IMAGE_QUALITY_SUITABLE', 'SOMETHING_NEW', '', null])('%s is reported, with every grade', (quality) => {

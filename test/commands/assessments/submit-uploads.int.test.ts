@@ -6,8 +6,7 @@ import type { AssessmentRouteDependencies } from '../../../commands/assessments/
 import { submitUploads } from '../../../commands/assessments/submit-uploads.ts'
 import { removeUploads, uploadKey } from '../../../commands/assessments/uploads.ts'
 import type { ObjectStore } from '../../../platform/storage/object-store.ts'
-import { assessmentFold, type ExistingAssessment } from '../../../streams/assessment/state.ts'
-import { assessmentStream } from '../../../streams/assessment/stream.ts'
+import { assessments, type ExistingAssessment } from '../../../streams/assessment/aggregate.ts'
 import { AppendOutcomeUnknownError } from '../../../streams/store/errors.ts'
 import { assessmentFact, hash } from '../../streams/facts.ts'
 import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'
@@ -46,12 +45,12 @@ async function declared(count = 2): Promise<Declared> {
   const imageIds = Array.from({ length: count }, () => randomUUID())
   const images = imageIds.map((imageId) => ({ imageId, captureType: 'other' as const, mimeType: 'image/jpeg' }))
   const closesAt = new Date(world.now().getTime() + 3_600_000).toISOString()
-  const stream = assessmentStream(world.orgId, assessmentId)
+  const stream = assessments.of(world.orgId, assessmentId).stream
   const story = [
     assessmentFact('AssessmentRequested', { assessmentId, organisationId: world.orgId, mode: 'slot', images }),
     assessmentFact('AssessmentUploadsAwaited', { assessmentId, closesAt }),
   ]
-  await world.store.append(assessmentFold, stream, 'no_stream', story, contextOf(world))
+  await world.store.append({ fold: assessments, stream }, 'no_stream', story, contextOf(world))
   return { assessmentId, imageIds, stream }
 }
 
@@ -80,7 +79,7 @@ function submit({ assessmentId }: Declared, deps: AssessmentRouteDependencies = 
 }
 
 async function stateOf({ stream }: Declared): Promise<ExistingAssessment> {
-  const { state } = await world.otherStore.load(assessmentFold, stream, { fresh: true })
+  const { state } = await world.otherStore.load({ fold: assessments, stream })
   if (state.status === 'absent') throw new Error('there is no such assessment')
   return state
 }

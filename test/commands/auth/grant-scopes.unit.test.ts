@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { grantScopes } from '../../../commands/auth/grant-scopes.ts'
 import { registerClient } from '../../../commands/auth/register-client.ts'
-import { oauthClientFold } from '../../../streams/oauth-client/state.ts'
+import { oauthClients } from '../../../streams/oauth-client/aggregate.ts'
 import { at, clientFact as fact, hash, ids } from '../../streams/facts.ts'
 import { given } from '../../support/given-decider.ts'
 
@@ -16,31 +16,31 @@ const command = {
 
 describe('a client that is registered again with more scopes', () => {
   it('is granted those that it lacks, once, and keeps the others', () => {
-    const after = given(oauthClientFold, registered)
+    const after = given(oauthClients, registered)
       .when(grantScopes, command)
       .thenEvents([fact('OauthClientScopesGranted')])
     expect(after).toEqual({ status: 'registered', ...registered.data, scopes: command.scopes })
   })
 
   it('is granted nothing that it has, and loses nothing that is not named', () => {
-    given(oauthClientFold, registered)
+    given(oauthClients, registered)
       .when(grantScopes, { ...command, scopes: ['assessments:read'] })
       .thenNothing()
-    given(oauthClientFold, registered, fact('OauthClientScopesGranted')).when(grantScopes, command).thenNothing()
+    given(oauthClients, registered, fact('OauthClientScopesGranted')).when(grantScopes, command).thenNothing()
   })
 
   it('is granted nothing where it is unknown, or another: of another organisation, or with another secret', () => {
-    given(oauthClientFold).when(grantScopes, command).thenNothing()
-    given(oauthClientFold, registered)
+    given(oauthClients).when(grantScopes, command).thenNothing()
+    given(oauthClients, registered)
       .when(grantScopes, { ...command, orgId: null })
       .thenNothing()
-    given(oauthClientFold, registered)
+    given(oauthClients, registered)
       .when(grantScopes, { ...command, secretHash: hash('d') })
       .thenNothing()
   })
 
   it('is registered once all the same', () => {
-    given(oauthClientFold, registered, fact('OauthClientScopesGranted'))
+    given(oauthClients, registered, fact('OauthClientScopesGranted'))
       .when(registerClient, { ...registered.data, now: new Date(at(9)) })
       .thenNothing()
   })

@@ -4,10 +4,10 @@ import { birthErrors, freeFormErrors } from '../../../commands/clinical/bodies.t
 import { correctPatient, undoCorrection } from '../../../commands/clinical/correct-patient.ts'
 import { openCase } from '../../../commands/clinical/open-case.ts'
 import { registerPatient, revokeRegistration } from '../../../commands/clinical/register-patient.ts'
-import { caseFold } from '../../../streams/case/state.ts'
-import { oauthClientFold } from '../../../streams/oauth-client/state.ts'
+import { cases } from '../../../streams/case/aggregate.ts'
+import { oauthClients } from '../../../streams/oauth-client/aggregate.ts'
 import type { PatientEvent } from '../../../streams/patient/events.ts'
-import { patientFold } from '../../../streams/patient/state.ts'
+import { patients } from '../../../streams/patient/aggregate.ts'
 import { at, caseFact, clientFact, hash, ids, patientFact } from '../../streams/facts.ts'
 import { given } from '../../support/given-decider.ts'
 
@@ -33,23 +33,23 @@ describe('registering a patient', () => {
   }
 
   it('happens once for a keyed request', () => {
-    given(patientFold).when(registerPatient, command).thenEvents([registered])
+    given(patients).when(registerPatient, command).thenEvents([registered])
   })
 
   it('refuses another body under the same key', () => {
-    given(patientFold, registered)
+    given(patients, registered)
       .when(registerPatient, { ...command, fingerprint: hash('e') })
       .thenRefused('idempotency-key-reused')
   })
 
   it('can be revoked once, and never registered again', () => {
-    given(patientFold, registered)
+    given(patients, registered)
       .when(revokeRegistration, { patientId: ids.patient, now: new Date(at(1)) })
       .thenEvents([revoked])
-    given(patientFold)
+    given(patients)
       .when(revokeRegistration, { patientId: ids.patient, now: new Date(at(1)) })
       .thenNothing()
-    given(patientFold, registered, revoked).when(registerPatient, command).thenRefused('patient-identifier-conflict')
+    given(patients, registered, revoked).when(registerPatient, command).thenRefused('patient-identifier-conflict')
   })
 })
 
@@ -69,27 +69,27 @@ describe('correcting a patient', () => {
   }
   const whole = { ...nothing, givenName: givenName ?? '', familyName: familyName ?? '', dob: dob ?? '', identifiers }
   const stateAfter = (...events: readonly PatientEvent[]) => {
-    const state = events.reduce(patientFold.evolve, patientFold.initialState)
+    const state = events.reduce(patients.evolve, patients.initialState)
     if (state.status !== 'registered') throw new Error('the patient is not registered')
     return state
   }
 
   it('says all members as they are then, those that were left out too', () => {
-    given(patientFold, registered).when(correctPatient, whole).thenEvents([corrected])
-    given(patientFold, registered)
+    given(patients, registered).when(correctPatient, whole).thenEvents([corrected])
+    given(patients, registered)
       .when(correctPatient, { ...nothing, dob: '1970-03-01' })
       .thenEvents([patientFact('PatientCorrected', { ...registeredMembers, dob: '1970-03-01' })])
-    given(patientFold, registered)
+    given(patients, registered)
       .when(correctPatient, { ...nothing, identifiers: [] })
       .thenEvents([patientFact('PatientCorrected', { ...registeredMembers, identifiers: [] })])
   })
 
   it('is nothing where all is so already', () => {
-    given(patientFold, registered).when(correctPatient, nothing).thenNothing()
-    given(patientFold, registered, corrected)
+    given(patients, registered).when(correctPatient, nothing).thenNothing()
+    given(patients, registered, corrected)
       .when(correctPatient, { ...whole, now: new Date(at(9)) })
       .thenNothing()
-    given(patientFold, registered, corrected)
+    given(patients, registered, corrected)
       .when(correctPatient, { ...nothing, identifiers: [...identifiers] })
       .thenNothing()
     expect(
@@ -119,13 +119,13 @@ describe('correcting a patient', () => {
   })
 
   it('is refused for somebody who is not there, was revoked, or was erased', () => {
-    given(patientFold).when(correctPatient, whole).thenRefused('not-found')
-    given(patientFold, registered, patientFact('PatientRegistrationRevoked'))
+    given(patients).when(correctPatient, whole).thenRefused('not-found')
+    given(patients, registered, patientFact('PatientRegistrationRevoked'))
       .when(correctPatient, whole)
       .thenRefused('not-found')
     const erased = patientFact('PatientRegistered', { givenName: null, familyName: null, dob: null, identifiers: null })
-    given(patientFold, erased).when(correctPatient, whole).thenRefused('subject-erased')
-    given(patientFold, erased).when(correctPatient, nothing).thenRefused('subject-erased')
+    given(patients, erased).when(correctPatient, whole).thenRefused('subject-erased')
+    given(patients, erased).when(correctPatient, nothing).thenRefused('subject-erased')
   })
 
   it('is undone where it lost an identifier, but for what others corrected since', () => {
@@ -137,11 +137,11 @@ describe('correcting a patient', () => {
       lost: [lost],
       now: new Date(at(6)),
     }
-    given(patientFold, registered, corrected)
+    given(patients, registered, corrected)
       .when(undoCorrection, undo)
       .thenEvents([patientFact('PatientCorrected', { ...registeredMembers, correctedAt: at(6) })])
     const since = patientFact('PatientCorrected', { dob: '1970-03-02', identifiers: [lost] })
-    given(patientFold, registered, corrected, since)
+    given(patients, registered, corrected, since)
       .when(undoCorrection, undo)
       .thenEvents([
         patientFact('PatientCorrected', {
@@ -151,10 +151,10 @@ describe('correcting a patient', () => {
           correctedAt: at(6),
         }),
       ])
-    given(patientFold, registered, corrected, patientFact('PatientCorrected', { identifiers: [kept] }))
+    given(patients, registered, corrected, patientFact('PatientCorrected', { identifiers: [kept] }))
       .when(undoCorrection, undo)
       .thenNothing()
-    given(patientFold, registered, patientFact('PatientRegistrationRevoked')).when(undoCorrection, undo).thenNothing()
+    given(patients, registered, patientFact('PatientRegistrationRevoked')).when(undoCorrection, undo).thenNothing()
   })
 })
 
@@ -164,8 +164,8 @@ describe('opening a case', () => {
   const command = { ...data, now: new Date(at(0)) }
 
   it('by its assessment happens once, whoever comes second', () => {
-    given(caseFold).when(openCase, command).thenEvents([opened])
-    given(caseFold, opened)
+    given(cases).when(openCase, command).thenEvents([opened])
+    given(cases, opened)
       .when(openCase, { ...command, now: new Date(at(9)), clinicalContext: null })
       .thenNothing()
   })
@@ -173,18 +173,18 @@ describe('opening a case', () => {
   it('by a client happens once for a keyed request, and refuses another body', () => {
     const keyed = { ...command, assessmentId: null, fingerprint: hash('f') }
     const own = caseFact('CaseOpened', { assessmentId: null, fingerprint: hash('f') })
-    given(caseFold).when(openCase, keyed).thenEvents([own])
-    given(caseFold, own)
+    given(cases).when(openCase, keyed).thenEvents([own])
+    given(cases, own)
       .when(openCase, { ...keyed, fingerprint: hash('e') })
       .thenRefused('idempotency-key-reused')
-    given(caseFold, own).when(openCase, command).thenRefused('idempotency-key-reused')
+    given(cases, own).when(openCase, command).thenRefused('idempotency-key-reused')
   })
 })
 
 describe('registering a client', () => {
   it('happens at the first start only', () => {
     const { registeredAt: _, ...data } = clientFact('OauthClientRegistered').data
-    given(oauthClientFold)
+    given(oauthClients)
       .when(registerClient, { ...data, now: new Date(at(0)) })
       .thenEvents([clientFact('OauthClientRegistered')])
   })

@@ -7,8 +7,7 @@ import type { RegisterPatient } from '../../../commands/clinical/register-patien
 import { problem } from '../../../platform/http/problems.ts'
 import { AppendOutcomeUnknownError } from '../../../streams/store/errors.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
-import { patientFold } from '../../../streams/patient/state.ts'
-import { patientStream } from '../../../streams/patient/stream.ts'
+import { patients } from '../../../streams/patient/aggregate.ts'
 import { contextOf, interrupted, openDecisionWorld, problemOf, type DecisionWorld } from '../handling/decision-world.ts'
 
 let world: DecisionWorld
@@ -51,9 +50,7 @@ const holders = async (...values: string[]) => [
 ]
 
 async function stored(patientId: string) {
-  const { state, revision } = await world.otherStore.load(patientFold, patientStream(world.orgId, patientId), {
-    fresh: true,
-  })
+  const { state, revision } = await world.otherStore.load(patients.of(world.orgId, patientId))
   if (state.status !== 'registered') throw new Error('the patient is not registered')
   return { values: state.identifiers?.map(({ value }) => value), revision }
 }
@@ -299,7 +296,7 @@ describe('a correction that stalls for longer than its claims are kept', () => {
       ),
     ).toBe('patient-identifier-conflict')
     expect(await stored(patient)).toEqual({ values: ['m1'], revision: 2n })
-    const { state } = await world.otherStore.load(patientFold, patientStream(world.orgId, patient), { fresh: true })
+    const { state } = await world.otherStore.load(patients.of(world.orgId, patient))
     expect(state).toMatchObject({ givenName: 'Ada' })
     expect([await holders('m1'), await holders('m2'), await holders('m3')]).toEqual([[patient], [], [next]])
     expect(await problemOf(registered(['m2']))).toBeNull()

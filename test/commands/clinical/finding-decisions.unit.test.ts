@@ -4,7 +4,7 @@ import { lesionShares } from '../../../commands/clinical/lesion-shares.ts'
 import { recordFindings } from '../../../commands/clinical/record-findings.ts'
 import { supersedeDiagnoses } from '../../../commands/clinical/supersede-diagnoses.ts'
 import type { Lesion } from '../../../streams/ai-review/events.ts'
-import { caseFold } from '../../../streams/case/state.ts'
+import { cases } from '../../../streams/case/aggregate.ts'
 import { appendLimitBytes } from '../../../streams/store/appending.ts'
 import { lesion } from '../../streams/ai-review-facts.ts'
 import { at, caseFact, ids } from '../../streams/facts.ts'
@@ -41,13 +41,13 @@ function recording(lesions: readonly Lesion[]) {
 
 describe('what an AI review found', () => {
   it('becomes one finding and one diagnosis for each lesion, once', () => {
-    given(caseFold, opened)
+    given(cases, opened)
       .when(recordFindings, recording([lesion]))
       .thenEvents(pair)
   })
 
   it('is a diagnosis also where nothing is suspected, and a finding without a place', () => {
-    const state = given(caseFold, opened).when(recordFindings, { ...recording([bare]), bodySiteId: null })
+    const state = given(cases, opened).when(recordFindings, { ...recording([bare]), bodySiteId: null })
     const none = { code: null, term: null }
     const of = foundOf(ids.review, 7)
     state.thenEvents([
@@ -57,7 +57,7 @@ describe('what an AI review found', () => {
   })
 
   it('is kept apart from what another review of the case found', () => {
-    const after = given(caseFold, opened, ...pair).when(recordFindings, {
+    const after = given(cases, opened, ...pair).when(recordFindings, {
       ...recording([lesion]),
       aiReviewId: ids.newReview,
     })
@@ -77,7 +77,7 @@ describe('what an AI review found', () => {
   it('says of each finding which of how many it is', () => {
     const lesions = [lesion, { ...lesion, lesionNumber: 2 }, { ...lesion, lesionNumber: 3 }]
     const command = { ...recording(lesions), share: { lesions: lesions.slice(1), before: 1 } }
-    const decision = recordFindings(command, given(caseFold, opened).state)
+    const decision = recordFindings(command, given(cases, opened).state)
     const places =
       'refused' in decision
         ? []
@@ -91,7 +91,7 @@ describe('what an AI review found', () => {
   })
 
   it('is refused for a case that does not exist', () => {
-    given(caseFold)
+    given(cases)
       .when(recordFindings, recording([lesion]))
       .thenRefused('not-found')
   })
@@ -108,7 +108,7 @@ describe('an AI review whose place another has taken', () => {
   const superseded = caseFact('CaseDiagnosisSuperseded')
 
   it('has its diagnoses superseded, once; its findings stay recorded', () => {
-    const state = given(caseFold, opened, ...pair)
+    const state = given(cases, opened, ...pair)
       .when(supersedeDiagnoses, command)
       .thenEvents([superseded])
     expect(recordFindings(recording([lesion]), state)).toEqual([])
@@ -117,7 +117,7 @@ describe('an AI review whose place another has taken', () => {
   it('leaves the diagnoses of its successor alone', () => {
     const { finding, diagnosis } = foundOf(ids.newReview, 1)
     const own = [caseFact('CaseFindingRecorded', finding), caseFact('CaseDiagnosisRecorded', diagnosis)]
-    const state = given(caseFold, opened, ...pair, ...own)
+    const state = given(cases, opened, ...pair, ...own)
       .when(supersedeDiagnoses, command)
       .thenEvents([superseded])
     expect(
@@ -129,8 +129,8 @@ describe('an AI review whose place another has taken', () => {
   })
 
   it('is not passed over while what it found is not recorded', () => {
-    given(caseFold, opened).when(supersedeDiagnoses, command).thenRefused('conflict')
-    given(caseFold).when(supersedeDiagnoses, command).thenRefused('not-found')
+    given(cases, opened).when(supersedeDiagnoses, command).thenRefused('conflict')
+    given(cases).when(supersedeDiagnoses, command).thenRefused('not-found')
   })
 })
 
@@ -167,7 +167,7 @@ describe('the shares of lesions that one append takes', () => {
     const worst = many(100, { category: long.slice(0, 505) }).with(99, { ...lesion, ...texts, lesionNumber: 100 })
     for (const lesions of [worst, many(3, texts)]) {
       const [share = { lesions: [], before: 0 }] = lesionShares(lesions)
-      const decision = recordFindings({ ...recording(lesions), share }, given(caseFold, opened).state)
+      const decision = recordFindings({ ...recording(lesions), share }, given(cases, opened).state)
       expect(Buffer.byteLength(JSON.stringify(decision))).toBeLessThan(appendLimitBytes * 0.8)
     }
   })

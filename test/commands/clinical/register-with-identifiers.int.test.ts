@@ -7,9 +7,8 @@ import { requirePatient } from '../../../commands/clinical/require-patient.ts'
 import { execute } from '../../../commands/handling/execute.ts'
 import { AppendOutcomeUnknownError } from '../../../streams/store/errors.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
-import { patientFold } from '../../../streams/patient/state.ts'
-import { patientStream } from '../../../streams/patient/stream.ts'
-import { parseOwnedStream } from '../../../streams/stream-name.ts'
+import { patients } from '../../../streams/patient/aggregate.ts'
+import { parseOwnedStream } from '../../../streams/aggregate.ts'
 import { hash } from '../../streams/facts.ts'
 import {
   contextOf,
@@ -19,6 +18,7 @@ import {
   watched,
   type DecisionWorld,
 } from '../handling/decision-world.ts'
+import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 
 let world: DecisionWorld
 beforeAll(async () => {
@@ -49,7 +49,7 @@ const holders = async (...values: string[]) => [
   ...(await patientsHolding(world, world.orgId, values.map(identifier))).keys(),
 ]
 const statusOf = async ({ patientId }: RegisterPatient) =>
-  (await world.otherStore.load(patientFold, patientStream(world.orgId, patientId), { fresh: true })).state.status
+  (await world.otherStore.load(patients.of(world.orgId, patientId))).state.status
 
 /** A registration that ends where the process dies: after these many of its appends. */
 async function crashed(command: RegisterPatient, at: 'registration' | 'confirmation'): Promise<void> {
@@ -111,7 +111,7 @@ describe('registering a patient with identifiers', () => {
 
   it('is another matter in another organisation', async () => {
     await register(registration('b1'))
-    const orgId = randomUUID()
+    const orgId = tenantOfFact(randomUUID())
     const command = { ...registration('b1'), organisationId: orgId }
     await registerWithIdentifiers(world, orgId, command, contextOf({ orgId }))
     expect([...(await patientsHolding(world, orgId, [identifier('b1')])).keys()]).toEqual([command.patientId])
@@ -135,7 +135,7 @@ describe('registering a patient with identifiers', () => {
   it('claims in one order, however they are listed, so that two never hold what the other waits for', async () => {
     const orderOf = async (...values: string[]) => {
       const order: string[] = []
-      const orgId = randomUUID()
+      const orgId = tenantOfFact(randomUUID())
       const store = watched(
         world.store,
         (stream) => void (stream.startsWith('reservation-') && order.push(parseOwnedStream(stream).id)),
@@ -263,7 +263,7 @@ describe('a registration whose outcome is unknown', () => {
     // It had happened.
     await execute(
       world.store,
-      { fold: patientFold, stream: patientStream(world.orgId, command.patientId) },
+      patients.of(world.orgId, command.patientId),
       (state) => registerPatient(command, state),
       contextOf(world),
     )

@@ -5,8 +5,8 @@ import { publishTextVersion } from '../../../commands/consent/publish-text-versi
 import { recordConsent, type RecordConsent } from '../../../commands/consent/record-consent.ts'
 import { updateConsentType } from '../../../commands/consent/update-consent-type.ts'
 import { useConsentType } from '../../../commands/consent/use-consent-type.ts'
-import { consentTypeFold, isDefined, type DefinedConsentType } from '../../../streams/consent-type/state.ts'
-import { consentFold, keyedDecision } from '../../../streams/consent/state.ts'
+import { consentTypes, isDefined, type DefinedConsentType } from '../../../streams/consent-type/aggregate.ts'
+import { consents, keyedDecision } from '../../../streams/consent/aggregate.ts'
 import { at, consentFact, consentTypeFact as typeFact, hash, ids } from '../../streams/facts.ts'
 import { given } from '../../support/given-decider.ts'
 
@@ -16,7 +16,7 @@ const used = typeFact('ConsentTypeUsed')
 const deleted = typeFact('ConsentTypeDeleted')
 
 function definedType(...later: (typeof published)[]): DefinedConsentType {
-  const { state } = given(consentTypeFold, created, ...later)
+  const { state } = given(consentTypes, created, ...later)
   if (!isDefined(state)) throw new Error('not defined')
   return state
 }
@@ -27,14 +27,14 @@ describe('creating a consent type', () => {
 
   it('takes the code; the same keyed request again does nothing', () => {
     const keyed = { ...command, fingerprint: hash('f') }
-    given(consentTypeFold)
+    given(consentTypes)
       .when(createConsentType, keyed)
       .thenEvents([typeFact('ConsentTypeCreated', { fingerprint: hash('f') })])
   })
 
   it('refuses a code that is taken, by another request or by one without a key', () => {
-    given(consentTypeFold).when(createConsentType, command).thenEvents([created], 'consent-type-code-in-use')
-    given(consentTypeFold, typeFact('ConsentTypeCreated', { fingerprint: hash('e') }))
+    given(consentTypes).when(createConsentType, command).thenEvents([created], 'consent-type-code-in-use')
+    given(consentTypes, typeFact('ConsentTypeCreated', { fingerprint: hash('e') }))
       .when(createConsentType, { ...command, fingerprint: hash('f') })
       .thenRefused('consent-type-code-in-use')
   })
@@ -46,7 +46,7 @@ describe('changing a consent type', () => {
 
   it('says once how it is described from now on', () => {
     const { displayName, description, required } = updated.data
-    given(consentTypeFold, created, used)
+    given(consentTypes, created, used)
       .when(updateConsentType, { ...unchanged, displayName, description, required })
       .thenEvents([updated])
   })
@@ -56,19 +56,19 @@ describe('changing a consent type', () => {
       description: created.data.description,
       required: created.data.required,
     })
-    given(consentTypeFold, created)
+    given(consentTypes, created)
       .when(updateConsentType, { ...unchanged, displayName: updated.data.displayName })
       .thenEvents([named])
     const bare = typeFact('ConsentTypeUpdated', { description: null })
-    given(consentTypeFold, created, updated)
+    given(consentTypes, created, updated)
       .when(updateConsentType, { ...unchanged, description: null })
       .thenEvents([bare])
   })
 
   it('does nothing where nothing changes, and refuses a type that is not there or no more', () => {
-    given(consentTypeFold, created).when(updateConsentType, unchanged).thenNothing()
-    given(consentTypeFold).when(updateConsentType, unchanged).thenRefused('not-found')
-    given(consentTypeFold, created, deleted).when(updateConsentType, unchanged).thenRefused('not-found')
+    given(consentTypes, created).when(updateConsentType, unchanged).thenNothing()
+    given(consentTypes).when(updateConsentType, unchanged).thenRefused('not-found')
+    given(consentTypes, created, deleted).when(updateConsentType, unchanged).thenRefused('not-found')
   })
 })
 
@@ -76,21 +76,21 @@ describe('deleting a consent type', () => {
   const command = { now: new Date(at(4)) }
 
   it('deletes what nobody has decided on; then it is not there', () => {
-    given(consentTypeFold, created, published).when(deleteConsentType, command).thenEvents([deleted], 'not-found')
-    given(consentTypeFold).when(deleteConsentType, command).thenRefused('not-found')
+    given(consentTypes, created, published).when(deleteConsentType, command).thenEvents([deleted], 'not-found')
+    given(consentTypes).when(deleteConsentType, command).thenRefused('not-found')
   })
 
   it('refuses a type that is in use, and a decision on one that was deleted', () => {
-    given(consentTypeFold, created, used).when(deleteConsentType, command).thenRefused('consent-type-in-use')
-    given(consentTypeFold, created, deleted).when(useConsentType, command).thenRefused('consent-type-not-found')
+    given(consentTypes, created, used).when(deleteConsentType, command).thenRefused('consent-type-in-use')
+    given(consentTypes, created, deleted).when(useConsentType, command).thenRefused('consent-type-not-found')
   })
 
   it('frees no code; the request that took it is answered as before', () => {
     const { createdAt: _, ...data } = created.data
     const create = { ...data, now: new Date(at(5)) }
-    given(consentTypeFold, created, deleted).when(createConsentType, create).thenRefused('consent-type-code-in-use')
+    given(consentTypes, created, deleted).when(createConsentType, create).thenRefused('consent-type-code-in-use')
     const keyed = typeFact('ConsentTypeCreated', { fingerprint: hash('f') })
-    given(consentTypeFold, keyed, deleted)
+    given(consentTypes, keyed, deleted)
       .when(createConsentType, { ...create, fingerprint: hash('f') })
       .thenNothing()
   })
@@ -98,9 +98,9 @@ describe('deleting a consent type', () => {
   it('takes no more texts; the request that published one is answered as before', () => {
     const { createdAt: _, ...data } = published.data
     const command = { ...data, effectiveFrom: null, now: new Date(at(5)), fingerprint: hash('f') }
-    given(consentTypeFold, created, deleted).when(publishTextVersion, command).thenRefused('not-found')
+    given(consentTypes, created, deleted).when(publishTextVersion, command).thenRefused('not-found')
     const keyed = typeFact('ConsentTextVersionPublished', { fingerprint: hash('f') })
-    given(consentTypeFold, created, keyed, deleted).when(publishTextVersion, command).thenNothing()
+    given(consentTypes, created, keyed, deleted).when(publishTextVersion, command).thenNothing()
   })
 })
 
@@ -110,24 +110,24 @@ describe('publishing a text version', () => {
   const keyed = typeFact('ConsentTextVersionPublished', { fingerprint: hash('f') })
 
   it('adds it once', () => {
-    given(consentTypeFold, created).when(publishTextVersion, command).thenEvents([keyed])
+    given(consentTypes, created).when(publishTextVersion, command).thenEvents([keyed])
   })
 
   it('takes effect at once where no instant is named', () => {
-    given(consentTypeFold, created)
+    given(consentTypes, created)
       .when(publishTextVersion, { ...command, effectiveFrom: null })
       .thenEvents([keyed])
   })
 
   it('refuses the same locale from the same instant, and allows another locale or instant', () => {
     const other = { ...command, textVersionId: ids.event }
-    given(consentTypeFold, created, keyed).when(publishTextVersion, other).thenRefused('text-version-exists')
+    given(consentTypes, created, keyed).when(publishTextVersion, other).thenRefused('text-version-exists')
     const french = typeFact('ConsentTextVersionPublished', {
       textVersionId: ids.event,
       locale: 'fr-FR',
       fingerprint: hash('f'),
     })
-    given(consentTypeFold, created, keyed)
+    given(consentTypes, created, keyed)
       .when(publishTextVersion, { ...other, locale: 'fr-FR' })
       .thenEvents([french])
     const later = typeFact('ConsentTextVersionPublished', {
@@ -135,14 +135,14 @@ describe('publishing a text version', () => {
       effectiveFrom: at(2),
       fingerprint: hash('f'),
     })
-    given(consentTypeFold, created, keyed)
+    given(consentTypes, created, keyed)
       .when(publishTextVersion, { ...other, effectiveFrom: new Date(at(2)) })
       .thenEvents([later])
   })
 
   it('refuses a type that does not exist, and another body under the same key', () => {
-    given(consentTypeFold).when(publishTextVersion, command).thenRefused('not-found')
-    given(consentTypeFold, created, keyed)
+    given(consentTypes).when(publishTextVersion, command).thenRefused('not-found')
+    given(consentTypes, created, keyed)
       .when(publishTextVersion, { ...command, fingerprint: hash('e') })
       .thenRefused('idempotency-key-reused')
   })
@@ -150,10 +150,10 @@ describe('publishing a text version', () => {
 
 describe('using a consent type', () => {
   it('is said once, before its first decision', () => {
-    given(consentTypeFold, created, published)
+    given(consentTypes, created, published)
       .when(useConsentType, { now: new Date(at(2)) })
       .thenEvents([used])
-    given(consentTypeFold)
+    given(consentTypes)
       .when(useConsentType, { now: new Date(at(2)) })
       .thenRefused('consent-type-not-found')
   })
@@ -177,28 +177,28 @@ describe('recording a decision on consent', () => {
   const keyedRecord = consentFact('ConsentRecorded', { ...recorded.data, fingerprint: hash('f') })
 
   it('records it; the same keyed request again does nothing', () => {
-    given(consentFold).when(recordConsent, keyed).thenEvents([keyedRecord])
+    given(consents).when(recordConsent, keyed).thenEvents([keyedRecord])
   })
 
   it('records the repeat of the latest decision like any other, where no key says that it is a replay', () => {
-    given(consentFold).when(recordConsent, command).thenEvents([recorded], [recorded])
+    given(consents).when(recordConsent, command).thenEvents([recorded], [recorded])
   })
 
   it('takes the instant that is given, unless it is in the future', () => {
-    given(consentFold)
+    given(consents)
       .when(recordConsent, { ...keyed, recordedAt: new Date(at(-60)) })
       .thenEvents([consentFact('ConsentRecorded', { ...keyedRecord.data, recordedAt: at(-60) })])
-    given(consentFold)
+    given(consents)
       .when(recordConsent, { ...keyed, recordedAt: new Date(at(6)) })
       .thenRefused('validation-failed')
   })
 
   it('grants only with a text that is in effect, to the millisecond', () => {
     const effective = Date.parse(published.data.effectiveFrom)
-    given(consentFold)
+    given(consents)
       .when(recordConsent, { ...command, now: new Date(effective - 1) })
       .thenRefused('text-version-not-effective')
-    expect(recordConsent({ ...command, now: new Date(effective) }, consentFold.initialState)).toHaveLength(1)
+    expect(recordConsent({ ...command, now: new Date(effective) }, consents.initialState)).toHaveLength(1)
   })
 
   it.each(['denied', 'withdrawn'] as const)('never refuses %s for a text that is not in effect yet', (decision) => {
@@ -209,7 +209,7 @@ describe('recording a decision on consent', () => {
       createdAt: at(0),
       fingerprint: hash('f'),
     })
-    given(consentFold)
+    given(consents)
       .when(recordConsent, { ...keyed, decision, now })
       .thenEvents([early])
   })
@@ -219,23 +219,23 @@ describe('recording a decision on consent', () => {
     const thousand = Array.from({ length: 1_000 }, (_, place) =>
       consentFact('ConsentRecorded', { ...keyedRecord.data, consentId: id(place) }),
     )
-    const { state } = given(consentFold, ...thousand)
+    const { state } = given(consents, ...thousand)
     for (const [place, { data }] of thousand.entries()) expect(keyedDecision(state, id(place))).toEqual(data)
     expect(keyedDecision(state, id(1_000))).toBeUndefined()
     expect(state.keyed.map(({ size }) => size)).toEqual([512, 256, 128, 64, 32, 8])
-    given(consentFold, ...thousand)
+    given(consents, ...thousand)
       .when(recordConsent, { ...keyed, consentId: id(0) })
       .thenNothing()
-    given(consentFold, ...thousand)
+    given(consents, ...thousand)
       .when(recordConsent, { ...keyed, consentId: id(0), fingerprint: hash('e') })
       .thenRefused('idempotency-key-reused')
   })
 
   it('refuses a text of another type, and another body under the same key', () => {
-    given(consentFold)
+    given(consents)
       .when(recordConsent, { ...keyed, consentType: definedType() })
       .thenRefused('consent-text-mismatch')
-    given(consentFold, keyedRecord)
+    given(consents, keyedRecord)
       .when(recordConsent, { ...keyed, fingerprint: hash('e') })
       .thenRefused('idempotency-key-reused')
   })

@@ -10,10 +10,11 @@ import { openEventStore, type EventStore } from '../../../streams/store/event-st
 import type { CommandContext } from '../../../platform/kit/command-context.ts'
 import { embeddedEventStore, freshEventStore } from '../../support/event-store.ts'
 import { freshDatabase } from '../../support/postgres.ts'
+import { tenantOfFact, type TenantId } from '../../../platform/kit/tenants.ts'
 
 /** What commands are given: a node, a vault, a clock that stands still until a test moves it. */
 export interface DecisionWorld extends CommandDependencies {
-  readonly orgId: string
+  readonly orgId: TenantId
   /** Of the event store, for a client that is not the platform. */
   readonly url: string
   /** A store of another process, with a cache of its own. */
@@ -49,7 +50,7 @@ export async function openDecisionWorld({ hasOwnNode = false }: DecisionWorldOpt
     url: node.url,
     vault,
     configuration: loadConfiguration({}),
-    orgId: randomUUID(),
+    orgId: tenantOfFact(randomUUID()),
     now: () => new Date(time),
     pass: (seconds) => {
       time += Math.round(seconds * 1000)

@@ -12,8 +12,7 @@ import { AppendOutcomeUnknownError } from '../../../streams/store/errors.ts'
 import type { StreamRevision } from '../../../platform/kit/positions.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import type { ConsentTypeEvent } from '../../../streams/consent-type/events.ts'
-import { consentTypeFold, type ConsentTypeState } from '../../../streams/consent-type/state.ts'
-import { consentTypeIdOf, consentTypeStream } from '../../../streams/consent-type/stream.ts'
+import { consentTypes, type ConsentTypeState, consentTypeIdOf } from '../../../streams/consent-type/aggregate.ts'
 import { consentTypeFact, hash } from '../../streams/facts.ts'
 import { contextOf, interrupted, openDecisionWorld, problemOf, type DecisionWorld } from './decision-world.ts'
 
@@ -29,10 +28,7 @@ function definition(code: string, changes: Partial<CreateConsentType> = {}): Cre
   return { ...data, code, consentTypeId, organisationId: world.orgId, now: world.now(), ...changes }
 }
 
-const targetOf = (code: string) => ({
-  fold: consentTypeFold,
-  stream: consentTypeStream(world.orgId, consentTypeIdOf(world.orgId, code)),
-})
+const targetOf = (code: string) => consentTypes.of(world.orgId, consentTypeIdOf(world.orgId, code))
 const create = (command: CreateConsentType, store = world.store) =>
   execute(store, targetOf(command.code), (state) => createConsentType(command, state), contextOf(world))
 const used = { now: new Date('2026-03-01T11:00:00.000Z') }
@@ -56,7 +52,7 @@ describe('executing a command', () => {
   it('decides a refusal again after reading the tail: stale state of another process refuses nothing', async () => {
     const target = targetOf('stale')
     await create(definition('stale'))
-    await world.otherStore.load(target.fold, target.stream, { fresh: true })
+    await world.otherStore.load(target)
     await execute(world.store, target, (state) => useConsentType(used, state), contextOf(world))
     const refuseUnused = (state: ConsentTypeState) =>
       state.status === 'defined' && state.isUsed ? [] : refuse('conflict')
@@ -69,7 +65,7 @@ describe('executing a command', () => {
   it('decides an empty result again after reading the tail', async () => {
     const target = targetOf('empty')
     await create(definition('empty'))
-    await world.otherStore.load(target.fold, target.stream, { fresh: true })
+    await world.otherStore.load(target)
     await execute(world.store, target, (state) => useConsentType(used, state), contextOf(world))
     const decided: boolean[] = []
     const done = await execute(
@@ -88,7 +84,7 @@ describe('executing a command', () => {
   it('takes a revision that another process wrote for what the caller expects to change, and no other', async () => {
     const target = targetOf('expected')
     await create(definition('expected'))
-    await world.otherStore.load(target.fold, target.stream, { fresh: true })
+    await world.otherStore.load(target)
     const update = (displayName: string) => (state: ConsentTypeState) =>
       updateConsentType({ displayName, description: undefined, required: undefined, now: world.now() }, state)
     await execute(world.store, target, update('First'), contextOf(world))
@@ -124,8 +120,8 @@ describe('executing a command', () => {
       return touch(state)
     }
     const work = execute(world.store, target, decide, contextOf(world), async () => {
-      const { state, revision } = await world.otherStore.load(target.fold, target.stream, { fresh: true })
-      await world.otherStore.append(target.fold, target.stream, revision, touch(state), contextOf(world))
+      const { state, revision } = await world.otherStore.load(target)
+      await world.otherStore.append(target, revision, touch(state), contextOf(world))
     })
     expect(await problemOf(work)).toBe('conflict')
     expect(tries).toBeGreaterThan(4)
@@ -197,7 +193,7 @@ describe('an Idempotency-Key beside a natural key', () => {
 
   function request(key: string, code: string, letter: string, work?: () => Promise<unknown>): Promise<unknown> {
     const ownerId = consentTypeIdOf(world.orgId, code)
-    const ownerStream = consentTypeStream(world.orgId, ownerId)
+    const ownerStream = consentTypes.of(world.orgId, ownerId).stream
     const hasHappened = async () => (await world.store.readLast(ownerStream)) !== undefined
     const owner = { orgId: world.orgId, ownerId, ownerStream, hasHappened }
     return onceByKey(

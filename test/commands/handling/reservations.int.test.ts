@@ -11,10 +11,10 @@ import {
 } from '../../../commands/handling/reservations.ts'
 import { execute } from '../../../commands/handling/execute.ts'
 import { openCase } from '../../../commands/clinical/open-case.ts'
-import { caseFold } from '../../../streams/case/state.ts'
-import { caseStream } from '../../../streams/case/stream.ts'
+import { cases } from '../../../streams/case/aggregate.ts'
 import { caseFact, hash } from '../../streams/facts.ts'
 import { contextOf, openDecisionWorld, type DecisionWorld } from './decision-world.ts'
+import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 
 let world: DecisionWorld
 beforeAll(async () => {
@@ -25,7 +25,7 @@ afterAll(() => world.close())
 /** Somebody who wants a key: an aggregate that may or may not exist yet. */
 function newOwner() {
   const ownerId = randomUUID()
-  return { ownerId, ownerStream: caseStream(world.orgId, ownerId) }
+  return { ownerId, ownerStream: cases.of(world.orgId, ownerId).stream }
 }
 
 type Owner = ReturnType<typeof newOwner>
@@ -45,7 +45,7 @@ async function appear({ ownerId, ownerStream }: Owner): Promise<void> {
   const { openedAt: _, ...data } = caseFact('CaseOpened', { caseId: ownerId, organisationId: world.orgId }).data
   await execute(
     world.store,
-    { fold: caseFold, stream: ownerStream },
+    { fold: cases, stream: ownerStream },
     (state) => openCase({ ...data, now: world.now() }, state),
     contextOf(world),
   )
@@ -102,7 +102,7 @@ describe('a claim', () => {
 
   it('holds a key of one organisation only, and never shows it', async () => {
     await won('tenant-key', newOwner())
-    const other = { ...world, orgId: randomUUID() }
+    const other = { ...world, orgId: tenantOfFact(randomUUID()) }
     const request = { orgId: other.orgId, key: 'tenant-key', ...newOwner(), fingerprint: null }
     expect(await claim(reservationsOf(world), request, contextOf(other))).toMatchObject({
       kind: 'claimed',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { declareImage } from '../../../commands/images/declare-image.ts'
 import { isReceivedBy, isUploadOpen, receiveImage } from '../../../commands/images/receive-image.ts'
-import { imageFold } from '../../../streams/image/state.ts'
+import { images } from '../../../streams/image/aggregate.ts'
 import { at, hash } from '../../streams/facts.ts'
 import { imageFact } from '../../streams/image-facts.ts'
 import { given } from '../../support/given-decider.ts'
@@ -15,18 +15,18 @@ describe('declaring an image', () => {
   const command = { ...said, now: new Date(at(0)), uploadWindowMs: 86_400_000 }
 
   it('opens a window for its bytes, once for a keyed request', () => {
-    given(imageFold).when(declareImage, command).thenEvents([declared])
-    given(imageFold, declared)
+    given(images).when(declareImage, command).thenEvents([declared])
+    given(images, declared)
       .when(declareImage, { ...command, now: new Date(at(9)) })
       .thenNothing()
-    given(imageFold, declared, received).when(declareImage, command).thenNothing()
+    given(images, declared, received).when(declareImage, command).thenNothing()
   })
 
   it('refuses another body under the same key, and a declaration without one that meets another', () => {
-    given(imageFold, declared)
+    given(images, declared)
       .when(declareImage, { ...command, fingerprint: hash('e') })
       .thenRefused('idempotency-key-reused')
-    given(imageFold, declared)
+    given(images, declared)
       .when(declareImage, { ...command, fingerprint: null })
       .thenRefused('idempotency-key-reused')
   })
@@ -37,42 +37,42 @@ describe('receiving the bytes of an image', () => {
   const command = { request, image: { imageId, object, width, height }, now: new Date(at(5)) }
 
   it('happens once, whoever asks again', () => {
-    given(imageFold, declared).when(receiveImage, command).thenEvents([received])
-    given(imageFold, declared, received).when(receiveImage, command).thenNothing()
-    given(imageFold, declared, received)
+    given(images, declared).when(receiveImage, command).thenEvents([received])
+    given(images, declared, received).when(receiveImage, command).thenNothing()
+    given(images, declared, received)
       .when(receiveImage, { ...command, request: null })
       .thenNothing()
-    given(imageFold, declared, received)
+    given(images, declared, received)
       .when(receiveImage, { ...command, request: { ...request, key: hash('e') } })
       .thenNothing()
   })
 
   it('is refused once the window has closed, but for bytes that are there', () => {
     const late = { ...command, now: new Date(at(86_400)) }
-    given(imageFold, declared)
+    given(images, declared)
       .when(receiveImage, { ...command, now: new Date(Date.parse(at(86_400)) - 1) })
       .thenEvents([imageFact('ImageReceived', { request, receivedAt: '2026-03-02T09:59:59.999Z' })])
-    given(imageFold, declared).when(receiveImage, late).thenRefused('image-not-awaiting-upload')
-    given(imageFold, declared, received).when(receiveImage, late).thenNothing()
+    given(images, declared).when(receiveImage, late).thenRefused('image-not-awaiting-upload')
+    given(images, declared, received).when(receiveImage, late).thenNothing()
   })
 
   it('is refused where nothing was declared, and where the key was used with another body', () => {
-    given(imageFold).when(receiveImage, command).thenRefused('not-found')
-    given(imageFold, declared, received)
+    given(images).when(receiveImage, command).thenRefused('not-found')
+    given(images, declared, received)
       .when(receiveImage, { ...command, request: { ...request, fingerprint: hash('e') } })
       .thenRefused('idempotency-key-reused')
   })
 
   it('tells the key that submitted from any other', () => {
-    const state = [declared, received].reduce(imageFold.evolve, imageFold.initialState)
+    const state = [declared, received].reduce(images.evolve, images.initialState)
     expect([request, null, { ...request, key: hash('e') }].map((causing) => isReceivedBy(causing, state))).toEqual([
       true,
       false,
       false,
     ])
-    expect(
-      isReceivedBy(null, [declared, imageFact('ImageReceived')].reduce(imageFold.evolve, imageFold.initialState)),
-    ).toBe(false)
+    expect(isReceivedBy(null, [declared, imageFact('ImageReceived')].reduce(images.evolve, images.initialState))).toBe(
+      false,
+    )
     expect([at(86_399), at(86_400)].map((now) => isUploadOpen(new Date(now), { closesAt: at(86_400) }))).toEqual([
       true,
       false,

@@ -5,8 +5,7 @@ import type { AssessmentRouteDependencies } from '../../../commands/assessments/
 import { uploadKey } from '../../../commands/assessments/uploads.ts'
 import { receiveUpload } from '../../../commands/images/receive-upload.ts'
 import type { ObjectStore } from '../../../platform/storage/object-store.ts'
-import { imageFold, type ImageState } from '../../../streams/image/state.ts'
-import { imageStream } from '../../../streams/image/stream.ts'
+import { images, type ImageState } from '../../../streams/image/aggregate.ts'
 import { AppendOutcomeUnknownError } from '../../../streams/store/errors.ts'
 import { hash } from '../../streams/facts.ts'
 import { imageFact } from '../../streams/image-facts.ts'
@@ -28,7 +27,7 @@ async function declared(): Promise<string> {
   const imageId = randomUUID()
   const closesAt = new Date(world.now().getTime() + 3_600_000).toISOString()
   const fact = imageFact('ImageDeclared', { imageId, organisationId: world.orgId, closesAt })
-  await world.store.append(imageFold, imageStream(world.orgId, imageId), 'no_stream', [fact], contextOf(world))
+  await world.store.append(images.of(world.orgId, imageId), 'no_stream', [fact], contextOf(world))
   return imageId
 }
 
@@ -57,7 +56,7 @@ function submit(imageId: string, deps: AssessmentRouteDependencies = given(), ke
 }
 
 async function stateOf(imageId: string): Promise<ImageState> {
-  return (await world.otherStore.load(imageFold, imageStream(world.orgId, imageId), { fresh: true })).state
+  return (await world.otherStore.load(images.of(world.orgId, imageId))).state
 }
 
 /** The copies that were made of the upload and are still there. */
@@ -127,7 +126,7 @@ it('refuses when the window closes while the upload is read, and leaves nothing 
 it('keeps the copy when nobody knows whether the event was written', async () => {
   const imageId = await uploaded()
   const store = watched(world.store, () => {
-    throw new AppendOutcomeUnknownError(imageStream(world.orgId, imageId), 1)
+    throw new AppendOutcomeUnknownError(images.of(world.orgId, imageId).stream, 1)
   })
   await expect(submit(imageId, { ...given(), store })).rejects.toThrow(AppendOutcomeUnknownError)
   expect(await copiesOf(imageId)).toHaveLength(1)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { skipEvent } from '../../../commands/projections/skip-event.ts'
 import type { ProjectionEvent } from '../../../streams/projection/events.ts'
-import { projectionFold } from '../../../streams/projection/state.ts'
+import { projections } from '../../../streams/projection/aggregate.ts'
 import { at, ids } from '../../streams/facts.ts'
 import { given } from '../../support/given-decider.ts'
 
@@ -19,12 +19,12 @@ const skipped: ProjectionEvent = { type: 'ProjectionEventSkipped', data: { ...da
 
 describe('an event that a projector passes over', () => {
   it('is recorded with its place, its reason and who said so', () => {
-    const after = given(projectionFold).when(skipEvent, command).thenEvents([skipped])
+    const after = given(projections).when(skipEvent, command).thenEvents([skipped])
     expect(after).toEqual({ status: 'passing-over', skipped: [skipped.data] })
   })
 
   it('is recorded once, whatever reason is given the second time', () => {
-    given(projectionFold, skipped)
+    given(projections, skipped)
       .when(skipEvent, { ...command, reason: 'another one', skippedBy: 'somebody else' })
       .thenNothing()
   })
@@ -34,7 +34,7 @@ describe('an event that a projector passes over', () => {
       type: 'ProjectionEventSkipped',
       data: { ...skipped.data, preparePosition: '4000' },
     }
-    const after = given(projectionFold, skipped)
+    const after = given(projections, skipped)
       .when(skipEvent, { ...command, preparePosition: '4000' })
       .thenEvents([other])
     expect(after).toEqual({ status: 'passing-over', skipped: [skipped.data, other.data] })

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { at as memberOf } from '../../../app/demo/api-client.ts'
 import { startOfLog } from '../../../platform/kit/positions.ts'
-import { deliveryIdOf, webhookDeliveryStream } from '../../../streams/webhook-delivery/stream.ts'
-import { webhookSubscriptionsFold } from '../../../streams/webhook-subscriptions/state.ts'
-import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
-import { webhookRecoveryStream } from '../../../streams/webhook-recovery/stream.ts'
+import { deliveryIdOf, webhookDeliveries } from '../../../streams/webhook-delivery/aggregate.ts'
+import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/aggregate.ts'
+import { webhookRecoveries } from '../../../streams/webhook-recovery/aggregate.ts'
 import { assessmentFact, at, ids } from '../../streams/facts.ts'
 import { deliveryFact, subscriptionFact } from '../../streams/webhook-facts.ts'
 import { openWebhookApi, type Told, type WebhookApi } from './webhook-api.ts'
+import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 
 let api: WebhookApi
 /** Each test has a subscription of its own. */
@@ -155,9 +155,9 @@ describe('the log of deliveries', () => {
       api.get(pathOf('/deliveries'), randomUUID()),
       api.get(pathOf(`/deliveries/${id}`), randomUUID()),
       api.post(pathOf(`/deliveries/${id}/redeliver`, other)),
-      api.post(pathOf(`/deliveries/${id}/redeliver`), { orgId: randomUUID() }),
-      api.post(pathOf('/test'), { orgId: randomUUID() }),
-      api.post(pathOf('/recover'), { orgId: randomUUID(), body: { since: longAgo } }),
+      api.post(pathOf(`/deliveries/${id}/redeliver`), { orgId: tenantOfFact(randomUUID()) }),
+      api.post(pathOf('/test'), { orgId: tenantOfFact(randomUUID()) }),
+      api.post(pathOf('/recover'), { orgId: tenantOfFact(randomUUID()), body: { since: longAgo } }),
     ]
     for (const told of await Promise.all(asked)) expect(codeOf(told)).toEqual([404, 'not-found'])
   })
@@ -309,7 +309,7 @@ describe('asking for a delivery again', () => {
     )
     expect(asked.map(({ status }) => status)).toEqual([202, 202, 202, 202])
     const types: string[] = []
-    for await (const { type } of api.world.store.readStream(webhookDeliveryStream(api.world.orgId, id)))
+    for await (const { type } of api.world.store.readStream(webhookDeliveries.of(api.world.orgId, id).stream))
       types.push(type)
     const unneeded = 'WebhookRedeliveryUnneeded'
     expect(types.slice(3)).toEqual(['WebhookRedeliveryRequested', unneeded, unneeded, unneeded])
@@ -343,9 +343,9 @@ describe('asking for a delivery again', () => {
     for (let time = 0; time < 2; time += 1)
       expect((await api.post(pathOf(`/deliveries/${id}/redeliver`))).status).toBe(202)
     const { store, orgId } = api.world
-    const { state } = await store.load(webhookSubscriptionsFold, webhookSubscriptionsStream(orgId))
+    const { state } = await store.loadCached(webhookSubscriptions.of(orgId))
     const { endpointRevision } = state.subscriptions.get(subscriptionId) ?? {}
-    expect(await store.readLast(webhookDeliveryStream(orgId, id))).toMatchObject({
+    expect(await store.readLast(webhookDeliveries.of(orgId, id).stream)).toMatchObject({
       type: 'WebhookRedeliveryUnneeded',
       revision: 3n,
       data: { request: null, endpointRevision },
@@ -478,7 +478,7 @@ describe('recovering', () => {
 /** What recoveries of this test's subscription the log has. */
 async function recoveries(): Promise<unknown[]> {
   const { store, orgId } = api.world
-  const filter = { streamPrefixes: [webhookRecoveryStream(orgId, '')] }
+  const filter = { streamPrefixes: [webhookRecoveries.of(orgId, '').stream] }
   const facts: unknown[] = []
   const piece = { filter, after: startOfLog, upTo: await store.head(filter), wants: () => true, batchSize: 100 }
   for await (const { events } of store.readLog(piece)) facts.push(...events.map(({ data }) => data))

@@ -3,8 +3,8 @@ import { viewOfDelivery } from '../../../commands/webhooks/delivery-view.ts'
 import { recover } from '../../../commands/webhooks/recover.ts'
 import { isRepeatedRedelivery, redeliver } from '../../../commands/webhooks/redeliver.ts'
 import { sendTest } from '../../../commands/webhooks/send-test.ts'
-import { webhookDeliveryFold } from '../../../streams/webhook-delivery/state.ts'
-import { webhookRecoveryFold } from '../../../streams/webhook-recovery/state.ts'
+import { webhookDeliveries } from '../../../streams/webhook-delivery/aggregate.ts'
+import { webhookRecoveries } from '../../../streams/webhook-recovery/aggregate.ts'
 import { given } from '../../support/given-decider.ts'
 import { at, hash, ids } from '../../streams/facts.ts'
 import { deliveryFact as fact, recovery, recoveryFact } from '../../streams/webhook-facts.ts'
@@ -36,17 +36,17 @@ describe('testing a subscription', () => {
   })
 
   it('makes a delivery that tells nothing, once for each key', () => {
-    given(webhookDeliveryFold).when(sendTest, command).thenEvents([test])
-    given(webhookDeliveryFold, test)
+    given(webhookDeliveries).when(sendTest, command).thenEvents([test])
+    given(webhookDeliveries, test)
       .when(sendTest, { ...command, request: { ...keyed, fingerprint: hash('e') } })
       .thenRefused('idempotency-key-reused')
   })
 
   it('is refused while the subscription is disabled, but for a repeat of what was sent before', () => {
-    given(webhookDeliveryFold)
+    given(webhookDeliveries)
       .when(sendTest, { ...command, isActive: false })
       .thenRefused('webhook-subscription-disabled')
-    given(webhookDeliveryFold, test)
+    given(webhookDeliveries, test)
       .when(sendTest, { ...command, isActive: false })
       .thenNothing()
   })
@@ -66,11 +66,11 @@ describe('asking for a delivery again', () => {
 
   it('begins another round of what has ended, in whatever way; asked again meanwhile, nothing happens', () => {
     for (const ended of ends) {
-      given(webhookDeliveryFold, ...ended)
+      given(webhookDeliveries, ...ended)
         .when(redeliver, command)
         .thenEvents([fact('WebhookRedeliveryRequested')])
       const unkeyed = fact('WebhookRedeliveryRequested', { request: null })
-      given(webhookDeliveryFold, ...ended)
+      given(webhookDeliveries, ...ended)
         .when(redeliver, { ...command, request: null })
         .thenEvents([unkeyed])
     }
@@ -78,7 +78,7 @@ describe('asking for a delivery again', () => {
 
   it('goes on counting attempts, and begins the schedule anew', () => {
     const failed = [scheduled, attempted, fact('WebhookDeliveryFailed', { attempt: 1 })]
-    const { state } = given(webhookDeliveryFold, ...failed, fact('WebhookRedeliveryRequested'))
+    const { state } = given(webhookDeliveries, ...failed, fact('WebhookRedeliveryRequested'))
     expect(state).toMatchObject({ status: 'pending', finishedAttempts: 1, roundFrom: 1, nextAttemptAt: at(60) })
   })
 
@@ -91,13 +91,13 @@ describe('asking for a delivery again', () => {
     ]
     for (const before of pending) {
       const unneeded = fact('WebhookRedeliveryUnneeded', { request: other })
-      given(webhookDeliveryFold, ...before)
+      given(webhookDeliveries, ...before)
         .when(redeliver, { ...command, request: other })
         .thenEvents([unneeded])
-      given(webhookDeliveryFold, ...before)
+      given(webhookDeliveries, ...before)
         .when(redeliver, { ...command, request: null })
         .thenNothing()
-      const ended = given(webhookDeliveryFold, ...before, unneeded, fact('WebhookDeliveryFailed'))
+      const ended = given(webhookDeliveries, ...before, unneeded, fact('WebhookDeliveryFailed'))
       ended.when(redeliver, { ...command, request: other }).thenNothing()
       expect(isRepeatedRedelivery({ ...command, request: other }, ended.state)).toBe(true)
     }
@@ -107,17 +107,17 @@ describe('asking for a delivery again', () => {
     const asking = { ...command, request: null, endpointRevision: 2, disabledRevision: 1 }
     const unneeded = fact('WebhookRedeliveryUnneeded', { request: null, endpointRevision: 2 })
     const before = [scheduled, attempted, fact('WebhookRedeliveryUnneeded', { request: null, endpointRevision: 0 })]
-    given(webhookDeliveryFold, ...before)
+    given(webhookDeliveries, ...before)
       .when(redeliver, asking)
       .thenEvents([unneeded])
-    given(webhookDeliveryFold, ...before, unneeded)
+    given(webhookDeliveries, ...before, unneeded)
       .when(redeliver, asking)
       .thenNothing()
-    given(webhookDeliveryFold, ...before, unneeded)
+    given(webhookDeliveries, ...before, unneeded)
       .when(redeliver, { ...asking, endpointRevision: 4, disabledRevision: 3 })
       .thenEvents([{ ...unneeded, data: { ...unneeded.data, endpointRevision: 4 } }])
     given(
-      webhookDeliveryFold,
+      webhookDeliveries,
       scheduled,
       fact('WebhookDelivered'),
       fact('WebhookRedeliveryRequested', { endpointRevision: 2 }),
@@ -131,27 +131,27 @@ describe('asking for a delivery again', () => {
     const asked = Array.from({ length: 20 }, (_, number) =>
       fact('WebhookRedeliveryUnneeded', { request: requestOf(number) }),
     )
-    given(webhookDeliveryFold, scheduled, ...asked.slice(1))
+    given(webhookDeliveries, scheduled, ...asked.slice(1))
       .when(redeliver, command)
       .thenEvents([fact('WebhookRedeliveryUnneeded')])
-    given(webhookDeliveryFold, scheduled, ...asked)
+    given(webhookDeliveries, scheduled, ...asked)
       .when(redeliver, command)
       .thenRefused('webhook-delivery-pending')
-    given(webhookDeliveryFold, scheduled, ...asked)
+    given(webhookDeliveries, scheduled, ...asked)
       .when(redeliver, { ...command, request: requestOf(7) })
       .thenNothing()
-    given(webhookDeliveryFold, scheduled, ...asked)
+    given(webhookDeliveries, scheduled, ...asked)
       .when(redeliver, { ...command, request: null })
       .thenNothing()
     const byRecovery = { ...command, request: null, recoveryId: recovery }
-    given(webhookDeliveryFold, scheduled, ...asked)
+    given(webhookDeliveries, scheduled, ...asked)
       .when(redeliver, byRecovery)
       .thenEvents([fact('WebhookRedeliveryUnneeded', { request: null, recoveryId: recovery })])
     const again = fact('WebhookRedeliveryRequested', { request: requestOf(20) })
-    given(webhookDeliveryFold, scheduled, ...asked, attempted, fact('WebhookDelivered'))
+    given(webhookDeliveries, scheduled, ...asked, attempted, fact('WebhookDelivered'))
       .when(redeliver, { ...command, request: requestOf(20) })
       .thenEvents([again])
-    given(webhookDeliveryFold, scheduled, ...asked, attempted, fact('WebhookDelivered'), again)
+    given(webhookDeliveries, scheduled, ...asked, attempted, fact('WebhookDelivered'), again)
       .when(redeliver, command)
       .thenEvents([fact('WebhookRedeliveryUnneeded')])
   })
@@ -163,10 +163,10 @@ describe('asking for a delivery again', () => {
       [scheduled, attempted, fact('WebhookDelivered')],
       [scheduled, attempted],
     ]) {
-      given(webhookDeliveryFold, ...before)
+      given(webhookDeliveries, ...before)
         .when(redeliver, asking)
         .thenEvents([unneeded])
-      given(webhookDeliveryFold, ...before, unneeded)
+      given(webhookDeliveries, ...before, unneeded)
         .when(redeliver, asking)
         .thenNothing()
     }
@@ -176,7 +176,7 @@ describe('asking for a delivery again', () => {
     for (const ended of ends) {
       const again = fact('WebhookDelivered', { attempt: 2 })
       const history = given(
-        webhookDeliveryFold,
+        webhookDeliveries,
         ...ended,
         fact('WebhookRedeliveryRequested'),
         fact('WebhookDeliveryAttempted', { attempt: 2 }),
@@ -194,10 +194,10 @@ describe('asking for a delivery again', () => {
 
   it('is refused while the subscription is disabled, also of what is pending: it will be cancelled', () => {
     for (const ended of ends)
-      given(webhookDeliveryFold, ...ended)
+      given(webhookDeliveries, ...ended)
         .when(redeliver, { ...command, isActive: false })
         .thenRefused('webhook-subscription-disabled')
-    given(webhookDeliveryFold, scheduled)
+    given(webhookDeliveries, scheduled)
       .when(redeliver, { ...command, isActive: false })
       .thenRefused('webhook-subscription-disabled')
   })
@@ -206,22 +206,22 @@ describe('asking for a delivery again', () => {
     const due = { ...scheduled.data, request: null }
     const asking = { ...command, due }
     const begun = fact('WebhookDeliveryScheduled', due)
-    given(webhookDeliveryFold)
+    given(webhookDeliveries)
       .when(redeliver, asking)
       .thenEvents([begun, fact('WebhookRedeliveryUnneeded')])
-    given(webhookDeliveryFold)
+    given(webhookDeliveries)
       .when(redeliver, { ...asking, request: null })
       .thenEvents([begun])
-    given(webhookDeliveryFold)
+    given(webhookDeliveries)
       .when(redeliver, { ...asking, isActive: false })
       .thenRefused('webhook-subscription-disabled')
-    given(webhookDeliveryFold)
+    given(webhookDeliveries)
       .when(redeliver, { ...asking, subscriptionId: ids.claim })
       .thenRefused('not-found')
-    given(webhookDeliveryFold, begun)
+    given(webhookDeliveries, begun)
       .when(redeliver, { ...asking, request: null })
       .thenNothing()
-    given(webhookDeliveryFold, begun, attempted, fact('WebhookDelivered'))
+    given(webhookDeliveries, begun, attempted, fact('WebhookDelivered'))
       .when(redeliver, asking)
       .thenEvents([fact('WebhookRedeliveryRequested')])
   })
@@ -235,15 +235,15 @@ describe('asking for a delivery again', () => {
       disabledRevision: 3,
     }
     const unneeded = fact('WebhookRedeliveryUnneeded', { endpointRevision: 4, request: null })
-    given(webhookDeliveryFold)
+    given(webhookDeliveries)
       .when(redeliver, asking)
       .thenEvents([fact('WebhookDeliveryScheduled', asking.due), unneeded])
   })
 
   it("finds nothing that is not, or that is another subscription's", () => {
-    given(webhookDeliveryFold).when(redeliver, command).thenRefused('not-found')
+    given(webhookDeliveries).when(redeliver, command).thenRefused('not-found')
     for (const ended of ends)
-      given(webhookDeliveryFold, ...ended)
+      given(webhookDeliveries, ...ended)
         .when(redeliver, { ...command, subscriptionId: ids.claim })
         .thenRefused('not-found')
   })
@@ -252,10 +252,10 @@ describe('asking for a delivery again', () => {
     const event = fact('WebhookRedeliveryRequested', { recoveryId: recovery, request: null })
     const asking = { ...command, recoveryId: recovery, request: null }
     for (const ended of ends.slice(1)) {
-      given(webhookDeliveryFold, ...ended)
+      given(webhookDeliveries, ...ended)
         .when(redeliver, asking)
         .thenEvents([event])
-      given(webhookDeliveryFold, ...ended, event)
+      given(webhookDeliveries, ...ended, event)
         .when(redeliver, asking)
         .thenNothing()
     }
@@ -268,24 +268,24 @@ describe('recovering', () => {
   const command = { ...found, isActive: true, now: new Date(requestedAt) }
 
   it('names what is to be sent again, once for each key', () => {
-    given(webhookRecoveryFold).when(recover, command).thenEvents([requested])
-    given(webhookRecoveryFold, requested)
+    given(webhookRecoveries).when(recover, command).thenEvents([requested])
+    given(webhookRecoveries, requested)
       .when(recover, { ...command, fingerprint: hash('e') })
       .thenRefused('idempotency-key-reused')
   })
 
   it('may find nothing', () => {
     const nothing = recoveryFact('WebhookRecoveryRequested', { ...requested.data, deliveries: [] })
-    given(webhookRecoveryFold)
+    given(webhookRecoveries)
       .when(recover, { ...command, deliveries: [] })
       .thenEvents([nothing])
   })
 
   it('is refused while the subscription is disabled, but for a repeat', () => {
-    given(webhookRecoveryFold)
+    given(webhookRecoveries)
       .when(recover, { ...command, isActive: false })
       .thenRefused('webhook-subscription-disabled')
-    given(webhookRecoveryFold, requested)
+    given(webhookRecoveries, requested)
       .when(recover, { ...command, isActive: false, deliveries: [] })
       .thenNothing()
   })
@@ -294,7 +294,7 @@ describe('recovering', () => {
 describe('the view of a delivery', () => {
   it('has the attempts that are over, and when the next one is due', () => {
     const second = fact('WebhookDeliveryAttempted', { attempt: 2, attemptedAt: at(37), leaseUntil: at(57) })
-    const { state } = given(webhookDeliveryFold, scheduled, attempted, fact('WebhookDeliveryAttemptFailed'), second)
+    const { state } = given(webhookDeliveries, scheduled, attempted, fact('WebhookDeliveryAttemptFailed'), second)
     if (state.status === 'absent') return expect.unreachable('nothing was scheduled')
     expect(viewOfDelivery(state)).toMatchObject({
       deliveryId: ids.delivery,

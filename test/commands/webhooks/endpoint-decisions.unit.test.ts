@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { cancelDelivery } from '../../../commands/webhooks/cancel-delivery.ts'
 import { recordDelivery } from '../../../commands/webhooks/deliver-webhook.ts'
 import { disableGone, nextReviewOf, reviewEndpoint } from '../../../commands/webhooks/review-endpoint.ts'
-import { webhookDeliveryFold } from '../../../streams/webhook-delivery/state.ts'
-import { webhookSubscriptionsFold } from '../../../streams/webhook-subscriptions/state.ts'
+import { webhookDeliveries } from '../../../streams/webhook-delivery/aggregate.ts'
+import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/aggregate.ts'
 import { given } from '../../support/given-decider.ts'
 import { at, ids } from '../../streams/facts.ts'
 import { deliveryFact, subscriptionFact } from '../../streams/webhook-facts.ts'
@@ -17,20 +17,20 @@ describe('cancelling a delivery', () => {
   const cancelled = deliveryFact('WebhookDeliveryCancelled', { cancelledAt: at(60) })
 
   it('ends one that is pending, also one that was never attempted, once', () => {
-    given(webhookDeliveryFold)
+    given(webhookDeliveries)
       .when(cancelDelivery, command)
       .thenEvents([deliveryFact('WebhookDeliveryScheduled', { scheduledAt: at(60) }), cancelled])
-    given(webhookDeliveryFold, scheduled, attempted, deliveryFact('WebhookDeliveryAttemptFailed'))
+    given(webhookDeliveries, scheduled, attempted, deliveryFact('WebhookDeliveryAttemptFailed'))
       .when(cancelDelivery, command)
       .thenEvents([cancelled])
-    given(webhookDeliveryFold, scheduled, cancelled).when(cancelDelivery, command).thenNothing()
+    given(webhookDeliveries, scheduled, cancelled).when(cancelDelivery, command).thenNothing()
   })
 
   it('waits for an attempt that is open, and for none that a crash cut off', () => {
-    given(webhookDeliveryFold, scheduled, attempted)
+    given(webhookDeliveries, scheduled, attempted)
       .when(cancelDelivery, { ...command, now: new Date(at(50)) })
       .thenNothing()
-    given(webhookDeliveryFold, scheduled, attempted).when(cancelDelivery, command).thenEvents([cancelled])
+    given(webhookDeliveries, scheduled, attempted).when(cancelDelivery, command).thenEvents([cancelled])
   })
 
   it('has another round begin where it was asked for since the subscription was disabled, by whomever', () => {
@@ -41,21 +41,21 @@ describe('cancelling a delivery', () => {
       request: null,
       requestedAt: at(60),
     })
-    given(webhookDeliveryFold, ...pending, asked(2))
+    given(webhookDeliveries, ...pending, asked(2))
       .when(cancelDelivery, command)
       .thenEvents([cancelled, again])
     for (const revision of [0, null])
-      given(webhookDeliveryFold, ...pending, asked(revision))
+      given(webhookDeliveries, ...pending, asked(revision))
         .when(cancelDelivery, command)
         .thenEvents([cancelled])
-    given(webhookDeliveryFold, ...pending, asked(2))
+    given(webhookDeliveries, ...pending, asked(2))
       .when(cancelDelivery, { ...command, disabledRevision: 3 })
       .thenEvents([cancelled])
     const deleted = { ...command, reason: 'subscription_deleted' as const, disabledRevision: null }
-    given(webhookDeliveryFold, ...pending, asked(2))
+    given(webhookDeliveries, ...pending, asked(2))
       .when(cancelDelivery, deleted)
       .thenEvents([deliveryFact('WebhookDeliveryCancelled', { cancelledAt: at(60), reason: 'subscription_deleted' })])
-    given(webhookDeliveryFold, scheduled, attempted, asked(2))
+    given(webhookDeliveries, scheduled, attempted, asked(2))
       .when(cancelDelivery, { ...command, now: new Date(at(50)) })
       .thenNothing()
   })
@@ -67,23 +67,23 @@ describe('cancelling a delivery', () => {
       deliveryFact('WebhookDeliveryFailed'),
       deliveryFact('WebhookRedeliveryRequested', { endpointRevision }),
     ]
-    given(webhookDeliveryFold, ...round(2))
+    given(webhookDeliveries, ...round(2))
       .when(cancelDelivery, command)
       .thenNothing()
-    given(webhookDeliveryFold, ...round(0))
+    given(webhookDeliveries, ...round(0))
       .when(cancelDelivery, command)
       .thenEvents([cancelled])
   })
 
   it('leaves what has ended as it is', () => {
     for (const end of [deliveryFact('WebhookDelivered'), deliveryFact('WebhookDeliveryFailed')]) {
-      given(webhookDeliveryFold, scheduled, attempted, end).when(cancelDelivery, command).thenNothing()
+      given(webhookDeliveries, scheduled, attempted, end).when(cancelDelivery, command).thenNothing()
     }
   })
 
   it('has the attempt that was under way recorded, whatever it came to', () => {
     const record = { attempt: 1, durationMs: 120, now: new Date(at(32)) }
-    const amid = () => given(webhookDeliveryFold, scheduled, attempted, cancelled)
+    const amid = () => given(webhookDeliveries, scheduled, attempted, cancelled)
     amid()
       .when(recordDelivery, { ...record, outcome: { kind: 'delivered', statusCode: 204 } })
       .thenEvents([deliveryFact('WebhookDelivered')])
@@ -95,7 +95,7 @@ describe('cancelling a delivery', () => {
         .when(recordDelivery, { ...record, outcome })
         .thenEvents([failed])
     }
-    const { state } = given(webhookDeliveryFold, scheduled, attempted, cancelled, failed)
+    const { state } = given(webhookDeliveries, scheduled, attempted, cancelled, failed)
     expect(state).toMatchObject({
       status: 'cancelled',
       finishedAttempts: 1,
@@ -135,14 +135,14 @@ describe('reviewing an endpoint that takes nothing', () => {
     [[warned(50, 3.5)], 70, 3.5, 4.5],
     [[warned(70, 4.5)], 90, 4.5, 5],
   ] as const)('after %j warns when %d %% of its time have passed, once', (before, percent, after, next) => {
-    given(webhookSubscriptionsFold, subscribed, ...before)
+    given(webhookSubscriptions, subscribed, ...before)
       .when(reviewEndpoint, review(after))
       .thenEvents([warning(percent, after, next)])
-    given(webhookSubscriptionsFold, subscribed, warned(percent, next)).when(reviewEndpoint, review(after)).thenNothing()
+    given(webhookSubscriptions, subscribed, warned(percent, next)).when(reviewEndpoint, review(after)).thenNothing()
   })
 
   it('does not count the warnings of an earlier row of failures', () => {
-    given(webhookSubscriptionsFold, subscribed, warned(90, 5, at(0)))
+    given(webhookSubscriptions, subscribed, warned(90, 5, at(0)))
       .when(reviewEndpoint, review(2.5))
       .thenEvents([warning(50, 2.5, 3.5)])
   })
@@ -152,15 +152,15 @@ describe('reviewing an endpoint that takes nothing', () => {
       reason: 'no_success',
       disabledAt: days(5).toISOString(),
     })
-    given(webhookSubscriptionsFold, subscribed, warned(90, 5)).when(reviewEndpoint, review(5)).thenEvents([disabled])
-    given(webhookSubscriptionsFold, subscribed, warned(90, 5), disabled).when(reviewEndpoint, review(5)).thenNothing()
+    given(webhookSubscriptions, subscribed, warned(90, 5)).when(reviewEndpoint, review(5)).thenEvents([disabled])
+    given(webhookSubscriptions, subscribed, warned(90, 5), disabled).when(reviewEndpoint, review(5)).thenNothing()
   })
 
   it('puts off all that follows by as much as nobody looked', () => {
-    given(webhookSubscriptionsFold, subscribed)
+    given(webhookSubscriptions, subscribed)
       .when(reviewEndpoint, review(6))
       .thenEvents([warning(50, 6, 7, 8.5)])
-    given(webhookSubscriptionsFold, subscribed, warned(50, 7))
+    given(webhookSubscriptions, subscribed, warned(50, 7))
       .when(reviewEndpoint, review(7.5))
       .thenEvents([warning(70, 7.5, 8.5, 9)])
   })
@@ -168,24 +168,24 @@ describe('reviewing an endpoint that takes nothing', () => {
   it('gives the last part of its time anew where nobody looked at its end', () => {
     const disabled = (after: number) =>
       subscriptionFact('WebhookSubscriptionDisabled', { reason: 'no_success', disabledAt: days(after).toISOString() })
-    given(webhookSubscriptionsFold, subscribed, warned(90, 5))
+    given(webhookSubscriptions, subscribed, warned(90, 5))
       .when(reviewEndpoint, review(5.04))
       .thenEvents([disabled(5.04)])
-    given(webhookSubscriptionsFold, subscribed, warned(90, 5))
+    given(webhookSubscriptions, subscribed, warned(90, 5))
       .when(reviewEndpoint, review(6))
       .thenEvents([warning(90, 6, 6.5, 6.5)])
-    given(webhookSubscriptionsFold, subscribed, warned(90, 6.5))
+    given(webhookSubscriptions, subscribed, warned(90, 6.5))
       .when(reviewEndpoint, review(6.5))
       .thenEvents([disabled(6.5)])
   })
 
   it('says when to look again where there is nothing to say yet', () => {
-    given(webhookSubscriptionsFold, subscribed).when(reviewEndpoint, review(1)).thenNothing()
-    expect(nextReviewOf(review(1), given(webhookSubscriptionsFold, subscribed).state)).toEqual({
+    given(webhookSubscriptions, subscribed).when(reviewEndpoint, review(1)).thenNothing()
+    expect(nextReviewOf(review(1), given(webhookSubscriptions, subscribed).state)).toEqual({
       at: days(2.5),
       percent: 50,
     })
-    expect(nextReviewOf(review(1), given(webhookSubscriptionsFold, subscribed, warned(70, 4.5)).state)).toEqual({
+    expect(nextReviewOf(review(1), given(webhookSubscriptions, subscribed, warned(70, 4.5)).state)).toEqual({
       at: days(4.5),
       percent: 90,
     })
@@ -203,13 +203,13 @@ describe('an endpoint that is another one by now', () => {
   it('does not answer for failures, nor for a 410', () => {
     for (const changes of since) {
       const events = [subscribed, ...changes]
-      given(webhookSubscriptionsFold, ...events)
+      given(webhookSubscriptions, ...events)
         .when(reviewEndpoint, review(5))
         .thenNothing()
-      given(webhookSubscriptionsFold, ...events)
+      given(webhookSubscriptions, ...events)
         .when(disableGone, review(5))
         .thenNothing()
-      expect(nextReviewOf(review(1), given(webhookSubscriptionsFold, ...events).state)).toBeNull()
+      expect(nextReviewOf(review(1), given(webhookSubscriptions, ...events).state)).toBeNull()
     }
   })
 
@@ -222,7 +222,7 @@ describe('an endpoint that is another one by now', () => {
       subscriptionFact('WebhookSubscriptionChanged', { isNewEndpoint: false }),
       subscriptionFact('WebhookSecretRotated'),
     ]
-    given(webhookSubscriptionsFold, subscribed, ...same)
+    given(webhookSubscriptions, subscribed, ...same)
       .when(disableGone, review(1))
       .thenEvents([disabled])
   })

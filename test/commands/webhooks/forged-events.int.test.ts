@@ -1,7 +1,8 @@
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
+import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/aggregate.ts'
 import { keyed, openSubscriptionApi, url, type SubscriptionApi } from './subscription-api.ts'
+import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 
 let api: SubscriptionApi
 beforeAll(async () => {
@@ -14,7 +15,7 @@ it('a record with a replayed event takes no command: 500 with a code of its own,
   const {
     record: { id },
   } = await api.subscribe()
-  const stream = webhookSubscriptionsStream(api.orgId)
+  const stream = webhookSubscriptions.of(tenantOfFact(api.orgId)).stream
   const client = EventStoreDBClient.connectionString(api.world.url)
   const types: string[] = []
   try {

@@ -5,14 +5,15 @@ import type { EventStore } from '../../../streams/store/event-store.ts'
 import type { DomainEvent, Fold } from '../../../streams/store/events.ts'
 import { defineEvent } from '../../../streams/store/schema.ts'
 import { webhookSubscriptionEvents } from '../../../streams/webhook-subscriptions/events.ts'
-import { category, webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
+import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/aggregate.ts'
 import { contextOf } from '../handling/decision-world.ts'
 import { keyed, openSubscriptionApi, url, type SubscriptionApi } from './subscription-api.ts'
+import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 
 const { WebhookSubscriptionDisabled } = webhookSubscriptionEvents
 const nextVersion = createCatalogue([
   {
-    category,
+    category: webhookSubscriptions.category,
     events: {
       ...webhookSubscriptionEvents,
       WebhookSubscriptionPraised: defineEvent(
@@ -27,7 +28,11 @@ const nextVersion = createCatalogue([
     },
   },
 ])
-const counting: Fold<number, DomainEvent> = { category, initialState: 0, evolve: (count) => count + 1 }
+const counting: Fold<number, DomainEvent> = {
+  category: webhookSubscriptions.category,
+  initialState: 0,
+  evolve: (count) => count + 1,
+}
 
 let api: SubscriptionApi
 let newer: EventStore
@@ -40,14 +45,14 @@ afterAll(() => api.close())
 
 /** How many events the organisation's stream has after a process of the next version has added one. */
 async function written(event: DomainEvent): Promise<number> {
-  const stream = webhookSubscriptionsStream(api.orgId)
-  const { revision } = await newer.load(counting, stream, { fresh: true })
-  await newer.append(counting, stream, revision, [event], contextOf({ orgId: api.orgId }))
+  const stream = webhookSubscriptions.of(tenantOfFact(api.orgId)).stream
+  const { revision } = await newer.load({ fold: counting, stream })
+  await newer.append({ fold: counting, stream }, revision, [event], contextOf({ orgId: tenantOfFact(api.orgId) }))
   return recorded()
 }
 
 async function recorded(): Promise<number> {
-  return (await newer.load(counting, webhookSubscriptionsStream(api.orgId), { fresh: true })).state
+  return (await newer.load({ fold: counting, stream: webhookSubscriptions.of(tenantOfFact(api.orgId)).stream })).state
 }
 
 it.each([

@@ -4,10 +4,10 @@ import type { CommandDependencies } from '../../../commands/handling/dependencie
 import { webhookWriteRoutes } from '../../../commands/webhooks/routes.ts'
 import type { Service } from '../../../platform/http/service.ts'
 import type { WebhookSubscriptionRecord } from '../../../contracts/webhooks/subscription.ts'
-import { webhookSubscriptionsFold, type WebhookSubscription } from '../../../streams/webhook-subscriptions/state.ts'
-import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
+import { webhookSubscriptions, type WebhookSubscription } from '../../../streams/webhook-subscriptions/aggregate.ts'
 import { startApplication, type TestApplication } from '../../platform/http/test-application.ts'
 import { interrupted, openDecisionWorld, type DecisionWorld } from '../handling/decision-world.ts'
+import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 
 export const url = 'https://receiver.example/hooks'
 export const both = ['assessment.completed', 'assessment.failed']
@@ -77,11 +77,7 @@ export class SubscriptionApi {
 
   /** As another process reads it. */
   async subscriptionOf(id: string): Promise<WebhookSubscription> {
-    const { state } = await this.world.otherStore.load(
-      webhookSubscriptionsFold,
-      webhookSubscriptionsStream(this.#orgId),
-      { fresh: true },
-    )
+    const { state } = await this.world.otherStore.load(webhookSubscriptions.of(tenantOfFact(this.#orgId)))
     const found = state.subscriptions.get(id)
     if (found === undefined) throw new Error('not in the stream')
     return found

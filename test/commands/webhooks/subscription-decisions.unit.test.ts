@@ -4,12 +4,12 @@ import { deleteSubscription } from '../../../commands/webhooks/delete-subscripti
 import { rotateSecret, type RotateSecret } from '../../../commands/webhooks/rotate-secret.ts'
 import { subscribeWebhook } from '../../../commands/webhooks/subscribe-webhook.ts'
 import type { WebhookSubscriptionEvent } from '../../../streams/webhook-subscriptions/events.ts'
-import { webhookSubscriptionsFold } from '../../../streams/webhook-subscriptions/state.ts'
+import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/aggregate.ts'
 import { at, hash, ids } from '../../streams/facts.ts'
 import { nextSecret, subscriptionFact as fact } from '../../streams/webhook-facts.ts'
 import { given as givenFold } from '../../support/given-decider.ts'
 
-const given = (...events: readonly WebhookSubscriptionEvent[]) => givenFold(webhookSubscriptionsFold, ...events)
+const given = (...events: readonly WebhookSubscriptionEvent[]) => givenFold(webhookSubscriptions, ...events)
 const numbered = (number: number) => `00000000-0000-4000-8000-0000000007${String(number).padStart(2, '0')}`
 
 const subscribed = fact('WebhookSubscribed', { fingerprint: hash('f') })

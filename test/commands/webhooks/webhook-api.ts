@@ -20,15 +20,16 @@ import { deliveryReadRoutes } from '../../../read-api/webhooks/delivery-routes.t
 import { categoryOf } from '../../../streams/store/catalogue.ts'
 import type { DomainEvent, Fold } from '../../../streams/store/events.ts'
 import type { AssessmentEvent } from '../../../streams/assessment/events.ts'
-import { assessmentStream } from '../../../streams/assessment/stream.ts'
+import { assessments } from '../../../streams/assessment/aggregate.ts'
 import type { WebhookDeliveryEvent } from '../../../streams/webhook-delivery/events.ts'
-import { webhookDeliveryStream } from '../../../streams/webhook-delivery/stream.ts'
+import { webhookDeliveries } from '../../../streams/webhook-delivery/aggregate.ts'
 import type { WebhookSubscriptionEvent } from '../../../streams/webhook-subscriptions/events.ts'
-import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
+import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/aggregate.ts'
 import { startApplication } from '../../platform/http/test-application.ts'
 import { silentLogger } from '../../../tools/equality/contents.ts'
 import { freshDatabase } from '../../support/postgres.ts'
 import { contextOf, openDecisionWorld, type DecisionWorld } from '../handling/decision-world.ts'
+import { tenantOfFact, type TenantId } from '../../../platform/kit/tenants.ts'
 
 export interface Told {
   readonly status: number
@@ -105,7 +106,7 @@ export async function openWebhookApi(): Promise<WebhookApi> {
   const ask = async (
     method: 'GET' | 'POST',
     path: string,
-    orgId: string,
+    orgId: TenantId,
     headers: Readonly<Record<string, string>>,
     payload?: unknown,
   ): Promise<Told> => {
@@ -120,12 +121,12 @@ export async function openWebhookApi(): Promise<WebhookApi> {
   }
   return {
     world,
-    get: (path, orgId = world.orgId) => ask('GET', path, orgId, {}),
+    get: (path, orgId = world.orgId) => ask('GET', path, tenantOfFact(orgId), {}),
     post: (path, { body, key, orgId = world.orgId } = {}) =>
       ask(
         'POST',
         path,
-        orgId,
+        tenantOfFact(orgId),
         {
           ...(key === undefined ? {} : { 'idempotency-key': key }),
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -166,14 +167,16 @@ async function append({ store, orgId }: DecisionWorld, event: RecordableEvent): 
     initialState: 0,
     evolve: (count) => count + 1,
   }
-  const { revision } = await store.load(fold, stream, { fresh: true })
-  await store.append(fold, stream, revision, [event], contextOf({ orgId }))
+  const { revision } = await store.load({ fold, stream })
+  await store.append({ fold, stream }, revision, [event], contextOf({ orgId }))
   const last = await store.readLast(stream)
   if (last === undefined) throw new Error(`${stream} is empty`)
   return last.id
 }
 
-function streamOf(orgId: string, data: RecordableEvent['data']): string {
-  if ('deliveryId' in data) return webhookDeliveryStream(orgId, data.deliveryId)
-  return 'subscriptionId' in data ? webhookSubscriptionsStream(orgId) : assessmentStream(orgId, data.assessmentId)
+function streamOf(orgId: TenantId, data: RecordableEvent['data']): string {
+  if ('deliveryId' in data) return webhookDeliveries.of(orgId, data.deliveryId).stream
+  return 'subscriptionId' in data
+    ? webhookSubscriptions.of(orgId).stream
+    : assessments.of(orgId, data.assessmentId).stream
 }

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { attemptDelivery, recordDelivery, type DeliveryOutcome } from '../../../commands/webhooks/deliver-webhook.ts'
 import { duplicateOf, subscribeWebhook } from '../../../commands/webhooks/subscribe-webhook.ts'
 import { unsettled } from '../../../processes/webhooks/delivery-target.ts'
-import { webhookDeliveryFold } from '../../../streams/webhook-delivery/state.ts'
-import { webhookSubscriptionsFold } from '../../../streams/webhook-subscriptions/state.ts'
+import { webhookDeliveries } from '../../../streams/webhook-delivery/aggregate.ts'
+import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/aggregate.ts'
 import { at, hash, ids } from '../../streams/facts.ts'
 import { deliveryFact as fact, subscriptionFact } from '../../streams/webhook-facts.ts'
 import { given } from '../../support/given-decider.ts'
@@ -24,7 +24,7 @@ describe('subscribing a webhook', () => {
       ...command,
       eventTypes: ['assessment.failed', 'assessment.completed', 'assessment.failed'] as const,
     }
-    given(webhookSubscriptionsFold).when(subscribeWebhook, shuffled).thenEvents([subscribed])
+    given(webhookSubscriptions).when(subscribeWebhook, shuffled).thenEvents([subscribed])
   })
 
   it('does nothing for an address that is told of the same events already, in any order', () => {
@@ -33,30 +33,30 @@ describe('subscribing a webhook', () => {
       subscriptionId: ids.event,
       eventTypes: ['assessment.failed', 'assessment.completed'] as const,
     }
-    const { state } = given(webhookSubscriptionsFold, subscribed)
-    given(webhookSubscriptionsFold, subscribed).when(subscribeWebhook, again).thenNothing()
+    const { state } = given(webhookSubscriptions, subscribed)
+    given(webhookSubscriptions, subscribed).when(subscribeWebhook, again).thenNothing()
     expect(duplicateOf(again, state)?.subscriptionId).toBe(ids.subscription)
     expect(duplicateOf({ ...again, eventTypes: ['assessment.failed'] }, state)).toBeUndefined()
     expect(duplicateOf({ ...again, url: 'https://receiver.example/other' }, state)).toBeUndefined()
   })
 
   it('allows twenty, and refuses the twenty-first but not a duplicate or a repeat', () => {
-    given(webhookSubscriptionsFold, ...others(19))
+    given(webhookSubscriptions, ...others(19))
       .when(subscribeWebhook, command)
       .thenEvents([subscribed])
-    given(webhookSubscriptionsFold, ...others(20))
+    given(webhookSubscriptions, ...others(20))
       .when(subscribeWebhook, command)
       .thenRefused('subscription-limit')
-    given(webhookSubscriptionsFold, ...others(20))
+    given(webhookSubscriptions, ...others(20))
       .when(subscribeWebhook, { ...command, url: other(3).data.url })
       .thenNothing()
-    given(webhookSubscriptionsFold, ...others(19), subscribed)
+    given(webhookSubscriptions, ...others(19), subscribed)
       .when(subscribeWebhook, command)
       .thenNothing()
   })
 
   it('refuses another body under the same key', () => {
-    given(webhookSubscriptionsFold, subscribed)
+    given(webhookSubscriptions, subscribed)
       .when(subscribeWebhook, { ...command, fingerprint: hash('e') })
       .thenRefused('idempotency-key-reused')
   })
@@ -73,28 +73,28 @@ describe('attempting a delivery', () => {
   const command = { delivery, now: new Date(at(31)), leaseUntil: new Date(at(51)) }
 
   it('begins with the delivery itself; while the lease is open nobody begins another', () => {
-    given(webhookDeliveryFold).when(attemptDelivery, command).thenEvents([scheduled, attempted])
+    given(webhookDeliveries).when(attemptDelivery, command).thenEvents([scheduled, attempted])
   })
 
   it('counts only attempts whose outcome is known: one that a crash cut off is made again under the same number', () => {
     const late = { ...command, now: new Date(at(51)), leaseUntil: new Date(at(71)) }
     const again = fact('WebhookDeliveryAttempted', { attempt: 1, attemptedAt: at(51), leaseUntil: at(71) })
-    given(webhookDeliveryFold, scheduled, attempted).when(attemptDelivery, late).thenEvents([again])
+    given(webhookDeliveries, scheduled, attempted).when(attemptDelivery, late).thenEvents([again])
     const second = fact('WebhookDeliveryAttempted', { attempt: 2, attemptedAt: at(51), leaseUntil: at(71) })
-    given(webhookDeliveryFold, scheduled, attempted, attemptFailed).when(attemptDelivery, late).thenEvents([second])
+    given(webhookDeliveries, scheduled, attempted, attemptFailed).when(attemptDelivery, late).thenEvents([second])
   })
 
   it('begins none before it is due, whatever the list of a worker says', () => {
     const early = { ...command, now: new Date(Date.parse(at(37)) - 1) }
-    given(webhookDeliveryFold, scheduled, attempted, attemptFailed).when(attemptDelivery, early).thenNothing()
-    const { state } = given(webhookDeliveryFold, scheduled, attempted, attemptFailed)
+    given(webhookDeliveries, scheduled, attempted, attemptFailed).when(attemptDelivery, early).thenNothing()
+    const { state } = given(webhookDeliveries, scheduled, attempted, attemptFailed)
     expect(unsettled(state, early.now)).toEqual({ kind: 'wait', until: new Date(at(37)) })
     expect(unsettled(state, new Date(at(37)))).toEqual({ kind: 'done' })
   })
 
   it('is over once delivered or given up', () => {
     for (const end of ended)
-      given(webhookDeliveryFold, scheduled, attempted, end).when(attemptDelivery, command).thenNothing()
+      given(webhookDeliveries, scheduled, attempted, end).when(attemptDelivery, command).thenNothing()
   })
 })
 
@@ -108,7 +108,7 @@ describe('recording a delivery', () => {
   const delivered = record({ kind: 'delivered', statusCode: 204 })
 
   it('delivered: once', () => {
-    given(webhookDeliveryFold, scheduled, attempted)
+    given(webhookDeliveries, scheduled, attempted)
       .when(recordDelivery, delivered)
       .thenEvents([fact('WebhookDelivered')])
   })
@@ -121,10 +121,10 @@ describe('recording a delivery', () => {
       nextAttemptAt: new Date(at(37)),
       endpoint,
     })
-    given(webhookDeliveryFold, scheduled, attempted).when(recordDelivery, next).thenEvents([attemptFailed])
+    given(webhookDeliveries, scheduled, attempted).when(recordDelivery, next).thenEvents([attemptFailed])
     const last = record({ kind: 'failed', statusCode: null, errorClass: 'timeout', nextAttemptAt: null, endpoint }, 10)
     given(
-      webhookDeliveryFold,
+      webhookDeliveries,
       scheduled,
       fact('WebhookDeliveryAttemptFailed', { attempt: 9 }),
       fact('WebhookDeliveryAttempted', { attempt: 10 }),
@@ -134,9 +134,9 @@ describe('recording a delivery', () => {
   })
 
   it('of an attempt that is settled, or of a delivery that has ended or never was, changes nothing', () => {
-    given(webhookDeliveryFold, scheduled, attempted, attemptFailed).when(recordDelivery, delivered).thenNothing()
+    given(webhookDeliveries, scheduled, attempted, attemptFailed).when(recordDelivery, delivered).thenNothing()
     for (const end of ended)
-      given(webhookDeliveryFold, scheduled, attempted, end).when(recordDelivery, delivered).thenNothing()
-    given(webhookDeliveryFold).when(recordDelivery, delivered).thenNothing()
+      given(webhookDeliveries, scheduled, attempted, end).when(recordDelivery, delivered).thenNothing()
+    given(webhookDeliveries).when(recordDelivery, delivered).thenNothing()
   })
 })

@@ -17,8 +17,9 @@ import { cutConnection, type CutConnection } from '../../embedded/eventstore/con
 import { consentPublicFact } from '../../streams/channel-facts.ts'
 import { embeddedEventStore, type TestEventStore } from '../../support/event-store.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 
-const question: ConsentQuestion = { orgId: randomUUID(), patientId: randomUUID(), code: 'ai_analysis' }
+const question: ConsentQuestion = { orgId: tenantOfFact(randomUUID()), patientId: randomUUID(), code: 'ai_analysis' }
 const { signal } = new AbortController()
 
 let node: TestEventStore
@@ -104,7 +105,7 @@ async function untilAskedAgain(): Promise<void> {
 
 test('an answer is kept for five minutes, of each patient, organisation and code by itself', async () => {
   expect(await asksOf({}, {}, { patientId: question.patientId.toUpperCase() })).toBe(0)
-  expect(await asksOf({ code: 'research' }, { patientId: randomUUID() }, { orgId: randomUUID() })).toBe(3)
+  expect(await asksOf({ code: 'research' }, { patientId: randomUUID() }, { orgId: tenantOfFact(randomUUID()) })).toBe(3)
   time = 5 * 60_000 - 1
   expect(await asksOf({})).toBe(0)
   time += 1
@@ -118,7 +119,7 @@ test('a decision drops what is kept of its patient, and of nobody else', async (
   await tell()
   await vi.waitFor(async () => expect(await check()).toBe('not-granted'))
   expect(await check(other)).toBe('granted')
-  await tell({ ...other, orgId: randomUUID() })
+  await tell({ ...other, orgId: tenantOfFact(randomUUID()) })
   await tell(other)
   await vi.waitFor(async () => expect(await check(other)).toBe('not-granted'))
 })

@@ -9,14 +9,14 @@ import { createMasterKeyFile } from '../../../platform/vault/master-keys.ts'
 import { openVault } from '../../../platform/vault/vault.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
 import type { PatientEvent } from '../../../streams/patient/events.ts'
-import { patientFold } from '../../../streams/patient/state.ts'
-import { patientStream } from '../../../streams/patient/stream.ts'
+import { patients } from '../../../streams/patient/aggregate.ts'
 import { openEventStore, type EventStore } from '../../../streams/store/event-store.ts'
-import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
+import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/aggregate.ts'
 import { expecting, registerPatient } from '../../support/main-job.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { entryOf, projections } from './projections-command.ts'
 import { eventsOf } from './recorded-events.ts'
+import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 
 // Many commands in one test, each a process of its own.
 vi.setConfig({ testTimeout: 300_000 })
@@ -57,7 +57,7 @@ async function writing<Result>(work: (store: EventStore) => Promise<Result>): Pr
 
 /** A second registration under the id of a patient, in a stream of its own: no row can hold both. */
 async function plantDouble(patientId: string): Promise<void> {
-  const orgId = platform.process.credentials.org_id
+  const orgId = tenantOfFact(platform.process.credentials.org_id)
   const data = {
     patientId,
     organisationId: orgId,
@@ -70,7 +70,7 @@ async function plantDouble(patientId: string): Promise<void> {
   }
   const events: PatientEvent[] = [{ type: 'PatientRegistered', data }]
   await writing((store) =>
-    store.append(patientFold, patientStream(orgId, v4()), 'no_stream', events, {
+    store.append(patients.of(orgId, v4()), 'no_stream', events, {
       commandId: v4(),
       correlationId: v4(),
       orgId,
@@ -172,7 +172,7 @@ test('an event that nobody can read is passed over by each projector that listen
     data: { url: 'https://example.org' },
     metadata: { commandId: v4(), $correlationId: v4(), schemaVersion: 1, signature: 'forged' },
   }
-  await client.appendToStream(webhookSubscriptionsStream(v4()), [jsonEvent({ id: v4(), ...forged })])
+  await client.appendToStream(webhookSubscriptions.of(tenantOfFact(v4())).stream, [jsonEvent({ id: v4(), ...forged })])
   await client.dispose()
   for (const name of ['webhook_subscriptions', 'webhook_deliveries', 'webhooks_todo']) {
     const failure = await failureOf(name)

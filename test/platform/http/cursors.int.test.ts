@@ -12,8 +12,8 @@ import {
   type ListIdentity,
 } from '../../../platform/http/cursors.ts'
 import type { Service } from '../../../platform/http/service.ts'
-import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 import { orgA, orgB, startApplication, type TestApplication } from './test-application.ts'
+import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 
 let now = new Date('2030-01-01T00:00:00Z')
 const cursors = createCursors({ key: randomBytes(32), now: () => now })

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { newSigningSecret, signingKeyOf } from '../../../platform/vault/signing-keys.ts'
 import { createWebhookSignatures, signEd25519 } from '../../../processes/adapters/webhook-signatures.ts'
 import { MissingKeyError } from '../../../platform/kit/key-vault.ts'
-import type { WebhookSecret, WebhookSubscription } from '../../../streams/webhook-subscriptions/state.ts'
+import type { WebhookSecret, WebhookSubscription } from '../../../streams/webhook-subscriptions/aggregate.ts'
 
 type Signing = Pick<WebhookSubscription, 'secrets' | 'signatureSchemes'>
 

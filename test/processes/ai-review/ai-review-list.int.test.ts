@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { aiReviewProcess } from '../../../processes/ai-review/ai-review.effects.ts'
-import { aiReviewSlotStream } from '../../../streams/ai-review-slot/stream.ts'
-import { aiReviewStream } from '../../../streams/ai-review/stream.ts'
+import { aiReviewSlots } from '../../../streams/ai-review-slot/aggregate.ts'
+import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
 import type { AiReviewSlotEvent } from '../../../streams/ai-review-slot/events.ts'
 import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
 import { aiReviewChannel } from '../../../streams/channels/ai-review.ts'
@@ -20,12 +20,12 @@ const asked: GivenEvent = {
 }
 const slot = (event: AiReviewSlotEvent): GivenEvent => ({
   ...event,
-  stream: aiReviewSlotStream(ids.org, ids.case, ids.product),
+  stream: aiReviewSlots.of(ids.org, ids.case, ids.product).stream,
 })
 const review = (event: AiReviewEvent, id: string = ids.review): GivenEvent => ({
   ...event,
   data: { ...event.data, aiReviewId: id },
-  stream: aiReviewStream(ids.org, id),
+  stream: aiReviews.of(ids.org, id).stream,
 })
 const consent = (event: GivenEvent): GivenEvent => ({ ...event, stream: consentChannel })
 

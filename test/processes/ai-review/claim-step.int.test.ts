@@ -4,9 +4,9 @@ import { aiReviewProcess } from '../../../processes/ai-review/ai-review.effects.
 import type { ClaimPayload, OpenPayload } from '../../../processes/ai-review/ai-review.process.ts'
 import { derivedV7 } from '../../../processes/runtime/derived-id.ts'
 import type { Todo } from '../../../processes/runtime/process.ts'
-import { aiReviewSlotStream } from '../../../streams/ai-review-slot/stream.ts'
+import { aiReviewSlots } from '../../../streams/ai-review-slot/aggregate.ts'
 import type { AiReviewSlotEvent } from '../../../streams/ai-review-slot/events.ts'
-import { aiReviewStream } from '../../../streams/ai-review/stream.ts'
+import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
 import { aiReviewChannel } from '../../../streams/channels/ai-review.ts'
 import { reviewPublicFact } from '../../streams/channel-facts.ts'
 import { ids } from '../../streams/facts.ts'
@@ -43,7 +43,7 @@ async function eventsOf(stream: string) {
   return events
 }
 
-const slotOf = (caseId: string) => eventsOf(aiReviewSlotStream(world.orgId, caseId, ids.product))
+const slotOf = (caseId: string) => eventsOf(aiReviewSlots.of(world.orgId, caseId, ids.product).stream)
 
 async function holderOf(caseId: string): Promise<string> {
   const [claimed] = await slotOf(caseId)
@@ -63,7 +63,7 @@ it('opens one review for a request, however often it is worked off', async () =>
   expect(await slotOf(caseId)).toHaveLength(1)
   expect(await holderOf(caseId)).toBe(review)
   const requested = { aiReviewId: review, caseId, orgId: world.orgId, requestedAt: todo.dueAt.toISOString() }
-  expect(await eventsOf(aiReviewStream(world.orgId, review))).toEqual([
+  expect(await eventsOf(aiReviews.of(world.orgId, review).stream)).toEqual([
     { type: 'AiReviewRequested', data: expect.objectContaining(requested) },
   ])
 })
@@ -88,7 +88,7 @@ it('answers a request that finds the slot taken, once, and opens nothing for it'
       },
     },
   ])
-  expect(await eventsOf(aiReviewStream(world.orgId, aiReviewId))).toHaveLength(1)
+  expect(await eventsOf(aiReviews.of(world.orgId, aiReviewId).stream)).toHaveLength(1)
 })
 
 it('gives a slot to one of two requests that are worked off at the same time', async () => {
@@ -106,7 +106,7 @@ it('writes the first event of a review that a crash cut off from its claim, once
   }
   expect(await work(todo, { ...world.deps, failpoint: crash })).toMatchObject({ error: expect.any(Error) })
   const review = await holderOf(caseId)
-  expect(await eventsOf(aiReviewStream(world.orgId, review))).toEqual([])
+  expect(await eventsOf(aiReviews.of(world.orgId, review).stream)).toEqual([])
 
   const cause = { eventId: randomUUID(), correlationId: randomUUID() }
   const payload: OpenPayload = { cause, caseId, productId: ids.product }
@@ -115,7 +115,7 @@ it('writes the first event of a review that a crash cut off from its claim, once
   await work(open)
   await work(open)
   const requested = { aiReviewId: review, caseId, patientId: ids.patient, requestedAt: todo.dueAt.toISOString() }
-  expect(await eventsOf(aiReviewStream(world.orgId, review))).toEqual([
+  expect(await eventsOf(aiReviews.of(world.orgId, review).stream)).toEqual([
     { type: 'AiReviewRequested', data: expect.objectContaining(requested) },
   ])
 })

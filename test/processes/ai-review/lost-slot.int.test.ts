@@ -5,11 +5,9 @@ import { supersedeReview } from '../../../commands/ai-review/supersede-review.ts
 import { execute } from '../../../commands/handling/execute.ts'
 import type { OpenPayload } from '../../../processes/ai-review/ai-review.process.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
-import { aiReviewSlotFold, type SlotClaim } from '../../../streams/ai-review-slot/state.ts'
-import { aiReviewSlotStream } from '../../../streams/ai-review-slot/stream.ts'
+import { aiReviewSlots, type SlotClaim } from '../../../streams/ai-review-slot/aggregate.ts'
 import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
-import { aiReviewFold } from '../../../streams/ai-review/state.ts'
-import { aiReviewStream } from '../../../streams/ai-review/stream.ts'
+import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
 import { contextOf, watched } from '../../commands/handling/decision-world.ts'
 import { reviewFact as fact, slotFact } from '../../streams/ai-review-facts.ts'
 import { ids } from '../../streams/facts.ts'
@@ -29,14 +27,19 @@ async function holder(...facts: readonly AiReviewEvent[]): Promise<SlotClaim> {
   const own = { aiReviewId: randomUUID(), caseId: randomUUID(), orgId: world.orgId, ...(await storedImages(world)) }
   const claimedAt = world.now().toISOString()
   const claimed = slotFact('AiReviewSlotClaimed', { ...own, requestEventId: randomUUID(), claimedAt })
-  await world.store.append(aiReviewSlotFold, slotOf(claimed.data), 'no_stream', [claimed], contextOf(world))
+  await world.store.append(
+    { fold: aiReviewSlots, stream: slotOf(claimed.data) },
+    'no_stream',
+    [claimed],
+    contextOf(world),
+  )
   const requested = fact('AiReviewRequested', { ...own, requestedAt: claimedAt })
-  const stream = aiReviewStream(world.orgId, own.aiReviewId)
-  await world.store.append(aiReviewFold, stream, 'no_stream', [requested, ...facts], contextOf(world))
+  const stream = aiReviews.of(world.orgId, own.aiReviewId).stream
+  await world.store.append({ fold: aiReviews, stream }, 'no_stream', [requested, ...facts], contextOf(world))
   return claimed.data
 }
 
-const slotOf = ({ caseId }: SlotClaim) => aiReviewSlotStream(world.orgId, caseId, ids.product)
+const slotOf = ({ caseId }: SlotClaim) => aiReviewSlots.of(world.orgId, caseId, ids.product).stream
 
 /** Another instance gives the slot to a new review, and gets no further. */
 async function superseding(old: SlotClaim): Promise<SlotClaim> {
@@ -49,7 +52,7 @@ async function superseding(old: SlotClaim): Promise<SlotClaim> {
     supersedes,
     claimedAt,
   })
-  await world.otherStore.append(aiReviewSlotFold, slotOf(old), 0n, [claimed], contextOf(world))
+  await world.otherStore.append({ fold: aiReviewSlots, stream: slotOf(old) }, 0n, [claimed], contextOf(world))
   return claimed.data
 }
 
@@ -184,7 +187,7 @@ describe('what a crash cut off from the claim', () => {
   it('is done by `open` where the crash came between the two', async () => {
     const old = await holder()
     const made = await superseding(old)
-    const target = aiReviewStream(world.orgId, made.aiReviewId)
+    const target = aiReviews.of(world.orgId, made.aiReviewId).stream
     const store = watched(world.store, (stream) => {
       if (stream === target) throw new Error('crashed')
     })
@@ -217,7 +220,7 @@ it.each(['cancelled', 'superseded'] as const)(
   async (end) => {
     const review = await awaitingReview(world)
     world.pass(5)
-    const target = { fold: aiReviewFold, stream: aiReviewStream(world.orgId, review) }
+    const target = aiReviews.of(world.orgId, review)
     const claim = slotFact('AiReviewSlotClaimed', {
       aiReviewId: randomUUID(),
       supersedes: { aiReviewId: review, reason: null },

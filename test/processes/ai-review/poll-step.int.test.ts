@@ -2,8 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { withdrawConsent } from '../../../commands/ai-review/withdraw-consent.ts'
 import { execute } from '../../../commands/handling/execute.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
-import { aiReviewFold } from '../../../streams/ai-review/state.ts'
-import { aiReviewStream } from '../../../streams/ai-review/stream.ts'
+import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
 import { openBytes } from '../../../platform/kit/sealed-bytes.ts'
 import type { StoredObject } from '../../../streams/types.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
@@ -60,7 +59,7 @@ it('records what the provider found, and keeps the whole answer under the key of
 it('keeps nothing of a result that comes after its review was cancelled', async () => {
   const review = await awaitingReview(world)
   world.pass(5)
-  const target = { fold: aiReviewFold, stream: aiReviewStream(world.orgId, review) }
+  const target = aiReviews.of(world.orgId, review)
   const stored: string[] = []
   const put: ProcessDependencies['objects']['put'] = async (...parameters) => {
     const object = await world.deps.objects.put(...parameters)

@@ -2,7 +2,7 @@ import { array, assert, constantFrom, jsonValue, oneof, property, record, type A
 import { describe, expect, it } from 'vitest'
 import { readProviderResult } from '../../../processes/ai-review/provider-result.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
-import { aiReviewFold, type AwaitingReview } from '../../../streams/ai-review/state.ts'
+import { aiReviews, type AwaitingReview } from '../../../streams/ai-review/aggregate.ts'
 import { lesion, reviewFact as fact } from '../../streams/ai-review-facts.ts'
 import { ids } from '../../streams/facts.ts'
 import { given } from '../../support/given-decider.ts'
@@ -10,7 +10,7 @@ import { given } from '../../support/given-decider.ts'
 function awaitingReview(): AwaitingReview {
   const sent = [fact('AiReviewImageSent'), fact('AiReviewImageSent', { imageId: ids.secondImage, providerImageId: 72 })]
   const { state } = given(
-    aiReviewFold,
+    aiReviews,
     fact('AiReviewRequested'),
     fact('AiReviewProviderCaseCreated'),
     ...sent,

@@ -4,8 +4,7 @@ import { aiReviewProcess } from '../../../processes/ai-review/ai-review.effects.
 import type { Todo } from '../../../processes/runtime/process.ts'
 import type { StepResult } from '../../../processes/runtime/step-run.ts'
 import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
-import { aiReviewFold } from '../../../streams/ai-review/state.ts'
-import { aiReviewStream } from '../../../streams/ai-review/stream.ts'
+import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
 import { reviewFact } from '../../streams/ai-review-facts.ts'
 import { ids } from '../../streams/facts.ts'
@@ -43,8 +42,8 @@ export async function seedReview(
     ...images,
     requestedAt: world.now().toISOString(),
   })
-  const stream = aiReviewStream(world.orgId, aiReviewId)
-  await world.store.append(aiReviewFold, stream, 'no_stream', [requested, ...facts], contextOf(world))
+  const stream = aiReviews.of(world.orgId, aiReviewId).stream
+  await world.store.append({ fold: aiReviews, stream }, 'no_stream', [requested, ...facts], contextOf(world))
   return aiReviewId
 }
 
@@ -73,7 +72,7 @@ export function runReviewStep(
 /** What the review's stream holds. */
 export async function recorded({ otherStore, orgId }: ProcessWorld, aiReviewId: string): Promise<AiReviewEvent[]> {
   const events: AiReviewEvent[] = []
-  for await (const { type, data } of otherStore.readStream(aiReviewStream(orgId, aiReviewId)))
+  for await (const { type, data } of otherStore.readStream(aiReviews.of(orgId, aiReviewId).stream))
     events.push({ type, data } as AiReviewEvent)
   return events
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { aiReviewFold } from '../../../streams/ai-review/state.ts'
-import { aiReviewStream } from '../../../streams/ai-review/stream.ts'
+import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
 import { reviewFact as fact } from '../../streams/ai-review-facts.ts'
 import { openProcessWorld, startOutsideServer, type ProcessWorld } from '../../support/process-world.ts'
@@ -14,6 +13,7 @@ import {
   storedImages,
   type Running,
 } from './review-steps.ts'
+import type { TenantId } from '../../../platform/kit/tenants.ts'
 
 let world: ProcessWorld
 
@@ -77,11 +77,10 @@ it('ends a review whose login is refused twice', async () => {
 it('makes no call on what another instance has overtaken: the attempt is checked by its append', async () => {
   const review = await seedReview(world, await storedImages(world), fact('AiReviewStarted'))
   const { otherStore, orgId } = world
-  const stream = aiReviewStream(orgId, review)
-  const { revision } = await otherStore.load(aiReviewFold, stream)
+  const stream = aiReviews.of(orgId, review).stream
+  const { revision } = await otherStore.loadCached({ fold: aiReviews, stream })
   await otherStore.append(
-    aiReviewFold,
-    stream,
+    { fold: aiReviews, stream },
     revision,
     [fact('AiReviewCancelled', { aiReviewId: review })],
     contextOf(world),
@@ -99,13 +98,13 @@ it('makes no call on a provider case that another instance has replaced', async 
     fact('AiReviewProviderCaseCreated', { providerCaseId: 700 }),
   )
   const { otherStore, orgId } = world
-  const stream = aiReviewStream(orgId, review)
-  const { revision } = await otherStore.load(aiReviewFold, stream)
+  const stream = aiReviews.of(orgId, review).stream
+  const { revision } = await otherStore.loadCached({ fold: aiReviews, stream })
   const replacing = [
     fact('AiReviewStartDeferred', { aiReviewId: review, abandonsProviderCase: true }),
     fact('AiReviewProviderCaseCreated', { aiReviewId: review, providerCaseId: 701 }),
   ]
-  await otherStore.append(aiReviewFold, stream, revision, replacing, contextOf(world))
+  await otherStore.append({ fold: aiReviews, stream }, revision, replacing, contextOf(world))
   expect(await start(review)).toEqual({ kind: 'done' })
   expect((await recordedTypes(world, review)).slice(3)).toEqual([
     'AiReviewStartDeferred',
@@ -123,12 +122,11 @@ it('ends nothing because of an image that another instance has sent', async () =
     fact('AiReviewProviderCaseCreated', { providerCaseId: 700 }),
   )
   const { otherStore, orgId } = world
-  const stream = aiReviewStream(orgId, review)
-  const { revision } = await otherStore.load(aiReviewFold, stream)
+  const stream = aiReviews.of(orgId, review).stream
+  const { revision } = await otherStore.loadCached({ fold: aiReviews, stream })
   const [image] = images.images
   await otherStore.append(
-    aiReviewFold,
-    stream,
+    { fold: aiReviews, stream },
     revision,
     [fact('AiReviewImageSent', { aiReviewId: review, imageId: image?.imageId ?? '' })],
     contextOf(world),
@@ -137,7 +135,7 @@ it('ends nothing because of an image that another instance has sent', async () =
   expect((await recordedTypes(world, review)).slice(3)).toEqual(['AiReviewImageSent'])
 })
 
-it.each<[string, (orgId: string) => string]>([
+it.each<[string, (orgId: TenantId) => string]>([
   ['another organisation', () => `images/2026-03-01/${randomUUID()}/a/b/c`],
   ['another kind', (orgId) => `raw-responses/${orgId}/a/b`],
   ['another organisation, written as one of its own', (orgId) => `images/2026-03-01/${orgId}/../${randomUUID()}/c`],

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { aiReviewStream } from '../../../streams/ai-review/stream.ts'
+import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
 import { reviewFact as fact } from '../../streams/ai-review-facts.ts'
 import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'
 import { awaitingReview, recorded, recordedTypes, runReviewStep, seedReview, storedImages } from './review-steps.ts'
@@ -78,7 +78,7 @@ it('ends each of a patient’s reviews by a fact with an id of its own, although
   const todo = { dueAt: world.now(), payload: { cause: { eventId: randomUUID(), correlationId: randomUUID() } } }
   for (const review of reviews) await runReviewStep(world, 'withdraw', review, { todo })
   const ends = await Promise.all(
-    reviews.map((review) => world.otherStore.readLast(aiReviewStream(world.orgId, review))),
+    reviews.map((review) => world.otherStore.readLast(aiReviews.of(world.orgId, review).stream)),
   )
   expect(ends.map((end) => end?.type)).toEqual(['AiReviewFailed', 'AiReviewFailed', 'AiReviewCancelled'])
   expect(new Set(ends.map((end) => end?.id)).size).toBe(reviews.length)

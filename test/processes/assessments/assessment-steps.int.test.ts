@@ -3,9 +3,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { uploadKey } from '../../../commands/assessments/uploads.ts'
 import { assessmentsProcess } from '../../../processes/assessments/assessments.effects.ts'
 import type { Todo } from '../../../processes/runtime/process.ts'
-import { assessmentFold } from '../../../streams/assessment/state.ts'
-import { assessmentStream } from '../../../streams/assessment/stream.ts'
-import { caseStream } from '../../../streams/case/stream.ts'
+import { assessments } from '../../../streams/assessment/aggregate.ts'
+import { cases } from '../../../streams/case/aggregate.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
 import { reviewPublicFact } from '../../streams/channel-facts.ts'
 import { assessmentFact, ids } from '../../streams/facts.ts'
@@ -30,8 +29,8 @@ it('ends an assessment whose uploads were not submitted when their window closes
     assessmentFact('AssessmentRequested', { assessmentId, organisationId: world.orgId, mode: 'slot' }),
     assessmentFact('AssessmentUploadsAwaited', { assessmentId, closesAt }),
   ]
-  const stream = assessmentStream(world.orgId, assessmentId)
-  await world.store.append(assessmentFold, stream, 'no_stream', story, contextOf(world))
+  const stream = assessments.of(world.orgId, assessmentId).stream
+  await world.store.append({ fold: assessments, stream }, 'no_stream', story, contextOf(world))
   const upload = uploadKey(world.orgId, assessmentId, ids.image)
   await world.deps.objects.put(upload, Buffer.from('bytes'), 'image/jpeg')
   const todo = todoOf(world, 'close-uploads', { assessmentId, caseId: randomUUID(), deadlineAt: later(3600) })
@@ -125,7 +124,7 @@ it('opens the case and asks for a review, each once', async () => {
   await work(todo)
   world.pass(30)
   await work(todo)
-  expect((await eventsOf(world, caseStream(world.orgId, assessment.caseId))).map(({ type }) => type)).toEqual([
+  expect((await eventsOf(world, cases.of(world.orgId, assessment.caseId).stream)).map(({ type }) => type)).toEqual([
     'CaseOpened',
   ])
   const requestedAt = todo.dueAt.toISOString()
@@ -139,5 +138,5 @@ it('asks for no review of an assessment that has ended', async () => {
   world.pass(3600)
   await work(todoOf(world, 'expire', assessment))
   expect(await work(todoOf(world, 'request-review', assessment))).toEqual({ kind: 'done' })
-  expect(await eventsOf(world, caseStream(world.orgId, assessment.caseId))).toEqual([])
+  expect(await eventsOf(world, cases.of(world.orgId, assessment.caseId).stream)).toEqual([])
 })

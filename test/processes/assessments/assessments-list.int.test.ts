@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { assessmentsProcess } from '../../../processes/assessments/assessments.effects.ts'
-import { assessmentStream } from '../../../streams/assessment/stream.ts'
+import { assessments } from '../../../streams/assessment/aggregate.ts'
 import { aiReviewChannel } from '../../../streams/channels/ai-review.ts'
 import type { AssessmentEvent } from '../../../streams/assessment/events.ts'
 import { dueAt, todosAfter } from '../../support/given-process.ts'
@@ -8,7 +8,7 @@ import { recorded, type GivenEvent } from '../../support/given-projector.ts'
 import { reviewPublicFact as published } from '../../streams/channel-facts.ts'
 import { assessmentFact as fact, at, ids } from '../../streams/facts.ts'
 
-const own = (event: AssessmentEvent) => ({ ...event, stream: assessmentStream(ids.org, ids.assessment) })
+const own = (event: AssessmentEvent) => ({ ...event, stream: assessments.of(ids.org, ids.assessment).stream })
 const channel = (event: GivenEvent): GivenEvent => ({ ...event, stream: aiReviewChannel })
 
 const submitted = own(fact('AssessmentSubmitted'))

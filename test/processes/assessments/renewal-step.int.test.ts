@@ -3,8 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { assessmentsProcess } from '../../../processes/assessments/assessments.effects.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import type { Todo } from '../../../processes/runtime/process.ts'
-import { aiReviewSlotFold } from '../../../streams/ai-review-slot/state.ts'
-import { aiReviewSlotStream } from '../../../streams/ai-review-slot/stream.ts'
+import { aiReviewSlots } from '../../../streams/ai-review-slot/aggregate.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
 import { slotFact } from '../../streams/ai-review-facts.ts'
 import { reviewPublicFact } from '../../streams/channel-facts.ts'
@@ -163,8 +162,7 @@ async function superseded({ caseId }: Submitted): Promise<void> {
     }),
   ]
   await world.otherStore.append(
-    aiReviewSlotFold,
-    aiReviewSlotStream(world.orgId, caseId, ids.product),
+    aiReviewSlots.of(world.orgId, caseId, ids.product),
     'no_stream',
     claims,
     contextOf(world),

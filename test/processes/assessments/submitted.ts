@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ConcludePayload } from '../../../processes/assessments/assessments.process.ts'
 import type { Todo } from '../../../processes/runtime/process.ts'
-import { assessmentFold } from '../../../streams/assessment/state.ts'
-import { assessmentStream } from '../../../streams/assessment/stream.ts'
+import { assessments } from '../../../streams/assessment/aggregate.ts'
 import { aiReviewChannel, type AiReviewChannelEvent } from '../../../streams/channels/ai-review.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
 import { assessmentFact, ids } from '../../streams/facts.ts'
@@ -32,13 +31,7 @@ export async function submitted(world: ProcessWorld): Promise<Submitted> {
       deadlineAt: deadlineAt.toISOString(),
     }),
   ]
-  await world.store.append(
-    assessmentFold,
-    assessmentStream(world.orgId, assessmentId),
-    'no_stream',
-    story,
-    contextOf(world),
-  )
+  await world.store.append(assessments.of(world.orgId, assessmentId), 'no_stream', story, contextOf(world))
   return { assessmentId, caseId, deadlineAt }
 }
 
@@ -74,5 +67,5 @@ export async function eventsOf({ otherStore }: ProcessWorld, stream: string) {
 
 /** What happened to an assessment after it was submitted. */
 export async function sinceSubmitted(world: ProcessWorld, { assessmentId }: Submitted) {
-  return (await eventsOf(world, assessmentStream(world.orgId, assessmentId))).slice(2)
+  return (await eventsOf(world, assessments.of(world.orgId, assessmentId).stream)).slice(2)
 }

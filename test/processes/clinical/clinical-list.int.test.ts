@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { clinicalProcess } from '../../../processes/clinical/clinical.effects.ts'
 import type { CaseEvent } from '../../../streams/case/events.ts'
-import { caseStream } from '../../../streams/case/stream.ts'
+import { cases } from '../../../streams/case/aggregate.ts'
 import { aiReviewChannel } from '../../../streams/channels/ai-review.ts'
 import { todosAfter } from '../../support/given-process.ts'
 import { recorded, rowsAfter, type GivenEvent } from '../../support/given-projector.ts'
@@ -9,7 +9,7 @@ import { lesion } from '../../streams/ai-review-facts.ts'
 import { reviewPublicFact as published } from '../../streams/channel-facts.ts'
 import { at, caseFact, ids } from '../../streams/facts.ts'
 
-const own = (event: CaseEvent) => ({ ...event, stream: caseStream(ids.org, ids.case) })
+const own = (event: CaseEvent) => ({ ...event, stream: cases.of(ids.org, ids.case).stream })
 const channel = (event: GivenEvent): GivenEvent => ({ ...event, stream: aiReviewChannel })
 
 const lesions = [lesion, { ...lesion, lesionNumber: 2 }]

@@ -9,12 +9,10 @@ import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import type { Todo } from '../../../processes/runtime/process.ts'
 import { stepCommand } from '../../../processes/runtime/step-command.ts'
 import { readCause } from '../../../processes/runtime/step-identity.ts'
-import { assessmentFold } from '../../../streams/assessment/state.ts'
-import { assessmentStream } from '../../../streams/assessment/stream.ts'
+import { assessments } from '../../../streams/assessment/aggregate.ts'
 import type { Lesion } from '../../../streams/ai-review/events.ts'
 import type { CaseEvent } from '../../../streams/case/events.ts'
-import { caseFold } from '../../../streams/case/state.ts'
-import { caseStream } from '../../../streams/case/stream.ts'
+import { cases } from '../../../streams/case/aggregate.ts'
 import { aiReviewChannel } from '../../../streams/channels/ai-review.ts'
 import { eventIdOf } from '../../../streams/store/event-ids.ts'
 import type { RecordedEvent } from '../../../streams/store/events.ts'
@@ -61,20 +59,14 @@ async function analysed(found: readonly Lesion[] = lesions, hasAssessment = true
   const { orgId } = world
   if (hasAssessment) {
     const requested = assessmentFact('AssessmentRequested', { assessmentId, organisationId: orgId })
-    await world.otherStore.append(
-      assessmentFold,
-      assessmentStream(orgId, assessmentId),
-      'no_stream',
-      [requested],
-      contextOf(world),
-    )
+    await world.otherStore.append(assessments.of(orgId, assessmentId), 'no_stream', [requested], contextOf(world))
   }
   const opened = caseFact('CaseOpened', {
     caseId,
     organisationId: orgId,
     assessmentId: hasAssessment ? assessmentId : null,
   })
-  await world.otherStore.append(caseFold, caseStream(orgId, caseId), 'no_stream', [opened], contextOf(world))
+  await world.otherStore.append(cases.of(orgId, caseId), 'no_stream', [opened], contextOf(world))
   const [eventId, correlationId] = [randomUUID(), randomUUID()]
   const { type, data } = reviewPublicFact('ai_review.completed', {
     aiReviewId,
@@ -112,7 +104,8 @@ const work = (todo: Todo, by = deps) => workOff({ now: world.now, deps: by }, cl
 
 async function eventsOf({ caseId }: Analysed): Promise<RecordedEvent<CaseEvent>[]> {
   const events: RecordedEvent<CaseEvent>[] = []
-  for await (const event of world.otherStore.readStream<CaseEvent>(caseStream(world.orgId, caseId))) events.push(event)
+  for await (const event of world.otherStore.readStream<CaseEvent>(cases.of(world.orgId, caseId).stream))
+    events.push(event)
   return events.slice(1)
 }
 

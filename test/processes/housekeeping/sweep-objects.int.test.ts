@@ -6,10 +6,8 @@ import { createLogger } from '../../../platform/observability/logging.ts'
 import type { ObjectStore } from '../../../platform/storage/object-store.ts'
 import { createSweep, type Swept } from '../../../processes/housekeeping/sweep-objects.ts'
 import { startSweeps, sweepEveryMs } from '../../../processes/housekeeping/sweeps.ts'
-import { assessmentFold } from '../../../streams/assessment/state.ts'
-import { assessmentStream } from '../../../streams/assessment/stream.ts'
-import { imageFold } from '../../../streams/image/state.ts'
-import { imageStream } from '../../../streams/image/stream.ts'
+import { assessments } from '../../../streams/assessment/aggregate.ts'
+import { images } from '../../../streams/image/aggregate.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
@@ -102,13 +100,7 @@ async function append({ assessmentId, imageId }: Declared, closesMs: number, key
     assessmentFact('AssessmentUploadsAwaited', { assessmentId, closesAt: new Date(begun + closesMs).toISOString() }),
     ...(key === undefined ? [] : [assessmentFact('AssessmentSubmitted', { assessmentId, images: [received] })]),
   ]
-  await world.store.append(
-    assessmentFold,
-    assessmentStream(world.orgId, assessmentId),
-    'no_stream',
-    story,
-    contextOf(world),
-  )
+  await world.store.append(assessments.of(world.orgId, assessmentId), 'no_stream', story, contextOf(world))
 }
 
 describe.each([
@@ -150,7 +142,7 @@ describe.each([
     'keeps what hidden events may name, and reports their stream: %j',
     async (hiding) => {
       const owner = declared()
-      const [key, stream] = [owner.imageKey('named'), assessmentStream(world.orgId, owner.assessmentId)]
+      const [key, stream] = [owner.imageKey('named'), assessments.of(world.orgId, owner.assessmentId).stream]
       await append(owner, hourMs, key)
       await stored(key)
       await world.store.writeMetadata(stream, hiding)
@@ -219,7 +211,7 @@ describe.each([
       [closed, declare(closed, hourMs)],
       [received, declare(received, 7 * dayMs), imageFact('ImageReceived', { imageId: received.imageId, object })],
     ] as const)
-      await world.store.append(imageFold, imageStream(world.orgId, image.imageId), 'no_stream', story, contextOf(world))
+      await world.store.append(images.of(world.orgId, image.imageId), 'no_stream', story, contextOf(world))
     const uploadOf = ({ imageId }: Declared) => `uploads/${world.orgId}/${imageId}/${imageId}`
     await stored(
       ...[awaiting, closed, received].map(uploadOf),

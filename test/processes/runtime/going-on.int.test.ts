@@ -41,7 +41,7 @@ beforeEach(() => {
 })
 afterEach(async () => {
   // What is left over would be on the next list, too.
-  const { revision } = await world.store.load(ticketFold, `ticket-${ticket}`, { fresh: true })
+  const { revision } = await world.store.load({ fold: ticketFold, stream: `ticket-${ticket}` })
   if (revision === 0n) await say(world.store, `ticket-${ticket}`, renamed(ticket, 'over'))
   await workers.close(200)
   await runner.close()

@@ -60,14 +60,15 @@ export const reminders = defineProcess<ReminderDeps>({
 /** Appends the outcome unless the stream has it already. */
 export async function appendRenaming(store: EventStore, todo: Todo, title: string): Promise<StepOutcome> {
   const stream = `ticket-${todo.key}`
-  const { state, revision } = await store.load(ticketFold, stream, { fresh: true })
+  const { state, revision } = await store.load({ fold: ticketFold, stream })
   if (state !== 1) return { kind: 'done' }
   const { eventId, correlationId } = todo.payload as { eventId: string; correlationId: string }
   try {
     const command = stepCommand({ name: 'reminders.rename', eventId, correlationId })
     return {
       kind: 'done',
-      position: (await store.append(ticketFold, stream, revision, [renamed(todo.key, title)], command)).position,
+      position: (await store.append({ fold: ticketFold, stream }, revision, [renamed(todo.key, title)], command))
+        .position,
     }
   } catch (error) {
     if (error instanceof RevisionConflictError) return { kind: 'done' }

@@ -2,15 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { dayOf, imageKey } from '../../../commands/assessments/image-key.ts'
 import { at as memberAt } from '../../../app/demo/api-client.ts'
 import type { AiReviewDetails } from '../../../contracts/ai-review/record.ts'
-import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 import { getReview, listReviews } from '../../../read-api/ai-review/queries.ts'
 import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
-import { aiReviewStream } from '../../../streams/ai-review/stream.ts'
+import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
 import type { AssessmentEvent } from '../../../streams/assessment/events.ts'
-import { assessmentFold } from '../../../streams/assessment/state.ts'
-import { assessmentStream } from '../../../streams/assessment/stream.ts'
-import { consentFold } from '../../../streams/consent/state.ts'
-import { consentStream } from '../../../streams/consent/stream.ts'
+import { assessments } from '../../../streams/assessment/aggregate.ts'
+import { consents } from '../../../streams/consent/aggregate.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
 import { assessmentFact, consentFact, ids } from '../../streams/facts.ts'
 import type { ProcessWorld } from '../../support/process-world.ts'
@@ -54,13 +51,7 @@ export async function submitAnalysis(world: ProcessWorld, patientId: string = ra
       deadlineAt: deadlineAt.toISOString(),
     }),
   ]
-  await world.store.append(
-    assessmentFold,
-    assessmentStream(world.orgId, assessmentId),
-    'no_stream',
-    story,
-    contextOf(world),
-  )
+  await world.store.append(assessments.of(world.orgId, assessmentId), 'no_stream', story, contextOf(world))
   return { assessmentId, caseId, submittedAt }
 }
 
@@ -72,8 +63,8 @@ export async function decideConsent(
 ): Promise<void> {
   world.services.consent = told
   const patientId = world.services.patientId ?? ids.patient
-  const stream = consentStream(world.orgId, patientId)
-  const { revision } = await world.store.load(consentFold, stream, { fresh: true })
+  const stream = consents.of(world.orgId, patientId).stream
+  const { revision } = await world.store.load({ fold: consents, stream })
   const recordedAt = world.now().toISOString()
   const decided = consentFact('ConsentRecorded', {
     consentId: randomUUID(),
@@ -83,7 +74,7 @@ export async function decideConsent(
     recordedAt,
     createdAt: recordedAt,
   })
-  await world.store.append(consentFold, stream, revision, [decided], contextOf(world))
+  await world.store.append({ fold: consents, stream }, revision, [decided], contextOf(world))
 }
 
 /** What the GET of the review of its case says; null without one. */
@@ -91,7 +82,7 @@ export async function findReview(
   { timeline: { pool }, world: { orgId } }: GivenTimeline,
   { caseId }: Analysis,
 ): Promise<AiReviewDetails | null> {
-  const org = tenantOfFact(orgId)
+  const org = orgId
   const [review] = await listReviews(pool, org, { caseId }, null, 2)
   return review === undefined ? null : (await getReview(pool, org, review.ai_review_id)).details
 }
@@ -106,7 +97,7 @@ export async function reviewEventsOf(given: GivenTimeline, analysis: Analysis): 
   const { id } = await reviewOf(given, analysis)
   const { otherStore, orgId } = given.world
   const events: AiReviewEvent[] = []
-  for await (const { type, data } of otherStore.readStream(aiReviewStream(orgId, id)))
+  for await (const { type, data } of otherStore.readStream(aiReviews.of(orgId, id).stream))
     events.push({ type, data } as AiReviewEvent)
   return events
 }
@@ -117,7 +108,7 @@ export async function assessmentEventsOf(
   { assessmentId }: Analysis,
 ): Promise<AssessmentEvent[]> {
   const events: AssessmentEvent[] = []
-  for await (const { type, data } of otherStore.readStream(assessmentStream(orgId, assessmentId)))
+  for await (const { type, data } of otherStore.readStream(assessments.of(orgId, assessmentId).stream))
     events.push({ type, data } as AssessmentEvent)
   return events.slice(2)
 }

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { createDeliveryBodies, type DeliveryBodies } from '../../../processes/webhooks/delivery-body.ts'
-import { assessmentFold } from '../../../streams/assessment/state.ts'
-import { assessmentStream } from '../../../streams/assessment/stream.ts'
+import { assessments } from '../../../streams/assessment/aggregate.ts'
 import { contextOf, openDecisionWorld, type DecisionWorld } from '../../commands/handling/decision-world.ts'
 import { assessmentFact, ids } from '../../streams/facts.ts'
 
@@ -36,7 +35,7 @@ async function ended(): Promise<string> {
     assessmentFact('AssessmentSubmitted', { assessmentId: id, caseId: randomUUID() }),
     assessmentFact('AssessmentCompleted', { assessmentId: id }),
   ]
-  await world.store.append(assessmentFold, assessmentStream(world.orgId, id), 'no_stream', facts, contextOf(world))
+  await world.store.append(assessments.of(world.orgId, id), 'no_stream', facts, contextOf(world))
   return id
 }
 
@@ -70,8 +69,7 @@ it('that could not be made are made again', async () => {
   const id = randomUUID()
   await expect(bodies.of(told('thin', id))).rejects.toThrow('has not ended')
   await world.otherStore.append(
-    assessmentFold,
-    assessmentStream(world.orgId, id),
+    assessments.of(world.orgId, id),
     'no_stream',
     [
       assessmentFact('AssessmentRequested', { assessmentId: id }),

@@ -4,7 +4,7 @@ import { createEgress, type Egress } from '../../../platform/outbound/egress.ts'
 import type { StepOutcome } from '../../../processes/runtime/process.ts'
 import { webhooksProcess } from '../../../processes/webhooks/webhooks.effects.ts'
 import { MissingKeyError } from '../../../platform/kit/key-vault.ts'
-import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
+import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/aggregate.ts'
 import { openDecisionWorld, type DecisionWorld } from '../../commands/handling/decision-world.ts'
 import { publicKey, subscriptionFact } from '../../streams/webhook-facts.ts'
 import { whenWorkedOff } from '../../support/given-process.ts'
@@ -51,7 +51,7 @@ async function rotated(of: Subscribed): Promise<string> {
 }
 
 async function lastOf(type: string): Promise<unknown> {
-  const last = await world.store.readLast(webhookSubscriptionsStream(world.orgId))
+  const last = await world.store.readLast(webhookSubscriptions.of(world.orgId).stream)
   return last?.type === type ? last.data : undefined
 }
 

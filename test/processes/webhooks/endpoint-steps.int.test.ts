@@ -3,9 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { webhookChannel } from '../../../streams/channels/webhook.ts'
 import type { WebhookDeliveryEvent } from '../../../streams/webhook-delivery/events.ts'
-import { deliveryIdOf, webhookDeliveryStream } from '../../../streams/webhook-delivery/stream.ts'
+import { deliveryIdOf, webhookDeliveries } from '../../../streams/webhook-delivery/aggregate.ts'
 import type { WebhookSubscriptionEvent } from '../../../streams/webhook-subscriptions/events.ts'
-import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
+import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/aggregate.ts'
 import { subscriptionFact } from '../../streams/webhook-facts.ts'
 import { givenTimeline } from '../timeline/given-timeline.ts'
 import { endAssessment, subscribe, type Subscribed } from './webhook-steps.ts'
@@ -30,7 +30,7 @@ beforeEach(async () => {
 async function story(since: Date): Promise<readonly (readonly [event: string, days: number])[]> {
   const told: [string, number][] = []
   const daysTo = (at: string) => Math.round((Date.parse(at) - since.getTime()) / 8_640_000) / 10
-  for await (const event of given.world.store.readStream(webhookSubscriptionsStream(given.world.orgId))) {
+  for await (const event of given.world.store.readStream(webhookSubscriptions.of(given.world.orgId).stream)) {
     const { type, data } = event as WebhookSubscriptionEvent
     if (data.subscriptionId !== subscription.subscriptionId) continue
     if (type === 'WebhookEndpointFailing') told.push([`failing ${data.percent}`, daysTo(data.warnedAt)])
@@ -49,7 +49,7 @@ async function published(): Promise<unknown[]> {
 
 async function deliveryOf(eventId: string): Promise<string[]> {
   const types: string[] = []
-  const stream = webhookDeliveryStream(given.world.orgId, deliveryIdOf(subscription.subscriptionId, eventId))
+  const stream = webhookDeliveries.of(given.world.orgId, deliveryIdOf(subscription.subscriptionId, eventId)).stream
   for await (const { type } of given.world.store.readStream<WebhookDeliveryEvent>(stream)) types.push(type)
   return types
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createSubscriptionReader } from '../../../processes/webhooks/subscription-reader.ts'
-import type { DomainEvent, Fold, Loaded } from '../../../streams/store/events.ts'
-import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
+import type { DomainEvent, Loaded, Target } from '../../../streams/store/events.ts'
+import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/aggregate.ts'
 import { ids } from '../../streams/facts.ts'
 import { subscriptionFact } from '../../streams/webhook-facts.ts'
 
@@ -12,10 +12,10 @@ function storeOf() {
   return {
     log,
     reads,
-    load: async <State, Event extends DomainEvent>(
-      { initialState, evolve }: Fold<State, Event>,
-      stream: string,
-    ): Promise<Loaded<State>> => {
+    load: async <State, Event extends DomainEvent>({
+      fold: { initialState, evolve },
+      stream,
+    }: Target<State, Event>): Promise<Loaded<State>> => {
       const seen = log.length
       const end = Promise.withResolvers<void>()
       reads.push({ stream, seen, end })
@@ -44,8 +44,8 @@ it('reads once for all who asked while another read was under way, and once per 
   const asked = Array.from({ length: 20 }, () => reader.read(ids.org, ids.subscription))
   const other = reader.read(ids.otherOrg, ids.subscription)
   expect(store.reads.map(({ stream }) => stream)).toEqual([
-    webhookSubscriptionsStream(ids.org),
-    webhookSubscriptionsStream(ids.otherOrg),
+    webhookSubscriptions.of(ids.org).stream,
+    webhookSubscriptions.of(ids.otherOrg).stream,
   ])
   store.reads[0]?.end.resolve()
   await asked[0]

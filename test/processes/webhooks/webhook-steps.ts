@@ -6,16 +6,13 @@ import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import type { StepOutcome, Todo } from '../../../processes/runtime/process.ts'
 import type { DeliverPayload } from '../../../processes/webhooks/todo-payloads.ts'
 import { webhooksProcess } from '../../../processes/webhooks/webhooks.effects.ts'
-import { assessmentFold } from '../../../streams/assessment/state.ts'
-import { assessmentStream } from '../../../streams/assessment/stream.ts'
+import { assessments } from '../../../streams/assessment/aggregate.ts'
 import type { RecordedEvent } from '../../../streams/store/events.ts'
 import type { CausingRequest } from '../../../streams/types.ts'
 import type { WebhookDeliveryEvent } from '../../../streams/webhook-delivery/events.ts'
-import { webhookDeliveryFold } from '../../../streams/webhook-delivery/state.ts'
-import { deliveryIdOf, webhookDeliveryStream } from '../../../streams/webhook-delivery/stream.ts'
+import { webhookDeliveries, deliveryIdOf } from '../../../streams/webhook-delivery/aggregate.ts'
 import type { WebhookSubscriptionEvent } from '../../../streams/webhook-subscriptions/events.ts'
-import { webhookSubscriptionsFold, type WebhookSubscription } from '../../../streams/webhook-subscriptions/state.ts'
-import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
+import { webhookSubscriptions, type WebhookSubscription } from '../../../streams/webhook-subscriptions/aggregate.ts'
 import { contextOf, type DecisionWorld } from '../../commands/handling/decision-world.ts'
 import { assessmentFact, ids } from '../../streams/facts.ts'
 import { subscriptionFact } from '../../streams/webhook-facts.ts'
@@ -34,9 +31,9 @@ export async function subscribe(
   changes: Parameters<typeof subscriptionFact<'WebhookSubscribed'>>[1],
 ): Promise<Subscribed> {
   const subscriptionId = randomUUID()
-  const stream = webhookSubscriptionsStream(world.orgId)
+  const stream = webhookSubscriptions.of(world.orgId).stream
   const append = async (...events: readonly WebhookSubscriptionEvent[]): Promise<void> => {
-    await execute(world.otherStore, { fold: webhookSubscriptionsFold, stream }, () => events, contextOf(world))
+    await execute(world.otherStore, { fold: webhookSubscriptions, stream }, () => events, contextOf(world))
   }
   const subscribed = {
     subscriptionId,
@@ -52,7 +49,7 @@ export async function subscribe(
     subscriptionId,
     append,
     current: async () => {
-      const { state } = await world.otherStore.load(webhookSubscriptionsFold, stream, { fresh: true })
+      const { state } = await world.otherStore.load({ fold: webhookSubscriptions, stream })
       const found = state.subscriptions.get(subscriptionId)
       if (found === undefined) throw new Error('the subscription was deleted')
       return found
@@ -67,8 +64,8 @@ export async function failedAssessment(world: DecisionWorld, assessmentId: strin
     assessmentFact('AssessmentSubmitted', { assessmentId, caseId: randomUUID() }),
     assessmentFact('AssessmentFailed', { assessmentId }),
   ]
-  const stream = assessmentStream(world.orgId, assessmentId)
-  await world.store.append(assessmentFold, stream, 'no_stream', story, contextOf(world))
+  const stream = assessments.of(world.orgId, assessmentId).stream
+  await world.store.append({ fold: assessments, stream }, 'no_stream', story, contextOf(world))
   const last = await world.store.readLast(stream)
   if (last === undefined) throw new Error('the assessment was not recorded')
   return last.id
@@ -113,7 +110,7 @@ export class GivenDelivery {
   }
 
   get target() {
-    return { fold: webhookDeliveryFold, stream: webhookDeliveryStream(this.#world.orgId, this.id) }
+    return webhookDeliveries.of(this.#world.orgId, this.id)
   }
 
   /** Works it off as it is due now; the list has seen what was recorded before. */

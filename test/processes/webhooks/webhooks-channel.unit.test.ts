@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { publicEvents } from '../../../processes/relay/envelope.ts'
 import { webhookEventsChannel } from '../../../processes/webhooks/webhooks.channel.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
-import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
+import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/aggregate.ts'
 import { recorded } from '../../support/given-projector.ts'
 import { at, ids } from '../../streams/facts.ts'
 import { subscriptionFact } from '../../streams/webhook-facts.ts'
@@ -10,7 +10,11 @@ import { subscriptionFact } from '../../streams/webhook-facts.ts'
 /** What the relay would append for one fact. */
 async function published(...[type, changes]: Parameters<typeof subscriptionFact>) {
   const [event] = recorded([
-    { ...subscriptionFact(type, changes), stream: webhookSubscriptionsStream(ids.org), metadata: { orgId: ids.org } },
+    {
+      ...subscriptionFact(type, changes),
+      stream: webhookSubscriptions.of(ids.org).stream,
+      metadata: { orgId: ids.org },
+    },
   ])
   if (event === undefined) throw new Error('nothing was recorded')
   const outputs = (await webhookEventsChannel.translate[type]?.(event, undefined)) ?? []

@@ -1,30 +1,30 @@
 import { describe, expect, it } from 'vitest'
 import { webhooksProcess } from '../../../processes/webhooks/webhooks.effects.ts'
-import { assessmentStream } from '../../../streams/assessment/stream.ts'
-import { webhookDeliveryStream } from '../../../streams/webhook-delivery/stream.ts'
-import { webhookRecoveryStream } from '../../../streams/webhook-recovery/stream.ts'
-import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
+import { assessments } from '../../../streams/assessment/aggregate.ts'
+import { webhookDeliveries } from '../../../streams/webhook-delivery/aggregate.ts'
+import { webhookRecoveries } from '../../../streams/webhook-recovery/aggregate.ts'
+import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/aggregate.ts'
 import { recorded, rowsAfter, type GivenEvent } from '../../support/given-projector.ts'
 import { assessmentFact, at, ids } from '../../streams/facts.ts'
 import { deliveryFact, recovery, recoveryFact, subscriptionFact } from '../../streams/webhook-facts.ts'
 
 const ofSubscription = (...[type, changes]: Parameters<typeof subscriptionFact>): GivenEvent => ({
   ...subscriptionFact(type, changes),
-  stream: webhookSubscriptionsStream(ids.org),
+  stream: webhookSubscriptions.of(ids.org).stream,
 })
 const ofDelivery = (...[type, changes]: Parameters<typeof deliveryFact>): GivenEvent => ({
   ...deliveryFact(type, changes),
-  stream: webhookDeliveryStream(ids.org, ids.delivery),
+  stream: webhookDeliveries.of(ids.org, ids.delivery).stream,
 })
 
 const completed: GivenEvent = {
   ...assessmentFact('AssessmentCompleted'),
-  stream: assessmentStream(ids.org, ids.assessment),
+  stream: assessments.of(ids.org, ids.assessment).stream,
   id: ids.event,
 }
 const failed: GivenEvent = {
   ...assessmentFact('AssessmentFailed'),
-  stream: assessmentStream(ids.org, ids.assessment),
+  stream: assessments.of(ids.org, ids.assessment).stream,
   id: ids.event,
 }
 const subscribed = ofSubscription('WebhookSubscribed')
@@ -145,7 +145,7 @@ describe('when a delivery is due again', () => {
 describe('a recovery', () => {
   const recovered: GivenEvent = {
     ...recoveryFact('WebhookRecoveryRequested'),
-    stream: webhookRecoveryStream(ids.org, recovery),
+    stream: webhookRecoveries.of(ids.org, recovery).stream,
   }
 
   it('has each of its deliveries asked for again, once', async () => {

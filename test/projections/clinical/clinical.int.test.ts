@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { casesProjector } from '../../../projections/clinical/cases.projector.ts'
 import { patientsProjector } from '../../../projections/clinical/patients.projector.ts'
-import { caseStream } from '../../../streams/case/stream.ts'
-import { patientStream } from '../../../streams/patient/stream.ts'
+import { cases } from '../../../streams/case/aggregate.ts'
+import { patients } from '../../../streams/patient/aggregate.ts'
 import { recorded, rowsAfter } from '../../support/given-projector.ts'
 import { at, caseFact, ids, patientFact } from '../../streams/facts.ts'
 
@@ -26,7 +26,7 @@ describe('the patients read model', () => {
     stream_revision: '0',
   }
   const ofPatient = (scheme: string, value: string) => ({ patient_id: ids.patient, scheme, value, org_id: ids.org })
-  const stream = patientStream(ids.org, ids.patient)
+  const stream = patients.of(ids.org, ids.patient).stream
 
   it('has a row for each registered patient', async () => {
     const other = patientFact('PatientRegistered', {
@@ -144,7 +144,7 @@ describe('the cases read model', () => {
   })
 
   it('has a row for each finding and each diagnosis, and moves the case on', async () => {
-    const stream = caseStream(ids.org, ids.case)
+    const stream = cases.of(ids.org, ids.case).stream
     const [opened, found, diagnosed, superseded] = [
       caseFact('CaseOpened'),
       caseFact('CaseFindingRecorded'),

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { consentRecordsProjector } from '../../../projections/consent/consent-records.projector.ts'
 import { consentTypesProjector } from '../../../projections/consent/consent-types.projector.ts'
-import { consentTypeStream } from '../../../streams/consent-type/stream.ts'
+import { consentTypes } from '../../../streams/consent-type/aggregate.ts'
 import { recorded, rowsAfter } from '../../support/given-projector.ts'
 import { at, consentFact, consentTypeFact, hash, ids } from '../../streams/facts.ts'
 
 describe('the consent types read model', () => {
-  const stream = consentTypeStream(ids.org, ids.consentType)
+  const stream = consentTypes.of(ids.org, ids.consentType).stream
   const created = { ...consentTypeFact('ConsentTypeCreated'), stream }
   const published = { ...consentTypeFact('ConsentTextVersionPublished'), stream }
   const type = {
@@ -86,13 +86,13 @@ describe('the consent types read model', () => {
   it('allows a code once in an organisation, and again in another', async () => {
     const other = {
       ...consentTypeFact('ConsentTypeCreated', { consentTypeId: ids.event, organisationId: ids.otherOrg }),
-      stream: consentTypeStream(ids.otherOrg, ids.event),
+      stream: consentTypes.of(ids.otherOrg, ids.event).stream,
     }
     const { consent_types: types } = await rowsAfter(consentTypesProjector, recorded([created, other]))
     expect(types).toHaveLength(2)
     const doubled = {
       ...consentTypeFact('ConsentTypeCreated', { consentTypeId: ids.event }),
-      stream: consentTypeStream(ids.org, ids.event),
+      stream: consentTypes.of(ids.org, ids.event).stream,
     }
     await expect(rowsAfter(consentTypesProjector, recorded([created, doubled]))).rejects.toThrow('duplicate key')
   })

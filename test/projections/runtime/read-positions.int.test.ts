@@ -192,10 +192,15 @@ describe('the head that a consent check requires', () => {
       initialState: 0,
       evolve: (count) => count + 1,
     }
-    await newer.append(eaten, `ticket-${nextTicket}`, 'no_stream', [{ type: 'TicketEaten', data: {} }], {
-      commandId: randomUUID(),
-      correlationId: randomUUID(),
-    })
+    await newer.append(
+      { fold: eaten, stream: `ticket-${nextTicket}` },
+      'no_stream',
+      [{ type: 'TicketEaten', data: {} }],
+      {
+        commandId: randomUUID(),
+        correlationId: randomUUID(),
+      },
+    )
     await newer.close()
     await say(store, 'ticket-watched', { type: 'TeamWatched', data: { team: 'red', watcher: 'ann' } })
     expect(

@@ -147,8 +147,8 @@ export const filter = { streamPrefixes: ['ticket-', 'noise-'] }
 
 /** Appends to a stream at its end, whatever that is. */
 export async function say(store: EventStore, stream: string, ...events: TicketEvent[]): Promise<Appended> {
-  const { revision } = await store.load(ticketFold, stream, { fresh: true })
-  return store.append(ticketFold, stream, revision, events, {
+  const { revision } = await store.load({ fold: ticketFold, stream })
+  return store.append({ fold: ticketFold, stream }, revision, events, {
     commandId: randomUUID(),
     correlationId: randomUUID(),
     orgId: 'org-1',

@@ -128,7 +128,7 @@ describe('an event that cannot be read', () => {
   it('of a type that only a newer program knows stops everyone', async () => {
     const newer = await openTicketStore(node.url, { TicketEaten: defineEvent('TicketEaten', Type.Object({})) })
     const fold = { category: 'ticket', initialState: 0, evolve: (count: number) => count + 1 }
-    await newer.append(fold, 'ticket-2', 'no_stream', [{ type: 'TicketEaten', data: {} }], {
+    await newer.append({ fold, stream: 'ticket-2' }, 'no_stream', [{ type: 'TicketEaten', data: {} }], {
       commandId: randomUUID(),
       correlationId: randomUUID(),
     })

@@ -2,9 +2,9 @@ import { v5 } from 'uuid'
 import { describe, expect, it } from 'vitest'
 import { webhooksToDo } from '../../../processes/webhooks/webhooks.process.ts'
 import { webhookDeliveriesProjector } from '../../../projections/webhooks/webhook-deliveries.projector.ts'
-import { assessmentStream } from '../../../streams/assessment/stream.ts'
-import { deliveryIdOf } from '../../../streams/webhook-delivery/stream.ts'
-import { webhookSubscriptionsStream } from '../../../streams/webhook-subscriptions/stream.ts'
+import { assessments } from '../../../streams/assessment/aggregate.ts'
+import { deliveryIdOf } from '../../../streams/webhook-delivery/aggregate.ts'
+import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/aggregate.ts'
 import { SeededRandom } from '../../../tools/node-checks/seeded-random.ts'
 import { recorded, rowsAfter, type GivenEvent } from '../../support/given-projector.ts'
 import { assessmentFact, at, ids } from '../../streams/facts.ts'
@@ -45,10 +45,10 @@ const open = {
 }
 const refused = { ...open, status_code: 500, duration_ms: 120, error_class: 'http_status' }
 
-const subscribed = { ...subscriptionFact('WebhookSubscribed'), stream: webhookSubscriptionsStream(ids.org) }
+const subscribed = { ...subscriptionFact('WebhookSubscribed'), stream: webhookSubscriptions.of(ids.org).stream }
 const completed: GivenEvent = {
   ...assessmentFact('AssessmentCompleted'),
-  stream: assessmentStream(ids.org, ids.assessment),
+  stream: assessments.of(ids.org, ids.assessment).stream,
   id: ids.event,
 }
 const due = {
@@ -85,7 +85,7 @@ describe('a delivery', () => {
     const subscriptions = Array.from({ length: 4 }, (_, index) => v5(`subscription ${index}`, ids.subscription))
     const subscribing = subscriptions.map((subscriptionId) => ({
       ...subscriptionFact('WebhookSubscribed', { subscriptionId }),
-      stream: webhookSubscriptionsStream(ids.org),
+      stream: webhookSubscriptions.of(ids.org).stream,
     }))
     const found = (await deliveriesAfter(...subscribing, ...events)).map(({ delivery_id }) => String(delivery_id))
     expect(found.toSorted()).toEqual(

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { listDecisions, listStandingDecisions } from '../../../read-api/consent/decision-queries.ts'
-import { consentTypeStream } from '../../../streams/consent-type/stream.ts'
+import { consentTypes } from '../../../streams/consent-type/aggregate.ts'
 import { at, consentFact, consentTypeFact, ids } from '../../streams/facts.ts'
 import type { GivenEvent } from '../../support/given-projector.ts'
 import { openReadTables, org, otherOrg, type ReadTables } from '../read-tables.ts'
@@ -9,7 +9,7 @@ let tables: ReadTables
 afterEach(() => tables.close())
 
 const id = (group: string, number: number) => `00000000-0000-4000-8${group}00-${String(number).padStart(12, '0')}`
-const stream = consentTypeStream(ids.org, ids.consentType)
+const stream = consentTypes.of(ids.org, ids.consentType).stream
 
 /** A text version by its number, in effect from an instant of the story. */
 function text(number: number, effectiveFrom: number, locale = 'en-GB'): GivenEvent {

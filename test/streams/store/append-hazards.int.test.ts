@@ -32,7 +32,7 @@ describe('a store without room', () => {
       onRead: (call) => call.end(),
     })
     await using store = await openTestStore({ ...patient, url: server.url })
-    const append = () => store.append(fold, stream(), 'no_stream', [noted(1)], newContext())
+    const append = () => store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())
 
     expect(await store.isFull()).toBe(false)
     expect(server.appends).toHaveLength(0)
@@ -53,7 +53,7 @@ describe('a store without room', () => {
     })
     await using store = await openTestStore({ ...quick, url: server.url, appendBudgetMs: 300 })
 
-    await expect(store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).rejects.toThrow(
+    await expect(store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())).rejects.toThrow(
       AppendOutcomeUnknownError,
     )
     expect(await store.isFull()).toBe(true)
@@ -68,7 +68,7 @@ describe('a store without room', () => {
     })
     await using store = await openTestStore({ catalogue, appendTimeoutMs: 2_000, url: server.url })
 
-    await expect(store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).rejects.toThrow(
+    await expect(store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())).rejects.toThrow(
       EventStoreFullError,
     )
     await expect(store.isFull()).rejects.toThrow('no answer in time')
@@ -91,9 +91,9 @@ describe('appends against a server that misbehaves', () => {
     await using ours = await openTestStore({ ...patient, url: good.url })
     await using theirs = await openTestStore({ ...patient, url: bad.url, appendBudgetMs: 1 })
 
-    const appending = ours.append(fold, stream(), 'no_stream', [noted(1)], newContext())
+    const appending = ours.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())
     await until(() => late !== undefined)
-    await expect(theirs.append(fold, stream(), 'no_stream', [noted(2)], newContext())).rejects.toThrow(
+    await expect(theirs.append({ fold, stream: stream() }, 'no_stream', [noted(2)], newContext())).rejects.toThrow(
       AppendOutcomeUnknownError,
     )
 
@@ -114,18 +114,22 @@ describe('appends against a server that misbehaves', () => {
     })
     await using store = await openTestStore({ catalogue, appendTimeoutMs: 1_000, url: server.url, logger })
 
-    await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())
+    await store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())
     late?.()
     await until(() => logger.lines.some((line) => line.includes('nobody waits for')))
 
-    expect(await store.append(fold, stream(), 'no_stream', [noted(3)], newContext())).toHaveProperty('revision')
+    expect(await store.append({ fold, stream: stream() }, 'no_stream', [noted(3)], newContext())).toHaveProperty(
+      'revision',
+    )
   })
 
   test('a silent server makes the append repeat with the same ids and revision after a timer of its own', async () => {
     await using server = await ScriptedServer.start({ onAppend: answerFrom(3) })
     await using store = await openTestStore({ ...quick, url: server.url })
 
-    expect(await store.append(fold, stream(), 7n, [noted(1), noted(2)], newContext())).toMatchObject({ revision: 9n })
+    expect(await store.append({ fold, stream: stream() }, 7n, [noted(1), noted(2)], newContext())).toMatchObject({
+      revision: 9n,
+    })
 
     expect(server.appends.map(({ expected }) => expected)).toEqual(['7', '7', '7'])
     expect(new Set(server.appends.map(({ ids }) => ids.join())).size).toBe(1)
@@ -138,7 +142,9 @@ describe('appends against a server that misbehaves', () => {
     })
     await using store = await openTestStore({ ...patient, url: server.url })
 
-    expect(await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).toMatchObject({ revision: 0n })
+    expect(await store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())).toMatchObject({
+      revision: 0n,
+    })
     expect(server.appends).toHaveLength(2)
   })
 
@@ -151,10 +157,14 @@ describe('appends against a server that misbehaves', () => {
 
     for (const data of impossible) {
       const event = { type: 'VisitNoted', data } as VisitEvent
-      await expect(store.append(fold, stream(), 'no_stream', [event], newContext())).rejects.toThrow(InvalidEventError)
+      await expect(store.append({ fold, stream: stream() }, 'no_stream', [event], newContext())).rejects.toThrow(
+        InvalidEventError,
+      )
     }
     expect(server.appends).toHaveLength(0)
-    expect(await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).toMatchObject({ revision: 0n })
+    expect(await store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())).toMatchObject({
+      revision: 0n,
+    })
   })
 
   test('a conflict tells the revision that the server told', async () => {
@@ -164,7 +174,7 @@ describe('appends against a server that misbehaves', () => {
     })
     await using store = await openTestStore({ ...patient, url: server.url })
 
-    const appending = store.append(fold, stream(), 3n, [noted(1)], newContext())
+    const appending = store.append({ fold, stream: stream() }, 3n, [noted(1)], newContext())
     await expect(appending).rejects.toThrow(RevisionConflictError)
     await expect(appending).rejects.toMatchObject({ expected: 3n, actual: 41n })
   })
@@ -181,7 +191,7 @@ describe('appends against a server that misbehaves', () => {
         url: `${server.url.replace('://', '://admin:secret@')}&tlsCAFile=${file}`,
       })
 
-      await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())
+      await store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())
       // The scripted server refuses the other path.
       expect(server.appends.map(({ authorization }) => authorization)).toEqual([
         `Basic ${Buffer.from('admin:secret').toString('base64')}`,
@@ -196,7 +206,7 @@ describe('appends against a server that misbehaves', () => {
     await using store = await openTestStore({ ...quick, url: server.url })
     const before = Date.now()
 
-    await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())
+    await store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())
     expect(server.appends[0]?.deadlineMs).toBeGreaterThan(before + 23 * 3_600_000)
   })
 
@@ -206,7 +216,9 @@ describe('appends against a server that misbehaves', () => {
     })
     await using store = await openTestStore({ ...patient, url: server.url })
 
-    expect(await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).toMatchObject({ revision: 0n })
+    expect(await store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())).toMatchObject({
+      revision: 0n,
+    })
     expect(server.appends[1]).toMatchObject({ ids: server.appends[0]?.ids, expected: 'no_stream' })
   })
 
@@ -216,7 +228,9 @@ describe('appends against a server that misbehaves', () => {
     })
     await using store = await openTestStore({ ...patient, url: server.url })
 
-    expect(await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).toMatchObject({ revision: 0n })
+    expect(await store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())).toMatchObject({
+      revision: 0n,
+    })
     expect(server.appends[1]?.ids).toEqual(server.appends[0]?.ids)
   })
 
@@ -225,7 +239,9 @@ describe('appends against a server that misbehaves', () => {
     await using follower = await ScriptedServer.start({ onAppend: (_, call) => notLeader(call, leader.port) })
     await using store = await openTestStore({ ...patient, url: follower.url })
 
-    expect(await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).toMatchObject({ revision: 0n })
+    expect(await store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())).toMatchObject({
+      revision: 0n,
+    })
     expect(leader.appends[0]).toMatchObject({ ids: follower.appends[0]?.ids, expected: 'no_stream' })
   })
 
@@ -233,7 +249,7 @@ describe('appends against a server that misbehaves', () => {
     await using server = await ScriptedServer.start({})
     await using store = await openTestStore({ ...quick, url: server.url, appendBudgetMs: 250 })
 
-    const appending = store.append(fold, stream(), 'no_stream', [noted(1)], newContext())
+    const appending = store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())
     await expect(appending).rejects.toThrow(AppendOutcomeUnknownError)
     await expect(appending).rejects.toMatchObject({ code: 'append-outcome-unknown' })
   })
@@ -244,7 +260,7 @@ describe('appends against a server that misbehaves', () => {
     })
     await using store = await openTestStore({ ...quick, url: server.url, appendBudgetMs: 400 })
 
-    await expect(store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).rejects.toThrow(
+    await expect(store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())).rejects.toThrow(
       AppendOutcomeUnknownError,
     )
   })
@@ -253,7 +269,7 @@ describe('appends against a server that misbehaves', () => {
     await using server = await ScriptedServer.start({ onAppend: (request, call) => call.write(accessDenied(request)) })
     await using store = await openTestStore({ ...patient, url: server.url })
 
-    await expect(store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).rejects.toThrow(
+    await expect(store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())).rejects.toThrow(
       EventStoreRefusedError,
     )
     expect(server.appends).toHaveLength(1)
@@ -283,7 +299,7 @@ describe('appends against a server that misbehaves', () => {
     })
     await using store = await openTestStore({ ...patient, url: server.url })
 
-    const result = await store.append(fold, name, 3n, [noted(1), noted(2)], newContext())
+    const result = await store.append({ fold, stream: name }, 3n, [noted(1), noted(2)], newContext())
     expect(result).toEqual({ revision: 5n, position: { commit: 41n, prepare: 41n } })
     expect(server.reads[0]?.options?.stream?.revision).toBe('4')
   })
@@ -293,7 +309,7 @@ describe('appends against a server that misbehaves', () => {
     await using store = await openTestStore({ ...patient, url: server.url })
     const half = noted(1, 'x'.repeat(524_288))
 
-    await expect(store.append(fold, stream(), 'no_stream', [half, half], newContext())).rejects.toThrow(
+    await expect(store.append({ fold, stream: stream() }, 'no_stream', [half, half], newContext())).rejects.toThrow(
       AppendTooLargeError,
     )
     expect(server.appends).toHaveLength(0)
@@ -303,7 +319,7 @@ describe('appends against a server that misbehaves', () => {
     await using server = await ScriptedServer.start({ onAppend: (request, call) => call.write(tooLarge(request)) })
     await using store = await openTestStore({ ...patient, url: server.url })
 
-    await expect(store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).rejects.toThrow(
+    await expect(store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())).rejects.toThrow(
       AppendTooLargeError,
     )
   })
@@ -312,8 +328,8 @@ describe('appends against a server that misbehaves', () => {
     await using server = await ScriptedServer.start({ onAppend: answerFrom(1) })
     await using store = await openTestStore({ ...patient, url: server.url })
 
-    await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())
-    await store.append(fold, stream(), 5n, [noted(1)], newContext())
+    await store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())
+    await store.append({ fold, stream: stream() }, 5n, [noted(1)], newContext())
     expect(server.appends.map(({ expected }) => expected)).toEqual(['no_stream', '5'])
   })
 })

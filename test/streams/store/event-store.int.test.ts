@@ -10,7 +10,7 @@ import {
   UndecodableEventError,
 } from '../../../streams/store/errors.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
-import type { DomainEvent, Fold, RecordedEvent } from '../../../streams/store/events.ts'
+import type { DomainEvent, Target, RecordedEvent } from '../../../streams/store/events.ts'
 import { comparePositions, type Position } from '../../../platform/kit/positions.ts'
 import { freshEventStore, type TestEventStore } from '../../support/event-store.ts'
 import { MemoryKeys, newContext, noted, opened, openTestStore, visitCategory, type VisitEvent } from './fixtures.ts'
@@ -41,26 +41,26 @@ async function collected<Event extends DomainEvent>(
   return all
 }
 
-/** The same fold to the cache's eyes as none it has seen: nothing is cached for it. */
-function uncached(): Fold<typeof fold.initialState, VisitEvent> {
-  return { ...fold }
+/** A fold of its own for each call, so that nothing is cached for it. */
+function uncached(name: string): Target<typeof fold.initialState, VisitEvent> {
+  return { fold: { ...fold }, stream: name }
 }
 
 describe('load and append', () => {
   test('what was appended is loaded, from the cache and from the stream alike', async () => {
     const name = stream()
     const context = newContext()
-    await store.append(fold, name, 'no_stream', [opened('p1', 1, 'Ada'), noted(2)], context)
-    const { position } = await store.append(fold, name, 1n, [noted(3)], newContext())
+    await store.append({ fold, stream: name }, 'no_stream', [opened('p1', 1, 'Ada'), noted(2)], context)
+    const { position } = await store.append({ fold, stream: name }, 1n, [noted(3)], newContext())
 
-    const cached = await store.load(fold, name)
+    const cached = await store.loadCached({ fold, stream: name })
     expect(cached).toEqual({ state: { rooms: [1, 2, 3], names: ['Ada'] }, revision: 2n, position })
-    expect(await store.load(fold, name, { fresh: true })).toEqual(cached)
-    expect(await store.load(uncached(), name)).toEqual(cached)
+    expect(await store.load({ fold, stream: name })).toEqual(cached)
+    expect(await store.load(uncached(name))).toEqual(cached)
   })
 
   test('a stream without events loads as the initial state', async () => {
-    expect(await store.load(fold, stream(), { fresh: true })).toEqual({
+    expect(await store.load({ fold, stream: stream() })).toEqual({
       state: fold.initialState,
       revision: 'no_stream',
     })
@@ -69,63 +69,65 @@ describe('load and append', () => {
   test('cached state is answered as it was until a fresh load reads what others wrote', async () => {
     const name = stream()
     await using other = await openTestStore({ url: node.url, catalogue, vault })
-    await store.append(fold, name, 'no_stream', [noted(1)], newContext())
-    await other.append(fold, name, 0n, [noted(2)], newContext())
+    await store.append({ fold, stream: name }, 'no_stream', [noted(1)], newContext())
+    await other.append({ fold, stream: name }, 0n, [noted(2)], newContext())
 
-    expect((await store.load(fold, name)).revision).toBe(0n)
-    expect(await store.load(fold, name, { fresh: true })).toMatchObject({ state: { rooms: [1, 2] }, revision: 1n })
-    expect((await store.load(fold, name)).revision).toBe(1n)
+    expect((await store.loadCached({ fold, stream: name })).revision).toBe(0n)
+    expect(await store.load({ fold, stream: name })).toMatchObject({ state: { rooms: [1, 2] }, revision: 1n })
+    expect((await store.loadCached({ fold, stream: name })).revision).toBe(1n)
   })
 
   test('a conflict brings the cached state up to date and tells where the stream stands', async () => {
     const name = stream()
     await using other = await openTestStore({ url: node.url, catalogue, vault })
-    await store.append(fold, name, 'no_stream', [noted(1)], newContext())
-    await other.append(fold, name, 0n, [noted(2)], newContext())
+    await store.append({ fold, stream: name }, 'no_stream', [noted(1)], newContext())
+    await other.append({ fold, stream: name }, 0n, [noted(2)], newContext())
 
-    const late = store.append(fold, name, 0n, [noted(9)], newContext())
+    const late = store.append({ fold, stream: name }, 0n, [noted(9)], newContext())
     await expect(late).rejects.toThrow(RevisionConflictError)
     await expect(late).rejects.toMatchObject({ expected: 0n, actual: 1n })
-    expect(await store.load(fold, name)).toMatchObject({ state: { rooms: [1, 2] }, revision: 1n })
+    expect(await store.loadCached({ fold, stream: name })).toMatchObject({ state: { rooms: [1, 2] }, revision: 1n })
   })
 
   test('an append that was decided on newer events than the cache holds does not spoil it', async () => {
     const name = stream()
     await using other = await openTestStore({ url: node.url, catalogue, vault })
-    await store.append(fold, name, 'no_stream', [noted(1)], newContext())
-    await other.append(fold, name, 0n, [noted(2)], newContext())
-    await store.append(fold, name, 1n, [noted(3)], newContext())
-    expect(await store.load(fold, name, { fresh: true })).toMatchObject({ state: { rooms: [1, 2, 3] }, revision: 2n })
+    await store.append({ fold, stream: name }, 'no_stream', [noted(1)], newContext())
+    await other.append({ fold, stream: name }, 0n, [noted(2)], newContext())
+    await store.append({ fold, stream: name }, 1n, [noted(3)], newContext())
+    expect(await store.load({ fold, stream: name })).toMatchObject({ state: { rooms: [1, 2, 3] }, revision: 2n })
   })
 
   test('the same command appended again is one append, also long after and by another process', async () => {
     const name = stream()
     const context = newContext()
-    const first = await store.append(fold, name, 'no_stream', [noted(1), noted(2)], context)
-    await store.append(fold, name, 1n, [noted(3)], newContext())
+    const first = await store.append({ fold, stream: name }, 'no_stream', [noted(1), noted(2)], context)
+    await store.append({ fold, stream: name }, 1n, [noted(3)], newContext())
     await using other = await openTestStore({ url: node.url, catalogue, vault })
 
-    expect(await store.append(fold, name, 'no_stream', [noted(1), noted(2)], context)).toEqual(first)
-    expect(await other.append(fold, name, 'no_stream', [noted(1), noted(2)], context)).toEqual(first)
-    expect((await store.load(fold, name, { fresh: true })).state.rooms).toEqual([1, 2, 3])
+    expect(await store.append({ fold, stream: name }, 'no_stream', [noted(1), noted(2)], context)).toEqual(first)
+    expect(await other.append({ fold, stream: name }, 'no_stream', [noted(1), noted(2)], context)).toEqual(first)
+    expect((await store.load({ fold, stream: name })).state.rooms).toEqual([1, 2, 3])
   })
 
   test('of fifty appends at once to one new stream exactly one succeeds', async () => {
     const name = stream()
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 50 }, (_, room) => store.append(fold, name, 'no_stream', [noted(room)], newContext())),
+      Array.from({ length: 50 }, (_, room) =>
+        store.append({ fold, stream: name }, 'no_stream', [noted(room)], newContext()),
+      ),
     )
 
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
     const losers = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
     expect(losers.every((reason) => reason instanceof RevisionConflictError)).toBe(true)
-    expect((await store.load(uncached(), name)).revision).toBe(0n)
+    expect((await store.load(uncached(name))).revision).toBe(0n)
   })
 
   test('appends tell rising positions, the place where a reader finds their last event', async () => {
     const name = stream()
-    const first = await store.append(fold, name, 'no_stream', [noted(1), noted(2)], newContext())
-    const second = await store.append(fold, name, 1n, [noted(3)], newContext())
+    const first = await store.append({ fold, stream: name }, 'no_stream', [noted(1), noted(2)], newContext())
+    const second = await store.append({ fold, stream: name }, 1n, [noted(3)], newContext())
     const events = await collected(store.readStream(name))
 
     expect(comparePositions(first.position, second.position)).toBeLessThan(0)
@@ -134,16 +136,16 @@ describe('load and append', () => {
 
   test('an append to a soft-deleted stream fails by name, since the server keeps counting, and nobody reads what it wrote', async () => {
     const name = stream()
-    await store.append(fold, name, 'no_stream', [noted(1), noted(2), noted(3)], newContext())
+    await store.append({ fold, stream: name }, 'no_stream', [noted(1), noted(2), noted(3)], newContext())
     await raw.deleteStream(name)
     // For a moment a real server's writer goes by what was before the delete, and the stream would stay hidden.
     if (node.isReal) await sleep(500)
 
-    expect(await store.load(uncached(), name)).toEqual({ state: fold.initialState, revision: 'no_stream' })
-    await expect(store.append(uncached(), name, 'no_stream', [noted(4)], newContext())).rejects.toThrow(
+    expect(await store.load(uncached(name))).toEqual({ state: fold.initialState, revision: 'no_stream' })
+    await expect(store.append(uncached(name), 'no_stream', [noted(4)], newContext())).rejects.toThrow(
       StreamRevivedError,
     )
-    await expect(store.load(uncached(), name)).rejects.toMatchObject({
+    await expect(store.load(uncached(name))).rejects.toMatchObject({
       code: 'undecodable-event-signature',
       head: { revision: 3n },
     })
@@ -153,19 +155,20 @@ describe('load and append', () => {
     'a stream whose first event is hidden by %j is refused, not folded from the rest',
     async (hiding) => {
       const name = stream()
-      await store.append(fold, name, 'no_stream', [noted(1), noted(2), noted(3)], newContext())
+      await store.append({ fold, stream: name }, 'no_stream', [noted(1), noted(2), noted(3)], newContext())
       await store.writeMetadata(name, hiding)
 
-      await expect(store.load(uncached(), name)).rejects.toThrow(StreamTruncatedError)
-      await expect(store.load(uncached(), name)).rejects.toThrow(`${name} does not show its event at revision 0`)
+      await expect(store.load(uncached(name))).rejects.toThrow(StreamTruncatedError)
+      await expect(store.load(uncached(name))).rejects.toThrow(`${name} does not show its event at revision 0`)
       expect((await collected(store.readStream(name, { from: 1n }))).map(({ revision }) => revision)).toEqual([1n, 2n])
-      expect((await store.load(fold, name, { fresh: true })).state.rooms).toEqual([1, 2, 3])
+      expect((await store.load({ fold, stream: name })).state.rooms).toEqual([1, 2, 3])
     },
   )
 
   test('a stream whose events are all hidden is refused by a reader that asks for the whole stream', async () => {
     const [name, deleted, absent] = [stream(), stream(), stream()]
-    for (const each of [name, deleted]) await store.append(fold, each, 'no_stream', [noted(1)], newContext())
+    for (const each of [name, deleted])
+      await store.append({ fold, stream: each }, 'no_stream', [noted(1)], newContext())
     await store.writeMetadata(name, { $tb: 9 })
     await raw.deleteStream(deleted)
 
@@ -176,23 +179,25 @@ describe('load and append', () => {
 
   test('a tombstoned stream refuses reads and appends with an error of its own', async () => {
     const name = stream()
-    await store.append(fold, name, 'no_stream', [noted(1)], newContext())
+    await store.append({ fold, stream: name }, 'no_stream', [noted(1)], newContext())
     await raw.tombstoneStream(name)
 
-    await expect(store.append(fold, name, 0n, [noted(2)], newContext())).rejects.toThrow(StreamTombstonedError)
-    await expect(store.load(uncached(), name)).rejects.toThrow(StreamTombstonedError)
+    await expect(store.append({ fold, stream: name }, 0n, [noted(2)], newContext())).rejects.toThrow(
+      StreamTombstonedError,
+    )
+    await expect(store.load(uncached(name))).rejects.toThrow(StreamTombstonedError)
   })
 
   test('an erased subject reads as null while the rest of its events stays', async () => {
     const name = stream()
-    await store.append(fold, name, 'no_stream', [opened('erased', 1, 'Ada')], newContext())
+    await store.append({ fold, stream: name }, 'no_stream', [opened('erased', 1, 'Ada')], newContext())
     vault.destroy('org', 'erased')
 
-    expect(await store.load(uncached(), name)).toMatchObject({ state: { rooms: [1], names: [null] } })
-    await store.append(fold, name, 0n, [opened('erased', 2, 'Ada again')], newContext())
-    expect((await store.load(fold, name)).state.names).toEqual(['Ada', null])
+    expect(await store.load(uncached(name))).toMatchObject({ state: { rooms: [1], names: [null] } })
+    await store.append({ fold, stream: name }, 0n, [opened('erased', 2, 'Ada again')], newContext())
+    expect((await store.loadCached({ fold, stream: name })).state.names).toEqual(['Ada', null])
     store.forgetStates()
-    expect((await store.load(fold, name)).state.names).toEqual([null, null])
+    expect((await store.loadCached({ fold, stream: name })).state.names).toEqual([null, null])
     for await (const resolved of raw.readStream(name)) expect(JSON.stringify(resolved.event?.data)).not.toContain('Ada')
   })
 })
@@ -201,8 +206,7 @@ describe('reading', () => {
   test('a stream is read in both directions, from any place and up to a count', async () => {
     const name = stream()
     await store.append(
-      fold,
-      name,
+      { fold, stream: name },
       'no_stream',
       [1, 2, 3, 4, 5].map((room) => noted(room)),
       newContext(),
@@ -223,7 +227,7 @@ describe('reading', () => {
   test('events carry who and why, and a signature', async () => {
     const name = stream()
     const context = { ...newContext(), causationId: 'cause', traceparent: '00-trace' }
-    await store.append(fold, name, 'no_stream', [noted(1)], context)
+    await store.append({ fold, stream: name }, 'no_stream', [noted(1)], context)
 
     const metadata = (await store.readLast(name))?.metadata
     expect(metadata).toEqual({
@@ -264,7 +268,7 @@ describe('reading', () => {
 
   test('metadata is merged, since writing it replaces it', async () => {
     const name = stream()
-    await store.append(fold, name, 'no_stream', [noted(1), noted(2), noted(3)], newContext())
+    await store.append({ fold, stream: name }, 'no_stream', [noted(1), noted(2), noted(3)], newContext())
     await Promise.all([store.writeMetadata(name, { $maxCount: 2 }), store.writeMetadata(name, { source: '7/7' })])
 
     expect(await store.readMetadata(name)).toEqual({ $maxCount: 2, source: '7/7' })
@@ -275,11 +279,11 @@ describe('reading', () => {
   })
 
   test('the head is the newest event that the filter lets through', async () => {
-    const { position } = await store.append(fold, stream('head'), 'no_stream', [noted(1)], newContext())
+    const { position } = await store.append({ fold, stream: stream('head') }, 'no_stream', [noted(1)], newContext())
     const filter = { streamPrefixes: [`${category}-org-head`] }
     let last: Position = position
     for (let index = 0; index < 40; index += 1) {
-      last = (await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())).position
+      last = (await store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())).position
     }
     await raw.setStreamMetadata(stream(), { maxCount: 3 })
 
@@ -292,9 +296,14 @@ describe('reading', () => {
   test('the head of what somebody wants is the newest event of those types, or of one that nobody knows', async () => {
     const id = stream('wanted')
     const filter = { streamPrefixes: [id] }
-    const { position: before } = await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())
-    const { position: first } = await store.append(fold, id, 'no_stream', [opened('p1', 1, 'Ada')], newContext())
-    const { position: newest } = await store.append(fold, id, 0n, [noted(2), noted(3)], newContext())
+    const { position: before } = await store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())
+    const { position: first } = await store.append(
+      { fold, stream: id },
+      'no_stream',
+      [opened('p1', 1, 'Ada')],
+      newContext(),
+    )
+    const { position: newest } = await store.append({ fold, stream: id }, 0n, [noted(2), noted(3)], newContext())
     const wants = (type: string) => type === 'VisitOpened'
 
     expect(await store.head(filter, { wants })).toEqual(first)
@@ -304,7 +313,7 @@ describe('reading', () => {
     expect(await store.head(filter, { wants: () => true })).toEqual(newest)
 
     const unknown = await raw.appendToStream(id, jsonEvent({ type: 'VisitUndone', data: {} }))
-    await store.append(fold, id, 3n, [noted(4)], newContext())
+    await store.append({ fold, stream: id }, 3n, [noted(4)], newContext())
     expect((await store.head(filter, { wants, downTo: first })).commit).toEqual(unknown.position?.commit)
   })
 
@@ -312,17 +321,21 @@ describe('reading', () => {
     const id = stream('unwanted')
     const filter = { streamPrefixes: [id] }
     const wants = (type: string) => type === 'VisitOpened'
-    const { position: first } = await store.append(fold, id, 'no_stream', [opened('p1', 1, 'Ada')], newContext())
+    const { position: first } = await store.append(
+      { fold, stream: id },
+      'no_stream',
+      [opened('p1', 1, 'Ada')],
+      newContext(),
+    )
     await store.append(
-      fold,
-      id,
+      { fold, stream: id },
       0n,
       Array.from({ length: 498 }, (_, room) => noted(room)),
       newContext(),
     )
-    const { position: early } = await store.append(fold, id, 498n, [noted(0)], newContext())
+    const { position: early } = await store.append({ fold, stream: id }, 498n, [noted(0)], newContext())
     expect(await store.head(filter, { wants })).toEqual(first)
-    const { position: late } = await store.append(fold, id, 499n, [noted(0)], newContext())
+    const { position: late } = await store.append({ fold, stream: id }, 499n, [noted(0)], newContext())
     expect(comparePositions(early, late)).toBeLessThan(0)
     expect(await store.head(filter, { wants })).toEqual(late)
     expect(await store.head(filter, { wants, downTo: early })).toEqual(early)
@@ -330,8 +343,8 @@ describe('reading', () => {
 
   test('system events are nowhere in what is read', async () => {
     const name = stream()
-    await store.append(fold, name, 'no_stream', [noted(1)], newContext())
-    const { position } = await store.append(fold, name, 0n, [noted(2)], newContext())
+    await store.append({ fold, stream: name }, 'no_stream', [noted(1)], newContext())
+    const { position } = await store.append({ fold, stream: name }, 0n, [noted(2)], newContext())
     await raw.setStreamMetadata(name, { maxCount: 10 })
 
     if (!node.isReal) expect(await store.head({ streamPrefixes: [] })).toEqual(position)
@@ -342,8 +355,7 @@ describe('reading', () => {
     const name = stream()
     const leaving = await openTestStore({ url: node.url, catalogue, vault })
     await store.append(
-      fold,
-      name,
+      { fold, stream: name },
       'no_stream',
       Array.from({ length: 40 }, (_, room) => noted(room)),
       newContext(),
@@ -361,8 +373,8 @@ describe('reading', () => {
     const closed = await openTestStore({ url: node.url, catalogue, vault })
     await closed.close()
 
-    await expect(closed.load(fold, stream())).rejects.toThrow(EventStoreClosedError)
-    await expect(closed.append(fold, stream(), 'no_stream', [noted(1)], newContext())).rejects.toThrow(
+    await expect(closed.loadCached({ fold, stream: stream() })).rejects.toThrow(EventStoreClosedError)
+    await expect(closed.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())).rejects.toThrow(
       EventStoreClosedError,
     )
   })

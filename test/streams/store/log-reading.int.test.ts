@@ -40,15 +40,19 @@ describe('a piece of the log', () => {
     store = await openTestStore({ url: node.url, catalogue, vault })
     before = await store.head({ streamPrefixes: [] })
     const name = stream()
-    await store.append(fold, name, 'no_stream', [opened('patient', 0, 'Ada'), noted(1, 'née Ünsal')], newContext())
     await store.append(
-      fold,
-      stream(),
+      { fold, stream: name },
+      'no_stream',
+      [opened('patient', 0, 'Ada'), noted(1, 'née Ünsal')],
+      newContext(),
+    )
+    await store.append(
+      { fold, stream: stream() },
       'no_stream',
       Array.from({ length: 40 }, (_, room) => noted(room)),
       newContext(),
     )
-    await store.append(fold, name, 1n, [opened('patient', 2, 'Grace'), noted(3)], newContext())
+    await store.append({ fold, stream: name }, 1n, [opened('patient', 2, 'Grace'), noted(3)], newContext())
     written = []
     for await (const event of store.readStream(name)) written.push(event)
   })

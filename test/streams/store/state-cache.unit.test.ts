@@ -7,6 +7,7 @@ const fold: Fold<string, { type: 'Noted'; data: object }> = {
   initialState: '',
   evolve: (state) => state,
 }
+const note = (stream: string) => ({ fold, stream })
 const at = (revision: bigint) => ({
   state: `at ${revision}`,
   revision,
@@ -15,18 +16,18 @@ const at = (revision: bigint) => ({
 
 it('keeps the newest state, whichever comes last', () => {
   const cache = new StateCache(10)
-  cache.advance(fold, 'note-1', at(5n))
-  cache.advance(fold, 'note-1', at(4n))
-  expect(cache.get(fold, 'note-1')).toEqual(at(5n))
-  cache.advance(fold, 'note-1', at(6n))
-  expect(cache.get(fold, 'note-1')).toEqual(at(6n))
+  cache.advance(note('note-1'), at(5n))
+  cache.advance(note('note-1'), at(4n))
+  expect(cache.get(note('note-1'))).toEqual(at(5n))
+  cache.advance(note('note-1'), at(6n))
+  expect(cache.get(note('note-1'))).toEqual(at(6n))
 })
 
 it('keeps the folds and the streams apart, and no more of them than its size', () => {
   const cache = new StateCache(2)
-  cache.advance(fold, 'note-1', at(1n))
-  expect(cache.get({ ...fold }, 'note-1')).toBeUndefined()
-  cache.advance(fold, 'note-2', at(2n))
-  cache.advance(fold, 'note-3', at(3n))
-  expect(['note-1', 'note-2', 'note-3'].map((stream) => cache.get(fold, stream)?.revision)).toEqual([undefined, 2n, 3n])
+  cache.advance(note('note-1'), at(1n))
+  expect(cache.get({ fold: { ...fold }, stream: 'note-1' })).toBeUndefined()
+  cache.advance(note('note-2'), at(2n))
+  cache.advance(note('note-3'), at(3n))
+  expect(['note-1', 'note-2', 'note-3'].map((stream) => cache.get(note(stream))?.revision)).toEqual([undefined, 2n, 3n])
 })

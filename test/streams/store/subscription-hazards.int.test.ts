@@ -327,7 +327,7 @@ describe('subscriptions to a server that misbehaves', () => {
     // One more than a connection holds: the last waits, and commands do not.
     const followers = Array.from({ length: 101 }, () => follow(store))
     await until(() => followers.filter(({ told }) => told.length === 1).length === 100)
-    await store.append(fold, stream(), 'no_stream', [noted(1)], newContext())
+    await store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())
 
     expect(server.reads).toHaveLength(100)
     expect(server.appends[0]?.peer).not.toBe(server.readPeers[0])

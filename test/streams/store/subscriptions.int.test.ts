@@ -38,10 +38,10 @@ function followAll(from: Position | 'start') {
 
 describe('subscriptions to a node', () => {
   test('a subscription to the log gets what was and what comes, decrypted, in order', async () => {
-    await store.append(fold, stream(), 'no_stream', [opened('p1', 1, 'Ada')], newContext())
+    await store.append({ fold, stream: stream() }, 'no_stream', [opened('p1', 1, 'Ada')], newContext())
     const { seen, subscription, stop } = followAll('start')
     await until(() => subscription.stats().caughtUp)
-    const { position } = await store.append(fold, stream(), 'no_stream', [noted(2), noted(3)], newContext())
+    const { position } = await store.append({ fold, stream: stream() }, 'no_stream', [noted(2), noted(3)], newContext())
     await until(() => seen.length === 3)
 
     expect(seen.map(({ data }) => data)).toEqual([{ patientId: 'p1', room: 1, name: 'Ada' }, { room: 2 }, { room: 3 }])
@@ -51,8 +51,8 @@ describe('subscriptions to a node', () => {
   })
 
   test('resuming from a position begins after it', async () => {
-    const first = await store.append(fold, stream(), 'no_stream', [noted(10)], newContext())
-    const second = await store.append(fold, stream(), 'no_stream', [noted(11)], newContext())
+    const first = await store.append({ fold, stream: stream() }, 'no_stream', [noted(10)], newContext())
+    const second = await store.append({ fold, stream: stream() }, 'no_stream', [noted(11)], newContext())
     const { seen, subscription, stop } = followAll(first.position)
 
     await until(() => seen.length > 0)
@@ -62,9 +62,9 @@ describe('subscriptions to a node', () => {
   })
 
   test('checkpoints pass over what other streams wrote, without an event of our own', async () => {
-    const { position } = await store.append(fold, stream(), 'no_stream', [noted(20)], newContext())
+    const { position } = await store.append({ fold, stream: stream() }, 'no_stream', [noted(20)], newContext())
     const foreign = Array.from({ length: 2_500 }, (_, room) => noted(room))
-    await store.append(fold, `${category}-other-1`, 'no_stream', foreign, newContext())
+    await store.append({ fold, stream: `${category}-other-1` }, 'no_stream', foreign, newContext())
     const { seen, checkpoints, subscription, stop } = followAll(position)
     await until(() => checkpoints.length >= 2)
 
@@ -81,7 +81,7 @@ describe('subscriptions to a node', () => {
     const seen: string[] = []
     const before = await store.head({ streamPrefixes: [] })
     await store.writeMetadata(name, { source: '1/1' })
-    await store.append(fold, name, 'no_stream', [noted(30)], newContext())
+    await store.append({ fold, stream: name }, 'no_stream', [noted(30)], newContext())
     const subscription = store.subscribeToAll({
       name: 'everything',
       filter: { streamPrefixes: [] },
@@ -112,7 +112,7 @@ describe('subscriptions to a node', () => {
       return { revisions, subscription, ending }
     }
     const early = follow('start')
-    await store.append(fold, name, 'no_stream', [noted(1), noted(2), noted(3)], newContext())
+    await store.append({ fold, stream: name }, 'no_stream', [noted(1), noted(2), noted(3)], newContext())
     await until(() => early.revisions.length === 3)
     const late = follow(1n)
     await until(() => late.revisions.length === 1)
@@ -129,7 +129,7 @@ describe('subscriptions to a node', () => {
     const hold = Promise.withResolvers<void>()
     const handled: bigint[] = []
     const name = stream()
-    await store.append(fold, name, 'no_stream', [noted(1), noted(2)], newContext())
+    await store.append({ fold, stream: name }, 'no_stream', [noted(1), noted(2)], newContext())
     const subscription = store.subscribeToStream({
       name: 'ending',
       stream: name,
@@ -150,9 +150,9 @@ describe('subscriptions to a node', () => {
 
   test('keys of a batch are fetched together', async () => {
     const before = vault.reads
-    const { position } = await store.append(fold, stream(), 'no_stream', [noted(40)], newContext())
+    const { position } = await store.append({ fold, stream: stream() }, 'no_stream', [noted(40)], newContext())
     const patients = Array.from({ length: 20 }, (_, index) => opened(`batch-${index}`, index, 'Ada'))
-    await store.append(fold, stream(), 'no_stream', patients, newContext())
+    await store.append({ fold, stream: stream() }, 'no_stream', patients, newContext())
     const { seen, subscription, stop } = followAll(position)
     await until(() => seen.length === 20)
 
@@ -175,7 +175,7 @@ describe.runIf(!isRealEventStore)('a node that is killed and started again', () 
     const appending = (async () => {
       // Goes on until the last kill, however long that takes: each waits for something to be delivered.
       for (; !killing.signal.aborted || appended < 150; appended += 1) {
-        revision = (await store.append(fold, name, revision, [noted(appended)], newContext())).revision
+        revision = (await store.append({ fold, stream: name }, revision, [noted(appended)], newContext())).revision
       }
     })()
     for (let kills = 0; kills < 3; kills += 1) {
@@ -189,7 +189,7 @@ describe.runIf(!isRealEventStore)('a node that is killed and started again', () 
 
     const rooms = Array.from({ length: appended }, (_, room) => ({ room }))
     expect(seen.map(({ data }) => data)).toEqual(rooms)
-    expect((await store.load({ ...fold }, name)).state.rooms).toEqual(rooms.map(({ room }) => room))
+    expect((await store.load({ fold: { ...fold }, stream: name })).state.rooms).toEqual(rooms.map(({ room }) => room))
     expect(subscription.stats().restarts).toBeGreaterThan(0)
     stop()
     await subscription.ended
@@ -197,7 +197,9 @@ describe.runIf(!isRealEventStore)('a node that is killed and started again', () 
 
   test('appends in flight settle truthfully', async () => {
     const names = Array.from({ length: 40 }, () => stream())
-    const appending = names.map((name, room) => store.append(fold, name, 'no_stream', [noted(room)], newContext()))
+    const appending = names.map((name, room) =>
+      store.append({ fold, stream: name }, 'no_stream', [noted(room)], newContext()),
+    )
     const restarting = node.restart()
     const settled = await Promise.allSettled(appending)
     await restarting
@@ -210,8 +212,7 @@ describe.runIf(!isRealEventStore)('a node that is killed and started again', () 
   test('a read goes on where the node left it', async () => {
     const name = stream()
     await store.append(
-      fold,
-      name,
+      { fold, stream: name },
       'no_stream',
       Array.from({ length: 3_000 }, (_, room) => noted(room)),
       newContext(),

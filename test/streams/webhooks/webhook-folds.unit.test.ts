@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { webhookDeliveryFold, type WebhookDeliveryState } from '../../../streams/webhook-delivery/state.ts'
+import { webhookDeliveries, type WebhookDeliveryState } from '../../../streams/webhook-delivery/aggregate.ts'
 import type { WebhookDeliveryEvent } from '../../../streams/webhook-delivery/events.ts'
 import type { WebhookSubscriptionEvent } from '../../../streams/webhook-subscriptions/events.ts'
-import { liveSecrets, webhookSubscriptionsFold } from '../../../streams/webhook-subscriptions/state.ts'
+import { liveSecrets, webhookSubscriptions } from '../../../streams/webhook-subscriptions/aggregate.ts'
 import { at, hash, ids } from '../facts.ts'
 import { deliveryFact, nextSecret, publicKey, subscriptionFact } from '../webhook-facts.ts'
 
 function foldOf(...events: readonly WebhookSubscriptionEvent[]) {
-  const state = events.reduce(webhookSubscriptionsFold.evolve, webhookSubscriptionsFold.initialState)
+  const state = events.reduce(webhookSubscriptions.evolve, webhookSubscriptions.initialState)
   const own = state.subscriptions.get(ids.subscription)
   if (own === undefined) throw new Error('not subscribed')
   return { state, own }
@@ -120,7 +120,7 @@ describe('the secrets of a subscription', () => {
 })
 
 function deliveryOf(...events: readonly WebhookDeliveryEvent[]): WebhookDeliveryState {
-  return events.reduce(webhookDeliveryFold.evolve, webhookDeliveryFold.initialState)
+  return events.reduce(webhookDeliveries.evolve, webhookDeliveries.initialState)
 }
 
 describe('a delivery', () => {

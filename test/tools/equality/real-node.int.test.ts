@@ -56,8 +56,8 @@ async function append({ stream, orgId, commandId, correlationId, events }: Story
     initialState: 0,
     evolve: (count) => count + 1,
   }
-  const { revision } = await store.load(fold, stream, { fresh: true })
-  await store.append(fold, stream, revision, events, { commandId, correlationId, orgId })
+  const { revision } = await store.load({ fold, stream })
+  await store.append({ fold, stream }, revision, events, { commandId, correlationId, orgId })
 }
 
 it(

@@ -1,6 +1,5 @@
-import type { Fold } from '../store/events.ts'
-import type { ConsentEvent } from './events.ts'
-import { category } from './stream.ts'
+import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import { consentEvents, type ConsentEvent } from './events.ts'
 
 export type RecordedDecision = ConsentEvent['data']
 
@@ -31,4 +30,11 @@ function evolve(state: ConsentState, { data }: ConsentEvent): ConsentState {
   return { keyed: [...kept, newest] }
 }
 
-export const consentFold: Fold<ConsentState, ConsentEvent> = { category, initialState: { keyed: [] }, evolve }
+/** One stream per patient: the order of the decisions is the order of the stream. */
+export const consents = defineAggregate({
+  category: 'consent',
+  id: idOfOrganisation,
+  events: consentEvents,
+  initialState: { keyed: [] },
+  evolve,
+})

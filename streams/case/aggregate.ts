@@ -1,6 +1,5 @@
-import type { Fold } from '../store/events.ts'
-import type { CaseEvent } from './events.ts'
-import { category } from './stream.ts'
+import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import { caseEvents, type CaseEvent } from './events.ts'
 
 type Opened = Extract<CaseEvent, { type: 'CaseOpened' }>['data']
 
@@ -49,4 +48,10 @@ function withDiagnosis(
   return { ...state, updatedAt, analyses: new Map(state.analyses).set(aiReviewId, analysis) }
 }
 
-export const caseFold: Fold<CaseState, CaseEvent> = { category, initialState: { status: 'absent' }, evolve }
+export const cases = defineAggregate({
+  category: 'case',
+  id: idOfOrganisation,
+  events: caseEvents,
+  initialState: { status: 'absent' },
+  evolve,
+})

@@ -1,7 +1,6 @@
-import type { Fold } from '../store/events.ts'
 import type { CausingRequest } from '../types.ts'
-import type { AiReviewEvent, Classification, ProviderCall } from './events.ts'
-import { category } from './stream.ts'
+import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import { aiReviewEvents, type AiReviewEvent, type Classification, type ProviderCall } from './events.ts'
 
 type Requested = Extract<AiReviewEvent, { type: 'AiReviewRequested' }>['data']
 
@@ -142,4 +141,10 @@ export function leavesUnknown(attempt: OpenAttempt | null): boolean {
   return attempt?.call === 'case' || attempt?.call === 'image'
 }
 
-export const aiReviewFold: Fold<AiReviewState, AiReviewEvent> = { category, initialState: { status: 'absent' }, evolve }
+export const aiReviews = defineAggregate({
+  category: 'ai_review',
+  id: idOfOrganisation,
+  events: aiReviewEvents,
+  initialState: { status: 'absent' },
+  evolve,
+})

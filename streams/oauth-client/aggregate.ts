@@ -1,6 +1,5 @@
-import type { Fold } from '../store/events.ts'
-import type { OauthClientEvent } from './events.ts'
-import { category } from './stream.ts'
+import { defineAggregate } from '../aggregate.ts'
+import { oauthClientEvents, type OauthClientEvent } from './events.ts'
 
 type Registered = Extract<OauthClientEvent, { type: 'OauthClientRegistered' }>['data']
 
@@ -17,8 +16,11 @@ function evolve(state: OauthClientState, event: OauthClientEvent): OauthClientSt
   }
 }
 
-export const oauthClientFold: Fold<OauthClientState, OauthClientEvent> = {
-  category,
+/** No organisation owns a client: a platform client has none. */
+export const oauthClients = defineAggregate({
+  category: 'oauth_client',
+  id: (clientId: string) => clientId,
+  events: oauthClientEvents,
   initialState: { status: 'absent' },
   evolve,
-}
+})

@@ -1,6 +1,5 @@
-import type { Fold } from '../store/events.ts'
-import type { ReservationEvent } from './events.ts'
-import { category } from './stream.ts'
+import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import { reservationEvents, type ReservationEvent } from './events.ts'
 
 type Claim = Extract<ReservationEvent, { type: 'ReservationClaimed' }>['data']
 
@@ -20,8 +19,11 @@ function evolve(state: ReservationState, event: ReservationEvent): ReservationSt
   }
 }
 
-export const reservationFold: Fold<ReservationState, ReservationEvent> = {
-  category,
+/** The id is an HMAC of the reserved key (contract section 1): a stream name contains no personal data. */
+export const reservations = defineAggregate({
+  category: 'reservation',
+  id: idOfOrganisation,
+  events: reservationEvents,
   initialState: { status: 'free' },
   evolve,
-}
+})

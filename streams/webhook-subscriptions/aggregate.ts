@@ -1,8 +1,14 @@
 import { GrowingMap } from '../growing-map.ts'
-import type { Fold } from '../store/events.ts'
 import type { CausingRequest } from '../types.ts'
-import type { DisabledReason, FailingPercent, PublicKey, WebhookSubscriptionEvent } from './events.ts'
-import { category } from './stream.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
+import { defineAggregate } from '../aggregate.ts'
+import {
+  webhookSubscriptionEvents,
+  type DisabledReason,
+  type FailingPercent,
+  type PublicKey,
+  type WebhookSubscriptionEvent,
+} from './events.ts'
 
 type Subscribed = Extract<WebhookSubscriptionEvent, { type: 'WebhookSubscribed' }>['data']
 
@@ -157,11 +163,19 @@ function rotated(
   return { secrets: [{ secretId, publicKey, validUntil: null }, ...stillValid] as const, keyedRotations }
 }
 
-export const webhookSubscriptionsFold: Fold<WebhookSubscriptionsState, WebhookSubscriptionEvent> = {
-  category,
-  initialState: { applied: 0, subscriptions: new Map(), deleted: new GrowingMap(), destroyed: new GrowingMap() },
+/** One stream per organisation, so that it decides the limit and the duplicates. */
+export const webhookSubscriptions = defineAggregate({
+  category: 'webhook_subscriptions',
+  id: (orgId: TenantId) => orgId,
+  events: webhookSubscriptionEvents,
+  initialState: {
+    applied: 0,
+    subscriptions: new Map(),
+    deleted: new GrowingMap<string | null>(),
+    destroyed: new GrowingMap<true>(),
+  },
   evolve,
-}
+})
 
 /** Those that sign at an instant, the current one first. Instants are compared as text: all are UTC with milliseconds. */
 export function liveSecrets({ secrets }: Pick<WebhookSubscription, 'secrets'>, at: Date): readonly WebhookSecret[] {

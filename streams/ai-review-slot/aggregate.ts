@@ -1,6 +1,6 @@
-import type { Fold } from '../store/events.ts'
-import type { AiReviewSlotEvent } from './events.ts'
-import { category } from './stream.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
+import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import { aiReviewSlotEvents, type AiReviewSlotEvent } from './events.ts'
 
 export type SlotClaim = Extract<AiReviewSlotEvent, { type: 'AiReviewSlotClaimed' }>['data']
 
@@ -43,8 +43,11 @@ function evolve(state: AiReviewSlotState, event: AiReviewSlotEvent): AiReviewSlo
   }
 }
 
-export const aiReviewSlotFold: Fold<AiReviewSlotState, AiReviewSlotEvent> = {
-  category,
+/** At most one non-superseded review holds the slot of a case and a product (invariant 3). */
+export const aiReviewSlots = defineAggregate({
+  category: 'ai_review_slot',
+  id: (orgId: TenantId, caseId: string, productId: string) => idOfOrganisation(orgId, `${caseId}.${productId}`),
+  events: aiReviewSlotEvents,
   initialState: { status: 'free' },
   evolve,
-}
+})

@@ -1,6 +1,6 @@
-import type { Fold } from '../store/events.ts'
-import type { PatientEvent, PatientIdentifier } from './events.ts'
-import { category } from './stream.ts'
+import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import { patientEvents, type PatientEvent, type PatientIdentifier } from './events.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export type PatientState =
   | { readonly status: 'absent' }
@@ -8,7 +8,7 @@ export type PatientState =
   | {
       readonly status: 'registered'
       readonly patientId: string
-      readonly organisationId: string
+      readonly organisationId: TenantId
       readonly givenName: string | null
       readonly familyName: string | null
       readonly dob: string | null
@@ -34,4 +34,10 @@ function evolve(state: PatientState, event: PatientEvent): PatientState {
   }
 }
 
-export const patientFold: Fold<PatientState, PatientEvent> = { category, initialState: { status: 'absent' }, evolve }
+export const patients = defineAggregate({
+  category: 'patient',
+  id: idOfOrganisation,
+  events: patientEvents,
+  initialState: { status: 'absent' },
+  evolve,
+})

@@ -1,7 +1,6 @@
-import type { Fold } from '../store/events.ts'
 import type { CausingRequest, StoredObject } from '../types.ts'
-import type { ImageEvent } from './events.ts'
-import { category } from './stream.ts'
+import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import { imageEvents, type ImageEvent } from './events.ts'
 
 type Declared = Extract<ImageEvent, { type: 'ImageDeclared' }>['data']
 
@@ -33,4 +32,11 @@ function evolve(state: ImageState, event: ImageEvent): ImageState {
   }
 }
 
-export const imageFold: Fold<ImageState, ImageEvent> = { category, initialState: { status: 'absent' }, evolve }
+/** Images that were declared by themselves. The images of an assessment are in its stream. */
+export const images = defineAggregate({
+  category: 'image',
+  id: idOfOrganisation,
+  events: imageEvents,
+  initialState: { status: 'absent' },
+  evolve,
+})

@@ -1,7 +1,7 @@
+import { createHash } from 'node:crypto'
 import { GrowingMap } from '../growing-map.ts'
-import type { Fold } from '../store/events.ts'
-import type { DeliveryErrorClass, WebhookDeliveryEvent } from './events.ts'
-import { category } from './stream.ts'
+import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import { webhookDeliveryEvents, type DeliveryErrorClass, type WebhookDeliveryEvent } from './events.ts'
 
 type DataOf<Type extends WebhookDeliveryEvent['type']> = Extract<WebhookDeliveryEvent, { type: Type }>['data']
 
@@ -130,8 +130,24 @@ function finished(
   return { attempts, finishedAttempts: attempt, openAttemptedAt: null, openLeaseUntil: null }
 }
 
-export const webhookDeliveryFold: Fold<WebhookDeliveryState, WebhookDeliveryEvent> = {
-  category,
+export const webhookDeliveries = defineAggregate({
+  category: 'webhook_delivery',
+  id: idOfOrganisation,
+  events: webhookDeliveryEvents,
   initialState: { status: 'absent' },
   evolve,
+})
+
+/**
+ * The id of the delivery of an event to a subscription; every attempt carries it as `webhook-id`. It is a UUID of version 8
+ * from SHA-256 (RFC 9562, B.2): Postgres computes the same one without an extension (decision 0020).
+ */
+export function deliveryIdOf(subscriptionId: string, eventId: string): string {
+  const hash = createHash('sha256')
+    .update(Buffer.from(subscriptionId.replaceAll('-', ''), 'hex'))
+    .update(eventId)
+    .digest()
+  hash[6] = ((hash[6] ?? 0) & 0x0f) | 0x80
+  hash[8] = ((hash[8] ?? 0) & 0x3f) | 0x80
+  return hash.toString('hex', 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }

@@ -1,6 +1,7 @@
-import type { Fold } from '../store/events.ts'
-import type { ConsentTypeEvent } from './events.ts'
-import { category } from './stream.ts'
+import { v5 } from 'uuid'
+import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import { consentTypeEvents, type ConsentTypeEvent } from './events.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface TextVersion {
   readonly textVersionId: string
@@ -18,7 +19,7 @@ export type ConsentTypeState =
       /** A deleted one keeps what it was: its code stays taken, and repeats of what made it are answered as before. */
       readonly status: 'defined' | 'deleted'
       readonly consentTypeId: string
-      readonly organisationId: string
+      readonly organisationId: TenantId
       readonly code: string
       readonly displayName: string
       readonly description: string | null
@@ -66,8 +67,17 @@ function evolve(state: ConsentTypeState, event: ConsentTypeEvent): ConsentTypeSt
   }
 }
 
-export const consentTypeFold: Fold<ConsentTypeState, ConsentTypeEvent> = {
-  category,
+export const consentTypes = defineAggregate({
+  category: 'consent_type',
+  id: idOfOrganisation,
+  events: consentTypeEvents,
   initialState: { status: 'absent' },
   evolve,
+})
+
+const codes = '5b0f0c52-6a53-5d0e-9a55-2f6f3f1f7d11'
+
+/** The code is unique and immutable in its organisation, so the id follows from it: NoStream is the uniqueness check. */
+export function consentTypeIdOf(orgId: TenantId, code: string): string {
+  return v5(`${orgId}/${code}`, codes)
 }

@@ -1,7 +1,6 @@
-import type { Fold } from '../store/events.ts'
 import type { CausingRequest, StoredObject } from '../types.ts'
-import type { AssessmentEvent, FailureCode, Outcome } from './events.ts'
-import { category } from './stream.ts'
+import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import { assessmentEvents, type AssessmentEvent, type FailureCode, type Outcome } from './events.ts'
 
 type Requested = Extract<AssessmentEvent, { type: 'AssessmentRequested' }>['data']
 export type DeclaredImage = Requested['images'][number]
@@ -99,8 +98,10 @@ function evolve(state: AssessmentState, event: AssessmentEvent): AssessmentState
   }
 }
 
-export const assessmentFold: Fold<AssessmentState, AssessmentEvent> = {
-  category,
+export const assessments = defineAggregate({
+  category: 'assessment',
+  id: idOfOrganisation,
+  events: assessmentEvents,
   initialState: { status: 'absent' },
   evolve,
-}
+})

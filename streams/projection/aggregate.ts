@@ -1,6 +1,5 @@
-import type { Fold } from '../store/events.ts'
-import type { ProjectionEvent } from './events.ts'
-import { category } from './stream.ts'
+import { defineAggregate } from '../aggregate.ts'
+import { projectionEvents, type ProjectionEvent } from './events.ts'
 
 export type SkippedEvent = Extract<ProjectionEvent, { type: 'ProjectionEventSkipped' }>['data']
 
@@ -13,8 +12,11 @@ function evolve(state: ProjectionState, event: ProjectionEvent): ProjectionState
   return { status: 'passing-over', skipped: [...skipped, event.data] }
 }
 
-export const projectionFold: Fold<ProjectionState, ProjectionEvent> = {
-  category,
+/** A projector serves all organisations, so no organisation owns its stream. */
+export const projections = defineAggregate({
+  category: 'projection',
+  id: (projector: string) => projector,
+  events: projectionEvents,
   initialState: { status: 'complete' },
   evolve,
-}
+})

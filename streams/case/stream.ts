@@ -1,7 +1,0 @@
-import { ownedStream } from '../stream-name.ts'
-
-export const category = 'case'
-
-export function caseStream(orgId: string, caseId: string): string {
-  return ownedStream(category, orgId, caseId)
-}
