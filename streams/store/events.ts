@@ -70,3 +70,10 @@ export interface Appended {
   /** `$all` position of the last event written. */
   readonly position: Position
 }
+
+export type JsonObject = Record<string, unknown>
+
+/** Data or metadata that the store cannot read as JSON come as a string or bytes. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
+}
