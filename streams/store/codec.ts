@@ -1,8 +1,14 @@
 import { categoryOf, type Catalogue, type CatalogueEntry } from './catalogue.ts'
 import { decodeWith, type StoredEvent } from './decoding.ts'
 import { InvalidEventError } from './errors.ts'
-import { eventIdOf } from './event-ids.ts'
-import { isJsonObject, type DomainEvent, type EventMetadata, type JsonObject, type RecordedEvent } from './events.ts'
+import {
+  eventIdOf,
+  isJsonObject,
+  type DomainEvent,
+  type EventMetadata,
+  type JsonObject,
+  type RecordedEvent,
+} from './events.ts'
 import { nextRevision, type StreamRevision } from '../../platform/kit/positions.ts'
 import type { CommandContext } from '../../platform/kit/command-context.ts'
 import { readJsonText } from '../../platform/kit/json-reading.ts'
