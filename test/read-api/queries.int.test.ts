@@ -208,11 +208,11 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
 describe('every query', () => {
   it('is in this test', () => {
     const modules = [
-      assessments,
-      cases,
+      assessmentQueries,
+      caseQueries,
       findings,
-      images,
-      patients,
+      imageQueries,
+      patientQueries,
       consent,
       decisions,
       deliveries,

@@ -14,7 +14,7 @@ import type { EventStore } from '../../../streams/store/event-store.ts'
 import type { ConsentTypeEvent } from '../../../streams/consent-type/events.ts'
 import { consentTypes, type ConsentTypeState, consentTypeIdOf } from '../../../streams/consent-type/aggregate.ts'
 import { consentTypeFact, hash } from '../../streams/facts.ts'
-import { contextOf, interrupted, openDecisionWorld, problemOf, type DecisionWorld } from './decision-world.ts'
+import { contextOf, interrupted, openDecisionWorld, problemOf, streamOfCall, type DecisionWorld } from './decision-world.ts'
 
 let world: DecisionWorld
 beforeAll(async () => {
@@ -135,7 +135,7 @@ describe('executing a command', () => {
         const member: unknown = Reflect.get(store, name, store)
         if (typeof member !== 'function') return member
         return (...parameters: readonly unknown[]): unknown => {
-          if (name === 'load') reads.push(parameters[1])
+          if (name === 'load' || name === 'loadCached') reads.push(streamOfCall(parameters))
           return Reflect.apply(member, store, parameters)
         }
       },
