@@ -7,7 +7,7 @@ import { namedOrg, OrgQuery, orgQuery } from '../../platform/http/parameters.ts'
 import { found } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { PatientRecord, toPatientRecord } from '../../contracts/clinical/patients.ts'
-import type { ReadDependencies } from '../dependencies.ts'
+import type { ReadDependencies } from '../read-route.ts'
 import { getPatient, listPatients } from './patient-queries.ts'
 
 const PatientPage = Type.Object({ data: Type.Array(PatientRecord), ...pageMembers() }, { $id: 'PatientPage' })

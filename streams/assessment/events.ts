@@ -14,7 +14,7 @@ import {
   OrgId,
 } from '../types.ts'
 
-export const CaptureType = Type.Union([Type.Literal('dermoscopic'), Type.Literal('macroscopic'), Type.Literal('other')])
+export const CaptureType = Type.Enum(['dermoscopic', 'macroscopic', 'other'])
 export const FindingType = Type.Enum(['lesion', 'rash', 'patch', 'blemish', 'other'])
 
 /** Why an assessment failed; each has a fixed message (`contracts/assessments/record.ts`), so that no free text is stored. */

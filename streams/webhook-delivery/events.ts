@@ -4,7 +4,7 @@ import { CausingRequest, Id, Instant, Nullable, OrgId } from '../types.ts'
 import { WebhookEventType } from '../webhook-subscriptions/events.ts'
 
 /** What a delivery tells: an event that was subscribed to, or that a test was asked for. */
-export const DeliveredEventType = Type.Union([WebhookEventType, Type.Literal('webhook.test')])
+export const DeliveredEventType = Type.Enum([...WebhookEventType.enum, 'webhook.test'])
 export type DeliveredEventType = Static<typeof DeliveredEventType>
 
 /** Why an attempt failed: the class of the outside error, never the receiver's own words. */

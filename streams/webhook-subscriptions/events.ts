@@ -2,14 +2,14 @@ import { Type, type Static } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
 import { CausingRequest, Fingerprint, Id, Instant, Nullable, OrgId } from '../types.ts'
 
-export const WebhookEventType = Type.Union([Type.Literal('assessment.completed'), Type.Literal('assessment.failed')])
+export const WebhookEventType = Type.Enum(['assessment.completed', 'assessment.failed'])
 export type WebhookEventType = Static<typeof WebhookEventType>
 
-export const PayloadMode = Type.Union([Type.Literal('full'), Type.Literal('thin')])
+export const PayloadMode = Type.Enum(['full', 'thin'])
 export type PayloadMode = Static<typeof PayloadMode>
 
 /** Of Standard Webhooks: HMAC-SHA-256 with the secret, and Ed25519 with the key pair. */
-export const SignatureScheme = Type.Union([Type.Literal('v1'), Type.Literal('v1a')])
+export const SignatureScheme = Type.Enum(['v1', 'v1a'])
 export type SignatureScheme = Static<typeof SignatureScheme>
 
 /** Public half of an Ed25519 pair: its RFC 7638 thumbprint, and the key as the member `x` of a JWK. */

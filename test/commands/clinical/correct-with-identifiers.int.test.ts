@@ -8,7 +8,14 @@ import { problem } from '../../../platform/http/problems.ts'
 import { AppendOutcomeUnknownError } from '../../../streams/store/errors.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import { patients } from '../../../streams/patient/aggregate.ts'
-import { contextOf, interrupted, openDecisionWorld, problemOf, streamOfCall, type DecisionWorld } from '../handling/decision-world.ts'
+import {
+  contextOf,
+  interrupted,
+  openDecisionWorld,
+  problemOf,
+  streamOfCall,
+  type DecisionWorld,
+} from '../handling/decision-world.ts'
 
 let world: DecisionWorld
 beforeAll(async () => {
@@ -71,7 +78,8 @@ function dying(
       if (name !== 'append' && name !== 'load' && name !== 'loadCached')
         return (...parameters: readonly unknown[]): unknown => Reflect.apply(member, target, parameters)
       return async (...parameters: readonly unknown[]): Promise<unknown> => {
-        const isLast = name === 'append' && streamOfCall(parameters).startsWith(`${category}-`) && (appends += 1) === nth
+        const isLast =
+          name === 'append' && streamOfCall(parameters).startsWith(`${category}-`) && (appends += 1) === nth
         if (isDead || (isLast && when === 'before')) {
           isDead = true
           throw death

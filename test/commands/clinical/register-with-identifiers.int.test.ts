@@ -67,7 +67,11 @@ async function crashed(command: RegisterPatient, at: 'registration' | 'confirmat
       return async (...parameters: readonly unknown[]): Promise<unknown> => {
         if (name === 'append') appends += 1
         const isBeyond = appends > command.identifiers.length
-        if (isBeyond && (name === 'load' || name === 'loadCached' || name === 'append') && streamOfCall(parameters).startsWith(`${category}-`))
+        if (
+          isBeyond &&
+          (name === 'load' || name === 'loadCached' || name === 'append') &&
+          streamOfCall(parameters).startsWith(`${category}-`)
+        )
           throw stop
         return Reflect.apply(member, target, parameters)
       }

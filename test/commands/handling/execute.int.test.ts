@@ -14,7 +14,14 @@ import type { EventStore } from '../../../streams/store/event-store.ts'
 import type { ConsentTypeEvent } from '../../../streams/consent-type/events.ts'
 import { consentTypes, type ConsentTypeState, consentTypeIdOf } from '../../../streams/consent-type/aggregate.ts'
 import { consentTypeFact, hash } from '../../streams/facts.ts'
-import { contextOf, interrupted, openDecisionWorld, problemOf, streamOfCall, type DecisionWorld } from './decision-world.ts'
+import {
+  contextOf,
+  interrupted,
+  openDecisionWorld,
+  problemOf,
+  streamOfCall,
+  type DecisionWorld,
+} from './decision-world.ts'
 
 let world: DecisionWorld
 beforeAll(async () => {
