@@ -311,6 +311,10 @@ export const problems = {
 
 export type ProblemCode = keyof typeof problems
 
+export function isProblemCode(name: string): name is ProblemCode {
+  return Object.hasOwn(problems, name)
+}
+
 /** Stable across deployments; the documentation itself is served at `/problems/{code}` of each. */
 export function problemType(code: ProblemCode): string {
   return `https://clinical-assessment-platform.org/problems/${code}`
