@@ -369,3 +369,8 @@ export class Problem extends Error {
 export function problem(code: ProblemCode, options: ProblemDetails = {}): Problem {
   return new Problem(code, options)
 }
+
+/** @throws Problem `validation-failed` with the errors, if there are any */
+export function requireValid(errors: readonly MemberError[]): void {
+  if (errors.length > 0) throw problem('validation-failed', { errors })
+}
