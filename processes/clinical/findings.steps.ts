@@ -63,7 +63,7 @@ async function appendShares(
   { store }: ProcessDependencies,
   { data: { orgId, caseId, lesions } }: Completed,
   { name, ...cause }: StepCause,
-  decide: (share: LesionShare, state: CaseState) => Decision<CaseEvent>,
+  decide: (share: LesionShare, state: CaseState) => Decision<CaseEvent, 'not-found' | 'conflict'>,
 ): Promise<Position | undefined> {
   const target = cases.of(orgId, caseId)
   let position: Position | undefined

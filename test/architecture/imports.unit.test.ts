@@ -50,6 +50,16 @@ describe('a planted violation', () => {
       '../../projections/clinical/cases.table.ts',
       'imports of commands/: projections/clinical/cases.table.ts',
     ],
+    [
+      'commands/clinical/open-case.ts',
+      '../../projections/clinical/cases.projector.ts',
+      'imports of commands/: projections/clinical/cases.projector.ts',
+    ],
+    [
+      'commands/clinical/case-routes.ts',
+      '../../projections/clinical/cases.table.ts',
+      'imports of commands/: projections/clinical/cases.table.ts',
+    ],
     ['commands/clinical/open-case.ts', '../../processes/registry.ts', 'imports of commands/: processes/registry.ts'],
     ['commands/clinical/open-case.ts', '../../app/services.ts', 'imports of commands/: app/services.ts'],
     [

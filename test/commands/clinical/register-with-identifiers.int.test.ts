@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answeringRefusals } from '../../../commands/handling/refusals.ts'
 import { registerPatient, type RegisterPatient } from '../../../commands/clinical/register-patient.ts'
 import { patientsHolding } from '../../../commands/clinical/identifier-claims.ts'
 import { registerWithIdentifiers } from '../../../commands/clinical/register-with-identifiers.ts'
@@ -79,6 +80,8 @@ async function crashed(command: RegisterPatient, at: 'registration' | 'confirmat
   })
   await expect(register(command, dying)).rejects.toBe(stop)
 }
+
+const answering = answeringRefusals({ 'registration-revoked': { code: 'patient-identifier-conflict' } })
 
 describe('registering a patient with identifiers', () => {
   it('gives each identifier one patient', async () => {
@@ -269,7 +272,7 @@ describe('a registration whose outcome is unknown', () => {
     await execute(
       world.store,
       patients.of(world.orgId, command.patientId),
-      (state) => registerPatient(command, state),
+      (state) => answering(registerPatient(command, state)),
       contextOf(world),
     )
     world.pass(31)
