@@ -7,6 +7,9 @@ import { examplesOf, readDocument, typeErrors } from './examples.ts'
 /** Documents whose every `ts` block is a part of a program. */
 const documents = ['streams/README.md', 'streams/store/README.md']
 
+/** The type checker reads the whole program for its examples. */
+const checking = { timeout: 300_000 }
+
 let folder: string
 
 beforeEach(async () => {
@@ -15,13 +18,13 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-test('the examples of the guides compile', async () => {
+test('the examples of the guides compile', checking, async () => {
   const examples = (await Promise.all(documents.map(readDocument))).flatMap(examplesOf)
   expect(examples.length).toBeGreaterThanOrEqual(documents.length)
   expect(await typeErrors(examples, folder)).toEqual([])
 })
 
-test('an example with a mistake is reported with its place', async () => {
+test('an example with a mistake is reported with its place', checking, async () => {
   const planted = `<!-- example
 import { consents } from './consent/aggregate.ts'
 declare const id: string
