@@ -41,7 +41,7 @@ export interface Rows<View> {
 }
 
 type Selected<View> = {
-  readonly [Member in keyof View]: ColumnName<View[Member], Member & string> | Computed<View[Member]>
+  readonly [Member in keyof View]: ColumnName<View[Member]> | Computed<View[Member]>
 }
 type Binding = string | number | Date | null | readonly string[] | Rows<object>
 
@@ -82,8 +82,8 @@ export function rowsOf<View extends object>(table: string, columns: Selected<Vie
 }
 
 /** Begins a query over an expression that is built of other queries. `selected` names what it takes of it, like `latest.*`. */
-export function rowsFrom<View>(source: Computed<View>, selected: string): Rows<View> {
-  return narrowed(builder.from(source).select(selected))
+export function rowsFrom<View>(source: Computed<View>, ...selected: readonly string[]): Rows<View> {
+  return narrowed(builder.from(source).select(...selected))
 }
 
 /** knex's own types follow neither the columns nor the views of tables. */

@@ -4,6 +4,8 @@ import { CausingRequest, Id, Instant, Nullable } from '../types.ts'
 import { WebhookEventType } from '../webhook-subscriptions/events.ts'
 import { attemptFailedUpcasters, failedUpcasters, redeliveryUpcasters, scheduledUpcasters } from './upcasters.ts'
 
+export const DeliveryStatus = Type.Enum(['pending', 'delivered', 'failed', 'cancelled'])
+
 /** What a delivery tells: an event that was subscribed to, or that a test was asked for. */
 export const DeliveredEventType = Type.Enum([...WebhookEventType.enum, 'webhook.test'])
 export type DeliveredEventType = Static<typeof DeliveredEventType>

@@ -6,6 +6,8 @@ import { subscribedUpcasters } from './upcasters.ts'
 export const WebhookEventType = Type.Enum(['assessment.completed', 'assessment.failed'])
 export type WebhookEventType = Static<typeof WebhookEventType>
 
+export const SubscriptionStatus = Type.Enum(['active', 'disabled'])
+
 export const PayloadMode = Type.Enum(['full', 'thin'])
 export type PayloadMode = Static<typeof PayloadMode>
 

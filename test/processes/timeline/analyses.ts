@@ -92,8 +92,8 @@ export async function findReview(
   { caseId }: Analysis,
 ): Promise<AiReviewDetails | null> {
   const org = tenantOfFact(orgId)
-  const [review] = await listReviews(pool, org, { caseId }, null, 2)
-  return review === undefined ? null : (await getReview(pool, org, review.ai_review_id)).details
+  const [review] = await listReviews(pool, org, { caseId }, { after: null, fetch: 2 })
+  return review === undefined ? null : (await getReview(pool, org, review.aiReviewId)).details
 }
 
 export async function reviewOf(given: GivenTimeline, analysis: Analysis): Promise<AiReviewDetails> {
