@@ -94,8 +94,8 @@ function narrowed<View>(query: Knex.QueryBuilder): Rows<View> {
 /** All rows of a query. Lists are planned for their filters each time. */
 export async function viewsOf<View extends object>(pool: Pool, rows: Rows<View>): Promise<View[]> {
   const { sql, bindings } = rows.toSQL().toNative()
-  const found = await pool.query<Record<string, unknown>>(sql, [...bindings])
-  return found.rows.map((row) => viewOf<View>(row))
+  const found = await pool.query<View>(sql, [...bindings])
+  return found.rows.map((row) => viewOf(row))
 }
 
 /**
@@ -128,20 +128,19 @@ export function viewByIds<Ids extends readonly string[], View extends object>(
       const place = markers.findIndex((marker) => marker === bound)
       return place === -1 ? bound : given[place]
     })
-    const [row] = (await queryPrepared<Record<string, unknown>>(pool, compiled.text, values)).rows
+    const [row] = (await queryPrepared<View>(pool, compiled.text, values)).rows
     if (row === undefined) throw problem('not-found')
     return viewOf(row)
   }
 }
 
-/** The row of a query as its view: instants are text. */
-function viewOf<View>(row: Record<string, unknown>): View {
+/** The row of a query as its view. The type of a query is that of the view, in which instants are text. */
+function viewOf<View extends object>(row: View): View {
   for (const name in row) {
-    const value = row[name]
-    if (value instanceof Date) row[name] = value.toISOString()
+    const value: unknown = row[name]
+    if (value instanceof Date) Reflect.set(row, name, value.toISOString())
   }
-  // The query has selected the members of the view.
-  return row as View
+  return row
 }
 
 /** The rows behind a place, and how many of them. */
