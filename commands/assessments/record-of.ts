@@ -1,5 +1,4 @@
-import { toAssessmentRecord, type AssessmentRecord } from '../../contracts/assessments/record.ts'
-import { signDownloads } from '../../contracts/assessments/download-urls.ts'
+import { signDownloads, toAssessmentRecord, type AssessmentRecord } from '../../contracts/assessments/record.ts'
 import type { ExistingAssessment } from '../../streams/assessment/aggregate.ts'
 import type { AssessmentDependencies } from './dependencies.ts'
 import { viewOf } from './views.ts'
