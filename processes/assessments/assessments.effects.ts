@@ -1,4 +1,4 @@
-import { closeUploads } from '../../commands/assessments/close-uploads.ts'
+import { closeUploads } from '../../commands/assessments/expire-assessment.ts'
 import { expireAssessment } from '../../commands/assessments/expire-assessment.ts'
 import { openAssessmentCase } from '../../commands/assessments/open-assessment-case.ts'
 import { removeUploads } from '../../commands/assessments/uploads.ts'
