@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { changeSubscription, type ChangeSubscription } from '../../../commands/webhooks/change-subscription.ts'
-import { deleteSubscription } from '../../../commands/webhooks/delete-subscription.ts'
+import { deleteSubscription } from '../../../commands/webhooks/change-subscription.ts'
 import { rotateSecret, type RotateSecret } from '../../../commands/webhooks/rotate-secret.ts'
 import { subscribeWebhook } from '../../../commands/webhooks/subscribe-webhook.ts'
 import type { WebhookSubscriptionEvent } from '../../../streams/webhook-subscriptions/events.ts'
