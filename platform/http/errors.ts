@@ -11,7 +11,7 @@ import {
   type ProblemCode,
   type ProblemDefinition,
 } from './problems.ts'
-import { ruleInWords } from './patterns.ts'
+import { ruleInWords } from './members.ts'
 import { tellsOfRecords } from './response-headers.ts'
 import { TokenEndpointError, tokenEndpointError, tokenMediaTypeError } from './token-endpoint-errors.ts'
 

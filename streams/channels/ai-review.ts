@@ -8,15 +8,15 @@ import { publicData } from './envelope.ts'
 /** Stream of the public AI-review events (specification sections 4.5 and 6). */
 export const aiReviewChannel = 'ai_review.events'
 
-const review = { aiReviewId: Id, caseId: Id, productId: Id, orgId: OrgId, correlationId: Nullable(Type.String()) }
+const review = { orgId: OrgId, aiReviewId: Id, caseId: Id, productId: Id, correlationId: Nullable(Type.String()) }
 
 export const aiReviewChannelEvents = {
   requested: defineEvent(
     'ai_review.requested',
     publicData({
+      orgId: OrgId,
       caseId: Id,
       productId: Id,
-      orgId: OrgId,
       correlationId: Nullable(Type.String()),
       requestedAt: Instant,
       images: Type.Array(RequestedImage),
@@ -62,11 +62,11 @@ export const aiReviewChannelEvents = {
   superseded: defineEvent(
     'ai_review.superseded',
     publicData({
+      orgId: OrgId,
       oldAiReviewId: Id,
       newAiReviewId: Id,
       caseId: Id,
       productId: Id,
-      orgId: OrgId,
       supersededAt: Instant,
       reason: Type.Optional(Type.String()),
     }),

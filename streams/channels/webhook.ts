@@ -6,7 +6,7 @@ import { publicData } from './envelope.ts'
 /** Stream of the public webhook events (contract section 3, line 474). No address: tenants put tokens into theirs. */
 export const webhookChannel = 'webhook.events'
 
-const endpoint = { subscription_id: Id, org_id: Id }
+const endpoint = { org_id: Id, subscription_id: Id }
 
 export const webhookChannelEvents = {
   endpointFailing: defineEvent(

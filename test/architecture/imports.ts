@@ -51,7 +51,7 @@ export const importRules: readonly ImportRule[] = [
     may: ['processes/', 'streams/', 'commands/', 'projections/runtime/', 'contracts/', 'platform/'],
     not: [/^commands\/.*routes\.ts$/],
   },
-  { of: 'read-api/', may: ['read-api/', /^projections\/.*table\.ts$/, 'contracts/', 'platform/'] },
+  { of: 'read-api/', may: ['read-api/', /^projections\/.*projector\.ts$/, 'contracts/', 'platform/'] },
   { of: 'platform/', may: ['platform/'] },
   { of: 'platform/kit/', may: ['platform/kit/'] },
   { of: 'app/main.ts', may: ['app/', ...stages], not: ['app/demo/'] },

@@ -16,6 +16,7 @@ import {
   interrupted,
   openDecisionWorld,
   problemOf,
+  streamOfCall,
   watched,
   type DecisionWorld,
 } from '../handling/decision-world.ts'
@@ -67,7 +68,11 @@ async function crashed(command: RegisterPatient, at: 'registration' | 'confirmat
       return async (...parameters: readonly unknown[]): Promise<unknown> => {
         if (name === 'append') appends += 1
         const isBeyond = appends > command.identifiers.length
-        if (isBeyond && (name === 'load' || name === 'append') && String(parameters[1]).startsWith(`${category}-`))
+        if (
+          isBeyond &&
+          (name === 'load' || name === 'loadCached' || name === 'append') &&
+          streamOfCall(parameters).startsWith(`${category}-`)
+        )
           throw stop
         return Reflect.apply(member, target, parameters)
       }
