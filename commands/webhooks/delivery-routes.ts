@@ -13,14 +13,12 @@ import { commandRoute } from '../handling/command-route.ts'
 import type { Executed } from '../handling/execute.ts'
 import { RecoverWebhooksBody, RecoverWebhooksReply } from './bodies.ts'
 import type { DeliveryRouteDependencies } from './dependencies.ts'
-import { ownSubscription } from './own-subscription.ts'
 import { recover } from './recover.ts'
 import { isRepeatedRedelivery, redeliver, type Redeliver } from './redeliver.ts'
 import { sendTest } from './send-test.ts'
-import { viewOfDelivery } from './views.ts'
+import { ownSubscription, viewOfDelivery } from './views.ts'
 
-const access = { scopes: ['webhooks:write'] } as const
-const readBy = [webhookDeliveriesProjector]
+const usual = { access: { scopes: ['webhooks:write'] }, readBy: [webhookDeliveriesProjector] } as const
 const reply = accepted(
   WebhookDeliveryRecord,
   ({ id: deliveryId }, { id }: { readonly id: string }) => `/webhook-subscriptions/${id}/deliveries/${deliveryId}`,
@@ -31,16 +29,15 @@ export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependen
   const { store, now: clock, findDueDelivery, deliveriesToRecover } = deps
 
   commandRoute(app, deps, {
+    ...usual,
     method: 'POST',
     path: '/webhook-subscriptions/:id/test',
     operationId: 'testWebhookSubscription',
     summary: 'Send a test to a webhook subscription',
     description:
       'Signed as any other webhook, its type `webhook.test`, its body `{"test":true}`. Sent once, whatever comes of it.',
-    access,
     hasEtag: true,
     reply,
-    readBy,
     problems: ['webhook-subscription-disabled'],
     handle: async ({ tenant, params: { id: subscriptionId }, keyed, now, run }) => {
       const { status } = await ownSubscription(store, tenant, subscriptionId)
@@ -54,16 +51,15 @@ export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependen
   })
 
   commandRoute(app, deps, {
+    ...usual,
     method: 'POST',
     path: '/webhook-subscriptions/:id/deliveries/:deliveryId/redeliver',
     operationId: 'redeliverWebhook',
     summary: 'Send what has ended once more',
     description:
       'Under the same webhook-id, through a whole round of the retry schedule. One that is pending stays as it is.',
-    access,
     hasEtag: true,
     reply,
-    readBy,
     problems: ['webhook-subscription-disabled', 'webhook-delivery-pending', 'read-model-behind'],
     handle: async ({ tenant, params: { id: subscriptionId, deliveryId }, keyed, now, run }) => {
       const { status, ...subscription } = await ownSubscription(store, tenant, subscriptionId)
@@ -78,19 +74,18 @@ export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependen
   })
 
   commandRoute(app, deps, {
+    ...usual,
     method: 'POST',
     path: '/webhook-subscriptions/:id/recover',
     operationId: 'recoverWebhooks',
     summary: 'Send again what failed or was cancelled in a period',
     description:
       'Deliveries of events from `since` on and before `until` (now, if left out), oldest first. Of events that happened while the subscription was disabled there are none.',
-    access,
     body: RecoverWebhooksBody,
     reply: accepted(
       RecoverWebhooksReply,
       (_, { id }: { readonly id: string }) => `/webhook-subscriptions/${id}/deliveries`,
     ),
-    readBy,
     problems: ['webhook-subscription-disabled', 'read-model-behind'],
     handle: async ({ tenant, params: { id: subscriptionId }, body, keyed, now, run }) => {
       const since = new Date(body.since).toISOString()

@@ -25,8 +25,7 @@ import { executeWithSecret, secretMember } from './secrets.ts'
 import { duplicateOf, subscribeWebhook } from './subscribe-webhook.ts'
 import { viewOf } from './views.ts'
 
-const access = { scopes: ['webhooks:write'] } as const
-const readBy = [webhookSubscriptionsProjector]
+const usual = { access: { scopes: ['webhooks:write'] }, readBy: [webhookSubscriptionsProjector] } as const
 const usualGraceSeconds = 86_400
 
 export function webhookWriteRoutes(app: ServiceApp, deps: CommandDependencies): void {
@@ -34,17 +33,16 @@ export function webhookWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
   const checkUrl = receiverUrlCheck(deps.configuration)
 
   commandRoute(app, deps, {
+    ...usual,
     method: 'POST',
     path: '/webhook-subscriptions',
     operationId: 'subscribeWebhook',
     summary: 'Subscribe an address to assessment events',
     description:
       'The answer of a 201 and that of a rotation alone carry `secret`. The same address and events again: 200.',
-    access,
     body: SubscribeWebhookBody,
     hasEtag: true,
     reply: createdOrFound(WebhookSubscriptionRecord, ({ id }) => `/webhook-subscriptions/${id}`),
-    readBy,
     refusals: {
       'subscription-deleted': {
         code: 'idempotency-key-reused',
@@ -87,17 +85,16 @@ export function webhookWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
   })
 
   commandRoute(app, deps, {
+    ...usual,
     method: 'PATCH',
     path: '/webhook-subscriptions/:id',
     operationId: 'changeWebhookSubscription',
     summary: 'Change a webhook subscription, or switch it off and on',
     description: 'Members that are left out stay as they are. What is pending when it is disabled is cancelled.',
-    access,
     body: ChangeWebhookSubscriptionBody,
     hasEtag: true,
     ifMatch: 'record',
     reply: changed(WebhookSubscriptionRecord),
-    readBy,
     problems: ['webhook-url-forbidden', 'webhook-subscription-duplicate'],
     handle: async ({ tenant, params, body, now, run, request }) => {
       const { url, event_types: eventTypes, description, payload_mode: payloadMode, status } = body
@@ -113,15 +110,14 @@ export function webhookWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
   })
 
   commandRoute(app, deps, {
+    ...usual,
     method: 'DELETE',
     path: '/webhook-subscriptions/:id',
     operationId: 'deleteWebhookSubscription',
     summary: 'Delete a webhook subscription for good',
     description: 'What is pending is cancelled.',
-    access,
     ifMatch: 'record',
     reply: deleted,
-    readBy,
     handle: async ({ tenant, params, now, run, request }) => {
       const command = { subscriptionId: params.id, admitted: admittedRevisions(request), now }
       const done = await run(webhookSubscriptions.of(tenant), (state) => deleteSubscription(command, state))
@@ -130,17 +126,16 @@ export function webhookWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
   })
 
   commandRoute(app, deps, {
+    ...usual,
     method: 'POST',
     path: '/webhook-subscriptions/:id/rotate-secret',
     operationId: 'rotateWebhookSecret',
     summary: 'Replace the secret and the key pair that sign deliveries',
     description: 'The one before goes on signing beside the new one for `grace_seconds`. The answer carries `secret`.',
-    access,
     body: RotateWebhookSecretBody,
     mayLackBody: true,
     hasEtag: true,
     reply: changed(WebhookSubscriptionRecord),
-    readBy,
     problems: ['too-many-secrets'],
     handle: async ({ tenant, params, body, keyed, now, context, answering }) => {
       const subscriptionId = params.id

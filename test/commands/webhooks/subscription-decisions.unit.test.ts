@@ -22,7 +22,7 @@ describe('subscribing again', () => {
   const command = { ...data, now: new Date(at(0)) }
 
   it('with a key whose subscription was deleted is refused: it creates nothing a second time', () => {
-    given(subscribed, deleted).when(subscribeWebhook, command).thenRefused('idempotency-key-reused')
+    given(subscribed, deleted).when(subscribeWebhook, command).thenRefused('subscription-deleted')
     given(other, fact('WebhookSubscriptionDeleted', { subscriptionId: ids.claim }))
       .when(subscribeWebhook, command)
       .thenEvents([subscribed])
