@@ -1,5 +1,5 @@
 import { aiReviewWriteRoutes } from '../commands/ai-review/routes.ts'
-import type { AssessmentDependencies } from '../commands/assessments/dependencies.ts'
+import type { AssessmentDependencies } from '../commands/handling/dependencies.ts'
 import { assessmentWriteRoutes } from '../commands/assessments/routes.ts'
 import { authRoutes, type AuthDependencies } from '../commands/auth/routes.ts'
 import { clinicalWriteRoutes } from '../commands/clinical/routes.ts'

@@ -17,7 +17,7 @@ export const imageMutants: readonly Mutant[] = [
   {
     name: 'received-image-swept',
     fault: 'the bytes of an image that belongs to no assessment are swept away',
-    file: 'commands/images/image-objects.ts',
+    file: 'commands/images/uploads.ts',
     text: "state.status === 'received' ? [state.object.key] : []",
     replacement: "state.status === 'received' ? [] : []",
     caughtBy: [{ file: sweep, test: 'keeps what an image by itself names or awaits, and nothing else of it' }],
@@ -43,7 +43,7 @@ export const imageMutants: readonly Mutant[] = [
   {
     name: 'image-taken-late',
     fault: 'an image takes its bytes after its window has closed',
-    file: 'commands/images/receive-image.ts',
+    file: 'commands/images/image-decisions.ts',
     text: "isUploadOpen(now, state) ? 'upload'",
     replacement: "state.closesAt !== '' || isUploadOpen(now, state) ? 'upload'",
     caughtBy: [{ file: decisions, test: 'is refused once the window has closed, but for bytes that are there' }],
