@@ -61,6 +61,7 @@ export function tableOf(projector: Projector, table: Table, alias: string): stri
 
 /** A raw expression: `??` stands for a column, `?` for a value. The type is the author's word for what it returns. */
 export function computed<Value>(sql: string, bindings: readonly Binding[] = []): Computed<Value> {
+  // knex takes its own queries as bindings, which is what `Rows` are.
   return builder.raw(sql, [...bindings] as Knex.RawBinding[])
 }
 
