@@ -1,6 +1,6 @@
 import { HeadBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import type { Configuration } from '../platform/configuration/configuration.ts'
-import { statusOf } from '../platform/storage/object-store-errors.ts'
+import { statusOf } from '../platform/storage/stream-upload.ts'
 
 type ObjectStoreSettings = Pick<
   Configuration,

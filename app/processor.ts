@@ -8,7 +8,7 @@ import { createWebhookSender } from '../processes/adapters/webhook-sender.ts'
 import { createWebhookSignatures } from '../processes/adapters/webhook-signatures.ts'
 import type { ProcessDependencies } from '../processes/dependencies.ts'
 import { createSweep } from '../processes/housekeeping/sweep-objects.ts'
-import { startSweeps, sweepEveryMs } from '../processes/housekeeping/sweeps.ts'
+import { startSweeps, sweepSchedule } from '../processes/housekeeping/sweeps.ts'
 import { channels, processes } from '../processes/registry.ts'
 import { createRelay, type RelayStatus } from '../processes/relay/relay.ts'
 import { bindProcess } from '../processes/runtime/bound-process.ts'
@@ -106,7 +106,7 @@ export function startProcessor({
   })
   const sweeps = startSweeps({
     sweep: createSweep({ store, objects, configuration, now }),
-    everyMs: sweepEveryMs(configuration),
+    schedule: sweepSchedule(configuration),
     pool,
     logger,
   })

@@ -8,12 +8,12 @@ import { imageWriteRoutes } from '../commands/images/routes.ts'
 import { deliveryWriteRoutes } from '../commands/webhooks/delivery-routes.ts'
 import type { DeliveriesToRecover, FindDueDelivery } from '../commands/webhooks/dependencies.ts'
 import { webhookWriteRoutes } from '../commands/webhooks/routes.ts'
+import { webhookDeliveriesProjector } from '../projections/webhooks/webhook-deliveries.projector.ts'
 import { aiReviewReadRoutes } from '../read-api/ai-review/routes.ts'
 import { assessmentReadRoutes } from '../read-api/assessments/routes.ts'
 import { clinicalReadRoutes } from '../read-api/clinical/routes.ts'
 import { consentReadRoutes } from '../read-api/consent/routes.ts'
-import { requireCurrent } from '../read-api/current.ts'
-import type { ReadDependencies } from '../read-api/dependencies.ts'
+import { requireCurrent, type ReadDependencies } from '../read-api/read-route.ts'
 import { getDueDelivery, listUndelivered } from '../read-api/webhooks/delivery-queries.ts'
 import { deliveryReadRoutes } from '../read-api/webhooks/delivery-routes.ts'
 import { webhookReadRoutes } from '../read-api/webhooks/routes.ts'
@@ -66,7 +66,7 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
 /** What a recovery names is found in a read model, which must know of everything that was recorded until now. */
 function deliveriesToRecover(deps: ReadDependencies): DeliveriesToRecover {
   return async (org, subscriptionId, period, limit) => {
-    await requireCurrent(deps, 'webhook_deliveries')
+    await requireCurrent(deps, webhookDeliveriesProjector)
     return listUndelivered(deps.pool, org, subscriptionId, period, limit)
   }
 }
@@ -75,7 +75,7 @@ function deliveriesToRecover(deps: ReadDependencies): DeliveriesToRecover {
 function findDueDelivery(deps: ReadDependencies): FindDueDelivery {
   const [firstDelayMs = 0] = deps.configuration.webhookRetryScheduleMs
   return async (org, subscriptionId, deliveryId) => {
-    await requireCurrent(deps, 'webhook_deliveries')
+    await requireCurrent(deps, webhookDeliveriesProjector)
     return getDueDelivery(deps.pool, org, subscriptionId, deliveryId, firstDelayMs)
   }
 }

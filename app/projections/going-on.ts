@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { requestResume, type Resumed } from '../../projections/runtime/checkpoints.ts'
 import { pause } from '../../platform/kit/backoff.ts'
 import { noRoomText } from './list.ts'
-import { readProjector, type ShownCopy, type ShownFailure, type ShownProjector } from './stored-projectors.ts'
+import { readProjector, type ShownCopy, type ShownFailure, type ShownProjector } from './known-projectors.ts'
 
 /** An instance looks for resumed projectors every second; one that is not back by then has something to catch up. */
 const patienceMs = 10_000

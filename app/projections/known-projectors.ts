@@ -1,6 +1,9 @@
 import { processes } from '../../processes/registry.ts'
 import { readModels } from '../../projections/registry.ts'
 import type { Projector } from '../../projections/runtime/projector.ts'
+import type { Pool } from 'pg'
+import type { ProjectionFailure, StoredStatus } from '../../projections/runtime/checkpoints.ts'
+import { isTableMissing } from '../../platform/database/database.ts'
 
 /** Everything that this program projects: the read models, and the to-do lists of the processes. */
 export const knownProjectors: readonly Projector[] = [
@@ -15,4 +18,129 @@ export function projectorNamed(name: string): Projector {
   const projector = knownProjectors.find((known) => known.name === name)
   if (projector === undefined) throw new TypeError(`no projector ${name}`)
   return projector
+}
+
+/** `next` is being filled by a rebuild, `check` by a comparison; `previous` served before the last switch. */
+export type CopyKind = 'next' | 'previous' | 'check'
+
+/** `catching-up`: on its way to the head. `unseen`: no instance has ever run it. */
+export type ShownStatus = 'running' | 'failed' | 'catching-up' | 'stopped' | 'unseen'
+
+/** What the database says of a projector, beside what this program knows of it. */
+export interface ShownProjector {
+  readonly name: string
+  /** Undefined where no instance has ever run it. */
+  readonly version: number | undefined
+  /** Undefined for a projector that this program does not have. */
+  readonly programVersion: number | undefined
+  readonly status: ShownStatus
+  /** `commit/prepare`. */
+  readonly position: string | undefined
+  /** Since the checkpoint last moved, in seconds. */
+  readonly idleSeconds: number | undefined
+  /** Since its instance last said that it is alive, in seconds; undefined when none ever has. */
+  readonly silenceSeconds: number | undefined
+  readonly copies: readonly ShownCopy[]
+  readonly failure: ShownFailure | undefined
+}
+
+export interface ShownCopy {
+  readonly kind: CopyKind
+  readonly version: number
+  readonly position: string
+  /** It could not be filled: for the event of `failure`, else for want of room on the disk. */
+  readonly isFailed: boolean
+  /** Where a newer program could not fill it. */
+  readonly failure: ShownFailure | undefined
+}
+
+/** `position` is `commit/prepare`. */
+export type ShownFailure = Omit<ProjectionFailure, 'position'> & { readonly position: string }
+
+interface ProjectorRow {
+  name: string
+  version: number
+  position: string
+  status: StoredStatus
+  idle_seconds: number
+  silence_seconds: number | null
+  failed_event_id: string | null
+  failed_event_type: string | null
+  failed_category: string | null
+  failed_position: string | null
+  failed_reason: string | null
+}
+
+/** All projectors: those that this program knows, and those that others have left in the database. By name. */
+export async function readProjectors(pool: Pool): Promise<readonly ShownProjector[]> {
+  const rows = await readRows(pool)
+  const serving = rows.filter(({ name }) => !name.includes('__'))
+  const programVersions = new Map(knownProjectors.map(({ name, version }) => [name, version]))
+  const names = new Set([...programVersions.keys(), ...serving.map(({ name }) => name)])
+  return [...names].toSorted().map((name) => shown(name, programVersions.get(name), rows))
+}
+
+/** One of them; `unseen` where the database has none of that name. */
+export async function readProjector(pool: Pool, name: string): Promise<ShownProjector> {
+  const projectors = await readProjectors(pool)
+  return projectors.find((projector) => projector.name === name) ?? shown(name, undefined, [])
+}
+
+async function readRows(pool: Pool): Promise<readonly ProjectorRow[]> {
+  try {
+    const { rows } = await pool.query<ProjectorRow>(
+      `select name, version, commit_position || '/' || prepare_position as position, status,
+         extract(epoch from clock_timestamp() - updated_at)::float8 as idle_seconds,
+         extract(epoch from clock_timestamp() - heartbeat_at)::float8 as silence_seconds,
+         failed_event_id, failed_event_type, failed_category, failed_reason, failed_commit || '/' || failed_prepare as failed_position
+       from runtime.projectors`,
+    )
+    return rows
+  } catch (error) {
+    // Nobody has ever projected anything into this database.
+    if (isTableMissing(error)) return []
+    throw error
+  }
+}
+
+function shown(name: string, programVersion: number | undefined, rows: readonly ProjectorRow[]): ShownProjector {
+  const row = rows.find((one) => one.name === name)
+  const copies = (['next', 'previous', 'check'] as const).flatMap((kind) => {
+    const copy = rows.find((one) => one.name === `${name}__${kind}`)
+    return copy === undefined
+      ? []
+      : [
+          {
+            kind,
+            version: copy.version,
+            position: copy.position,
+            isFailed: copy.status === 'failed',
+            failure: failureIn(copy),
+          },
+        ]
+  })
+  return {
+    name,
+    version: row?.version,
+    programVersion,
+    status: row === undefined ? 'unseen' : row.status === 'rebuilding' ? 'catching-up' : row.status,
+    position: row?.position,
+    idleSeconds: row?.idle_seconds,
+    silenceSeconds: row?.silence_seconds ?? undefined,
+    copies,
+    failure: row === undefined ? undefined : failureIn(row),
+  }
+}
+
+function failureIn(row: ProjectorRow): ShownFailure | undefined {
+  const {
+    failed_event_id: eventId,
+    failed_event_type: eventType,
+    failed_category: category,
+    failed_position: position,
+    failed_reason: reason,
+  } = row
+  if (eventId === null || eventType === null || category === null || position === null || reason === null)
+    return undefined
+  return { eventId, eventType, category, position, reason }
 }

@@ -8,8 +8,8 @@ import {
   type Position,
 } from '../../platform/kit/positions.ts'
 import { projectedStreams } from './projected-streams.ts'
-import { readProjectors, type ShownProjector } from './stored-projectors.ts'
-import { tableText } from './table-text.ts'
+import { readProjectors, type ShownProjector } from './known-projectors.ts'
+import { tableText } from './list.ts'
 
 /** Counting reads the log backwards, so it ends somewhere. */
 const mostCounted = 10_000

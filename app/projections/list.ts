@@ -1,7 +1,5 @@
 import type { Pool } from 'pg'
-import { knownProjectors } from './known-projectors.ts'
-import { readProjectors, type ShownFailure, type ShownProjector } from './stored-projectors.ts'
-import { tableText } from './table-text.ts'
+import { knownProjectors, readProjectors, type ShownFailure, type ShownProjector } from './known-projectors.ts'
 
 /** An instance that has said nothing for this long is not there, in seconds. */
 const silenceLimitSeconds = 10
@@ -115,4 +113,17 @@ function failureJson(failure: ShownFailure | undefined) {
 
 function rounded(seconds: number | undefined): number | null {
   return seconds === undefined ? null : Math.round(seconds * 10) / 10
+}
+
+/** Cells as lines of a table for a terminal, each column as wide as its widest cell. */
+export function tableText(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)))
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
 }

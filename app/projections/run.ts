@@ -11,8 +11,7 @@ import { createProgress, type Progress } from './progress.ts'
 import { projectedStreams } from './projected-streams.ts'
 import { dropCopies, rebuildProjectors, rollBack } from './rebuild.ts'
 import { openServers, type OpenServers } from './servers.ts'
-import { skipFailedEvent } from './skip.ts'
-import { skippedIn } from './skips.ts'
+import { skipFailedEvent, skippedIn } from './skip.ts'
 import { verifyProjectors } from './verify.ts'
 
 /** Results go to `out`, complaints and progress to `err`. */

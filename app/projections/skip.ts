@@ -11,9 +11,7 @@ import { formatPosition, type Position } from '../../platform/kit/positions.ts'
 import { limited } from '../../platform/kit/time-limits.ts'
 import { inTransaction } from '../../platform/database/transaction.ts'
 import { becomeOf, type Told } from './going-on.ts'
-import { projectorNamed } from './known-projectors.ts'
-import { skippedIn } from './skips.ts'
-import { readProjector, type ShownProjector } from './stored-projectors.ts'
+import { projectorNamed, readProjector, type ShownProjector } from './known-projectors.ts'
 
 export interface Skip {
   readonly name: string
@@ -120,5 +118,18 @@ function operator(): string {
     return userInfo().username
   } catch {
     return `user ${process.getuid?.() ?? 'unknown'}`
+  }
+}
+
+/** Positions, as `formatPosition` writes them, of the events that operators let a projector pass over. */
+export function skippedIn(eventStore: Pick<EventStore, 'load'>): (projector: string) => Promise<ReadonlySet<string>> {
+  return async (projector) => {
+    const { state } = await eventStore.load(projections.of(projector))
+    const skipped = state.status === 'complete' ? [] : state.skipped
+    return new Set(
+      skipped.map(({ commitPosition, preparePosition }) =>
+        formatPosition({ commit: BigInt(commitPosition), prepare: BigInt(preparePosition) }),
+      ),
+    )
   }
 }

@@ -1,5 +1,3 @@
-import { median, spread } from './statistics.ts'
-
 /**
  * Figures of a side, in the order of the comparison's `figures`: rates, or times. Rejects when the output of what was
  * measured is not what it should be.
@@ -141,4 +139,23 @@ function verdictOf(goal: Goal, ratio: number, width: number): Outcome['verdict']
   if (goal.kind === 'between') return ratio >= goal.least && ratio <= goal.most ? 'holds' : 'falls short'
   const isReached = goal.kind === 'at-least' ? ratio >= goal.ratio : ratio <= goal.ratio
   return isReached ? 'holds' : 'falls short'
+}
+
+/** The middle of some figures. */
+export function median(values: readonly number[]): number {
+  return quantile(values, 0.5)
+}
+
+/** Distance between the quartiles, as a share of the median. */
+export function spread(values: readonly number[]): number {
+  return (quantile(values, 0.75) - quantile(values, 0.25)) / median(values)
+}
+
+/** The figure below which a share of all of them lie, between its neighbours in proportion. NaN without any. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const place = (sorted.length - 1) * share
+  const below = sorted[Math.floor(place)] ?? NaN
+  const above = sorted[Math.ceil(place)] ?? NaN
+  return below + (above - below) * (place - Math.floor(place))
 }

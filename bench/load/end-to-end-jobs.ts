@@ -4,9 +4,8 @@ import { createServer } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { FormData, Pool } from 'undici'
 import type { EndToEndJob, JobDone, OutsideCallsJob } from './jobs.ts'
-import { memberOf } from './members.ts'
+import { memberOf, paced } from './work.ts'
 import { post } from './webhook-jobs.ts'
-import { paced } from './work.ts'
 
 const limitMs = 120_000
 

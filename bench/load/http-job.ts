@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Pool } from 'undici'
-import { memberOf } from './members.ts'
+import { memberOf, timed } from './work.ts'
 import type { HttpJob, JobDone } from './jobs.ts'
-import { timed } from './work.ts'
 
 /** Each answer is read to its end and checked. */
 export async function runHttpJob(job: HttpJob): Promise<JobDone> {

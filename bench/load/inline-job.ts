@@ -2,8 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { Pool } from 'undici'
 import type { InlineJob, JobDone } from './jobs.ts'
-import { memberOf } from './members.ts'
-import { timed } from './work.ts'
+import { memberOf, timed } from './work.ts'
 
 /** Sent at a time, as a client writes a file that it reads. */
 const sliceBytes = 65_536

@@ -1,7 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { answerJobs } from './answer-jobs.ts'
-import type { ReceiverDone, ReceiverJob, Webhook } from './jobs.ts'
+import { answerJobs, type ReceiverDone, type ReceiverJob, type Webhook } from './jobs.ts'
 
 /* A process of its own that takes webhooks: each is read to its end and answered 204, but for those at /hang, which are never answered. */
 

@@ -3,8 +3,7 @@ import { EventStoreDBClient, END, NO_STREAM, jsonEvent, streamNameFilter } from 
 import { Pool as PostgresPool } from 'pg'
 import { Pool } from 'undici'
 import type { BareVisibleJob, JobDone, VisibleJob } from './jobs.ts'
-import { memberOf } from './members.ts'
-import { paced } from './work.ts'
+import { memberOf, paced } from './work.ts'
 
 /** Milliseconds from each 202 to the answer of a GET that waited for the position which the 202 named. */
 export async function runVisibleJob({ requests, readPath, perSecond }: VisibleJob): Promise<JobDone> {

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { quantile } from '../harness/statistics.ts'
+import { quantile } from '../harness/compare.ts'
 import type { JobDone } from './jobs.ts'
 
 /** Does `count` pieces of work, so many at a time, and times each. */
@@ -47,4 +47,10 @@ export async function paced(
     p50: quantile(each, 0.5),
     p99: quantile(each, 0.99),
   }
+}
+
+/** A member of parsed JSON, undefined where there is none. */
+export function memberOf(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined
+  return Object.getOwnPropertyDescriptor(value, name)?.value
 }

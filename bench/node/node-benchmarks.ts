@@ -3,9 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { startChild } from '../../embedded/children/start-child.ts'
 import { startEventStoreNode } from '../../embedded/eventstore/start.ts'
 import type { Benchmark, Measuring } from '../harness/benchmark.ts'
-import { atLeast, atMost, single, type Comparison } from '../harness/compare.ts'
+import { atLeast, atMost, single, type Comparison, median } from '../harness/compare.ts'
 import { withScope } from '../harness/scope.ts'
-import { median } from '../harness/statistics.ts'
 import { append, fill, readAll, subscribeToAll } from './workload.ts'
 
 type NodeSizes = {

@@ -1,8 +1,7 @@
 import { CommandHandler } from '@event-driven-io/emmett'
 import { getPostgreSQLEventStore } from '@event-driven-io/emmett-postgresql'
 import { randomUUID } from 'node:crypto'
-import { answerJobs } from '../load/answer-jobs.ts'
-import type { Job, JobDone } from '../load/jobs.ts'
+import { answerJobs, type Job, type JobDone } from '../load/jobs.ts'
 import { timed } from '../load/work.ts'
 
 /* Commands by @event-driven-io/emmett's CommandHandler on Postgres: load, decide, append, as its documentation shows it. */

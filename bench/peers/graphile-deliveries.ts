@@ -4,8 +4,7 @@ import { Webhook } from 'standardwebhooks'
 import { Pool } from 'undici'
 import { v7 } from 'uuid'
 import { createPool } from '../../platform/database/database.ts'
-import { answerJobs } from '../load/answer-jobs.ts'
-import type { Job, JobDone } from '../load/jobs.ts'
+import { answerJobs, type Job, type JobDone } from '../load/jobs.ts'
 import { post } from '../load/webhook-jobs.ts'
 
 /*

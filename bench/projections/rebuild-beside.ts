@@ -4,13 +4,15 @@ import type { Benchmark } from '../harness/benchmark.ts'
 import { atMost } from '../harness/compare.ts'
 import { withScope } from '../harness/scope.ts'
 import type { HttpJob, VisibleJob } from '../load/jobs.ts'
-import { startBenchPlatform } from '../load/platform.ts'
+import { startBenchPlatform, type BenchPlatform } from '../load/platform.ts'
 import { startDriver } from '../load/start-driver.ts'
 import { allModels } from './filling.ts'
 import { startLogProcess, type RefillJob } from './jobs.ts'
 import { endOf, writeMainJobs } from './log.ts'
-import { addressesOf } from './platform-addresses.ts'
 import { tenantOfFact } from '../../platform/kit/tenants.ts'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Addresses } from './world.ts'
 
 /** Commands whose answers are timed, and requests whose records are waited for, a second. */
 const perSecond = 20
@@ -71,4 +73,13 @@ export const rebuildBeside: Benchmark = {
       })
     })
   },
+}
+
+/** How another process reaches the embedded servers of a platform, whose keys are in `folder`. */
+export async function addressesOf(
+  { eventStoreUrl, databaseUrl, vaultUrl }: BenchPlatform,
+  folder: string,
+): Promise<Addresses> {
+  const masterKeys = (await readFile(join(folder, 'master-keys'), 'utf8')).trim()
+  return { eventStoreUrl, databaseUrl, vaultUrl, masterKeys }
 }

@@ -1,7 +1,7 @@
 import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
 import type { AiReviewState } from '../../streams/ai-review/aggregate.ts'
 import type { CausingRequest } from '../../streams/types.ts'
-import { refuse, type Decision } from '../handling/decision.ts'
+import { refused, type Decision } from '../handling/decision.ts'
 import { isAwaiting, isStarting } from './next-call.ts'
 
 export interface CancelReview {
@@ -13,14 +13,17 @@ export interface CancelReview {
  * Ends a review that has no end yet. Cancelled twice is cancelled once; the very request that did it is answered alike
  * for ever, also when the review has been superseded since.
  */
-export function cancelReview(command: CancelReview, state: AiReviewState): Decision<AiReviewEvent> {
-  if (state.status === 'absent') return refuse('not-found')
+export function cancelReview(
+  command: CancelReview,
+  state: AiReviewState,
+): Decision<AiReviewEvent, 'not-found' | 'ai-review-not-cancellable'> {
+  if (state.status === 'absent') return refused('not-found')
   if (isStarting(state) || isAwaiting(state)) {
     const { request, now } = command
     const data = { aiReviewId: state.aiReviewId, reason: 'requested' as const, request, cancelledAt: now.toISOString() }
     return [{ type: 'AiReviewCancelled', data }]
   }
-  return state.status === 'cancelled' || isSameRequest(command, state) ? [] : refuse('ai-review-not-cancellable')
+  return state.status === 'cancelled' || isSameRequest(command, state) ? [] : refused('ai-review-not-cancellable')
 }
 
 /** Whether this is the keyed request that cancelled the review. */

@@ -1,6 +1,6 @@
 import type { AiReviewSlotEvent } from '../../streams/ai-review-slot/events.ts'
 import type { AiReviewSlotState, SlotClaim } from '../../streams/ai-review-slot/aggregate.ts'
-import { refuse, type Decision } from '../handling/decision.ts'
+import { refused, type Decision } from '../handling/decision.ts'
 
 export interface SupersedeSlot extends Omit<SlotClaim, 'claimedAt' | 'requestEventId' | 'supersedes'> {
   readonly supersedes: NonNullable<SlotClaim['supersedes']>
@@ -11,13 +11,16 @@ export interface SupersedeSlot extends Omit<SlotClaim, 'claimedAt' | 'requestEve
  * Gives the slot to a new review in place of the one that holds it. Of two requests that supersede one review the first
  * has it; the second is refused, since it decided on a review that is not the active one any more.
  */
-export function supersedeSlot(command: SupersedeSlot, state: AiReviewSlotState): Decision<AiReviewSlotEvent> {
-  if (state.status === 'free') return refuse('conflict')
+export function supersedeSlot(
+  command: SupersedeSlot,
+  state: AiReviewSlotState,
+): Decision<AiReviewSlotEvent, 'conflict' | 'idempotency-key-reused' | 'ai-review-already-superseded'> {
+  if (state.status === 'free') return refused('conflict')
   const { now, ...claim } = command
   const known = keyedClaimOf(command, state)
   if (known !== undefined)
-    return known.fingerprint === command.request?.fingerprint ? [] : refuse('idempotency-key-reused')
-  if (state.claim.aiReviewId !== command.supersedes.aiReviewId) return refuse('ai-review-already-superseded')
+    return known.fingerprint === command.request?.fingerprint ? [] : refused('idempotency-key-reused')
+  if (state.claim.aiReviewId !== command.supersedes.aiReviewId) return refused('ai-review-already-superseded')
   return [{ type: 'AiReviewSlotClaimed', data: { ...claim, requestEventId: null, claimedAt: now.toISOString() } }]
 }
 

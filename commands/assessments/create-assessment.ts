@@ -31,7 +31,7 @@ export interface CreateSlotAssessment extends RequestedAssessment {
 export function createInlineAssessment(
   command: CreateInlineAssessment,
   state: AssessmentState,
-): Decision<AssessmentEvent> {
+): Decision<AssessmentEvent, 'idempotency-key-reused'> {
   if (state.status !== 'absent') return repeated(command, state)
   const { now, images, caseId, deadlineMs, ...request } = command
   const submittedAt = now.toISOString()
@@ -53,7 +53,10 @@ export function createInlineAssessment(
 }
 
 /** Slot mode: the images are declared, their bytes awaited. */
-export function createSlotAssessment(command: CreateSlotAssessment, state: AssessmentState): Decision<AssessmentEvent> {
+export function createSlotAssessment(
+  command: CreateSlotAssessment,
+  state: AssessmentState,
+): Decision<AssessmentEvent, 'idempotency-key-reused'> {
   if (state.status !== 'absent') return repeated(command, state)
   const { now, images, uploadWindowMs, ...request } = command
   const closesAt = new Date(now.getTime() + uploadWindowMs).toISOString()

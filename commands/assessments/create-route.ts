@@ -108,7 +108,7 @@ function addRoute(
         const { state, position } = await store.load(target)
         if (state.status === 'absent') return take()
         const decision = repeated(keyed, state)
-        if (isRefusal(decision)) throw problem(decision.refused, decision.details)
+        if (isRefusal(decision)) throw problem(decision.refused)
         return { state, isReplayed: true, position }
       }
 

@@ -1,7 +1,7 @@
 import type { AssessmentEvent, ReceivedImage } from '../../streams/assessment/events.ts'
 import type { AssessmentState, AwaitingAssessment } from '../../streams/assessment/aggregate.ts'
 import type { CausingRequest } from '../../streams/types.ts'
-import { refuse, type Decision, type Refusal } from '../handling/decision.ts'
+import { refused, type Decision, type Refusal } from '../handling/decision.ts'
 
 /** A call of submit, before its uploads are looked at. */
 export interface Submission {
@@ -22,19 +22,21 @@ export function areUploadsOpen(now: Date, { uploadsCloseAt }: AwaitingAssessment
   return uploadsCloseAt !== null && now.getTime() < Date.parse(uploadsCloseAt)
 }
 
+export type SubmissionRefusal = 'not-found' | 'assessment-not-awaiting-images' | 'idempotency-key-reused'
+
 /** What a submit meets: uploads to check, a submission that stands already, or a refusal. */
 export function meetSubmission(
   { request, now }: Submission,
   state: AssessmentState,
-): 'uploads' | 'submitted' | Refusal {
-  if (state.status === 'absent') return refuse('not-found')
+): 'uploads' | 'submitted' | Refusal<SubmissionRefusal> {
+  if (state.status === 'absent') return refused('not-found')
   if (state.status === 'awaiting_images') {
-    return areUploadsOpen(now, state) ? 'uploads' : refuse('assessment-not-awaiting-images')
+    return areUploadsOpen(now, state) ? 'uploads' : refused('assessment-not-awaiting-images')
   }
   const isRepeat = isSubmittedBy(request, state)
-  if (isRepeat && request?.fingerprint !== state.submittedBy?.fingerprint) return refuse('idempotency-key-reused')
+  if (isRepeat && request?.fingerprint !== state.submittedBy?.fingerprint) return refused('idempotency-key-reused')
   // The same key is answered with what became of its request, even where that is a failure.
-  return state.status === 'failed' && !isRepeat ? refuse('assessment-not-awaiting-images') : 'submitted'
+  return state.status === 'failed' && !isRepeat ? refused('assessment-not-awaiting-images') : 'submitted'
 }
 
 /** Whether the call carries the very Idempotency-Key that submitted the assessment. */
@@ -42,7 +44,10 @@ export function isSubmittedBy(request: CausingRequest, state: AssessmentState): 
   return 'submittedBy' in state && state.submittedBy !== null && state.submittedBy.key === request?.key
 }
 
-export function submitAssessment(command: SubmitAssessment, state: AssessmentState): Decision<AssessmentEvent> {
+export function submitAssessment(
+  command: SubmitAssessment,
+  state: AssessmentState,
+): Decision<AssessmentEvent, SubmissionRefusal> {
   const met = meetSubmission(command, state)
   if (typeof met !== 'string') return met
   if (state.status !== 'awaiting_images') return []

@@ -1,4 +1,4 @@
-import { Problem, problem } from '../../platform/http/problems.ts'
+import { Problem, problem, type ProblemCode } from '../../platform/http/problems.ts'
 import type { ReceivedImage } from '../../streams/assessment/events.ts'
 import type { DomainEvent } from '../../streams/store/events.ts'
 import type { StreamRevision } from '../../platform/kit/positions.ts'
@@ -13,9 +13,9 @@ import { freezeUploads, type AwaitedUploads, type FrozenUploads } from './freeze
 export interface UploadOwner<State, Event extends DomainEvent> {
   readonly target: Target<State, Event>
   /** The uploads that are to be taken; undefined once they were. */
-  readonly awaited: (state: State) => AwaitedUploads | Refusal | undefined
+  readonly awaited: (state: State) => AwaitedUploads | Refusal<ProblemCode> | undefined
   /** `images` are checked and stored for good. */
-  readonly take: (images: readonly ReceivedImage[], state: State) => Decision<Event>
+  readonly take: (images: readonly ReceivedImage[], state: State) => Decision<Event, ProblemCode>
   /** Keys of the stored images that the state names. */
   readonly namedObjects: (state: State) => ReadonlySet<string>
 }
@@ -36,7 +36,7 @@ export async function takeUploads<State, Event extends DomainEvent>(
   async function look() {
     const { state, revision, position } = await store.load(target)
     const uploads = awaited(state)
-    if (uploads !== undefined && 'refused' in uploads) throw problem(uploads.refused, uploads.details)
+    if (uploads !== undefined && 'refused' in uploads) throw problem(uploads.refused)
     return { uploads, found: { state, revision, events: [], position: undefined, reached: position } }
   }
 

@@ -1,6 +1,6 @@
 import type { PatientEvent, PatientIdentifier } from '../../streams/patient/events.ts'
 import type { PatientState, RegisteredPatient } from '../../streams/patient/aggregate.ts'
-import { refuse, type Decision } from '../handling/decision.ts'
+import { refused, type Decision } from '../handling/decision.ts'
 
 /** What a correction says; members that are left out stay as they are, and the list of identifiers is replaced as a whole. */
 export interface CorrectPatient {
@@ -12,10 +12,14 @@ export interface CorrectPatient {
 }
 
 /** A correction that changes nothing is none. Nothing is written over what an erasure took: half of a person would come back. */
-export function correctPatient(command: CorrectPatient, state: PatientState): Decision<PatientEvent> {
-  if (state.status !== 'registered') return refuse('not-found')
+export function correctPatient(
+  command: CorrectPatient,
+  state: PatientState,
+): Decision<PatientEvent, 'not-found' | 'subject-erased'> {
+  if (state.status !== 'registered') return refused('not-found')
   const { patientId, givenName, familyName, dob, identifiers } = state
-  if (givenName === null || familyName === null || dob === null || identifiers === null) return refuse('subject-erased')
+  if (givenName === null || familyName === null || dob === null || identifiers === null)
+    return refused('subject-erased')
   const corrected = {
     patientId,
     givenName: command.givenName ?? givenName,
@@ -43,7 +47,7 @@ export interface UndoCorrection {
 export function undoCorrection(
   { before, after, lost, now }: UndoCorrection,
   state: PatientState,
-): Decision<PatientEvent> {
+): Decision<PatientEvent, 'not-found' | 'subject-erased'> {
   if (state.status !== 'registered' || state.identifiers === null) return []
   const isLost = (one: PatientIdentifier) => lost.some((other) => isEqual(one, other))
   if (!state.identifiers.some(isLost)) return []

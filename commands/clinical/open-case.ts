@@ -17,7 +17,7 @@ export interface OpenCase {
 }
 
 /** A case that an assessment opens for itself may be opened by the route and again by the process after a crash. */
-export function openCase(command: OpenCase, state: CaseState): Decision<CaseEvent> {
+export function openCase(command: OpenCase, state: CaseState): Decision<CaseEvent, 'idempotency-key-reused'> {
   if (state.status === 'open') {
     const isOwn = command.assessmentId !== null && command.assessmentId === state.assessmentId
     return isOwn ? [] : repeated(command, state)

@@ -2,7 +2,7 @@ import { v5 } from 'uuid'
 import type { Lesion } from '../../streams/ai-review/events.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
 import type { CaseState } from '../../streams/case/aggregate.ts'
-import { refuse, type Decision } from '../handling/decision.ts'
+import { refused, type Decision } from '../handling/decision.ts'
 import type { LesionShare } from './lesion-shares.ts'
 
 export interface RecordFindings {
@@ -15,8 +15,8 @@ export interface RecordFindings {
 }
 
 /** One finding for each lesion of an AI review, and one diagnosis for each finding (specification 6), whatever becomes of its assessment. */
-export function recordFindings(command: RecordFindings, state: CaseState): Decision<CaseEvent> {
-  if (state.status !== 'open') return refuse('not-found')
+export function recordFindings(command: RecordFindings, state: CaseState): Decision<CaseEvent, 'not-found'> {
+  if (state.status !== 'open') return refused('not-found')
   const known = state.analyses.get(command.aiReviewId)
   return command.share.lesions.flatMap((lesion, index) => {
     if (known?.has(lesion.lesionNumber) === true) return []

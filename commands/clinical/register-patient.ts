@@ -1,6 +1,6 @@
 import type { PatientEvent, PatientIdentifier } from '../../streams/patient/events.ts'
 import type { PatientState } from '../../streams/patient/aggregate.ts'
-import { refuse, repeated, type Decision } from '../handling/decision.ts'
+import { refused, repeated, type Decision } from '../handling/decision.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface RegisterPatient {
@@ -14,14 +14,12 @@ export interface RegisterPatient {
   readonly fingerprint: string | null
 }
 
-export function registerPatient(command: RegisterPatient, state: PatientState): Decision<PatientEvent> {
+export function registerPatient(
+  command: RegisterPatient,
+  state: PatientState,
+): Decision<PatientEvent, 'registration-revoked' | 'idempotency-key-reused'> {
   if (state.status === 'registered') return repeated(command, state)
-  if (state.status === 'revoked') {
-    const errors = [
-      { pointer: '/identifiers', detail: 'holds one that belongs to another patient', code: 'other-patient' },
-    ]
-    return refuse('patient-identifier-conflict', { errors })
-  }
+  if (state.status === 'revoked') return refused('registration-revoked')
   const { now, identifiers, ...data } = command
   return [
     { type: 'PatientRegistered', data: { ...data, identifiers: [...identifiers], registeredAt: now.toISOString() } },

@@ -5,9 +5,19 @@ import type { PatientEvent } from '../../streams/patient/events.ts'
 import { patients, type RegisteredPatient } from '../../streams/patient/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute, type Executed } from '../handling/execute.ts'
+import { answeringRefusals } from '../handling/refusals.ts'
 import { identifierClaims, identifierConflict } from './identifier-claims.ts'
 import { registerPatient, revokeRegistration, type RegisterPatient } from './register-patient.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
+
+const answering = answeringRefusals({
+  'registration-revoked': {
+    code: 'patient-identifier-conflict',
+    member: 'identifiers',
+    detail: 'holds one that belongs to another patient',
+    rule: 'other-patient',
+  },
+})
 
 type Registered = Omit<Executed<RegisteredPatient, PatientEvent>, 'state'> & { readonly state: RegisteredPatient }
 
@@ -30,7 +40,7 @@ export async function registerWithIdentifiers(
   const isClaiming = identifiers.length > 0 && (await deps.store.loadCached(target)).state.status === 'absent'
   try {
     if (isClaiming) await claims.take(identifiers)
-    const done = await execute(deps.store, target, (state) => registerPatient(command, state), context)
+    const done = await execute(deps.store, target, (state) => answering(registerPatient(command, state)), context)
     if (done.state.status !== 'registered') throw identifierConflict(identifiers, [])
     const lost = await claims.keep()
     if (lost.length === 0) return { ...done, state: done.state }

@@ -1,9 +1,104 @@
+import { CaseRecord, toCaseRecord } from '../../contracts/clinical/cases.ts'
+import { PatientRecord, toPatientRecord } from '../../contracts/clinical/patients.ts'
+import { problem, requireValid } from '../../platform/http/problems.ts'
+import { requireMatch } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
+import { casesProjector } from '../../projections/clinical/cases.projector.ts'
+import { patientsProjector } from '../../projections/clinical/patients.projector.ts'
+import { cases } from '../../streams/case/aggregate.ts'
+import { changed, created } from '../handling/command-replies.ts'
+import { commandRoute } from '../handling/command-route.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
-import { caseWriteRoutes } from './case-routes.ts'
-import { patientWriteRoutes } from './patient-routes.ts'
+import { birthErrors, CorrectPatientBody, freeFormErrors, OpenCaseBody, RegisterPatientBody } from './bodies.ts'
+import { correctWithIdentifiers } from './correct-with-identifiers.ts'
+import { openCase } from './open-case.ts'
+import { registerWithIdentifiers } from './register-with-identifiers.ts'
+import { requirePatient } from './require-patient.ts'
+
+const patientAccess = { scopes: ['patients:write'] } as const
 
 export function clinicalWriteRoutes(app: ServiceApp, deps: CommandDependencies): void {
-  patientWriteRoutes(app, deps)
-  caseWriteRoutes(app, deps)
+  commandRoute(app, deps, {
+    method: 'POST',
+    path: '/patients',
+    operationId: 'registerPatient',
+    summary: 'Register a patient',
+    access: patientAccess,
+    body: RegisterPatientBody,
+    hasEtag: true,
+    reply: created(PatientRecord, ({ id }) => `/patients/${id}`),
+    readBy: [patientsProjector],
+    problems: ['patient-identifier-conflict'],
+    handle: async ({ tenant, body, keyed, now, context }) => {
+      requireValid(birthErrors(body.dob, '/dob', now))
+      const command = {
+        patientId: keyed.id,
+        organisationId: tenant,
+        givenName: body.given_name,
+        familyName: body.family_name,
+        dob: body.dob,
+        identifiers: body.identifiers ?? [],
+        now,
+        fingerprint: keyed.fingerprint,
+      }
+      const done = await registerWithIdentifiers(deps, tenant, command, context)
+      return { ...done, record: toPatientRecord(done.state) }
+    },
+  })
+
+  commandRoute(app, deps, {
+    method: 'PATCH',
+    path: '/patients/:id',
+    operationId: 'correctPatient',
+    summary: 'Correct who a patient is',
+    description: 'Members that are left out stay as they are; `identifiers` replaces the list.',
+    access: patientAccess,
+    body: CorrectPatientBody,
+    hasEtag: true,
+    ifMatch: 'record',
+    reply: changed(PatientRecord),
+    readBy: [patientsProjector],
+    problems: ['patient-identifier-conflict', 'subject-erased'],
+    handle: async ({ tenant, params, body, now, context, request }) => {
+      const { given_name: givenName, family_name: familyName, dob, identifiers } = body
+      if (dob !== undefined) requireValid(birthErrors(dob, '/dob', now))
+      const command = { givenName, familyName, dob, identifiers, now }
+      const patient = { orgId: tenant, patientId: params.id }
+      const done = await correctWithIdentifiers(deps, patient, command, context, (revision) =>
+        requireMatch(request, revision),
+      )
+      return { ...done, record: toPatientRecord(done.state) }
+    },
+  })
+
+  commandRoute(app, deps, {
+    method: 'POST',
+    path: '/cases',
+    operationId: 'openCase',
+    summary: 'Open a case',
+    access: { scopes: ['cases:write'] },
+    body: OpenCaseBody,
+    hasEtag: true,
+    reply: created(CaseRecord, ({ id }) => `/cases/${id}`),
+    readBy: [casesProjector],
+    problems: ['patient-not-found'],
+    handle: async ({ tenant, caller, body, keyed, now, run }) => {
+      requireValid(freeFormErrors(body))
+      const command = {
+        caseId: keyed.id,
+        organisationId: tenant,
+        patientId: await requirePatient(deps, tenant, body.patient_id),
+        productId: body.product_id ?? caller.productId,
+        assessmentId: null,
+        externalReference: body.external_reference ?? null,
+        clinicalContext: body.clinical_context ?? null,
+        customFields: body.custom_fields ?? null,
+        now,
+        fingerprint: keyed.fingerprint,
+      }
+      const done = await run({ ...cases.of(tenant, keyed.id), isNew: true }, (state) => openCase(command, state))
+      if (done.state.status !== 'open') throw problem('internal-error')
+      return { ...done, record: toCaseRecord(done.state) }
+    },
+  })
 }

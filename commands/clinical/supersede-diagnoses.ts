@@ -1,6 +1,6 @@
 import type { CaseEvent } from '../../streams/case/events.ts'
 import type { CaseState } from '../../streams/case/aggregate.ts'
-import { refuse, type Decision } from '../handling/decision.ts'
+import { refused, type Decision } from '../handling/decision.ts'
 import type { LesionShare } from './lesion-shares.ts'
 
 export interface SupersedeDiagnoses {
@@ -17,14 +17,17 @@ export interface SupersedeDiagnoses {
  * Another review has taken the place of the one that led to these diagnoses (specification 6); its findings stand. What
  * is not recorded yet cannot be superseded: whoever comes first records it.
  */
-export function supersedeDiagnoses(command: SupersedeDiagnoses, state: CaseState): Decision<CaseEvent> {
+export function supersedeDiagnoses(
+  command: SupersedeDiagnoses,
+  state: CaseState,
+): Decision<CaseEvent, 'not-found' | 'conflict'> {
   const { aiReviewId, share, diagnosisCount, supersededById, now } = command
-  if (state.status !== 'open') return refuse('not-found')
+  if (state.status !== 'open') return refused('not-found')
   const analysis = state.analyses.get(aiReviewId)
   const events: CaseEvent[] = []
   for (const [index, { lesionNumber }] of share.lesions.entries()) {
     const diagnosis = analysis?.get(lesionNumber)
-    if (diagnosis === undefined) return refuse('conflict')
+    if (diagnosis === undefined) return refused('conflict')
     if (diagnosis.status === 'superseded') continue
     const { diagnosisId, findingId } = diagnosis
     const of = { caseId: state.caseId, diagnosisId, findingId, aiReviewId, lesionNumber }

@@ -1,69 +1,48 @@
-import type { ConsentEvent, Decision as ConsentDecision } from '../../streams/consent/events.ts'
-import { keyedDecision, type ConsentState } from '../../streams/consent/aggregate.ts'
-import type { DefinedConsentType } from '../../streams/consent-type/aggregate.ts'
-import { refuse, repeated, type Decision } from '../handling/decision.ts'
+import { isDefined, type ConsentTypeState } from '../../streams/consent-type/aggregate.ts'
+import { keyedDecision, type ConsentState, type RecordedDecision } from '../../streams/consent/aggregate.ts'
+import type { ConsentEvent } from '../../streams/consent/events.ts'
+import { refused, repeated, type Decision } from '../handling/decision.ts'
 
-export interface RecordConsent {
-  readonly consentId: string
-  readonly patientId: string
-  readonly consentType: DefinedConsentType
-  readonly textVersionId: string
-  readonly decision: ConsentDecision
-  readonly recordedBy: string
+type Given = 'consentId' | 'patientId' | 'textVersionId' | 'decision' | 'recordedBy' | 'fingerprint'
+
+export interface RecordConsent extends Pick<RecordedDecision, Given> {
+  readonly consentType: ConsentTypeState
   /** Null: now. */
   readonly recordedAt: Date | null
   readonly now: Date
-  readonly fingerprint: string | null
 }
+
+export type ConsentRefusal =
+  | 'consent-type-not-found'
+  | 'text-of-other-type'
+  | 'text-not-in-effect'
+  | 'recorded-in-future'
+  | 'idempotency-key-reused'
 
 /**
  * Any decision may be recorded at any time: a withdrawal is never refused, and facts may arrive from paper. Only
  * `granted` needs a text that was in effect (contract section 3, line 261).
  */
-export function recordConsent(command: RecordConsent, state: ConsentState): Decision<ConsentEvent> {
-  const existing = keyedDecision(state, command.consentId)
-  if (existing !== undefined) return repeated(command, existing)
+export function recordConsent(command: RecordConsent, state: ConsentState): Decision<ConsentEvent, ConsentRefusal> {
+  const { consentType, recordedAt, now, ...given } = command
+  if (!isDefined(consentType)) return refused('consent-type-not-found')
+  const existing = keyedDecision(state, given.consentId)
+  if (existing !== undefined) return repeated(given, existing)
 
-  const { consentType, textVersionId, now } = command
-  const version = consentType.textVersions.find((candidate) => candidate.textVersionId === textVersionId)
-  if (version === undefined) {
-    return refuse('consent-text-mismatch', {
-      errors: [
-        {
-          pointer: '/text_version_id',
-          detail: 'is not a text version of this consent type',
-          code: 'consent-text-mismatch',
-        },
-      ],
-    })
+  const version = consentType.textVersions.find(({ textVersionId }) => textVersionId === given.textVersionId)
+  if (version === undefined) return refused('text-of-other-type')
+  const isInEffect = Date.parse(version.effectiveFrom) <= now.getTime()
+  if (given.decision === 'granted' && !isInEffect) return refused('text-not-in-effect')
+  if (recordedAt !== null && recordedAt > now) return refused('recorded-in-future')
+  const { organisationId, consentTypeId, code: consentTypeCode } = consentType
+  const data = {
+    ...given,
+    organisationId,
+    consentTypeId,
+    consentTypeCode,
+    textSha256: version.contentHash,
+    recordedAt: (recordedAt ?? now).toISOString(),
+    createdAt: now.toISOString(),
   }
-  if (command.decision === 'granted' && Date.parse(version.effectiveFrom) > now.getTime()) {
-    return refuse('text-version-not-effective', {
-      errors: [{ pointer: '/text_version_id', detail: 'is not in effect yet', code: 'text-version-not-effective' }],
-    })
-  }
-  if (command.recordedAt !== null && command.recordedAt.getTime() > now.getTime()) {
-    return refuse('validation-failed', {
-      errors: [{ pointer: '/recorded_at', detail: 'must not be in the future', code: 'in-the-future' }],
-    })
-  }
-  return [
-    {
-      type: 'ConsentRecorded',
-      data: {
-        consentId: command.consentId,
-        organisationId: consentType.organisationId,
-        patientId: command.patientId,
-        consentTypeId: consentType.consentTypeId,
-        consentTypeCode: consentType.code,
-        textVersionId,
-        textSha256: version.contentHash,
-        decision: command.decision,
-        recordedAt: (command.recordedAt ?? now).toISOString(),
-        recordedBy: command.recordedBy,
-        createdAt: now.toISOString(),
-        fingerprint: command.fingerprint,
-      },
-    },
-  ]
+  return [{ type: 'ConsentRecorded', data }]
 }

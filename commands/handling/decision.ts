@@ -1,31 +1,29 @@
 import type { DomainEvent } from '../../streams/store/events.ts'
-import type { ProblemCode, ProblemDetails } from '../../platform/http/problems.ts'
 
-/** The command cannot be carried out in this state; the code is one of the error catalogue. */
-export interface Refusal {
-  readonly refused: ProblemCode
-  readonly details: ProblemDetails
+/** The command cannot be carried out in this state: a fact of the domain, by its name. */
+export interface Refusal<Name extends string = string> {
+  readonly refused: Name
 }
 
-/** What a decide function answers: events to append (none for a repeat), or a refusal. */
-export type Decision<Event extends DomainEvent> = readonly Event[] | Refusal
+/** What a decide function returns: events to append (none for a repeat), or a refusal with one of these names. */
+export type Decision<Event extends DomainEvent, Name extends string = never> = readonly Event[] | Refusal<Name>
 
-export function refuse(code: ProblemCode, details: ProblemDetails = {}): Refusal {
-  return { refused: code, details }
+export function refused<const Name extends string>(name: Name): Refusal<Name> {
+  return { refused: name }
 }
 
-export function isRefusal(decision: Decision<DomainEvent>): decision is Refusal {
+export function isRefusal<Given extends Refusal>(decision: readonly DomainEvent[] | Given): decision is Given {
   return 'refused' in decision
 }
 
 /**
- * The rule of a keyed create (contract section 1, Idempotency): what stands under the id that the key fixed is either
- * the same request, answered again, or another one.
+ * The rule of a keyed create (contract section 1, Idempotency): the record under the id that the key fixed comes from
+ * the same request, which is answered again, or from another one.
  */
 export function repeated(
   command: { fingerprint: string | null },
   existing: { fingerprint: string | null },
-): Decision<never> {
+): Decision<never, 'idempotency-key-reused'> {
   const isSame = command.fingerprint !== null && command.fingerprint === existing.fingerprint
-  return isSame ? [] : refuse('idempotency-key-reused')
+  return isSame ? [] : refused('idempotency-key-reused')
 }

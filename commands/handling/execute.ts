@@ -5,7 +5,8 @@ import type { EventStore } from '../../streams/store/event-store.ts'
 import type { DomainEvent, Target } from '../../streams/store/events.ts'
 import type { StreamRevision, Position } from '../../platform/kit/positions.ts'
 import type { CommandContext } from '../../platform/kit/command-context.ts'
-import { isRefusal, type Decision } from './decision.ts'
+import { isRefusal } from './decision.ts'
+import type { AnsweredDecision } from './refusals.ts'
 
 /** The stream a command decides on. */
 export interface CommandTarget<State, Event extends DomainEvent> extends Target<State, Event> {
@@ -42,7 +43,7 @@ const pauseMs = 10
 export async function execute<State, Event extends DomainEvent>(
   store: EventStore,
   target: CommandTarget<State, Event>,
-  decide: (state: State) => Decision<Event>,
+  decide: (state: State) => AnsweredDecision<Event>,
   context: CommandContext,
   beforeAppend?: (revision: StreamRevision) => Promise<void> | void,
 ): Promise<Executed<State, Event>> {

@@ -31,17 +31,7 @@ export interface KeyedRequest {
  */
 export function keyedRequest(request: FastifyRequest, orgId: TenantId, vault: Vault, body: unknown): KeyedRequest {
   const idempotency = idempotencyOf(request, orgId)
-  if (idempotency === null) {
-    return {
-      id: v7(),
-      fingerprint: null,
-      isKeyed: false,
-      idOf: () => v7(),
-      claimName: null,
-      identity: null,
-      causing: null,
-    }
-  }
+  if (idempotency === null) return unkeyedRequest()
   const claimName = `idempotency\0${idempotency.scopeId}\0${idempotency.key}`
   const fingerprint = fingerprintBody(body, (bytes) => vault.fingerprint(bytes))
   return {
@@ -52,5 +42,18 @@ export function keyedRequest(request: FastifyRequest, orgId: TenantId, vault: Va
     claimName,
     identity: vault.fingerprint(`${claimName}\0${fingerprint}`),
     causing: { key: vault.fingerprint(claimName), fingerprint },
+  }
+}
+
+/** A request without a key: each of its ids is new. */
+export function unkeyedRequest(): KeyedRequest {
+  return {
+    id: v7(),
+    fingerprint: null,
+    isKeyed: false,
+    idOf: () => v7(),
+    claimName: null,
+    identity: null,
+    causing: null,
   }
 }

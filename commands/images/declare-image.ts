@@ -10,7 +10,7 @@ export interface DeclareImage extends Omit<Declared, 'declaredAt' | 'closesAt'> 
   readonly uploadWindowMs: number
 }
 
-export function declareImage(command: DeclareImage, state: ImageState): Decision<ImageEvent> {
+export function declareImage(command: DeclareImage, state: ImageState): Decision<ImageEvent, 'idempotency-key-reused'> {
   if (state.status !== 'absent') return repeated(command, state)
   const { now, uploadWindowMs, ...declared } = command
   const closesAt = new Date(now.getTime() + uploadWindowMs).toISOString()

@@ -2,7 +2,7 @@ import type { ReceivedImage } from '../../streams/assessment/events.ts'
 import type { ImageEvent } from '../../streams/image/events.ts'
 import type { AwaitedImage, ImageState } from '../../streams/image/aggregate.ts'
 import type { CausingRequest } from '../../streams/types.ts'
-import { refuse, type Decision, type Refusal } from '../handling/decision.ts'
+import { refused, type Decision, type Refusal } from '../handling/decision.ts'
 
 /** A call of submit, before the upload is looked at. */
 export interface Submission {
@@ -20,13 +20,18 @@ export function isUploadOpen(now: Date, { closesAt }: Pick<AwaitedImage, 'closes
   return now.getTime() < Date.parse(closesAt)
 }
 
+export type SubmissionRefusal = 'not-found' | 'image-not-awaiting-upload' | 'idempotency-key-reused'
+
 /** What a submit meets: an upload to check, bytes that are there already, or a refusal. */
-export function meetImageSubmission({ request, now }: Submission, state: ImageState): 'upload' | 'received' | Refusal {
-  if (state.status === 'absent') return refuse('not-found')
+export function meetImageSubmission(
+  { request, now }: Submission,
+  state: ImageState,
+): 'upload' | 'received' | Refusal<SubmissionRefusal> {
+  if (state.status === 'absent') return refused('not-found')
   if (state.status === 'awaiting_upload')
-    return isUploadOpen(now, state) ? 'upload' : refuse('image-not-awaiting-upload')
+    return isUploadOpen(now, state) ? 'upload' : refused('image-not-awaiting-upload')
   const isReused = isReceivedBy(request, state) && request?.fingerprint !== state.submittedBy?.fingerprint
-  return isReused ? refuse('idempotency-key-reused') : 'received'
+  return isReused ? refused('idempotency-key-reused') : 'received'
 }
 
 /** Whether the call carries the very Idempotency-Key that submitted the image. */
@@ -34,7 +39,10 @@ export function isReceivedBy(request: CausingRequest, state: ImageState): boolea
   return state.status === 'received' && state.submittedBy !== null && state.submittedBy.key === request?.key
 }
 
-export function receiveImage({ image, ...submission }: ReceiveImage, state: ImageState): Decision<ImageEvent> {
+export function receiveImage(
+  { image, ...submission }: ReceiveImage,
+  state: ImageState,
+): Decision<ImageEvent, SubmissionRefusal> {
   const met = meetImageSubmission(submission, state)
   if (typeof met !== 'string') return met
   if (state.status !== 'awaiting_upload') return []

@@ -4,7 +4,7 @@ import type {
   WebhookSubscriptionEvent,
 } from '../../streams/webhook-subscriptions/events.ts'
 import type { WebhookSubscription, WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/aggregate.ts'
-import { refuse, type Decision } from '../handling/decision.ts'
+import { refused, type Decision } from '../handling/decision.ts'
 import { duplicateOf, sortedOnce } from './subscribe-webhook.ts'
 
 export interface ChangeSubscription {
@@ -27,16 +27,16 @@ export interface ChangeSubscription {
 export function changeSubscription(
   command: ChangeSubscription,
   state: WebhookSubscriptionsState,
-): Decision<WebhookSubscriptionEvent> {
+): Decision<WebhookSubscriptionEvent, 'not-found' | 'precondition-failed' | 'webhook-subscription-duplicate'> {
   const own = state.subscriptions.get(command.subscriptionId)
-  if (own === undefined) return refuse('not-found')
+  if (own === undefined) return refused('not-found')
   const events = [...described(command, own), ...switched(command, own)]
   if (events.length === 0) return []
-  if (!isAdmitted(command, own)) return refuse('precondition-failed')
+  if (!isAdmitted(command, own)) return refused('precondition-failed')
   const { url = own.url, eventTypes = own.eventTypes } = command
   return duplicateOf({ url, eventTypes }, state, own.subscriptionId) === undefined
     ? events
-    : refuse('webhook-subscription-duplicate')
+    : refused('webhook-subscription-duplicate')
 }
 
 export function isAdmitted(

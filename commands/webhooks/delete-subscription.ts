@@ -1,6 +1,6 @@
 import type { WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
 import type { WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/aggregate.ts'
-import { refuse, type Decision } from '../handling/decision.ts'
+import { refused, type Decision } from '../handling/decision.ts'
 import { isAdmitted, type ChangeSubscription } from './change-subscription.ts'
 
 export type DeleteSubscription = Pick<ChangeSubscription, 'subscriptionId' | 'admitted' | 'now'>
@@ -9,10 +9,10 @@ export type DeleteSubscription = Pick<ChangeSubscription, 'subscriptionId' | 'ad
 export function deleteSubscription(
   command: DeleteSubscription,
   state: WebhookSubscriptionsState,
-): Decision<WebhookSubscriptionEvent> {
+): Decision<WebhookSubscriptionEvent, 'not-found' | 'precondition-failed'> {
   const { subscriptionId, now } = command
   const own = state.subscriptions.get(subscriptionId)
-  if (own === undefined) return refuse('not-found')
-  if (!isAdmitted(command, own)) return refuse('precondition-failed')
+  if (own === undefined) return refused('not-found')
+  if (!isAdmitted(command, own)) return refused('precondition-failed')
   return [{ type: 'WebhookSubscriptionDeleted', data: { subscriptionId, deletedAt: now.toISOString() } }]
 }

@@ -1,6 +1,6 @@
 import type { WebhookRecoveryEvent } from '../../streams/webhook-recovery/events.ts'
 import type { WebhookRecovery, WebhookRecoveryState } from '../../streams/webhook-recovery/aggregate.ts'
-import { refuse, repeated, type Decision } from '../handling/decision.ts'
+import { refused, repeated, type Decision } from '../handling/decision.ts'
 
 export interface Recover extends Omit<WebhookRecovery, 'requestedAt'> {
   readonly isActive: boolean
@@ -14,8 +14,8 @@ export interface Recover extends Omit<WebhookRecovery, 'requestedAt'> {
 export function recover(
   { isActive, now, ...found }: Recover,
   state: WebhookRecoveryState,
-): Decision<WebhookRecoveryEvent> {
+): Decision<WebhookRecoveryEvent, 'webhook-subscription-disabled' | 'idempotency-key-reused'> {
   if (state.status !== 'absent') return repeated(found, state)
-  if (!isActive) return refuse('webhook-subscription-disabled')
+  if (!isActive) return refused('webhook-subscription-disabled')
   return [{ type: 'WebhookRecoveryRequested', data: { ...found, requestedAt: now.toISOString() } }]
 }

@@ -1,7 +1,7 @@
 import type { CausingRequest } from '../../streams/types.ts'
 import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
 import { webhookDeliveries, type WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
-import { isRefusal, refuse, type Decision } from '../handling/decision.ts'
+import { isRefusal, refused, type Decision } from '../handling/decision.ts'
 
 type Scheduled = Extract<WebhookDeliveryEvent, { type: 'WebhookDeliveryScheduled' }>
 
@@ -22,6 +22,12 @@ export interface Redeliver {
 /** Keys that are remembered of a round without another one of their own: fresh ones would make the stream grow without end. */
 const mostKeysOfRound = 20
 
+export type RedeliveryRefusal =
+  | 'not-found'
+  | 'idempotency-key-reused'
+  | 'webhook-subscription-disabled'
+  | 'webhook-delivery-pending'
+
 /**
  * What has ended is sent again under its own id, through a whole round of the schedule. What is pending is on its way
  * already: a delivery has one round at a time, however often it is asked for. A recovery wants what failed or was cancelled:
@@ -29,7 +35,10 @@ const mostKeysOfRound = 20
  * nothing begins, so that the same question never begins a round later; and whoever asks since the subscription was last
  * disabled, since what is pending may still be cancelled for that.
  */
-export function redeliver(command: Redeliver, state: WebhookDeliveryState): Decision<WebhookDeliveryEvent> {
+export function redeliver(
+  command: Redeliver,
+  state: WebhookDeliveryState,
+): Decision<WebhookDeliveryEvent, RedeliveryRefusal> {
   const { subscriptionId, due, isActive, endpointRevision, disabledRevision, recoveryId, request, now } = command
   if (state.status === 'absent' && due !== null) {
     const scheduled: Scheduled = { type: 'WebhookDeliveryScheduled', data: due }
@@ -37,15 +46,15 @@ export function redeliver(command: Redeliver, state: WebhookDeliveryState): Deci
     return isRefusal(decision) ? decision : [scheduled, ...decision]
   }
   const at = now.toISOString()
-  if (state.status === 'absent' || state.subscriptionId !== subscriptionId) return refuse('not-found')
+  if (state.status === 'absent' || state.subscriptionId !== subscriptionId) return refused('not-found')
   const earlier = earlierRequest(command, state)
-  if (earlier !== undefined) return earlier === request?.fingerprint ? [] : refuse('idempotency-key-reused')
+  if (earlier !== undefined) return earlier === request?.fingerprint ? [] : refused('idempotency-key-reused')
   if (recoveryId !== null && state.recoveries.has(recoveryId)) return []
-  if (!isActive) return refuse('webhook-subscription-disabled')
+  if (!isActive) return refused('webhook-subscription-disabled')
   const { deliveryId, eventId, eventType, assessmentId } = state
   const named = { deliveryId, subscriptionId, eventId, endpointRevision, recoveryId, request }
   if (state.status === 'pending' || (recoveryId !== null && state.status === 'delivered')) {
-    if (request !== null && state.keysOfRound >= mostKeysOfRound) return refuse('webhook-delivery-pending')
+    if (request !== null && state.keysOfRound >= mostKeysOfRound) return refused('webhook-delivery-pending')
     const mayBeCancelled = disabledRevision !== null && (state.askedOf ?? -1) < disabledRevision
     const isRemembered = request !== null || recoveryId !== null || mayBeCancelled
     return isRemembered ? [{ type: 'WebhookRedeliveryUnneeded', data: { ...named, decidedAt: at } }] : []

@@ -6,7 +6,7 @@ import {
   type WebhookSubscription,
   type WebhookSubscriptionsState,
 } from '../../streams/webhook-subscriptions/aggregate.ts'
-import { refuse, repeated, type Decision } from '../handling/decision.ts'
+import { refused, repeated, type Decision } from '../handling/decision.ts'
 
 export interface RotateSecret {
   readonly subscriptionId: string
@@ -25,14 +25,14 @@ const mostPrevious = 4
 export function rotateSecret(
   command: RotateSecret,
   state: WebhookSubscriptionsState,
-): Decision<WebhookSubscriptionEvent> {
+): Decision<WebhookSubscriptionEvent, 'not-found' | 'too-many-secrets' | 'idempotency-key-reused'> {
   const { subscriptionId, secretId, publicKey, graceSeconds, request, now } = command
   const own = state.subscriptions.get(subscriptionId)
-  if (own === undefined) return refuse('not-found')
+  if (own === undefined) return refused('not-found')
   const earlier = keyedRotationOf(command, own)
   if (earlier !== undefined) return repeated({ fingerprint: request?.fingerprint ?? null }, earlier)
   const previous = liveSecrets(own, now).length - 1
-  if (previous + Math.min(graceSeconds, 1) > mostPrevious) return refuse('too-many-secrets')
+  if (previous + Math.min(graceSeconds, 1) > mostPrevious) return refused('too-many-secrets')
   const previousValidUntil = new Date(now.getTime() + graceSeconds * 1000).toISOString()
   const data = { subscriptionId, secretId, publicKey, previousValidUntil, rotatedAt: now.toISOString(), request }
   return [{ type: 'WebhookSecretRotated', data }]

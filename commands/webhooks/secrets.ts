@@ -8,7 +8,8 @@ import type {
   WebhookSubscriptionEvent,
 } from '../../streams/webhook-subscriptions/events.ts'
 import type { WebhookSubscription, WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/aggregate.ts'
-import { isRefusal, type Decision } from '../handling/decision.ts'
+import { isRefusal } from '../handling/decision.ts'
+import type { AnsweredDecision } from '../handling/refusals.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute, type Executed } from '../handling/execute.ts'
 import type { Target } from '../../streams/store/events.ts'
@@ -20,7 +21,7 @@ export interface NewSecret {
   /** The decision that names the secret; the key is null while it is only tried. */
   readonly decide: (
     publicKey: PublicKey | null,
-  ) => (state: WebhookSubscriptionsState) => Decision<WebhookSubscriptionEvent>
+  ) => (state: WebhookSubscriptionsState) => AnsweredDecision<WebhookSubscriptionEvent>
 }
 
 /**

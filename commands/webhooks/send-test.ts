@@ -1,7 +1,7 @@
 import type { CausingRequest } from '../../streams/types.ts'
 import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
 import type { WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
-import { refuse, repeated, type Decision } from '../handling/decision.ts'
+import { refused, repeated, type Decision } from '../handling/decision.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface SendTest {
@@ -16,11 +16,14 @@ export interface SendTest {
 }
 
 /** A delivery that tells nothing but that it is a test. One whose subscription is disabled meanwhile is cancelled. */
-export function sendTest(command: SendTest, state: WebhookDeliveryState): Decision<WebhookDeliveryEvent> {
+export function sendTest(
+  command: SendTest,
+  state: WebhookDeliveryState,
+): Decision<WebhookDeliveryEvent, 'webhook-subscription-disabled' | 'idempotency-key-reused'> {
   const { deliveryId, subscriptionId, organisationId, eventId, isActive, request, now } = command
   if (state.status !== 'absent')
     return repeated({ fingerprint: fingerprintOf(request) }, { fingerprint: fingerprintOf(state.request) })
-  if (!isActive) return refuse('webhook-subscription-disabled')
+  if (!isActive) return refused('webhook-subscription-disabled')
   const at = now.toISOString()
   const named = {
     deliveryId,

@@ -10,12 +10,20 @@ import type { PublicKey } from '../../streams/webhook-subscriptions/events.ts'
 import { webhookSubscriptions, type WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { keyedRequest, keyProblems } from '../handling/keyed-request.ts'
+import { answeringRefusals } from '../handling/refusals.ts'
 import { onceByKey } from '../handling/once-by-key.ts'
 import { SubscribeWebhookBody } from './bodies.ts'
 import { receiverUrlCheck } from './receiver-url.ts'
 import { executeWithSecret, secretMember } from './secrets.ts'
 import { duplicateOf, subscribeWebhook } from './subscribe-webhook.ts'
 import { viewOf } from './views.ts'
+
+const answering = answeringRefusals({
+  'subscription-deleted': {
+    code: 'idempotency-key-reused',
+    detail: 'What this key created was deleted. Use a fresh key.',
+  },
+})
 
 export function subscribeRoute(app: ServiceApp, deps: CommandDependencies): void {
   const { store, vault, configuration, now } = deps
@@ -54,7 +62,7 @@ export function subscribeRoute(app: ServiceApp, deps: CommandDependencies): void
       const ids = { subscriptionId: keyed.id, secretId: keyed.id, organisationId: orgId }
       const command = { ...ids, ...asked, now: now(), fingerprint: keyed.fingerprint }
       const decide = (publicKey: PublicKey | null) => (state: WebhookSubscriptionsState) =>
-        subscribeWebhook({ ...command, publicKey }, state)
+        answering(subscribeWebhook({ ...command, publicKey }, state))
       const target = webhookSubscriptions.of(orgId)
       const context = commandContext(request, { orgId })
       const hasHappened = async () => {

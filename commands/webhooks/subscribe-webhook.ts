@@ -6,7 +6,7 @@ import type {
   WebhookSubscriptionEvent,
 } from '../../streams/webhook-subscriptions/events.ts'
 import type { WebhookSubscription, WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/aggregate.ts'
-import { refuse, repeated, type Decision } from '../handling/decision.ts'
+import { refused, repeated, type Decision } from '../handling/decision.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface SubscribeWebhook {
@@ -29,13 +29,12 @@ const limit = 20
 export function subscribeWebhook(
   command: SubscribeWebhook,
   state: WebhookSubscriptionsState,
-): Decision<WebhookSubscriptionEvent> {
+): Decision<WebhookSubscriptionEvent, 'subscription-limit' | 'subscription-deleted' | 'idempotency-key-reused'> {
   const existing = state.subscriptions.get(command.subscriptionId)
   if (existing !== undefined) return repeated(command, existing)
-  if (state.deleted.has(command.subscriptionId))
-    return refuse('idempotency-key-reused', { detail: 'What this key created was deleted. Use a fresh key.' })
+  if (state.deleted.has(command.subscriptionId)) return refused('subscription-deleted')
   if (duplicateOf(command, state) !== undefined) return []
-  if (state.subscriptions.size >= limit) return refuse('subscription-limit')
+  if (state.subscriptions.size >= limit) return refused('subscription-limit')
   const { now, ...data } = command
   const eventTypes = sortedOnce(command.eventTypes)
   const signatureSchemes = sortedOnce(command.signatureSchemes)

@@ -1,5 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import { Decision } from '../../streams/consent/events.ts'
+import { toRecord, type ValuesOf } from '../records.ts'
 
 /** Specification 2.5. */
 export const ConsentTypeRecord = Type.Object(
@@ -43,7 +45,7 @@ export const ConsentDecisionRecord = Type.Object(
     consent_type_code: Type.String(),
     text_version_id: Uuid,
     text_sha256: Type.String(),
-    decision: Type.Enum(['granted', 'denied', 'withdrawn']),
+    decision: Decision,
     recorded_at: Instant,
     recorded_by: Nullable(Type.String()),
     created_at: Instant,
@@ -52,32 +54,8 @@ export const ConsentDecisionRecord = Type.Object(
 )
 export type ConsentDecisionRecord = Static<typeof ConsentDecisionRecord>
 
-export interface ConsentDecisionView {
-  readonly consentId: string
-  readonly organisationId: string
-  readonly patientId: string
-  readonly consentTypeId: string
-  readonly consentTypeCode: string
-  readonly textVersionId: string
-  readonly textSha256: string
-  readonly decision: ConsentDecisionRecord['decision']
-  readonly recordedAt: string
-  readonly recordedBy: string | null
-  readonly createdAt: string
-}
+type DecisionValues = Omit<ValuesOf<typeof ConsentDecisionRecord>, 'id'> & { readonly consentId: string }
 
-export function toConsentDecisionRecord(view: ConsentDecisionView): ConsentDecisionRecord {
-  return {
-    id: view.consentId,
-    organisation_id: view.organisationId,
-    patient_id: view.patientId,
-    consent_type_id: view.consentTypeId,
-    consent_type_code: view.consentTypeCode,
-    text_version_id: view.textVersionId,
-    text_sha256: view.textSha256,
-    decision: view.decision,
-    recorded_at: view.recordedAt,
-    recorded_by: view.recordedBy,
-    created_at: view.createdAt,
-  }
+export function toConsentDecisionRecord(decision: DecisionValues): ConsentDecisionRecord {
+  return toRecord(ConsentDecisionRecord, { ...decision, id: decision.consentId })
 }

@@ -100,7 +100,14 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
     'rateLimits',
     createRateLimits({ configuration, ...(options.clockMs === undefined ? {} : { now: options.clockMs }) }),
   )
-  for (const name of ['caller', 'correlationId', 'traceparent', 'canonicalRoute', 'documentedBase'] as const)
+  for (const name of [
+    'caller',
+    'correlationId',
+    'traceparent',
+    'canonicalRoute',
+    'documentedBase',
+    'sentNames',
+  ] as const)
     app.decorateRequest(name)
   const scopes: ScopeList = {}
   app.addHook('onRoute', ({ url, method, config }) => {

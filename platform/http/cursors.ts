@@ -7,7 +7,8 @@ import { Nullable } from './members.ts'
 import type { ReplyHead } from './replies.ts'
 
 const defaultLimit = 50
-const greatestLimit = 200
+/** Items of a page at most. */
+export const greatestLimit = 200
 
 /** Query members of a list whose items are large: a page must not hold the event loop. `greatest` is 50 or more. */
 export function listQueryUpTo(greatest: number) {

@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import { v4 as uuidv4 } from 'uuid'
 import type { LogFields, Logger } from '../observability/logging.ts'
+import { asSent } from './both-casings.ts'
 import {
   Problem,
   problem,
@@ -10,7 +11,7 @@ import {
   type ProblemCode,
   type ProblemDefinition,
 } from './problems.ts'
-import { ruleInWords } from './patterns.ts'
+import { ruleInWords } from './members.ts'
 import { tellsOfRecords } from './response-headers.ts'
 import { TokenEndpointError, tokenEndpointError, tokenMediaTypeError } from './token-endpoint-errors.ts'
 
@@ -32,7 +33,7 @@ export type TranslateError = (error: unknown) => Problem | undefined
 /** Answers every error of every route: problems as they are, anything unknown as 500 with nothing of it in the body. */
 export function createErrorHandler(logger: Logger, translate: TranslateError) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const answer = toProblem(error, translate)
+    const answer = asSent(toProblem(error, translate), request)
     const known = toTokenEndpointError(error, answer, request)
     if (known !== undefined) {
       if (known.status === 401) logRefusal(request, 'client-invalid')

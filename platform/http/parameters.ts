@@ -24,3 +24,18 @@ export function namedOrg(
   }
   return first
 }
+
+type NameIn<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | NameIn<`/${Rest}`>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never
+
+/** The parameters that a path names, `/cases/:id`. */
+export type IdParams<Path extends string> = { readonly [Name in NameIn<Path>]: string }
+
+/** The schema of a path's parameters, each a UUID. */
+export function idParams(path: string) {
+  const names = path.split('/').flatMap((part) => (part.startsWith(':') ? [part.slice(1)] : []))
+  return Type.Object(Object.fromEntries(names.map((name) => [name, Uuid])))
+}

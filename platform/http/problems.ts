@@ -311,6 +311,10 @@ export const problems = {
 
 export type ProblemCode = keyof typeof problems
 
+export function isProblemCode(name: string): name is ProblemCode {
+  return Object.hasOwn(problems, name)
+}
+
 /** Stable across deployments; the documentation itself is served at `/problems/{code}` of each. */
 export function problemType(code: ProblemCode): string {
   return `https://clinical-assessment-platform.org/problems/${code}`
@@ -364,4 +368,9 @@ export class Problem extends Error {
 /** `throw problem('conflict')`. */
 export function problem(code: ProblemCode, options: ProblemDetails = {}): Problem {
   return new Problem(code, options)
+}
+
+/** @throws Problem `validation-failed` with the errors, if there are any */
+export function requireValid(errors: readonly MemberError[]): void {
+  if (errors.length > 0) throw problem('validation-failed', { errors })
 }

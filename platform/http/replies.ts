@@ -37,26 +37,52 @@ export interface ReplyHead {
   getHeader(name: string): unknown
 }
 
+/** A projector, by what identifies it. */
+export interface ServingProjector {
+  readonly name: string
+  readonly version: number
+}
+
 export interface Write<Body> {
+  readonly status: 200 | 201 | 202 | 204
   readonly body: Body
-  /** `$all` position of the last event of this write, or of what a repeat found written. */
-  readonly position?: Position | undefined
-  /** Names of the projectors whose tables serve the record. */
-  readonly projectors: readonly string[]
+  /** `$all` position of the last event of this write, or of the events that a repeat found. */
+  readonly position: Position | undefined
+  /** The projectors whose tables serve the record. */
+  readonly readBy: readonly ServingProjector[]
+  /** Path below the service's documented mount, like `/patients/<id>`. */
+  readonly location?: string | undefined
   /** Revision of the record's stream; becomes the ETag. */
   readonly revision?: StreamRevision
   /** The Idempotency-Key was seen before and this is the existing record. */
   readonly isReplayed?: boolean
+  /** The time after which to look again. */
+  readonly retryAfterSeconds?: number | undefined
 }
 
-export interface LocatedWrite<Body> extends Write<Body> {
-  /** Path below the service's documented mount, like `/patients/<id>`. */
-  readonly location: string
+/** Answers a write with the record after it, once the record can be read (or `READ_YOUR_WRITES_MS` has passed). */
+export async function answerWrite<Body>(reply: ReplyHead, write: Write<Body>): Promise<Body> {
+  const { location, position, revision, retryAfterSeconds } = write
+  if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
+  if (write.isReplayed === true) reply.header('idempotency-replayed', 'true')
+  if (typeof revision === 'bigint') reply.header('etag', etagOf(revision))
+  if (position !== undefined) await settle(reply, position, write.readBy)
+  if (location !== undefined) reply.header('location', reply.request.documentedBase + location)
+  reply.statusCode = write.status
+  return write.body
 }
 
-/** 201 with Location, once the record can be read (or `READ_YOUR_WRITES_MS` has passed). */
+export interface LocatedWrite<Body> extends Omit<Write<Body>, 'status' | 'readBy'> {
+  readonly projectors: readonly string[]
+}
 export async function created<Body>(reply: ReplyHead, write: LocatedWrite<Body>): Promise<Body> {
-  return located(reply, 201, write)
+  return answerWrite(reply, { ...write, status: 201, readBy: write.projectors.map((name) => ({ name, version: 1 })) })
+}
+export async function accepted<Body>(reply: ReplyHead, write: LocatedWrite<Body>): Promise<Body> {
+  return answerWrite(reply, { ...write, status: 202, readBy: write.projectors.map((name) => ({ name, version: 1 })) })
+}
+export async function written<Body>(reply: ReplyHead, write: LocatedWrite<Body>): Promise<Body> {
+  return answerWrite(reply, { ...write, status: 200, readBy: write.projectors.map((name) => ({ name, version: 1 })) })
 }
 
 /** Whole seconds from now to an instant (RFC 3339, or null for none), at least one: a value of `Retry-After`. */
@@ -64,32 +90,7 @@ export function secondsUntil(instant: string | null, now: Date): number {
   return instant === null ? 1 : Math.max(1, Math.ceil((Date.parse(instant) - now.getTime()) / 1000))
 }
 
-/** 202 with Location; `retryAfterSeconds` is the time after which to look again. */
-export async function accepted<Body>(
-  reply: ReplyHead,
-  write: LocatedWrite<Body> & { readonly retryAfterSeconds?: number },
-): Promise<Body> {
-  if (write.retryAfterSeconds !== undefined) reply.header('retry-after', String(write.retryAfterSeconds))
-  return located(reply, 202, write)
-}
-
-/** 200: the record as it is after the write. */
-export async function written<Body>(reply: ReplyHead, write: Write<Body>): Promise<Body> {
-  reply.statusCode = 200
-  if (write.isReplayed === true) reply.header('idempotency-replayed', 'true')
-  if (typeof write.revision === 'bigint') reply.header('etag', etagOf(write.revision))
-  if (write.position !== undefined) await settle(reply, write.position, write.projectors)
-  return write.body
-}
-
-async function located<Body>(reply: ReplyHead, status: number, write: LocatedWrite<Body>): Promise<Body> {
-  const body = await written(reply, write)
-  reply.header('location', reply.request.documentedBase + write.location)
-  reply.statusCode = status
-  return body
-}
-
-async function settle(reply: ReplyHead, position: Position, projectors: readonly string[]): Promise<void> {
+async function settle(reply: ReplyHead, position: Position, readBy: readonly ServingProjector[]): Promise<void> {
   const { request } = reply
   reply.header('x-commit-position', formatPosition(position))
   if (preferencesOf(request.headers.prefer).has('respond-async')) {
@@ -97,6 +98,7 @@ async function settle(reply: ReplyHead, position: Position, projectors: readonly
     return
   }
   const { readYourWrites, readYourWritesMs } = request.server
+  const projectors = readBy.map(({ name }) => name)
   await readYourWrites(position, projectors, readYourWritesMs)
 }
 

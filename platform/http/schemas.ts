@@ -4,7 +4,7 @@ import type { FastifySchema, FastifySchemaCompiler } from 'fastify'
 import type { TSchema } from 'typebox'
 import { checkDistinctItems } from './distinct-items.ts'
 import { isDate, isInstant, isUuid, isVisible } from './formats.ts'
-import { visibleFormat } from './patterns.ts'
+import { visibleFormat } from './members.ts'
 
 type JsonSchema = Record<string, unknown>
 

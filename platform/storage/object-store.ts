@@ -9,10 +9,9 @@ import {
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3'
-import { statusOf, unavailable } from './object-store-errors.ts'
+import { statusOf, unavailable, type StoredBytes, uploadStream } from './stream-upload.ts'
 import { createAddressSigner, type AddressSigner, type PresignedRequest } from './presigned-address.ts'
 import { Problem } from '../http/problems.ts'
-import { type StoredBytes, uploadStream } from './stream-upload.ts'
 
 export interface ObjectStoreOptions {
   readonly endpoint: string

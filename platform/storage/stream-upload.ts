@@ -1,9 +1,8 @@
 import { Readable } from 'node:stream'
-import { PutObjectCommand, type S3Client } from '@aws-sdk/client-s3'
+import { PutObjectCommand, type S3Client, S3ServiceException } from '@aws-sdk/client-s3'
 import { backoffMs, pause } from '../kit/backoff.ts'
 import { exactly, WrongBytesError } from '../kit/exact-bytes.ts'
-import { statusOf, unavailable } from './object-store-errors.ts'
-import { Problem } from '../http/problems.ts'
+import { Problem, problem } from '../http/problems.ts'
 
 /** Where bytes lie, and what they hash to (hex SHA-256). */
 export interface StoredBytes {
@@ -59,4 +58,13 @@ export async function uploadStream(
 function mayPass(error: unknown): boolean {
   const status = statusOf(error)
   return !(error instanceof WrongBytesError) && (status === undefined || status >= 500 || status === 429)
+}
+
+/** The HTTP status of a refusal by the object store; undefined without an answer. */
+export function statusOf(error: unknown): number | undefined {
+  return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined
+}
+
+export function unavailable(cause?: unknown): Problem {
+  return problem('object-store-unavailable', { retryAfterSeconds: 2, cause })
 }

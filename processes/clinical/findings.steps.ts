@@ -81,7 +81,7 @@ async function recordOnce(completed: Completed, deps: ProcessDependencies): Prom
 async function appendShares(
   { store }: ProcessDependencies,
   { data: { orgId, caseId, lesions } }: Completed,
-  decide: (share: LesionShare, state: CaseState) => Decision<CaseEvent>,
+  decide: (share: LesionShare, state: CaseState) => Decision<CaseEvent, 'not-found' | 'conflict'>,
   contextOf: (part: string) => CommandContext,
 ): Promise<Position | undefined> {
   const target = cases.of(orgId, caseId)

@@ -1,48 +1,56 @@
+import { createTask } from 'node-cron'
 import type { Pool } from '../../platform/database/database.ts'
 import type { Logger } from '../../platform/observability/logging.ts'
 import { AdvisoryLocks } from '../../projections/runtime/advisory-locks.ts'
-import { pause } from '../../platform/kit/backoff.ts'
 import type { Swept } from './sweep-objects.ts'
 
 export interface SweepsOptions {
   readonly sweep: (signal: AbortSignal) => Promise<Swept>
-  readonly everyMs: number
-  /** Of the database in which instances agree on who sweeps. */
+  /** A cron expression, with seconds or without. */
+  readonly schedule: string
+  /** Of the database whose lock elects the instance that sweeps. */
   readonly pool: Pool
   readonly logger: Logger
 }
 
-/** Milliseconds between two sweeps: what is past its time is gone half of that time after, and ten minutes at most. */
-export function sweepEveryMs({ stagingTtlSeconds }: { readonly stagingTtlSeconds: number }): number {
-  return Math.min(stagingTtlSeconds * 500, 600_000)
+/** Two sweeps within STAGING_TTL_SECONDS, and one in ten minutes at least. */
+export function sweepSchedule({ stagingTtlSeconds }: { readonly stagingTtlSeconds: number }): string {
+  const seconds = Math.floor(stagingTtlSeconds / 2)
+  if (seconds < 60) return `*/${Math.max(seconds, 1)} * * * * *`
+  return `*/${Math.min(Math.floor(seconds / 60), 10)} * * * *`
 }
 
 /** One lock for all instances of a platform. */
 const lockName = 'housekeeping sweeps'
 
 /**
- * Sweeps now and then, the first time at once, unless another instance does: whoever sweeps goes on until it ends, and
- * another one takes over when its next sweep is due. One that fails is logged and tried again then.
+ * Sweeps at once and then by the schedule, in one instance at a time. That instance keeps the lock until it ends; another
+ * one then takes over at its next run. A failed sweep is logged and repeated at the next run.
  */
-export function startSweeps({ sweep, everyMs, pool, logger }: SweepsOptions): { close(): Promise<void> } {
+export function startSweeps({ sweep, schedule, pool, logger }: SweepsOptions): { close(): Promise<void> } {
   const closing = new AbortController()
   let locks: AdvisoryLocks | undefined
-  const running = run()
+  let running: Promise<void> | undefined
+  const task = createTask(schedule, run, { name: 'sweeps', timezone: 'Etc/UTC', suppressMissedWarning: true })
+  void task.start()
+  void run()
 
-  async function run(): Promise<void> {
-    while (!closing.signal.aborted) {
-      try {
-        if (await isOurs()) await sweepOnce()
-      } catch (error) {
-        logger.warn({ component: 'sweeps', err: error }, 'sweeping the object store failed')
-      }
-      await pause(everyMs, closing.signal)
-    }
-    await locks?.close()
+  /** A run that is due while one is under way is left out. */
+  function run(): Promise<void> {
+    running ??= sweepIfElected().finally(() => (running = undefined))
+    return running
   }
 
-  /** Where the lock is lost in the middle of a sweep, two of them do no harm. */
-  async function isOurs(): Promise<boolean> {
+  async function sweepIfElected(): Promise<void> {
+    try {
+      if (await isElected()) await sweepOnce()
+    } catch (error) {
+      logger.warn({ component: 'sweeps', err: error }, 'sweeping the object store failed')
+    }
+  }
+
+  /** The lock can be lost in the middle of a sweep. Two sweeps at once do no harm. */
+  async function isElected(): Promise<boolean> {
     if (locks?.isLost === true) locks = undefined
     locks ??= await AdvisoryLocks.open(pool, () => undefined)
     if (await locks.tryAcquire(lockName)) return true
@@ -54,13 +62,15 @@ export function startSweeps({ sweep, everyMs, pool, logger }: SweepsOptions): { 
   async function sweepOnce(): Promise<void> {
     const { staging, images, uploads } = await sweep(closing.signal)
     const count = staging + images + uploads
-    if (count > 0) logger.info({ component: 'sweeps', count }, 'objects that nothing names were removed')
+    if (count > 0) logger.info({ component: 'sweeps', count }, 'objects that no event names were removed')
   }
 
   return {
     close: async () => {
       closing.abort()
+      await task.destroy()
       await running
+      await locks?.close()
     },
   }
 }

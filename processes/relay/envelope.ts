@@ -1,7 +1,6 @@
 import { v5 } from 'uuid'
 import type { RawEvent } from '../../streams/store/codec.ts'
-import { eventIdOf } from '../../streams/store/event-ids.ts'
-import type { RecordedEvent } from '../../streams/store/events.ts'
+import { eventIdOf, type RecordedEvent } from '../../streams/store/events.ts'
 import { formatPosition } from '../../platform/kit/positions.ts'
 import type { Channel, PublicEvent } from './channel.ts'
 

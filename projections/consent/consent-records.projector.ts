@@ -1,28 +1,39 @@
-import type { ConsentEvent } from '../../streams/consent/events.ts'
-import { defineProjector, insert } from '../runtime/projector.ts'
-import { consentRecords } from './consent-records.table.ts'
+import { Decision, type ConsentEvent } from '../../streams/consent/events.ts'
+import { defineProjector, defineTable } from '../runtime/projector.ts'
+import { insertRow } from '../runtime/row-changes.ts'
+
+/** Every decision ever recorded; the latest of a patient and a type is the current one. */
+export const consentRecordsTable = defineTable({
+  name: 'consent_records',
+  columns: {
+    consent_id: 'uuid',
+    org_id: 'uuid',
+    patient_id: 'uuid',
+    consent_type_id: 'uuid',
+    consent_type_code: 'text',
+    text_version_id: 'uuid',
+    text_sha256: 'text',
+    decision: { type: 'text', values: Decision.enum },
+    recorded_at: 'timestamptz',
+    recorded_by: { type: 'text', nullable: true },
+    created_at: 'timestamptz',
+    stream_revision: 'bigint',
+  },
+  primaryKey: ['consent_id'],
+  indexes: [
+    { columns: ['org_id', 'patient_id', 'consent_type_code', 'recorded_at', 'stream_revision'] },
+    { columns: ['org_id', 'patient_id', 'recorded_at', 'stream_revision'] },
+  ],
+})
 
 export const consentRecordsProjector = defineProjector<ConsentEvent>()({
   name: 'consent_records',
   version: 2,
   decisive: true,
-  tables: [consentRecords],
+  tables: [consentRecordsTable],
   handlers: {
     ConsentRecorded: ({ data, revision }) => [
-      insert(consentRecords, {
-        consent_id: data.consentId,
-        org_id: data.organisationId,
-        patient_id: data.patientId,
-        consent_type_id: data.consentTypeId,
-        consent_type_code: data.consentTypeCode,
-        text_version_id: data.textVersionId,
-        text_sha256: data.textSha256,
-        decision: data.decision,
-        recorded_at: data.recordedAt,
-        recorded_by: data.recordedBy,
-        created_at: data.createdAt,
-        stream_revision: revision,
-      }),
+      insertRow(consentRecordsTable, { ...data, orgId: data.organisationId, streamRevision: revision }),
     ],
   },
 })

@@ -1,60 +1,67 @@
 import type { ConsentTypeEvent } from '../../streams/consent-type/events.ts'
 import { parseOwnedStream } from '../../streams/aggregate.ts'
-import { defineProjector, insert, patch, remove, removeWhere } from '../runtime/projector.ts'
-import { consentTypes, textVersions } from './consent-types.table.ts'
+import { defineProjector, defineTable } from '../runtime/projector.ts'
+import { insertRow, patchRow, removeRow, removeRows } from '../runtime/row-changes.ts'
+
+export const consentTypesTable = defineTable({
+  name: 'consent_types',
+  columns: {
+    consent_type_id: 'uuid',
+    org_id: 'uuid',
+    code: 'text',
+    display_name: 'text',
+    description: { type: 'text', nullable: true },
+    legal_basis: 'text',
+    required: 'boolean',
+    created_at: 'timestamptz',
+    updated_at: 'timestamptz',
+    stream_revision: 'bigint',
+  },
+  primaryKey: ['consent_type_id'],
+  indexes: [{ columns: ['org_id', 'code'], unique: true }],
+})
+
+export const textVersionsTable = defineTable({
+  name: 'text_versions',
+  columns: {
+    text_version_id: 'uuid',
+    org_id: 'uuid',
+    consent_type_id: 'uuid',
+    locale: 'text',
+    text: 'text',
+    content_hash: 'text',
+    effective_from: 'timestamptz',
+    created_at: 'timestamptz',
+  },
+  primaryKey: ['text_version_id'],
+  indexes: [{ columns: ['consent_type_id', 'created_at', 'text_version_id'] }],
+})
 
 export const consentTypesProjector = defineProjector<ConsentTypeEvent>()({
   name: 'consent_types',
   version: 2,
-  tables: [consentTypes, textVersions],
+  tables: [consentTypesTable, textVersionsTable],
   handlers: {
     ConsentTypeCreated: ({ data, revision }) => [
-      insert(consentTypes, {
-        consent_type_id: data.consentTypeId,
-        org_id: data.organisationId,
-        code: data.code,
-        display_name: data.displayName,
-        description: data.description,
-        legal_basis: data.legalBasis,
-        required: data.required,
-        created_at: data.createdAt,
-        updated_at: data.createdAt,
-        stream_revision: revision,
+      insertRow(consentTypesTable, {
+        ...data,
+        orgId: data.organisationId,
+        updatedAt: data.createdAt,
+        streamRevision: revision,
       }),
     ],
     ConsentTextVersionPublished: ({ data, revision, stream }) => [
-      insert(textVersions, {
-        text_version_id: data.textVersionId,
-        org_id: parseOwnedStream(stream).orgId,
-        consent_type_id: data.consentTypeId,
-        locale: data.locale,
-        text: data.text,
-        content_hash: data.contentHash,
-        effective_from: data.effectiveFrom,
-        created_at: data.createdAt,
-      }),
-      patch(consentTypes, { consent_type_id: data.consentTypeId }, { stream_revision: revision }),
+      insertRow(textVersionsTable, { ...data, orgId: parseOwnedStream(stream).orgId }),
+      patchRow(consentTypesTable, { consentTypeId: data.consentTypeId, streamRevision: revision }),
     ],
-    ConsentTypeUpdated: ({ data, revision }) => [
-      patch(
-        consentTypes,
-        { consent_type_id: data.consentTypeId },
-        {
-          display_name: data.displayName,
-          description: data.description,
-          required: data.required,
-          updated_at: data.updatedAt,
-          stream_revision: revision,
-        },
-      ),
+    ConsentTypeUpdated: ({ data, revision }) => [patchRow(consentTypesTable, { ...data, streamRevision: revision })],
+    // Nobody has decided on it, so no other row refers to it.
+    ConsentTypeDeleted: ({ data: { consentTypeId } }) => [
+      removeRows(textVersionsTable, { consentTypeId }),
+      removeRow(consentTypesTable, { consentTypeId }),
     ],
-    // Nobody has decided on it, so no row elsewhere leads here.
-    ConsentTypeDeleted: ({ data }) => [
-      removeWhere(textVersions, { consent_type_id: data.consentTypeId }),
-      remove(consentTypes, { consent_type_id: data.consentTypeId }),
-    ],
-    ConsentTypeUsed: ({ data, revision }) => [
-      patch(consentTypes, { consent_type_id: data.consentTypeId }, { stream_revision: revision }),
+    ConsentTypeUsed: ({ data: { consentTypeId }, revision }) => [
+      patchRow(consentTypesTable, { consentTypeId, streamRevision: revision }),
     ],
   },
 })

@@ -1,7 +1,20 @@
+import type { Static, TSchema } from 'typebox'
+import type { MemberName } from '../../platform/kit/member-names.ts'
 import type { DomainEvent, RecordedEvent } from '../../streams/store/events.ts'
 
 export type ColumnType = 'uuid' | 'text' | 'integer' | 'bigint' | 'numeric' | 'boolean' | 'timestamptz' | 'jsonb'
-export type Column = ColumnType | { readonly type: ColumnType; readonly nullable: true }
+/**
+ * `values` lists the texts of a text column, `schema` describes the values of a jsonb column. Both give the column its type in
+ * code and are no part of the stored shape of a table.
+ */
+export type Column =
+  | ColumnType
+  | {
+      readonly type: ColumnType
+      readonly nullable?: true
+      readonly values?: readonly string[]
+      readonly schema?: TSchema
+    }
 
 /** A table of one projector's Postgres schema. Names are snake_case. */
 export interface Table {
@@ -73,9 +86,19 @@ export function defineProjector<Events extends DomainEvent>() {
   }
 }
 
-/** Keeps the literal types of a table, so that `insert`, `patch` and the like check their columns. */
+/** Keeps the literal types of a table, so that row changes, views and queries check their columns. */
 export function defineTable<const T extends Table>(table: T): T {
-  return table
+  const columns = Object.fromEntries(
+    Object.entries(table.columns).map(([name, column]) => [name, storedColumn(column)]),
+  )
+  // The type keeps what the columns are declared with. The value is the stored shape.
+  return { ...table, columns }
+}
+
+/** A column as the database has it: the stored shape of a table is the JSON text of these. */
+function storedColumn(column: Column): Column {
+  if (typeof column === 'string') return column
+  return column.nullable === true ? { type: column.type, nullable: true } : column.type
 }
 
 /** What a column takes: instants as RFC 3339 text, bigint and numeric as text (or bigint), jsonb anything that JSON holds. */
@@ -90,15 +113,40 @@ interface ColumnValues {
   jsonb: unknown
 }
 
+/** What a query returns of a column: instants as RFC 3339 text, bigint and numeric as text. */
+interface ViewValues {
+  uuid: string
+  text: string
+  integer: number
+  bigint: string
+  numeric: string
+  boolean: boolean
+  timestamptz: string
+  jsonb: unknown
+}
+
 type Columns<T extends Table> = T['columns']
-type Value<C extends Column> = C extends ColumnType
-  ? ColumnValues[C]
-  : C extends { readonly type: infer Base extends ColumnType }
-    ? ColumnValues[Base] | null
-    : never
+type Declared<C extends Column, Values extends Record<ColumnType, unknown>> = C extends ColumnType
+  ? Values[C]
+  : C extends { readonly values: readonly (infer Text)[] }
+    ? Text
+    : C extends { readonly schema: infer Schema extends TSchema }
+      ? Static<Schema>
+      : C extends { readonly type: infer Base extends ColumnType }
+        ? Values[Base]
+        : never
+type OrNull<C extends Column> = C extends { readonly nullable: true } ? null : never
+type Value<C extends Column> = Declared<C, ColumnValues> | OrNull<C>
 type NullableColumn<T extends Table> = {
-  [Name in keyof Columns<T>]: Columns<T>[Name] extends ColumnType ? never : Name
+  [Name in keyof Columns<T>]: Columns<T>[Name] extends { readonly nullable: true } ? Name : never
 }[keyof Columns<T>]
+
+/** A row as code sees it: `patient_id` is `patientId`. */
+export type ViewOf<T extends Table> = {
+  readonly [Name in keyof Columns<T> & string as MemberName<Name>]:
+    | Declared<Columns<T>[Name], ViewValues>
+    | OrNull<Columns<T>[Name]>
+}
 
 /** A whole row to write; a nullable column that is left out is null. */
 export type RowOf<T extends Table> = {

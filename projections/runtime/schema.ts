@@ -194,5 +194,5 @@ function tableDefinition(schema: string, table: Table): string {
 }
 
 function nullability(column: Column): string {
-  return typeof column === 'string' ? ' not null' : ''
+  return typeof column === 'string' || column.nullable !== true ? ' not null' : ''
 }

@@ -8,7 +8,7 @@ import { found } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { heldRecord } from '../../platform/http/waiting.ts'
 import { AiReviewDetails, AiReviewRecord, AiReviewStatus, isOver } from '../../contracts/ai-review/record.ts'
-import type { ReadDependencies } from '../dependencies.ts'
+import type { ReadDependencies } from '../read-route.ts'
 import { getReview, listReviews, toReviewRecord } from './queries.ts'
 
 export const AiReviewPage = Type.Object(

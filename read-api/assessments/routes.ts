@@ -8,7 +8,7 @@ import type { ServiceApp } from '../../platform/http/service.ts'
 import { heldRecord } from '../../platform/http/waiting.ts'
 import { AssessmentRecord, isOver, pollAfterMs, toAssessmentRecord } from '../../contracts/assessments/record.ts'
 import { signDownloads } from '../../contracts/assessments/download-urls.ts'
-import type { ReadDependencies } from '../dependencies.ts'
+import type { ReadDependencies } from '../read-route.ts'
 import { getAssessment } from './queries.ts'
 
 export function assessmentReadRoutes(app: ServiceApp, { pool, objects, configuration, now }: ReadDependencies): void {

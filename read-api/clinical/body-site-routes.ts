@@ -5,7 +5,7 @@ import { listQuery, page, pageMembers, pageRequest } from '../../platform/http/c
 import { namedOrg, orgQuery } from '../../platform/http/parameters.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { BodySiteRecord, bodySites } from '../../contracts/clinical/body-sites.ts'
-import type { ReadDependencies } from '../dependencies.ts'
+import type { ReadDependencies } from '../read-route.ts'
 
 const BodySitePage = Type.Object({ data: Type.Array(BodySiteRecord), ...pageMembers() }, { $id: 'BodySitePage' })
 

@@ -7,8 +7,9 @@ import { namedOrg, OrgQuery, orgQuery } from '../../platform/http/parameters.ts'
 import { found } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { CaseRecord, toCaseRecord } from '../../contracts/clinical/cases.ts'
-import { requireCurrent, wantsCurrent } from '../current.ts'
-import type { ReadDependencies } from '../dependencies.ts'
+import { casesProjector } from '../../projections/clinical/cases.projector.ts'
+import { requireCurrent, wantsCurrent } from '../read-route.ts'
+import type { ReadDependencies } from '../read-route.ts'
 import { getCase, listCases, placeOfCase } from './case-queries.ts'
 
 const CasePage = Type.Object({ data: Type.Array(CaseRecord), ...pageMembers() }, { $id: 'CasePage' })
@@ -59,7 +60,7 @@ export function caseReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     },
     async ({ caller, headers, params, query }, reply) => {
       const org = tenantOf(caller, namedOrg(query))
-      if (wantsCurrent(headers['cache-control'])) await requireCurrent(deps, 'cases')
+      if (wantsCurrent(headers['cache-control'])) await requireCurrent(deps, casesProjector)
       const opened = await getCase(pool, org, params.id)
       return found(reply, { body: toCaseRecord(opened), revision: opened.revision })
     },

@@ -6,7 +6,7 @@ import { Uuid } from '../../platform/http/members.ts'
 import { namedOrg, orgQuery } from '../../platform/http/parameters.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { DiagnosisRecord, FindingRecord } from '../../contracts/clinical/findings.ts'
-import type { ReadDependencies } from '../dependencies.ts'
+import type { ReadDependencies } from '../read-route.ts'
 import { getCase } from './case-queries.ts'
 import {
   listDiagnoses,

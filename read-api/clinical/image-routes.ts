@@ -7,7 +7,7 @@ import { namedOrg, OrgQuery, orgQuery } from '../../platform/http/parameters.ts'
 import { found } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { ImageRecord, toImageRecord } from '../../contracts/images/record.ts'
-import type { ReadDependencies } from '../dependencies.ts'
+import type { ReadDependencies } from '../read-route.ts'
 import { getImage, listImages } from './image-queries.ts'
 
 const ImagePage = Type.Object({ data: Type.Array(ImageRecord), ...pageMembers() }, { $id: 'ImagePage' })

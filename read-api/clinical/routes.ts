@@ -1,5 +1,5 @@
 import type { ServiceApp } from '../../platform/http/service.ts'
-import type { ReadDependencies } from '../dependencies.ts'
+import type { ReadDependencies } from '../read-route.ts'
 import { bodySiteRoutes } from './body-site-routes.ts'
 import { caseReadRoutes } from './case-routes.ts'
 import { findingRoutes } from './finding-routes.ts'

@@ -12,7 +12,7 @@ import {
   toWebhookDeliveryRecord,
   WebhookDeliveryRecord,
 } from '../../contracts/webhooks/delivery.ts'
-import type { ReadDependencies } from '../dependencies.ts'
+import type { ReadDependencies } from '../read-route.ts'
 import { getDelivery, listDeliveries, placeOfDelivery } from './delivery-queries.ts'
 import { getSubscription } from './queries.ts'
 

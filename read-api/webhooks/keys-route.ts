@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { answers } from '../../platform/http/answers.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import type { ReadDependencies } from '../dependencies.ts'
+import type { ReadDependencies } from '../read-route.ts'
 import { publishedKeys } from './key-queries.ts'
 
 export const WebhookKeySet = Type.Object(

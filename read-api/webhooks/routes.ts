@@ -7,7 +7,7 @@ import { namedOrg, OrgQuery, orgQuery } from '../../platform/http/parameters.ts'
 import { found } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { toWebhookSubscriptionRecord, WebhookSubscriptionRecord } from '../../contracts/webhooks/subscription.ts'
-import type { ReadDependencies } from '../dependencies.ts'
+import type { ReadDependencies } from '../read-route.ts'
 import { webhookKeysRoute } from './keys-route.ts'
 import { getSubscription, listSubscriptions, viewOfSubscription } from './queries.ts'
 

@@ -17,7 +17,7 @@ export const Classification = Type.Enum([
 ])
 export type Classification = Static<typeof Classification>
 
-export const CancellationReason = Type.Union([Type.Literal('requested'), Type.Literal('consent_withdrawn')])
+export const CancellationReason = Type.Enum(['requested', 'consent_withdrawn'])
 export type CancellationReason = Static<typeof CancellationReason>
 
 export const ProviderCall = Type.Enum(['case', 'image', 'process', 'result'])

@@ -30,8 +30,8 @@ export const GivenAddresses = Phi(Nullable(Type.Array(GivenAddress)))
 /** An image as the public request names it: `presignedUrl` carries no signature and opens nothing by itself. */
 export const RequestedImage = Type.Object({
   ...described,
+  objectKey: Type.String(),
   presignedUrl: Type.String(),
   presignedUrlExpiresAt: Instant,
-  objectKey: Type.String(),
 })
 export type RequestedImage = Static<typeof RequestedImage>

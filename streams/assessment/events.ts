@@ -14,7 +14,7 @@ import {
   OrgId,
 } from '../types.ts'
 
-export const CaptureType = Type.Union([Type.Literal('dermoscopic'), Type.Literal('macroscopic'), Type.Literal('other')])
+export const CaptureType = Type.Enum(['dermoscopic', 'macroscopic', 'other'])
 export const FindingType = Type.Enum(['lesion', 'rash', 'patch', 'blemish', 'other'])
 
 /** Why an assessment failed; each has a fixed message (`contracts/assessments/record.ts`), so that no free text is stored. */
@@ -87,14 +87,14 @@ export const assessmentEvents = {
       organisationId: OrgId,
       patientId: Id,
       productId: Id,
-      mode: Type.Union([Type.Literal('inline'), Type.Literal('slot')]),
       finding: Type.Object({ findingType: FindingType, bodySiteId: Nullable(Id) }),
-      images: Type.Array(DeclaredImage),
       externalReference: Phi(Nullable(Type.String())),
       clinicalContext: Phi(Nullable(Type.Record(Type.String(), Type.Unknown()))),
       customFields: Phi(Nullable(Type.Record(Type.String(), Type.String()))),
-      requestedAt: Instant,
       fingerprint: Fingerprint,
+      mode: Type.Union([Type.Literal('inline'), Type.Literal('slot')]),
+      images: Type.Array(DeclaredImage),
+      requestedAt: Instant,
     }),
     { subject: 'patientId' },
   ),

@@ -5,7 +5,7 @@ import { defineEvent, type EventOf } from '../store/schema.ts'
 import { Id, Instant, Nullable, OrgId } from '../types.ts'
 import { defineChannelStream, publicData } from './channel.ts'
 
-const review = { aiReviewId: Id, caseId: Id, productId: Id, orgId: OrgId, correlationId: Nullable(Type.String()) }
+const review = { orgId: OrgId, aiReviewId: Id, caseId: Id, productId: Id, correlationId: Nullable(Type.String()) }
 
 /** Stream of the public AI-review events (specification sections 4.5 and 6). */
 export const aiReviewChannelStream = defineChannelStream({
@@ -15,9 +15,9 @@ export const aiReviewChannelStream = defineChannelStream({
     requested: defineEvent(
       'ai_review.requested',
       publicData({
+        orgId: OrgId,
         caseId: Id,
         productId: Id,
-        orgId: OrgId,
         correlationId: Nullable(Type.String()),
         requestedAt: Instant,
         images: Type.Array(RequestedImage),
@@ -63,11 +63,11 @@ export const aiReviewChannelStream = defineChannelStream({
     superseded: defineEvent(
       'ai_review.superseded',
       publicData({
+        orgId: OrgId,
         oldAiReviewId: Id,
         newAiReviewId: Id,
         caseId: Id,
         productId: Id,
-        orgId: OrgId,
         supersededAt: Instant,
         reason: Type.Optional(Type.String()),
       }),

@@ -4,7 +4,7 @@ import { defineEvent, type EventOf } from '../store/schema.ts'
 import { Id, Instant, Nullable } from '../types.ts'
 import { defineChannelStream, publicData } from './channel.ts'
 
-const ended = { org_id: Id, assessment_id: Id, patient_id: Id, product_id: Id, ended_at: Instant }
+const named = { org_id: Id, assessment_id: Id, patient_id: Id }
 
 /** Stream of the public assessment events: ids, status and error code; the record itself goes by webhook only. */
 export const assessmentChannelStream = defineChannelStream({
@@ -13,12 +13,26 @@ export const assessmentChannelStream = defineChannelStream({
   events: {
     completed: defineEvent(
       'assessment.completed',
-      publicData({ ...ended, case_id: Id, status: Type.Literal('completed'), error_code: Type.Null() }),
+      publicData({
+        ...named,
+        case_id: Id,
+        product_id: Id,
+        status: Type.Literal('completed'),
+        error_code: Type.Null(),
+        ended_at: Instant,
+      }),
     ),
     /** `case_id` is null where the uploads were never submitted. */
     failed: defineEvent(
       'assessment.failed',
-      publicData({ ...ended, case_id: Nullable(Id), status: Type.Literal('failed'), error_code: FailureCode }),
+      publicData({
+        ...named,
+        case_id: Nullable(Id),
+        product_id: Id,
+        status: Type.Literal('failed'),
+        error_code: FailureCode,
+        ended_at: Instant,
+      }),
     ),
   },
 })

@@ -7,9 +7,9 @@ function decisionEvent<Name extends 'consent.granted' | 'consent.denied' | 'cons
   return defineEvent(
     name,
     publicData({
+      org_id: Id,
       type: Type.Literal(name),
       patient_id: Id,
-      org_id: Id,
       consent_type_code: Type.String(),
       timestamp: Instant,
     }),

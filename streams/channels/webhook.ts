@@ -3,7 +3,7 @@ import { Id, Instant } from '../types.ts'
 import { DisabledReason, FailingPercent } from '../webhook-subscriptions/events.ts'
 import { defineChannelStream, publicData } from './channel.ts'
 
-const endpoint = { subscription_id: Id, org_id: Id }
+const endpoint = { org_id: Id, subscription_id: Id }
 
 /** Stream of the public webhook events (contract section 3, line 474). No address: tenants put tokens into theirs. */
 export const webhookChannelStream = defineChannelStream({

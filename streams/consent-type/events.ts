@@ -13,8 +13,8 @@ export const consentTypeEvents = {
       description: Nullable(Type.String()),
       legalBasis: Type.String(),
       required: Type.Boolean(),
-      createdAt: Instant,
       fingerprint: Fingerprint,
+      createdAt: Instant,
     }),
   ),
   ConsentTextVersionPublished: defineEvent(

@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox'
 import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
 import { Fingerprint, Id, Instant, Nullable, Sha256, OrgId } from '../types.ts'
 
-export const Decision = Type.Union([Type.Literal('granted'), Type.Literal('denied'), Type.Literal('withdrawn')])
+export const Decision = Type.Enum(['granted', 'denied', 'withdrawn'])
 export type Decision = Static<typeof Decision>
 
 export const consentEvents = {

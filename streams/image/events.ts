@@ -17,10 +17,10 @@ export const imageEvents = {
       /** The only length that the upload can have, where the request names one. */
       sizeBytes: Type.Optional(Type.Integer()),
       bodySiteId: Nullable(Id),
+      fingerprint: Fingerprint,
       declaredAt: Instant,
       /** The bytes are uploaded and submitted until then, or never. */
       closesAt: Instant,
-      fingerprint: Fingerprint,
     }),
   ),
   /** The bytes lie under a key that nothing overwrites, and are what was declared. */

@@ -11,10 +11,10 @@ export const oauthClientEvents = {
       /** Null for a platform-level client, which names the organisation in each request. */
       orgId: Nullable(OrgId),
       productId: Nullable(Id),
-      scopes: Type.Array(Type.String()),
+      trustedActorContext: Type.Boolean(),
       /** HMAC of the 256-bit random secret with the vault's pepper. */
       secretHash: Sha256,
-      trustedActorContext: Type.Boolean(),
+      scopes: Type.Array(Type.String()),
       registeredAt: Instant,
     }),
   ),

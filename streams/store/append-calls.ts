@@ -3,7 +3,7 @@ import { convertToCommandError, type EventStoreDBClient } from '@eventstore/db-c
 import type { ClientDuplexStream } from '@grpc/grpc-js'
 import { openStreamsCall } from '../../platform/kit/event-store-client.ts'
 import { appendMessage, readAppendReply, type AppendReply, type AppendRequest } from './append-messages.ts'
-import type { StoreLogger } from './ports.ts'
+import type { StoreLogger } from './errors.ts'
 
 type AppendCall = ClientDuplexStream<Buffer, Buffer>
 

@@ -10,6 +10,7 @@ import {
 } from './client-errors.ts'
 import type { OutgoingEvent } from './codec.ts'
 import type { EventStoreConnection } from './connection.ts'
+import type { StoreLogger } from './errors.ts'
 import {
   AppendOutcomeUnknownError,
   AppendTooLargeError,
@@ -18,7 +19,6 @@ import {
   StreamTombstonedError,
 } from './errors.ts'
 import type { StreamRevision, Position } from '../../platform/kit/positions.ts'
-import type { StoreLogger } from './ports.ts'
 
 /** The most that the server takes in one append, in bytes. */
 export const appendLimitBytes = 1_048_576

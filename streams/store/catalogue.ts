@@ -1,4 +1,5 @@
 import { Compile } from 'typebox/compile'
+import { orderingOf, type Ordering } from './member-order.ts'
 import { closeObjects, phiMembersOf } from './schema-inspection.ts'
 import type { EventDefinition } from './schema.ts'
 
@@ -16,6 +17,8 @@ export interface CatalogueEntry {
   readonly phiMembers: readonly string[]
   /** Pointers and messages of what the schema refuses, empty when it accepts. Never the values. */
   readonly refusals: (data: unknown) => readonly { readonly pointer: string; readonly message: string }[]
+  /** Data that the schema accepts, its members in the order of the schema. */
+  readonly ordered: Ordering
 }
 
 export interface Catalogue {
@@ -51,7 +54,8 @@ export function createCatalogue(definitions: readonly CategoryDefinition[]): Cat
 function entryOf(category: string, definition: EventDefinition): CatalogueEntry {
   const phiMembers = checkedPhiMembers(category, definition)
   checkUpcasters(definition)
-  const validator = Compile(closeObjects(definition.schema))
+  const closed = closeObjects(definition.schema)
+  const validator = Compile(closed)
   return {
     definition,
     category,
@@ -60,6 +64,7 @@ function entryOf(category: string, definition: EventDefinition): CatalogueEntry 
       validator.Check(data)
         ? []
         : validator.Errors(data).map((error) => ({ pointer: error.instancePath, message: error.message })),
+    ordered: orderingOf(closed),
   }
 }
 

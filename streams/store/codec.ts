@@ -1,8 +1,14 @@
 import { categoryOf, type Catalogue, type CatalogueEntry } from './catalogue.ts'
-import { decodeWith, isJsonObject, type JsonObject, type StoredEvent } from './decoding.ts'
+import { decodeWith, type StoredEvent } from './decoding.ts'
 import { InvalidEventError } from './errors.ts'
-import { eventIdOf } from './event-ids.ts'
-import type { DomainEvent, EventMetadata, RecordedEvent } from './events.ts'
+import {
+  eventIdOf,
+  isJsonObject,
+  type DomainEvent,
+  type EventMetadata,
+  type JsonObject,
+  type RecordedEvent,
+} from './events.ts'
 import { nextRevision, type StreamRevision } from '../../platform/kit/positions.ts'
 import type { CommandContext } from '../../platform/kit/command-context.ts'
 import { readJsonText } from '../../platform/kit/json-reading.ts'
@@ -128,7 +134,10 @@ function entryFor(catalogue: Catalogue, type: string, stream: string): Catalogue
   return entry
 }
 
-/** The data as JSON will bring it back: what the client cannot encode must fail here, since there it would never settle. */
+/**
+ * The data as JSON will bring it back, its members in the order of the schema: the stored bytes do not depend on how the
+ * data was built. What the client cannot encode must fail here, since there it would never settle.
+ */
 function plainData(entry: CatalogueEntry, event: { readonly type: string; readonly data: unknown }): JsonObject {
   let plain: unknown
   try {
@@ -138,10 +147,11 @@ function plainData(entry: CatalogueEntry, event: { readonly type: string; readon
   } catch {
     throw new InvalidEventError(event.type, '', 'cannot be encoded as JSON without loss')
   }
-  if (!isJsonObject(plain)) throw new InvalidEventError(event.type, '', 'data is not an object')
   const refusal = entry.refusals(plain)[0]
   if (refusal !== undefined) throw new InvalidEventError(event.type, refusal.pointer, refusal.message)
-  return plain
+  const ordered = entry.ordered(plain)
+  if (!isJsonObject(ordered)) throw new InvalidEventError(event.type, '', 'data is not an object')
+  return ordered
 }
 
 const mayHoldLargeIntegers = /[:,[]-?\d{16}/

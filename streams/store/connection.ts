@@ -1,6 +1,6 @@
 import { EventStoreDBClient } from '@eventstore/db-client'
+import type { StoreLogger } from './errors.ts'
 import { AppendCalls } from './append-calls.ts'
-import type { StoreLogger } from './ports.ts'
 
 export interface EventStoreConnection {
   /** Reads, and what carries appends. Alone on its channel, so that commands never queue behind subscriptions. */

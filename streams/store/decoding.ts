@@ -1,12 +1,11 @@
 import type { Catalogue, CatalogueEntry } from './catalogue.ts'
 import { UndecodableEventError, UnknownEventTypeError, type EventHead } from './errors.ts'
 import { MissingKeyError, type KeyVault } from '../../platform/kit/key-vault.ts'
-import type { EventMetadata, RecordedEvent } from './events.ts'
+import { isJsonObject, type EventMetadata, type JsonObject, type RecordedEvent } from './events.ts'
 import { isSealed, memberPlace, openMember } from './phi-encryption.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { Signer } from './signature.ts'
 
-export type JsonObject = Record<string, unknown>
 type SubjectKey = Uint8Array | 'destroyed'
 
 /** An event as it was stored, its content in bytes and parsed. */
@@ -122,10 +121,6 @@ function newestShape(head: EventHead, entry: CatalogueEntry, data: JsonObject, s
     }
   }
   return shaped
-}
-
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
 }
 
 function isMetadata(value: unknown): value is EventMetadata {

@@ -8,6 +8,7 @@ import {
 import type { Catalogue } from './catalogue.ts'
 import { createCodec, type Codec, type EncodedAppend, type RawEvent } from './codec.ts'
 import { connectEventStore, type EventStoreConnection } from './connection.ts'
+import type { StoreLogger } from './errors.ts'
 import {
   AppendTooLargeError,
   EventStoreClosedError,
@@ -30,7 +31,6 @@ import { nextRevision, type StreamRevision, startOfLog, type Position } from '..
 import type { CommandContext } from '../../platform/kit/command-context.ts'
 import { newestOf, placesBackwards, type HeadQuestion } from './log-head.ts'
 import { readLogPiece, type LogBatch, type LogRead } from './log-reading.ts'
-import type { StoreLogger } from './ports.ts'
 import type { KeyVault } from '../../platform/kit/key-vault.ts'
 import { openRawLogSubscription, openRawStreamSubscription } from './raw-calls.ts'
 import { readRawStream, type ReadTiming } from './reading.ts'

@@ -1,4 +1,5 @@
 import type { Position, StreamRevision } from '../../platform/kit/positions.ts'
+import { v5 } from 'uuid'
 
 /** A fact before it is stored: a literal type and its JSON data. */
 export interface DomainEvent<Type extends string = string, Data = unknown> {
@@ -69,4 +70,16 @@ export interface Appended {
   readonly revision: bigint
   /** `$all` position of the last event written. */
   readonly position: Position
+}
+
+export type JsonObject = Record<string, unknown>
+
+/** Data or metadata that the store cannot read as JSON come as a string or bytes. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
+}
+
+/** Id of the nth event (from 0) of a command: repeating the command repeats the ids. */
+export function eventIdOf(commandId: string, index: number): string {
+  return v5(String(index), commandId)
 }

@@ -1,8 +1,8 @@
 import type { TSchema } from 'typebox'
 
-type SchemaNode = Readonly<Record<string, unknown>>
+export type SchemaNode = Readonly<Record<string, unknown>>
 
-function isNode(value: unknown): value is SchemaNode {
+export function isNode(value: unknown): value is SchemaNode {
   return typeof value === 'object' && value !== null
 }
 

@@ -6,7 +6,7 @@ import { EventStoreRefusedError, StreamTombstonedError, UndecodableEventError } 
 import type { RecordedEvent } from './events.ts'
 import type { LogFrame } from './log-frames.ts'
 import type { Position } from '../../platform/kit/positions.ts'
-import type { StoreLogger } from './ports.ts'
+import type { StoreLogger } from './errors.ts'
 import { Pull } from './pull.ts'
 import { endCall, type RawCall } from './raw-calls.ts'
 import { itemOf, Marker, ReadAhead } from './subscription-feed.ts'

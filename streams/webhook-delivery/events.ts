@@ -4,7 +4,7 @@ import { CausingRequest, Id, Instant, Nullable, OrgId } from '../types.ts'
 import { WebhookEventType } from '../webhook-subscriptions/events.ts'
 
 /** What a delivery tells: an event that was subscribed to, or that a test was asked for. */
-export const DeliveredEventType = Type.Union([WebhookEventType, Type.Literal('webhook.test')])
+export const DeliveredEventType = Type.Enum([...WebhookEventType.enum, 'webhook.test'])
 export type DeliveredEventType = Static<typeof DeliveredEventType>
 
 /** Why an attempt failed: the class of the outside error, never the receiver's own words. */
@@ -34,9 +34,9 @@ const failure = {
   ...named,
   /** Numbers go on over redeliveries. */
   attempt: Type.Integer({ minimum: 1 }),
+  durationMs: Type.Integer({ minimum: 0 }),
   statusCode: Nullable(Type.Integer()),
   errorClass: DeliveryErrorClass,
-  durationMs: Type.Integer({ minimum: 0 }),
   endpoint: FailedEndpoint,
   failedAt: Instant,
 }
@@ -80,9 +80,9 @@ export const webhookDeliveryEvents = {
       assessmentId: Nullable(Id),
       /** When what is told happened, or the test was asked for. */
       occurredAt: Instant,
-      scheduledAt: Instant,
       /** Of the client that asked for a test; else null. */
       request: CausingRequest,
+      scheduledAt: Instant,
     }),
     { version: 2, upcasters: scheduledUpcasters },
   ),
@@ -95,8 +95,8 @@ export const webhookDeliveryEvents = {
     Type.Object({
       ...named,
       attempt: Type.Integer({ minimum: 1 }),
-      statusCode: Type.Integer(),
       durationMs: Type.Integer({ minimum: 0 }),
+      statusCode: Type.Integer(),
       deliveredAt: Instant,
     }),
   ),

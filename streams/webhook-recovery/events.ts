@@ -18,8 +18,8 @@ export const webhookRecoveryEvents = {
       until: Instant,
       deliveries: Type.Array(Type.Object({ deliveryId: Id, eventId: Id }), { maxItems: mostRecovered }),
       hasMore: Type.Boolean(),
-      requestedAt: Instant,
       fingerprint: Fingerprint,
+      requestedAt: Instant,
     }),
   ),
 } as const

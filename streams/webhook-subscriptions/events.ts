@@ -2,14 +2,14 @@ import { Type, type Static } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
 import { CausingRequest, Fingerprint, Id, Instant, Nullable, OrgId } from '../types.ts'
 
-export const WebhookEventType = Type.Union([Type.Literal('assessment.completed'), Type.Literal('assessment.failed')])
+export const WebhookEventType = Type.Enum(['assessment.completed', 'assessment.failed'])
 export type WebhookEventType = Static<typeof WebhookEventType>
 
-export const PayloadMode = Type.Union([Type.Literal('full'), Type.Literal('thin')])
+export const PayloadMode = Type.Enum(['full', 'thin'])
 export type PayloadMode = Static<typeof PayloadMode>
 
 /** Of Standard Webhooks: HMAC-SHA-256 with the secret, and Ed25519 with the key pair. */
-export const SignatureScheme = Type.Union([Type.Literal('v1'), Type.Literal('v1a')])
+export const SignatureScheme = Type.Enum(['v1', 'v1a'])
 export type SignatureScheme = Static<typeof SignatureScheme>
 
 /** Public half of an Ed25519 pair: its RFC 7638 thumbprint, and the key as the member `x` of a JWK. */
@@ -24,7 +24,6 @@ export const FailingPercent = Type.Union([Type.Literal(50), Type.Literal(70), Ty
 export type FailingPercent = Static<typeof FailingPercent>
 
 const described = {
-  subscriptionId: Id,
   url: Type.String(),
   /** Sorted, each once. */
   eventTypes: Type.Array(WebhookEventType),
@@ -47,21 +46,22 @@ export const webhookSubscriptionEvents = {
   WebhookSubscribed: defineEvent(
     'WebhookSubscribed',
     Type.Object({
-      ...described,
-      organisationId: OrgId,
-      signatureSchemes: Type.Array(SignatureScheme),
+      subscriptionId: Id,
       /** Under it the vault keeps the secret and, with `v1a`, the key pair; no event holds either. */
       secretId: Id,
+      organisationId: OrgId,
+      ...described,
+      signatureSchemes: Type.Array(SignatureScheme),
+      fingerprint: Fingerprint,
       publicKey: Nullable(PublicKey),
       createdAt: Instant,
-      fingerprint: Fingerprint,
     }),
     { version: 2, upcasters: subscribedUpcasters },
   ),
   /** Holds every member as it is now; what failed at another address no longer counts. */
   WebhookSubscriptionChanged: defineEvent(
     'WebhookSubscriptionChanged',
-    Type.Object({ ...described, isNewEndpoint: Type.Boolean(), changedAt: Instant }),
+    Type.Object({ subscriptionId: Id, ...described, isNewEndpoint: Type.Boolean(), changedAt: Instant }),
   ),
   WebhookSubscriptionDisabled: defineEvent(
     'WebhookSubscriptionDisabled',
@@ -90,9 +90,9 @@ export const webhookSubscriptionEvents = {
       subscriptionId: Id,
       percent: FailingPercent,
       failingSince: Instant,
+      warnedAt: Instant,
       disableAt: Instant,
       nextReviewAt: Instant,
-      warnedAt: Instant,
     }),
   ),
   WebhookSubscriptionDeleted: defineEvent(

@@ -20,6 +20,8 @@ interface ImportRule {
   readonly of: string
   readonly may: readonly (string | RegExp)[]
   readonly not?: readonly (string | RegExp)[]
+  /** Files of the folder that may import more. */
+  readonly except?: { readonly files: RegExp; readonly may: readonly RegExp[] }
 }
 
 const stages = [
@@ -37,14 +39,19 @@ const stages = [
 export const importRules: readonly ImportRule[] = [
   { of: 'streams/', may: ['streams/', 'platform/kit/'] },
   { of: 'contracts/', may: ['contracts/', 'streams/', 'platform/'] },
-  { of: 'commands/', may: ['commands/', 'streams/', 'contracts/', 'platform/'] },
+  {
+    of: 'commands/',
+    may: ['commands/', 'streams/', 'contracts/', 'platform/'],
+    // A route names the projectors that serve its reply.
+    except: { files: /routes?\.ts$/, may: [/^projections\/.*\.projector\.ts$/] },
+  },
   { of: 'projections/', may: ['projections/', 'streams/', 'platform/'] },
   {
     of: 'processes/',
     may: ['processes/', 'streams/', 'commands/', 'projections/runtime/', 'contracts/', 'platform/'],
     not: [/^commands\/.*routes\.ts$/],
   },
-  { of: 'read-api/', may: ['read-api/', /^projections\/.*table\.ts$/, 'contracts/', 'platform/'] },
+  { of: 'read-api/', may: ['read-api/', /^projections\/.*projector\.ts$/, 'contracts/', 'platform/'] },
   { of: 'platform/', may: ['platform/'] },
   { of: 'platform/kit/', may: ['platform/kit/'] },
   { of: 'app/main.ts', may: ['app/', ...stages], not: ['app/demo/'] },
@@ -134,7 +141,8 @@ function importViolations(file: SourceFile): Violation[] {
   if (rule === undefined) return [{ path: file.path, rule: 'no stage', what: file.path }]
   return importsOf(file).flatMap((imported) => {
     if (isPackage(imported)) return packageViolations(file.path, imported)
-    const isAllowed = rule.may.some(fits(imported))
+    const exceptions = rule.except?.files.test(file.path) === true ? rule.except.may : []
+    const isAllowed = [...rule.may, ...exceptions].some(fits(imported))
     const isExcepted = (rule.not ?? []).some(fits(imported))
     return isAllowed && !isExcepted ? [] : [{ path: file.path, rule: `imports of ${rule.of}`, what: imported }]
   })

@@ -50,6 +50,16 @@ describe('a planted violation', () => {
       '../../projections/clinical/cases.table.ts',
       'imports of commands/: projections/clinical/cases.table.ts',
     ],
+    [
+      'commands/clinical/open-case.ts',
+      '../../projections/clinical/cases.projector.ts',
+      'imports of commands/: projections/clinical/cases.projector.ts',
+    ],
+    [
+      'commands/clinical/case-routes.ts',
+      '../../projections/clinical/cases.table.ts',
+      'imports of commands/: projections/clinical/cases.table.ts',
+    ],
     ['commands/clinical/open-case.ts', '../../processes/registry.ts', 'imports of commands/: processes/registry.ts'],
     ['commands/clinical/open-case.ts', '../../app/services.ts', 'imports of commands/: app/services.ts'],
     [
@@ -79,8 +89,8 @@ describe('a planted violation', () => {
     ],
     [
       'read-api/clinical/case-queries.ts',
-      '../../projections/clinical/cases.projector.ts',
-      'imports of read-api/: projections/clinical/cases.projector.ts',
+      '../../projections/runtime/row-changes.ts',
+      'imports of read-api/: projections/runtime/row-changes.ts',
     ],
     [
       'read-api/clinical/case-queries.ts',
@@ -222,7 +232,10 @@ describe('reading imports', () => {
 
   it('allows what the table allows', () => {
     expect(
-      plant('read-api/clinical/case-queries.ts', `import { cases } from '../../projections/clinical/cases.table.ts'`),
+      plant(
+        'read-api/clinical/case-queries.ts',
+        `import { casesTable } from '../../projections/clinical/cases.projector.ts'`,
+      ),
     ).toEqual([])
     expect(plant('platform/http/replies.ts', `import type { P } from '../../platform/kit/positions.ts'`)).toEqual([])
     expect(plant('app/demo/main.ts', `import { c } from '../credentials-file.ts'`)).toEqual([])

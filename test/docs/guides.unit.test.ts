@@ -32,7 +32,7 @@ test.each([
 test.each([
   'Call `defineProcess` in `runtime/process.ts`, as `processes/<service>/<name>.effects.ts` does.',
   '| `processes/<service>/<name>.effects.ts` | `defineProcess` |',
-  'See [the decision](../docs/decisions/0014-one-timer-instead-of-node-cron.md), `GET /health/live` and `credentials.json`.',
+  'See [the decision](../docs/decisions/0014-node-cron-runs-the-sweep.md), `GET /health/live` and `credentials.json`.',
   '```sh\nno_such_command\n```',
 ])('%s is not', (text) => {
   expect(planted(text)).toEqual([])

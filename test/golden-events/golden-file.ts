@@ -61,30 +61,31 @@ export async function decodeGolden(type: string, golden: GoldenFile, keys: KeyVa
   return codec.decode({ ...place, id, type, isJson: true, data, metadata, ...bytes })
 }
 
-/** Fills in `stored` from `decoded` where it is missing. What is sealed already stays as it is. */
-export async function sealGolden(name: string): Promise<void> {
-  const golden = await readGolden(name)
-  if (golden.stored !== undefined) return
-  const type = typeOf(name)
+/** What the codec of today sends for data: its text, and the event as a golden file holds it. */
+export async function writtenToday(type: string, stream: string, data: unknown) {
   const codec = createCodec(catalogue, fixedKeys, await fixedKeys.eventSigningKey())
-  const isChannel = categoryOf(golden.stream).includes('.')
   const id = '00000000-0000-4000-8000-000000000e01'
   const $correlationId = '00000000-0000-4000-8000-000000000c01'
-  const place = { stream: golden.stream, expected: 'no_stream' } as const
-  const { events } = isChannel
-    ? codec.encodeRaw(
-        [{ id, type, data: golden.decoded, metadata: { commandId: id, $correlationId, orgId, source: '5/5' } }],
-        place,
-      )
+  const place = { stream, expected: 'no_stream' } as const
+  const { events } = categoryOf(stream).includes('.')
+    ? codec.encodeRaw([{ id, type, data, metadata: { commandId: id, $correlationId, orgId, source: '5/5' } }], place)
     : await codec.encode(
-        [{ type, data: golden.decoded }],
+        [{ type, data }],
         { commandId: id, correlationId: $correlationId, orgId, requestId: 'golden' },
         place,
       )
   const [event] = events
-  if (event?.metadata === undefined) throw new Error(`${name} was not encoded`)
-  const stored = { id: event.id, data: JSON.parse(event.text), metadata: JSON.parse(event.metadata) }
-  await writeGolden(name, { stream: golden.stream, stored, decoded: golden.decoded })
+  if (event?.metadata === undefined) throw new Error(`${type} was not encoded`)
+  const { text, metadata } = event
+  return { text, stored: { id: event.id, data: JSON.parse(text), metadata: JSON.parse(metadata) } }
+}
+
+/** Fills in `stored` from `decoded` where it is missing. What is sealed already stays as it is. */
+export async function sealGolden(name: string): Promise<void> {
+  const { stream, stored: sealed, decoded } = await readGolden(name)
+  if (sealed !== undefined) return
+  const { stored } = await writtenToday(typeOf(name), stream, decoded)
+  await writeGolden(name, { stream, stored, decoded })
 }
 
 /** Signs a sealed file anew, with everything else as it is: for a change of the signature's format before a release. */

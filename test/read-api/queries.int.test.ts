@@ -9,8 +9,7 @@ import * as caseQueries from '../../read-api/clinical/case-queries.ts'
 import * as findings from '../../read-api/clinical/finding-queries.ts'
 import * as imageQueries from '../../read-api/clinical/image-queries.ts'
 import * as patientQueries from '../../read-api/clinical/patient-queries.ts'
-import * as decisions from '../../read-api/consent/decision-queries.ts'
-import * as consent from '../../read-api/consent/type-queries.ts'
+import * as consent from '../../read-api/consent/queries.ts'
 import * as deliveries from '../../read-api/webhooks/delivery-queries.ts'
 import * as webhooks from '../../read-api/webhooks/queries.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
@@ -171,6 +170,8 @@ beforeAll(async () => {
 })
 afterAll(() => tables.close())
 
+const first = { after: null, fetch: 50 }
+
 /** Every query by the name that it is exported under, asked for something that the first organisation has. */
 const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> = {
   getAssessment: (tenant) => assessmentQueries.getAssessment(pool, tenant, ids.assessment),
@@ -182,17 +183,17 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   listDiagnoses: (tenant) => findings.listDiagnoses(pool, tenant, { caseId: ids.case, after: null, limit: 50 }),
   getImage: (tenant) => imageQueries.getImage(pool, tenant, ownImage),
   listImages: (tenant) => imageQueries.listImages(pool, tenant, { caseId: ids.case }, null, 50),
-  listConsentTypes: (tenant) => consent.listConsentTypes(pool, tenant, null, 50),
+  listConsentTypes: (tenant) => consent.listConsentTypes(pool, tenant, first),
   getConsentType: (tenant) => consent.getConsentType(pool, tenant, ids.consentType),
   getConsentTypeByCode: (tenant) => consent.getConsentTypeByCode(pool, tenant, 'ai_analysis'),
   latestTextVersions: (tenant) => consent.latestTextVersions(pool, tenant, ids.consentType, 50),
-  listTextVersions: (tenant) => consent.listTextVersions(pool, tenant, ids.consentType, null, 50),
-  latestDecisions: (tenant) => decisions.latestDecisions(pool, tenant, ids.patient, ['ai_analysis']),
+  listTextVersions: (tenant) => consent.listTextVersions(pool, tenant, ids.consentType, first),
+  latestDecisions: (tenant) => consent.latestDecisions(pool, tenant, ids.patient, ['ai_analysis']),
   listStandingDecisions: (tenant) =>
-    decisions.listStandingDecisions(pool, tenant, ids.patient, { asOf: null, now: new Date(at(60)) }),
-  listDecisions: (tenant) => decisions.listDecisions(pool, tenant, ids.patient, { code: null, after: null, limit: 50 }),
-  getDecisionWithLocale: (tenant) => decisions.getDecisionWithLocale(pool, tenant, ids.patient, ids.consent),
-  getDecision: (tenant) => decisions.getDecision(pool, tenant, ids.patient, ids.consent),
+    consent.listStandingDecisions(pool, tenant, ids.patient, { asOf: null, now: new Date(at(60)) }),
+  listDecisions: (tenant) => consent.listDecisions(pool, tenant, ids.patient, { page: first }),
+  getDecisionWithLocale: (tenant) => consent.getDecisionWithLocale(pool, tenant, ids.patient, ids.consent),
+  getDecision: (tenant) => consent.getDecision(pool, tenant, ids.patient, ids.consent),
   listReviews: (tenant) => reviews.listReviews(pool, tenant, {}, null, 50),
   getReview: (tenant) => reviews.getReview(pool, tenant, ids.review),
   listSubscriptions: (tenant) => webhooks.listSubscriptions(pool, tenant, null, 50),
@@ -208,13 +209,12 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
 describe('every query', () => {
   it('is in this test', () => {
     const modules = [
-      assessments,
-      cases,
+      assessmentQueries,
+      caseQueries,
       findings,
-      images,
-      patients,
+      imageQueries,
+      patientQueries,
       consent,
-      decisions,
       deliveries,
       reviews,
       webhooks,
@@ -448,23 +448,20 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
     size: count,
   },
   'consent types': {
-    list: listOf(
-      (after, limit) => consent.listConsentTypes(pool, org, after, limit),
-      (row) => [row.code],
-    ),
+    list: listOf((after, fetch) => consent.listConsentTypes(pool, org, { after, fetch }), consent.placeOfType),
     size: count + 1,
   },
   'text versions': {
     list: listOf(
-      (after, limit) => consent.listTextVersions(pool, org, ids.consentType, after, limit),
+      (after, fetch) => consent.listTextVersions(pool, org, ids.consentType, { after, fetch }),
       consent.placeOfTextVersion,
     ),
     size: count + 1,
   },
   decisions: {
     list: listOf(
-      (after, limit) => decisions.listDecisions(pool, org, ids.otherPatient, { code: null, after, limit }),
-      decisions.placeOfDecision,
+      (after, fetch) => consent.listDecisions(pool, org, ids.otherPatient, { page: { after, fetch } }),
+      consent.placeOfDecision,
     ),
     size: count,
   },

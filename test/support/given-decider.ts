@@ -1,10 +1,12 @@
 import { expect } from 'vitest'
 import { isRefusal, type Decision } from '../../commands/handling/decision.ts'
-import type { ProblemCode } from '../../platform/http/problems.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import type { DomainEvent, Fold } from '../../streams/store/events.ts'
 
-type Decide<State, Event extends DomainEvent, Command> = (command: Command, state: State) => Decision<Event>
+type Decide<State, Event extends DomainEvent, Command, Name extends string> = (
+  command: Command,
+  state: State,
+) => Decision<Event, Name>
 
 /**
  * `given(fold, ...events).when(decide, command).thenEvents([...])`. What is decided is also decided again in the state
@@ -17,11 +19,11 @@ export function given<State, Event extends DomainEvent>(
   const state = events.reduce(fold.evolve, fold.initialState)
   return {
     state,
-    when<Command>(decide: Decide<State, Event, Command>, command: Command) {
+    when<Command, Name extends string = never>(decide: Decide<State, Event, Command, Name>, command: Command) {
       const decision = decide(command, state)
       return {
         /** Exactly these events, which the catalogue accepts; the same command again makes none, unless `again` says what it makes. */
-        thenEvents(expected: readonly Event[], again: readonly Event[] | ProblemCode = []): State {
+        thenEvents(expected: readonly Event[], again: readonly Event[] | Name = []): State {
           expect(decision).toEqual(expected)
           for (const event of expected) expect(catalogue.entry(event.type)?.refusals(event.data)).toEqual([])
           const after = expected.reduce(fold.evolve, state)
@@ -32,14 +34,16 @@ export function given<State, Event extends DomainEvent>(
         thenNothing(): void {
           expect(decision).toEqual([])
         },
-        thenRefused(code: ProblemCode): void {
-          expect(read(decision)).toBe(code)
+        thenRefused(name: Name): void {
+          expect(read(decision)).toBe(name)
         },
       }
     },
   }
 }
 
-function read<Event extends DomainEvent>(decision: Decision<Event>): readonly Event[] | ProblemCode {
+function read<Event extends DomainEvent, Name extends string>(
+  decision: Decision<Event, Name>,
+): readonly Event[] | Name {
   return isRefusal(decision) ? decision.refused : decision
 }

@@ -82,7 +82,7 @@ function stateOf(story: Story, { review: { orgId, caseId } }: Analysis) {
   return (told as CaseEvent[]).reduce(cases.evolve, cases.initialState)
 }
 
-function append(story: Story, { review: { orgId, caseId } }: Analysis, decision: Decision<CaseEvent>): void {
+function append(story: Story, { review: { orgId, caseId } }: Analysis, decision: Decision<CaseEvent, string>): void {
   if ('refused' in decision) throw new Error(`a story refused: ${decision.refused}`)
   story.append(orgId, cases.of(orgId, caseId).stream, ...decision)
 }

@@ -29,7 +29,7 @@ export const storeMutants: readonly Mutant[] = [
   {
     name: 'event-id-not-derived',
     fault: 'a repeated command has other event ids',
-    file: 'streams/store/event-ids.ts',
+    file: 'streams/store/events.ts',
     text: 'v5(String(index), commandId)',
     replacement: 'v5(`${index} ${performance.now()}`, commandId)',
     caughtBy: [{ file: eventStore, test: 'the same command appended again is one append' }],

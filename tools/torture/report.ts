@@ -1,4 +1,4 @@
-import { namedFindings } from './checks/checked.ts'
+import { namedFindings } from './facts.ts'
 import type { TortureResult } from './run.ts'
 
 /** The result as it is read: counts of everything, then what was found. */

@@ -8,7 +8,7 @@ import { readLines, type Acknowledged, type LoadSummary } from './acknowledged.t
 import { checkAcknowledged, checkAnswers, checkUntold } from './checks/acknowledged.ts'
 import { checkApi } from './checks/api.ts'
 import { channels, checkChannel } from './checks/channels.ts'
-import type { Checked } from './checks/checked.ts'
+import type { Checked } from './facts.ts'
 import { checkEndings, checkSlots } from './checks/endings.ts'
 import { checkFindings } from './checks/findings.ts'
 import { checkRevisions, checkSameOrder, checkSubscriber } from './checks/log.ts'

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { CorruptLogError } from './corruption.ts'
+import { CorruptLogError } from './log-errors.ts'
 import { SEGMENT_HEADER, syncFolder } from './segment.ts'
 
 /*

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import { CorruptLogError } from './corruption.ts'
+import { CorruptLogError } from './log-errors.ts'
 import { FRAME_OVERHEAD, parseFrame, type Frame } from './frame.ts'
 import { SEGMENT_HEADER, readSegment, type Segment } from './segment.ts'
 

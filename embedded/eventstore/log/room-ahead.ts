@@ -1,5 +1,5 @@
 import { statfsSync } from 'node:fs'
-import { NoRoomError, isForWantOfRoom } from './no-room.ts'
+import { NoRoomError, isForWantOfRoom } from './log-errors.ts'
 import { extendSegment, shortenSegment, type Segment } from './segment.ts'
 
 const SMALLEST_EXTENSION = 1 << 20

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { CorruptLogError } from './corruption.ts'
+import { CorruptLogError } from './log-errors.ts'
 
 /*
  * A segment is a file named after the position of its first byte. It begins with a header:

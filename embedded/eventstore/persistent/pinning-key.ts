@@ -1,7 +1,8 @@
-import { eventData, eventType } from '../log/frame.ts'
+import { eventData, eventType, type StoredEvent } from '../log/frame.ts'
 import { LINK_EVENT, type ResolvedEvent } from '../streams/links.ts'
+import { recordOf } from '../wire/event-message.ts'
+import { FieldReader } from '../wire/protobuf.ts'
 import type { Strategy } from './group-settings.ts'
-import { recordFields } from './record-fields.ts'
 
 /** What messages have in common that go to the same consumer: their stream, or the correlation id in their metadata. */
 export function pinningKey(strategy: Strategy): (resolved: ResolvedEvent) => string {
@@ -28,4 +29,19 @@ function correlationOf({ event, link }: ResolvedEvent): string | undefined {
   }
   if (typeof metadata !== 'object' || metadata === null || !('$correlationId' in metadata)) return undefined
   return typeof metadata.$correlationId === 'string' ? metadata.$correlationId : undefined
+}
+
+const NO_BYTES = Buffer.alloc(0)
+
+/** Stream name and user metadata of a stored event. */
+export function recordFields(event: StoredEvent): { stream: string; metadata: Buffer } {
+  const found: { stream: string; metadata: Buffer } = { stream: '', metadata: NO_BYTES }
+  const fields = new FieldReader(recordOf(event.message, event.layout))
+  while (fields.next()) {
+    if (fields.field === 2) {
+      const name = fields.nested()
+      while (name.next()) if (name.field === 3) found.stream = name.text()
+    } else if (fields.field === 7) found.metadata = fields.content()
+  }
+  return found
 }

@@ -1,14 +1,13 @@
 import { type StoredEvent, frameEvents } from '../log/frame.ts'
 import { eventFilter, type EventFilter } from '../streams/event-filter.ts'
-import { isHiddenFromAll } from '../streams/hidden-streams.ts'
+import { isHiddenFromAll, readForwards, viewStream } from '../streams/read-stream.ts'
 import { resolveLink, type ResolvedEvent } from '../streams/links.ts'
 import { readLogForwards, type LoggedEvent } from '../streams/read-all.ts'
-import { readForwards, viewStream } from '../streams/read-stream.ts'
 import { DELETED_STREAM } from '../streams/revision.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
 import { eventId } from '../wire/event-message.ts'
+import { recordFields } from './pinning-key.ts'
 import type { GroupSettings } from './group-settings.ts'
-import { recordFields } from './record-fields.ts'
 import type { SourceEvent, SourcePage } from './message.ts'
 
 export type GroupEvent = SourceEvent<ResolvedEvent>

@@ -1,7 +1,7 @@
 import type { ServerDuplexStream } from '@grpc/grpc-js'
 import type { AccessControl } from '../access/access-control.ts'
 import type { Status } from '@eventstore/db-client/generated/status_pb.js'
-import { NoRoomError } from '../log/no-room.ts'
+import { NoRoomError } from '../log/log-errors.ts'
 import {
   BadRequestError,
   readBatchAppendMessage,

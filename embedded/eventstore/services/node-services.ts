@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import gossip from '@eventstore/db-client/generated/gossip_pb.js'
 import features from '@eventstore/db-client/generated/serverfeatures_pb.js'
 import shared from '@eventstore/db-client/generated/shared_pb.js'
+import { randomUUID } from 'node:crypto'
 import { GossipService } from '@eventstore/db-client/generated/gossip_grpc_pb.js'
 import { ServerFeaturesService } from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js'
 import { PersistentSubscriptionsService } from '@eventstore/db-client/generated/persistent_grpc_pb.js'
@@ -44,5 +44,17 @@ export function clusterInfo(host: string, port: number): (called: string) => gos
       .setIsAlive(true)
       .setHttpEndPoint(new gossip.EndPoint().setAddress(address).setPort(port))
     return new gossip.ClusterInfo().setMembersList([member])
+  }
+}
+
+/** What kind of server this is, in the words in which a real one says it. */
+export function nodeInformation(hasAccounts: boolean): unknown {
+  return {
+    esVersion: SERVER_VERSION,
+    state: 'leader',
+    features: { projections: false, userManagement: false, atomPub: false },
+    authentication: { type: hasAccounts ? 'internal' : 'insecure', properties: null },
+    server: 'embedded',
+    nodeVersion: process.version,
   }
 }

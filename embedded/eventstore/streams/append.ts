@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { eventData, frameEvents, type Frame } from '../log/frame.ts'
-import { NoRoomError } from '../log/no-room.ts'
+import { NoRoomError } from '../log/log-errors.ts'
 import type { ProposedEvent } from '../wire/append-request.ts'
 import { checkAppend } from './append-check.ts'
 import { readLogBackwards } from './read-all.ts'

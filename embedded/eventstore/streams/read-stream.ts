@@ -1,4 +1,4 @@
-import { CorruptIndexError } from '../log/corruption.ts'
+import { CorruptIndexError } from '../log/log-errors.ts'
 import type { StoredEvent } from '../log/frame.ts'
 import { DELETED_STREAM, NO_STREAM } from './revision.ts'
 import {
@@ -123,4 +123,11 @@ export function readEvent(store: StreamStore, stream: string, revision: number):
 /** Creation time in milliseconds that an event must not be older than. */
 function oldestReadable(metadata: StreamMetadata): number {
   return metadata.maxAge === undefined ? -Infinity : Date.now() - metadata.maxAge
+}
+
+const GROUPS_ON_ALL = '$persistentsubscription-$all::'
+
+/** Streams that `$all` leaves out: what groups on `$all` note for themselves would otherwise come back to them without end. */
+export function isHiddenFromAll(stream: string): boolean {
+  return stream.startsWith(GROUPS_ON_ALL) && (stream.endsWith('-checkpoint') || stream.endsWith('-parked'))
 }

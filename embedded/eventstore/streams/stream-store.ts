@@ -1,7 +1,6 @@
 import { openIndex, removeIndex, type StreamIndex } from '../index/stream-index.ts'
-import { CorruptLogError } from '../log/corruption.ts'
+import { CorruptLogError, NoRoomError } from '../log/log-errors.ts'
 import { EventLog } from '../log/event-log.ts'
-import { NoRoomError } from '../log/no-room.ts'
 import { eventData, frameEvents, type Frame, type StoredEvent } from '../log/frame.ts'
 import type { ProposedEvent } from '../wire/append-request.ts'
 import { isJson } from '../wire/event-message.ts'

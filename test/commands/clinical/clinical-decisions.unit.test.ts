@@ -49,7 +49,7 @@ describe('registering a patient', () => {
     given(patients)
       .when(revokeRegistration, { patientId: ids.patient, now: new Date(at(1)) })
       .thenNothing()
-    given(patients, registered, revoked).when(registerPatient, command).thenRefused('patient-identifier-conflict')
+    given(patients, registered, revoked).when(registerPatient, command).thenRefused('registration-revoked')
   })
 })
 

@@ -8,7 +8,14 @@ import { problem } from '../../../platform/http/problems.ts'
 import { AppendOutcomeUnknownError } from '../../../streams/store/errors.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import { patients } from '../../../streams/patient/aggregate.ts'
-import { contextOf, interrupted, openDecisionWorld, problemOf, type DecisionWorld } from '../handling/decision-world.ts'
+import {
+  contextOf,
+  interrupted,
+  openDecisionWorld,
+  problemOf,
+  streamOfCall,
+  type DecisionWorld,
+} from '../handling/decision-world.ts'
 
 let world: DecisionWorld
 beforeAll(async () => {
@@ -68,10 +75,11 @@ function dying(
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target)
       if (typeof member !== 'function') return member
-      if (name !== 'append' && name !== 'load')
+      if (name !== 'append' && name !== 'load' && name !== 'loadCached')
         return (...parameters: readonly unknown[]): unknown => Reflect.apply(member, target, parameters)
       return async (...parameters: readonly unknown[]): Promise<unknown> => {
-        const isLast = name === 'append' && String(parameters[1]).startsWith(`${category}-`) && (appends += 1) === nth
+        const isLast =
+          name === 'append' && streamOfCall(parameters).startsWith(`${category}-`) && (appends += 1) === nth
         if (isDead || (isLast && when === 'before')) {
           isDead = true
           throw death

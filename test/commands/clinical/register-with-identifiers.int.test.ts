@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answeringRefusals } from '../../../commands/handling/refusals.ts'
 import { registerPatient, type RegisterPatient } from '../../../commands/clinical/register-patient.ts'
 import { patientsHolding } from '../../../commands/clinical/identifier-claims.ts'
 import { registerWithIdentifiers } from '../../../commands/clinical/register-with-identifiers.ts'
@@ -15,6 +16,7 @@ import {
   interrupted,
   openDecisionWorld,
   problemOf,
+  streamOfCall,
   watched,
   type DecisionWorld,
 } from '../handling/decision-world.ts'
@@ -66,7 +68,11 @@ async function crashed(command: RegisterPatient, at: 'registration' | 'confirmat
       return async (...parameters: readonly unknown[]): Promise<unknown> => {
         if (name === 'append') appends += 1
         const isBeyond = appends > command.identifiers.length
-        if (isBeyond && (name === 'load' || name === 'append') && String(parameters[1]).startsWith(`${category}-`))
+        if (
+          isBeyond &&
+          (name === 'load' || name === 'loadCached' || name === 'append') &&
+          streamOfCall(parameters).startsWith(`${category}-`)
+        )
           throw stop
         return Reflect.apply(member, target, parameters)
       }
@@ -74,6 +80,8 @@ async function crashed(command: RegisterPatient, at: 'registration' | 'confirmat
   })
   await expect(register(command, dying)).rejects.toBe(stop)
 }
+
+const answering = answeringRefusals({ 'registration-revoked': { code: 'patient-identifier-conflict' } })
 
 describe('registering a patient with identifiers', () => {
   it('gives each identifier one patient', async () => {
@@ -264,7 +272,7 @@ describe('a registration whose outcome is unknown', () => {
     await execute(
       world.store,
       patients.of(world.orgId, command.patientId),
-      (state) => registerPatient(command, state),
+      (state) => answering(registerPatient(command, state)),
       contextOf(world),
     )
     world.pass(31)

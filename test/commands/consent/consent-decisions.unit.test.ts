@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { createConsentType } from '../../../commands/consent/create-consent-type.ts'
-import { deleteConsentType } from '../../../commands/consent/delete-consent-type.ts'
-import { publishTextVersion } from '../../../commands/consent/publish-text-version.ts'
+import {
+  createConsentType,
+  deleteConsentType,
+  publishTextVersion,
+  updateConsentType,
+  useConsentType,
+} from '../../../commands/consent/consent-types.ts'
 import { recordConsent, type RecordConsent } from '../../../commands/consent/record-consent.ts'
-import { updateConsentType } from '../../../commands/consent/update-consent-type.ts'
-import { useConsentType } from '../../../commands/consent/use-consent-type.ts'
 import { consentTypes, isDefined, type DefinedConsentType } from '../../../streams/consent-type/aggregate.ts'
 import { consents, keyedDecision } from '../../../streams/consent/aggregate.ts'
 import { at, consentFact, consentTypeFact as typeFact, hash, ids } from '../../streams/facts.ts'
@@ -190,14 +192,14 @@ describe('recording a decision on consent', () => {
       .thenEvents([consentFact('ConsentRecorded', { ...keyedRecord.data, recordedAt: at(-60) })])
     given(consents)
       .when(recordConsent, { ...keyed, recordedAt: new Date(at(6)) })
-      .thenRefused('validation-failed')
+      .thenRefused('recorded-in-future')
   })
 
   it('grants only with a text that is in effect, to the millisecond', () => {
     const effective = Date.parse(published.data.effectiveFrom)
     given(consents)
       .when(recordConsent, { ...command, now: new Date(effective - 1) })
-      .thenRefused('text-version-not-effective')
+      .thenRefused('text-not-in-effect')
     expect(recordConsent({ ...command, now: new Date(effective) }, consents.initialState)).toHaveLength(1)
   })
 
@@ -234,7 +236,7 @@ describe('recording a decision on consent', () => {
   it('refuses a text of another type, and another body under the same key', () => {
     given(consents)
       .when(recordConsent, { ...keyed, consentType: definedType() })
-      .thenRefused('consent-text-mismatch')
+      .thenRefused('text-of-other-type')
     given(consents, keyedRecord)
       .when(recordConsent, { ...keyed, fingerprint: hash('e') })
       .thenRefused('idempotency-key-reused')

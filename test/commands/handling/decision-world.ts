@@ -68,6 +68,11 @@ export function contextOf({ orgId }: Pick<DecisionWorld, 'orgId'>): CommandConte
   return { commandId: randomUUID(), correlationId: randomUUID(), orgId }
 }
 
+/** The stream that a call of the store's `append`, `load` or `loadCached` names. */
+export function streamOfCall([target]: readonly unknown[]): string {
+  return typeof target === 'object' && target !== null && 'stream' in target ? String(target.stream) : ''
+}
+
 /** The store, but that something happens before each append to a stream. */
 export function watched(store: EventStore, beforeAppend: (stream: string) => Promise<void> | void): EventStore {
   return new Proxy(store, {
@@ -78,7 +83,7 @@ export function watched(store: EventStore, beforeAppend: (stream: string) => Pro
       if (name !== 'append')
         return (...parameters: readonly unknown[]): unknown => Reflect.apply(member, target, parameters)
       return async (...parameters: readonly unknown[]): Promise<unknown> => {
-        await beforeAppend(String(parameters[1]))
+        await beforeAppend(streamOfCall(parameters))
         return Reflect.apply(member, target, parameters)
       }
     },

@@ -1,20 +1,30 @@
 import { randomUUID } from 'node:crypto'
+import {
+  createConsentType,
+  type CreateConsentType,
+  updateConsentType,
+  useConsentType,
+} from '../../../commands/consent/consent-types.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createConsentType, type CreateConsentType } from '../../../commands/consent/create-consent-type.ts'
-import { updateConsentType } from '../../../commands/consent/update-consent-type.ts'
-import { useConsentType } from '../../../commands/consent/use-consent-type.ts'
-import { refuse, type Decision } from '../../../commands/handling/decision.ts'
+import { refused, type Decision } from '../../../commands/handling/decision.ts'
 import { execute } from '../../../commands/handling/execute.ts'
 import type { KeyedRequest } from '../../../commands/handling/keyed-request.ts'
 import { onceByKey } from '../../../commands/handling/once-by-key.ts'
-import { problem } from '../../../platform/http/problems.ts'
+import { problem, type ProblemCode } from '../../../platform/http/problems.ts'
 import { AppendOutcomeUnknownError } from '../../../streams/store/errors.ts'
 import type { StreamRevision } from '../../../platform/kit/positions.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import type { ConsentTypeEvent } from '../../../streams/consent-type/events.ts'
 import { consentTypes, type ConsentTypeState, consentTypeIdOf } from '../../../streams/consent-type/aggregate.ts'
 import { consentTypeFact, hash } from '../../streams/facts.ts'
-import { contextOf, interrupted, openDecisionWorld, problemOf, type DecisionWorld } from './decision-world.ts'
+import {
+  contextOf,
+  interrupted,
+  openDecisionWorld,
+  problemOf,
+  streamOfCall,
+  type DecisionWorld,
+} from './decision-world.ts'
 
 let world: DecisionWorld
 beforeAll(async () => {
@@ -55,7 +65,7 @@ describe('executing a command', () => {
     await world.otherStore.load(target)
     await execute(world.store, target, (state) => useConsentType(used, state), contextOf(world))
     const refuseUnused = (state: ConsentTypeState) =>
-      state.status === 'defined' && state.isUsed ? [] : refuse('conflict')
+      state.status === 'defined' && state.isUsed ? [] : refused('conflict')
     expect(await execute(world.otherStore, target, refuseUnused, contextOf(world))).toMatchObject({
       revision: 1n,
       events: [],
@@ -135,7 +145,7 @@ describe('executing a command', () => {
         const member: unknown = Reflect.get(store, name, store)
         if (typeof member !== 'function') return member
         return (...parameters: readonly unknown[]): unknown => {
-          if (name === 'load') reads.push(parameters[1])
+          if (name === 'load' || name === 'loadCached') reads.push(streamOfCall(parameters))
           return Reflect.apply(member, store, parameters)
         }
       },
@@ -171,9 +181,9 @@ describe('executing a command', () => {
   it('does what must come first once a decision stands, and never for a refusal or a repeat', async () => {
     const calls: string[] = []
     const target = targetOf('before')
-    const run = (name: string, decide: (state: ConsentTypeState) => Decision<ConsentTypeEvent>) =>
+    const run = (name: string, decide: (state: ConsentTypeState) => Decision<ConsentTypeEvent, ProblemCode>) =>
       problemOf(execute(world.store, target, decide, contextOf(world), async () => void calls.push(name)))
-    expect(await run('refused', () => refuse('not-found'))).toBe('not-found')
+    expect(await run('refused', () => refused('not-found'))).toBe('not-found')
     expect(await run('repeated', () => [])).toBeNull()
     expect(await run('decided', (state) => createConsentType(definition('before'), state))).toBeNull()
     expect(calls).toEqual(['decided'])

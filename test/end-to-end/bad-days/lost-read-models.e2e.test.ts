@@ -16,8 +16,8 @@ import {
   type ConsentTerms,
 } from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
-import { dropDatabase } from './drop-database.ts'
 import { answersTo, recordRoutes, type Asking, type Questions } from './every-get.ts'
+import { Client } from 'pg'
 
 // Several starts in one test, on machines that do other things too.
 vi.setConfig({ testTimeout: 120_000 })
@@ -229,4 +229,18 @@ async function ended(patientId: string): Promise<unknown> {
 function idsOf(page: unknown): string[] {
   const data = at(page, 'data')
   return Array.isArray(data) ? data.map((record) => textAt(record, 'id')) : []
+}
+
+/** As an operator would, through the `postgres` database of the same server. */
+export async function dropDatabase(url: string): Promise<void> {
+  const maintenance = new URL(url)
+  const name = maintenance.pathname.slice(1)
+  maintenance.pathname = '/postgres'
+  const client = new Client({ connectionString: maintenance.href })
+  await client.connect()
+  try {
+    await client.query(`drop database ${client.escapeIdentifier(name)} with (force)`)
+  } finally {
+    await client.end()
+  }
 }

@@ -8,7 +8,7 @@ import { answers } from '../../../platform/http/answers.ts'
 import { tenantOf } from '../../../platform/http/access.ts'
 import { createApplication } from '../../../platform/http/application.ts'
 import { idempotencyOf, idempotentId } from '../../../platform/http/idempotency.ts'
-import { created, found, requireMatch, written, type ReadYourWrites } from '../../../platform/http/replies.ts'
+import { answerWrite, found, requireMatch, type ReadYourWrites } from '../../../platform/http/replies.ts'
 import { commandContext } from '../../../platform/http/request-context.ts'
 import type { Service } from '../../../platform/http/service.ts'
 import type { IsCurrent } from '../../../platform/http/missing-records.ts'
@@ -73,11 +73,12 @@ export const thingService: Service = {
           name: request.body.name,
           note: JSON.stringify(commandContext(request, { orgId: tenantOf(request.caller) })),
         }
-        return created(reply, {
+        return answerWrite(reply, {
+          status: 201,
           location: `/things/${id}`,
           body,
           position: { commit: 7n, prepare: 7n },
-          projectors: ['things'],
+          readBy: [{ name: 'things', version: 1 }],
           revision: 0n,
           isReplayed: false,
         })
@@ -97,9 +98,11 @@ export const thingService: Service = {
       },
       async (request, reply) => {
         requireMatch(request, 3n)
-        return written(reply, {
+        return answerWrite(reply, {
+          status: 200,
+          position: undefined,
           body: { id: request.params.id, name: request.canonicalRoute },
-          projectors: ['things'],
+          readBy: [{ name: 'things', version: 1 }],
           revision: 3n,
           isReplayed: true,
         })

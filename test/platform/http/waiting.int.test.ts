@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http'
 import { Type } from 'typebox'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { answers } from '../../../platform/http/answers.ts'
-import { found, written } from '../../../platform/http/replies.ts'
+import { answerWrite, found } from '../../../platform/http/replies.ts'
 import type { Service } from '../../../platform/http/service.ts'
 import { heldRecord } from '../../../platform/http/waiting.ts'
 import { startApplication, type TestApplication } from './test-application.ts'
@@ -53,9 +53,10 @@ const service: Service = {
       },
       async (_, reply) => {
         const { status, revision } = await app.waiting.hold(reply, look, isOver)
-        return written(reply, {
+        return answerWrite(reply, {
+          status: 200,
           body: { status },
-          projectors: ['work'],
+          readBy: [{ name: 'work', version: 1 }],
           position: { commit: 1n, prepare: 1n },
           revision,
         })

@@ -12,8 +12,7 @@ import type { Lesion } from '../../../streams/ai-review/events.ts'
 import type { CaseEvent } from '../../../streams/case/events.ts'
 import { cases } from '../../../streams/case/aggregate.ts'
 import { aiReviewChannelStream } from '../../../streams/channels/ai-review.ts'
-import { eventIdOf } from '../../../streams/store/event-ids.ts'
-import type { RecordedEvent } from '../../../streams/store/events.ts'
+import { eventIdOf, type RecordedEvent } from '../../../streams/store/events.ts'
 import {
   contextOf,
   interrupted,

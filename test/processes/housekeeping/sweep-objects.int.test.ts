@@ -5,7 +5,7 @@ import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { createLogger } from '../../../platform/observability/logging.ts'
 import type { ObjectStore } from '../../../platform/storage/object-store.ts'
 import { createSweep, type Swept } from '../../../processes/housekeeping/sweep-objects.ts'
-import { startSweeps, sweepEveryMs } from '../../../processes/housekeeping/sweeps.ts'
+import { startSweeps, sweepSchedule } from '../../../processes/housekeeping/sweeps.ts'
 import { assessments } from '../../../streams/assessment/aggregate.ts'
 import { images } from '../../../streams/image/aggregate.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
@@ -271,6 +271,9 @@ describe.each([
   })
 })
 
+/** A schedule runs once in a second at most. */
+const waiting = { timeout: 30_000 }
+
 it('sweeps at once, again when it is due, and goes on after one that failed', async () => {
   const lines: string[] = []
   const logger = createLogger({ level: 'info', destination: { write: (line) => void lines.push(line) } })
@@ -280,8 +283,8 @@ it('sweeps at once, again when it is due, and goes on after one that failed', as
     if (count === 1) throw new Error('the object store is away')
     return { staging: count === 2 ? 3 : 0, images: 0, uploads: count === 2 ? 1 : 0 }
   }
-  const sweeps = startSweeps({ sweep, everyMs: 1, pool, logger })
-  await vi.waitFor(() => expect(count).toBeGreaterThan(3))
+  const sweeps = startSweeps({ sweep, schedule: '* * * * * *', pool, logger })
+  await vi.waitFor(() => expect(count).toBeGreaterThan(2), waiting)
   await sweeps.close()
   const ended = count
   const told: unknown[] = lines.map((line) => JSON.parse(line))
@@ -290,7 +293,15 @@ it('sweeps at once, again when it is due, and goes on after one that failed', as
     { level: 'info', component: 'sweeps', count: 4 },
   ])
   expect(count).toBe(ended)
-  expect([sweepEveryMs({ stagingTtlSeconds: 1 }), sweepEveryMs({ stagingTtlSeconds: 3600 })]).toEqual([500, 600_000])
+})
+
+it.each([
+  [1, '*/1 * * * * *'],
+  [90, '*/45 * * * * *'],
+  [300, '*/2 * * * *'],
+  [3600, '*/10 * * * *'],
+])('sweeps twice in a staging time of %i s, and every ten minutes at least', (stagingTtlSeconds, schedule) => {
+  expect(sweepSchedule({ stagingTtlSeconds })).toBe(schedule)
 })
 
 it('is the work of one instance, and of another one once that has ended', async () => {
@@ -302,17 +313,17 @@ it('is the work of one instance, and of another one once that has ended', async 
         swept.push(name)
         return { staging: 0, images: 0, uploads: 0 }
       },
-      everyMs: 1,
+      schedule: '* * * * * *',
       pool,
       logger,
     })
   const first = instanceOf('first')
-  await vi.waitFor(() => expect(swept.length).toBeGreaterThan(0))
+  await vi.waitFor(() => expect(swept.length).toBeGreaterThan(0), waiting)
   const asked = connections
   const second = instanceOf('second')
-  await vi.waitFor(() => expect(connections).toBeGreaterThan(asked + 3))
+  await vi.waitFor(() => expect(connections).toBeGreaterThan(asked + 1), waiting)
   expect(new Set(swept)).toEqual(new Set(['first']))
   await first.close()
-  await vi.waitFor(() => expect(swept).toContain('second'))
+  await vi.waitFor(() => expect(swept).toContain('second'), waiting)
   await second.close()
 })

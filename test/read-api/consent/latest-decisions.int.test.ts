@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { latestDecisions } from '../../../read-api/consent/decision-queries.ts'
+import { latestDecisions } from '../../../read-api/consent/queries.ts'
 import { at, consentFact, ids } from '../../streams/facts.ts'
 import { openReadTables, org, otherOrg, type ReadTables } from '../read-tables.ts'
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { listDecisions, listStandingDecisions } from '../../../read-api/consent/decision-queries.ts'
+import { listDecisions, listStandingDecisions } from '../../../read-api/consent/queries.ts'
 import { consentTypes } from '../../../streams/consent-type/aggregate.ts'
 import { at, consentFact, consentTypeFact, ids } from '../../streams/facts.ts'
 import type { GivenEvent } from '../../support/given-projector.ts'
@@ -41,7 +41,7 @@ async function given(...events: readonly GivenEvent[]): Promise<void> {
 async function standing({ now = 1_000, asOf = null }: { now?: number; asOf?: number | null }, tenant = org) {
   const instants = { asOf: asOf === null ? null : new Date(at(asOf)), now: new Date(at(now)) }
   const found = await listStandingDecisions(tables.pool, tenant, ids.patient, instants)
-  return found.map(({ record, isTextCurrent }) => [record.consent_type_code, record.decision, isTextCurrent])
+  return found.map(({ consentTypeCode, decision, isTextCurrent }) => [consentTypeCode, decision, isTextCurrent])
 }
 
 describe('where a decision stands', () => {
@@ -88,18 +88,18 @@ describe('the history', () => {
       recordedAt: at(15),
     })
     await given(decided('granted', 10, 1), decided('withdrawn', 20, 1), decided('denied', 20, 1), research)
-    const shown = async (code: string | null) =>
-      (await listDecisions(tables.pool, org, ids.patient, { code, after: null, limit: 50 })).map((row) => [
-        row.consent_type_code,
-        row.decision,
-      ])
+    const shown = async (type?: string) => {
+      const page = { after: null, fetch: 50 }
+      const rows = await listDecisions(tables.pool, org, ids.patient, { type, page })
+      return rows.map(({ consentTypeCode, decision }) => [consentTypeCode, decision])
+    }
     const [denied, withdrawn, ofResearch, granted] = [
       ['ai_analysis', 'denied'],
       ['ai_analysis', 'withdrawn'],
       ['research', 'granted'],
       ['ai_analysis', 'granted'],
     ]
-    expect(await shown(null)).toEqual([denied, withdrawn, ofResearch, granted])
+    expect(await shown()).toEqual([denied, withdrawn, ofResearch, granted])
     expect(await shown('ai_analysis')).toEqual([denied, withdrawn, granted])
     expect(await shown('unknown')).toEqual([])
   })

@@ -5,7 +5,7 @@ import { MissingKeyError, type KeyVault } from '../../../platform/kit/key-vault.
 import { openEventStore, type EventStore, type EventStoreOptions } from '../../../streams/store/event-store.ts'
 import type { Fold } from '../../../streams/store/events.ts'
 import type { CommandContext } from '../../../platform/kit/command-context.ts'
-import type { StoreLogger } from '../../../streams/store/ports.ts'
+import type { StoreLogger } from '../../../streams/store/errors.ts'
 import { defineEvent, Phi, type EventOf } from '../../../streams/store/schema.ts'
 
 const visitEvents = {

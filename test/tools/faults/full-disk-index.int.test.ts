@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { NoRoomError } from '../../../embedded/eventstore/log/no-room.ts'
+import { NoRoomError } from '../../../embedded/eventstore/log/log-errors.ts'
 import { appendTo, everything, everythingByStream, LogFolder } from '../../embedded/eventstore/files/log-folder.ts'
 import { limitFileSize } from '../../../tools/faults/file-size-limit.ts'
 

@@ -1,8 +1,7 @@
 import { at } from '../../../app/demo/api-client.ts'
 import { comparePositions, parsePosition } from '../../../platform/kit/positions.ts'
 import { operations, type Acknowledged, type LoadSummary, type Operation } from '../acknowledged.ts'
-import { placeOf, text, type Fact } from '../facts.ts'
-import type { Checked, Finding } from './checked.ts'
+import { placeOf, text, type Fact, type Checked, type Finding } from '../facts.ts'
 
 /** Has a round begin for one that was asked for before it was cancelled: its request is in the log already. */
 const isContinuation = ({ type, data }: Fact): boolean =>

@@ -1,7 +1,6 @@
 import { at, type ApiClient } from '../../../app/demo/api-client.ts'
 import type { Acknowledged, Operation } from '../acknowledged.ts'
-import { text, type Fact } from '../facts.ts'
-import type { Checked, Finding } from './checked.ts'
+import { text, type Fact, type Checked, type Finding } from '../facts.ts'
 import { subscribedIn } from './subscriptions.ts'
 
 /** Where a write's record is found; consents are asked for by patient, subscriptions as the log leaves them. */

@@ -1,6 +1,5 @@
 import { at } from '../../../app/demo/api-client.ts'
-import { categoryOf, placeOf, text, type Fact } from '../facts.ts'
-import type { Checked, Finding } from './checked.ts'
+import { categoryOf, placeOf, text, type Fact, type Checked, type Finding } from '../facts.ts'
 
 interface Source {
   readonly category: string

@@ -1,5 +1,4 @@
-import { categoryOf, placeOf, text, type Fact } from '../facts.ts'
-import type { Checked, Finding } from './checked.ts'
+import { categoryOf, placeOf, text, type Fact, type Checked, type Finding } from '../facts.ts'
 import { decisive, roundEnds, roundsOf } from './rounds.ts'
 
 const ends: Readonly<Record<string, readonly string[]>> = {

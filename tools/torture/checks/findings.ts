@@ -1,6 +1,5 @@
 import { at } from '../../../app/demo/api-client.ts'
-import { placeOf, text, type Fact } from '../facts.ts'
-import type { Checked, Finding } from './checked.ts'
+import { placeOf, text, type Fact, type Checked, type Finding } from '../facts.ts'
 
 /** What completed reviews lead to: `<review> <lesion>` for each lesion, and whether another review took its place after that. */
 function expectedOf(

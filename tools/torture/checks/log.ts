@@ -1,5 +1,4 @@
-import { placeOf, type Fact } from '../facts.ts'
-import type { Checked, Finding } from './checked.ts'
+import { placeOf, type Fact, type Checked, type Finding } from '../facts.ts'
 
 /** Each stream counts from 0 without gaps, in the order of the log, and no event id stands in the log twice. */
 export function checkRevisions(log: readonly Fact[]): Checked {

@@ -1,5 +1,4 @@
-import { text, type Fact } from '../facts.ts'
-import type { Checked } from './checked.ts'
+import { text, type Fact, type Checked } from '../facts.ts'
 
 /** Assessments by what became of them: `completed`, or the code of their failure. */
 export function outcomesOf(log: readonly Fact[]): Readonly<Record<string, number>> {

@@ -1,7 +1,6 @@
 import { at } from '../../../app/demo/api-client.ts'
 import type { ProviderCall } from '../../../test/support/provider.ts'
-import { placeOf, text, type Fact } from '../facts.ts'
-import type { Checked, Finding } from './checked.ts'
+import { placeOf, text, type Fact, type Checked, type Finding } from '../facts.ts'
 
 const effects = ['case', 'image', 'process', 'result'] as const
 

@@ -1,4 +1,4 @@
-import type { Checked, Finding } from './checked.ts'
+import type { Checked, Finding } from '../facts.ts'
 
 /** The rows of one table, each as text under the text of its key. */
 export interface TableContent {

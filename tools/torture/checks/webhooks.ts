@@ -1,6 +1,5 @@
 import { at } from '../../../app/demo/api-client.ts'
-import { placeOf, text, type Fact } from '../facts.ts'
-import type { Checked, Finding } from './checked.ts'
+import { placeOf, text, type Fact, type Checked, type Finding } from '../facts.ts'
 import { deliveriesOf, decisive, remembered, roundEnds, roundsOf } from './rounds.ts'
 import { hasStoodFrom, isLetGo, subscribedIn, type Due, type Subscribed } from './subscriptions.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Strike } from '../schedule.ts'
-import type { Checked, Finding } from '../checks/checked.ts'
+import type { Checked, Finding } from '../facts.ts'
 import type { Stage } from './stage.ts'
 
 /** Longest that everything may need to be up again while nothing is killed. */

@@ -11,7 +11,7 @@ import { ensureRuntimeSchema } from '../../../projections/runtime/schema.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
 import { openEventStore } from '../../../streams/store/event-store.ts'
 import { checkReadModels, type TableContent } from '../checks/read-models.ts'
-import type { Checked } from '../checks/checked.ts'
+import type { Checked } from '../facts.ts'
 import type { Stage } from './stage.ts'
 import { waitFor } from '../../../test/support/platform.ts'
 

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { NoRoomError } from '../../../../embedded/eventstore/log/no-room.ts'
+import { NoRoomError } from '../../../../embedded/eventstore/log/log-errors.ts'
 import { RoomAhead, freeBytes } from '../../../../embedded/eventstore/log/room-ahead.ts'
 import { createSegment, type Segment } from '../../../../embedded/eventstore/log/segment.ts'
 

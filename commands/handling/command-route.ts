@@ -1,0 +1,207 @@
+import type { FastifyContextConfig, FastifyRequest } from 'fastify'
+import type { Static, TObject } from 'typebox'
+import { tenantOf, type Access, type Caller } from '../../platform/http/access.ts'
+import { answers } from '../../platform/http/answers.ts'
+import { readsBothCasings, type Casing } from '../../platform/http/both-casings.ts'
+import { lowerCaseIds } from '../../platform/http/lower-case-ids.ts'
+import { requireNoBody } from '../../platform/http/no-body.ts'
+import { idParams, namedOrg, OrgQuery, type IdParams } from '../../platform/http/parameters.ts'
+import type { ProblemCode } from '../../platform/http/problems.ts'
+import { answerWrite, requireMatch, type ReplyHead, type ServingProjector } from '../../platform/http/replies.ts'
+import { commandContext } from '../../platform/http/request-context.ts'
+import type { ServiceApp } from '../../platform/http/service.ts'
+import type { CommandContext } from '../../platform/kit/command-context.ts'
+import type { Position, StreamRevision } from '../../platform/kit/positions.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
+import type { DomainEvent } from '../../streams/store/events.ts'
+import type { CommandReply } from './command-replies.ts'
+import type { Decision } from './decision.ts'
+import type { CommandDependencies } from './dependencies.ts'
+import { execute, type CommandTarget, type Executed } from './execute.ts'
+import { keyedRequest, keyProblems, unkeyedRequest, type KeyedRequest } from './keyed-request.ts'
+import { answeringRefusals, type AnsweredDecision, type RefusalAnswer } from './refusals.ts'
+
+/** Every command route documents these problems. */
+type UsualRefusal = 'not-found' | 'conflict' | 'validation-failed' | 'precondition-failed' | 'idempotency-key-reused'
+
+export interface CommandRoute<
+  Path extends string,
+  Body extends TObject,
+  Reply,
+  Name extends string,
+  Code extends ProblemCode,
+> extends Pick<FastifyContextConfig, 'hasEtag' | 'takesWait' | 'mayLackBody'> {
+  /** A POST is keyed: it honours an Idempotency-Key. */
+  readonly method: 'POST' | 'PATCH' | 'DELETE'
+  /** Below the service's mount. Its parameters are UUIDs. */
+  readonly path: Path
+  readonly operationId: string
+  readonly summary: string
+  readonly description?: string
+  readonly access: Access
+  /** Without it the route refuses a body with members. */
+  readonly body?: Body
+  /** The casing of the schema's members, for a body that is read in both. */
+  readonly casing?: Casing
+  readonly reply: CommandReply<Reply, NoInfer<IdParams<Path>>>
+  /** The projectors whose tables serve the record: the answer waits until they show the write. */
+  readonly readBy: readonly ServingProjector[]
+  /** The problem that answers each refusal whose name is no problem code. */
+  readonly refusals?: { readonly [Refused in Name]: RefusalAnswer<MemberOf<NoInfer<Body>>> }
+  /** Further problems of the route, and refusals with the name of a problem. OpenAPI lists them. */
+  readonly problems?: readonly Code[]
+  /** `stream`: If-Match is compared with the stream that `run` decides on. `record`: `handle` compares it. */
+  readonly ifMatch?: 'stream' | 'record'
+  readonly handle: (
+    command: Command<IdParams<Path>, Static<Body>, NoInfer<Name | Code> | UsualRefusal>,
+  ) => Promise<Handled<NoInfer<Reply>>>
+}
+
+type MemberOf<Body extends TObject> = Extract<keyof Static<Body>, string>
+
+/** One request of a command route. */
+export interface Command<Params, Body, Name extends string> {
+  readonly tenant: TenantId
+  readonly caller: Caller
+  /** In lower case. */
+  readonly params: Params
+  /** Its ids are in lower case. */
+  readonly body: Body
+  /** The fingerprint covers the body as it came. */
+  readonly keyed: KeyedRequest
+  readonly now: Date
+  readonly context: CommandContext
+  /** Executes a decision in the name of the request; answers its refusals as the route declares. */
+  readonly run: <State, Event extends DomainEvent>(
+    target: CommandTarget<State, Event>,
+    decide: (state: State) => Decision<Event, Name>,
+    beforeAppend?: () => Promise<void>,
+  ) => Promise<Executed<State, Event>>
+  /** For functions that call `execute` themselves. */
+  readonly answering: <Event extends DomainEvent>(decision: Decision<Event, Name>) => AnsweredDecision<Event>
+  readonly request: FastifyRequest
+  readonly reply: ReplyHead
+}
+
+/** What the answer consists of: `{ ...await run(…), record }`. */
+export interface Handled<Reply> extends Pick<Executed<unknown, DomainEvent>, 'events'> {
+  readonly record: Reply
+  /** Where the write, or what a repeat found, stands. */
+  readonly reached: Position | undefined
+  /** Of the record, for the ETag. */
+  readonly revision: StreamRevision
+  /** Whether a keyed request was seen before; if left out, a POST without events was. */
+  readonly isReplayed?: boolean
+  readonly isFound?: boolean
+  readonly retryAfterSeconds?: number | undefined
+}
+
+/** Registers the route of a command. It does what all of them repeat; `handle` builds the command and runs it. */
+export function commandRoute<
+  const Path extends string,
+  Body extends TObject,
+  Reply,
+  Name extends string = never,
+  Code extends ProblemCode = never,
+>(app: ServiceApp, deps: CommandDependencies, route: CommandRoute<Path, Body, Reply, Name, Code>): void {
+  const { method, body: bodySchema, reply: replies, ifMatch, readBy, hasEtag = false } = route
+  const { takesWait = false, mayLackBody = false } = route
+  const { store, vault } = deps
+  const isKeyed = method === 'POST'
+  const answering = answeringRefusals<string>(route.refusals ?? {})
+  const withLowerCaseIds = lowerCaseIds(bodySchema)
+  const namesOrg = bodySchema !== undefined && 'organisationId' in bodySchema.properties
+  const codes = Object.values<RefusalAnswer>(route.refusals ?? {}).map(({ code }) => code)
+
+  app.route({
+    method,
+    url: route.path,
+    preValidation: [
+      ...(route.casing === undefined ? [] : [readsBothCasings(route.casing)]),
+      ...(mayLackBody ? [takesNoBodyAsEmpty] : []),
+    ],
+    schema: {
+      operationId: route.operationId,
+      summary: route.summary,
+      ...(route.description === undefined ? {} : { description: route.description }),
+      ...(route.path.includes(':') ? { params: idParams(route.path) } : {}),
+      querystring: OrgQuery,
+      ...(bodySchema === undefined ? {} : { body: bodySchema }),
+      response: answers(
+        { ...(replies.mayFind === true ? { 200: replies.schema } : {}), [replies.status]: replies.schema },
+        [...(route.problems ?? []), ...codes, ...(isKeyed ? keyProblems : [])],
+      ),
+    },
+    config: { access: route.access, hasEtag, takesWait, mayLackBody, takesIfMatch: ifMatch !== undefined },
+    handler: async (request, reply) => {
+      // The schemas above have checked these; their types are lost on the way through fastify.
+      const given = request.body as Static<Body>
+      const params = lowerCased(request.params as IdParams<Path>)
+      const tenant = tenantOf(request.caller, namedOrg(request.query, namesOrg ? organisationOf(given) : undefined))
+      if (bodySchema === undefined) requireNoBody(given)
+      const fingerprinted = bodySchema === undefined ? null : given
+      const keyed = isKeyed ? keyedRequest(request, tenant, vault, fingerprinted) : unkeyedRequest()
+      const context = commandContext(request, { orgId: tenant })
+
+      const handled = await route.handle({
+        tenant,
+        caller: request.caller,
+        params,
+        body: withLowerCaseIds(given),
+        keyed,
+        now: deps.now(),
+        context,
+        answering,
+        request,
+        reply,
+        run: async (target, decide, beforeAppend) => {
+          const done = await execute(
+            store,
+            target,
+            (state) => answering(decide(state)),
+            context,
+            async (revision) => {
+              if (ifMatch === 'stream') requireMatch(request, revision)
+              await beforeAppend?.()
+            },
+          )
+          // A caller that expects another revision cannot know that nothing changes. The repeat of a POST may expect
+          // the revision that the first request changed.
+          if (ifMatch === 'stream' && !isKeyed && done.events.length === 0) requireMatch(request, done.revision)
+          return done
+        },
+      })
+      const {
+        record,
+        reached,
+        revision,
+        events,
+        isReplayed = isKeyed && events.length === 0,
+        isFound = false,
+      } = handled
+      return answerWrite(reply, {
+        status: isFound ? 200 : replies.status,
+        body: record,
+        location: isFound ? undefined : replies.location?.(record, params),
+        position: reached,
+        readBy,
+        ...(hasEtag ? { revision } : {}),
+        isReplayed,
+        retryAfterSeconds: handled.retryAfterSeconds,
+      })
+    },
+  })
+}
+
+async function takesNoBodyAsEmpty(request: FastifyRequest): Promise<void> {
+  if (request.body === undefined) request.body = {}
+}
+
+function lowerCased<Ids extends Readonly<Record<string, string>>>(ids: Ids): Ids {
+  // The names stay, so the type does.
+  return Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, id.toLowerCase()])) as Ids
+}
+
+function organisationOf(body: object): string | undefined {
+  return 'organisationId' in body && typeof body.organisationId === 'string' ? body.organisationId : undefined
+}

@@ -1,0 +1,97 @@
+import { Type, type Static, type TSchema } from 'typebox'
+import {
+  camelPage,
+  camelPageMembers,
+  greatestLimit,
+  listQueryUpTo,
+  page,
+  pageMembers,
+  pageRequest,
+  type CursorPlace,
+  type PageRequest,
+} from '../platform/http/cursors.ts'
+import type { ServiceApp } from '../platform/http/service.ts'
+import { memberName } from '../platform/kit/member-names.ts'
+import {
+  configOf,
+  requestReader,
+  schemaOf,
+  type Members,
+  type NoMembers,
+  type ReadDependencies,
+  type ReadRequest,
+  type RouteDeclaration,
+} from './read-route.ts'
+
+export interface ListRoute<
+  Params extends Members,
+  Query extends Members,
+  Item extends TSchema,
+  Row,
+> extends RouteDeclaration<Params, Query> {
+  /** Names of the list and its order. A cursor continues this list in this order for these parameters, and no other. */
+  readonly list: string
+  readonly sort: string
+  /** What `:id` of the path is the id of. */
+  readonly idOf?: string
+  /** `$id` of the page's schema. */
+  readonly pageName: string
+  readonly item: Item
+  readonly casing?: 'camel'
+  /** Items of a page at most, where they are large. */
+  readonly greatestPage?: number
+  /** Up to `page.fetch` rows behind `page.after`. */
+  readonly rows: (request: ReadRequest<Params, Query>, page: PageRequest) => Promise<readonly Row[]>
+  readonly placeOf: (row: Row) => CursorPlace
+  readonly toItem: (row: Row) => Static<Item>
+}
+
+/** A GET of a list by pages. `query` of the declaration contains its filters. */
+export function listRoute<
+  Item extends TSchema,
+  Row,
+  Params extends Members = NoMembers,
+  Query extends Members = NoMembers,
+>(app: ServiceApp, { cursors }: Pick<ReadDependencies, 'cursors'>, route: ListRoute<Params, Query, Item, Row>): void {
+  const { list, sort, idOf = 'id', pageName, item, casing, greatestPage = greatestLimit, placeOf, toItem } = route
+  const requestOf = requestReader(route)
+  const [pageOf, members] = casing === 'camel' ? [camelPage, camelPageMembers()] : [page, pageMembers()]
+  const Page = Type.Object({ data: Type.Array(item), ...members }, { $id: pageName })
+  const filterNames = Object.keys(route.query ?? {})
+  app.get(
+    route.path,
+    {
+      schema: schemaOf(
+        {
+          ...route,
+          query: { ...listQueryUpTo(greatestPage), ...route.query },
+          problems: ['invalid-cursor', 'expired-cursor', ...(route.problems ?? [])],
+        },
+        Page,
+      ),
+      config: configOf(route),
+    },
+    async (request, reply) => {
+      const asked = requestOf(request)
+      const filters = {
+        ...filtersOf(asked.params, Object.keys(route.params ?? {}), idOf),
+        ...filtersOf(asked.query, filterNames),
+      }
+      const identity = { list, orgId: asked.tenant, sort, filters }
+      const paged = pageRequest(cursors, identity, asked.query, greatestPage)
+      const rows = await route.rows(asked, paged)
+      return pageOf(reply, { cursors, list: identity, request: paged, rows, placeOf, toItem })
+    },
+  )
+}
+
+/** Parameters by their members. Those that are left out are undefined, which counts as absent. */
+function filtersOf(values: object, names: readonly string[], idOf = 'id'): Record<string, string> {
+  const given = new Map<string, unknown>(Object.entries(values))
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = given.get(name)
+      return typeof value === 'string' ? [[name === 'id' ? idOf : memberName(name), value]] : []
+    }),
+  )
+}

@@ -1,0 +1,188 @@
+import type { FastifyContextConfig, FastifyRequest } from 'fastify'
+import { Type, type Static, type TObject, type TSchema } from 'typebox'
+import type { ReceiptKeys } from '../contracts/consent/receipt.ts'
+import type { Configuration } from '../platform/configuration/configuration.ts'
+import type { Pool } from '../platform/database/database.ts'
+import { tenantOf, type Access } from '../platform/http/access.ts'
+import { answers } from '../platform/http/answers.ts'
+import type { Cursors, listQuery } from '../platform/http/cursors.ts'
+import { namedOrg, orgQuery } from '../platform/http/parameters.ts'
+import { problem, type ProblemCode } from '../platform/http/problems.ts'
+import { found, type FoundRecord } from '../platform/http/replies.ts'
+import type { ServiceApp } from '../platform/http/service.ts'
+import { heldRecord } from '../platform/http/waiting.ts'
+import type { TenantId } from '../platform/kit/tenants.ts'
+import type { ObjectStore } from '../platform/storage/object-store.ts'
+import type { Projector } from '../projections/runtime/projector.ts'
+
+/** What the GET routes are given. They read tables, never streams. */
+export interface ReadDependencies {
+  readonly pool: Pool
+  readonly cursors: Cursors
+  readonly objects: ObjectStore
+  readonly configuration: Configuration
+  readonly now: () => Date
+  /** Signs consent receipts. */
+  readonly vault: ReceiptKeys
+  /** Whether a read model contains everything that was recorded when this is asked; waits some seconds for it (T24). */
+  readonly isCurrent: (projector: string) => Promise<boolean>
+}
+
+export type Members = Readonly<Record<string, TSchema>>
+export type NoMembers = Readonly<Record<string, never>>
+
+/** What a route is asked for. UUIDs of the path and the query are in lower case. */
+export interface ReadRequest<Params extends Members, Query extends Members> {
+  readonly tenant: TenantId
+  readonly params: Static<TObject<Params>>
+  readonly query: Static<TObject<Query>>
+  readonly headers: FastifyRequest['headers']
+}
+
+export interface RouteDeclaration<Params extends Members, Query extends Members> {
+  readonly path: string
+  readonly operationId: string
+  readonly summary: string
+  readonly description?: string
+  readonly params?: Params
+  /** Beside those that name the organisation. */
+  readonly query?: Query
+  readonly access: Access
+  /** The projectors whose tables the route reads. A request may wait for them, and a 404 is certain. */
+  readonly servedBy: readonly Projector[]
+  /** Problems beside those that follow from the other members. */
+  readonly problems?: readonly ProblemCode[]
+  /** A caller of an organisation must name it, too. */
+  readonly orgMustBeNamed?: boolean
+}
+
+/** A record with its version, and headers of its answer. */
+export interface VersionedRecord<Body> extends FoundRecord<Body> {
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+type Answer<Request, Body> =
+  | { readonly handle: (request: Request) => Promise<Body> }
+  | {
+      /** Instead of `handle`: the answer has an ETag, and is 304 for a caller that has this version. */
+      readonly find: (request: Request) => Promise<VersionedRecord<Body>>
+      /** A caller that prefers to wait is answered once this is true. */
+      readonly holdUntil?: (body: Body) => boolean
+    }
+
+export type ReadRoute<Params extends Members, Query extends Members, Reply extends TSchema> = RouteDeclaration<
+  Params,
+  Query
+> & { readonly reply: Reply } & Answer<ReadRequest<Params, Query>, Static<Reply>>
+
+/** A GET of one answer. */
+export function readRoute<Reply extends TSchema, Params extends Members = NoMembers, Query extends Members = NoMembers>(
+  app: ServiceApp,
+  route: ReadRoute<Params, Query, Reply>,
+): void {
+  const requestOf = requestReader(route)
+  const hasEtag = 'find' in route
+  const takesWait = hasEtag && route.holdUntil !== undefined
+  app.get(
+    route.path,
+    {
+      schema: schemaOf(route, route.reply),
+      config: { ...configOf(route), ...(hasEtag ? { hasEtag } : {}), ...(takesWait ? { takesWait } : {}) },
+    },
+    async (request, reply) => {
+      const asked = requestOf(request)
+      if (!('find' in route)) return route.handle(asked)
+      const { find, holdUntil } = route
+      const record =
+        holdUntil === undefined
+          ? await find(asked)
+          : await heldRecord(
+              reply,
+              () => find(asked),
+              ({ body }) => holdUntil(body),
+            )
+      for (const [name, value] of Object.entries(record.headers ?? {})) reply.header(name, value)
+      return found(reply, record)
+    },
+  )
+}
+
+export function schemaOf(
+  { operationId, summary, description, params, query, problems = [] }: RouteDeclaration<Members, Members>,
+  reply: TSchema,
+) {
+  return {
+    operationId,
+    summary,
+    ...(description === undefined ? {} : { description }),
+    ...(params === undefined ? {} : { params: Type.Object(params) }),
+    querystring: Type.Object({ ...orgQuery, ...query }, { additionalProperties: false }),
+    response: answers({ 200: reply }, problems),
+  }
+}
+
+export function configOf({ access, servedBy }: RouteDeclaration<Members, Members>): FastifyContextConfig {
+  return { access, ...(servedBy.length === 0 ? {} : { servedBy: servedBy.map(({ name }) => name) }) }
+}
+
+type ValidatedRequest = Pick<FastifyRequest, 'caller' | 'headers'> & {
+  readonly params: unknown
+  readonly query: Parameters<typeof namedOrg>[0]
+}
+
+/** What lists take beside their filters. */
+type PageQuery = Static<TObject<typeof listQuery>>
+
+/** Reads the validated request. The request keeps what the caller sent: links repeat it. */
+export function requestReader<Params extends Members, Query extends Members>({
+  params,
+  query,
+  orgMustBeNamed = false,
+}: RouteDeclaration<Params, Query>) {
+  const idsOfPath = idsOf(params)
+  const idsOfQuery = idsOf(query)
+  return (request: ValidatedRequest): ReadRequest<Params, Query> & { readonly query: PageQuery } => {
+    const named = namedOrg(request.query)
+    if (orgMustBeNamed && named === undefined) throw problem('org-required')
+    return {
+      tenant: tenantOf(request.caller, named),
+      // The schemas of the route have admitted both.
+      params: inLowerCase(request.params, idsOfPath) as Static<TObject<Params>>,
+      query: inLowerCase(request.query, idsOfQuery) as Static<TObject<Query>> & PageQuery,
+      headers: request.headers,
+    }
+  }
+}
+
+function idsOf(members: Members = {}): readonly string[] {
+  return Object.keys(members).filter(
+    (name) => members[name] !== undefined && 'format' in members[name] && members[name].format === 'uuid',
+  )
+}
+
+function inLowerCase(values: unknown, names: readonly string[]): unknown {
+  const lowered: Record<string, unknown> = { ...(typeof values === 'object' ? values : {}) }
+  for (const name of names) {
+    const value = lowered[name]
+    if (typeof value === 'string') lowered[name] = value.toLowerCase()
+  }
+  return lowered
+}
+
+/**
+ * For answers on which something is decided: current, or none at all.
+ * @throws Problem `read-model-behind` (503, Retry-After)
+ */
+export async function requireCurrent(
+  { isCurrent }: Pick<ReadDependencies, 'isCurrent'>,
+  ...projectors: readonly Projector[]
+): Promise<void> {
+  for (const { name } of projectors) {
+    if (!(await isCurrent(name))) throw problem('read-model-behind', { retryAfterSeconds: 1 })
+  }
+}
+
+/** True for `Cache-Control: no-cache` (RFC 9111, 5.2.1.4): the caller accepts no answer that may be stale. */
+export function wantsCurrent(cacheControl: string | undefined): boolean {
+  return (cacheControl ?? '').split(',').some((directive) => directive.trim().toLowerCase() === 'no-cache')
+}

@@ -1,0 +1,57 @@
+import { execFile } from 'node:child_process'
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** A block of TypeScript in a document, as a module. */
+export interface Example {
+  /** Where the module would stand. Its relative imports start there. */
+  readonly path: string
+  readonly text: string
+}
+
+/**
+ * The `ts` blocks of a document. A block that names a file (```` ```ts streams/x/events.ts ````) is that file; any other
+ * stands in the folder of the document. A comment `<!-- example … -->` before a block contains what the reader need not
+ * see: imports and declarations.
+ */
+export function examplesOf(document: { readonly path: string; readonly text: string }): Example[] {
+  const block = /(?:<!-- example\n([\s\S]*?)-->\s*)?```ts *(\S*)\n([\s\S]*?)```/g
+  const folder = dirname(document.path)
+  return [...document.text.matchAll(block)].map(([, unseen = '', file = '', text = ''], index) => ({
+    path: file === '' ? join(folder, `example-${index + 1}.ts`) : file,
+    text: `${unseen}${text}\nexport {}\n`,
+  }))
+}
+
+export async function readDocument(path: string): Promise<{ readonly path: string; readonly text: string }> {
+  return { path, text: await readFile(join(root, path), 'utf8') }
+}
+
+/**
+ * The errors of the type checker in the examples, as it prints them. The examples are written below `folder`; the checker
+ * sees that folder and the repository as one tree.
+ */
+export async function typeErrors(examples: readonly Example[], folder: string): Promise<string[]> {
+  for (const { path, text } of examples) {
+    await mkdir(dirname(join(folder, path)), { recursive: true })
+    await writeFile(join(folder, path), text)
+  }
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
+  const project = {
+    extends: join(root, 'tsconfig.json'),
+    compilerOptions: { rootDirs: [root, folder], typeRoots: [join(root, 'node_modules/@types')] },
+    files: examples.map(({ path }) => join(folder, path)),
+    include: [],
+  }
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(project))
+  const checker = join(root, 'node_modules/typescript/bin/tsc')
+  const checked = await promisify(execFile)(process.execPath, [checker, '--noEmit', '-p', folder], { cwd: root }).catch(
+    (error: { readonly stdout: string }) => error,
+  )
+  return checked.stdout.split('\n').filter((line) => line !== '')
+}

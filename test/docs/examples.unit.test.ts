@@ -1,0 +1,44 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { examplesOf, readDocument, typeErrors } from './examples.ts'
+
+/** Documents whose every `ts` block is a part of a program. */
+const documents = ['streams/README.md', 'streams/store/README.md']
+
+/** The type checker reads the whole program for its examples. */
+const checking = { timeout: 300_000 }
+
+let folder: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'examples-'))
+})
+
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+test('the examples of the guides compile', checking, async () => {
+  const examples = (await Promise.all(documents.map(readDocument))).flatMap(examplesOf)
+  expect(examples.length).toBeGreaterThanOrEqual(documents.length)
+  expect(await typeErrors(examples, folder)).toEqual([])
+})
+
+test('an example with a mistake is reported with its place', checking, async () => {
+  const planted = `<!-- example
+import { consents } from './consent/aggregate.ts'
+declare const id: string
+-->
+
+\`\`\`ts
+export const target = consents.of(id, id)
+\`\`\`
+
+\`\`\`ts streams/planted/events.ts
+import { defineEvents } from '../store/schema.ts'
+\`\`\`
+`
+  const errors = await typeErrors(examplesOf({ path: 'streams/README.md', text: planted }), folder)
+  expect(errors.join('\n')).toMatch(/streams\/example-1\.ts\(3,35\).*TenantId/)
+  expect(errors.join('\n')).toMatch(/streams\/planted\/events\.ts\(1,10\).*defineEvents/)
+})

@@ -1,0 +1,128 @@
+import { Type } from 'typebox'
+import { ConsentDecisionRecord } from '../../contracts/consent/record.ts'
+import { toRecord } from '../../contracts/records.ts'
+import type { ServiceApp } from '../../platform/http/service.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
+import { consentRecordsProjector, consentRecordsTable } from '../../projections/consent/consent-records.projector.ts'
+import { consentTypesTable } from '../../projections/consent/consent-types.projector.ts'
+import type { ViewOf } from '../../projections/runtime/projector.ts'
+import { insertRow, patchRow, removeRow, removeRows } from '../../projections/runtime/row-changes.ts'
+import { listRoute } from '../../read-api/list-route.ts'
+import { readRoute, requireCurrent, type ReadDependencies } from '../../read-api/read-route.ts'
+import { columnsOf, rowsOfTenant, sortOrder, viewByIds } from '../../read-api/tenant-rows.ts'
+
+/** Mistakes on the read side. The type check fails when one of them compiles: its `@ts-expect-error` is unused then. */
+
+declare const app: ServiceApp
+declare const deps: ReadDependencies
+declare const tenant: TenantId
+declare const view: ViewOf<typeof consentRecordsTable>
+
+const d = columnsOf(consentRecordsTable, 'd')
+const { consentId: _id, ...withoutId } = view
+const row = { ...view, streamRevision: 0n }
+
+export function rowChanges() {
+  const event = { ...row, fingerprint: 'without a column' }
+  insertRow(consentRecordsTable, { ...event })
+  // @ts-expect-error a missing column
+  insertRow(consentRecordsTable, withoutId)
+  // @ts-expect-error an unknown column
+  insertRow(consentRecordsTable, { ...row, patient: 'unknown' })
+  // @ts-expect-error a wrong value of an enum
+  insertRow(consentRecordsTable, { ...row, decision: 'perhaps' })
+  // @ts-expect-error a wrong type
+  insertRow(consentRecordsTable, { ...row, recordedAt: new Date(0) })
+  // @ts-expect-error null in a column that is not nullable
+  insertRow(consentRecordsTable, { ...row, patientId: null })
+  // @ts-expect-error a column of the database instead of a member
+  patchRow(consentTypesTable, { consentTypeId: 'id', display_name: 'name' })
+  // @ts-expect-error no key
+  patchRow(consentTypesTable, { displayName: 'name' })
+  // @ts-expect-error a column that is not of the key
+  removeRow(consentTypesTable, { code: 'ai_analysis' })
+  // @ts-expect-error an unknown column in a condition
+  removeRows(consentTypesTable, { consentType: 'id' })
+}
+
+export function views(): readonly unknown[] {
+  // @ts-expect-error an unknown member
+  const unknown: unknown = view.patient
+  // @ts-expect-error a decision is one of three texts
+  const decision: 'granted' | 'denied' = view.decision
+  // @ts-expect-error an instant is text
+  const at: Date = view.recordedAt
+  // @ts-expect-error a nullable column
+  const by: string = view.recordedBy
+  return [unknown, decision, at, by]
+}
+
+export function records() {
+  const whole = { ...view, id: view.consentId, organisationId: view.orgId }
+  toRecord(ConsentDecisionRecord, whole)
+  // @ts-expect-error a missing member
+  toRecord(ConsentDecisionRecord, { ...view, id: view.consentId })
+  // @ts-expect-error a wrong value of an enum
+  toRecord(ConsentDecisionRecord, { ...whole, decision: 'perhaps' })
+  // @ts-expect-error a wrong type
+  toRecord(ConsentDecisionRecord, { ...whole, recordedAt: null })
+}
+
+export function queries() {
+  const decisions = rowsOfTenant(consentRecordsProjector, consentRecordsTable, 'd', tenant)
+  decisions.where(d.decision, 'granted')
+  // @ts-expect-error a tenant that nothing has checked
+  rowsOfTenant(consentRecordsProjector, consentRecordsTable, 'd', 'organisation')
+  // @ts-expect-error an unknown column
+  decisions.where(d.patient, 'id')
+  // @ts-expect-error a wrong value of an enum
+  decisions.where(d.decision, 'perhaps')
+  // @ts-expect-error another table's column does not sort these rows by a member that they have
+  sortOrder('asc', columnsOf(consentTypesTable, 't').code).placeOf(view)
+  const byId = viewByIds((org: TenantId, id: string) =>
+    rowsOfTenant(consentRecordsProjector, consentRecordsTable, 'd', org).where(d.consentId, id),
+  )
+  // @ts-expect-error a missing id
+  void byId(deps.pool, tenant)
+  // @ts-expect-error a tenant that nothing has checked
+  void byId(deps.pool, 'organisation', 'id')
+}
+
+const shared = { operationId: 'get', summary: 'Get', access: 'token', path: '/things/:id' } as const
+const Reply = Type.Object({ size: Type.Integer() })
+const page = { list: 'things', sort: 'size', pageName: 'Things', item: Reply, placeOf: () => [] } as const
+
+export function routes() {
+  readRoute(app, {
+    ...shared,
+    reply: Reply,
+    // @ts-expect-error a projector by its name
+    servedBy: ['consent_records'],
+    handle: async () => ({ size: 1 }),
+  })
+  readRoute(app, {
+    ...shared,
+    params: { id: Type.String() },
+    reply: Reply,
+    servedBy: [],
+    // @ts-expect-error an unknown parameter
+    handle: async ({ params }) => ({ size: params.ident.length }),
+  })
+  readRoute(app, {
+    ...shared,
+    reply: Reply,
+    servedBy: [],
+    // @ts-expect-error another answer
+    handle: async () => ({ size: 'large' }),
+  })
+  listRoute(app, deps, {
+    ...shared,
+    ...page,
+    servedBy: [consentRecordsProjector],
+    rows: async () => [view],
+    // @ts-expect-error another item
+    toItem: ({ decision }) => ({ size: decision }),
+  })
+  // @ts-expect-error a projector by its name
+  void requireCurrent(deps, 'consent_records')
+}
