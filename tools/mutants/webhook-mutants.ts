@@ -70,7 +70,7 @@ export const webhookMutants: readonly Mutant[] = [
   {
     name: 'gone-is-retried',
     fault: 'a receiver that said that it is gone is called again',
-    file: 'processes/webhooks/webhooks.effects.ts',
+    file: 'processes/webhooks/deliver.steps.ts',
     text: 'isTest || statusCode === 410',
     replacement: 'isTest',
     caughtBy: [{ file: deliverStep, test: 'is the last one when the receiver says that it is gone' }],
@@ -79,16 +79,20 @@ export const webhookMutants: readonly Mutant[] = [
     name: 'patch-stops-list',
     fault: 'a subscription that is disabled during an attempt stops the deliveries of everybody',
     file: 'processes/webhooks/webhooks.process.ts',
-    text: `patchWhere(laneTodoTable, { key: keyOf(delivery), step: 'deliver' }`,
-    replacement: `patch(laneTodoTable, { key: keyOf(delivery), step: 'deliver' }`,
+    text: `todo.moveWhere('deliver', { key: keyOf(delivery) }, nextAttemptAt)`,
+    replacement: `todo.move('deliver', keyOf(delivery), nextAttemptAt)`,
     caughtBy: [{ file: list, test: 'may be told of an attempt that failed meanwhile, which makes nothing due' }],
   },
   {
     name: 'late-failure-counts',
     fault: 'what failed at an address that was given up has the new one disabled',
     file: 'processes/webhooks/endpoint-rows.ts',
-    text: 'const active = { subscription_id: subscriptionId, endpoint_revision: endpoint.revision,',
-    replacement: 'const active = { subscription_id: subscriptionId,',
+    text: `const active = { subscription_id: subscriptionId, endpoint_revision: endpoint.revision, status: 'active' }
+  return [
+    patchWhere(`,
+    replacement: `const active = { subscription_id: subscriptionId, status: 'active' }
+  return [
+    patchWhere(`,
     caughtBy: [{ file: list, test: 'and does not answer for what was under way then' }],
   },
   {
