@@ -14,7 +14,7 @@ import { AssessmentRecord, pollAfterMs } from '../../contracts/assessments/recor
 import { isBodySite } from '../../contracts/clinical/body-sites.ts'
 import { assessmentsProjector } from '../../projections/assessments/assessments.projector.ts'
 import { casesProjector } from '../../projections/clinical/cases.projector.ts'
-import { imagesProjector } from '../../projections/clinical/images.projector.ts'
+import { imagesProjector } from '../../projections/images/images.projector.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import {
   assessments,

@@ -1,5 +1,9 @@
-import { signDownloads } from '../../contracts/assessments/download-urls.ts'
-import { toAssessmentRecord, type AssessmentRecord, type AssessmentView } from '../../contracts/assessments/record.ts'
+import {
+  signDownloads,
+  toAssessmentRecord,
+  type AssessmentRecord,
+  type AssessmentView,
+} from '../../contracts/assessments/record.ts'
 import type { ExistingAssessment } from '../../streams/assessment/aggregate.ts'
 import type { AssessmentDependencies } from '../handling/dependencies.ts'
 

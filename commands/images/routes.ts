@@ -4,7 +4,7 @@ import { ImageRecord, toImageRecord, type ImageAddresses, type ImageView } from 
 import { problem, requireValid } from '../../platform/http/problems.ts'
 import { requireMatch } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { imagesProjector } from '../../projections/clinical/images.projector.ts'
+import { imagesProjector } from '../../projections/images/images.projector.ts'
 import { images, type ExistingImage } from '../../streams/image/aggregate.ts'
 import type { AssessmentDependencies } from '../handling/dependencies.ts'
 import { uploadUrlRoute } from '../assessments/upload-url-route.ts'
@@ -113,6 +113,7 @@ export function imageWriteRoutes(app: ServiceApp, given: AssessmentDependencies)
 
 /** The record's view of an image as its stream tells it. */
 function viewOf(state: ExistingImage): ImageView {
+  const { sha256 = null, bytes = null } = state.status === 'received' ? state.object : {}
   return {
     imageId: state.imageId,
     caseId: state.caseId,
@@ -122,7 +123,10 @@ function viewOf(state: ExistingImage): ImageView {
     mimeType: state.mimeType,
     bodySiteId: state.bodySiteId,
     status: state.status,
-    stored: state.status === 'received' ? { ...state.object, width: state.width, height: state.height } : null,
+    sha256,
+    bytes,
+    width: state.status === 'received' ? state.width : null,
+    height: state.status === 'received' ? state.height : null,
     createdAt: state.declaredAt,
     updatedAt: state.status === 'received' ? state.receivedAt : state.declaredAt,
   }

@@ -50,10 +50,10 @@ export const imageMutants: readonly Mutant[] = [
   },
   {
     name: 'images-of-everybody',
-    fault: 'an image is shown to whoever knows its id',
-    file: 'read-api/clinical/image-queries.ts',
-    text: 'where o.org_id = $1 and i.image_id = $2',
-    replacement: 'where $1::uuid is not null and i.image_id = $2',
+    fault: 'an image is shown to every caller that has its id',
+    file: 'read-api/tenant-rows.ts',
+    text: '.where(`${alias}.org_id`, tenant)',
+    replacement: ".whereRaw('?::uuid is not null', [tenant])",
     caughtBy: [
       { file: queries, test: 'finds what the organisation has, and for another one nothing, as if it did not exist' },
     ],

@@ -44,7 +44,7 @@ export const subscriptionMutants: readonly Mutant[] = [
   {
     name: 'key-gone-with-its-secret',
     fault: 'a delivery that was signed a moment before its key ended cannot be verified',
-    file: 'read-api/webhooks/key-queries.ts',
+    file: 'read-api/webhooks/keys-route.ts',
     text: ` - interval '\${shownAfterEnd}'`,
     replacement: '',
     caughtBy: [
