@@ -1,0 +1,41 @@
+import { Type } from 'typebox'
+import { describe, expect, it } from 'vitest'
+import { lowerCaseIds } from '../../../platform/http/lower-case-ids.ts'
+import { Text, Uuid } from '../../../platform/http/members.ts'
+
+const upper = '0190B0A0-0000-7000-8000-00000000000A'
+const lower = upper.toLowerCase()
+const Body = Type.Object({
+  name: Text(40),
+  case_id: Type.Optional(Uuid),
+  site: Type.Optional(Type.Object({ id: Uuid, label: Type.String() })),
+  images: Type.Optional(Type.Array(Type.Object({ imageId: Uuid }))),
+  tags: Type.Optional(Type.Array(Type.String())),
+})
+
+describe('the ids of a valid body', () => {
+  const rewrite = lowerCaseIds(Body)
+
+  it('are lower-cased at any depth, and nothing else is', () => {
+    const given = { name: upper, case_id: upper, site: { id: upper, label: upper }, images: [{ imageId: upper }] }
+    const rewritten = { name: upper, case_id: lower, site: { id: lower, label: upper }, images: [{ imageId: lower }] }
+    expect(rewrite({ ...given, tags: [upper] })).toEqual({ ...rewritten, tags: [upper] })
+  })
+
+  it('may be left out, and the members keep their order', () => {
+    expect(rewrite({ name: 'a' })).toEqual({ name: 'a' })
+    expect(JSON.stringify(rewrite({ case_id: upper, name: 'a' }))).toBe(JSON.stringify({ case_id: lower, name: 'a' }))
+  })
+
+  it('stay as they are in the given body', () => {
+    const given = { name: 'a', case_id: upper, images: [{ imageId: upper }] }
+    rewrite(given)
+    expect(given).toEqual({ name: 'a', case_id: upper, images: [{ imageId: upper }] })
+  })
+})
+
+it('a body without ids, or no body, is returned as it is', () => {
+  const given = { name: upper }
+  expect(lowerCaseIds(Type.Object({ name: Text(40) }))(given)).toBe(given)
+  expect(lowerCaseIds(undefined)(undefined)).toBeUndefined()
+})
