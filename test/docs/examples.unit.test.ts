@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { examplesOf, readDocument, typeErrors } from './examples.ts'
 
 /** Documents whose every `ts` block is a part of a program. */
-const documents = ['streams/README.md', 'streams/store/README.md']
+const documents = ['streams/README.md', 'streams/store/README.md', 'processes/README.md']
 
 /** The type checker reads the whole program for its examples. */
 const checking = { timeout: 300_000 }

@@ -22,7 +22,7 @@ test.each([
   ['a name in an example', '```ts\nconst made = defineNothing(1)\n```', '2: defineNothing'],
   [
     'a name in a file that does not contain it',
-    '| `processes/<service>/<name>.process.ts` | `defineProcess` |',
+    '| `processes/<service>/<name>.steps.ts` | `defineProcess` |',
     '1: defineProcess',
   ],
 ])('%s that is not there is reported', (_what, text, missing) => {
@@ -30,8 +30,8 @@ test.each([
 })
 
 test.each([
-  'Call `defineProcess` in `runtime/process.ts`, as `processes/<service>/<name>.effects.ts` does.',
-  '| `processes/<service>/<name>.effects.ts` | `defineProcess` |',
+  'Call `defineProcess` in `runtime/define-process.ts`, as `processes/<service>/<name>.process.ts` does.',
+  '| `processes/<service>/<name>.process.ts` | `defineProcess` |',
   'See [the decision](../docs/decisions/0014-node-cron-runs-the-sweep.md), `GET /health/live` and `credentials.json`.',
   '```sh\nno_such_command\n```',
 ])('%s is not', (text) => {
