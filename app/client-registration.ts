@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { v4, v5 } from 'uuid'
-import { grantScopes } from '../commands/auth/grant-scopes.ts'
+import { grantScopes } from '../commands/auth/register-client.ts'
 import { registerClient } from '../commands/auth/register-client.ts'
 import { serviceScopes } from '../commands/auth/scopes.ts'
 import { execute } from '../commands/handling/execute.ts'

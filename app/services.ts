@@ -1,5 +1,5 @@
 import { aiReviewWriteRoutes } from '../commands/ai-review/routes.ts'
-import type { AssessmentDependencies } from '../commands/assessments/dependencies.ts'
+import type { AssessmentDependencies } from '../commands/handling/dependencies.ts'
 import { assessmentWriteRoutes } from '../commands/assessments/routes.ts'
 import { authRoutes, type AuthDependencies } from '../commands/auth/routes.ts'
 import { clinicalWriteRoutes } from '../commands/clinical/routes.ts'
@@ -13,10 +13,10 @@ import { aiReviewReadRoutes } from '../read-api/ai-review/routes.ts'
 import { assessmentReadRoutes } from '../read-api/assessments/routes.ts'
 import { clinicalReadRoutes } from '../read-api/clinical/routes.ts'
 import { consentReadRoutes } from '../read-api/consent/routes.ts'
+import { imageReadRoutes } from '../read-api/images/routes.ts'
 import { requireCurrent, type ReadDependencies } from '../read-api/read-route.ts'
-import { getDueDelivery, listUndelivered } from '../read-api/webhooks/delivery-queries.ts'
-import { deliveryReadRoutes } from '../read-api/webhooks/delivery-routes.ts'
-import { webhookReadRoutes } from '../read-api/webhooks/routes.ts'
+import { getDueDelivery, listUndelivered } from '../read-api/webhooks/queries.ts'
+import { deliveryReadRoutes, webhookReadRoutes } from '../read-api/webhooks/routes.ts'
 import type { Service } from '../platform/http/service.ts'
 
 export type ServiceDependencies = AssessmentDependencies & AuthDependencies & ReadDependencies
@@ -32,6 +32,7 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
         clinicalWriteRoutes(app, deps)
         clinicalReadRoutes(app, deps)
         imageWriteRoutes(app, deps)
+        imageReadRoutes(app, deps)
         assessmentWriteRoutes(app, deps)
         assessmentReadRoutes(app, deps)
         webhookWriteRoutes(app, deps)

@@ -27,7 +27,8 @@ export function toRecord<Properties extends TProperties>(
   const record: Record<string, unknown> = {}
   for (const { name, member } of namePairsOf(schema.properties)) {
     const value = given[member]
-    if (value !== undefined) record[name] = inOrder(schema.properties[name], value)
+    if (typeof value === 'object' && value !== null) record[name] = inOrder(schema.properties[name], value)
+    else if (value !== undefined) record[name] = value
   }
   // The values have all members of the schema, each of its type.
   return record as Static<TObject<Properties>>

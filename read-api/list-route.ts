@@ -42,7 +42,7 @@ export interface ListRoute<
   readonly greatestPage?: number
   /** Up to `page.fetch` rows behind `page.after`. */
   readonly rows: (request: ReadRequest<Params, Query>, page: PageRequest) => Promise<readonly Row[]>
-  readonly placeOf: (row: Row) => CursorPlace
+  readonly placeOf: (row: NoInfer<Row>) => CursorPlace
   readonly toItem: (row: Row) => Static<Item>
 }
 

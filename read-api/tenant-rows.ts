@@ -41,7 +41,7 @@ export interface Rows<View> {
 }
 
 type Selected<View> = {
-  readonly [Member in keyof View]: ColumnName<View[Member], Member & string> | Computed<View[Member]>
+  readonly [Member in keyof View]: ColumnName<View[Member]> | Computed<View[Member]>
 }
 type Binding = string | number | Date | null | readonly string[] | Rows<object>
 
@@ -61,6 +61,7 @@ export function tableOf(projector: Projector, table: Table, alias: string): stri
 
 /** A raw expression: `??` stands for a column, `?` for a value. The type is the author's word for what it returns. */
 export function computed<Value>(sql: string, bindings: readonly Binding[] = []): Computed<Value> {
+  // knex takes its own queries as bindings, which is what `Rows` are.
   return builder.raw(sql, [...bindings] as Knex.RawBinding[])
 }
 
@@ -82,8 +83,8 @@ export function rowsOf<View extends object>(table: string, columns: Selected<Vie
 }
 
 /** Begins a query over an expression that is built of other queries. `selected` names what it takes of it, like `latest.*`. */
-export function rowsFrom<View>(source: Computed<View>, selected: string): Rows<View> {
-  return narrowed(builder.from(source).select(selected))
+export function rowsFrom<View>(source: Computed<View>, ...selected: readonly string[]): Rows<View> {
+  return narrowed(builder.from(source).select(...selected))
 }
 
 /** knex's own types follow neither the columns nor the views of tables. */
@@ -95,7 +96,7 @@ function narrowed<View>(query: Knex.QueryBuilder): Rows<View> {
 export async function viewsOf<View extends object>(pool: Pool, rows: Rows<View>): Promise<View[]> {
   const { sql, bindings } = rows.toSQL().toNative()
   const found = await pool.query<View>(sql, [...bindings])
-  return found.rows.map(withInstantsAsText)
+  return found.rows.map((row) => viewOf(row))
 }
 
 /**
@@ -130,14 +131,15 @@ export function viewByIds<Ids extends readonly string[], View extends object>(
     })
     const [row] = (await queryPrepared<View>(pool, compiled.text, values)).rows
     if (row === undefined) throw problem('not-found')
-    return withInstantsAsText(row)
+    return viewOf(row)
   }
 }
 
-function withInstantsAsText<View extends object>(row: View): View {
+/** The row of a query as its view. The type of a query is that of the view, in which instants are text. */
+function viewOf<View extends object>(row: View): View {
   for (const name in row) {
     const value: unknown = row[name]
-    if (value instanceof Date) Object.assign(row, { [name]: value.toISOString() })
+    if (value instanceof Date) Reflect.set(row, name, value.toISOString())
   }
   return row
 }

@@ -41,7 +41,7 @@ export const StoredObject = Type.Object({
 export type StoredObject = Static<typeof StoredObject>
 
 /** How an image was taken, as the AI review and its provider name it. */
-export const ImageType = Type.Union([Type.Literal('DERMOSCOPIC'), Type.Literal('MACROSCOPIC')])
+export const ImageType = Type.Enum(['DERMOSCOPIC', 'MACROSCOPIC'])
 export type ImageType = Static<typeof ImageType>
 
 export const CodedTerm = Type.Object({ code: Nullable(Type.String()), term: Nullable(Type.String()) })

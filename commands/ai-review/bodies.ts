@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Uuid } from '../../platform/http/members.ts'
-import { AiReviewStatus } from '../../contracts/ai-review/record.ts'
+import { AiReviewStatus } from '../../streams/ai-review/events.ts'
 
 const maxReviewImages = 10
 

@@ -5,7 +5,7 @@ import {
   type AwaitingReview,
   type StartingReview,
 } from '../../streams/ai-review/aggregate.ts'
-import { openUntil } from '../handling/open-lease.ts'
+import { openUntil } from '../handling/decision.ts'
 
 /** A provider call with what it depends on: two that are alike ask the provider for the same thing. */
 export type PlannedCall =

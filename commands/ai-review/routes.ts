@@ -1,10 +1,122 @@
 import { v7 } from 'uuid'
+import { isOver, pollAfterSeconds } from '../../contracts/ai-review/record.ts'
+import { problem, requireValid } from '../../platform/http/problems.ts'
+import { latest, requireMatch } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
+import { outboundRules } from '../../platform/outbound/own-servers.ts'
+import { aiReviewsProjector } from '../../projections/ai-review/ai-reviews.projector.ts'
+import { aiReviewSlots } from '../../streams/ai-review-slot/aggregate.ts'
+import { aiReviews, type AiReviewState } from '../../streams/ai-review/aggregate.ts'
+import { accepted, changed } from '../handling/command-replies.ts'
+import { commandRoute } from '../handling/command-route.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
-import { cancelRoute } from './cancel-route.ts'
-import { supersedeRoute } from './supersede-route.ts'
+import { holdForEnd } from '../handling/hold-for-end.ts'
+import { CancelAiReviewReply, SupersedeAiReviewBody, SupersedeAiReviewReply } from './bodies.ts'
+import { cancelReview, isSameRequest } from './cancel-review.ts'
+import { imageErrors, toReviewImages } from './image-addresses.ts'
+import { openClaimedReview, openingOf } from './open-claimed-review.ts'
+import { successorOf } from './slot-holder.ts'
+import { keyedClaimOf, supersedeSlot, type SupersedeSlot } from './supersede-review.ts'
 
 export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies): void {
-  cancelRoute(app, deps)
-  supersedeRoute(app, { ...deps, newId: () => v7() })
+  const { store, configuration } = deps
+  const outbound = outboundRules(configuration)
+  const objectStores = [configuration.s3Endpoint, configuration.s3PublicEndpoint]
+
+  commandRoute(app, deps, {
+    method: 'POST',
+    path: '/ai-reviews/:id/cancel',
+    operationId: 'cancelAiReview',
+    summary: 'Cancel an AI review that has no end yet',
+    description: 'The provider is not told. A cancelled review keeps its slot until it is superseded.',
+    access: { scopes: ['ai-review:cancel'] },
+    hasEtag: true,
+    ifMatch: 'stream',
+    reply: changed(CancelAiReviewReply),
+    readBy: [aiReviewsProjector],
+    problems: ['ai-review-not-cancellable'],
+    handle: async ({ tenant, params: { id: aiReviewId }, keyed, now, context, run }) => {
+      const target = aiReviews.of(tenant, aiReviewId)
+      const { state: known } = await store.load(target)
+      const successor = known.status === 'absent' ? null : await successorOf(store, known)
+      // A request superseded the review and went no further: the review must not end in another way in between.
+      if (successor !== null) await openClaimedReview(deps, successor, openingOf(context))
+      const command = { request: keyed.causing, now }
+      const done = await run(target, (state) => cancelReview(command, state))
+      const isReplayed = done.events.length === 0 && isSameRequest(command, done.state)
+      return { ...done, record: { aiReviewId, status: 'cancelled' as const }, isReplayed }
+    },
+  })
+
+  commandRoute(app, deps, {
+    method: 'POST',
+    path: '/ai-reviews/:id/supersede',
+    operationId: 'supersedeAiReview',
+    summary: 'Replace an AI review by a new one with fresh image addresses',
+    description:
+      'Any review that holds the slot of its case and product can be superseded, an ended one too. The addresses of the images are used as they are: the platform adds no signature to them, and stores them encrypted.',
+    access: { scopes: ['ai-review:supersede'] },
+    body: SupersedeAiReviewBody,
+    ifMatch: 'record',
+    takesWait: true,
+    reply: accepted(SupersedeAiReviewReply, ({ aiReviewId }) => `/ai-reviews/${aiReviewId}`),
+    readBy: [aiReviewsProjector],
+    problems: ['ai-review-already-superseded'],
+    handle: async ({
+      tenant,
+      params: { id: supersededAiReviewId },
+      body,
+      keyed,
+      now,
+      context,
+      run,
+      request,
+      reply,
+    }) => {
+      const target = aiReviews.of(tenant, supersededAiReviewId)
+      const { state: old } = await store.load(target)
+      if (old.status === 'absent') throw problem('not-found')
+      const { caseId, productId, patientId, correlationId } = old
+      // The patient's key seals the addresses. A review without a patient gets one when it starts.
+      if (patientId === null) throw problem('conflict')
+      const command: SupersedeSlot = {
+        aiReviewId: v7(),
+        caseId,
+        productId,
+        orgId: tenant,
+        patientId,
+        correlationId,
+        ...toReviewImages(body.images),
+        supersedes: { aiReviewId: supersededAiReviewId, reason: body.reason ?? null },
+        request: keyed.causing,
+        now,
+      }
+      const slot = aiReviewSlots.of(tenant, caseId, productId)
+      // A repeat is answered as the first request was, whatever has expired since.
+      const isRepeat = keyed.isKeyed && keyedClaimOf(command, (await store.load(slot)).state) !== undefined
+      if (!isRepeat) requireValid(imageErrors(body.images, { outbound, objectStores, now: deps.now() }))
+
+      const requireRevision = async () => requireMatch(request, (await store.load(target)).revision)
+      const done = await run(slot, (state) => supersedeSlot(command, state), requireRevision)
+      if (done.state.status === 'free') throw problem('internal-error')
+      const { claim } = done.state
+      const aiReviewId = keyedClaimOf(command, done.state)?.aiReviewId ?? claim.aiReviewId
+      // A review that was superseded in turn was opened before.
+      const opened =
+        aiReviewId === claim.aiReviewId ? await openClaimedReview(deps, claim, openingOf(context)) : undefined
+      // Without `Prefer: wait` the answer shows how the review begins, at each repeat.
+      const held = await holdForEnd(store, reply, aiReviews.of(tenant, aiReviewId), aiReviews.initialState, hasEnded)
+      const status = held.state.status === 'absent' ? 'pending' : held.state.status
+      return {
+        ...done,
+        record: { aiReviewId, status, supersededAiReviewId },
+        reached: latest(done.reached, opened, held.position),
+        retryAfterSeconds: isOver(status) ? undefined : pollAfterSeconds,
+      }
+    },
+  })
+}
+
+function hasEnded(state: AiReviewState): boolean {
+  return state.status !== 'absent' && isOver(state.status)
 }

@@ -6,12 +6,15 @@ import { answers } from '../../platform/http/answers.ts'
 import { assessmentBodyLimit, defaultBodyLimit } from '../../platform/http/application.ts'
 import { addInlineBodyParser } from '../../platform/http/inline-body-parser.ts'
 import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
-import { accepted, latest } from '../../platform/http/replies.ts'
+import { answerWrite, latest } from '../../platform/http/replies.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { Problem, problem, type MemberError } from '../../platform/http/problems.ts'
+import { Problem, problem, requireValid, type MemberError } from '../../platform/http/problems.ts'
 import { AssessmentRecord, pollAfterMs } from '../../contracts/assessments/record.ts'
 import { isBodySite } from '../../contracts/clinical/body-sites.ts'
+import { assessmentsProjector } from '../../projections/assessments/assessments.projector.ts'
+import { casesProjector } from '../../projections/clinical/cases.projector.ts'
+import { imagesProjector } from '../../projections/images/images.projector.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import {
   assessments,
@@ -28,12 +31,12 @@ import { keyedRequest, keyProblems, type KeyedRequest } from '../handling/keyed-
 import { createTurns } from '../handling/turns.ts'
 import { CreateAssessmentBody } from './bodies.ts'
 import { createInlineAssessment, createSlotAssessment, type RequestedAssessment } from './create-assessment.ts'
-import type { AssessmentRouteDependencies } from './dependencies.ts'
+import type { AssessmentRouteDependencies } from '../handling/dependencies.ts'
 import { checkInlineImages, imageMode, withHashes } from './inline-images.ts'
-import { namedObjects } from './named-objects.ts'
+import { namedObjects } from './image-key.ts'
 import { openAssessmentCase } from './open-assessment-case.ts'
 import { patientOfRequest } from './patient-of-request.ts'
-import { recordOf } from './record-of.ts'
+import { recordOf } from './views.ts'
 import { stageImages, type StagedImages } from './staged-image.ts'
 import { storeImages } from './store-images.ts'
 import { areUploadsOpen } from './submit-assessment.ts'
@@ -113,7 +116,7 @@ function addRoute(
       }
 
       async function take(): Promise<Taken> {
-        if (errors.length > 0) throw problem('validation-failed', { errors })
+        requireValid(errors)
         const requested = {
           assessmentId: keyed.id,
           organisationId: orgId,
@@ -177,10 +180,11 @@ function addRoute(
         const isAwaiting = state.status === 'awaiting_images' && areUploadsOpen(now(), state)
         const uploadUrls = isAwaiting ? await signUploads(deps, state) : undefined
         const retryAfter = state.status === 'processing' ? { retryAfterSeconds: pollAfterMs / 1000 } : {}
-        return accepted(reply, {
+        return answerWrite(reply, {
+          status: 202,
           body: await recordOf(deps, state, uploadUrls),
           location: `/assessments/${keyed.id}`,
-          projectors: ['assessments', 'cases', 'images'],
+          readBy: [assessmentsProjector, casesProjector, imagesProjector],
           isReplayed: taken.isReplayed,
           position: latest(taken.position, opened, position),
           ...retryAfter,

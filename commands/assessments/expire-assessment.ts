@@ -1,11 +1,21 @@
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import type { AssessmentState } from '../../streams/assessment/aggregate.ts'
 import type { Decision } from '../handling/decision.ts'
+import { areUploadsOpen } from './submit-assessment.ts'
 
 /** Past its deadline an assessment ends, whatever became of its review: none is stranded (invariant 4). */
 export function expireAssessment(command: { now: Date }, state: AssessmentState): Decision<AssessmentEvent> {
   if (state.status !== 'processing' || Date.parse(state.deadlineAt) > command.now.getTime()) return []
   const { assessmentId, deadlineAt } = state
   const data = { assessmentId, aiReviewId: null, code: 'ANALYSIS_TIMEOUT' as const, failedAt: deadlineAt }
+  return [{ type: 'AssessmentFailed', data }]
+}
+
+/** Past its upload window an assessment ends: from that instant on nothing is submitted any more. */
+export function closeUploads(command: { readonly now: Date }, state: AssessmentState): Decision<AssessmentEvent> {
+  if (state.status !== 'awaiting_images' || state.uploadsCloseAt === null || areUploadsOpen(command.now, state))
+    return []
+  const { assessmentId, uploadsCloseAt } = state
+  const data = { assessmentId, aiReviewId: null, code: 'UPLOAD_WINDOW_EXPIRED' as const, failedAt: uploadsCloseAt }
   return [{ type: 'AssessmentFailed', data }]
 }

@@ -1,4 +1,6 @@
 import type { TenantId } from '../../platform/kit/tenants.ts'
+import type { AssessmentState } from '../../streams/assessment/aggregate.ts'
+
 /** What a key of an image is made of. */
 export interface ImageKeyParts {
   /** When it is stored, as `dayOf` writes it: tells how old an object is that no event names. */
@@ -23,4 +25,10 @@ export function isImageKeyOf(orgId: TenantId, key: string): boolean {
 /** The day of an instant (UTC), as yyyy-mm-dd. */
 export function dayOf(instant: Date): string {
   return instant.toISOString().slice(0, 10)
+}
+
+/** The keys of the stored images that an assessment names: whatever else was stored for it may be removed. */
+export function namedObjects(state: AssessmentState): ReadonlySet<string> {
+  if (state.status === 'absent') return new Set()
+  return new Set(state.images.flatMap((image) => ('object' in image ? [image.object.key] : [])))
 }

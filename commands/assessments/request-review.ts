@@ -31,3 +31,16 @@ export function requestReview(command: { now: Date }, state: AssessmentState): D
     },
   ]
 }
+
+export interface RenewReview {
+  /** The review whose read addresses had expired. */
+  readonly aiReviewId: string
+  readonly now: Date
+}
+
+/** Decides on the one renewal that an assessment has (T30), before anything is asked for: a crash later spends no second one. */
+export function renewReview({ aiReviewId, now }: RenewReview, state: AssessmentState): Decision<AssessmentEvent> {
+  if (state.status !== 'processing' || state.renewedReviewId !== null) return []
+  const { assessmentId } = state
+  return [{ type: 'AssessmentReviewRenewed', data: { assessmentId, aiReviewId, renewedAt: now.toISOString() } }]
+}

@@ -1,14 +1,87 @@
 import { randomBytes } from 'node:crypto'
-import { v7 } from 'uuid'
+import { v5, v7 } from 'uuid'
+import { AssessmentRecord } from '../../contracts/assessments/record.ts'
+import { problem } from '../../platform/http/problems.ts'
+import { latest, requireMatch } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
+import { assessmentsProjector } from '../../projections/assessments/assessments.projector.ts'
+import { casesProjector } from '../../projections/clinical/cases.projector.ts'
+import { imagesProjector } from '../../projections/images/images.projector.ts'
+import { assessments } from '../../streams/assessment/aggregate.ts'
+import { changed } from '../handling/command-replies.ts'
+import { commandRoute } from '../handling/command-route.ts'
+import type { AssessmentDependencies } from '../handling/dependencies.ts'
+import { holdForEnd } from '../handling/hold-for-end.ts'
+import { createTurns } from '../handling/turns.ts'
 import { createRoute } from './create-route.ts'
-import type { AssessmentDependencies } from './dependencies.ts'
-import { submitRoute } from './submit-route.ts'
+import { openAssessmentCase } from './open-assessment-case.ts'
+import { areUploadsOpen, isSubmittedBy } from './submit-assessment.ts'
+import { submitUploads } from './submit-uploads.ts'
 import { uploadUrlRoute } from './upload-url-route.ts'
+import { removeUploads, windowOf } from './uploads.ts'
+import { recordOf } from './views.ts'
+
+const scope = 'assessments:write'
 
 export function assessmentWriteRoutes(app: ServiceApp, given: AssessmentDependencies): void {
   const deps = { ...given, newId: () => v7(), randomPart: () => randomBytes(12).toString('hex') }
+  const { store, objects, failpoint, now: clock } = deps
+  const inTurn = createTurns()
+
   createRoute(app, deps)
-  submitRoute(app, deps)
-  uploadUrlRoute(app, deps)
+
+  commandRoute(app, deps, {
+    method: 'POST',
+    path: '/assessments/:id/submit',
+    operationId: 'submitAssessment',
+    summary: 'Submit the uploaded images of an assessment',
+    access: { scopes: [scope] },
+    ifMatch: 'record',
+    takesWait: true,
+    reply: changed(AssessmentRecord),
+    readBy: [assessmentsProjector, casesProjector, imagesProjector],
+    problems: [
+      'assessment-not-awaiting-images',
+      'uploads-incomplete',
+      'image-invalid',
+      'image-too-large',
+      'object-store-unavailable',
+    ],
+    handle: async ({ tenant, params: { id: assessmentId }, keyed: { causing }, context, request, reply }) => {
+      const submit = { orgId: tenant, assessmentId, request: causing }
+      // A request that waits for another one's turn finds the uploads submitted: nothing is read and copied twice.
+      const done = await inTurn(`${tenant} ${assessmentId}`, () =>
+        submitUploads(deps, { ...submit, requireRevision: (revision) => requireMatch(request, revision) }, context),
+      )
+      const { state, events, reached } = done
+      if (state.status === 'absent') throw problem('internal-error')
+      if (events.length > 0) failpoint('assessment-submitted')
+      const open = { ...context, commandId: v5('open-case', context.commandId) }
+      const opened = state.status === 'processing' ? await openAssessmentCase(deps, state, open) : undefined
+      if (events.length > 0) await removeUploads(objects, state)
+      const target = assessments.of(tenant, assessmentId)
+      const held = await holdForEnd(store, reply, target, state, ({ status }) => status !== 'processing')
+      if (held.state.status === 'absent') throw problem('internal-error')
+      const record = await recordOf(deps, held.state)
+      const isReplayed = events.length === 0 && isSubmittedBy(causing, state)
+      return { ...done, record, reached: latest(reached, opened, held.position), isReplayed }
+    },
+  })
+
+  uploadUrlRoute(app, deps, {
+    path: '/assessments/:id/images/:imageId/upload-url',
+    operationId: 'signUploadUrl',
+    summary: 'A fresh upload address for an image that is awaited',
+    scope,
+    notAwaiting: 'assessment-not-awaiting-images',
+    find: async (tenant, idOf) => {
+      const { state } = await store.load(assessments.of(tenant, idOf('id')))
+      const images = state.status === 'absent' ? [] : state.images
+      const image = images.find(({ imageId }) => imageId === idOf('imageId'))
+      if (image === undefined) throw problem('not-found')
+      const isAwaiting = state.status === 'awaiting_images' && areUploadsOpen(clock(), state)
+      if (!isAwaiting) throw problem('assessment-not-awaiting-images')
+      return { image, window: windowOf(state) }
+    },
+  })
 }

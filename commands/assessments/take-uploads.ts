@@ -6,7 +6,7 @@ import type { CommandContext } from '../../platform/kit/command-context.ts'
 import type { Decision, Refusal } from '../handling/decision.ts'
 import { execute, type Executed } from '../handling/execute.ts'
 import type { Target } from '../../streams/store/events.ts'
-import type { AssessmentRouteDependencies } from './dependencies.ts'
+import type { AssessmentRouteDependencies } from '../handling/dependencies.ts'
 import { freezeUploads, type AwaitedUploads, type FrozenUploads } from './freeze-uploads.ts'
 
 /** What declares images, awaits their bytes and takes them: an assessment, or an image by itself. */

@@ -1,16 +1,16 @@
-import { Type, type Static } from 'typebox'
+import { Type } from 'typebox'
 import { tenantOf } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
 import { idempotencyOf } from '../../platform/http/idempotency.ts'
 import { Instant, Uuid } from '../../platform/http/members.ts'
 import { requireNoBody } from '../../platform/http/no-body.ts'
-import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
+import { idParams, namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
+import type { ProblemCode } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { problem } from '../../platform/http/problems.ts'
-import { assessments } from '../../streams/assessment/aggregate.ts'
-import type { AssessmentDependencies } from './dependencies.ts'
-import { areUploadsOpen } from './submit-assessment.ts'
-import { signUpload, windowOf } from './uploads.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
+import type { DeclaredImage } from '../../streams/assessment/aggregate.ts'
+import type { AssessmentDependencies } from '../handling/dependencies.ts'
+import { signUpload, type UploadWindow } from './uploads.ts'
 
 export const UploadUrlReply = Type.Object(
   {
@@ -23,37 +23,42 @@ export const UploadUrlReply = Type.Object(
   { $id: 'UploadUrlReply' },
 )
 
-export type UploadUrlReply = Static<typeof UploadUrlReply>
+interface UploadUrlRoute {
+  readonly path: string
+  readonly operationId: string
+  readonly summary: string
+  readonly scope: string
+  /** The problem of an image that takes no upload. */
+  readonly notAwaiting: ProblemCode
+  /** The awaited image that the path names. */
+  readonly find: (
+    tenant: TenantId,
+    idOf: (parameter: string) => string,
+  ) => Promise<{ readonly image: DeclaredImage; readonly window: UploadWindow }>
+}
 
-/** A fresh address for an image whose first one has expired (T9); changes nothing. */
-export function uploadUrlRoute(app: ServiceApp, deps: AssessmentDependencies): void {
-  const { store, now } = deps
-
+/** A fresh address for an image whose first one has expired (T9). It changes nothing, so a key is only checked. */
+export function uploadUrlRoute(app: ServiceApp, deps: AssessmentDependencies, route: UploadUrlRoute): void {
   app.post(
-    '/assessments/:id/images/:imageId/upload-url',
+    route.path,
     {
       schema: {
-        operationId: 'signUploadUrl',
-        summary: 'A fresh upload address for an image that is awaited',
-        params: Type.Object({ id: Uuid, imageId: Uuid }),
+        operationId: route.operationId,
+        summary: route.summary,
+        params: idParams(route.path),
         querystring: OrgQuery,
-        response: answers({ 200: UploadUrlReply }, ['assessment-not-awaiting-images', 'idempotency-key-invalid']),
+        response: answers({ 200: UploadUrlReply }, [route.notAwaiting, 'idempotency-key-invalid']),
       },
-      config: { access: { scopes: ['assessments:write'] }, changesNothing: true },
+      config: { access: { scopes: [route.scope] }, changesNothing: true },
     },
-    async (request): Promise<UploadUrlReply> => {
-      const { body, caller, params, query } = request
-      const orgId = tenantOf(caller, namedOrg(query))
-      requireNoBody(body)
-      idempotencyOf(request, orgId)
-      const { state } = await store.load(assessments.of(orgId, params.id.toLowerCase()))
-      const imageId = params.imageId.toLowerCase()
-      const image = state.status === 'absent' ? undefined : state.images.find((each) => each.imageId === imageId)
-      if (image === undefined) throw problem('not-found')
-      if (state.status !== 'awaiting_images' || !areUploadsOpen(now(), state))
-        throw problem('assessment-not-awaiting-images')
-      const { url, expiresAt } = await signUpload(deps, windowOf(state), image)
-      return { image_id: imageId, upload_url: url, upload_url_expires_at: expiresAt.toISOString() }
+    async (request) => {
+      const tenant = tenantOf(request.caller, namedOrg(request.query))
+      requireNoBody(request.body)
+      idempotencyOf(request, tenant)
+      const params = request.params
+      const { image, window } = await route.find(tenant, (parameter) => (params[parameter] ?? '').toLowerCase())
+      const { url, expiresAt } = await signUpload(deps, window, image)
+      return { image_id: image.imageId, upload_url: url, upload_url_expires_at: expiresAt.toISOString() }
     },
   )
 }

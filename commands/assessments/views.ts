@@ -1,5 +1,11 @@
-import type { AssessmentView } from '../../contracts/assessments/record.ts'
+import {
+  signDownloads,
+  toAssessmentRecord,
+  type AssessmentRecord,
+  type AssessmentView,
+} from '../../contracts/assessments/record.ts'
 import type { ExistingAssessment } from '../../streams/assessment/aggregate.ts'
+import type { AssessmentDependencies } from '../handling/dependencies.ts'
 
 /** The record's view of an assessment as its stream tells it. */
 export function viewOf(state: ExistingAssessment): AssessmentView {
@@ -20,4 +26,15 @@ export function viewOf(state: ExistingAssessment): AssessmentView {
         : null,
     failureCode: state.status === 'failed' ? state.code : null,
   }
+}
+
+/** The record as a write answers it, with download addresses signed now; upload addresses where there are any to give. */
+export async function recordOf(
+  { objects, configuration }: AssessmentDependencies,
+  state: ExistingAssessment,
+  uploadUrls?: ReadonlyMap<string, string>,
+): Promise<AssessmentRecord> {
+  const view = viewOf(state)
+  const downloadUrls = await signDownloads(objects, view, configuration.downloadUrlTtlSeconds)
+  return toAssessmentRecord(view, downloadUrls, uploadUrls)
 }

@@ -6,6 +6,7 @@ import {
   ConsentTypeRecord,
   toConsentDecisionRecord,
 } from '../../contracts/consent/record.ts'
+import { toRecord } from '../../contracts/records.ts'
 import { problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
@@ -34,24 +35,21 @@ import {
 } from './consent-types.ts'
 import { recordConsent } from './record-consent.ts'
 
-const access = { admin: 'consents:admin' } as const
-const readBy = [consentTypesProjector]
+const ofTypes = { access: { admin: 'consents:admin' }, casing: 'camel', readBy: [consentTypesProjector] } as const
 
 /** The consent types of an organisation and their texts, and the decisions of patients (specification 4.4 and 3.5). */
 export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): void {
   const { store } = deps
 
   commandRoute(app, deps, {
+    ...ofTypes,
     method: 'POST',
     path: '/admin/consent-types',
     operationId: 'createConsentType',
     summary: 'Create a consent type',
-    access,
     body: CreateConsentTypeBody,
-    casing: 'camel',
     hasEtag: true,
     reply: created(ConsentTypeRecord, ({ id }) => `/admin/consent-types/${id}`),
-    readBy,
     problems: ['consent-type-code-in-use'],
     handle: async ({ tenant, body, keyed, now, context, run }) => {
       const consentTypeId = consentTypeIdOf(tenant, body.code)
@@ -68,18 +66,16 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
   })
 
   commandRoute(app, deps, {
+    ...ofTypes,
     method: 'PATCH',
     path: '/admin/consent-types/:id',
     operationId: 'updateConsentType',
     summary: 'Change how a consent type is described',
     description: 'Members that are left out stay as they are; code and legal basis never change.',
-    access,
     body: UpdateConsentTypeBody,
-    casing: 'camel',
     hasEtag: true,
     ifMatch: 'stream',
     reply: changed(ConsentTypeRecord),
-    readBy,
     handle: async ({ tenant, params, body, now, run }) => {
       const target = consentTypes.of(tenant, params.id)
       const done = await run(target, (state) => updateConsentType({ ...body, now }, state))
@@ -88,15 +84,14 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
   })
 
   commandRoute(app, deps, {
+    ...ofTypes,
     method: 'DELETE',
     path: '/admin/consent-types/:id',
     operationId: 'deleteConsentType',
     summary: 'Delete a consent type on which nothing was decided',
     description: 'Its code stays taken. A type with decisions is never deleted.',
-    access,
     ifMatch: 'stream',
     reply: deleted,
-    readBy,
     problems: ['consent-type-in-use'],
     handle: async ({ tenant, params, now, run }) => {
       const done = await run(consentTypes.of(tenant, params.id), (state) => deleteConsentType({ now }, state))
@@ -105,18 +100,16 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
   })
 
   commandRoute(app, deps, {
+    ...ofTypes,
     method: 'POST',
     path: '/admin/consent-types/:typeId/text-versions',
     operationId: 'publishConsentTextVersion',
     summary: 'Publish a text version of a consent type',
-    access,
     body: PublishTextVersionBody,
-    casing: 'camel',
     reply: created(
       ConsentTextVersionRecord,
       ({ consentTypeId }) => `/admin/consent-types/${consentTypeId}/text-versions`,
     ),
-    readBy,
     problems: ['text-version-exists'],
     handle: async ({ tenant, params, body, keyed, now, run }) => {
       const ids = { consentTypeId: params.typeId, textVersionId: keyed.id, fingerprint: keyed.fingerprint }
@@ -126,8 +119,8 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
       const done = await run(consentTypes.of(tenant, params.typeId), (state) => publishTextVersion(command, state))
       const version = made(done.state).textVersions.find(({ textVersionId }) => textVersionId === keyed.id)
       if (version === undefined) throw problem('internal-error')
-      const { textVersionId: id, fingerprint: _, ...published } = version
-      return { ...done, record: { id, consentTypeId: params.typeId, ...published } }
+      const record = { ...version, id: version.textVersionId, consentTypeId: params.typeId }
+      return { ...done, record: toRecord(ConsentTextVersionRecord, record) }
     },
   })
 
@@ -209,8 +202,6 @@ function canonicalLocale(locale: string): string {
 }
 
 function typeRecord(state: ConsentTypeState): ConsentTypeRecord {
-  const { consentTypeId, organisationId, code, displayName, description, legalBasis, required } = made(state)
-  const { createdAt, updatedAt } = made(state)
-  const described = { code, displayName, description, legalBasis, required }
-  return { id: consentTypeId, organisationId, ...described, createdAt, updatedAt }
+  const type = made(state)
+  return toRecord(ConsentTypeRecord, { ...type, id: type.consentTypeId })
 }

@@ -1,6 +1,10 @@
 import { Type, type Static } from 'typebox'
+import { isBodySite } from '../../contracts/clinical/body-sites.ts'
+import type { Configuration } from '../../platform/configuration/configuration.ts'
 import { Uuid } from '../../platform/http/members.ts'
+import type { MemberError } from '../../platform/http/problems.ts'
 import { declaredUpload } from '../assessments/bodies.ts'
+import { declaredTypeErrors } from '../assessments/image-checks.ts'
 
 /** Of a case, or of a patient without one; both may be named where they agree. */
 export const DeclareImageBody = Type.Object(
@@ -14,3 +18,15 @@ export const DeclareImageBody = Type.Object(
   { $id: 'DeclareImageBody', additionalProperties: false },
 )
 export type DeclareImageBody = Static<typeof DeclareImageBody>
+
+/** The faults of a declaration that its schema cannot find. */
+export function declarationErrors(
+  { mime_type, body_site_id: bodySiteId }: DeclareImageBody,
+  { profile }: Pick<Configuration, 'profile'>,
+): MemberError[] {
+  const errors = declaredTypeErrors({ mime_type }, '')
+  if (profile === 'production' && bodySiteId !== undefined && !isBodySite(bodySiteId)) {
+    errors.push({ pointer: '/body_site_id', detail: 'names no body site of the catalogue', code: 'unknown-body-site' })
+  }
+  return errors
+}

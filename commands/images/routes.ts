@@ -1,14 +1,133 @@
 import { randomBytes } from 'node:crypto'
 import { v7 } from 'uuid'
+import { ImageRecord, toImageRecord, type ImageAddresses, type ImageView } from '../../contracts/images/record.ts'
+import { problem, requireValid } from '../../platform/http/problems.ts'
+import { requireMatch } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import type { AssessmentDependencies } from '../assessments/dependencies.ts'
-import { declareRoute } from './declare-route.ts'
-import { submitImageRoute } from './submit-route.ts'
-import { imageUploadUrlRoute } from './upload-url-route.ts'
+import { imagesProjector } from '../../projections/images/images.projector.ts'
+import { images, type ExistingImage } from '../../streams/image/aggregate.ts'
+import type { AssessmentDependencies } from '../handling/dependencies.ts'
+import { uploadUrlRoute } from '../assessments/upload-url-route.ts'
+import { signUpload, uploadKey } from '../assessments/uploads.ts'
+import { changed, created } from '../handling/command-replies.ts'
+import { commandRoute } from '../handling/command-route.ts'
+import { createTurns } from '../handling/turns.ts'
+import { declarationErrors, DeclareImageBody } from './bodies.ts'
+import { declareImage, isReceivedBy, isUploadOpen } from './image-decisions.ts'
+import { patientOfImage } from './patient-of-image.ts'
+import { receiveUpload, windowOfImage } from './uploads.ts'
+
+const scope = 'images:write'
+const access = { scopes: [scope] } as const
 
 export function imageWriteRoutes(app: ServiceApp, given: AssessmentDependencies): void {
   const deps = { ...given, newId: () => v7(), randomPart: () => randomBytes(12).toString('hex') }
-  declareRoute(app, deps)
-  imageUploadUrlRoute(app, deps)
-  submitImageRoute(app, deps)
+  const { store, objects, configuration, now: clock } = deps
+  const inTurn = createTurns()
+
+  commandRoute(app, deps, {
+    method: 'POST',
+    path: '/images',
+    operationId: 'declareImage',
+    summary: 'Declare an image of a case or a patient, to be uploaded after',
+    access,
+    body: DeclareImageBody,
+    reply: created(ImageRecord, ({ id }) => `/images/${id}`),
+    readBy: [imagesProjector],
+    problems: ['case-not-found', 'patient-not-found'],
+    handle: async ({ tenant, body, keyed, now, run }) => {
+      requireValid(declarationErrors(body, configuration))
+      const command = {
+        imageId: keyed.id,
+        organisationId: tenant,
+        patientId: await patientOfImage(deps, tenant, body),
+        caseId: body.case_id ?? null,
+        captureType: body.capture_type,
+        mimeType: body.mime_type,
+        ...(body.size_bytes === undefined ? {} : { sizeBytes: body.size_bytes }),
+        bodySiteId: body.body_site_id ?? null,
+        now,
+        uploadWindowMs: configuration.uploadWindowSeconds * 1000,
+        fingerprint: keyed.fingerprint,
+      }
+      const done = await run({ ...images.of(tenant, keyed.id), isNew: true }, (state) => declareImage(command, state))
+      if (done.state.status === 'absent') throw problem('internal-error')
+      return { ...done, record: toImageRecord(viewOf(done.state), await addressesOf(done.state)) }
+    },
+  })
+
+  uploadUrlRoute(app, deps, {
+    path: '/images/:id/upload-url',
+    operationId: 'signImageUploadUrl',
+    summary: 'A fresh upload address for a declared image',
+    scope,
+    notAwaiting: 'image-not-awaiting-upload',
+    find: async (tenant, idOf) => {
+      const { state } = await store.load(images.of(tenant, idOf('id')))
+      if (state.status === 'absent') throw problem('not-found')
+      const isAwaiting = state.status === 'awaiting_upload' && isUploadOpen(clock(), state)
+      if (!isAwaiting) throw problem('image-not-awaiting-upload')
+      return { image: state, window: windowOfImage(state) }
+    },
+  })
+
+  commandRoute(app, deps, {
+    method: 'POST',
+    path: '/images/:id/submit',
+    operationId: 'submitImage',
+    summary: 'Submit the uploaded bytes of an image',
+    access,
+    ifMatch: 'record',
+    reply: changed(ImageRecord),
+    readBy: [imagesProjector],
+    problems: [
+      'image-not-awaiting-upload',
+      'uploads-incomplete',
+      'image-invalid',
+      'image-too-large',
+      'object-store-unavailable',
+    ],
+    handle: async ({ tenant, params: { id: imageId }, keyed: { causing }, context, request }) => {
+      const submit = { orgId: tenant, imageId, request: causing }
+      // A request that waits for another one's turn finds the image submitted: nothing is read and copied twice.
+      const done = await inTurn(`${tenant} ${imageId}`, () =>
+        receiveUpload(deps, { ...submit, requireRevision: (revision) => requireMatch(request, revision) }, context),
+      )
+      const { state, events } = done
+      if (state.status !== 'received') throw problem('internal-error')
+      // An upload that stays behind does no harm.
+      if (events.length > 0) await Promise.allSettled([objects.remove(uploadKey(tenant, imageId, imageId))])
+      const { url } = await objects.presignDownload(state.object.key, configuration.downloadUrlTtlSeconds)
+      const record = toImageRecord(viewOf(state), { download_url: url })
+      return { ...done, record, isReplayed: events.length === 0 && isReceivedBy(causing, state) }
+    },
+  })
+
+  /** A repeat signs a new address while the upload is awaited. */
+  async function addressesOf(state: ExistingImage): Promise<ImageAddresses> {
+    if (state.status !== 'awaiting_upload' || !isUploadOpen(clock(), state)) return {}
+    const { url, expiresAt } = await signUpload(deps, windowOfImage(state), state)
+    return { upload_url: url, upload_url_expires_at: expiresAt.toISOString() }
+  }
+}
+
+/** The record's view of an image as its stream tells it. */
+function viewOf(state: ExistingImage): ImageView {
+  const { sha256 = null, bytes = null } = state.status === 'received' ? state.object : {}
+  return {
+    imageId: state.imageId,
+    caseId: state.caseId,
+    patientId: state.patientId,
+    assessmentId: null,
+    captureType: state.captureType,
+    mimeType: state.mimeType,
+    bodySiteId: state.bodySiteId,
+    status: state.status,
+    sha256,
+    bytes,
+    width: state.status === 'received' ? state.width : null,
+    height: state.status === 'received' ? state.height : null,
+    createdAt: state.declaredAt,
+    updatedAt: state.status === 'received' ? state.receivedAt : state.declaredAt,
+  }
 }

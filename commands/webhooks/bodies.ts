@@ -1,6 +1,11 @@
-import { Type, type Static } from 'typebox'
+import { Type } from 'typebox'
 import { DistinctList } from '../../platform/http/distinct-items.ts'
-import { Nullable } from '../../platform/http/members.ts'
+import type { Configuration } from '../../platform/configuration/configuration.ts'
+import { Instant, Nullable } from '../../platform/http/members.ts'
+import { problem } from '../../platform/http/problems.ts'
+import { checkOutboundUrl } from '../../platform/outbound/addresses.ts'
+import { outboundRules } from '../../platform/outbound/own-servers.ts'
+import { mostRecovered } from '../../streams/webhook-recovery/events.ts'
 
 const url = Type.String({ minLength: 1, maxLength: 2048 })
 const eventTypes = DistinctList(Type.Enum(['assessment.completed', 'assessment.failed']), { minItems: 1, maxItems: 20 })
@@ -23,7 +28,6 @@ export const SubscribeWebhookBody = Type.Object(
   },
   { $id: 'SubscribeWebhookBody', additionalProperties: false },
 )
-export type SubscribeWebhookBody = Static<typeof SubscribeWebhookBody>
 
 export const ChangeWebhookSubscriptionBody = Type.Object(
   {
@@ -35,7 +39,6 @@ export const ChangeWebhookSubscriptionBody = Type.Object(
   },
   { $id: 'ChangeWebhookSubscriptionBody', additionalProperties: false },
 )
-export type ChangeWebhookSubscriptionBody = Static<typeof ChangeWebhookSubscriptionBody>
 
 export const RotateWebhookSecretBody = Type.Object(
   {
@@ -49,4 +52,29 @@ export const RotateWebhookSecretBody = Type.Object(
   },
   { $id: 'RotateWebhookSecretBody', additionalProperties: false },
 )
-export type RotateWebhookSecretBody = Static<typeof RotateWebhookSecretBody>
+
+export const RecoverWebhooksBody = Type.Object(
+  { since: Instant, until: Type.Optional(Instant) },
+  { $id: 'RecoverWebhooksBody', additionalProperties: false },
+)
+
+export const RecoverWebhooksReply = Type.Object(
+  {
+    deliveries: Type.Integer({
+      description: `How many were found, at most ${mostRecovered}; what is delivered before its turn comes is not sent again`,
+    }),
+    has_more: Type.Boolean(),
+  },
+  { $id: 'RecoverWebhooksReply' },
+)
+
+/** The check of an address that deliveries are to go to, as the profile and EGRESS_ALLOW have it. It throws `webhook-url-forbidden`. */
+export function receiverUrlCheck(configuration: Configuration): (url: string) => void {
+  const outbound = outboundRules(configuration)
+  return (url) => {
+    const checked = checkOutboundUrl(url, outbound)
+    if ('url' in checked) return
+    const detail = `is not allowed: ${checked.refused.replaceAll('_', ' ')}`
+    throw problem('webhook-url-forbidden', { errors: [{ pointer: '/url', detail, code: checked.refused }] })
+  }
+}

@@ -1,7 +1,6 @@
 import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
 import type { WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
-import type { Decision } from '../handling/decision.ts'
-import { openUntil } from '../handling/open-lease.ts'
+import { openUntil, type Decision } from '../handling/decision.ts'
 import type { NewDelivery } from './deliver-webhook.ts'
 
 export type CancelReason = Extract<WebhookDeliveryEvent, { type: 'WebhookDeliveryCancelled' }>['data']['reason']

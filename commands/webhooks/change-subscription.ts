@@ -78,3 +78,31 @@ function switched(
     ? [{ type: 'WebhookSubscriptionEnabled', data: { subscriptionId, enabledAt: at } }]
     : [{ type: 'WebhookSubscriptionDisabled', data: { subscriptionId, reason: 'requested', disabledAt: at } }]
 }
+
+export type DeleteSubscription = Pick<ChangeSubscription, 'subscriptionId' | 'admitted' | 'now'>
+
+/** For good; its secrets stay in the vault for a while, since a delivery may be under way. */
+export function deleteSubscription(
+  command: DeleteSubscription,
+  state: WebhookSubscriptionsState,
+): Decision<WebhookSubscriptionEvent, 'not-found' | 'precondition-failed'> {
+  const { subscriptionId, now } = command
+  const own = state.subscriptions.get(subscriptionId)
+  if (own === undefined) return refused('not-found')
+  if (!isAdmitted(command, own)) return refused('precondition-failed')
+  return [{ type: 'WebhookSubscriptionDeleted', data: { subscriptionId, deletedAt: now.toISOString() } }]
+}
+
+export interface DestroySecrets {
+  readonly subscriptionId: string
+  readonly now: Date
+}
+
+/** Records that what a deleted subscription was signed with is no more. Nothing of one that was not deleted, and nothing twice. */
+export function destroySecrets(
+  { subscriptionId, now }: DestroySecrets,
+  state: WebhookSubscriptionsState,
+): Decision<WebhookSubscriptionEvent> {
+  if (!state.deleted.has(subscriptionId) || state.destroyed.has(subscriptionId)) return []
+  return [{ type: 'WebhookSecretsDestroyed', data: { subscriptionId, destroyedAt: now.toISOString() } }]
+}

@@ -1,7 +1,6 @@
 import type { DeliveryErrorClass, FailedEndpoint, WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
 import type { WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
-import type { Decision } from '../handling/decision.ts'
-import { openUntil } from '../handling/open-lease.ts'
+import { openUntil, type Decision } from '../handling/decision.ts'
 
 type Scheduled = Extract<WebhookDeliveryEvent, { type: 'WebhookDeliveryScheduled' }>['data']
 

@@ -1,150 +1,138 @@
-import { Type } from 'typebox'
-import { tenantOf } from '../../platform/http/access.ts'
-import { answers } from '../../platform/http/answers.ts'
-import { Uuid } from '../../platform/http/members.ts'
-import { requireNoBody } from '../../platform/http/no-body.ts'
-import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
-import { accepted, secondsUntil, type ReplyHead } from '../../platform/http/replies.ts'
-import { commandContext } from '../../platform/http/request-context.ts'
-import type { ServiceApp } from '../../platform/http/service.ts'
-import { problem } from '../../platform/http/problems.ts'
-import type { TenantId } from '../../platform/kit/tenants.ts'
 import { toWebhookDeliveryRecord, WebhookDeliveryRecord } from '../../contracts/webhooks/delivery.ts'
-import { webhookDeliveries, type WebhookDeliveryState, deliveryIdOf } from '../../streams/webhook-delivery/aggregate.ts'
+import { problem, requireValid } from '../../platform/http/problems.ts'
+import { secondsUntil } from '../../platform/http/replies.ts'
+import type { ServiceApp } from '../../platform/http/service.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
+import { webhookDeliveriesProjector } from '../../projections/webhooks/webhook-deliveries.projector.ts'
+import { deliveryIdOf, webhookDeliveries, type WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
 import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
-import { execute, type Executed } from '../handling/execute.ts'
-import { keyedRequest, keyProblems } from '../handling/keyed-request.ts'
-import { viewOfDelivery } from './delivery-view.ts'
+import { webhookRecoveries } from '../../streams/webhook-recovery/aggregate.ts'
+import { mostRecovered } from '../../streams/webhook-recovery/events.ts'
+import { accepted } from '../handling/command-replies.ts'
+import { commandRoute } from '../handling/command-route.ts'
+import type { Executed } from '../handling/execute.ts'
+import { RecoverWebhooksBody, RecoverWebhooksReply } from './bodies.ts'
 import type { DeliveryRouteDependencies } from './dependencies.ts'
-import { ownSubscription } from './own-subscription.ts'
-import { recoverRoute } from './recover-route.ts'
+import { recover } from './recover.ts'
 import { isRepeatedRedelivery, redeliver, type Redeliver } from './redeliver.ts'
 import { sendTest } from './send-test.ts'
+import { ownSubscription, viewOfDelivery } from './views.ts'
 
-const access = { scopes: ['webhooks:write'] } as const
+const usual = { access: { scopes: ['webhooks:write'] }, readBy: [webhookDeliveriesProjector] } as const
+const reply = accepted(
+  WebhookDeliveryRecord,
+  ({ id: deliveryId }, { id }: { readonly id: string }) => `/webhook-subscriptions/${id}/deliveries/${deliveryId}`,
+)
 
 /** Deliveries that a client asks for: a test, one again, all of a period again. */
 export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependencies): void {
-  const { store, vault, now, findDueDelivery } = deps
+  const { store, now: clock, findDueDelivery, deliveriesToRecover } = deps
 
-  app.post(
-    '/webhook-subscriptions/:id/test',
-    {
-      schema: {
-        operationId: 'testWebhookSubscription',
-        summary: 'Send a test to a webhook subscription',
-        description:
-          'Signed as any other webhook, its type `webhook.test`, its body `{"test":true}`. Sent once, whatever comes of it.',
-        params: Type.Object({ id: Uuid }),
-        querystring: OrgQuery,
-        response: answers({ 202: WebhookDeliveryRecord }, ['webhook-subscription-disabled', ...keyProblems]),
-      },
-      config: { access, hasEtag: true },
-    },
-    async (request, reply) => {
-      const { body, caller, params, query } = request
-      const orgId = tenantOf(caller, namedOrg(query))
-      requireNoBody(body)
-      const subscriptionId = params.id.toLowerCase()
-      const keyed = keyedRequest(request, orgId, vault, null)
-      const { status } = await ownSubscription(store, orgId, subscriptionId)
+  commandRoute(app, deps, {
+    ...usual,
+    method: 'POST',
+    path: '/webhook-subscriptions/:id/test',
+    operationId: 'testWebhookSubscription',
+    summary: 'Send a test to a webhook subscription',
+    description:
+      'Signed as any other webhook, its type `webhook.test`, its body `{"test":true}`. Sent once, whatever comes of it.',
+    hasEtag: true,
+    reply,
+    problems: ['webhook-subscription-disabled'],
+    handle: async ({ tenant, params: { id: subscriptionId }, keyed, now, run }) => {
+      const { status } = await ownSubscription(store, tenant, subscriptionId)
       const eventId = keyed.idOf('event')
       const deliveryId = deliveryIdOf(subscriptionId, eventId)
-      const named = { deliveryId, subscriptionId, organisationId: orgId, eventId }
-      const command = { ...named, isActive: status === 'active', request: keyed.causing, now: now() }
-      const target = { ...targetOf(orgId, deliveryId), isNew: true }
-      const done = await execute(store, target, (state) => sendTest(command, state), commandContext(request, { orgId }))
-      return answer(reply, done, done.events.length === 0, now())
+      const named = { deliveryId, subscriptionId, organisationId: tenant, eventId }
+      const command = { ...named, isActive: status === 'active', request: keyed.causing, now }
+      const target = { ...webhookDeliveries.of(tenant, deliveryId), isNew: true }
+      return handled(await run(target, (state) => sendTest(command, state)))
     },
-  )
+  })
 
-  app.post(
-    '/webhook-subscriptions/:id/deliveries/:deliveryId/redeliver',
-    {
-      schema: {
-        operationId: 'redeliverWebhook',
-        summary: 'Send what has ended once more',
-        description:
-          'Under the same webhook-id, through a whole round of the retry schedule. One that is pending stays as it is.',
-        params: Type.Object({ id: Uuid, deliveryId: Uuid }),
-        querystring: OrgQuery,
-        response: answers({ 202: WebhookDeliveryRecord }, [
-          'webhook-subscription-disabled',
-          'webhook-delivery-pending',
-          'read-model-behind',
-          ...keyProblems,
-        ]),
-      },
-      config: { access, hasEtag: true },
+  commandRoute(app, deps, {
+    ...usual,
+    method: 'POST',
+    path: '/webhook-subscriptions/:id/deliveries/:deliveryId/redeliver',
+    operationId: 'redeliverWebhook',
+    summary: 'Send what has ended once more',
+    description:
+      'Under the same webhook-id, through a whole round of the retry schedule. One that is pending stays as it is.',
+    hasEtag: true,
+    reply,
+    problems: ['webhook-subscription-disabled', 'webhook-delivery-pending', 'read-model-behind'],
+    handle: async ({ tenant, params: { id: subscriptionId, deliveryId }, keyed, now, run }) => {
+      const { status, ...subscription } = await ownSubscription(store, tenant, subscriptionId)
+      const { endpointRevision, disabledRevision } = subscription
+      const asked = { isActive: status === 'active', endpointRevision, disabledRevision, recoveryId: null }
+      const due = await dueDelivery(tenant, subscriptionId, deliveryId)
+      const command = { subscriptionId, due, ...asked, request: keyed.causing, now }
+      const done = await run(webhookDeliveries.of(tenant, deliveryId), (state) => redeliver(command, state))
+      const isReplayed = done.events.length === 0 && isRepeatedRedelivery(command, done.state)
+      return { ...handled(done), isReplayed }
     },
-    async (request, reply) => {
-      const { body, caller, params, query } = request
-      const orgId = tenantOf(caller, namedOrg(query))
-      requireNoBody(body)
-      const subscriptionId = params.id.toLowerCase()
-      const { causing } = keyedRequest(request, orgId, vault, null)
-      const { status, endpointRevision, disabledRevision } = await ownSubscription(store, orgId, subscriptionId)
-      const deliveryId = params.deliveryId.toLowerCase()
-      const target = targetOf(orgId, deliveryId)
-      const due = await dueDelivery(orgId, subscriptionId, deliveryId)
-      const asked = {
-        isActive: status === 'active',
-        endpointRevision,
-        disabledRevision,
-        recoveryId: null,
-        request: causing,
-        now: now(),
+  })
+
+  commandRoute(app, deps, {
+    ...usual,
+    method: 'POST',
+    path: '/webhook-subscriptions/:id/recover',
+    operationId: 'recoverWebhooks',
+    summary: 'Send again what failed or was cancelled in a period',
+    description:
+      'Deliveries of events from `since` on and before `until` (now, if left out), oldest first. Of events that happened while the subscription was disabled there are none.',
+    body: RecoverWebhooksBody,
+    reply: accepted(
+      RecoverWebhooksReply,
+      (_, { id }: { readonly id: string }) => `/webhook-subscriptions/${id}/deliveries`,
+    ),
+    problems: ['webhook-subscription-disabled', 'read-model-behind'],
+    handle: async ({ tenant, params: { id: subscriptionId }, body, keyed, now, run }) => {
+      const since = new Date(body.since).toISOString()
+      const until = body.until === undefined ? now.toISOString() : new Date(body.until).toISOString()
+      const isInOrder = since < until
+      requireValid(isInOrder ? [] : [{ pointer: '/since', detail: 'must be before until, or now', code: 'order' }])
+      const isActive = (await ownSubscription(store, tenant, subscriptionId)).status === 'active'
+      const target = webhookRecoveries.of(tenant, keyed.id)
+      // A repeat is answered with the deliveries that the first request found: nothing is looked for.
+      const isKnown = keyed.isKeyed && (await store.load(target)).state.status !== 'absent'
+      const found =
+        isKnown || !isActive
+          ? []
+          : await deliveriesToRecover(tenant, subscriptionId, { since, until }, mostRecovered + 1)
+      const command = {
+        recoveryId: keyed.id,
+        subscriptionId,
+        organisationId: tenant,
+        since,
+        until,
+        deliveries: found.slice(0, mostRecovered),
+        hasMore: found.length > mostRecovered,
+        isActive,
+        now,
+        fingerprint: keyed.fingerprint,
       }
-      const command = { subscriptionId, due, ...asked }
-      const done = await execute(
-        store,
-        target,
-        (state) => redeliver(command, state),
-        commandContext(request, { orgId }),
-      )
-      return answer(reply, done, done.events.length === 0 && isRepeatedRedelivery(command, done.state), now())
+      const done = await run(target, (state) => recover(command, state))
+      if (done.state.status === 'absent') throw problem('internal-error')
+      const record = { deliveries: done.state.deliveries.length, has_more: done.state.hasMore }
+      return { ...done, record, retryAfterSeconds: 1 }
     },
-  )
-
-  recoverRoute(app, deps)
+  })
 
   /** The first event of a delivery that is listed and was never attempted; null where its stream has begun. */
   async function dueDelivery(orgId: TenantId, subscriptionId: string, deliveryId: string): Promise<Redeliver['due']> {
-    const { fold, stream } = targetOf(orgId, deliveryId)
-    if ((await store.load({ fold, stream })).state.status !== 'absent') return null
+    if ((await store.load(webhookDeliveries.of(orgId, deliveryId))).state.status !== 'absent') return null
     const due = await findDueDelivery(orgId, subscriptionId, deliveryId)
     if (due === null) return null
-    const { dueAt, ...event } = due
-    return {
-      ...event,
-      deliveryId,
-      subscriptionId,
-      organisationId: orgId,
-      origin: 'event',
-      scheduledAt: dueAt,
-      request: null,
-    }
+    const { dueAt: scheduledAt, ...event } = due
+    const named = { deliveryId, subscriptionId, organisationId: orgId }
+    return { ...event, ...named, origin: 'event', scheduledAt, request: null }
   }
-}
 
-function targetOf(orgId: TenantId, deliveryId: string) {
-  return webhookDeliveries.of(orgId, deliveryId)
-}
-
-function answer(
-  reply: ReplyHead,
-  { state, reached, revision }: Executed<WebhookDeliveryState, WebhookDeliveryEvent>,
-  isReplayed: boolean,
-  now: Date,
-) {
-  if (state.status === 'absent') throw problem('internal-error')
-  return accepted(reply, {
-    body: toWebhookDeliveryRecord(viewOfDelivery(state)),
-    location: `/webhook-subscriptions/${state.subscriptionId}/deliveries/${state.deliveryId}`,
-    position: reached,
-    projectors: ['webhook_deliveries'],
-    revision,
-    isReplayed,
-    retryAfterSeconds: secondsUntil(state.nextAttemptAt, now),
-  })
+  function handled(done: Executed<WebhookDeliveryState, WebhookDeliveryEvent>) {
+    const { state } = done
+    if (state.status === 'absent') throw problem('internal-error')
+    const record = toWebhookDeliveryRecord(viewOfDelivery(state))
+    return { ...done, record, retryAfterSeconds: secondsUntil(state.nextAttemptAt, clock()) }
+  }
 }

@@ -1,29 +1,16 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import { AiReviewStatus, CancellationReason, type Classification } from '../../streams/ai-review/events.ts'
+import { ImageType } from '../../streams/types.ts'
 
 const text = Nullable(Type.String())
 const integer = Nullable(Type.Integer())
 const instant = Nullable(Instant)
 
-export const AiReviewStatus = Type.Enum([
-  'pending',
-  'in_progress',
-  'awaiting_result',
-  'completed',
-  'failed',
-  'cancelled',
-  'superseded',
-])
-
-const over: ReadonlySet<string> = new Set<Static<typeof AiReviewStatus>>([
-  'completed',
-  'failed',
-  'cancelled',
-  'superseded',
-])
+const over: ReadonlySet<string> = new Set<AiReviewStatus>(['completed', 'failed', 'cancelled', 'superseded'])
 
 /** Whether nothing more becomes of a review; also where it holds its slot still. */
-export function isOver(status: Static<typeof AiReviewStatus>): boolean {
+export function isOver(status: AiReviewStatus): boolean {
   return over.has(status)
 }
 
@@ -44,7 +31,7 @@ const review = {
   analysisResult: Type.Union([Type.String(), Type.Null()], {
     description: 'Additive: the verdict of the provider on a processed case, also when the review failed.',
   }),
-  cancelReason: Type.Union([Type.Enum(['requested', 'consent_withdrawn']), Type.Null()], {
+  cancelReason: Type.Union([CancellationReason, Type.Null()], {
     description: 'Additive (T28): why the review was cancelled, also once it is superseded.',
   }),
   supersededById: Nullable(Uuid),
@@ -77,7 +64,7 @@ export const AiReviewDetails = Type.Object(
         id: Uuid,
         aiReviewId: Uuid,
         clinicalImageId: Uuid,
-        imageType: Type.Enum(['DERMOSCOPIC', 'MACROSCOPIC']),
+        imageType: ImageType,
         providerImageId: integer,
         providerImageHash: text,
         imageQuality: text,
@@ -144,4 +131,4 @@ export const aiReviewFailures = {
   consent_missing: { message: 'The patient has not granted consent.', retriable: false },
   consent_check_unavailable: { message: 'Consent could not be checked.', retriable: true },
   case_lookup_unavailable: { message: 'The case could not be looked up.', retriable: true },
-} as const satisfies Record<string, { message: string; retriable: boolean }>
+} as const satisfies Record<Classification, { message: string; retriable: boolean }>

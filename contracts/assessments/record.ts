@@ -1,5 +1,9 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import type { ObjectStore } from '../../platform/storage/object-store.ts'
+import { AssessmentStatus, CaptureType, type FailureCode } from '../../streams/assessment/events.ts'
+import { ImageStatus } from '../../streams/image/events.ts'
+import { toRecord, type ValuesOf } from '../records.ts'
 
 /** Milliseconds that a client waits between two polls of a processing assessment. */
 export const pollAfterMs = 5000
@@ -8,23 +12,23 @@ const optionalText = Type.Optional(Type.String())
 const nullableText = Nullable(Type.String())
 const CodedTerm = Type.Object({ code: nullableText, term: nullableText })
 
+const AssessmentImage = Type.Object({
+  id: Type.String(),
+  capture_type: CaptureType,
+  status: ImageStatus,
+  upload_url: optionalText,
+  download_url: optionalText,
+})
+
 /** Specification 2.2, with the additive members of contract section 3, line 97. */
 export const AssessmentRecord = Type.Object(
   {
     id: Uuid,
-    status: Type.Enum(['awaiting_images', 'processing', 'completed', 'failed']),
+    status: AssessmentStatus,
     patient_id: Uuid,
     case_id: Nullable(Uuid),
     external_reference: optionalText,
-    images: Type.Array(
-      Type.Object({
-        id: Type.String(),
-        capture_type: Type.Enum(['dermoscopic', 'macroscopic', 'other']),
-        status: Type.Enum(['awaiting_upload', 'received', 'processed']),
-        upload_url: optionalText,
-        download_url: optionalText,
-      }),
-    ),
+    images: Type.Array(AssessmentImage),
     result: Type.Union([
       Type.Object({
         ai_provider: Type.String(),
@@ -77,40 +81,47 @@ export const assessmentFailures = {
   PROVIDER_UNAVAILABLE: { message: 'The analysis service could not be reached.', retriable: true },
   PROVIDER_REJECTED: { message: 'The analysis service refused the request.', retriable: false },
   CANCELLED: { message: 'The analysis was cancelled.', retriable: false },
-} as const satisfies Record<string, { message: string; retriable: boolean }>
+} as const satisfies Record<FailureCode, { message: string; retriable: boolean }>
 
-/** What a record is made from, whether it was read from a table or folded from the stream. */
-export interface AssessmentView {
-  readonly id: string
-  readonly status: AssessmentRecord['status']
-  readonly patientId: string
-  readonly caseId: string | null
+type Made = 'externalReference' | 'images' | 'error' | 'nextPollAfterMs'
+
+/** What a record is made of, whether it was read from a table or folded from the stream. */
+export type AssessmentView = Omit<ValuesOf<typeof AssessmentRecord>, Made> & {
   readonly externalReference: string | null
   readonly images: readonly {
     readonly imageId: string
-    readonly captureType: CaptureType
+    readonly captureType: Static<typeof CaptureType>
     readonly objectKey: string | null
   }[]
-  readonly result: AssessmentRecord['result']
-  readonly failureCode: keyof typeof assessmentFailures | null
+  readonly failureCode: FailureCode | null
 }
-
-type CaptureType = AssessmentRecord['images'][number]['capture_type']
 
 /** Whether nothing more becomes of an assessment. */
 export function isOver(status: AssessmentView['status']): boolean {
   return status === 'completed' || status === 'failed'
 }
 
-type ImageStatus = AssessmentRecord['images'][number]['status']
-
-/** What was never submitted is awaited, also after its assessment failed. */
-function imageStatus(status: AssessmentView['status'], objectKey: string | null): ImageStatus {
+/** An image that was never submitted is awaited, also after its assessment failed. */
+function imageStatus(status: AssessmentView['status'], objectKey: string | null): Static<typeof ImageStatus> {
   if (objectKey === null) return 'awaiting_upload'
   return status === 'completed' ? 'processed' : 'received'
 }
 
 const none: ReadonlyMap<string, string> = new Map()
+
+/** Signed addresses of a completed assessment's images, by object key; none for any other status. */
+export async function signDownloads(
+  objects: Pick<ObjectStore, 'presignDownload'>,
+  view: AssessmentView,
+  ttlSeconds: number,
+): Promise<ReadonlyMap<string, string>> {
+  if (view.status !== 'completed') return none
+  const keys = view.images.flatMap(({ objectKey }) => (objectKey === null ? [] : [objectKey]))
+  const signed = await Promise.all(
+    keys.map(async (key) => [key, (await objects.presignDownload(key, ttlSeconds)).url] as const),
+  )
+  return new Map(signed)
+}
 
 /**
  * @param downloadUrls by object key; signed at response time, needed for completed assessments only
@@ -121,55 +132,20 @@ export function toAssessmentRecord(
   downloadUrls: ReadonlyMap<string, string>,
   uploadUrls = none,
 ): AssessmentRecord {
-  const failure = view.failureCode === null ? null : assessmentFailures[view.failureCode]
-  return {
-    id: view.id,
-    status: view.status,
-    patient_id: view.patientId,
-    case_id: view.caseId,
-    ...(view.externalReference === null ? {} : { external_reference: view.externalReference }),
-    images: view.images.map(({ imageId, captureType, objectKey }) => {
-      const download = objectKey === null ? undefined : downloadUrls.get(objectKey)
-      const upload = uploadUrls.get(imageId)
-      return {
+  const { status, externalReference, failureCode } = view
+  return toRecord(AssessmentRecord, {
+    ...view,
+    externalReference: externalReference ?? undefined,
+    images: view.images.map(({ imageId, captureType, objectKey }) =>
+      toRecord(AssessmentImage, {
         id: imageId,
-        capture_type: captureType,
-        status: imageStatus(view.status, objectKey),
-        ...(upload === undefined ? {} : { upload_url: upload }),
-        ...(view.status === 'completed' && download !== undefined ? { download_url: download } : {}),
-      }
-    }),
-    result: view.result === null ? null : inOrder(view.result),
-    error: failure === null || view.failureCode === null ? null : { code: view.failureCode, ...failure },
-    ...(view.status === 'processing' ? { next_poll_after_ms: pollAfterMs } : {}),
-  }
-}
-
-type Result = NonNullable<AssessmentRecord['result']>
-
-/** A read model keeps members in an order of its own; the record has one order wherever it comes from. */
-function inOrder({ ai_provider, outcome, completed_at }: Result): Result {
-  const { malignancy_score, recommendation, score_basis, scoring_version, lesions, image_quality } = outcome
-  return {
-    ai_provider,
-    outcome: {
-      malignancy_score,
-      recommendation,
-      score_basis,
-      scoring_version,
-      lesions: lesions.map((lesion) => ({
-        lesion_number: lesion.lesion_number,
-        category: lesion.category,
-        classification: lesion.classification,
-        priority: lesion.priority,
-        icd10: { code: lesion.icd10.code, term: lesion.icd10.term },
-        snomed: { code: lesion.snomed.code, term: lesion.snomed.term },
-        referral_flag: lesion.referral_flag,
-        referral_recommendation: lesion.referral_recommendation,
-        interpretation_guidance: lesion.interpretation_guidance,
-      })),
-      image_quality: image_quality.map(({ image_id, quality }) => ({ image_id, quality })),
-    },
-    completed_at,
-  }
+        captureType,
+        status: imageStatus(status, objectKey),
+        uploadUrl: uploadUrls.get(imageId),
+        downloadUrl: status === 'completed' ? downloadUrls.get(objectKey ?? '') : undefined,
+      }),
+    ),
+    error: failureCode === null ? null : { code: failureCode, ...assessmentFailures[failureCode] },
+    nextPollAfterMs: status === 'processing' ? pollAfterMs : undefined,
+  })
 }

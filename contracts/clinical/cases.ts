@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import { toRecord, type ValuesOf } from '../records.ts'
 
 /** Contract section 3, line 104. `in_review` and `closed` come with the services that set them. */
 export const CaseRecord = Type.Object(
@@ -17,24 +18,10 @@ export const CaseRecord = Type.Object(
 )
 export type CaseRecord = Static<typeof CaseRecord>
 
-export interface CaseView {
-  readonly caseId: string
-  readonly patientId: string
-  readonly productId: string | null
-  readonly externalReference: string | null
-  readonly openedAt: string
-  readonly updatedAt: string
-}
+type Named = 'id' | 'status' | 'workflowInstanceId' | 'createdAt'
+type OpenedCase = Omit<ValuesOf<typeof CaseRecord>, Named> & { readonly caseId: string; readonly openedAt: string }
 
-export function toCaseRecord(view: CaseView): CaseRecord {
-  return {
-    id: view.caseId,
-    patient_id: view.patientId,
-    status: 'open',
-    external_reference: view.externalReference,
-    product_id: view.productId,
-    workflow_instance_id: null,
-    created_at: view.openedAt,
-    updated_at: view.updatedAt,
-  }
+export function toCaseRecord(opened: OpenedCase): CaseRecord {
+  const { caseId: id, openedAt: createdAt } = opened
+  return toRecord(CaseRecord, { ...opened, id, createdAt, status: 'open', workflowInstanceId: null })
 }

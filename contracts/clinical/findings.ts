@@ -1,5 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import { DiagnosisStatus } from '../../streams/case/events.ts'
+import { toRecord, type ValuesOf } from '../records.ts'
 
 const nullableText = Nullable(Type.String())
 const CodedTerm = Type.Object({ code: nullableText, term: nullableText })
@@ -26,13 +28,19 @@ export const FindingRecord = Type.Object(
 )
 export type FindingRecord = Static<typeof FindingRecord>
 
-/** Contract section 3, line 472. A superseded one came of an AI review whose place another has taken. */
+export function toFindingRecord(
+  finding: Omit<ValuesOf<typeof FindingRecord>, 'id'> & { readonly findingId: string },
+): FindingRecord {
+  return toRecord(FindingRecord, { ...finding, id: finding.findingId })
+}
+
+/** Contract section 3, line 472. A superseded diagnosis came from an AI review that another review has replaced. */
 export const DiagnosisRecord = Type.Object(
   {
     id: Uuid,
     finding_id: Uuid,
     source,
-    status: Type.Enum(['active', 'superseded']),
+    status: DiagnosisStatus,
     icd10: CodedTerm,
     snomed: CodedTerm,
     category: nullableText,
@@ -41,3 +49,9 @@ export const DiagnosisRecord = Type.Object(
   { $id: 'DiagnosisRecord' },
 )
 export type DiagnosisRecord = Static<typeof DiagnosisRecord>
+
+export function toDiagnosisRecord(
+  diagnosis: Omit<ValuesOf<typeof DiagnosisRecord>, 'id'> & { readonly diagnosisId: string },
+): DiagnosisRecord {
+  return toRecord(DiagnosisRecord, { ...diagnosis, id: diagnosis.diagnosisId })
+}

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import { toRecord, type ValuesOf } from '../records.ts'
 
 const nullableText = Nullable(Type.String())
 
@@ -20,24 +21,14 @@ export const PatientRecord = Type.Object(
 )
 export type PatientRecord = Static<typeof PatientRecord>
 
-export interface PatientView {
+type Identifiers = ValuesOf<typeof PatientRecord>['identifiers']
+type RegisteredPatient = Omit<ValuesOf<typeof PatientRecord>, 'id' | 'identifiers' | 'createdAt'> & {
   readonly patientId: string
-  readonly givenName: string | null
-  readonly familyName: string | null
-  readonly dob: string | null
-  readonly identifiers: readonly PatientRecord['identifiers'][number][] | null
+  readonly identifiers: Identifiers | null
   readonly registeredAt: string
-  readonly updatedAt: string
 }
 
-export function toPatientRecord(view: PatientView): PatientRecord {
-  return {
-    id: view.patientId,
-    given_name: view.givenName,
-    family_name: view.familyName,
-    dob: view.dob,
-    identifiers: [...(view.identifiers ?? [])],
-    created_at: view.registeredAt,
-    updated_at: view.updatedAt,
-  }
+export function toPatientRecord(patient: RegisteredPatient): PatientRecord {
+  const { patientId: id, identifiers, registeredAt: createdAt } = patient
+  return toRecord(PatientRecord, { ...patient, id, identifiers: identifiers ?? [], createdAt })
 }

@@ -1,36 +1,23 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import { DeliveredEventType, DeliveryErrorClass, DeliveryStatus } from '../../streams/webhook-delivery/events.ts'
+import { toRecord, type ValuesOf } from '../records.ts'
 
-export const DeliveryStatus = Type.Enum(['pending', 'delivered', 'failed', 'cancelled'])
-export const DeliveredEventType = Type.Enum(['assessment.completed', 'assessment.failed', 'webhook.test'])
-const ErrorClass = Type.Enum([
-  'http_status',
-  'redirect',
-  'timeout',
-  'connect',
-  'dns',
-  'tls',
-  'address_forbidden',
-  'connection_failed',
-  'body_too_large',
-  'aborted',
-])
+const Attempt = Type.Object({
+  at: Instant,
+  status_code: Nullable(Type.Integer()),
+  duration_ms: Type.Integer(),
+  error_class: Nullable(DeliveryErrorClass),
+})
 
-/** Contract section 3, line 102: what became of each attempt that is over, and nothing that the receiver said. */
+/** Contract section 3, line 102: the outcome of each attempt that has ended, without the receiver's answer. */
 export const WebhookDeliveryRecord = Type.Object(
   {
     id: Uuid,
     event_type: DeliveredEventType,
     assessment_id: Nullable(Uuid),
     status: DeliveryStatus,
-    attempts: Type.Array(
-      Type.Object({
-        at: Instant,
-        status_code: Nullable(Type.Integer()),
-        duration_ms: Type.Integer(),
-        error_class: Nullable(ErrorClass),
-      }),
-    ),
+    attempts: Type.Array(Attempt),
     next_attempt_at: Nullable(
       Type.String({
         format: 'date-time',
@@ -47,37 +34,13 @@ export const WebhookDeliveryRecord = Type.Object(
 )
 export type WebhookDeliveryRecord = Static<typeof WebhookDeliveryRecord>
 
-export interface DeliveryAttemptView {
-  readonly at: string
-  readonly statusCode: number | null
-  readonly durationMs: number
-  readonly errorClass: WebhookDeliveryRecord['attempts'][number]['error_class']
-}
-
-export interface WebhookDeliveryView {
+export type WebhookDeliveryView = Omit<ValuesOf<typeof WebhookDeliveryRecord>, 'id' | 'attempts'> & {
   readonly deliveryId: string
-  readonly eventType: WebhookDeliveryRecord['event_type']
-  readonly assessmentId: string | null
-  readonly status: WebhookDeliveryRecord['status']
-  /** Those that are over, in their order. */
-  readonly attempts: readonly DeliveryAttemptView[]
-  readonly nextAttemptAt: string | null
-  readonly createdAt: string
+  /** Attempts that have ended, in their order. */
+  readonly attempts: readonly ValuesOf<typeof Attempt>[]
 }
 
-export function toWebhookDeliveryRecord(view: WebhookDeliveryView): WebhookDeliveryRecord {
-  return {
-    id: view.deliveryId,
-    event_type: view.eventType,
-    assessment_id: view.assessmentId,
-    status: view.status,
-    attempts: view.attempts.map(({ at, statusCode, durationMs, errorClass }) => ({
-      at,
-      status_code: statusCode,
-      duration_ms: durationMs,
-      error_class: errorClass,
-    })),
-    next_attempt_at: view.nextAttemptAt,
-    created_at: view.createdAt,
-  }
+export function toWebhookDeliveryRecord(delivery: WebhookDeliveryView): WebhookDeliveryRecord {
+  const attempts = delivery.attempts.map((attempt) => toRecord(Attempt, attempt))
+  return toRecord(WebhookDeliveryRecord, { ...delivery, id: delivery.deliveryId, attempts })
 }

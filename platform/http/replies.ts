@@ -72,19 +72,6 @@ export async function answerWrite<Body>(reply: ReplyHead, write: Write<Body>): P
   return write.body
 }
 
-export interface LocatedWrite<Body> extends Omit<Write<Body>, 'status' | 'readBy'> {
-  readonly projectors: readonly string[]
-}
-export async function created<Body>(reply: ReplyHead, write: LocatedWrite<Body>): Promise<Body> {
-  return answerWrite(reply, { ...write, status: 201, readBy: write.projectors.map((name) => ({ name, version: 1 })) })
-}
-export async function accepted<Body>(reply: ReplyHead, write: LocatedWrite<Body>): Promise<Body> {
-  return answerWrite(reply, { ...write, status: 202, readBy: write.projectors.map((name) => ({ name, version: 1 })) })
-}
-export async function written<Body>(reply: ReplyHead, write: LocatedWrite<Body>): Promise<Body> {
-  return answerWrite(reply, { ...write, status: 200, readBy: write.projectors.map((name) => ({ name, version: 1 })) })
-}
-
 /** Whole seconds from now to an instant (RFC 3339, or null for none), at least one: a value of `Retry-After`. */
 export function secondsUntil(instant: string | null, now: Date): number {
   return instant === null ? 1 : Math.max(1, Math.ceil((Date.parse(instant) - now.getTime()) / 1000))

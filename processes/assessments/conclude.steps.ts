@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { concludeAssessment, type ReviewEnd } from '../../commands/assessments/conclude-assessment.ts'
-import { renewReview } from '../../commands/assessments/renew-review.ts'
+import { renewReview } from '../../commands/assessments/request-review.ts'
 import { reviewImagesOf } from '../../commands/assessments/request-review.ts'
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { execute } from '../../commands/handling/execute.ts'

@@ -1,5 +1,5 @@
 import { execute } from '../../commands/handling/execute.ts'
-import { destroySecrets } from '../../commands/webhooks/destroy-secrets.ts'
+import { destroySecrets } from '../../commands/webhooks/change-subscription.ts'
 import type { SecretKind } from '../../platform/vault/vault.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'

@@ -1,176 +1,200 @@
-import type { AiReviewEvent, ImageQuality } from '../../streams/ai-review/events.ts'
-import { defineProjector, insert, patch, patchWhere } from '../runtime/projector.ts'
-import { aiReviewImages, aiReviewLesions, aiReviewResults, aiReviews } from './table.ts'
+import {
+  AiReviewStatus,
+  CancellationReason,
+  Classification,
+  Lesion,
+  type AiReviewEvent,
+  type ImageQuality,
+} from '../../streams/ai-review/events.ts'
+import { ImageType } from '../../streams/types.ts'
+import { defineProjector, defineTable, type RowChange } from '../runtime/projector.ts'
+import { insertRow, patchRow, patchRows, type ChangeOf } from '../runtime/row-changes.ts'
+
+export const aiReviewsTable = defineTable({
+  name: 'ai_reviews',
+  columns: {
+    ai_review_id: 'uuid',
+    org_id: 'uuid',
+    case_id: 'uuid',
+    product_id: 'uuid',
+    patient_id: { type: 'uuid', nullable: true },
+    status: { type: 'text', values: AiReviewStatus.enum },
+    attempt_count: 'integer',
+    correlation_id: { type: 'text', nullable: true },
+    provider_case_id: { type: 'integer', nullable: true },
+    provider_checksum: { type: 'text', nullable: true },
+    provider_version: { type: 'text', nullable: true },
+    /** Of a processed case, whether the review completed or failed. */
+    analysis_result: { type: 'text', nullable: true },
+    error_classification: { type: 'text', values: Classification.enum, nullable: true },
+    upstream_status: { type: 'integer', nullable: true },
+    cancel_reason: { type: 'text', values: CancellationReason.enum, nullable: true },
+    superseded_by_id: { type: 'uuid', nullable: true },
+    superseded_at: { type: 'timestamptz', nullable: true },
+    created_at: 'timestamptz',
+    updated_at: 'timestamptz',
+    completed_at: { type: 'timestamptz', nullable: true },
+    stream_revision: 'bigint',
+  },
+  primaryKey: ['ai_review_id'],
+  indexes: [{ columns: ['org_id', 'created_at', 'ai_review_id'] }, { columns: ['case_id'] }],
+})
+
+/** No address of an image stands here: addresses are credentials (T30). */
+export const aiReviewImagesTable = defineTable({
+  name: 'ai_review_images',
+  columns: {
+    ai_review_id: 'uuid',
+    clinical_image_id: 'uuid',
+    /** Place in the request, from 0. */
+    ordinal: 'integer',
+    image_type: { type: 'text', values: ImageType.enum },
+    provider_image_id: { type: 'integer', nullable: true },
+    provider_image_hash: { type: 'text', nullable: true },
+    image_quality: { type: 'text', nullable: true },
+    created_at: 'timestamptz',
+  },
+  primaryKey: ['ai_review_id', 'clinical_image_id'],
+})
+
+export const aiReviewResultsTable = defineTable({
+  name: 'ai_review_results',
+  columns: {
+    ai_review_id: 'uuid',
+    analysis_status: { type: 'text', nullable: true },
+    lesion_count: 'integer',
+    processing_type: { type: 'text', nullable: true },
+    sensitivity_set: { type: 'text', nullable: true },
+    report_date: { type: 'timestamptz', nullable: true },
+    created_at: 'timestamptz',
+  },
+  primaryKey: ['ai_review_id'],
+})
+
+export const aiReviewLesionsTable = defineTable({
+  name: 'ai_review_lesions',
+  columns: {
+    ai_review_id: 'uuid',
+    lesion_number: 'integer',
+    lesion: { type: 'jsonb', schema: Lesion },
+    created_at: 'timestamptz',
+  },
+  primaryKey: ['ai_review_id', 'lesion_number'],
+})
 
 export const aiReviewsProjector = defineProjector<AiReviewEvent>()({
   name: 'ai_reviews',
   version: 4,
-  tables: [aiReviews, aiReviewImages, aiReviewResults, aiReviewLesions],
+  tables: [aiReviewsTable, aiReviewImagesTable, aiReviewResultsTable, aiReviewLesionsTable],
   handlers: {
     AiReviewRequested: ({ data, revision }) => [
-      insert(aiReviews, {
-        ai_review_id: data.aiReviewId,
-        org_id: data.orgId,
-        case_id: data.caseId,
-        product_id: data.productId,
-        patient_id: data.patientId,
+      insertRow(aiReviewsTable, {
+        ...data,
         status: 'pending',
-        attempt_count: 0,
-        correlation_id: data.correlationId,
-        created_at: data.requestedAt,
-        updated_at: data.requestedAt,
-        stream_revision: revision,
+        attemptCount: 0,
+        createdAt: data.requestedAt,
+        updatedAt: data.requestedAt,
+        streamRevision: revision,
       }),
-      ...data.images.map((image, ordinal) =>
-        insert(aiReviewImages, {
-          ai_review_id: data.aiReviewId,
-          clinical_image_id: image.imageId,
+      ...data.images.map(({ imageId, imageType }, ordinal) =>
+        insertRow(aiReviewImagesTable, {
+          aiReviewId: data.aiReviewId,
+          clinicalImageId: imageId,
           ordinal,
-          image_type: image.imageType,
-          created_at: data.requestedAt,
+          imageType,
+          createdAt: data.requestedAt,
         }),
       ),
     ],
-    AiReviewStarted: ({ data, revision }) => [
-      patch(
-        aiReviews,
-        { ai_review_id: data.aiReviewId },
-        { patient_id: data.patientId, updated_at: data.startedAt, stream_revision: revision },
-      ),
-    ],
-    AiReviewCallAttempted: ({ data, revision }) => [
-      patch(aiReviews, { ai_review_id: data.aiReviewId }, { updated_at: data.attemptedAt, stream_revision: revision }),
-    ],
-    AiReviewProviderCaseCreated: ({ data, revision }) => [
-      patch(
-        aiReviews,
-        { ai_review_id: data.aiReviewId },
-        {
-          status: 'in_progress',
-          provider_case_id: data.providerCaseId,
-          updated_at: data.createdAt,
-          stream_revision: revision,
-        },
-      ),
+    AiReviewStarted: (event) => [changed(event, event.data.startedAt, { patientId: event.data.patientId })],
+    AiReviewCallAttempted: (event) => [changed(event, event.data.attemptedAt)],
+    AiReviewProviderCaseCreated: (event) => [
+      changed(event, event.data.createdAt, { status: 'in_progress', providerCaseId: event.data.providerCaseId }),
       // Images sent to an abandoned provider case count no more (T29).
-      patchWhere(
-        aiReviewImages,
-        { ai_review_id: data.aiReviewId },
-        { provider_image_id: null, provider_image_hash: null },
+      patchRows(
+        aiReviewImagesTable,
+        { aiReviewId: event.data.aiReviewId },
+        { providerImageId: null, providerImageHash: null },
       ),
     ],
-    AiReviewImageSent: ({ data, revision }) => [
-      patch(
-        aiReviewImages,
-        { ai_review_id: data.aiReviewId, clinical_image_id: data.imageId },
-        { provider_image_id: data.providerImageId, provider_image_hash: data.providerImageHash },
-      ),
-      patch(aiReviews, { ai_review_id: data.aiReviewId }, { updated_at: data.sentAt, stream_revision: revision }),
+    AiReviewImageSent: (event) => [
+      patchRow(aiReviewImagesTable, { ...event.data, clinicalImageId: event.data.imageId }),
+      changed(event, event.data.sentAt),
     ],
-    AiReviewProcessingAccepted: ({ data, revision }) => [
-      patch(
-        aiReviews,
-        { ai_review_id: data.aiReviewId },
-        {
-          status: 'awaiting_result',
-          provider_checksum: data.providerChecksum,
-          updated_at: data.acceptedAt,
-          stream_revision: revision,
-        },
-      ),
-    ],
-    AiReviewStartDeferred: ({ data, revision }) => [
-      patch(aiReviews, { ai_review_id: data.aiReviewId }, { updated_at: data.deferredAt, stream_revision: revision }),
-    ],
-    AiReviewCallPostponed: ({ data, revision }) => [
-      patch(aiReviews, { ai_review_id: data.aiReviewId }, { updated_at: data.postponedAt, stream_revision: revision }),
-    ],
-    AiReviewPollDeferred: ({ data, revision }) => [
-      patch(
-        aiReviews,
-        { ai_review_id: data.aiReviewId },
-        { attempt_count: data.attemptCount, updated_at: data.polledAt, stream_revision: revision },
-      ),
-    ],
-    AiReviewCompleted: ({ data, revision }) => [
-      patch(
-        aiReviews,
-        { ai_review_id: data.aiReviewId },
-        {
-          status: 'completed',
-          attempt_count: data.attemptCount,
-          provider_version: data.providerVersion,
-          analysis_result: data.analysisResult,
-          updated_at: data.completedAt,
-          completed_at: data.completedAt,
-          stream_revision: revision,
-        },
-      ),
-      insert(aiReviewResults, {
-        ai_review_id: data.aiReviewId,
-        analysis_status: data.analysisStatus,
-        lesion_count: data.lesionCount,
-        processing_type: data.processingType,
-        sensitivity_set: data.sensitivitySet,
-        report_date: data.reportDate,
-        created_at: data.completedAt,
+    AiReviewProcessingAccepted: (event) => [
+      changed(event, event.data.acceptedAt, {
+        status: 'awaiting_result',
+        providerChecksum: event.data.providerChecksum,
       }),
-      ...data.lesions.map((lesion) =>
-        insert(aiReviewLesions, {
-          ai_review_id: data.aiReviewId,
-          lesion_number: lesion.lesionNumber,
-          lesion,
-          created_at: data.completedAt,
+    ],
+    AiReviewStartDeferred: (event) => [changed(event, event.data.deferredAt)],
+    AiReviewCallPostponed: (event) => [changed(event, event.data.postponedAt)],
+    AiReviewPollDeferred: (event) => [changed(event, event.data.polledAt, { attemptCount: event.data.attemptCount })],
+    AiReviewCompleted: (event) => {
+      const { aiReviewId, attemptCount, providerVersion, analysisResult, completedAt } = event.data
+      return [
+        changed(event, completedAt, {
+          status: 'completed',
+          attemptCount,
+          providerVersion,
+          analysisResult,
+          completedAt,
         }),
-      ),
-      ...qualityPatches(data.aiReviewId, data.imageQuality),
-    ],
-    AiReviewFailed: ({ data, revision }) => [
-      patch(
-        aiReviews,
-        { ai_review_id: data.aiReviewId },
-        {
+        insertRow(aiReviewResultsTable, { ...event.data, createdAt: completedAt }),
+        ...event.data.lesions.map((lesion) =>
+          insertRow(aiReviewLesionsTable, {
+            aiReviewId,
+            lesionNumber: lesion.lesionNumber,
+            lesion,
+            createdAt: completedAt,
+          }),
+        ),
+        ...qualityPatches(aiReviewId, event.data.imageQuality),
+      ]
+    },
+    AiReviewFailed: (event) => {
+      const { aiReviewId, attemptCount, classification, upstreamStatus, providerOutcome, failedAt } = event.data
+      return [
+        changed(event, failedAt, {
           status: 'failed',
-          attempt_count: data.attemptCount,
-          error_classification: data.classification,
-          upstream_status: data.upstreamStatus,
-          provider_version: data.providerOutcome?.providerVersion ?? null,
-          analysis_result: data.providerOutcome?.analysisResult ?? null,
-          updated_at: data.failedAt,
-          completed_at: data.failedAt,
-          stream_revision: revision,
-        },
-      ),
-      ...qualityPatches(data.aiReviewId, data.providerOutcome?.imageQuality ?? []),
+          attemptCount,
+          errorClassification: classification,
+          upstreamStatus,
+          providerVersion: providerOutcome?.providerVersion ?? null,
+          analysisResult: providerOutcome?.analysisResult ?? null,
+          completedAt: failedAt,
+        }),
+        ...qualityPatches(aiReviewId, providerOutcome?.imageQuality ?? []),
+      ]
+    },
+    AiReviewConsentConfirmed: ({ data: { aiReviewId }, revision }) => [
+      patchRow(aiReviewsTable, { aiReviewId, streamRevision: revision }),
     ],
-    AiReviewConsentConfirmed: ({ data, revision }) => [
-      patch(aiReviews, { ai_review_id: data.aiReviewId }, { stream_revision: revision }),
+    AiReviewCancelled: (event) => [
+      changed(event, event.data.cancelledAt, { status: 'cancelled', cancelReason: event.data.reason }),
     ],
-    AiReviewCancelled: ({ data, revision }) => [
-      patch(
-        aiReviews,
-        { ai_review_id: data.aiReviewId },
-        { status: 'cancelled', cancel_reason: data.reason, updated_at: data.cancelledAt, stream_revision: revision },
-      ),
-    ],
-    AiReviewSuperseded: ({ data, revision }) => [
-      patch(
-        aiReviews,
-        { ai_review_id: data.aiReviewId },
-        {
-          status: 'superseded',
-          superseded_by_id: data.supersededById,
-          superseded_at: data.supersededAt,
-          updated_at: data.supersededAt,
-          stream_revision: revision,
-        },
-      ),
-    ],
+    AiReviewSuperseded: (event) => {
+      const { supersededById, supersededAt } = event.data
+      return [changed(event, supersededAt, { status: 'superseded', supersededById, supersededAt })]
+    },
   },
 })
 
-function qualityPatches(aiReviewId: string, imageQuality: readonly ImageQuality[]) {
+interface ReviewEvent {
+  readonly data: { readonly aiReviewId: string }
+  readonly revision: bigint
+}
+
+function changed(
+  { data: { aiReviewId }, revision }: ReviewEvent,
+  updatedAt: string,
+  set: Omit<ChangeOf<typeof aiReviewsTable>, 'aiReviewId'> = {},
+): RowChange {
+  return patchRow(aiReviewsTable, { ...set, aiReviewId, updatedAt, streamRevision: revision })
+}
+
+function qualityPatches(aiReviewId: string, imageQuality: readonly ImageQuality[]): RowChange[] {
   return imageQuality.map(({ imageId, quality }) =>
-    patch(aiReviewImages, { ai_review_id: aiReviewId, clinical_image_id: imageId }, { image_quality: quality }),
+    patchRow(aiReviewImagesTable, { aiReviewId, clinicalImageId: imageId, imageQuality: quality }),
   )
 }

@@ -1,78 +1,104 @@
-import type { AssessmentEvent } from '../../streams/assessment/events.ts'
-import { defineProjector, insert, patch } from '../runtime/projector.ts'
-import { assessmentImages, assessments } from './table.ts'
+import { Type } from 'typebox'
+import {
+  AssessmentStatus,
+  CaptureType,
+  FailureCode,
+  Outcome,
+  type AssessmentEvent,
+} from '../../streams/assessment/events.ts'
+import { defineProjector, defineTable } from '../runtime/projector.ts'
+import { insertRow, patchRow } from '../runtime/row-changes.ts'
+
+const Result = Type.Object({ ai_provider: Type.String(), outcome: Outcome, completed_at: Type.String() })
+
+export const assessmentsTable = defineTable({
+  name: 'assessments',
+  columns: {
+    assessment_id: 'uuid',
+    org_id: 'uuid',
+    patient_id: 'uuid',
+    case_id: { type: 'uuid', nullable: true },
+    status: { type: 'text', values: AssessmentStatus.enum },
+    external_reference: { type: 'text', nullable: true },
+    result: { type: 'jsonb', schema: Result, nullable: true },
+    failure_code: { type: 'text', values: FailureCode.enum, nullable: true },
+    created_at: 'timestamptz',
+    updated_at: 'timestamptz',
+    stream_revision: 'bigint',
+  },
+  primaryKey: ['assessment_id'],
+})
+
+export const assessmentImagesTable = defineTable({
+  name: 'assessment_images',
+  columns: {
+    assessment_id: 'uuid',
+    image_id: 'uuid',
+    /** Place in the request, from 0. */
+    ordinal: 'integer',
+    capture_type: { type: 'text', values: CaptureType.enum },
+    object_key: { type: 'text', nullable: true },
+  },
+  primaryKey: ['assessment_id', 'image_id'],
+})
 
 export const assessmentsProjector = defineProjector<AssessmentEvent>()({
   name: 'assessments',
   version: 2,
-  tables: [assessments, assessmentImages],
+  tables: [assessmentsTable, assessmentImagesTable],
   handlers: {
     AssessmentRequested: ({ data, revision }) => [
-      insert(assessments, {
-        assessment_id: data.assessmentId,
-        org_id: data.organisationId,
-        patient_id: data.patientId,
-        // Until the next event of the same append says which, nobody is to be told to upload anything.
+      insertRow(assessmentsTable, {
+        ...data,
+        orgId: data.organisationId,
+        // The next event of the same append may ask for uploads. Until then no caller is asked for one.
         status: 'processing',
-        external_reference: data.externalReference,
-        created_at: data.requestedAt,
-        updated_at: data.requestedAt,
-        stream_revision: revision,
+        createdAt: data.requestedAt,
+        updatedAt: data.requestedAt,
+        streamRevision: revision,
       }),
       ...data.images.map((image, ordinal) =>
-        insert(assessmentImages, {
-          assessment_id: data.assessmentId,
-          image_id: image.imageId,
-          ordinal,
-          capture_type: image.captureType,
-        }),
+        insertRow(assessmentImagesTable, { ...image, assessmentId: data.assessmentId, ordinal }),
       ),
     ],
-    AssessmentUploadsAwaited: ({ data, revision }) => [
-      patch(
-        assessments,
-        { assessment_id: data.assessmentId },
-        { status: 'awaiting_images', stream_revision: revision },
+    AssessmentUploadsAwaited: ({ data: { assessmentId }, revision }) => [
+      patchRow(assessmentsTable, { assessmentId, status: 'awaiting_images', streamRevision: revision }),
+    ],
+    AssessmentSubmitted: ({ data: { assessmentId, caseId, submittedAt, images }, revision }) => [
+      patchRow(assessmentsTable, {
+        assessmentId,
+        status: 'processing',
+        caseId,
+        updatedAt: submittedAt,
+        streamRevision: revision,
+      }),
+      ...images.map(({ imageId, object }) =>
+        patchRow(assessmentImagesTable, { assessmentId, imageId, objectKey: object.key }),
       ),
     ],
-    AssessmentSubmitted: ({ data, revision }) => [
-      patch(
-        assessments,
-        { assessment_id: data.assessmentId },
-        { status: 'processing', case_id: data.caseId, updated_at: data.submittedAt, stream_revision: revision },
-      ),
-      ...data.images.map((image) =>
-        patch(
-          assessmentImages,
-          { assessment_id: data.assessmentId, image_id: image.imageId },
-          { object_key: image.object.key },
-        ),
-      ),
+    AssessmentReviewRequested: ({ data: { assessmentId }, revision }) => [
+      patchRow(assessmentsTable, { assessmentId, streamRevision: revision }),
     ],
-    AssessmentReviewRequested: ({ data, revision }) => [
-      patch(assessments, { assessment_id: data.assessmentId }, { stream_revision: revision }),
+    AssessmentReviewRenewed: ({ data: { assessmentId }, revision }) => [
+      patchRow(assessmentsTable, { assessmentId, streamRevision: revision }),
     ],
-    AssessmentReviewRenewed: ({ data, revision }) => [
-      patch(assessments, { assessment_id: data.assessmentId }, { stream_revision: revision }),
+    AssessmentCompleted: ({ data: { assessmentId, aiProvider, outcome, completedAt }, revision }) => [
+      patchRow(assessmentsTable, {
+        assessmentId,
+        status: 'completed',
+        result: { ai_provider: aiProvider, outcome, completed_at: completedAt },
+        updatedAt: completedAt,
+        streamRevision: revision,
+      }),
     ],
-    AssessmentCompleted: ({ data, revision }) => [
-      patch(
-        assessments,
-        { assessment_id: data.assessmentId },
-        {
-          status: 'completed',
-          result: { ai_provider: data.aiProvider, outcome: data.outcome, completed_at: data.completedAt },
-          updated_at: data.completedAt,
-          stream_revision: revision,
-        },
-      ),
-    ],
-    AssessmentFailed: ({ data, revision }) => [
-      patch(
-        assessments,
-        { assessment_id: data.assessmentId },
-        { status: 'failed', failure_code: data.code, updated_at: data.failedAt, stream_revision: revision },
-      ),
+    AssessmentFailed: ({ data: { assessmentId, code, failedAt }, revision }) => [
+      patchRow(assessmentsTable, {
+        assessmentId,
+        status: 'failed',
+        failureCode: code,
+        updatedAt: failedAt,
+        streamRevision: revision,
+      }),
     ],
   },
 })

@@ -1,64 +1,107 @@
-import type { CaseEvent } from '../../streams/case/events.ts'
+import { Coordinates } from '../../streams/ai-review/events.ts'
+import { DiagnosisStatus, type CaseEvent } from '../../streams/case/events.ts'
 import { parseOwnedStream } from '../../streams/aggregate.ts'
-import { defineProjector, insert, patch } from '../runtime/projector.ts'
-import { cases, diagnoses, findings } from './cases.table.ts'
+import { CodedTerm } from '../../streams/types.ts'
+import { defineProjector, defineTable } from '../runtime/projector.ts'
+import { insertRow, patchRow } from '../runtime/row-changes.ts'
+
+export const casesTable = defineTable({
+  name: 'cases',
+  columns: {
+    case_id: 'uuid',
+    org_id: 'uuid',
+    patient_id: 'uuid',
+    product_id: { type: 'uuid', nullable: true },
+    external_reference: { type: 'text', nullable: true },
+    opened_at: 'timestamptz',
+    updated_at: 'timestamptz',
+    stream_revision: 'bigint',
+  },
+  primaryKey: ['case_id'],
+  indexes: [
+    { columns: ['org_id', 'opened_at', 'case_id'] },
+    { columns: ['org_id', 'patient_id', 'opened_at', 'case_id'] },
+  ],
+})
+
+export const findingsTable = defineTable({
+  name: 'findings',
+  columns: {
+    finding_id: 'uuid',
+    org_id: 'uuid',
+    case_id: 'uuid',
+    source: { type: 'text', values: ['ai'] },
+    ai_review_id: { type: 'uuid', nullable: true },
+    lesion_number: { type: 'integer', nullable: true },
+    body_site_id: { type: 'uuid', nullable: true },
+    coordinates: { type: 'jsonb', schema: Coordinates, nullable: true },
+    created_at: 'timestamptz',
+    stream_revision: 'bigint',
+  },
+  primaryKey: ['finding_id'],
+  indexes: [{ columns: ['org_id', 'case_id', 'created_at'] }],
+})
+
+export const diagnosesTable = defineTable({
+  name: 'diagnoses',
+  columns: {
+    diagnosis_id: 'uuid',
+    org_id: 'uuid',
+    case_id: 'uuid',
+    finding_id: 'uuid',
+    source: { type: 'text', values: ['ai'] },
+    status: { type: 'text', values: DiagnosisStatus.enum },
+    icd10: { type: 'jsonb', schema: CodedTerm },
+    snomed: { type: 'jsonb', schema: CodedTerm },
+    category: { type: 'text', nullable: true },
+    lesion_number: { type: 'integer', nullable: true },
+    created_at: 'timestamptz',
+    superseded_at: { type: 'timestamptz', nullable: true },
+    stream_revision: 'bigint',
+  },
+  primaryKey: ['diagnosis_id'],
+  indexes: [{ columns: ['org_id', 'case_id', 'created_at'] }],
+})
 
 export const casesProjector = defineProjector<CaseEvent>()({
   name: 'cases',
   version: 2,
-  tables: [cases, findings, diagnoses],
+  tables: [casesTable, findingsTable, diagnosesTable],
   handlers: {
     CaseOpened: ({ data, revision }) => [
-      insert(cases, {
-        case_id: data.caseId,
-        org_id: data.organisationId,
-        patient_id: data.patientId,
-        product_id: data.productId,
-        external_reference: data.externalReference,
-        opened_at: data.openedAt,
-        updated_at: data.openedAt,
-        stream_revision: revision,
+      insertRow(casesTable, {
+        ...data,
+        orgId: data.organisationId,
+        updatedAt: data.openedAt,
+        streamRevision: revision,
       }),
     ],
     CaseFindingRecorded: ({ data, revision, stream }) => [
-      insert(findings, {
-        finding_id: data.findingId,
-        org_id: parseOwnedStream(stream).orgId,
-        case_id: data.caseId,
-        source: data.source,
-        ai_review_id: data.aiReviewId,
-        lesion_number: data.lesionNumber,
-        body_site_id: data.bodySiteId,
-        coordinates: data.coordinates,
-        created_at: data.recordedAt,
-        stream_revision: revision,
+      insertRow(findingsTable, {
+        ...data,
+        orgId: parseOwnedStream(stream).orgId,
+        createdAt: data.recordedAt,
+        streamRevision: revision,
       }),
-      patch(cases, { case_id: data.caseId }, { updated_at: data.recordedAt, stream_revision: revision }),
+      updated(data.caseId, data.recordedAt, revision),
     ],
     CaseDiagnosisRecorded: ({ data, revision, stream }) => [
-      insert(diagnoses, {
-        diagnosis_id: data.diagnosisId,
-        org_id: parseOwnedStream(stream).orgId,
-        case_id: data.caseId,
-        finding_id: data.findingId,
-        source: data.source,
+      insertRow(diagnosesTable, {
+        ...data,
+        orgId: parseOwnedStream(stream).orgId,
         status: 'active',
-        icd10: data.icd10,
-        snomed: data.snomed,
-        category: data.category,
-        lesion_number: data.lesionNumber,
-        created_at: data.recordedAt,
-        stream_revision: revision,
+        createdAt: data.recordedAt,
+        streamRevision: revision,
       }),
-      patch(cases, { case_id: data.caseId }, { updated_at: data.recordedAt, stream_revision: revision }),
+      updated(data.caseId, data.recordedAt, revision),
     ],
-    CaseDiagnosisSuperseded: ({ data, revision }) => [
-      patch(
-        diagnoses,
-        { diagnosis_id: data.diagnosisId },
-        { status: 'superseded', superseded_at: data.supersededAt, stream_revision: revision },
-      ),
-      patch(cases, { case_id: data.caseId }, { updated_at: data.supersededAt, stream_revision: revision }),
+    CaseDiagnosisSuperseded: ({ data: { caseId, diagnosisId, supersededAt }, revision }) => [
+      patchRow(diagnosesTable, { diagnosisId, status: 'superseded', supersededAt, streamRevision: revision }),
+      updated(caseId, supersededAt, revision),
     ],
   },
 })
+
+function updated(caseId: string, updatedAt: string, streamRevision: bigint) {
+  return patchRow(casesTable, { caseId, updatedAt, streamRevision })
+}

@@ -1,57 +1,69 @@
-import type { PatientEvent, PatientIdentifier } from '../../streams/patient/events.ts'
+import { Type } from 'typebox'
+import { PatientIdentifier, type PatientEvent } from '../../streams/patient/events.ts'
 import { parseOwnedStream } from '../../streams/aggregate.ts'
-import { defineProjector, insert, patch, remove, removeWhere } from '../runtime/projector.ts'
+import { defineProjector, defineTable } from '../runtime/projector.ts'
+import { insertRow, patchRow, removeRow, removeRows } from '../runtime/row-changes.ts'
 import { storableText } from '../runtime/storable-json.ts'
-import { patientIdentifiers, patients } from './patients.table.ts'
+
+export const patientsTable = defineTable({
+  name: 'patients',
+  columns: {
+    patient_id: 'uuid',
+    org_id: 'uuid',
+    given_name: { type: 'text', nullable: true },
+    family_name: { type: 'text', nullable: true },
+    dob: { type: 'text', nullable: true },
+    identifiers: { type: 'jsonb', schema: Type.Array(PatientIdentifier), nullable: true },
+    registered_at: 'timestamptz',
+    updated_at: 'timestamptz',
+    stream_revision: 'bigint',
+  },
+  primaryKey: ['patient_id'],
+})
+
+/** Whom an identifier finds. */
+export const patientIdentifiersTable = defineTable({
+  name: 'patient_identifiers',
+  columns: {
+    patient_id: 'uuid',
+    scheme: 'text',
+    value: 'text',
+    org_id: 'uuid',
+  },
+  primaryKey: ['patient_id', 'scheme', 'value'],
+  indexes: [{ columns: ['org_id', 'scheme', 'value'] }],
+})
 
 export const patientsProjector = defineProjector<PatientEvent>()({
   name: 'patients',
   version: 2,
-  tables: [patients, patientIdentifiers],
+  tables: [patientsTable, patientIdentifiersTable],
   handlers: {
     PatientRegistered: ({ data, revision }) => [
-      insert(patients, {
-        patient_id: data.patientId,
-        org_id: data.organisationId,
-        given_name: data.givenName,
-        family_name: data.familyName,
-        dob: data.dob,
-        identifiers: data.identifiers,
-        registered_at: data.registeredAt,
-        updated_at: data.registeredAt,
-        stream_revision: revision,
+      insertRow(patientsTable, {
+        ...data,
+        orgId: data.organisationId,
+        updatedAt: data.registeredAt,
+        streamRevision: revision,
       }),
       ...identifierRows(data.patientId, data.organisationId, data.identifiers),
     ],
     PatientCorrected: ({ data, revision, stream }) => [
-      patch(
-        patients,
-        { patient_id: data.patientId },
-        {
-          given_name: data.givenName,
-          family_name: data.familyName,
-          dob: data.dob,
-          identifiers: data.identifiers,
-          updated_at: data.correctedAt,
-          stream_revision: revision,
-        },
-      ),
-      removeWhere(patientIdentifiers, { patient_id: data.patientId }),
+      patchRow(patientsTable, { ...data, updatedAt: data.correctedAt, streamRevision: revision }),
+      removeRows(patientIdentifiersTable, { patientId: data.patientId }),
       ...identifierRows(data.patientId, parseOwnedStream(stream).orgId, data.identifiers),
     ],
-    PatientRegistrationRevoked: ({ data }) => [
-      removeWhere(patientIdentifiers, { patient_id: data.patientId }),
-      remove(patients, { patient_id: data.patientId }),
+    PatientRegistrationRevoked: ({ data: { patientId } }) => [
+      removeRows(patientIdentifiersTable, { patientId }),
+      removeRow(patientsTable, { patientId }),
     ],
   },
 })
 
-/** None after the erasure of the patient. One that is listed twice is one, as are two that Postgres cannot tell apart. */
+/** No rows after the erasure of the patient. An identifier that is listed twice, or twice for Postgres, has one row. */
 function identifierRows(patientId: string, orgId: string, identifiers: readonly PatientIdentifier[] | null) {
   const once = new Map(
     (identifiers ?? []).map((each) => [JSON.stringify([storableText(each.scheme), storableText(each.value)]), each]),
   )
-  return [...once.values()].map(({ scheme, value }) =>
-    insert(patientIdentifiers, { patient_id: patientId, scheme, value, org_id: orgId }),
-  )
+  return [...once.values()].map((identifier) => insertRow(patientIdentifiersTable, { ...identifier, patientId, orgId }))
 }

@@ -56,7 +56,8 @@ function keyIn(table: Table, row: Row): Row {
 export function columnsIn(table: Table, values: Row): Record<string, unknown> {
   const row: Record<string, unknown> = {}
   for (const { name, member } of namePairsOf(table.columns)) {
-    if (member in values) row[name] = values[member]
+    const value = values[member]
+    if (value !== undefined) row[name] = value
   }
   return row
 }

@@ -1,19 +1,72 @@
+import { Type } from 'typebox'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import { parseOwnedStream } from '../../streams/aggregate.ts'
-import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
-import type { WebhookEventType, WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
 import {
-  defineProjector,
-  insert,
-  insertSelect,
-  patch,
-  remove,
-  upsert,
-  type PatchOf,
-  type RowChange,
-} from '../runtime/projector.ts'
-import { webhookAttempts, webhookDeliveries, webhookRecipients } from './webhook-deliveries.table.ts'
+  DeliveredEventType,
+  DeliveryErrorClass,
+  DeliveryStatus,
+  type WebhookDeliveryEvent,
+} from '../../streams/webhook-delivery/events.ts'
+import {
+  SubscriptionStatus,
+  WebhookEventType,
+  type WebhookSubscriptionEvent,
+} from '../../streams/webhook-subscriptions/events.ts'
+import { defineProjector, defineTable, insertSelect, type RowChange } from '../runtime/projector.ts'
+import { insertRow, patchRow, removeRow, upsertRow } from '../runtime/row-changes.ts'
+
+/** Subscriptions as they stand at an event's place in `$all`: an event is due to those that are active and name its type. */
+export const webhookRecipientsTable = defineTable({
+  name: 'recipients',
+  columns: {
+    subscription_id: 'uuid',
+    org_id: 'uuid',
+    status: { type: 'text', values: SubscriptionStatus.enum },
+    event_types: { type: 'jsonb', schema: Type.Array(WebhookEventType) },
+  },
+  primaryKey: ['subscription_id'],
+  indexes: [{ columns: ['org_id'] }],
+})
+
+export const webhookDeliveriesTable = defineTable({
+  name: 'deliveries',
+  columns: {
+    delivery_id: 'uuid',
+    org_id: 'uuid',
+    subscription_id: 'uuid',
+    event_id: 'uuid',
+    event_type: { type: 'text', values: DeliveredEventType.enum },
+    assessment_id: { type: 'uuid', nullable: true },
+    /** Only deliveries of events are recovered. */
+    origin: { type: 'text', values: ['event', 'test'] },
+    status: { type: 'text', values: DeliveryStatus.enum },
+    /** When the event happened, or the test was requested. */
+    created_at: 'timestamptz',
+    next_attempt_at: { type: 'timestamptz', nullable: true },
+    /** -1 until the first attempt, or a cancellation, begins the stream. */
+    stream_revision: 'bigint',
+  },
+  primaryKey: ['delivery_id'],
+  indexes: [
+    { columns: ['org_id', 'subscription_id', 'created_at', 'delivery_id'] },
+    { columns: ['org_id', 'subscription_id', 'status', 'created_at', 'delivery_id'] },
+  ],
+})
+
+/** An attempt without an outcome has no duration. */
+export const webhookAttemptsTable = defineTable({
+  name: 'attempts',
+  columns: {
+    delivery_id: 'uuid',
+    attempt: 'integer',
+    at: 'timestamptz',
+    status_code: { type: 'integer', nullable: true },
+    duration_ms: { type: 'integer', nullable: true },
+    error_class: { type: 'text', values: DeliveryErrorClass.enum, nullable: true },
+  },
+  primaryKey: ['delivery_id', 'attempt'],
+})
 
 /**
  * The log of deliveries: the outcome of each attempt, without the receiver's answer. A delivery is pending from the event
@@ -25,66 +78,63 @@ export const webhookDeliveriesProjector = defineProjector<
 >()({
   name: 'webhook_deliveries',
   version: 2,
-  tables: [webhookDeliveries, webhookAttempts, webhookRecipients],
+  tables: [webhookDeliveriesTable, webhookAttemptsTable, webhookRecipientsTable],
   handlers: {
     WebhookSubscribed: ({ data }) => [
-      insert(webhookRecipients, {
-        subscription_id: data.subscriptionId,
-        org_id: data.organisationId,
-        status: 'active',
-        event_types: data.eventTypes,
-      }),
+      insertRow(webhookRecipientsTable, { ...data, orgId: data.organisationId, status: 'active' }),
     ],
-    WebhookSubscriptionChanged: ({ data }) => [
-      patch(webhookRecipients, recipient(data), { event_types: data.eventTypes }),
+    WebhookSubscriptionChanged: ({ data: { subscriptionId, eventTypes } }) => [
+      patchRow(webhookRecipientsTable, { subscriptionId, eventTypes }),
     ],
-    WebhookSubscriptionEnabled: ({ data }) => [patch(webhookRecipients, recipient(data), { status: 'active' })],
-    WebhookSubscriptionDisabled: ({ data }) => [patch(webhookRecipients, recipient(data), { status: 'disabled' })],
-    WebhookSubscriptionDeleted: ({ data }) => [remove(webhookRecipients, recipient(data))],
+    WebhookSubscriptionEnabled: ({ data: { subscriptionId } }) => [
+      patchRow(webhookRecipientsTable, { subscriptionId, status: 'active' }),
+    ],
+    WebhookSubscriptionDisabled: ({ data: { subscriptionId } }) => [
+      patchRow(webhookRecipientsTable, { subscriptionId, status: 'disabled' }),
+    ],
+    WebhookSubscriptionDeleted: ({ data }) => [removeRow(webhookRecipientsTable, data)],
 
     AssessmentCompleted: (event) => due(event, 'assessment.completed', event.data.completedAt),
     AssessmentFailed: (event) => due(event, 'assessment.failed', event.data.failedAt),
 
-    // The row of an event is there; that of a test begins here.
+    // The row of an event exists. The row of a test begins here.
     WebhookDeliveryScheduled: ({ data, revision }) => [
-      upsert(webhookDeliveries, {
-        delivery_id: data.deliveryId,
-        org_id: data.organisationId,
-        subscription_id: data.subscriptionId,
-        event_id: data.eventId,
-        event_type: data.eventType,
-        assessment_id: data.assessmentId,
-        origin: data.origin,
+      upsertRow(webhookDeliveriesTable, {
+        ...data,
+        orgId: data.organisationId,
         status: 'pending',
-        created_at: data.occurredAt,
-        next_attempt_at: data.scheduledAt,
-        stream_revision: revision,
+        createdAt: data.occurredAt,
+        nextAttemptAt: data.scheduledAt,
+        streamRevision: revision,
       }),
     ],
-    WebhookDeliveryAttempted: ({ data, revision }) => [
-      // One that a crash cut off is made again under its number.
-      upsert(webhookAttempts, { delivery_id: data.deliveryId, attempt: data.attempt, at: data.attemptedAt }),
-      delivery(data, { stream_revision: revision }),
+    WebhookDeliveryAttempted: ({ data: { deliveryId, attempt, attemptedAt }, revision }) => [
+      // An attempt that a crash cut off is made again under its number.
+      upsertRow(webhookAttemptsTable, { deliveryId, attempt, at: attemptedAt }),
+      patchRow(webhookDeliveriesTable, { deliveryId, streamRevision: revision }),
     ],
-    WebhookDelivered: ({ data, revision }) => [
-      outcome(data, null),
-      delivery(data, { status: 'delivered', next_attempt_at: null, stream_revision: revision }),
-    ],
+    WebhookDelivered: ({ data, revision }) => [outcome(data, null), ended(data, 'delivered', revision)],
     WebhookDeliveryAttemptFailed: ({ data, revision }) => [
       outcome(data, data.errorClass),
-      delivery(data, { next_attempt_at: data.nextAttemptAt, stream_revision: revision }),
+      patchRow(webhookDeliveriesTable, {
+        deliveryId: data.deliveryId,
+        nextAttemptAt: data.nextAttemptAt,
+        streamRevision: revision,
+      }),
     ],
-    WebhookDeliveryFailed: ({ data, revision }) => [
-      outcome(data, data.errorClass),
-      delivery(data, { status: 'failed', next_attempt_at: null, stream_revision: revision }),
+    WebhookDeliveryFailed: ({ data, revision }) => [outcome(data, data.errorClass), ended(data, 'failed', revision)],
+    WebhookDeliveryCancelled: ({ data, revision }) => [ended(data, 'cancelled', revision)],
+    WebhookRedeliveryRequested: ({ data: { deliveryId, requestedAt }, revision }) => [
+      patchRow(webhookDeliveriesTable, {
+        deliveryId,
+        status: 'pending',
+        nextAttemptAt: requestedAt,
+        streamRevision: revision,
+      }),
     ],
-    WebhookDeliveryCancelled: ({ data, revision }) => [
-      delivery(data, { status: 'cancelled', next_attempt_at: null, stream_revision: revision }),
+    WebhookRedeliveryUnneeded: ({ data: { deliveryId }, revision }) => [
+      patchRow(webhookDeliveriesTable, { deliveryId, streamRevision: revision }),
     ],
-    WebhookRedeliveryRequested: ({ data, revision }) => [
-      delivery(data, { status: 'pending', next_attempt_at: data.requestedAt, stream_revision: revision }),
-    ],
-    WebhookRedeliveryUnneeded: ({ data, revision }) => [delivery(data, { stream_revision: revision })],
   },
 })
 
@@ -93,8 +143,8 @@ type Ended = Pick<RecordedEvent, 'id' | 'stream'> & { readonly data: { readonly 
 /** A delivery to each subscription that is active and names the type, due at once. */
 function due({ id, stream, data }: Ended, eventType: WebhookEventType, at: string): RowChange[] {
   return [
-    insertSelect(webhookDeliveries, {
-      from: webhookRecipients,
+    insertSelect(webhookDeliveriesTable, {
+      from: webhookRecipientsTable,
       isOfEvent: true,
       where: { org_id: parseOwnedStream(stream).orgId, status: 'active', event_types: { contains: [eventType] } },
       columns: {
@@ -114,10 +164,6 @@ function due({ id, stream, data }: Ended, eventType: WebhookEventType, at: strin
   ]
 }
 
-function recipient({ subscriptionId }: { readonly subscriptionId: string }) {
-  return { subscription_id: subscriptionId }
-}
-
 interface Settled {
   readonly deliveryId: string
   readonly attempt: number
@@ -125,11 +171,17 @@ interface Settled {
   readonly durationMs: number
 }
 
-function outcome({ deliveryId, attempt, statusCode, durationMs }: Settled, errorClass: string | null): RowChange {
-  const came = { status_code: statusCode, duration_ms: durationMs, error_class: errorClass }
-  return patch(webhookAttempts, { delivery_id: deliveryId, attempt }, came)
+function outcome(
+  { deliveryId, attempt, statusCode, durationMs }: Settled,
+  errorClass: DeliveryErrorClass | null,
+): RowChange {
+  return patchRow(webhookAttemptsTable, { deliveryId, attempt, statusCode, durationMs, errorClass })
 }
 
-function delivery({ deliveryId }: { readonly deliveryId: string }, set: PatchOf<typeof webhookDeliveries>): RowChange {
-  return patch(webhookDeliveries, { delivery_id: deliveryId }, set)
+function ended(
+  { deliveryId }: Pick<Settled, 'deliveryId'>,
+  status: 'delivered' | 'failed' | 'cancelled',
+  streamRevision: bigint,
+): RowChange {
+  return patchRow(webhookDeliveriesTable, { deliveryId, status, nextAttemptAt: null, streamRevision })
 }

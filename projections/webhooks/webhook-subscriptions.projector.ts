@@ -1,114 +1,126 @@
-import type { PublicKey, WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
+import { Type } from 'typebox'
 import {
-  defineProjector,
-  insert,
-  patch,
-  patchWhere,
-  remove,
-  removeWhere,
-  type RowChange,
-} from '../runtime/projector.ts'
-import { webhookKeys, webhookSubscriptions } from './table.ts'
+  DisabledReason,
+  PayloadMode,
+  SignatureScheme,
+  SubscriptionStatus,
+  WebhookEventType,
+  type PublicKey,
+  type WebhookSubscriptionEvent,
+} from '../../streams/webhook-subscriptions/events.ts'
+import { defineProjector, defineTable, type RowChange } from '../runtime/projector.ts'
+import { insertRow, patchRow, patchRows, removeRow, removeRows } from '../runtime/row-changes.ts'
+
+export const webhookSubscriptionsTable = defineTable({
+  name: 'webhook_subscriptions',
+  columns: {
+    subscription_id: 'uuid',
+    org_id: 'uuid',
+    url: 'text',
+    event_types: { type: 'jsonb', schema: Type.Array(WebhookEventType) },
+    status: { type: 'text', values: SubscriptionStatus.enum },
+    description: { type: 'text', nullable: true },
+    payload_mode: { type: 'text', values: PayloadMode.enum },
+    signature_schemes: { type: 'jsonb', schema: Type.Array(SignatureScheme) },
+    public_key_id: { type: 'text', nullable: true },
+    public_key: { type: 'text', nullable: true },
+    disabled_reason: { type: 'text', values: DisabledReason.enum, nullable: true },
+    disabled_at: { type: 'timestamptz', nullable: true },
+    created_at: 'timestamptz',
+    updated_at: 'timestamptz',
+    stream_revision: 'bigint',
+  },
+  primaryKey: ['subscription_id'],
+  indexes: [{ columns: ['org_id', 'created_at', 'subscription_id'] }],
+})
+
+/** Public keys of `v1a` signatures, and since when each is replaced. */
+export const webhookKeysTable = defineTable({
+  name: 'webhook_keys',
+  columns: {
+    subscription_id: 'uuid',
+    kid: 'text',
+    x: 'text',
+    created_at: 'timestamptz',
+    retired_at: { type: 'timestamptz', nullable: true },
+  },
+  primaryKey: ['subscription_id', 'kid'],
+  indexes: [{ columns: ['kid'] }, { columns: ['created_at', 'kid'] }],
+})
 
 /** `stream_revision` is that of the subscription's own last change, in the stream that all of the organisation share. */
 export const webhookSubscriptionsProjector = defineProjector<WebhookSubscriptionEvent>()({
   name: 'webhook_subscriptions',
   version: 2,
-  tables: [webhookSubscriptions, webhookKeys],
+  tables: [webhookSubscriptionsTable, webhookKeysTable],
   handlers: {
     WebhookSubscribed: ({ data, revision }) => [
-      insert(webhookSubscriptions, {
-        subscription_id: data.subscriptionId,
-        org_id: data.organisationId,
-        url: data.url,
-        event_types: data.eventTypes,
+      insertRow(webhookSubscriptionsTable, {
+        ...data,
+        ...keyMembers(data.publicKey),
+        orgId: data.organisationId,
         status: 'active',
-        description: data.description,
-        payload_mode: data.payloadMode,
-        signature_schemes: data.signatureSchemes,
-        public_key_id: data.publicKey?.kid,
-        public_key: data.publicKey?.x,
-        created_at: data.createdAt,
-        updated_at: data.createdAt,
-        stream_revision: revision,
+        updatedAt: data.createdAt,
+        streamRevision: revision,
       }),
       ...newKey(data, data.createdAt),
     ],
     WebhookSubscriptionChanged: ({ data, revision }) => [
-      patch(
-        webhookSubscriptions,
-        { subscription_id: data.subscriptionId },
-        {
-          url: data.url,
-          event_types: data.eventTypes,
-          description: data.description,
-          payload_mode: data.payloadMode,
-          updated_at: data.changedAt,
-          stream_revision: revision,
-        },
-      ),
+      patchRow(webhookSubscriptionsTable, { ...data, updatedAt: data.changedAt, streamRevision: revision }),
     ],
-    WebhookSubscriptionDisabled: ({ data, revision }) => [
-      patch(
-        webhookSubscriptions,
-        { subscription_id: data.subscriptionId },
-        {
-          status: 'disabled',
-          disabled_reason: data.reason,
-          disabled_at: data.disabledAt,
-          updated_at: data.disabledAt,
-          stream_revision: revision,
-        },
-      ),
+    WebhookSubscriptionDisabled: ({ data: { subscriptionId, reason, disabledAt }, revision }) => [
+      patchRow(webhookSubscriptionsTable, {
+        subscriptionId,
+        status: 'disabled',
+        disabledReason: reason,
+        disabledAt,
+        updatedAt: disabledAt,
+        streamRevision: revision,
+      }),
     ],
-    WebhookSubscriptionEnabled: ({ data, revision }) => [
-      patch(
-        webhookSubscriptions,
-        { subscription_id: data.subscriptionId },
-        {
-          status: 'active',
-          disabled_reason: null,
-          disabled_at: null,
-          updated_at: data.enabledAt,
-          stream_revision: revision,
-        },
-      ),
+    WebhookSubscriptionEnabled: ({ data: { subscriptionId, enabledAt }, revision }) => [
+      patchRow(webhookSubscriptionsTable, {
+        subscriptionId,
+        status: 'active',
+        disabledReason: null,
+        disabledAt: null,
+        updatedAt: enabledAt,
+        streamRevision: revision,
+      }),
     ],
     WebhookSecretRotated: ({ data, revision }) => [
-      patch(
-        webhookSubscriptions,
-        { subscription_id: data.subscriptionId },
-        {
-          public_key_id: data.publicKey?.kid ?? null,
-          public_key: data.publicKey?.x ?? null,
-          updated_at: data.rotatedAt,
-          stream_revision: revision,
-        },
-      ),
-      patchWhere(
-        webhookKeys,
-        { subscription_id: data.subscriptionId, retired_at: null },
-        { retired_at: data.previousValidUntil },
+      patchRow(webhookSubscriptionsTable, {
+        ...keyMembers(data.publicKey),
+        subscriptionId: data.subscriptionId,
+        updatedAt: data.rotatedAt,
+        streamRevision: revision,
+      }),
+      patchRows(
+        webhookKeysTable,
+        { subscriptionId: data.subscriptionId, retiredAt: null },
+        { retiredAt: data.previousValidUntil },
       ),
       ...newKey(data, data.rotatedAt),
     ],
-    // A warning changes nothing that the record tells.
+    // The record does not show a warning.
     WebhookEndpointFailing: () => [],
-    WebhookSubscriptionDeleted: ({ data }) => [
-      remove(webhookSubscriptions, { subscription_id: data.subscriptionId }),
-      removeWhere(webhookKeys, { subscription_id: data.subscriptionId }),
+    WebhookSubscriptionDeleted: ({ data: { subscriptionId } }) => [
+      removeRow(webhookSubscriptionsTable, { subscriptionId }),
+      removeRows(webhookKeysTable, { subscriptionId }),
     ],
-    // Of a subscription that is shown no more.
+    // The row of the subscription is gone.
     WebhookSecretsDestroyed: () => [],
   },
 })
 
+function keyMembers(key: PublicKey | null) {
+  // `publicKey` of the event is the pair of key id and key; `publicKey` of the row is the key.
+  return { publicKeyId: key?.kid ?? null, publicKey: key?.x ?? null }
+}
+
 function newKey(
   { subscriptionId, publicKey }: { subscriptionId: string; publicKey: PublicKey | null },
-  madeAt: string,
+  createdAt: string,
 ): RowChange[] {
-  if (publicKey === null) return []
-  return [
-    insert(webhookKeys, { subscription_id: subscriptionId, kid: publicKey.kid, x: publicKey.x, created_at: madeAt }),
-  ]
+  return publicKey === null ? [] : [insertRow(webhookKeysTable, { ...publicKey, subscriptionId, createdAt })]
 }

@@ -1,43 +1,56 @@
-import { Type } from 'typebox'
-import { tenantOf } from '../../platform/http/access.ts'
-import { answers } from '../../platform/http/answers.ts'
+import {
+  AssessmentRecord,
+  isOver,
+  pollAfterMs,
+  signDownloads,
+  toAssessmentRecord,
+  type AssessmentView,
+} from '../../contracts/assessments/record.ts'
 import { Uuid } from '../../platform/http/members.ts'
-import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
-import { found } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { heldRecord } from '../../platform/http/waiting.ts'
-import { AssessmentRecord, isOver, pollAfterMs, toAssessmentRecord } from '../../contracts/assessments/record.ts'
-import { signDownloads } from '../../contracts/assessments/download-urls.ts'
-import type { ReadDependencies } from '../read-route.ts'
-import { getAssessment } from './queries.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
+import { assessmentsProjector, assessmentsTable } from '../../projections/assessments/assessments.projector.ts'
+import { readRoute, type ReadDependencies } from '../read-route.ts'
+import { columnsOf, computed, rowsOfTenant, viewByIds } from '../tenant-rows.ts'
+
+const a = columnsOf(assessmentsTable, 'a')
+
+/** The assessment and its images in one statement, so that both are of the same moment. */
+export const getAssessment = viewByIds((tenant: TenantId, assessmentId: string) =>
+  rowsOfTenant(assessmentsProjector, assessmentsTable, 'a', tenant)
+    .where(a.assessmentId, assessmentId)
+    .select({
+      id: a.assessmentId,
+      images: computed<AssessmentView['images']>(
+        `(select jsonb_agg(jsonb_build_object('imageId', i.image_id, 'captureType', i.capture_type, 'objectKey', i.object_key)
+                           order by i.ordinal)
+          from assessments.assessment_images i where i.assessment_id = ??)`,
+        [a.assessmentId],
+      ),
+    }),
+)
 
 export function assessmentReadRoutes(app: ServiceApp, { pool, objects, configuration, now }: ReadDependencies): void {
-  app.get(
-    '/assessments/:id',
-    {
-      schema: {
-        operationId: 'getAssessment',
-        summary: 'An assessment',
-        params: Type.Object({ id: Uuid }),
-        querystring: OrgQuery,
-        response: answers({ 200: AssessmentRecord }),
-      },
-      config: { access: { scopes: ['assessments:read'] }, servedBy: ['assessments'], hasEtag: true, takesWait: true },
-    },
-    async ({ caller, params, query }, reply) => {
-      const org = tenantOf(caller, namedOrg(query))
-      const view = await heldRecord(
-        reply,
-        () => getAssessment(pool, org, params.id),
-        ({ status }) => isOver(status),
-      )
-      if (view.status === 'processing') reply.header('retry-after', String(pollAfterMs / 1000))
+  readRoute(app, {
+    path: '/assessments/:id',
+    operationId: 'getAssessment',
+    summary: 'An assessment',
+    params: { id: Uuid },
+    reply: AssessmentRecord,
+    access: { scopes: ['assessments:read'] },
+    servedBy: [assessmentsProjector],
+    holdUntil: ({ status }) => isOver(status),
+    find: async ({ tenant, params }) => {
+      const view = await getAssessment(pool, tenant, params.id)
       const ttlSeconds = configuration.downloadUrlTtlSeconds
-      const body = toAssessmentRecord(view, await signDownloads(objects, view, ttlSeconds))
-      // Whoever keeps a record that holds signed addresses gets fresh ones before those expire.
-      const signingWindow =
-        view.status === 'completed' ? Math.floor((now().getTime() * 2) / (ttlSeconds * 1000)) : undefined
-      return found(reply, { body, revision: view.revision, signingWindow })
+      return {
+        body: toAssessmentRecord(view, await signDownloads(objects, view, ttlSeconds)),
+        revision: BigInt(view.streamRevision),
+        // A caller that keeps a record with signed addresses gets fresh ones before those expire.
+        signingWindow:
+          view.status === 'completed' ? Math.floor((now().getTime() * 2) / (ttlSeconds * 1000)) : undefined,
+        headers: view.status === 'processing' ? { 'retry-after': String(pollAfterMs / 1000) } : {},
+      }
     },
-  )
+  })
 }

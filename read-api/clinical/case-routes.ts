@@ -1,68 +1,98 @@
 import { Type } from 'typebox'
-import { tenantOf } from '../../platform/http/access.ts'
-import { answers } from '../../platform/http/answers.ts'
-import { listQuery, page, pageMembers, pageRequest } from '../../platform/http/cursors.ts'
-import { Uuid } from '../../platform/http/members.ts'
-import { namedOrg, OrgQuery, orgQuery } from '../../platform/http/parameters.ts'
-import { found } from '../../platform/http/replies.ts'
-import type { ServiceApp } from '../../platform/http/service.ts'
 import { CaseRecord, toCaseRecord } from '../../contracts/clinical/cases.ts'
+import {
+  DiagnosisRecord,
+  FindingRecord,
+  toDiagnosisRecord,
+  toFindingRecord,
+} from '../../contracts/clinical/findings.ts'
+import { Uuid } from '../../platform/http/members.ts'
+import type { ServiceApp } from '../../platform/http/service.ts'
 import { casesProjector } from '../../projections/clinical/cases.projector.ts'
-import { requireCurrent, wantsCurrent } from '../read-route.ts'
-import type { ReadDependencies } from '../read-route.ts'
-import { getCase, listCases, placeOfCase } from './case-queries.ts'
+import { listRoute } from '../list-route.ts'
+import { readRoute, requireCurrent, wantsCurrent, type ReadDependencies } from '../read-route.ts'
+import {
+  getCase,
+  listCases,
+  listDiagnoses,
+  listFindings,
+  placeOfCase,
+  placeOfDiagnosis,
+  placeOfFinding,
+} from './queries.ts'
 
-const CasePage = Type.Object({ data: Type.Array(CaseRecord), ...pageMembers() }, { $id: 'CasePage' })
+const shared = { access: { scopes: ['cases:read'] }, servedBy: [casesProjector] } as const
 
-const access = { scopes: ['cases:read'] } as const
-const servedBy = ['cases']
-
+/** Cases, and what their AI reviews led to. */
 export function caseReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
-  const { pool, cursors } = deps
+  const { pool } = deps
 
-  app.get(
-    '/cases',
-    {
-      schema: {
-        operationId: 'listCases',
-        summary: 'Cases of the organisation, or of one of its patients, newest first',
-        querystring: Type.Object(
-          { ...orgQuery, ...listQuery, patient_id: Type.Optional(Uuid) },
-          { additionalProperties: false },
-        ),
-        response: answers({ 200: CasePage }, ['invalid-cursor', 'expired-cursor']),
-      },
-      config: { access, servedBy },
-    },
-    async (request, reply) => {
-      const { caller, query } = request
-      const org = tenantOf(caller, namedOrg(query))
-      const filters = { patientId: query.patient_id?.toLowerCase() }
-      const list = { list: 'cases', orgId: org, sort: '-created_at', filters }
-      const asked = pageRequest(cursors, list, query)
-      const rows = await listCases(pool, org, filters, asked.after, asked.fetch)
-      return page(reply, { cursors, list, request: asked, rows, placeOf: placeOfCase, toItem: toCaseRecord })
-    },
-  )
+  listRoute(app, deps, {
+    ...shared,
+    path: '/cases',
+    operationId: 'listCases',
+    summary: 'Cases of the organisation, or of one of its patients, newest first',
+    query: { patient_id: Type.Optional(Uuid) },
+    list: 'cases',
+    sort: '-created_at',
+    pageName: 'CasePage',
+    item: CaseRecord,
+    rows: ({ tenant, query }, page) => listCases(pool, tenant, { patientId: query.patient_id }, page),
+    placeOf: placeOfCase,
+    toItem: toCaseRecord,
+  })
 
-  app.get(
-    '/cases/:id',
-    {
-      schema: {
-        operationId: 'getCase',
-        summary: 'A case',
-        description: 'With `Cache-Control: no-cache` answers only when the read model is up to date; else 503.',
-        params: Type.Object({ id: Uuid }),
-        querystring: OrgQuery,
-        response: answers({ 200: CaseRecord }, ['read-model-behind', 'event-store-unavailable']),
-      },
-      config: { access, servedBy, hasEtag: true },
-    },
-    async ({ caller, headers, params, query }, reply) => {
-      const org = tenantOf(caller, namedOrg(query))
+  readRoute(app, {
+    ...shared,
+    path: '/cases/:id',
+    operationId: 'getCase',
+    summary: 'A case',
+    description: 'With `Cache-Control: no-cache` answers only when the read model is up to date; else 503.',
+    params: { id: Uuid },
+    reply: CaseRecord,
+    find: async ({ tenant, params, headers }) => {
       if (wantsCurrent(headers['cache-control'])) await requireCurrent(deps, casesProjector)
-      const opened = await getCase(pool, org, params.id)
-      return found(reply, { body: toCaseRecord(opened), revision: opened.revision })
+      const opened = await getCase(pool, tenant, params.id)
+      return { body: toCaseRecord(opened), revision: BigInt(opened.streamRevision) }
     },
-  )
+  })
+
+  listRoute(app, deps, {
+    ...shared,
+    path: '/cases/:id/findings',
+    operationId: 'listFindings',
+    summary: 'The findings of a case, oldest first: one for each lesion of each completed AI review',
+    params: { id: Uuid },
+    list: 'findings',
+    sort: 'created_at',
+    idOf: 'caseId',
+    pageName: 'FindingPage',
+    item: FindingRecord,
+    rows: async ({ tenant, params }, page) => {
+      await getCase(pool, tenant, params.id)
+      return listFindings(pool, tenant, params.id, page)
+    },
+    placeOf: placeOfFinding,
+    toItem: toFindingRecord,
+  })
+
+  listRoute(app, deps, {
+    ...shared,
+    path: '/cases/:id/diagnoses',
+    operationId: 'listDiagnoses',
+    summary: 'The diagnoses of a case, oldest first: one for each finding',
+    description: 'Those of an AI review whose place another has taken are `superseded`; its findings stand.',
+    params: { id: Uuid },
+    list: 'diagnoses',
+    sort: 'created_at',
+    idOf: 'caseId',
+    pageName: 'DiagnosisPage',
+    item: DiagnosisRecord,
+    rows: async ({ tenant, params }, page) => {
+      await getCase(pool, tenant, params.id)
+      return listDiagnoses(pool, tenant, params.id, page)
+    },
+    placeOf: (row) => placeOfDiagnosis(row),
+    toItem: (row) => toDiagnosisRecord(row),
+  })
 }

@@ -1,15 +1,71 @@
+import { Type } from 'typebox'
+import { BodySiteRecord, bodySites } from '../../contracts/clinical/body-sites.ts'
+import { PatientRecord, toPatientRecord } from '../../contracts/clinical/patients.ts'
+import { Uuid, schemeAndValuePattern } from '../../platform/http/members.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import type { ReadDependencies } from '../read-route.ts'
-import { bodySiteRoutes } from './body-site-routes.ts'
+import { patientsProjector } from '../../projections/clinical/patients.projector.ts'
+import { listRoute } from '../list-route.ts'
+import { readRoute, type ReadDependencies } from '../read-route.ts'
 import { caseReadRoutes } from './case-routes.ts'
-import { findingRoutes } from './finding-routes.ts'
-import { imageRoutes } from './image-routes.ts'
-import { patientReadRoutes } from './patient-routes.ts'
+import { getPatient, listPatients, placeOfPatient } from './queries.ts'
+
+/** Scheme and value have 1 to 255 characters each. */
+const identifier = Type.String({
+  pattern: schemeAndValuePattern,
+  maxLength: 511,
+  description: '`scheme|value`, both exactly as registered',
+})
+
+const ofPatients = { access: { scopes: ['patients:read'] }, servedBy: [patientsProjector] } as const
 
 export function clinicalReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
-  bodySiteRoutes(app, deps)
-  patientReadRoutes(app, deps)
+  const { pool } = deps
   caseReadRoutes(app, deps)
-  findingRoutes(app, deps)
-  imageRoutes(app, deps)
+
+  listRoute(app, deps, {
+    path: '/body-sites',
+    operationId: 'listBodySites',
+    summary: 'The catalogue of body sites, the whole before its parts',
+    access: 'token',
+    servedBy: [],
+    list: 'body-sites',
+    sort: 'catalogue',
+    pageName: 'BodySitePage',
+    item: BodySiteRecord,
+    rows: async (_, { after, fetch }) => {
+      const begin = after === null ? 0 : bodySites.findIndex(({ id }) => id === after[0]) + 1
+      return bodySites.slice(begin, begin + fetch)
+    },
+    placeOf: ({ id }) => [id],
+    toItem: (site) => site,
+  })
+
+  listRoute(app, deps, {
+    ...ofPatients,
+    path: '/patients',
+    operationId: 'listPatients',
+    summary: 'The patients who have an identifier',
+    description: 'Patients are found by what the caller knows of them, and never listed as a whole.',
+    query: { identifier },
+    list: 'patients',
+    sort: 'registered_at',
+    pageName: 'PatientPage',
+    item: PatientRecord,
+    rows: ({ tenant, query }, page) => listPatients(pool, tenant, query.identifier, page),
+    placeOf: placeOfPatient,
+    toItem: toPatientRecord,
+  })
+
+  readRoute(app, {
+    ...ofPatients,
+    path: '/patients/:id',
+    operationId: 'getPatient',
+    summary: 'A patient',
+    params: { id: Uuid },
+    reply: PatientRecord,
+    find: async ({ tenant, params }) => {
+      const patient = await getPatient(pool, tenant, params.id)
+      return { body: toPatientRecord(patient), revision: BigInt(patient.streamRevision) }
+    },
+  })
 }

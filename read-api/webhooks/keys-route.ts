@@ -1,10 +1,15 @@
 import { Type } from 'typebox'
 import { answers } from '../../platform/http/answers.ts'
+import type { Pool } from '../../platform/database/database.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
+import {
+  webhookKeysTable,
+  webhookSubscriptionsProjector,
+} from '../../projections/webhooks/webhook-subscriptions.projector.ts'
 import type { ReadDependencies } from '../read-route.ts'
-import { publishedKeys } from './key-queries.ts'
+import { columnsOf, rowsOf, tableOf, viewsOf } from '../tenant-rows.ts'
 
-export const WebhookKeySet = Type.Object(
+const WebhookKeySet = Type.Object(
   {
     keys: Type.Array(
       Type.Object({
@@ -20,7 +25,29 @@ export const WebhookKeySet = Type.Object(
   { $id: 'WebhookKeySet' },
 )
 
-/** Contract section 3, line 449. Public keys are no tenant's secret; which subscription they belong to is not told. */
+/** More keys than these make no answer in one piece; `kid` finds any. */
+const mostKeys = 1000
+
+/** So long a key is shown after its end: receivers take timestamps of the last five minutes, and clocks differ. */
+const shownAfterEnd = '10 minutes'
+
+const k = columnsOf(webhookKeysTable, 'k')
+
+/** Public keys of every organisation that sign or signed until just now, newest first; or the key with that id. */
+export async function publishedKeys(
+  pool: Pool,
+  { kid, now }: { readonly kid?: string | undefined; readonly now: Date },
+) {
+  const keys = rowsOf(tableOf(webhookSubscriptionsProjector, webhookKeysTable, 'k'), { kid: k.kid, x: k.x })
+  keys.whereRaw(`(?? is null or ?? > ?::timestamptz - interval '${shownAfterEnd}')`, [k.retiredAt, k.retiredAt, now])
+  if (kid !== undefined) keys.where(k.kid, kid)
+  return viewsOf(pool, keys.orderByRaw('?? desc, ??', [k.createdAt, k.kid]).limit(mostKeys))
+}
+
+/**
+ * Contract section 3, line 449. Public keys are no tenant's secret; the answer does not name their subscriptions. The route has
+ * no tenant, so `readRoute` does not fit.
+ */
 export function webhookKeysRoute(app: ServiceApp, { pool, now }: Pick<ReadDependencies, 'pool' | 'now'>): void {
   app.get(
     '/.well-known/webhook-keys',
@@ -35,10 +62,10 @@ export function webhookKeysRoute(app: ServiceApp, { pool, now }: Pick<ReadDepend
         ),
         response: answers({ 200: WebhookKeySet }, ['database-unavailable']),
       },
-      config: { access: 'public', servedBy: ['webhook_subscriptions'] },
+      config: { access: 'public', servedBy: [webhookSubscriptionsProjector.name] },
     },
     async ({ query }, reply) => {
-      const rows = await publishedKeys(pool, { kid: query.kid ?? null, now: now() })
+      const rows = await publishedKeys(pool, { kid: query.kid, now: now() })
       reply.header('cache-control', 'public, max-age=300')
       const form = { kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', use: 'sig' } as const
       return { keys: rows.map(({ kid, x }) => ({ ...form, kid, x })) }

@@ -1,64 +1,169 @@
-import type { Pool } from '../../platform/database/database.ts'
-import type { CursorPlace } from '../../platform/http/cursors.ts'
+import type { WebhookDeliveryView } from '../../contracts/webhooks/delivery.ts'
 import type { WebhookSubscriptionView } from '../../contracts/webhooks/subscription.ts'
+import type { Pool } from '../../platform/database/database.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
-import { rowOf, rowsOf } from '../rows.ts'
+import type { ViewOf } from '../../projections/runtime/projector.ts'
+import {
+  webhookDeliveriesProjector,
+  webhookDeliveriesTable,
+} from '../../projections/webhooks/webhook-deliveries.projector.ts'
+import {
+  webhookSubscriptionsProjector,
+  webhookSubscriptionsTable,
+} from '../../projections/webhooks/webhook-subscriptions.projector.ts'
+import {
+  columnsOf,
+  computed,
+  rowsFrom,
+  rowsOfTenant,
+  sortOrder,
+  viewByIds,
+  viewsOf,
+  type Behind,
+} from '../tenant-rows.ts'
 
-export interface SubscriptionRow {
-  subscription_id: string
-  url: string
-  event_types: WebhookSubscriptionView['eventTypes']
-  status: WebhookSubscriptionView['status']
-  description: string | null
-  payload_mode: WebhookSubscriptionView['payloadMode']
-  signature_schemes: WebhookSubscriptionView['signatureSchemes']
-  public_key_id: string | null
-  public_key: string | null
-  disabled_reason: WebhookSubscriptionView['disabledReason']
-  disabled_at: Date | null
-  created_at: Date
-  updated_at: Date
-  stream_revision: string
+type Subscription = ViewOf<typeof webhookSubscriptionsTable>
+type Delivery = ViewOf<typeof webhookDeliveriesTable>
+
+const s = columnsOf(webhookSubscriptionsTable, 's')
+const d = columnsOf(webhookDeliveriesTable, 'd')
+
+function subscriptionsOf(tenant: TenantId) {
+  return rowsOfTenant(webhookSubscriptionsProjector, webhookSubscriptionsTable, 's', tenant)
 }
 
-export function viewOfSubscription(row: SubscriptionRow): WebhookSubscriptionView {
-  const { public_key_id: kid, public_key: x } = row
+export function viewOfSubscription(row: Subscription): WebhookSubscriptionView {
+  const { publicKeyId: kid, publicKey: x } = row
+  return { ...row, publicKey: kid === null || x === null ? null : { kid, x } }
+}
+
+const oldestFirst = sortOrder('asc', s.createdAt, s.subscriptionId)
+export const { placeOf: placeOfSubscription } = oldestFirst
+
+export async function listSubscriptions(pool: Pool, tenant: TenantId, page: Behind) {
+  return viewsOf(pool, oldestFirst.page(subscriptionsOf(tenant), page))
+}
+
+export const getSubscription = viewByIds((tenant: TenantId, id: string) =>
+  subscriptionsOf(tenant).where(s.subscriptionId, id),
+)
+
+function deliveriesOf(tenant: TenantId, subscriptionId: string) {
+  return rowsOfTenant(webhookDeliveriesProjector, webhookDeliveriesTable, 'd', tenant).where(
+    d.subscriptionId,
+    subscriptionId,
+  )
+}
+
+/** The attempts of a delivery in the statement that reads it, so that both are of the same moment. */
+const attempts = computed<WebhookDeliveryView['attempts']>(
+  `(select coalesce(jsonb_agg(jsonb_build_object(
+       'at', a.at, 'statusCode', a.status_code, 'durationMs', a.duration_ms, 'errorClass', a.error_class) order by a.attempt), '[]')
+    from webhook_deliveries.attempts a where a.delivery_id = ?? and a.duration_ms is not null)`,
+  [d.deliveryId],
+)
+
+/** Whether the delivery was neither attempted nor cancelled yet. It waits for a worker, or for the end of a pause of its endpoint. */
+function isUntouched({ streamRevision }: Pick<Delivery, 'streamRevision'>): boolean {
+  return streamRevision === '-1'
+}
+
+/** @param firstDelayMs before the first attempt, which a table filled from events alone does not contain */
+function viewOfDelivery(row: Delivery & Pick<WebhookDeliveryView, 'attempts'>, firstDelayMs: number) {
+  const delayMs = isUntouched(row) ? firstDelayMs : 0
   return {
-    subscriptionId: row.subscription_id,
-    url: row.url,
-    eventTypes: row.event_types,
-    status: row.status,
-    description: row.description,
-    payloadMode: row.payload_mode,
-    signatureSchemes: row.signature_schemes,
-    publicKey: kid === null || x === null ? null : { kid, x },
-    disabledReason: row.disabled_reason,
-    disabledAt: row.disabled_at?.toISOString() ?? null,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
+    ...row,
+    attempts: row.attempts.map((attempt) => ({ ...attempt, at: new Date(attempt.at).toISOString() })),
+    nextAttemptAt: row.nextAttemptAt === null ? null : later(row.nextAttemptAt, delayMs),
+    // The stream begins with what this row shows: its revision 0 is the same version of the record.
+    revision: isUntouched(row) ? 0n : BigInt(row.streamRevision),
   }
 }
 
-/** Oldest first. */
-export async function listSubscriptions(
-  pool: Pool,
-  org: TenantId,
-  after: CursorPlace | null,
-  limit: number,
-): Promise<SubscriptionRow[]> {
-  return rowsOf<SubscriptionRow>(
-    pool,
-    `select * from webhook_subscriptions.webhook_subscriptions
-     where org_id = $1 and ($2::timestamptz is null or (created_at, subscription_id) > ($2::timestamptz, $3::uuid))
-     order by created_at, subscription_id limit $4`,
-    [org, after?.[0] ?? null, after?.[1] ?? null, limit],
-  )
+function later(instant: string, delayMs: number): string {
+  return new Date(Date.parse(instant) + delayMs).toISOString()
 }
 
-export async function getSubscription(pool: Pool, org: TenantId, id: string): Promise<SubscriptionRow> {
-  return rowOf<SubscriptionRow>(
-    pool,
-    'select * from webhook_subscriptions.webhook_subscriptions where org_id = $1 and subscription_id = $2',
-    [org, id],
+export interface DeliveryFilters {
+  readonly status?: Delivery['status'] | undefined
+  readonly eventType?: Delivery['eventType'] | undefined
+}
+
+const newestFirst = sortOrder('desc', d.createdAt, d.deliveryId)
+export const { placeOf: placeOfDelivery } = newestFirst
+
+export async function listDeliveries(
+  pool: Pool,
+  tenant: TenantId,
+  subscriptionId: string,
+  { status, eventType }: DeliveryFilters,
+  { firstDelayMs, ...page }: Behind & { readonly firstDelayMs: number },
+) {
+  const deliveries = deliveriesOf(tenant, subscriptionId).select({ attempts })
+  if (status !== undefined) deliveries.where(d.status, status)
+  if (eventType !== undefined) deliveries.where(d.eventType, eventType)
+  const rows = await viewsOf(pool, newestFirst.page(deliveries, page))
+  return rows.map((row) => viewOfDelivery(row, firstDelayMs))
+}
+
+const deliveryById = viewByIds((tenant: TenantId, subscriptionId: string, id: string) =>
+  deliveriesOf(tenant, subscriptionId).where(d.deliveryId, id).select({ attempts }),
+)
+
+export async function getDelivery(
+  pool: Pool,
+  tenant: TenantId,
+  subscriptionId: string,
+  id: string,
+  firstDelayMs: number,
+) {
+  return viewOfDelivery(await deliveryById(pool, tenant, subscriptionId, id), firstDelayMs)
+}
+
+/**
+ * A delivery of an event whose stream has not begun; null where it has.
+ *
+ * @throws Problem `not-found`
+ */
+export async function getDueDelivery(
+  pool: Pool,
+  tenant: TenantId,
+  subscriptionId: string,
+  id: string,
+  firstDelayMs: number,
+) {
+  const row = await deliveryById(pool, tenant, subscriptionId, id)
+  const { eventId, eventType, assessmentId, createdAt } = row
+  // The stream of a test begins with its row.
+  if (!isUntouched(row) || eventType === 'webhook.test' || assessmentId === null) return null
+  return { eventId, eventType, assessmentId, occurredAt: createdAt, dueAt: later(createdAt, firstDelayMs) }
+}
+
+export interface UndeliveredPeriod {
+  /** RFC 3339, inclusive. */
+  readonly since: string
+  /** RFC 3339, exclusive. */
+  readonly until: string
+}
+
+/** Deliveries of events of the period that no receiver took, oldest first. */
+export async function listUndelivered(
+  pool: Pool,
+  tenant: TenantId,
+  subscriptionId: string,
+  { since, until }: UndeliveredPeriod,
+  limit: number,
+) {
+  const ofStatus = deliveriesOf(tenant, subscriptionId)
+    .whereRaw('?? = ended.status', [d.status])
+    .where(d.origin, 'event')
+    .whereRaw('?? >= ? and ?? < ?', [d.createdAt, since, d.createdAt, until])
+    .orderByRaw('??, ??', [d.createdAt, d.deliveryId])
+    .limit(limit)
+  const found = computed<Pick<Delivery, 'deliveryId' | 'eventId'>>(
+    `unnest(array['failed', 'cancelled']) as ended(status) cross join lateral (?) as found`,
+    [ofStatus],
   )
+  const rows = rowsFrom(found, 'found.deliveryId', 'found.eventId')
+  return viewsOf(pool, rows.orderByRaw('found."createdAt", found."deliveryId"', []).limit(limit))
 }

@@ -1,72 +1,99 @@
 import { Type } from 'typebox'
-import { tenantOf } from '../../platform/http/access.ts'
-import { answers } from '../../platform/http/answers.ts'
-import { listQuery, page, pageMembers, pageRequest } from '../../platform/http/cursors.ts'
-import { Uuid } from '../../platform/http/members.ts'
-import { namedOrg, OrgQuery, orgQuery } from '../../platform/http/parameters.ts'
-import { found } from '../../platform/http/replies.ts'
-import type { ServiceApp } from '../../platform/http/service.ts'
+import { toWebhookDeliveryRecord, WebhookDeliveryRecord } from '../../contracts/webhooks/delivery.ts'
 import { toWebhookSubscriptionRecord, WebhookSubscriptionRecord } from '../../contracts/webhooks/subscription.ts'
-import type { ReadDependencies } from '../read-route.ts'
+import { Uuid } from '../../platform/http/members.ts'
+import type { ServiceApp } from '../../platform/http/service.ts'
+import { webhookDeliveriesProjector } from '../../projections/webhooks/webhook-deliveries.projector.ts'
+import { webhookSubscriptionsProjector } from '../../projections/webhooks/webhook-subscriptions.projector.ts'
+import { listRoute } from '../list-route.ts'
+import { readRoute, type ReadDependencies } from '../read-route.ts'
 import { webhookKeysRoute } from './keys-route.ts'
-import { getSubscription, listSubscriptions, viewOfSubscription } from './queries.ts'
-
-export const WebhookSubscriptionPage = Type.Object(
-  { data: Type.Array(WebhookSubscriptionRecord), ...pageMembers() },
-  { $id: 'WebhookSubscriptionPage' },
-)
+import {
+  getDelivery,
+  getSubscription,
+  listDeliveries,
+  listSubscriptions,
+  placeOfDelivery,
+  placeOfSubscription,
+  viewOfSubscription,
+} from './queries.ts'
 
 const access = { scopes: ['webhooks:read'] } as const
-const servedBy = ['webhook_subscriptions']
+const ofSubscriptions = { access, servedBy: [webhookSubscriptionsProjector] }
+const ofDeliveries = { access, servedBy: [webhookSubscriptionsProjector, webhookDeliveriesProjector] }
 
 export function webhookReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
-  const { pool, cursors } = deps
+  const { pool } = deps
   webhookKeysRoute(app, deps)
 
-  app.get(
-    '/webhook-subscriptions',
-    {
-      schema: {
-        operationId: 'listWebhookSubscriptions',
-        summary: 'Webhook subscriptions of the organisation, oldest first',
-        querystring: Type.Object({ ...orgQuery, ...listQuery }, { additionalProperties: false }),
-        response: answers({ 200: WebhookSubscriptionPage }, ['invalid-cursor', 'expired-cursor']),
-      },
-      config: { access, servedBy },
-    },
-    async (request, reply) => {
-      const org = tenantOf(request.caller, namedOrg(request.query))
-      const list = { list: 'webhook-subscriptions', orgId: org, sort: 'created_at', filters: {} }
-      const asked = pageRequest(cursors, list, request.query)
-      return page(reply, {
-        cursors,
-        list,
-        request: asked,
-        rows: await listSubscriptions(pool, org, asked.after, asked.fetch),
-        placeOf: (row) => [row.created_at.toISOString(), row.subscription_id],
-        toItem: (row) => toWebhookSubscriptionRecord(viewOfSubscription(row)),
-      })
-    },
-  )
+  listRoute(app, deps, {
+    ...ofSubscriptions,
+    path: '/webhook-subscriptions',
+    operationId: 'listWebhookSubscriptions',
+    summary: 'Webhook subscriptions of the organisation, oldest first',
+    list: 'webhook-subscriptions',
+    sort: 'created_at',
+    pageName: 'WebhookSubscriptionPage',
+    item: WebhookSubscriptionRecord,
+    rows: ({ tenant }, page) => listSubscriptions(pool, tenant, page),
+    placeOf: (row) => placeOfSubscription(row),
+    toItem: (row) => toWebhookSubscriptionRecord(viewOfSubscription(row)),
+  })
 
-  app.get(
-    '/webhook-subscriptions/:id',
-    {
-      schema: {
-        operationId: 'getWebhookSubscription',
-        summary: 'A webhook subscription',
-        params: Type.Object({ id: Uuid }),
-        querystring: OrgQuery,
-        response: answers({ 200: WebhookSubscriptionRecord }),
-      },
-      config: { access, servedBy, hasEtag: true },
+  readRoute(app, {
+    ...ofSubscriptions,
+    path: '/webhook-subscriptions/:id',
+    operationId: 'getWebhookSubscription',
+    summary: 'A webhook subscription',
+    params: { id: Uuid },
+    reply: WebhookSubscriptionRecord,
+    find: async ({ tenant, params }) => {
+      const row = await getSubscription(pool, tenant, params.id)
+      return { body: toWebhookSubscriptionRecord(viewOfSubscription(row)), revision: BigInt(row.streamRevision) }
     },
-    async ({ caller, params, query }, reply) => {
-      const row = await getSubscription(pool, tenantOf(caller, namedOrg(query)), params.id)
-      return found(reply, {
-        body: toWebhookSubscriptionRecord(viewOfSubscription(row)),
-        revision: BigInt(row.stream_revision),
-      })
+  })
+}
+
+/** The log of deliveries to a subscription. A delivery is in it from its event on. */
+export function deliveryReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
+  const { pool, configuration } = deps
+  const [firstDelayMs = 0] = configuration.webhookRetryScheduleMs
+  const { status, event_type: eventType } = WebhookDeliveryRecord.properties
+
+  listRoute(app, deps, {
+    ...ofDeliveries,
+    path: '/webhook-subscriptions/:id/deliveries',
+    operationId: 'listWebhookDeliveries',
+    summary: 'Deliveries to a webhook subscription, newest first',
+    description:
+      'By the instant of the event. A delivery is listed as `pending` from its event on, also while its endpoint pauses.',
+    params: { id: Uuid },
+    query: { status: Type.Optional(status), event_type: Type.Optional(eventType) },
+    list: 'webhook-deliveries',
+    sort: '-created_at',
+    idOf: 'subscriptionId',
+    pageName: 'WebhookDeliveryPage',
+    item: WebhookDeliveryRecord,
+    rows: async ({ tenant, params, query }, page) => {
+      await getSubscription(pool, tenant, params.id)
+      const filters = { status: query.status, eventType: query.event_type }
+      return listDeliveries(pool, tenant, params.id, filters, { ...page, firstDelayMs })
     },
-  )
+    placeOf: placeOfDelivery,
+    toItem: toWebhookDeliveryRecord,
+  })
+
+  readRoute(app, {
+    ...ofDeliveries,
+    path: '/webhook-subscriptions/:id/deliveries/:deliveryId',
+    operationId: 'getWebhookDelivery',
+    summary: 'A delivery to a webhook subscription',
+    params: { id: Uuid, deliveryId: Uuid },
+    reply: WebhookDeliveryRecord,
+    find: async ({ tenant, params }) => {
+      await getSubscription(pool, tenant, params.id)
+      const delivery = await getDelivery(pool, tenant, params.id, params.deliveryId, firstDelayMs)
+      return { body: toWebhookDeliveryRecord(delivery), revision: delivery.revision }
+    },
+  })
 }

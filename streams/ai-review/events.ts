@@ -3,6 +3,17 @@ import { defineEvent, type EventOf } from '../store/schema.ts'
 import { CausingRequest, Count, Id, Instant, Int32, Nullable, StoredObject, OrgId } from '../types.ts'
 import { GivenAddresses, ReviewImage } from './review-image.ts'
 
+export const AiReviewStatus = Type.Enum([
+  'pending',
+  'in_progress',
+  'awaiting_result',
+  'completed',
+  'failed',
+  'cancelled',
+  'superseded',
+])
+export type AiReviewStatus = Static<typeof AiReviewStatus>
+
 /** Specification 7.3, and the two of contract section 3 for checks that could not be made. */
 export const Classification = Type.Enum([
   'provider_auth_failed',

@@ -17,6 +17,8 @@ import {
 export const CaptureType = Type.Enum(['dermoscopic', 'macroscopic', 'other'])
 export const FindingType = Type.Enum(['lesion', 'rash', 'patch', 'blemish', 'other'])
 
+export const AssessmentStatus = Type.Enum(['awaiting_images', 'processing', 'completed', 'failed'])
+
 /** Why an assessment failed; each has a fixed message (`contracts/assessments/record.ts`), so that no free text is stored. */
 export const FailureCode = Type.Enum([
   'IMAGE_QUALITY_INSUFFICIENT',

@@ -8,6 +8,9 @@ const source = Type.Literal('ai')
 /** From 1: place among those that one review leads to. The last one settles the review's to-do row. */
 const ordinal = Type.Integer({ minimum: 1, maximum: 2_147_483_647 })
 
+/** A superseded diagnosis came from an AI review that another review has replaced. */
+export const DiagnosisStatus = Type.Enum(['active', 'superseded'])
+
 export const caseEvents = {
   CaseOpened: defineEvent(
     'CaseOpened',

@@ -3,6 +3,8 @@ import { CaptureType, ReceivedImage } from '../assessment/events.ts'
 import { defineEvent, type EventOf } from '../store/schema.ts'
 import { CausingRequest, Fingerprint, Id, Instant, Nullable, OrgId } from '../types.ts'
 
+export const ImageStatus = Type.Enum(['awaiting_upload', 'received', 'processed'])
+
 /** No PHI: ids, kinds and measures, and where the bytes lie. */
 export const imageEvents = {
   ImageDeclared: defineEvent(

@@ -3,6 +3,8 @@ import { defineEvent, type EventOf } from '../store/schema.ts'
 import { CausingRequest, Id, Instant, Nullable, OrgId } from '../types.ts'
 import { WebhookEventType } from '../webhook-subscriptions/events.ts'
 
+export const DeliveryStatus = Type.Enum(['pending', 'delivered', 'failed', 'cancelled'])
+
 /** What a delivery tells: an event that was subscribed to, or that a test was asked for. */
 export const DeliveredEventType = Type.Enum([...WebhookEventType.enum, 'webhook.test'])
 export type DeliveredEventType = Static<typeof DeliveredEventType>

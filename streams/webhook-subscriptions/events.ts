@@ -5,6 +5,8 @@ import { CausingRequest, Fingerprint, Id, Instant, Nullable, OrgId } from '../ty
 export const WebhookEventType = Type.Enum(['assessment.completed', 'assessment.failed'])
 export type WebhookEventType = Static<typeof WebhookEventType>
 
+export const SubscriptionStatus = Type.Enum(['active', 'disabled'])
+
 export const PayloadMode = Type.Enum(['full', 'thin'])
 export type PayloadMode = Static<typeof PayloadMode>
 

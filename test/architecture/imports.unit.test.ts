@@ -47,8 +47,8 @@ describe('a planted violation', () => {
     ],
     [
       'commands/clinical/open-case.ts',
-      '../../projections/clinical/cases.table.ts',
-      'imports of commands/: projections/clinical/cases.table.ts',
+      '../../projections/clinical/cases.projector.ts',
+      'imports of commands/: projections/clinical/cases.projector.ts',
     ],
     [
       'commands/clinical/open-case.ts',
@@ -69,8 +69,8 @@ describe('a planted violation', () => {
     ],
     [
       'processes/webhooks/webhooks.process.ts',
-      '../../projections/webhooks/table.ts',
-      'imports of processes/: projections/webhooks/table.ts',
+      '../../projections/webhooks/webhook-subscriptions.projector.ts',
+      'imports of processes/: projections/webhooks/webhook-subscriptions.projector.ts',
     ],
     [
       'processes/webhooks/deliver.steps.ts',

@@ -45,7 +45,8 @@ export async function typeErrors(examples: readonly Example[], folder: string): 
   const project = {
     extends: join(root, 'tsconfig.json'),
     compilerOptions: { rootDirs: [root, folder], typeRoots: [join(root, 'node_modules/@types')] },
-    files: examples.map(({ path }) => join(folder, path)),
+    // The application extends the types of fastify.
+    files: [join(root, 'platform/http/application.ts'), ...examples.map(({ path }) => join(folder, path))],
     include: [],
   }
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(project))

@@ -1,16 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { toDiagnosisRecord, toFindingRecord } from '../../contracts/clinical/findings.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import { createCursors, pageRequest, type CursorPlace } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import * as reviews from '../../read-api/ai-review/queries.ts'
-import * as assessmentQueries from '../../read-api/assessments/queries.ts'
-import * as caseQueries from '../../read-api/clinical/case-queries.ts'
-import * as findings from '../../read-api/clinical/finding-queries.ts'
-import * as imageQueries from '../../read-api/clinical/image-queries.ts'
-import * as patientQueries from '../../read-api/clinical/patient-queries.ts'
+import * as assessmentRoutes from '../../read-api/assessments/routes.ts'
+import * as clinical from '../../read-api/clinical/queries.ts'
 import * as consent from '../../read-api/consent/queries.ts'
-import * as deliveries from '../../read-api/webhooks/delivery-queries.ts'
+import * as imageQueries from '../../read-api/images/queries.ts'
 import * as webhooks from '../../read-api/webhooks/queries.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
@@ -174,15 +172,15 @@ const first = { after: null, fetch: 50 }
 
 /** Every query by the name that it is exported under, asked for something that the first organisation has. */
 const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> = {
-  getAssessment: (tenant) => assessmentQueries.getAssessment(pool, tenant, ids.assessment),
-  getPatient: (tenant) => patientQueries.getPatient(pool, tenant, ids.patient),
-  listPatients: (tenant) => patientQueries.listPatients(pool, tenant, 'nhs|canary-9434765919', null, 50),
-  getCase: (tenant) => caseQueries.getCase(pool, tenant, ids.case),
-  listCases: (tenant) => caseQueries.listCases(pool, tenant, { patientId: ids.patient }, null, 50),
-  listFindings: (tenant) => findings.listFindings(pool, tenant, { caseId: ids.case, after: null, limit: 50 }),
-  listDiagnoses: (tenant) => findings.listDiagnoses(pool, tenant, { caseId: ids.case, after: null, limit: 50 }),
+  getAssessment: (tenant) => assessmentRoutes.getAssessment(pool, tenant, ids.assessment),
+  getPatient: (tenant) => clinical.getPatient(pool, tenant, ids.patient),
+  listPatients: (tenant) => clinical.listPatients(pool, tenant, 'nhs|canary-9434765919', first),
+  getCase: (tenant) => clinical.getCase(pool, tenant, ids.case),
+  listCases: (tenant) => clinical.listCases(pool, tenant, { patientId: ids.patient }, first),
+  listFindings: (tenant) => clinical.listFindings(pool, tenant, ids.case, first),
+  listDiagnoses: (tenant) => clinical.listDiagnoses(pool, tenant, ids.case, first),
   getImage: (tenant) => imageQueries.getImage(pool, tenant, ownImage),
-  listImages: (tenant) => imageQueries.listImages(pool, tenant, { caseId: ids.case }, null, 50),
+  listImages: (tenant) => imageQueries.listImages(pool, tenant, { caseId: ids.case }, first),
   listConsentTypes: (tenant) => consent.listConsentTypes(pool, tenant, first),
   getConsentType: (tenant) => consent.getConsentType(pool, tenant, ids.consentType),
   getConsentTypeByCode: (tenant) => consent.getConsentTypeByCode(pool, tenant, 'ai_analysis'),
@@ -194,31 +192,23 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   listDecisions: (tenant) => consent.listDecisions(pool, tenant, ids.patient, { page: first }),
   getDecisionWithLocale: (tenant) => consent.getDecisionWithLocale(pool, tenant, ids.patient, ids.consent),
   getDecision: (tenant) => consent.getDecision(pool, tenant, ids.patient, ids.consent),
-  listReviews: (tenant) => reviews.listReviews(pool, tenant, {}, null, 50),
+  listReviews: (tenant) => reviews.listReviews(pool, tenant, {}, first),
   getReview: (tenant) => reviews.getReview(pool, tenant, ids.review),
-  listSubscriptions: (tenant) => webhooks.listSubscriptions(pool, tenant, null, 50),
+  listSubscriptions: (tenant) => webhooks.listSubscriptions(pool, tenant, first),
   getSubscription: (tenant) => webhooks.getSubscription(pool, tenant, numbered('3', 0)),
   listDeliveries: (tenant) =>
-    deliveries.listDeliveries(pool, tenant, numbered('3', 0), {}, { after: null, limit: 50, firstDelayMs: 0 }),
-  getDelivery: (tenant) => deliveries.getDelivery(pool, tenant, numbered('3', 0), numbered('7', 0), 0),
-  getDueDelivery: (tenant) => deliveries.getDueDelivery(pool, tenant, numbered('3', 0), numbered('7', 0), 0),
+    webhooks.listDeliveries(pool, tenant, numbered('3', 0), {}, { ...first, firstDelayMs: 0 }),
+  getDelivery: (tenant) => webhooks.getDelivery(pool, tenant, numbered('3', 0), numbered('7', 0), 0),
+  getDueDelivery: (tenant) => webhooks.getDueDelivery(pool, tenant, numbered('3', 0), numbered('7', 0), 0),
   listUndelivered: (tenant) =>
-    deliveries.listUndelivered(pool, tenant, numbered('3', 0), { since: at(0), until: at(60) }, 50),
+    webhooks.listUndelivered(pool, tenant, numbered('3', 0), { since: at(0), until: at(60) }, 50),
 }
 
 describe('every query', () => {
   it('is in this test', () => {
-    const modules = [
-      assessmentQueries,
-      caseQueries,
-      findings,
-      imageQueries,
-      patientQueries,
-      consent,
-      deliveries,
-      reviews,
-      webhooks,
-    ].flatMap((module) => Object.keys(module))
+    const modules = [assessmentRoutes, clinical, consent, imageQueries, reviews, webhooks].flatMap((module) =>
+      Object.keys(module),
+    )
     expect(modules.filter((name) => /^(get|list|latest)/.test(name)).toSorted()).toEqual(
       Object.keys(queries).toSorted(),
     )
@@ -238,7 +228,7 @@ describe('every query', () => {
 
 describe('one record', () => {
   it('of an assessment has its images in order, and its result', async () => {
-    const view = await assessmentQueries.getAssessment(pool, org, ids.assessment.toUpperCase())
+    const view = await assessmentRoutes.getAssessment(pool, org, ids.assessment.toUpperCase())
     const { aiProvider: ai_provider, outcome, completedAt: completed_at } = assessmentFact('AssessmentCompleted').data
     expect(view).toMatchObject({
       id: ids.assessment,
@@ -257,30 +247,32 @@ describe('one record', () => {
 
   it('of a patient and of a case has what was registered, and the revision it stands at', async () => {
     const { givenName, familyName, dob, identifiers } = patientFact('PatientCorrected').data
-    expect(await patientQueries.getPatient(pool, org, ids.patient)).toEqual({
+    expect(await clinical.getPatient(pool, org, ids.patient)).toEqual({
       patientId: ids.patient,
+      orgId: ids.org,
       givenName,
       familyName,
       dob,
       identifiers,
       registeredAt: at(0),
       updatedAt: at(5),
-      revision: 1n,
+      streamRevision: '1',
     })
     const opened = {
       caseId: ids.case,
+      orgId: ids.org,
       patientId: ids.patient,
       productId: ids.product,
       externalReference: 'canary-reference',
       openedAt: at(0),
       updatedAt: at(20),
     }
-    expect(await caseQueries.getCase(pool, org, ids.case)).toEqual({ ...opened, revision: 3n })
+    expect(await clinical.getCase(pool, org, ids.case)).toEqual({ ...opened, streamRevision: '3' })
   })
 
   it('of an image has what was declared and what was stored, whether it is of an assessment or by itself', async () => {
-    const { object } = imageFact('ImageReceived').data
-    const common = { caseId: ids.case, patientId: ids.patient, bodySiteId: ids.bodySite }
+    const { key: objectKey, sha256, bytes } = imageFact('ImageReceived').data.object
+    const common = { orgId: ids.org, caseId: ids.case, patientId: ids.patient, bodySiteId: ids.bodySite }
     expect(await imageQueries.getImage(pool, org, ownImage.toUpperCase())).toEqual({
       ...common,
       imageId: ownImage,
@@ -288,11 +280,16 @@ describe('one record', () => {
       captureType: 'macroscopic',
       mimeType: 'image/jpeg',
       status: 'received',
-      stored: { ...object, width: 600, height: 400 },
+      ownerId: ownImage,
+      ordinal: 0,
+      objectKey,
+      sha256,
+      bytes: String(bytes),
+      width: 600,
+      height: 400,
       createdAt: at(3),
       updatedAt: at(5),
-      revision: 1n,
-      place: [at(3), ownImage, 0],
+      streamRevision: '1',
     })
     const second = assessmentFact('AssessmentSubmitted').data.images[1]
     expect(await imageQueries.getImage(pool, org, ids.secondImage)).toEqual({
@@ -302,23 +299,27 @@ describe('one record', () => {
       captureType: 'other',
       mimeType: 'image/png',
       status: 'processed',
-      stored: { ...second?.object, width: null, height: null },
+      ownerId: ids.assessment,
+      ordinal: 1,
+      objectKey: second?.object.key,
+      sha256: second?.object.sha256,
+      bytes: String(second?.object.bytes),
+      width: null,
+      height: null,
       createdAt: at(0),
       updatedAt: at(30),
-      revision: 2n,
-      place: [at(0), ids.assessment, 1],
+      streamRevision: '2',
     })
     expect(await imageQueries.getImage(pool, org, numbered('b', 0))).toMatchObject({
       status: 'awaiting_upload',
-      stored: null,
+      objectKey: null,
       caseId: null,
     })
   })
 
   it('of a finding and of a diagnosis has what was recorded, member by member', async () => {
-    const of = { caseId: ids.case, after: null, limit: 50 }
-    const [finding] = (await findings.listFindings(pool, org, of)).map(findings.toFindingRecord)
-    const [diagnosis] = (await findings.listDiagnoses(pool, org, of)).map(findings.toDiagnosisRecord)
+    const [finding] = (await clinical.listFindings(pool, org, ids.case, first)).map(toFindingRecord)
+    const [diagnosis] = (await clinical.listDiagnoses(pool, org, ids.case, first)).map(toDiagnosisRecord)
     const { coordinates, bodySiteId } = caseFact('CaseFindingRecorded').data
     const { icd10, snomed, category } = caseFact('CaseDiagnosisRecorded').data
     const said = (record: unknown) => JSON.stringify(record)
@@ -389,62 +390,55 @@ function listOf<Row extends object>(
   }
 }
 
-const placeOfPatient = ({ registeredAt, patientId }: { readonly registeredAt: string; readonly patientId: string }) => [
-  registeredAt,
-  patientId,
-]
-
-const findingsOfCase = (after: CursorPlace | null, limit: number) => ({ caseId: numbered('8', 0), after, limit })
-
 const lists: Readonly<Record<string, { readonly list: List; readonly size: number }>> = {
   cases: {
-    list: listOf((after, limit) => caseQueries.listCases(pool, org, {}, after, limit), caseQueries.placeOfCase),
+    list: listOf((after, fetch) => clinical.listCases(pool, org, {}, { after, fetch }), clinical.placeOfCase),
     size: count + 1,
   },
   'cases of a patient': {
     list: listOf(
-      (after, limit) => caseQueries.listCases(pool, org, { patientId: ids.otherPatient }, after, limit),
-      caseQueries.placeOfCase,
+      (after, fetch) => clinical.listCases(pool, org, { patientId: ids.otherPatient }, { after, fetch }),
+      clinical.placeOfCase,
     ),
     size: count,
   },
   images: {
-    list: listOf(
-      (after, limit) => imageQueries.listImages(pool, org, {}, after, limit),
-      ({ place }) => place,
-    ),
+    list: listOf((after, fetch) => imageQueries.listImages(pool, org, {}, { after, fetch }), imageQueries.placeOfImage),
     size: count + 3,
   },
   'images of a patient': {
     list: listOf(
-      (after, limit) => imageQueries.listImages(pool, org, { patientId: ids.otherPatient }, after, limit),
-      ({ place }) => place,
+      (after, fetch) => imageQueries.listImages(pool, org, { patientId: ids.otherPatient }, { after, fetch }),
+      imageQueries.placeOfImage,
     ),
     size: count,
   },
   'images of an assessment': {
     list: listOf(
-      (after, limit) => imageQueries.listImages(pool, org, { assessmentId: ids.assessment }, after, limit),
-      ({ place }) => place,
+      (after, fetch) => imageQueries.listImages(pool, org, { assessmentId: ids.assessment }, { after, fetch }),
+      imageQueries.placeOfImage,
     ),
     size: 2,
   },
   findings: {
     list: listOf(
-      (after, limit) => findings.listFindings(pool, org, findingsOfCase(after, limit)),
-      findings.placeOfFinding,
+      (after, fetch) => clinical.listFindings(pool, org, numbered('8', 0), { after, fetch }),
+      clinical.placeOfFinding,
     ),
     size: count,
   },
   diagnoses: {
     list: listOf(
-      (after, limit) => findings.listDiagnoses(pool, org, findingsOfCase(after, limit)),
-      findings.placeOfDiagnosis,
+      (after, fetch) => clinical.listDiagnoses(pool, org, numbered('8', 0), { after, fetch }),
+      clinical.placeOfDiagnosis,
     ),
     size: count,
   },
   'patients of an identifier': {
-    list: listOf((after, limit) => patientQueries.listPatients(pool, org, 'ward|7|b', after, limit), placeOfPatient),
+    list: listOf(
+      (after, fetch) => clinical.listPatients(pool, org, 'ward|7|b', { after, fetch }),
+      clinical.placeOfPatient,
+    ),
     size: count,
   },
   'consent types': {
@@ -467,37 +461,34 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
   },
   subscriptions: {
     list: listOf(
-      (after, limit) => webhooks.listSubscriptions(pool, org, after, limit),
-      (row) => [row.created_at.toISOString(), row.subscription_id],
+      (after, fetch) => webhooks.listSubscriptions(pool, org, { after, fetch }),
+      webhooks.placeOfSubscription,
     ),
     size: count,
   },
   deliveries: {
     list: listOf(
-      (after, limit) => deliveries.listDeliveries(pool, org, numbered('3', 0), {}, { after, limit, firstDelayMs: 0 }),
-      deliveries.placeOfDelivery,
+      (after, fetch) => webhooks.listDeliveries(pool, org, numbered('3', 0), {}, { after, fetch, firstDelayMs: 0 }),
+      webhooks.placeOfDelivery,
     ),
     size: count,
   },
   'failed deliveries': {
     list: listOf(
-      (after, limit) =>
-        deliveries.listDeliveries(pool, org, numbered('3', 0), { status: 'failed' }, { after, limit, firstDelayMs: 0 }),
-      deliveries.placeOfDelivery,
+      (after, fetch) =>
+        webhooks.listDeliveries(pool, org, numbered('3', 0), { status: 'failed' }, { after, fetch, firstDelayMs: 0 }),
+      webhooks.placeOfDelivery,
     ),
     size: count - 1,
   },
   reviews: {
-    list: listOf(
-      (after, limit) => reviews.listReviews(pool, org, {}, after, limit),
-      (row) => [row.created_at.toISOString(), row.ai_review_id],
-    ),
+    list: listOf((after, fetch) => reviews.listReviews(pool, org, {}, { after, fetch }), reviews.placeOfReview),
     size: count + 1,
   },
   'reviews of a case': {
     list: listOf(
-      (after, limit) => reviews.listReviews(pool, org, { caseId: numbered('5', 0) }, after, limit),
-      (row) => [row.created_at.toISOString(), row.ai_review_id],
+      (after, fetch) => reviews.listReviews(pool, org, { caseId: numbered('5', 0) }, { after, fetch }),
+      reviews.placeOfReview,
     ),
     size: 4,
   },
@@ -526,7 +517,7 @@ describe.each(Object.entries(lists))('paging through %s', (name, { list, size })
 
 describe('filters of the images', () => {
   const idsOf = async (filters: imageQueries.ImageFilters) =>
-    (await imageQueries.listImages(pool, org, filters, null, 50)).map(({ imageId }) => imageId)
+    (await imageQueries.listImages(pool, org, filters, first)).map(({ imageId }) => imageId)
 
   it('are joined, newest first', async () => {
     expect(await idsOf({ caseId: ids.case })).toEqual([ownImage, ids.secondImage, ids.image])
@@ -548,7 +539,7 @@ describe('filters of the images', () => {
 
 describe('an identifier', () => {
   const found = async (identifier: string) =>
-    (await patientQueries.listPatients(pool, org, identifier, null, 50)).map(({ patientId }) => patientId)
+    (await clinical.listPatients(pool, org, identifier, first)).map(({ patientId }) => patientId)
 
   it('finds who has it now, however scheme and value are to be told apart', async () => {
     expect(await found('mrn|canary-17')).toEqual([ids.patient])
@@ -569,7 +560,7 @@ describe('an identifier', () => {
 
 describe('what was never taken', () => {
   const idsOf = async (since: number, until: number, limit = 50) =>
-    (await deliveries.listUndelivered(pool, org, numbered('3', 0), { since: at(since), until: at(until) }, limit)).map(
+    (await webhooks.listUndelivered(pool, org, numbered('3', 0), { since: at(since), until: at(until) }, limit)).map(
       ({ deliveryId }) => deliveryId,
     )
   const failed = (...numbers: number[]) => numbers.map((number) => numbered('7', number))
@@ -578,15 +569,13 @@ describe('what was never taken', () => {
     expect(await idsOf(0, 60)).toEqual(failed(1, 2, 3, 4, 5, 6))
     expect(await idsOf(0, 60, 2)).toEqual(failed(1, 2))
     expect(await idsOf(1, 3)).toEqual(failed(2, 3, 4, 5))
-    expect(await deliveries.listUndelivered(pool, org, numbered('3', 1), { since: at(0), until: at(60) }, 50)).toEqual(
-      [],
-    )
+    expect(await webhooks.listUndelivered(pool, org, numbered('3', 1), { since: at(0), until: at(60) }, 50)).toEqual([])
   })
 })
 
 describe('filters of the reviews', () => {
   const idsOf = async (filters: Parameters<typeof reviews.listReviews>[2], tenant = org) =>
-    (await reviews.listReviews(pool, tenant, filters, null, 50)).map((row) => row.ai_review_id)
+    (await reviews.listReviews(pool, tenant, filters, first)).map((row) => row.aiReviewId)
 
   it('are joined, newest first', async () => {
     expect(await idsOf({ status: 'completed' })).toEqual([ids.review])

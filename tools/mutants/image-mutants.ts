@@ -17,7 +17,7 @@ export const imageMutants: readonly Mutant[] = [
   {
     name: 'received-image-swept',
     fault: 'the bytes of an image that belongs to no assessment are swept away',
-    file: 'commands/images/image-objects.ts',
+    file: 'commands/images/uploads.ts',
     text: "state.status === 'received' ? [state.object.key] : []",
     replacement: "state.status === 'received' ? [] : []",
     caughtBy: [{ file: sweep, test: 'keeps what an image by itself names or awaits, and nothing else of it' }],
@@ -43,17 +43,17 @@ export const imageMutants: readonly Mutant[] = [
   {
     name: 'image-taken-late',
     fault: 'an image takes its bytes after its window has closed',
-    file: 'commands/images/receive-image.ts',
+    file: 'commands/images/image-decisions.ts',
     text: "isUploadOpen(now, state) ? 'upload'",
     replacement: "state.closesAt !== '' || isUploadOpen(now, state) ? 'upload'",
     caughtBy: [{ file: decisions, test: 'is refused once the window has closed, but for bytes that are there' }],
   },
   {
     name: 'images-of-everybody',
-    fault: 'an image is shown to whoever knows its id',
-    file: 'read-api/clinical/image-queries.ts',
-    text: 'where o.org_id = $1 and i.image_id = $2',
-    replacement: 'where $1::uuid is not null and i.image_id = $2',
+    fault: 'an image is shown to every caller that has its id',
+    file: 'read-api/tenant-rows.ts',
+    text: '.where(`${alias}.org_id`, tenant)',
+    replacement: ".whereRaw('?::uuid is not null', [tenant])",
     caughtBy: [
       { file: queries, test: 'finds what the organisation has, and for another one nothing, as if it did not exist' },
     ],

@@ -166,12 +166,12 @@ export const processMutants: readonly Mutant[] = [
   {
     name: 'lease-never-ends',
     fault: 'an attempt whose lease has ended still holds others back at that instant',
-    file: 'commands/handling/open-lease.ts',
+    file: 'commands/handling/decision.ts',
     text: 'leftMs > 0',
     replacement: 'leftMs >= 0',
     caughtBy: [
       {
-        file: 'test/commands/handling/open-lease.unit.test.ts',
+        file: 'test/commands/handling/decision.unit.test.ts',
         test: 'holds back whoever meets an attempt until its lease ends',
       },
     ],

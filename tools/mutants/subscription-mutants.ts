@@ -36,7 +36,7 @@ export const subscriptionMutants: readonly Mutant[] = [
   {
     name: 'replaced-secret-told',
     fault: 'a late repeat of a create hands out a secret that was replaced because it had become known',
-    file: 'commands/webhooks/subscribe-route.ts',
+    file: 'commands/webhooks/routes.ts',
     text: 'own.secrets[0].secretId === keyed.id',
     replacement: 'own.secrets.length > 0',
     caughtBy: [{ file: routes, test: 'with the same key is answered with its secret, until that was replaced' }],
@@ -44,7 +44,7 @@ export const subscriptionMutants: readonly Mutant[] = [
   {
     name: 'key-gone-with-its-secret',
     fault: 'a delivery that was signed a moment before its key ended cannot be verified',
-    file: 'read-api/webhooks/key-queries.ts',
+    file: 'read-api/webhooks/keys-route.ts',
     text: ` - interval '\${shownAfterEnd}'`,
     replacement: '',
     caughtBy: [

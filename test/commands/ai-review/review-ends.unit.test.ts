@@ -3,7 +3,7 @@ import { cancelReview, isSameRequest } from '../../../commands/ai-review/cancel-
 import { claimSlot } from '../../../commands/ai-review/claim-slot.ts'
 import { openReview } from '../../../commands/ai-review/open-review.ts'
 import { supersedeReview } from '../../../commands/ai-review/supersede-review.ts'
-import { supersedeSlot } from '../../../commands/ai-review/supersede-slot.ts'
+import { supersedeSlot } from '../../../commands/ai-review/supersede-review.ts'
 import { aiReviewSlots } from '../../../streams/ai-review-slot/aggregate.ts'
 import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
 import { aiReviews } from '../../../streams/ai-review/aggregate.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { closeUploads } from '../../../commands/assessments/close-uploads.ts'
+import { closeUploads } from '../../../commands/assessments/expire-assessment.ts'
 import {
   concludeAssessment,
   unsuitableQuality,

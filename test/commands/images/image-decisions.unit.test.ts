@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { declareImage } from '../../../commands/images/declare-image.ts'
-import { isReceivedBy, isUploadOpen, receiveImage } from '../../../commands/images/receive-image.ts'
+import { declareImage } from '../../../commands/images/image-decisions.ts'
+import { isReceivedBy, isUploadOpen, receiveImage } from '../../../commands/images/image-decisions.ts'
 import { images } from '../../../streams/image/aggregate.ts'
 import { at, hash } from '../../streams/facts.ts'
 import { imageFact } from '../../streams/image-facts.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { viewOfDelivery } from '../../../commands/webhooks/delivery-view.ts'
+import { viewOfDelivery } from '../../../commands/webhooks/views.ts'
 import { recover } from '../../../commands/webhooks/recover.ts'
 import { isRepeatedRedelivery, redeliver } from '../../../commands/webhooks/redeliver.ts'
 import { sendTest } from '../../../commands/webhooks/send-test.ts'

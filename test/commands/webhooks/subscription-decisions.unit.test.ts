@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { changeSubscription, type ChangeSubscription } from '../../../commands/webhooks/change-subscription.ts'
-import { deleteSubscription } from '../../../commands/webhooks/delete-subscription.ts'
+import { deleteSubscription } from '../../../commands/webhooks/change-subscription.ts'
 import { rotateSecret, type RotateSecret } from '../../../commands/webhooks/rotate-secret.ts'
 import { subscribeWebhook } from '../../../commands/webhooks/subscribe-webhook.ts'
 import type { WebhookSubscriptionEvent } from '../../../streams/webhook-subscriptions/events.ts'
@@ -22,7 +22,7 @@ describe('subscribing again', () => {
   const command = { ...data, now: new Date(at(0)) }
 
   it('with a key whose subscription was deleted is refused: it creates nothing a second time', () => {
-    given(subscribed, deleted).when(subscribeWebhook, command).thenRefused('idempotency-key-reused')
+    given(subscribed, deleted).when(subscribeWebhook, command).thenRefused('subscription-deleted')
     given(other, fact('WebhookSubscriptionDeleted', { subscriptionId: ids.claim }))
       .when(subscribeWebhook, command)
       .thenEvents([subscribed])

@@ -82,9 +82,8 @@ export async function findReview(
   { timeline: { pool }, world: { orgId } }: GivenTimeline,
   { caseId }: Analysis,
 ): Promise<AiReviewDetails | null> {
-  const org = orgId
-  const [review] = await listReviews(pool, org, { caseId }, null, 2)
-  return review === undefined ? null : (await getReview(pool, org, review.ai_review_id)).details
+  const [review] = await listReviews(pool, orgId, { caseId }, { after: null, fetch: 2 })
+  return review === undefined ? null : (await getReview(pool, orgId, review.aiReviewId)).details
 }
 
 export async function reviewOf(given: GivenTimeline, analysis: Analysis): Promise<AiReviewDetails> {

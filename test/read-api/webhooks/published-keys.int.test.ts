@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { publishedKeys } from '../../../read-api/webhooks/key-queries.ts'
-import { webhookKeysRoute } from '../../../read-api/webhooks/keys-route.ts'
+import { publishedKeys, webhookKeysRoute } from '../../../read-api/webhooks/keys-route.ts'
 import { startApplication, type TestApplication } from '../../platform/http/test-application.ts'
 import { at, ids } from '../../streams/facts.ts'
 import { publicKey, subscriptionFact as fact } from '../../streams/webhook-facts.ts'
@@ -38,7 +37,7 @@ afterAll(async () => {
   await tables.close()
 })
 
-const kids = async (kid: string | null = null) => (await publishedKeys(tables.pool, { kid, now })).map((row) => row.kid)
+const kids = async (kid?: string) => (await publishedKeys(tables.pool, { kid, now })).map((row) => row.kid)
 
 it('are those that sign, newest first, of every organisation; a replaced one until ten minutes after its end', async () => {
   now = new Date(at(86_440 + 599))

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { grantScopes } from '../../../commands/auth/grant-scopes.ts'
+import { grantScopes } from '../../../commands/auth/register-client.ts'
 import { registerClient } from '../../../commands/auth/register-client.ts'
 import { oauthClients } from '../../../streams/oauth-client/aggregate.ts'
 import { at, clientFact as fact, hash, ids } from '../../streams/facts.ts'

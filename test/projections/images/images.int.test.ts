@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { imagesProjector } from '../../../projections/clinical/images.projector.ts'
+import { imagesProjector } from '../../../projections/images/images.projector.ts'
 import { recorded, rowsAfter } from '../../support/given-projector.ts'
 import { assessmentFact, at, ids } from '../../streams/facts.ts'
 import { imageFact, ownImage } from '../../streams/image-facts.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { openUntil } from '../../../commands/handling/open-lease.ts'
+import { openUntil } from '../../../commands/handling/decision.ts'
 
 const leaseUntil = '2026-03-01T10:00:20.000Z'
 

@@ -2,14 +2,24 @@ import { problem } from '../../platform/http/problems.ts'
 import type { StreamRevision } from '../../platform/kit/positions.ts'
 import type { CommandContext } from '../../platform/kit/command-context.ts'
 import type { ImageEvent } from '../../streams/image/events.ts'
-import { images, type ImageState } from '../../streams/image/aggregate.ts'
+import { images, type AwaitedImage, type ImageState } from '../../streams/image/aggregate.ts'
 import type { CausingRequest } from '../../streams/types.ts'
-import type { AssessmentRouteDependencies } from '../assessments/dependencies.ts'
+import type { AssessmentRouteDependencies } from '../handling/dependencies.ts'
 import { takeUploads } from '../assessments/take-uploads.ts'
+import type { UploadWindow } from '../assessments/uploads.ts'
 import type { Executed } from '../handling/execute.ts'
-import { keysOfImage } from './image-objects.ts'
-import { meetImageSubmission, receiveImage } from './receive-image.ts'
+import { meetImageSubmission, receiveImage } from './image-decisions.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
+
+/** The key of the stored bytes that an image names: whatever else was stored for it may be removed. */
+export function keysOfImage(state: ImageState): ReadonlySet<string> {
+  return new Set(state.status === 'received' ? [state.object.key] : [])
+}
+
+/** The window of an image that is uploaded by itself. */
+export function windowOfImage({ organisationId, imageId, closesAt }: AwaitedImage): UploadWindow {
+  return { organisationId, ownerId: imageId, closesAt }
+}
 
 export interface ReceiveUpload {
   readonly orgId: TenantId

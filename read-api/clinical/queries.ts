@@ -1,0 +1,81 @@
+import type { Pool } from '../../platform/database/database.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
+import {
+  casesProjector,
+  casesTable,
+  diagnosesTable,
+  findingsTable,
+} from '../../projections/clinical/cases.projector.ts'
+import { patientsProjector, patientsTable } from '../../projections/clinical/patients.projector.ts'
+import { columnsOf, rowsOfTenant, sortOrder, viewByIds, viewsOf, type Behind } from '../tenant-rows.ts'
+
+const p = columnsOf(patientsTable, 'p')
+const c = columnsOf(casesTable, 'c')
+const f = columnsOf(findingsTable, 'f')
+const d = columnsOf(diagnosesTable, 'd')
+
+export const getPatient = viewByIds((tenant: TenantId, id: string) =>
+  rowsOfTenant(patientsProjector, patientsTable, 'p', tenant).where(p.patientId, id),
+)
+
+/** Every place at which `scheme|value` may be meant to part: both may contain a `|`. */
+function readingsOf(identifier: string): { readonly schemes: readonly string[]; readonly values: readonly string[] } {
+  const places = [...identifier.matchAll(/\|/g)].map(({ index }) => index)
+  return {
+    schemes: places.map((place) => identifier.slice(0, place)),
+    values: places.map((place) => identifier.slice(place + 1)),
+  }
+}
+
+const patientsInOrder = sortOrder('asc', p.registeredAt, p.patientId)
+export const { placeOf: placeOfPatient } = patientsInOrder
+
+/** The patients who have the identifier, which is given as `scheme|value`, oldest first. */
+export async function listPatients(pool: Pool, tenant: TenantId, identifier: string, page: Behind) {
+  const { schemes, values } = readingsOf(identifier)
+  const patients = rowsOfTenant(patientsProjector, patientsTable, 'p', tenant).whereRaw(
+    `?? in (
+       select found.patient_id from patients.patient_identifiers as found
+       join unnest(?::text[], ?::text[]) as asked(scheme, value) using (scheme, value)
+       where found.org_id = ?)`,
+    [p.patientId, schemes, values, tenant],
+  )
+  return viewsOf(pool, patientsInOrder.page(patients, page))
+}
+
+export const getCase = viewByIds((tenant: TenantId, id: string) =>
+  rowsOfTenant(casesProjector, casesTable, 'c', tenant).where(c.caseId, id),
+)
+
+const casesInOrder = sortOrder('desc', c.openedAt, c.caseId)
+export const { placeOf: placeOfCase } = casesInOrder
+
+/** Newest first. */
+export async function listCases(
+  pool: Pool,
+  tenant: TenantId,
+  { patientId }: { readonly patientId?: string | undefined },
+  page: Behind,
+) {
+  const cases = rowsOfTenant(casesProjector, casesTable, 'c', tenant)
+  if (patientId !== undefined) cases.where(c.patientId, patientId)
+  return viewsOf(pool, casesInOrder.page(cases, page))
+}
+
+const findingsInOrder = sortOrder('asc', f.createdAt, { column: f.lesionNumber, ifNull: 0 }, f.findingId)
+export const { placeOf: placeOfFinding } = findingsInOrder
+
+/** Oldest first, those of one review by lesion. */
+export async function listFindings(pool: Pool, tenant: TenantId, caseId: string, page: Behind) {
+  const findings = rowsOfTenant(casesProjector, findingsTable, 'f', tenant).where(f.caseId, caseId)
+  return viewsOf(pool, findingsInOrder.page(findings, page))
+}
+
+const diagnosesInOrder = sortOrder('asc', d.createdAt, { column: d.lesionNumber, ifNull: 0 }, d.diagnosisId)
+export const { placeOf: placeOfDiagnosis } = diagnosesInOrder
+
+/** Oldest first, those of one review by lesion. */
+export async function listDiagnoses(pool: Pool, tenant: TenantId, caseId: string, page: Behind) {
+  const diagnoses = rowsOfTenant(casesProjector, diagnosesTable, 'd', tenant).where(d.caseId, caseId)
+  return viewsOf(pool, diagnosesInOrder.page(diagnoses, page))
+}

@@ -1,0 +1,47 @@
+import type { ImageView } from '../../contracts/images/record.ts'
+import type { Pool } from '../../platform/database/database.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
+import { imageOwnersTable, imagesProjector, imagesTable } from '../../projections/images/images.projector.ts'
+import type { ViewOf } from '../../projections/runtime/projector.ts'
+import { columnsOf, rowsOfTenant, sortOrder, tableOf, viewByIds, viewsOf, type Behind } from '../tenant-rows.ts'
+
+type Image = ViewOf<typeof imageOwnersTable> & ViewOf<typeof imagesTable>
+
+const o = columnsOf(imageOwnersTable, 'o')
+const i = columnsOf(imagesTable, 'i')
+
+function imagesOf(tenant: TenantId) {
+  return rowsOfTenant(imagesProjector, imageOwnersTable, 'o', tenant)
+    .join(tableOf(imagesProjector, imagesTable, 'i'), i.ownerId, o.ownerId)
+    .select(i)
+}
+
+export function recordedImage(image: Image): ImageView {
+  return { ...image, bytes: image.bytes === null ? null : Number(image.bytes) }
+}
+
+export const getImage = viewByIds((tenant: TenantId, id: string) => imagesOf(tenant).where(i.imageId, id))
+
+export interface ImageFilters {
+  readonly caseId?: string | undefined
+  readonly patientId?: string | undefined
+  readonly assessmentId?: string | undefined
+}
+
+const newestFirst = sortOrder('desc', o.createdAt, o.ownerId, i.ordinal)
+export const { placeOf: placeOfImage } = newestFirst
+
+export async function listImages(
+  pool: Pool,
+  tenant: TenantId,
+  { caseId, patientId, assessmentId }: ImageFilters,
+  page: Behind,
+) {
+  const images = imagesOf(tenant)
+  if (caseId !== undefined) images.where(o.caseId, caseId)
+  if (patientId !== undefined) images.where(o.patientId, patientId)
+  if (assessmentId !== undefined) images.where(o.ownerId, assessmentId).where(o.assessmentId, assessmentId)
+  // The place is compared across two tables. The index of the owners finds its part of it.
+  if (page.after !== null) images.whereRaw('(??, ??) <= (?, ?)', [o.createdAt, o.ownerId, ...page.after.slice(0, 2)])
+  return viewsOf(pool, newestFirst.page(images, page))
+}

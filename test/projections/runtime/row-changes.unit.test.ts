@@ -1,0 +1,65 @@
+import { Type } from 'typebox'
+import { describe, expect, it } from 'vitest'
+import { defineProjector, defineTable } from '../../../projections/runtime/projector.ts'
+import {
+  insertRow,
+  patchRow,
+  patchRows,
+  removeRow,
+  removeRows,
+  upsertRow,
+} from '../../../projections/runtime/row-changes.ts'
+import { shapeOf } from '../../../projections/runtime/schema.ts'
+
+const things = defineTable({
+  name: 'things',
+  columns: {
+    thing_id: 'uuid',
+    kind: { type: 'text', values: ['large', 'small'] },
+    sha256_sum: { type: 'text', nullable: true },
+    parts: { type: 'jsonb', schema: Type.Array(Type.String()), nullable: true },
+  },
+  primaryKey: ['thing_id'],
+})
+const event = { thingId: 'a', kind: 'small', sha256Sum: null, fingerprint: 'of no column' } as const
+const table = 'things'
+
+describe('a row change', () => {
+  it('takes the members that have a column, in the names of the columns', () => {
+    const row = { thing_id: 'a', kind: 'small', sha256_sum: null }
+    expect(insertRow(things, event)).toEqual({ op: 'insert', table, row })
+    expect(upsertRow(things, event)).toEqual({ op: 'upsert', table, row })
+  })
+
+  it('sets what is given in the row of its key', () => {
+    expect(patchRow(things, { ...event, parts: ['wheel'] })).toEqual({
+      op: 'patch',
+      table,
+      key: { thing_id: 'a' },
+      set: { kind: 'small', sha256_sum: null, parts: ['wheel'] },
+    })
+    expect(removeRow(things, event)).toEqual({ op: 'remove', table, key: { thing_id: 'a' } })
+  })
+
+  it('concerns the rows that match', () => {
+    const where = { sha256_sum: null }
+    expect(removeRows(things, { sha256Sum: null })).toEqual({ op: 'remove-where', table, where })
+    expect(patchRows(things, { sha256Sum: null }, { kind: 'large' })).toEqual({
+      op: 'patch-where',
+      table,
+      where,
+      set: { kind: 'large' },
+    })
+  })
+})
+
+it('the values of a column are no part of the stored shape', () => {
+  const projector = defineProjector<never>()({ name: 'things', version: 1, tables: [things], handlers: {} })
+  const columns = {
+    thing_id: 'uuid',
+    kind: 'text',
+    sha256_sum: { type: 'text', nullable: true },
+    parts: { type: 'jsonb', nullable: true },
+  }
+  expect(shapeOf(projector)).toBe(JSON.stringify([{ name: 'things', columns, primaryKey: ['thing_id'] }]))
+})

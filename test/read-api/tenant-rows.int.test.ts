@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createPool, type Pool } from '../../platform/database/database.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
+import { defineProjector, defineTable } from '../../projections/runtime/projector.ts'
+import { columnsOf, rowsOfTenant, viewByIds } from '../../read-api/tenant-rows.ts'
+import { freshDatabase, type FreshDatabase } from '../support/postgres.ts'
+import { ids } from '../streams/facts.ts'
+import { org, otherOrg, problemOf } from './read-tables.ts'
+
+let database: FreshDatabase
+let pool: Pool
+beforeAll(async () => {
+  database = await freshDatabase()
+  pool = createPool({ url: database.url, max: 3 })
+})
+afterAll(async () => {
+  await pool.end()
+  await database.drop()
+})
+
+const thingsTable = defineTable({
+  name: 'things',
+  columns: { thing_id: 'uuid', org_id: 'uuid', size: 'integer', made_at: 'timestamptz' },
+  primaryKey: ['thing_id'],
+})
+const things = defineProjector<never>()({ name: 'things', version: 1, tables: [thingsTable], handlers: {} })
+const t = columnsOf(thingsTable, 't')
+const getThing = viewByIds((tenant: TenantId, id: string) =>
+  rowsOfTenant(things, thingsTable, 't', tenant).where(t.thingId, id),
+)
+const onAll = () => Promise.all(Array.from({ length: 3 }, () => getThing(pool, org, ids.case)))
+const columns = 'thing_id uuid, org_id uuid, made_at timestamptz'
+
+describe('the row of a query by id', () => {
+  it('is read on from tables of another shape that were switched for those it was prepared on, by every connection', async () => {
+    await pool.query(`create schema things create table things (${columns}, size text)`)
+    await pool.query('insert into things.things values ($1, $2, $3, $4)', [ids.case, ids.org, '2026-03-01T10:00Z', 'S'])
+    const thing = { thingId: ids.case, orgId: ids.org, madeAt: '2026-03-01T10:00:00.000Z' }
+    expect(await onAll()).toEqual(Array.from({ length: 3 }, () => ({ ...thing, size: 'S' })))
+    const { rows } = await pool.query<{ count: number }>(
+      `select count(*)::int as count from pg_prepared_statements where statement like 'select "t"."thing_id"%'`,
+    )
+    expect(rows).toEqual([{ count: 1 }])
+    await pool.query(`create schema things__next create table things (${columns}, size int, more boolean)`)
+    await pool.query('insert into things__next.things values ($1, $2, $3, 2, true)', [
+      ids.case,
+      ids.org,
+      '2026-03-01T10:00Z',
+    ])
+    const client = await pool.connect()
+    await client.query(
+      'begin; alter schema things rename to things__previous; alter schema things__next rename to things; commit',
+    )
+    client.release()
+    expect(await onAll()).toEqual(Array.from({ length: 3 }, () => ({ ...thing, size: 2 })))
+    expect(await problemOf(getThing(pool, org, ids.patient))).toBe('not-found')
+    expect(await problemOf(getThing(pool, otherOrg, ids.case))).toBe('not-found')
+  })
+
+  it('fails for what is wrong with it at once', async () => {
+    const missing = defineProjector<never>()({ name: 'missing', version: 1, tables: [thingsTable], handlers: {} })
+    const find = viewByIds((tenant: TenantId) => rowsOfTenant(missing, thingsTable, 't', tenant))
+    await expect(find(pool, org)).rejects.toThrow('missing.things')
+  })
+})
